@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
 import type { Logger } from 'pino'
-import { CatalogError } from '../catalog-api/catalog-error.ts'
-import type { OperationName } from '../catalog-api/operations.ts'
+import { CatalogError, type OperationName } from 'catalog-gateway/catalog-api'
 import type { Catalog, CatalogCall, CatalogOperations, Upload } from './contract/catalog.ts'
 import type { CatalogContext } from './catalog/context/catalog-context.ts'
 import { batchCommitTables, batchCreateTableVersions } from './catalog/batches/commit-batch.ts'
@@ -46,6 +45,8 @@ import {
   describeTableIndexStats,
   dropTableIndex,
   listTableIndices,
+  prewarmTableData,
+  prewarmTableIndex,
 } from './catalog/tables/table-indexes.ts'
 import {
   createTableTag,
@@ -64,12 +65,14 @@ import {
   dropMaterializedView,
   listMaterializedViews,
 } from './catalog/views/view-operations.ts'
-import type { EmbeddedSettings } from '../config/backend/backend-settings.ts'
+import type { EmbeddedSettings } from './settings/backend-settings.ts'
+import type { Outbound } from 'catalog-gateway/lib'
 import { openEngine } from './engine/lancedb-engine.ts'
 import { MemoryBudget } from './engine/memory-budget.ts'
 import { openManifestStore } from './engine/manifest/manifest-store.ts'
 import { openStorage } from './storage/open-storage.ts'
 import { readBody } from './http/request-body.ts'
+import { unsupportedOperations } from './unsupported-operations.ts'
 
 /** Buffers a whole upload for an engine that cannot stream it, within the memory budget. */
 type ReceiveUpload = <Result>(upload: Upload, use: (bytes: Uint8Array) => Promise<Result>) => Promise<Result>
@@ -78,9 +81,13 @@ type ReceiveUpload = <Result>(upload: Upload, use: (bytes: Uint8Array) => Promis
 type CatalogMethod = (call: CatalogCall<OperationName>) => Promise<unknown>
 
 /** Repairs the effects of a crash. Rejects if the storage or the database cannot be used. */
-export async function openEmbeddedCatalog(settings: EmbeddedSettings, log: Logger): Promise<Catalog> {
+export async function openEmbeddedCatalog(
+  settings: EmbeddedSettings,
+  log: Logger,
+  outbound: Outbound,
+): Promise<Catalog> {
   const { maxUploadBytes, maxUploadMemoryBytes } = settings.limits
-  const opened = await openStorage(settings.data)
+  const opened = await openStorage(settings.data, outbound)
   const { storage } = opened
   const engine = openEngine({ storage, decodedUploadBytes: 8 * maxUploadBytes })
   const close = async (): Promise<void> => {
@@ -89,7 +96,8 @@ export async function openEmbeddedCatalog(settings: EmbeddedSettings, log: Logge
   }
   let context: CatalogContext
   try {
-    context = await openCatalogContext(settings, opened, engine, openManifestStore(storage), log)
+    const manifests = openManifestStore(storage)
+    context = await openCatalogContext(settings, opened, engine, manifests, log, outbound.follow)
   } catch (error) {
     await close()
     throw error
@@ -107,6 +115,8 @@ export async function openEmbeddedCatalog(settings: EmbeddedSettings, log: Logge
   return {
     // The compiler cannot relate the name of the operation to the types of its method.
     execute: async (name, call) => {
+      if (isUnsupported(name))
+        throw new CatalogError('Unsupported', `this catalog does not support the operation ${name}`)
       await rejectChangeOfView(context.database, name, call)
       return await (operations[name] as CatalogMethod)(call)
     },
@@ -122,11 +132,17 @@ export async function openEmbeddedCatalog(settings: EmbeddedSettings, log: Logge
   }
 }
 
+type UnsupportedOperation = (typeof unsupportedOperations)[number]
+
+function isUnsupported(name: OperationName): name is UnsupportedOperation {
+  return (unsupportedOperations as readonly OperationName[]).includes(name)
+}
+
 function createOperations(
   context: CatalogContext,
   jobs: JobRunner,
   receive: ReceiveUpload,
-): CatalogOperations {
+): Omit<CatalogOperations, UnsupportedOperation> {
   return {
     CreateNamespace: ({ id, request }) => createNamespace(context, id, request),
     ListNamespaces: ({ id, request }) => listNamespaces(context, id, request),
@@ -158,10 +174,10 @@ function createOperations(
     AnalyzeTableQueryPlan: ({ id, request }) => analyzeTableQueryPlan(context, id, request),
     GetTableStats: ({ id, request }) => getTableStats(context, id, request),
     UpdateTableSchemaMetadata: ({ id, request }) => updateTableSchemaMetadata(context, id, request),
-    AlterTableAddColumns: ({ id, request, upload }) =>
+    AlterTableAddColumns: ({ id, request, upload, sentMembers }) =>
       upload === undefined
         ? addColumns(context, id, request)
-        : receive(upload, (bytes) => addNullColumns(context, id, bytes)),
+        : receive(upload, (bytes) => addNullColumns(context, id, sentMembers['branch'], bytes)),
     AlterTableAlterColumns: ({ id, request }) => alterColumns(context, id, request),
     AlterTableDropColumns: ({ id, request }) => dropColumns(context, id, request),
     UpdateFieldMetadata: ({ id, request }) => updateFieldMetadata(context, id, request),
@@ -188,27 +204,17 @@ function createOperations(
     DescribeTableIndexStats: ({ id, indexName, request }) =>
       describeTableIndexStats(context, id, indexName, request),
     DropTableIndex: ({ id, indexName, request }) => dropTableIndex(context, id, indexName, request),
+    PrewarmTableIndex: ({ id, indexName }) => prewarmTableIndex(context, id, indexName),
+    PrewarmTableData: ({ id }) => prewarmTableData(context, id),
     AlterTableBackfillColumns: ({ id, request }) => backfillColumns(context, jobs, id, request),
     CreateMaterializedView: ({ id, request }) => createMaterializedView(context, jobs, id, request),
     RefreshMaterializedView: ({ id, request }) => refreshMaterializedView(context, jobs, id, request),
     DescribeMaterializedView: ({ id }) => describeMaterializedView(context, id),
     DropMaterializedView: ({ id }) => dropMaterializedView(context, id),
     ListMaterializedViews: ({ id, request }) => listMaterializedViews(context, id, request),
-    CreateView: () => throwUnsupported('CreateView'),
-    DescribeView: () => throwUnsupported('DescribeView'),
-    DropView: () => throwUnsupported('DropView'),
-    ListViews: () => throwUnsupported('ListViews'),
-    CreateFunction: () => throwUnsupported('CreateFunction'),
-    DescribeFunction: () => throwUnsupported('DescribeFunction'),
-    DropFunction: () => throwUnsupported('DropFunction'),
-    ListFunctions: () => throwUnsupported('ListFunctions'),
     ListJobs: ({ delimiter, request }) => listJobs(context, delimiter, request),
     DescribeJob: ({ request }) => describeJob(context, request),
     CancelJob: ({ request }) => cancelJob(context, request),
     QueryJobEvents: ({ request }) => queryJobEvents(context, request),
   }
-}
-
-async function throwUnsupported(name: OperationName): Promise<never> {
-  throw new CatalogError('Unsupported', `this catalog does not support the operation ${name}`)
 }

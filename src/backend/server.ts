@@ -1,20 +1,32 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { destination, pino, type Logger } from 'pino'
-import { CatalogError } from '../catalog-api/catalog-error.ts'
-import { requestIdHeader, acceptRequestId } from '../catalog-api/headers.ts'
-import { openApiPath, getOpenApiDocument } from '../catalog-api/openapi/openapi-document.ts'
-import type { BuiltInOperation } from '../catalog-api/operations.ts'
-import { parseTarget } from '../catalog-api/request-target.ts'
-import { respondToUnparsed, toUnparsedRequestError } from '../catalog-api/responses/unparsed-request.ts'
+import {
+  acceptRequestId,
+  type BuiltInOperation,
+  CatalogError,
+  getOpenApiDocument,
+  openApiPath,
+  parseTarget,
+  requestIdHeader,
+  respondToUnparsed,
+  toUnparsedRequestError,
+} from 'catalog-gateway/catalog-api'
 import { openAccessTokens, type AccessTokens } from './http/access-tokens.ts'
 import { createAccessTokenCheck } from './http/verify-access-token.ts'
 import { sendResponse, toCatalogError, sendError } from './http/send-response.ts'
 import type { Catalog } from './contract/catalog.ts'
-import type { BackendSettings } from '../config/backend/backend-settings.ts'
+import type { BackendSettings } from './settings/backend-settings.ts'
 import { selectClientDialect } from './http/client-dialect.ts'
 import { executeOperation, type OperationContext } from './http/execute-operation.ts'
-import { createEntityTag, listsEntityTag } from '../lib/http/entity-tags.ts'
+import {
+  createEntityTag,
+  createFileFollower,
+  createReloadLog,
+  type FollowSetting,
+  listsEntityTag,
+  openOutbound,
+} from 'catalog-gateway/lib'
 
 export interface Backend {
   /** `http://HOST:PORT` */
@@ -36,15 +48,16 @@ const shutdownTimeoutMs = 20_000
 /** Rejects if the catalog cannot be opened or the address is in use; a remote catalog need not be reachable yet. */
 export async function startBackend(settings: BackendSettings): Promise<Backend> {
   const log = pino({ level: settings.log.level, base: null }, destination(2))
-  const catalog = await openCatalog(settings, log)
-  const tokens = await openAccessTokens(settings, log).catch(async (error: unknown) => {
+  const files = createFileFollower(createReloadLog(log))
+  const catalog = await openCatalog(settings, log, files.follow)
+  const tokens = await openAccessTokens(settings, files.follow).catch(async (error: unknown) => {
     await catalog.close()
     throw error
   })
   const context = {
     catalog,
     maxJsonBytes: settings.limits.maxJsonBytes,
-    hasAccessToken: tokens.current() !== undefined,
+    hasAccessToken: tokens.current !== undefined,
   }
   const server = createServer(context, tokens, log)
   const close = async (): Promise<void> => {
@@ -54,7 +67,7 @@ export async function startBackend(settings: BackendSettings): Promise<Backend> 
     await server.close()
     clearInterval(sweep)
     clearTimeout(deadline)
-    tokens.close()
+    files.close()
     await catalog.close()
   }
   try {
@@ -66,22 +79,23 @@ export async function startBackend(settings: BackendSettings): Promise<Backend> 
 }
 
 /** Imports lazily: a remote catalog needs no engine in memory. */
-async function openCatalog(settings: BackendSettings, log: Logger): Promise<Catalog> {
+async function openCatalog(settings: BackendSettings, log: Logger, follow: FollowSetting): Promise<Catalog> {
   const { data, catalog } = settings
+  const outbound = await openOutbound(settings.outbound, process.env, follow)
   if (catalog.remote !== undefined) {
     const { openRemoteCatalog } = await import('./remote/remote-catalog.ts')
-    return await openRemoteCatalog(catalog.remote)
+    return await openRemoteCatalog(catalog.remote, outbound)
   }
   if (data === undefined) throw new Error('no catalog configured')
   const { openEmbeddedCatalog } = await import('./embedded-catalog.ts')
-  return await openEmbeddedCatalog({ ...settings, data }, log)
+  return await openEmbeddedCatalog({ ...settings, data }, log, outbound)
 }
 
 /** Matches routes on the raw request target. Handles requests before fastify parses the body, whose format varies. */
 function createServer(context: OperationContext, tokens: AccessTokens, log: Logger): FastifyInstance {
   const document = getOpenApiDocument()
   const documentTag = createEntityTag(document)
-  const checkAccess = createAccessTokenCheck(() => tokens.current())
+  const checkAccess = createAccessTokenCheck(() => tokens.current)
   const server = fastify({
     keepAliveTimeout: keepAliveTimeoutMs,
     http: { maxHeaderSize: maxHeaderBytes },

@@ -54,16 +54,21 @@ export const refusals = {
   unsupported_expectation: { kind: 'InvalidInput', status: 417 },
   repeated_header: { kind: 'InvalidInput' },
   ambiguous_header: { kind: 'InvalidInput' },
+  invalid_client_address: { kind: 'InvalidInput' },
+  invalid_client_certificate: { kind: 'InvalidInput' },
   unknown_dialect: { kind: 'InvalidInput' },
   invalid_context_key: { kind: 'InvalidInput' },
   // match
   malformed_target: { kind: 'InvalidInput' },
   target_too_long: { kind: 'InvalidInput', status: 414 },
   unknown_route: { kind: 'Unsupported', status: 404 },
+  unknown_operation: { kind: 'Unsupported' },
   method_not_allowed: { kind: 'Unsupported', status: 405 },
   unexpected_body: { kind: 'InvalidInput' },
   upgrade_not_allowed: { kind: 'InvalidInput' },
   invalid_id: { kind: 'InvalidInput' },
+  wrong_database: { kind: 'InvalidInput' },
+  not_in_database: { kind: 'InvalidInput' },
   invalid_query: { kind: 'InvalidInput' },
   misplaced_parameter: { kind: 'InvalidInput' },
   // authenticate
@@ -98,11 +103,14 @@ export const refusals = {
   jwks_unavailable: { kind: 'ServiceUnavailable', level: 'warn', retryAfter: 5 },
   introspection_unavailable: { kind: 'ServiceUnavailable', level: 'warn', retryAfter: 5 },
   untrusted_certificate: { kind: 'Unauthenticated' },
+  unknown_certificate_issuer: { kind: 'Unauthenticated' },
+  resumed_tls_session: { kind: 'Unauthenticated' },
   expired_certificate: { kind: 'Unauthenticated' },
   invalid_certificate_name: { kind: 'Unauthenticated' },
   application_refused: { kind: 'Unauthenticated' },
   application_failed: { kind: 'ServiceUnavailable', level: 'error' },
   too_many_failed_authentications: { kind: 'Throttling' },
+  cross_site: { kind: 'PermissionDenied' },
   // authorize
   no_rule: { kind: 'PermissionDenied' },
   denied: { kind: 'PermissionDenied' },
@@ -120,15 +128,18 @@ export const refusals = {
   malformed_body: { kind: 'InvalidInput' },
   unsupported_content_type: { kind: 'InvalidInput' },
   unsupported_content_encoding: { kind: 'InvalidInput' },
+  unknown_extension_type: { kind: 'InvalidInput' },
+  unknown_metadata: { kind: 'InvalidInput' },
   ambiguous_member: { kind: 'InvalidInput' },
+  unknown_member: { kind: 'InvalidInput' },
   repeated_member: { kind: 'InvalidInput' },
   conflicting_values: { kind: 'InvalidInput' },
   invalid_fact: { kind: 'InvalidInput' },
   invalid_reference: { kind: 'InvalidInput' },
   invalid_body: { kind: 'InvalidInput' },
   invalid_page_token: { kind: 'InvalidInput' },
+  unknown_multipart_write: { kind: 'InvalidInput' },
   multiple_upstreams: { kind: 'InvalidInput' },
-  wrong_database: { kind: 'InvalidInput' },
   mounted_namespace_not_empty: { kind: 'NamespaceNotEmpty' },
   mounted_namespace_exists: { kind: 'NamespaceAlreadyExists' },
   mounted_namespace_in_place: { kind: 'TableAlreadyExists' },
@@ -162,6 +173,8 @@ export interface ErrorResponse {
   readonly error: string
   readonly code: number
   readonly detail?: string
+  /** Further facts that an upstream has stated about its error. */
+  readonly context?: Readonly<Record<string, string>>
   /** Request id, as in `x-request-id`, the log and the audit record. */
   readonly instance: string
 }
@@ -173,6 +186,8 @@ export interface CatalogErrorOptions {
   readonly status?: number
   /** More for the reader of the response; never a path, a stack or a secret. */
   readonly detail?: string
+  /** Of the error of an upstream. */
+  readonly context?: Readonly<Record<string, string>> | undefined
   readonly headers?: Readonly<Record<string, string>>
   /** Internal cause: logged, never sent. */
   readonly cause?: unknown
@@ -186,6 +201,7 @@ export class CatalogError extends Error {
   readonly code: number
   readonly status: number
   readonly detail: string | undefined
+  readonly context: Readonly<Record<string, string>> | undefined
   readonly headers: Readonly<Record<string, string>>
 
   constructor(kind: ErrorName, message: string, options: CatalogErrorOptions = {}) {
@@ -199,6 +215,7 @@ export class CatalogError extends Error {
     this.code = errorCodes[kind].code
     this.status = options.status ?? errorCodes[kind].status
     this.detail = options.detail
+    this.context = options.context
     this.headers = options.headers ?? {}
   }
 
@@ -207,6 +224,7 @@ export class CatalogError extends Error {
       error: this.message,
       code: this.code,
       ...(this.detail === undefined ? {} : { detail: this.detail }),
+      ...(this.context === undefined ? {} : { context: this.context }),
       instance,
     }
   }

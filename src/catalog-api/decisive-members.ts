@@ -28,7 +28,7 @@ export const decisiveMembers: ReadonlySet<string> = new Set([
   'identity',
   'context',
   'query',
-  ...factsByName.keys(),
+  ...[...factsByName.keys()].filter((name) => !ambiguousNames.has(name)),
   ...entryMembers,
 ])
 
@@ -39,10 +39,7 @@ export const decisiveMembers: ReadonlySet<string> = new Set([
 export function assertFactSource(operation: Operation, part: RequestPart, name: string): void {
   const fact = factsByName.get(name)
   if (fact === undefined || ambiguousNames.has(name)) return
-  for (const [, sources] of operation.facts) {
-    if (sources.some((source) => source.in === part && source.name === name)) return
-  }
-  throw misplacedFactError(operation, part, name, fact)
+  if (findFact(operation, part, name) === undefined) throw misplacedFactError(operation, part, name, fact)
 }
 
 function misplacedFactError(
@@ -65,12 +62,16 @@ function describePart(part: RequestPart, name: string): string {
 
 /** Returns the fact that a body member of this name states in the operation, if any. */
 export function factForMember(operation: Operation, name: string): FactName | undefined {
-  return operation.facts.find(([, sources]) =>
-    sources.some((source) => source.in === 'body' && source.name === name),
-  )?.[0]
+  return findFact(operation, 'body', name)
 }
 
-/** Whether a body member of this name states a fact in some operation. */
-export function isDecisiveMember(name: string): boolean {
-  return factsByName.has(name)
+/** Returns the fact that a member of the object `query` in the body states in the operation, if any. */
+export function factForQueryMember(operation: Operation, name: string): FactName | undefined {
+  return findFact(operation, 'body.query', name)
+}
+
+function findFact({ facts }: Operation, part: RequestPart, name: string): FactName | undefined {
+  return facts.find(([, sources]) =>
+    sources.some((source) => source.in === part && source.name === name),
+  )?.[0]
 }

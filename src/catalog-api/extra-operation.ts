@@ -5,9 +5,9 @@ import type {
   ParameterType,
   PermissionGroup,
 } from './operations.ts'
-import { getOperation, isOperationName, operationNames } from './operations.ts'
+import { getOperation, isOperationName, operationNames, referenceData } from './operations.ts'
 import { permissionNames } from './permissions.ts'
-import { foldParameterName } from './reserved-parameters.ts'
+import { foldName } from './reserved-names.ts'
 
 /*
  * Extra operations: operations of an upstream that the catalog API does not have. The settings declare them; they are
@@ -29,45 +29,79 @@ export interface ExtraOperationDeclaration {
   readonly query: Readonly<Record<string, ParameterType>>
   /** Members of the JSON body that hold the id of a further object, with the operation that must be allowed on it. */
   readonly idMembers: Readonly<Record<string, OperationName>>
+  /** Further members of the JSON body, whose values are not interpreted. All others are refused. */
+  readonly members: readonly string[]
   readonly body: 'none' | 'json' | 'arrow'
   readonly response: 'json' | 'arrow'
 }
 
 function createExtraOperation(declaration: ExtraOperationDeclaration): Operation {
-  const { name, method, path, effect, group, query, idMembers, body, response } = declaration
+  const { name, method, path, effect, group, query, idMembers, members, body, response } = declaration
   if (!isValidName(name)) throw new Error(`${name} cannot be the name of an extra operation`)
   return {
     name,
+    summary: `${name}, which only some catalogs have.`,
     method,
     methods: [method],
+    requestHeaders: [],
+    responseHeaders: [],
     path,
     aliases: [],
+    forwardsAliases: false,
     object: 'table',
     query: new Map<string, ParameterType>([['delimiter', 'string'], ...Object.entries(query)]),
     required: [],
     droppedQuery: [],
     body,
     alsoArrowSchema: false,
+    columnMetadata: body === 'arrow' ? 'stored' : undefined,
     facts: [],
     factsWithSeveralSources: [],
     modes: [],
     behaviors: [],
     unknownBranch: 'always',
     entries: undefined,
-    readsAnyTable: undefined,
+    requires: [
+      ...Object.entries(idMembers).map(([idMember, permission]) => ({
+        permission,
+        on: { idMember },
+        requiredBy: `the member ${idMember}`,
+      })),
+      ...(body === 'arrow' ? [referenceData] : []),
+    ],
+    requiredFacts: [],
+    // Nothing is known of the JSON that it returns.
+    vends: response === 'json',
     emptyIsAbsent: new Set(['id', 'context']),
+    alsoFlat: false,
+    defaultedFlags: [],
     namesJob: false,
-    idMembers: new Map(Object.entries(idMembers)),
+    holdsSecret: false,
+    selectsJob: false,
+    multipart: undefined,
+    part: undefined,
+    members,
     recorded: [...Object.keys(query), ...Object.keys(idMembers)],
     describes: [],
     routeMembers: body === 'arrow' ? [] : ['id'],
     effect,
     group,
+    isDelegated: false,
     status: 200,
+    statusWithoutEffect: undefined,
     mayStartJob: false,
     response,
     versions: undefined,
+    statesVersion: false,
+    statesManagedVersions: false,
+    creates: false,
+    reveals: [],
+    describesKinds: [],
+    references: undefined,
     lists: undefined,
+    removesName: group === 'drop',
+    // Nothing is known of what a change does to the table.
+    moves: effect !== 'read',
     errors: ['NamespaceNotFound', 'TableNotFound'],
   }
 }
@@ -111,7 +145,7 @@ const pathGrammar = /^\/v1\/table\/\{id\}(?:\/[A-Za-z0-9][A-Za-z0-9_-]{0,63}){1,
 /** Returns why the path is not valid for an extra operation; undefined if it is. */
 export function describePathProblem(path: string): string | undefined {
   if (!pathGrammar.test(path)) {
-    return `${JSON.stringify(path)} is not a path of an operation on a table; expected /v1/table/{id}/ and 1 to 8 segments of letters, digits, "_" and "-", such as /v1/table/{id}/page_cache/prewarm`
+    return `${JSON.stringify(path)} is not a path of an operation on a table; expected /v1/table/{id}/ and 1 to 8 segments of letters, digits, "_" and "-", such as /v1/table/{id}/file_cache/prewarm`
   }
   for (const operationName of operationNames) {
     const operation = getOperation(operationName)
@@ -146,5 +180,5 @@ function isPlaceholder(segment: string): boolean {
 }
 
 function isSameWord(one: string, other: string): boolean {
-  return foldParameterName(one) === foldParameterName(other)
+  return foldName(one) === foldName(other)
 }

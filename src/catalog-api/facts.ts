@@ -5,7 +5,7 @@ interface FactValues {
   /** Lower case: `restrict`, `cascade`. */
   readonly behavior: string
   readonly branch: string
-  /** Branch that a new branch is created from. */
+  /** Branch that is copied, compared or applied. */
   readonly sourceBranch: string
   readonly tag: string
   /** Namespace that a table is moved to. */

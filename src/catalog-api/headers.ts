@@ -38,12 +38,53 @@ export const assertionHeader = 'x-catalog-assertion'
 /** The headers by which a remote client of LanceDB names `db://DATABASE/PREFIX`. Each of its requests has the first. */
 export const lancedbDatabaseHeader = 'x-lancedb-database'
 export const lancedbPrefixHeader = 'x-lancedb-database-prefix'
-/** Dialect of the client (`lancedb` or `catalog`), as the gateway reports it to an upstream. */
+/** Dialect of the client (`lancedb` or `catalog`), as a gateway reports it to its upstream, which may be another gateway. */
 export const clientDialectHeader = 'x-catalog-client-dialect'
-/** Sent to remote clients of LanceDB: the server version, which selects the request formats of the client. */
+
+/**
+ * Whether the responses to a request have the form of a LanceDB server: `reportedDialect` decides, or else whether the
+ * client names a database. Any client may choose either form, so nothing else may depend on it.
+ */
+export function isLancedbClient(reportedDialect: unknown, namesDatabase: boolean): boolean {
+  return reportedDialect === undefined ? namesDatabase : reportedDialect === 'lancedb'
+}
+
+/** Says what kind of token a remote client of LanceDB sends as `Authorization`, after a login at an OAuth issuer. */
+export const lancedbCredentialTypeHeader = 'x-lancedb-credential-type'
+/** The only kind that clients name. */
+export const lancedbCredentialType = 'oidc'
+
+/** Sent to remote clients of LanceDB: the server version, which selects the requests of the client. */
 export const lancedbServerHeader = 'phalanx-version'
-/** From this version on, the client sends several vectors and structured text queries. */
+/**
+ * The server version of the bundled catalog, and the one to announce if an upstream states none: from 0.2 on, clients send
+ * several vectors, from 0.3 on structured text queries.
+ */
 export const lancedbServerVersion = '0.3.0'
+/**
+ * The newest server version that clients know, all of whose requests the operations table covers: from 0.4 on, they write in
+ * parts (`multipart_write`), from 0.5 on they read blobs, and from 0.6 on they search lists of texts by element
+ * (`document_granularity`). What they would send to a newer one is unknown.
+ */
+const newestLancedbServerVersion = '0.6.0'
+
+const serverVersionGrammar = /^(\d+)\.(\d+)\.(\d+)(?:$|[-+])/
+
+/** The server version to announce if the upstream states this one: no newer one than the operations table covers. */
+export function limitLancedbServerVersion(stated: string): string {
+  const order = compareVersions(stated, newestLancedbServerVersion)
+  if (order === undefined) return lancedbServerVersion
+  return order <= 0 ? stated : newestLancedbServerVersion
+}
+
+/** Below, at or above zero; undefined if one is no version. The suffix of a pre-release does not count. */
+function compareVersions(one: string, other: string): number | undefined {
+  const [left, right] = [serverVersionGrammar.exec(one), serverVersionGrammar.exec(other)]
+  if (left === null || right === null) return undefined
+  const differences = [1, 2, 3].map((part) => Number(left[part]) - Number(right[part]))
+  return differences.find((difference) => difference !== 0) ?? 0
+}
+
 export const arrowStreamType = 'application/vnd.apache.arrow.stream'
 const arrowStreamTypeGrammar = /^application\/vnd\.apache\.arrow\.stream\s*(?:;|$)/i
 /** Whether a content-type is that of an Arrow stream, with any parameters. */

@@ -115,5 +115,9 @@ export function isSameIdentifier(one: Identifier, other: Identifier): boolean {
 
 /** Quotes, escapes and truncates a value for a message. */
 export function quoteForMessage(value: string): string {
-  return JSON.stringify(value.length > 80 ? `${value.slice(0, 77)}...` : value)
+  return JSON.stringify(truncateForMessage(value))
+}
+
+export function truncateForMessage(value: string): string {
+  return value.length > 80 ? `${value.slice(0, 77)}...` : value
 }

@@ -1,8 +1,16 @@
 import { CatalogError } from './catalog-error.ts'
-import { defaultDelimiter, quoteForMessage, type Identifier } from './identifiers.ts'
+import { formatNameList, isUnambiguous } from './identifier-text.ts'
+import { defaultDelimiter, quoteForMessage, truncateForMessage, type Identifier } from './identifiers.ts'
 
+/**
+ * Formats an id for an error of the catalog API: `"prod$sales"`, as in a path, or `the root`. A slash would be redacted as
+ * part of a path of the server when the error passes a gateway.
+ */
 export function formatIdentifierForMessage(id: Identifier): string {
-  return id.length === 0 ? 'the root' : quoteForMessage(id.join(defaultDelimiter))
+  if (id.length === 0) return 'the root'
+  return isUnambiguous(id)
+    ? quoteForMessage(id.join(defaultDelimiter))
+    : truncateForMessage(formatNameList(id))
 }
 
 export function namespaceNotFound(id: Identifier): CatalogError {

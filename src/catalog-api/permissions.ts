@@ -1,26 +1,55 @@
 import { getKeys } from '../lib/get-keys.ts'
 import {
+  getOperation,
   isOperationName,
   operations,
   operationNames,
   type AnyOperationName,
   type ExtraOperationName,
+  type ObjectKind,
   type Operation,
   type PermissionGroup,
 } from './operations.ts'
 
 /** Permissions for effects of a parameter or a body that the permission for the operation does not include. */
 export const extraPermissions = {
-  /** Replace the rows of an existing table: CreateTable, RegisterTable and InsertIntoTable with mode overwrite. */
-  OverwriteTable: { group: 'drop' },
+  /** Replace the rows of an existing table. */
+  OverwriteTable: { group: 'drop', object: 'table', facts: 'of the replaced table', isDelegated: true },
   /** Choose the storage location of a table instead of leaving it to the catalog. */
-  ChooseLocation: { group: 'admin' },
+  ChooseLocation: { group: 'admin', object: 'table', facts: 'of the request', isDelegated: false },
   /** Choose the storage access of a table: endpoint, bucket, account. */
-  ChooseStorage: { group: 'admin' },
+  ChooseStorage: { group: 'admin', object: 'table', facts: 'of the request', isDelegated: false },
   /** Run SQL or code that reads arbitrary tables. Decided at the root, whatever table the request is for. */
-  ReadAnyTable: { group: 'admin' },
-  VendCredentials: { group: 'credentials' },
-} as const satisfies Record<string, { readonly group: PermissionGroup }>
+  ReadAnyTable: { group: 'admin', object: 'none', facts: 'none', isDelegated: false },
+  /** Let a column of a table be computed by a registered function. Decided on the function. */
+  UseFunction: { group: 'admin', object: 'function', facts: 'none', isDelegated: false },
+  /** Hand a secret to code, which can read it. Decided on the secret. */
+  UseSecret: { group: 'credentials', object: 'secret', facts: 'none', isDelegated: false },
+  VendCredentials: {
+    group: 'credentials',
+    object: 'table',
+    facts: 'of the request, for every branch',
+    isDelegated: false,
+  },
+  /** Write columns whose values can name objects that the catalog reads with its own credential. In no group. */
+  ReferenceData: { group: undefined, object: 'table', facts: 'branch of the request', isDelegated: false },
+} as const satisfies Record<string, EffectPermissionDefinition>
+
+interface EffectPermissionDefinition {
+  /** Undefined if policies must name the permission. */
+  readonly group: PermissionGroup | undefined
+  /** Kind of the objects that it is decided on. */
+  readonly object: ObjectKind
+  /** Facts of a decision on the object of the request. */
+  readonly facts:
+    | 'of the request'
+    | 'of the request, for every branch'
+    | 'branch of the request'
+    | 'of the replaced table'
+    | 'none'
+  /** Whether policies of delegated namespaces may allow it: its effects must stay in the namespace. */
+  readonly isDelegated: boolean
+}
 
 export type EffectPermission = keyof typeof extraPermissions
 
@@ -30,6 +59,12 @@ export function isEffectPermission(name: string): name is EffectPermission {
   return Object.hasOwn(extraPermissions, name)
 }
 
+/** Whether policies of delegated namespaces may allow the permission. */
+export function isDelegated(permission: Permission): boolean {
+  if (isEffectPermission(permission)) return extraPermissions[permission].isDelegated
+  return isOperationName(permission) && getOperation(permission).isDelegated
+}
+
 /** Whether a permission is that of an operation which only the settings declare. */
 export function isExtraOperationName(permission: Permission): permission is ExtraOperationName {
   return !isOperationName(permission) && !isEffectPermission(permission)
@@ -37,11 +72,9 @@ export function isExtraOperationName(permission: Permission): permission is Extr
 
 /** The permissions that the policies of a gateway can name. Immutable. */
 export interface PermissionTable {
-  /** Operations that the settings declare. */
-  readonly extraOperations: readonly Operation[]
   /** Permissions of the catalog API, then those of extra operations. */
   readonly names: readonly Permission[]
-  /** Groups with their permissions. An extra operation without a group is in none, not even in `all`. */
+  /** Groups with their permissions. ReferenceData and extra operations without a group are in none, not even in `all`. */
   readonly groups: ReadonlyMap<string, readonly Permission[]>
 }
 
@@ -60,7 +93,6 @@ export function createPermissionTable(extraOperations: readonly Operation[]): Pe
   const inGroup = (group: PermissionGroup): Permission[] =>
     names.filter((name) => groupByName.get(name) === group)
   return {
-    extraOperations,
     names,
     groups: new Map<string, readonly Permission[]>([
       ...basicGroups.map((group) => [group, inGroup(group)] as const),

@@ -80,6 +80,14 @@ function addParameter(
   )
 }
 
+/** Describes what `isUnsigned64` accepts, for messages. */
+export const unsigned64 = 'an integer from 0 to 18446744073709551615'
+
+/** Whether a text is the decimal of an unsigned integer of 64 bits, without zeros before it. */
+export function isUnsigned64(text: string): boolean {
+  return /^(?:0|[1-9]\d{0,19})$/.test(text) && BigInt(text) < 2n ** 64n
+}
+
 /** Returns the value, of a boolean in lower case. Throws InvalidInput (400), naming `label`, for one of another type. */
 export function validateParameter(label: string, type: ParameterType, value: string): string {
   if (type === 'integer' && !(/^\d{1,10}$/.test(value) && Number(value) <= 2_147_483_647)) {
@@ -88,6 +96,8 @@ export function validateParameter(label: string, type: ParameterType, value: str
       `${label} is ${quoteForMessage(value)}; expected an integer from 0 to 2147483647`,
     )
   }
+  if (type === 'long' && !isUnsigned64(value))
+    throw refusal('invalid_query', `${label} is ${quoteForMessage(value)}; expected ${unsigned64}`)
   if (type !== 'boolean') return value
   const lower = value.toLowerCase()
   if (lower !== 'true' && lower !== 'false') {

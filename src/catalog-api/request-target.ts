@@ -8,26 +8,40 @@ import {
   type Identifier,
   type QuotesInNames,
 } from './identifiers.ts'
-import type { BuiltInOperation, Operation } from './operations.ts'
+import { formatIdentifierForMessage } from './not-found.ts'
+import { apiPaths, uploadIdName, type BuiltInOperation, type Operation } from './operations.ts'
 import { decodeComponent, encodeComponent } from './percent-encoding.ts'
-import { readQuery, type QueryParameters } from './query-parameters.ts'
+import { isUnsigned64, readQuery, unsigned64, type QueryParameters } from './query-parameters.ts'
 import {
   builtInRoutes,
+  columnSegment,
   findRoute,
   idSegment,
   indexSegment,
+  rowSegment,
   segmentAt,
   type RouteTable,
 } from './route-table.ts'
 
+/** A value of a column in a path. */
+interface BlobPath {
+  readonly column: string
+  /** Up to 64 bits in decimal, so a text. */
+  readonly rowId: string
+}
+
 /** The complete meaning of the method and target of a request. */
 export interface RouteMatch<Kind extends Operation = Operation> {
   readonly operation: Kind
+  /** The path with placeholders, instead of that of the operation, by which the request is forwarded. */
+  readonly alias?: string
   /** Empty for the root, and for operations without an object in the route. */
   readonly id: Identifier
   /** Separates the parts of ids in this request and in the response to ListAllTables. */
   readonly delimiter: string
   readonly indexName: string | undefined
+  /** Only in routes of operations that have it in their paths. */
+  readonly blob?: BlobPath
   readonly parameters: QueryParameters
   /** Query parameters outside the catalog API that were allowed by name, decoded once. */
   readonly extraParameters?: ReadonlyMap<string, string>
@@ -61,8 +75,8 @@ export function parseTarget(
 /**
  * Parses a request target (origin form, RFC 3986); every part is decoded exactly once, nothing is normalised, so it has
  * exactly one meaning. One trailing slash is accepted. The path must start with the base path, as it is written there,
- * exactly once. `quotes` applies to the id. Throws CatalogError: 400 outside the grammar, 404 for an unknown route, 405
- * for another method.
+ * exactly once. `quotes` applies to the id. Throws CatalogError: 400 outside the grammar, 404 for a path outside the API,
+ * 406 for one of the API without an operation, 405 for another method.
  */
 export function parseTargetIn<Kind extends Operation>(
   routes: RouteTable<Kind>,
@@ -74,10 +88,7 @@ export function parseTargetIn<Kind extends Operation>(
   const isBelow = wholePath.startsWith(`${basePath}/`)
   const path = isBelow ? wholePath.slice(basePath.length) : wholePath
   const found = isBelow ? findRoute(routes, path) : undefined
-  if (found === undefined) {
-    const expected = isBelow ? '' : `; expected a path below ${quoteForMessage(basePath)}`
-    throw unknownRouteError(wholePath, expected)
-  }
+  if (found === undefined) throw createUnknownRouteError(wholePath, basePath)
   const { operation } = found
   if (!operation.methods.some((accepted) => accepted === method)) {
     const allow = operation.methods.join(', ')
@@ -93,23 +104,79 @@ export function parseTargetIn<Kind extends Operation>(
   const id = found.hasId
     ? parseIdentifier(decodeComponent(segmentAt(path, idSegment), 'the id'), delimiter, quotes)
     : []
-  if (id.length === 0 && found.hasId && operation.object !== 'namespace') {
-    throw refusal(
-      'invalid_id',
-      `${operation.name} takes the id of a ${operation.object}; the root is a namespace`,
-    )
+  if (found.hasId) assertCompleteId(operation, id)
+  const indexName = found.hasIndex ? readName(path, indexSegment, 'the index name') : undefined
+  const blob = found.hasBlob ? { blob: readBlobPath(path) } : {}
+  const alias = operation.forwardsAliases && found.path !== operation.path ? { alias: found.path } : {}
+  const route = {
+    operation: selectPart(operation, parameters),
+    ...alias,
+    id,
+    delimiter,
+    indexName,
+    ...blob,
+    parameters,
   }
-  const indexName = found.hasIndex
-    ? decodeComponent(segmentAt(path, indexSegment), 'the index name')
-    : undefined
-  if (indexName !== undefined) assertName(indexName, 'the index name')
-  const route = { operation, id, delimiter, indexName, parameters }
   return extraParameters.size === 0 ? route : { ...route, extraParameters }
 }
 
-/** The 404 for a path without an operation. */
-export function unknownRouteError(path: string, expected = ''): CatalogError {
+/** An upload that is part of a multipart write creates no version. A part of none would be a whole insert. */
+function selectPart<Kind extends Operation>(operation: Kind, parameters: QueryParameters): Kind {
+  if (operation.part === undefined) return operation
+  if (parameters.has(uploadIdName)) return operation.part
+  if (parameters.has('upload_part_id')) {
+    throw refusal(
+      'invalid_query',
+      `the query parameter "upload_part_id" of ${operation.name} is accepted only together with "${uploadIdName}"`,
+    )
+  }
+  return operation
+}
+
+/** Decodes a segment. Throws InvalidInput (400) unless it is a name. */
+function readName(path: string, segment: number, label: string): string {
+  const name = decodeComponent(segmentAt(path, segment), label)
+  assertName(name, label)
+  return name
+}
+
+function readBlobPath(path: string): BlobPath {
+  const rowId = segmentAt(path, rowSegment)
+  if (!isUnsigned64(rowId))
+    throw refusal('invalid_id', `the row id is ${quoteForMessage(rowId)}; expected ${unsigned64}`)
+  return { column: readName(path, columnSegment, 'the column'), rowId }
+}
+
+/** A transaction without a table would be subject to the rules of none. */
+function assertCompleteId({ name, object }: Operation, id: Identifier): void {
+  if (object !== 'namespace' && id.length === 0) {
+    throw refusal('invalid_id', `${name} takes the id of a ${object}; the root is a namespace`)
+  }
+  if (object === 'transaction' && id.length === 1) {
+    throw refusal(
+      'invalid_id',
+      `${name} takes the id of a table followed by a transaction; ${formatIdentifierForMessage(id)} names no table`,
+    )
+  }
+}
+
+function createUnknownRouteError(path: string, basePath: string): CatalogError {
+  if (apiPaths.some((api) => path.startsWith(`${basePath}${api}/`))) return unknownOperationError(path)
+  const expected = path.startsWith(`${basePath}/`)
+    ? ''
+    : `; expected a path below ${quoteForMessage(basePath)}`
   return refusal('unknown_route', `unknown route ${quoteForMessage(path)}${expected}`)
+}
+
+/**
+ * The error for a path of the catalog API without an operation: 406, because clients of LanceDB report every 404 below
+ * a table as a missing table or index.
+ */
+export function unknownOperationError(path: string): CatalogError {
+  return refusal(
+    'unknown_operation',
+    `unknown route ${quoteForMessage(path)}: the catalog has no such operation`,
+  )
 }
 
 /**
@@ -117,12 +184,15 @@ export function unknownRouteError(path: string, expected = ''): CatalogError {
  * request is retained, because it applies to the response. Throws InvalidInput (400) if the id cannot be joined by it.
  */
 export function buildTarget(target: RouteMatch, idDelimiter: string = defaultDelimiter): string {
-  const { operation, id, indexName, parameters, extraParameters = [] } = target
+  const { operation, alias, id, indexName, blob, parameters, extraParameters = [] } = target
   const delimiter = operation.object === 'none' ? target.delimiter : idDelimiter
-  let path = operation.path
+  let path = alias ?? operation.path
   if (operation.object !== 'none')
     path = path.replace('{id}', () => encodeComponent(formatIdentifier(id, delimiter)))
   if (indexName !== undefined) path = path.replace('{index_name}', () => encodeComponent(indexName))
+  if (blob !== undefined) {
+    path = path.replace('{column}', () => encodeComponent(blob.column)).replace('{row_id}', blob.rowId)
+  }
   let query = delimiter === defaultDelimiter ? '' : `&delimiter=${encodeComponent(delimiter)}`
   for (const [name, value] of parameters) {
     for (const one of typeof value === 'string' ? [value] : value) query += `&${name}=${encodeComponent(one)}`

@@ -5,13 +5,18 @@ export type RouteTable<Kind extends Operation = Operation> = ReadonlyMap<string,
 
 interface Route<Kind extends Operation> {
   readonly operation: Kind
+  /** The path of the operation, or one of its aliases. */
+  readonly path: string
   readonly hasId: boolean
   readonly hasIndex: boolean
+  readonly hasBlob: boolean
 }
 
-/** Index of `{id}` and `{index_name}` among the path segments; segment 0, before `/v1`, is empty. */
+/** Indexes of `{id}`, `{index_name}`, `{column}` and `{row_id}` among the path segments; segment 0, before `/v1`, is empty. */
 export const idSegment = 3
 export const indexSegment = 5
+export const columnSegment = 5
+export const rowSegment = 6
 /** Stands for them in the keys of a route table. Braces are not valid in a path, so no request can contain it. */
 const placeholder = '{}'
 
@@ -32,8 +37,10 @@ function createRoutes<Kind extends Operation>(operations: readonly Kind[]): Map<
       // A request may end in a slash, whether or not the path does: `parseTarget` removes it.
       routes.set(path.replaceAll(/\{\w+\}/g, placeholder).replace(/\/$/, ''), {
         operation,
+        path,
         hasId: path.includes('{id}'),
         hasIndex: path.includes('{index_name}'),
+        hasBlob: path.includes('{column}') && path.includes('{row_id}'),
       })
     }
   }
@@ -51,8 +58,10 @@ export function findRoute<Kind extends Operation>(
   if (withId === undefined) return undefined
   const route = routes.get(withId)
   if (route !== undefined) return route
-  const withIndex = withPlaceholder(withId, indexSegment)
-  return withIndex === undefined ? undefined : routes.get(withIndex)
+  const withName = withPlaceholder(withId, indexSegment)
+  if (withName === undefined) return undefined
+  const withRow = withPlaceholder(withName, rowSegment)
+  return routes.get(withName) ?? (withRow === undefined ? undefined : routes.get(withRow))
 }
 
 function withPlaceholder(path: string, segment: number): string | undefined {

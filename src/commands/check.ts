@@ -1,7 +1,12 @@
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Command } from 'commander'
 import { readGatewaySettings, type GatewaySettings } from '../config/gateway-settings.ts'
+import { findSettingsWarnings } from '../config/settings-warnings.ts'
 import { formatEffectiveSettings } from '../config/effective-settings.ts'
+import { readOnce } from '../lib/fs/file-follower.ts'
+import { readSecret } from '../lib/fs/read-secret.ts'
+import { directOutbound, openOutbound, type Outbound } from '../lib/outbound/outbound.ts'
 import { toError } from '../lib/errors/to-error.ts'
 import { readServerCertificates } from '../lib/tls/server-certificates.ts'
 import { readPageTokenSecret } from '../gateway/listing/page-tokens.ts'
@@ -10,49 +15,71 @@ import { listUpstreamFiles } from '../config/upstream/upstream-settings.ts'
 import { listKeys } from '../identity/api-keys/key-store.ts'
 import { openAssertionSigner } from '../identity/assertion/assertions.ts'
 import { readBootstrapKey } from '../identity/api-keys/bootstrap-key.ts'
-import { readPepper } from '../identity/api-keys/pepper.ts'
+import type { StoredKey } from '../identity/api-keys/key-store-file.ts'
+import { assertPepperOfKeys, readPepper } from '../identity/api-keys/pepper.ts'
 import { readRedisAccess } from '../limits/shared/redis-access.ts'
-import { createExtraOperations } from '../catalog-api/extra-operation.ts'
-import { createPolicyVocabulary, type PolicyVocabulary } from '../policy/language/policy-vocabulary.ts'
-import { mergeFiles } from '../policy/source/compile-documents.ts'
+import { quoteForMessage } from '../catalog-api/identifiers.ts'
+import type { PolicyVocabulary } from '../policy/language/policy-vocabulary.ts'
+import { createSettingsVocabulary } from '../policy/source/settings-vocabulary.ts'
 import { createEmergencyLocation, toEmergencyDocuments } from '../policy/source/emergency-policies.ts'
 import { readLastGoodKey } from '../policy/source/last-good/last-good-key.ts'
-import { assertAnyPolicy, loadPoliciesFrom } from '../policy/source/load-policies.ts'
+import { assertAnyPolicy, loadPoliciesFrom, readPolicies } from '../policy/source/load-policies.ts'
+import { listIgnoredFiles } from '../policy/source/policy-files.ts'
 import { createFolderLocation, type PolicyLocation } from '../policy/source/policy-location.ts'
-import { parsePolicyFile } from '../policy/source/parse-policy-file.ts'
 import { openPolicyLocation } from '../policy/source/open-policy-location.ts'
 import { findDevelopmentFiles } from './dev/development-files.ts'
+import { probeConnections, checkTlsFiles } from './common/probe-connections.ts'
 import { probeUpstreams } from './common/probe-upstreams.ts'
 import { runStep, CommandFailure } from './common/command-failure.ts'
+import type { Io } from './common/io.ts'
 import { newCommand } from './common/new-command.ts'
 
-export function checkCommand(): Command {
-  return newCommand('check')
+export function checkCommand(io: Io): Command {
+  return newCommand('check', io)
     .description('check settings, policies and keys, and print the effective settings')
     .requiredOption('--config <file>', 'settings file (YAML)')
-    .option('--probe', 'also read from each upstream, with the credential of the gateway')
+    .option(
+      '--probe',
+      'also read from each upstream, with the credential of the gateway, and connect to all other hosts',
+    )
     .addHelpText(
       'after',
       '\nPolicies in Kubernetes (policies.kubernetes) are not read: their status says whether they are accepted.',
     )
     .action(async ({ config, probe }: { config: string; probe?: true }) => {
       const settings = await runStep(`the settings in ${config} cannot be used`, () =>
-        readGatewaySettings(config, process.env),
+        readGatewaySettings(config, io.environment),
       )
-      await checkFiles(settings)
-      if (probe) await probeUpstreams(settings.upstreams)
-      process.stdout.write(formatEffectiveSettings(settings, process.env))
+      const outbound = await checkFiles(settings, io)
+      if (probe) {
+        await probeUpstreams(settings.upstreams, outbound, io)
+        await probeConnections(settings, outbound, io)
+      }
+      await warnOfIgnoredFiles(settings.policies, io)
+      for (const entry of outbound.malformedNoProxy)
+        io.stderr.write(
+          `warning: NO_PROXY: the entry ${quoteForMessage(entry)} is malformed, and matches no host\n`,
+        )
+      for (const warning of findSettingsWarnings(settings)) io.stderr.write(`warning: ${warning}\n`)
+      io.stdout.write(formatEffectiveSettings(settings, io.environment))
     })
 }
 
 /** Reads every file that the settings name; reports all errors, not just the first. */
-async function checkFiles(settings: GatewaySettings): Promise<void> {
+async function checkFiles(settings: GatewaySettings, io: Io): Promise<Outbound> {
   const { listen, policies, identity, upstreams, listing, limits } = settings
   const failures = [...(await findDevelopmentFiles(settings))]
   const check = async (failure: string, step: () => Promise<unknown>): Promise<void> => {
     await runStep(failure, step).catch((error: unknown) => failures.push(toError(error).message))
   }
-  const vocabulary = createPolicyVocabulary(createExtraOperations(upstreams))
+  let outbound = directOutbound
+  await check('the settings of `outbound` cannot be used', async () => {
+    outbound = await openOutbound(settings.outbound, io.environment, readOnce)
+  })
+  await checkTlsFiles(settings, io.environment, (setting, { message }) =>
+    failures.push(`the TLS files of ${setting} cannot be used:\n  ${message}`),
+  )
+  const vocabulary = createSettingsVocabulary(settings)
   const { tls } = listen
   if (tls) await check('the certificates of `listen` cannot be used', () => readServerCertificates(tls))
   const webhook = policies.kubernetes?.webhook
@@ -75,30 +102,51 @@ async function checkFiles(settings: GatewaySettings): Promise<void> {
   if (lastGood) await check('the last good policies cannot be stored', () => readLastGoodKey(lastGood))
   const { apiKeys, bootstrapKey, introspection, assertion } = identity
   if (introspection) {
-    await check('the secret for introspection cannot be read', () => readFile(introspection.clientSecretFile))
+    await check('the secret for introspection cannot be used', () =>
+      readSecret(introspection.clientSecretFile),
+    )
   }
   if (assertion) {
     await check('the keys of assertions cannot be used', () => openAssertionSigner(assertion, Date.now))
   }
   if (apiKeys) {
-    await check('the API keys cannot be used', () => listKeys(apiKeys.store))
-    await check('the pepper of the API keys cannot be used', () => readPepper(apiKeys.pepperFile))
+    let keys: readonly StoredKey[] = []
+    await check('the API keys cannot be used', async () => (keys = await listKeys(apiKeys.store)))
+    await check('the pepper of the API keys cannot be used', async () =>
+      assertPepperOfKeys(await readPepper(apiKeys.pepperFile), keys),
+    )
   }
   if (bootstrapKey) await check('the bootstrap key cannot be used', () => readBootstrapKey(bootstrapKey))
   if (listing) {
     await check('the secret of page tokens cannot be used', () => readPageTokenSecret(listing.tokenKeyFile))
   }
   const { shared } = limits
-  if (shared) await check('the files of the shared limits cannot be used', () => readRedisAccess(shared))
+  if (shared)
+    await check('the files of the shared limits cannot be used', () => readRedisAccess(shared, outbound))
   for (const upstream of upstreams) {
     const unreadable = failures.length
     for (const file of listUpstreamFiles(upstream)) {
       await check(`a file for the upstream ${upstream.name} cannot be read`, () => readFile(file))
     }
     if (failures.length > unreadable) continue
-    await check(`the upstream ${upstream.name} cannot be used`, () => readUpstreamOptions(upstream))
+    await check(`the upstream ${upstream.name} cannot be used`, () =>
+      readUpstreamOptions(upstream, outbound, readOnce),
+    )
   }
   if (failures.length > 0) throw new CommandFailure(failures.join('\n'))
+  return outbound
+}
+
+async function warnOfIgnoredFiles(
+  { folder, emergencyFolder }: GatewaySettings['policies'],
+  io: Io,
+): Promise<void> {
+  for (const each of [folder, emergencyFolder]) {
+    for (const file of each === undefined ? [] : await listIgnoredFiles(each))
+      io.stderr.write(
+        `warning: ${join(each ?? '', file)} is not read; expected the extension .yaml or .yml\n`,
+      )
+  }
 }
 
 async function checkPolicies(location: PolicyLocation, vocabulary: PolicyVocabulary): Promise<void> {
@@ -106,6 +154,5 @@ async function checkPolicies(location: PolicyLocation, vocabulary: PolicyVocabul
 }
 
 async function checkEmergencyPolicies(location: PolicyLocation, vocabulary: PolicyVocabulary): Promise<void> {
-  const { files } = await location.read()
-  toEmergencyDocuments(mergeFiles(files.map((file) => parsePolicyFile(file, vocabulary))))
+  toEmergencyDocuments((await readPolicies(location, vocabulary)).documents)
 }

@@ -1,17 +1,24 @@
+import { userInfo } from 'node:os'
 import { InvalidArgumentError, type Command } from 'commander'
-import type { StoredKey } from '../identity/api-keys/key-store-file.ts'
+import { parseDuration } from '../catalog-api/schemas/duration.ts'
+import { actorSchema, type StoredKey } from '../identity/api-keys/key-store-file.ts'
 import { createKey, listKeys, revokeKey, rotateKey, type CreatedKey } from '../identity/api-keys/key-store.ts'
 import { readLastUsed, type LastUsedTimes } from '../identity/api-keys/last-used.ts'
 import { readOrCreatePepper, readPepper } from '../identity/api-keys/pepper.ts'
 import { collect, parseTime } from './common/arguments.ts'
 import { runStep } from './common/command-failure.ts'
+import type { Io } from './common/io.ts'
 import { newCommand } from './common/new-command.ts'
 
 interface StoreOptions {
   readonly store: string
 }
 
-interface CreateOptions extends StoreOptions {
+interface ActorOptions {
+  readonly by?: string
+}
+
+interface CreateOptions extends StoreOptions, ActorOptions {
   readonly pepperFile: string
   readonly principal: string
   readonly group: readonly string[]
@@ -21,7 +28,7 @@ interface CreateOptions extends StoreOptions {
   readonly description?: string
 }
 
-interface RotateOptions extends StoreOptions {
+interface RotateOptions extends StoreOptions, ActorOptions {
   readonly pepperFile: string
   readonly overlap: number
 }
@@ -31,9 +38,14 @@ interface ListOptions extends StoreOptions {
 }
 
 const store = ['--store <file>', 'the store of keys'] as const
+const by = [
+  '--by <name>',
+  'who does this, for the audit log of the gateways; default: the user of the operating system',
+  parseActor,
+] as const
 
-export function keysCommand(): Command {
-  const keys = newCommand('keys').description('create, list, rotate and revoke API keys')
+export function keysCommand(io: Io): Command {
+  const keys = newCommand('keys', io).description('create, list, rotate and revoke API keys')
   keys
     .command('create')
     .description('create a key and print it; it cannot be shown again')
@@ -51,35 +63,39 @@ export function keysCommand(): Command {
     .option('--not-before <time>', 'start of validity, such as 2027-01-01T00:00:00Z', parseTime)
     .option('--expires <time>', 'expiry, such as 2027-01-31T00:00:00Z', parseFutureTime)
     .option('--description <text>', 'description of the key')
-    .action(create)
+    .option(...by)
+    .action((options: CreateOptions) => create(options, io))
   keys
     .command('list')
     .description('list the keys of a store, without their secrets')
     .requiredOption('--store <file>', 'the key store, or a folder of key stores')
     .option('--last-used <file>', 'the lastUsedFile of a gateway')
-    .action(list)
+    .action((options: ListOptions) => list(options, io))
   keys
     .command('rotate')
     .description('create a successor of a key and print it; the old key expires after a grace period')
     .requiredOption(...store)
     .requiredOption('--pepper-file <file>', 'file with the pepper of the hashes in the store')
-    .option('--overlap <duration>', 'grace period of the old key, such as 30m, 12h or 7d', parseDuration, day)
+    .option('--overlap <duration>', 'grace period of the old key, such as 30m, 12h or 7d', parseOverlap, day)
+    .option(...by)
     .argument('<key-id>', 'the id of the key, as `keys list` shows it')
-    .action(rotate)
+    .action((id: string, options: RotateOptions) => rotate(id, options, io))
   keys
     .command('revoke')
     .description('revoke a key: a running gateway refuses it within a second')
     .requiredOption(...store)
+    .option(...by)
     .argument('<key-id>', 'the id of the key, as `keys list` shows it')
-    .action(async (id: string, { store }: StoreOptions) => {
-      await runStep(`the key ${id} cannot be revoked`, () => revokeKey(store, id))
-      process.stdout.write(`revoked ${id}\n`)
+    .action(async (id: string, { store, by = getUserName() }: StoreOptions & ActorOptions) => {
+      await runStep(`the key ${id} cannot be revoked`, () => revokeKey(store, id, by))
+      io.stdout.write(`revoked ${id}\n`)
     })
   return keys
 }
 
-async function create(options: CreateOptions): Promise<void> {
+async function create(options: CreateOptions, io: Io): Promise<void> {
   const { store, pepperFile, principal, group, subject, notBefore, expires, description } = options
+  const { by = getUserName() } = options
   const created = await runStep('the key cannot be created', async () =>
     createKey(store, await readOrCreatePepper(pepperFile), {
       principal,
@@ -88,26 +104,31 @@ async function create(options: CreateOptions): Promise<void> {
       ...(notBefore && { notBefore }),
       ...(expires && { expiresAt: expires }),
       ...(description !== undefined && { description }),
+      createdBy: by,
     }),
   )
-  printKey(created)
+  printKey(created, io)
 }
 
-async function rotate(id: string, { store, pepperFile, overlap }: RotateOptions): Promise<void> {
+async function rotate(
+  id: string,
+  { store, pepperFile, overlap, by = getUserName() }: RotateOptions,
+  io: Io,
+): Promise<void> {
   const endsAt = new Date(Date.now() + overlap)
   const created = await runStep(`the key ${id} cannot be rotated`, async () =>
-    rotateKey(store, await readPepper(pepperFile), { id, endsAt }),
+    rotateKey(store, await readPepper(pepperFile), { id, endsAt, by }),
   )
-  process.stderr.write(`key ${id} expires at ${endsAt.toISOString()} at the latest\n`)
-  printKey(created)
+  io.stderr.write(`key ${id} expires at ${endsAt.toISOString()} at the latest\n`)
+  printKey(created, io)
 }
 
-function printKey({ text, key }: CreatedKey): void {
-  process.stderr.write(`key ${key.id} for ${key.principal}; store it now, it cannot be shown again:\n`)
-  process.stdout.write(`${text}\n`)
+function printKey({ text, key }: CreatedKey, io: Io): void {
+  io.stderr.write(`key ${key.id} for ${key.principal}; store it now, it cannot be shown again:\n`)
+  io.stdout.write(`${text}\n`)
 }
 
-async function list({ store, lastUsed }: ListOptions): Promise<void> {
+async function list({ store, lastUsed }: ListOptions, io: Io): Promise<void> {
   const keys = await runStep('the keys cannot be listed', () => listKeys(store))
   const used =
     lastUsed === undefined
@@ -119,7 +140,7 @@ async function list({ store, lastUsed }: ListOptions): Promise<void> {
     if (subject !== undefined) line.push(`for ${subject}`)
     if (used) line.push(formatLastUsed(used, id))
     if (description !== undefined) line.push(description)
-    process.stdout.write(`${line.join('  ')}\n`)
+    io.stdout.write(`${line.join('  ')}\n`)
   }
 }
 
@@ -144,14 +165,26 @@ function parseFutureTime(text: string): Date {
 }
 
 const day = 86_400_000
-const units: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: day }
+const maxOverlap = 3650 * day
 
 /** In milliseconds. */
-function parseDuration(text: string): number {
-  const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
-  const unitMs = units[unit]
-  if (count === undefined || unitMs === undefined) {
-    throw new InvalidArgumentError('expected a duration such as 30m, 12h or 7d')
+function parseOverlap(text: string): number {
+  const overlap = parseDuration(text)
+  if (overlap <= maxOverlap) return overlap
+  throw new InvalidArgumentError('expected a duration such as 30m, 12h or 7d, of at most 3650d')
+}
+
+function parseActor(text: string): string {
+  const { data, error } = actorSchema.safeParse(text)
+  if (error === undefined) return data
+  throw new InvalidArgumentError(error.issues.map(({ message }) => message).join('; '))
+}
+
+/** Returns the name of the user that runs the program; its number if the system has no name for it. */
+function getUserName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return `uid ${process.getuid?.() ?? 'unknown'}`
   }
-  return Number(count) * unitMs
 }

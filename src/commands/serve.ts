@@ -6,28 +6,29 @@ import { ignoreOtherSignals } from '../lib/process/signals.ts'
 import { countAvailableCores } from '../workers/available-cores.ts'
 import { assertNoDevelopmentFiles } from './dev/development-files.ts'
 import { runStep, CommandFailure } from './common/command-failure.ts'
+import type { Io } from './common/io.ts'
 import { newCommand } from './common/new-command.ts'
 import { runUntilStopped } from './common/run-until-stopped.ts'
 
-export function serveCommand(): Command {
-  return newCommand('serve')
+export function serveCommand(io: Io): Command {
+  return newCommand('serve', io)
     .description('run the gateway in front of a catalog')
     .requiredOption(
       '--config <file>',
       'settings file (YAML); environment variables (CATALOG_GATEWAY__...) override it',
     )
-    .action(({ config }: { config: string }) => (cluster.isWorker ? serveAsWorker() : serve(config)))
+    .action(({ config }: { config: string }) => (cluster.isWorker ? serveAsWorker() : serve(config, io)))
 }
 
-async function serve(config: string): Promise<void> {
+async function serve(config: string, io: Io): Promise<void> {
   ignoreOtherSignals()
   const settings = await runStep(`the settings in ${config} cannot be used`, () =>
-    readGatewaySettings(config, process.env),
+    readGatewaySettings(config, io.environment),
   )
   await assertNoDevelopmentFiles(settings)
   const gateway = await runStep('the gateway cannot start', () => start(settings))
   const announcement = `listening on ${gateway.url}\nadmin on ${gateway.adminUrl}\n`
-  await runUntilStopped({ ...gateway, announcement })
+  await runUntilStopped(io, { ...gateway, announcement })
 }
 
 async function start(settings: GatewaySettings): Promise<RunningGateway> {

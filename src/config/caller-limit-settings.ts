@@ -92,15 +92,6 @@ export const callerLimitFields = {
       'Limit of failed authentications of an address; beyond it, all its requests get 429, even with valid credentials. Behind a load ' +
         'balancer all clients share its address.',
     ),
-  loadSheddingThresholdMs: z
-    .int()
-    .positive()
-    .max(2_147_483_647)
-    .default(1_000)
-    .describe(
-      'Load shedding starts if requests wait longer for an upstream connection or the event loop lags by more: ' +
-        'Arrow bodies are refused first, then other row operations, then listings.',
-    ),
 }
 
 const callerLimitSchema = z.strictObject(callerLimitFields)

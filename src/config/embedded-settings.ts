@@ -1,12 +1,13 @@
 import { resolve } from 'node:path'
 import type { z } from 'zod'
-import { gatewaySettingsSchema, resolvePaths, type GatewaySettings } from './gateway-settings.ts'
-import { diagnosticsForIssue, SettingsError } from './loading/read-settings.ts'
+import { anyGatewaySchema, resolvePaths, type GatewaySettings } from './gateway-settings.ts'
+import { describeIssue } from './loading/describe-issue.ts'
+import { SettingsError } from './loading/read-settings.ts'
 
 /** Sections about ports and processes, which an embedding application has itself. */
 const ownedByApplication = ['listen', 'admin', 'workers', 'passThrough'] as const
 
-type FileSettings = z.input<typeof gatewaySettingsSchema>
+type FileSettings = z.input<typeof anyGatewaySchema>
 
 /**
  * Settings of a gateway in another application's server: those of the settings file without `listen`, `admin`, `workers`
@@ -36,14 +37,14 @@ export function readEmbeddedSettings(
         ? 'identity: unexpected beside authenticate: the application authenticates'
         : `${name}: unexpected: the application has its own`,
     )
-  const result = gatewaySettingsSchema.safeParse({
+  const result = anyGatewaySchema.safeParse({
     ...settings,
     ...(prefix !== '' && { listen: { basePath: prefix } }),
     // Not used: the schema requires a way to authenticate.
     ...(isAuthenticated && { identity: { anonymous: true } }),
   })
   const invalid = (result.error?.issues ?? [])
-    .flatMap(diagnosticsForIssue)
+    .flatMap((issue) => describeIssue(issue, anyGatewaySchema, settings))
     .map(({ path, message }) => `${path.join('.') || 'settings'}: ${message}`)
   if (refused.length > 0 || !result.success) throw new SettingsError([...refused, ...invalid].join('\n'))
   const complete = resolvePaths(result.data, resolve(folder))

@@ -1,11 +1,18 @@
 import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
+import { hostNamePattern } from '../lib/http/host-name.ts'
+import { databasesSetting } from './databases-setting.ts'
 import { auditSchema, resolveAuditPaths } from './audit/audit-settings.ts'
+import { findClientStatementProblems } from './client-statement-problems.ts'
+import { findListenConflicts } from './listen-conflicts.ts'
+import { listenHost } from './listen-address.ts'
 import { limitsSchema, listenSchema, timeoutsSchema, type TlsSettings } from './listen-settings.ts'
 import { resolveUpstreamPaths } from './upstream/upstream-settings.ts'
+import { listCommonSeparators } from './upstream/common-separators.ts'
 import { upstreamSchema, upstreamsSchema, type UpstreamSettings } from './upstream/upstream-settings.ts'
 import { findCallerIdentityProblem } from './upstream/caller-identity.ts'
+import { findComparisonProblem } from './upstream/comparison-problem.ts'
 import { identitySchema, resolveIdentityPaths } from './identity/identity-settings.ts'
 import { resolveSharedLimitsPaths } from './shared-limits-settings.ts'
 import {
@@ -16,21 +23,40 @@ import {
 import { findUnknownDelegatedNames } from './policy-kubernetes-settings.ts'
 import { policySettingsSchema, resolvePolicyPaths } from './policy-settings.ts'
 import { readSettings } from './loading/read-settings.ts'
+import { crossSiteSchema } from './cross-site-settings.ts'
 import { logSchema } from './log-settings.ts'
+import { findImpossibleNamespaces } from './names-in-settings.ts'
 import { metricsSchema } from './metrics-settings.ts'
+import { outboundSchema, resolveOutboundPaths } from './outbound-settings.ts'
 import { tracesSchema, resolveTracesPaths } from './traces-settings.ts'
 import { unsafeNames, findUnsafeSettings } from './unsafe-settings.ts'
 
 const port = z.int().min(0).max(65_535)
 const path = z.string().min(1)
 
-export const gatewaySettingsSchema = z
+/** Of a gateway with a server of its own, or in the server of an application. */
+export const anyGatewaySchema = z
   .strictObject({
     listen: listenSchema.prefault({}),
     admin: z
       .strictObject({
-        host: z.string().default('127.0.0.1').describe('Listen address.'),
+        host: listenHost.default('127.0.0.1').describe('Listen address.'),
         port: port.default(2334).describe('0 picks a free one.'),
+        allowedHosts: z
+          .array(
+            z
+              .string()
+              .refine(
+                (name) => hostNamePattern.test(name.replace(/^\./, '')),
+                'expected a host name in lower case, without a port: "metrics.example"',
+              ),
+          )
+          .default([])
+          .describe(
+            'Names in requests for the port, in addition to IP addresses, localhost and admin.host; one that begins with a ' +
+              'dot includes its subdomains. Requests for other names get 403: a page could give its own name the address ' +
+              'of the port (DNS rebinding).',
+          ),
         requireUpstream: z
           .boolean()
           .default(false)
@@ -53,15 +79,19 @@ export const gatewaySettingsSchema = z
       .describe(
         'Number of processes that share the port; auto: one for each available core. Each ' +
           'has its own audit log. Rate limits and quotas apply to all workers together. Other totals are divided: ' +
-          'limits.maxConnections, maxConnectionsPerAddress, concurrency and failedAuthentications, the connections and ' +
-          'pending requests of upstreams, audit.reserveBytes and audit.retention.maxBytes.',
+          'limits.maxConnections, maxConnectionsPerAddress, concurrency and failedAuthentications, the connections of ' +
+          'upstreams, audit.reserveBytes and audit.retention.maxBytes.',
       ),
     upstream: upstreamSchema.optional().describe('The upstream catalog, if there is one.'),
     upstreams: upstreamsSchema.optional().describe('The upstream catalogs, if there are several.'),
     passThrough: passThroughSchema
       .default([])
       .describe('Routes that are not for the catalog, such as its web console; see docs/pass-through.md.'),
+    databases: databasesSetting,
     identity: identitySchema,
+    crossSite: crossSiteSchema
+      .prefault({})
+      .describe('Requests that browsers send for pages of other sites; see docs/authentication.md.'),
     policies: policySettingsSchema,
     audit: auditSchema,
     dialects: z
@@ -73,11 +103,14 @@ export const gatewaySettingsSchema = z
     listing: z
       .strictObject({
         tokenKeyFile: path.describe(
-          'File with a secret of at least 32 bytes, shared by all replicas, for page tokens and ids of jobs.',
+          'File with a secret of at least 32 bytes, shared by all replicas, for page tokens and ids of jobs and multipart writes.',
         ),
       })
       .optional()
       .describe('Page tokens of listings; by default with a key that is generated in the audit folder.'),
+    outbound: outboundSchema
+      .prefault({})
+      .describe('Connections to other hosts: proxy, and trusted authorities.'),
     metrics: metricsSchema.optional().describe('Additional metric labels.'),
     log: logSchema.prefault({}).describe('JSON lines on standard error.'),
     traces: tracesSchema
@@ -93,19 +126,13 @@ export const gatewaySettingsSchema = z
     message: 'expected either upstream or upstreams',
   })
   .superRefine((settings, context) => {
-    const { upstream, upstreams = [], identity, listen } = settings
+    const { upstream, upstreams = [], identity } = settings
     const addIssue = (path: (string | number)[], message: string | undefined): void => {
       if (message !== undefined) context.addIssue({ code: 'custom', path, message })
     }
     if (upstream) addIssue(['upstream', 'identity'], findCallerIdentityProblem(upstream, identity.assertion))
     for (const [index, each] of upstreams.entries()) {
       addIssue(['upstreams', index, 'identity'], findCallerIdentityProblem(each, identity.assertion))
-    }
-    if (identity.clientCertificates && (listen.tls?.clientAuth ?? 'none') === 'none') {
-      addIssue(
-        ['identity', 'clientCertificates'],
-        'expected listen.tls.clientAuth to be optional or required: no client certificate is requested',
-      )
     }
     if (settings.workers !== 1) {
       if (settings.admin.console) {
@@ -118,7 +145,12 @@ export const gatewaySettingsSchema = z
         )
       }
     }
+    if (upstream) addIssue(['upstream', 'compareVersionsSeconds'], findComparisonProblem(upstream, settings))
+    for (const [index, each] of upstreams.entries()) {
+      addIssue(['upstreams', index, 'compareVersionsSeconds'], findComparisonProblem(each, settings))
+    }
     const catalogs = upstream === undefined ? upstreams : [upstream, ...upstreams]
+    for (const { path, message } of findListenConflicts(settings)) addIssue([...path], message)
     for (const { path, message } of findPassThroughProblems({ ...settings, upstreams: catalogs })) {
       addIssue([...path], message)
     }
@@ -126,9 +158,19 @@ export const gatewaySettingsSchema = z
       for (const { path, message } of findUnknownDelegatedNames({ ...settings, upstreams: catalogs })) {
         addIssue([...path], message)
       }
+      for (const { path, message } of findImpossibleNamespaces(settings, listCommonSeparators(catalogs))) {
+        addIssue([...path], message)
+      }
     }
     for (const { path, message } of findUnsafeSettings(settings)) addIssue([...path], message)
   })
+
+/** Of a gateway with a server of its own. */
+export const gatewaySettingsSchema = anyGatewaySchema.superRefine((settings, context) => {
+  for (const { path, message } of findClientStatementProblems(settings)) {
+    context.addIssue({ code: 'custom', path: [...path], message })
+  }
+})
 
 /** Effective settings of a gateway: defaults filled in, paths absolute. */
 export type GatewaySettings = Omit<z.output<typeof gatewaySettingsSchema>, 'upstream' | 'upstreams'> & {
@@ -138,7 +180,7 @@ export type GatewaySettings = Omit<z.output<typeof gatewaySettingsSchema>, 'upst
 
 /**
  * Reads the settings from a YAML file and the environment, which takes precedence: `upstream.url` is
- * `CATALOG_GATEWAY__UPSTREAM__URL`. Throws SettingsError with every error, by file and line.
+ * `CATALOG_GATEWAY__UPSTREAM__URL`. Throws SettingsError with every error, by file, line and column.
  */
 export async function readGatewaySettings(
   file: string,
@@ -164,6 +206,7 @@ export function resolvePaths(sent: z.output<typeof gatewaySettingsSchema>, folde
       ...settings.listen,
       ...(settings.listen.tls && { tls: resolveTlsPaths(settings.listen.tls, absolute) }),
     },
+    outbound: resolveOutboundPaths(settings.outbound, absolute),
     upstreams: (upstreams ?? (upstream ? [upstream] : [])).map((each) =>
       resolveUpstreamPaths(each, absolute),
     ),

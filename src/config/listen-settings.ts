@@ -1,4 +1,7 @@
+import { isIPv6 } from 'node:net'
 import { z } from 'zod'
+import { validateAddressRange } from '../lib/net/address-range.ts'
+import { listenHost } from './listen-address.ts'
 import { callerLimitFields, findRepeatedNames } from './caller-limit-settings.ts'
 
 const milliseconds = z.int().positive().max(2_147_483_647)
@@ -15,7 +18,9 @@ const tlsSchema = z
       .enum(['none', 'optional', 'required'])
       .default('none')
       .describe('Whether client certificates are requested; a presented certificate must always be valid.'),
-    clientCaFile: path.optional().describe('PEM file: the CA certificates of clients.'),
+    clientCaFile: path
+      .optional()
+      .describe('PEM file: the CA certificates of clients, intermediate ones and self-signed ones.'),
     clientCrlFile: path
       .optional()
       .describe(
@@ -32,9 +37,25 @@ const tlsSchema = z
     'expected clientCrlFile only if clientAuth is optional or required',
   )
 
+const trustedProxy = z
+  .string()
+  .superRefine((text, context) => {
+    if (validateAddressRange(toRange(text)) !== undefined) {
+      const message = `${JSON.stringify(text)} is not an address or a range; expected for example "10.0.0.0/8" or "2001:db8::1"`
+      context.addIssue({ code: 'custom', message })
+    } else if (/^::ffff:/i.test(text)) {
+      context.addIssue({ code: 'custom', message: 'expected an IPv4 range in place of an IPv4-mapped one' })
+    }
+  })
+  .transform(toRange)
+
+function toRange(text: string): string {
+  return text.includes('/') ? text : `${text}/${isIPv6(text) ? 128 : 32}`
+}
+
 /** The files of `tls` may change at run time. */
 export const listenSchema = z.strictObject({
-  host: z.string().default('127.0.0.1').describe('Listen address; 0.0.0.0 for all interfaces.'),
+  host: listenHost.default('127.0.0.1').describe('Listen address; 0.0.0.0 for all interfaces.'),
   port: z.int().min(0).max(65_535).default(2333).describe('0 picks a free one.'),
   basePath: z
     .string()
@@ -63,6 +84,28 @@ export const listenSchema = z.strictObject({
       'Parser of HTTP/1.1: that of the gateway, which is faster and stricter, or that of Node.js (llhttp). HTTP/2 is ' +
         'always parsed by Node.js (nghttp2).',
     ),
+  trustedProxies: z
+    .array(trustedProxy)
+    .default([])
+    .describe(
+      'Addresses of proxies and load balancers in front, as CIDR ranges. Of their requests, the client is the one that ' +
+        'they state by clientAddressFrom; nothing that other peers state is used. See docs/connections.md.',
+    ),
+  clientAddressFrom: z
+    .enum(['x-forwarded-for', 'forwarded', 'proxy-protocol'])
+    .optional()
+    .describe(
+      'How trusted proxies state the address of the client: by one header, x-forwarded-for (default) or forwarded ' +
+        '(RFC 7239), or by PROXY protocol, version 1 or 2. With the latter, each connection must begin with its header, ' +
+        'and connections of other peers are closed.',
+    ),
+  clientCertificateFrom: z
+    .enum(['client-cert', 'x-forwarded-client-cert'])
+    .optional()
+    .describe(
+      'Header in which trusted proxies state the certificate of the client that they have verified: client-cert ' +
+        '(RFC 9440), or x-forwarded-client-cert of Envoy with Cert. They must set or remove it in every request.',
+    ),
 })
 
 export const limitsSchema = z
@@ -80,6 +123,12 @@ export const limitsSchema = z
       .optional()
       .describe('Maximum size of a streamed JSON body; default: no limit.'),
     maxArrowBytes: count.optional().describe('Maximum size of an Arrow body; default: no limit.'),
+    maxJsonValues: count
+      .default(50_000)
+      .describe(
+        'Maximum members and list items of a JSON body. Numbers in lists count as a tenth each, or not at all if the ' +
+          'gateway does not use them, like those of vectors.',
+      ),
     maxBatchEntries: count
       .max(100_000)
       .default(1_000)
@@ -89,7 +138,6 @@ export const limitsSchema = z
       .max(1024 * 1024)
       .default(32 * 1024)
       .describe('Maximum size of the request head; bearer tokens may take 16 KiB of it.'),
-    maxHeaderCount: count.default(128).describe('Maximum number of request headers.'),
     maxConnections: count
       .default(10_000)
       .describe(
@@ -98,10 +146,7 @@ export const limitsSchema = z
       ),
     maxConnectionsPerAddress: count
       .optional()
-      .describe('Maximum connections of one address. Behind a load balancer all clients share its address.'),
-    minBodyBytesPerSecond: count
-      .default(500)
-      .describe('Minimum rate of a request body; slower bodies are rejected after timeouts.bodyTimeoutMs.'),
+      .describe('Maximum connections of one address; those of listen.trustedProxies are not counted.'),
     ...callerLimitFields,
   })
   .superRefine((limits, context) => {
@@ -147,10 +192,6 @@ export const timeoutsSchema = z.strictObject({
   drainTimeoutMs: milliseconds
     .default(30_000)
     .describe('Time for active requests to complete during shutdown; then they are aborted.'),
-  workerTimeoutMs: milliseconds
-    .min(1_000)
-    .default(30_000)
-    .describe('A worker that is unresponsive for this long is killed and replaced.'),
 })
 
 export type ListenSettings = z.output<typeof listenSchema>

@@ -1,9 +1,11 @@
 import { z } from 'zod'
 import { docsPath, openApiPath } from '../catalog-api/openapi/openapi-document.ts'
+import { apiPaths } from '../catalog-api/operations.ts'
 import { getBasePath } from '../lib/http/base-path.ts'
+import { hostNamePattern } from '../lib/http/host-name.ts'
 import { hasTlsFiles, resolveTlsFiles, tlsFiles } from '../lib/tls/tls-files.ts'
 import { basePathPattern } from './listen-settings.ts'
-import { passThroughHeadersSetting } from './upstream/allowed-headers-settings.ts'
+import { passThroughHeadersSettings } from './upstream/allowed-headers-settings.ts'
 import { catalogAddressSettings } from './upstream/catalog-address-settings.ts'
 
 const milliseconds = z.int().positive().max(2_147_483_647)
@@ -28,7 +30,6 @@ const allowSchema = z.union(
 )
 
 const timeoutsSchema = z.strictObject({
-  connectTimeoutMs: milliseconds.default(5_000).describe('Connect timeout, including TLS.'),
   responseHeadersTimeoutMs: milliseconds
     .default(60_000)
     .describe('From the end of the request to the response headers; for an upload, between two chunks sent.'),
@@ -36,6 +37,14 @@ const timeoutsSchema = z.strictObject({
 
 const passThroughRouteSchema = z
   .strictObject({
+    host: z
+      .string()
+      .regex(hostNamePattern, 'expected a host name in lower case, without a port: "console.example"')
+      .optional()
+      .describe(
+        'Host of the route, any port: only requests for it match, and nothing else is served there, so that pages of the ' +
+          'route do not have the origin of the catalog. By default every host that no other route has.',
+      ),
     prefix: z
       .string()
       .regex(
@@ -56,16 +65,36 @@ const passThroughRouteSchema = z
       .default(['GET', 'HEAD'])
       .describe('Allowed methods. Requests with methods other than GET, HEAD and OPTIONS are audited.'),
     webSocket: z.boolean().default(false).describe('Whether WebSocket connections are allowed; audited.'),
+    allowLinks: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Whether links on other sites may open pages with a client certificate; all other requests of other sites with ' +
+          'one are refused.',
+      ),
     ...tlsFiles,
     serverName: z
       .string()
       .min(1)
       .optional()
       .describe('Expected name in the certificate, if it is not the host of the URL.'),
-    allowedRequestHeaders: passThroughHeadersSetting.describe(
-      'Request headers forwarded in addition to those of browsers. Credentials of the gateway are never forwarded.',
-    ),
-    maxConnections: z.int().positive().default(64).describe('Maximum connections.'),
+    ...passThroughHeadersSettings,
+    maxConnections: z
+      .int()
+      .positive()
+      .default(64)
+      .describe(
+        'Maximum connections, besides those of WebSocket. One caller (principal; for `anyone`, address) may use as many as ' +
+          'stay free: half of them if it is alone.',
+      ),
+    maxChangesPerSecond: z
+      .int()
+      .positive()
+      .default(20)
+      .describe(
+        'Audited requests of one caller per second, on average over ten seconds; for `anyone`, all callers together may ' +
+          'make ten times as many. More are refused with 429.',
+      ),
     timeouts: timeoutsSchema.prefault({}),
   })
   .refine(
@@ -80,7 +109,7 @@ export type PassThroughSettings = z.output<typeof passThroughRouteSchema>
 interface RoutedSettings {
   readonly listen: { readonly basePath?: string | undefined }
   readonly upstreams: readonly { readonly url: string }[]
-  readonly passThrough: readonly Pick<PassThroughSettings, 'prefix' | 'upstream'>[]
+  readonly passThrough: readonly Pick<PassThroughSettings, 'host' | 'prefix' | 'upstream'>[]
 }
 
 interface PassThroughProblem {
@@ -94,36 +123,38 @@ export function findPassThroughProblems({
   upstreams,
   passThrough,
 }: RoutedSettings): readonly PassThroughProblem[] {
-  const reserved = [listen.basePath ?? '', '/v1', openApiPath, '/.well-known', docsPath].filter(Boolean)
+  const reserved = [listen.basePath ?? '', ...apiPaths, openApiPath, '/.well-known', docsPath].filter(Boolean)
   const catalogs = upstreams.map(({ url }) => new URL(url))
-  return passThrough.flatMap(({ prefix, upstream }, index) => {
+  return passThrough.flatMap(({ host, prefix, upstream }, index) => {
     const problems: PassThroughProblem[] = []
     const refuse = (member: string, message: string): void => {
       problems.push({ path: ['passThrough', index, member], message })
     }
-    const own = reserved.find((path) => overlaps(path, prefix))
+    const own = host === undefined ? reserved.find((path) => overlaps(path, prefix)) : undefined
     if (own !== undefined) refuse('prefix', `${prefix} overlaps ${own}, which belongs to the catalog`)
     const other = passThrough.slice(0, index).find((route) => overlaps(route.prefix, prefix))
     if (other !== undefined)
       refuse('prefix', `${prefix} overlaps ${other.prefix}, the prefix of another route`)
     const url = new URL(upstream)
-    if (`${getBasePath(url)}/`.toLowerCase().startsWith('/v1/')) {
-      refuse('upstream', `${upstream} is below /v1, the path of catalogs; expected another path`)
+    const api = apiPaths.find((path) => `${getBasePath(url)}/`.toLowerCase().startsWith(`${path}/`))
+    if (api !== undefined) {
+      refuse('upstream', `${upstream} is below ${api}, a path of catalogs; expected another path`)
       return problems
     }
     const catalog = catalogs.find(({ host }) => host === url.host)
     if (catalog === undefined) return problems
-    const path = getCatalogPath(catalog)
-    if (overlaps(path, getBasePath(url))) {
+    const path = getCatalogPaths(catalog).find((one) => overlaps(one, getBasePath(url)))
+    if (path !== undefined) {
       refuse('upstream', `${upstream} overlaps ${path} of the catalog at this host; expected another path`)
     }
     return problems
   })
 }
 
-/** Path of a catalog at its host: everything below it belongs to the catalog. */
-export function getCatalogPath(url: URL): string {
-  return getBasePath(url) || '/v1'
+/** Paths of a catalog at its host: everything below them belongs to the catalog. */
+export function getCatalogPaths(url: URL): readonly string[] {
+  const basePath = getBasePath(url)
+  return basePath === '' ? apiPaths : [basePath]
 }
 
 /** Whether a request can be below both paths. Some servers ignore the case of letters. */

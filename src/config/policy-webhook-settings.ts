@@ -1,10 +1,11 @@
 import { z } from 'zod'
+import { listenHost } from './listen-address.ts'
 
 const path = z.string().min(1)
 
 export const policyWebhookSchema = z
   .strictObject({
-    host: z.string().default('127.0.0.1').describe('Listen address; 0.0.0.0 for all interfaces.'),
+    host: listenHost.default('127.0.0.1').describe('Listen address; 0.0.0.0 for all interfaces.'),
     port: z.int().min(0).max(65_535).describe('0 picks a free one.'),
     certFile: path.describe('PEM file: the certificate chain of the webhook.'),
     keyFile: path.describe('PEM file: the private key of the certificate.'),

@@ -28,12 +28,6 @@ export const tracesSchema = z
       .max(60_000)
       .default(5_000)
       .describe('Timeout of an export, also at shutdown.'),
-    maxQueuedSpans: z
-      .int()
-      .positive()
-      .max(1_000_000)
-      .default(16_384)
-      .describe('Maximum queued spans; further spans are dropped and counted.'),
   })
   .refine(
     ({ endpoint, caFile }) => caFile === undefined || endpoint?.startsWith('https:') === true,

@@ -1,4 +1,5 @@
 import type { QuotesInNames } from '../catalog-api/identifiers.ts'
+import { isLoopback } from './listen-address.ts'
 import { isTrustworthyUrl } from './identity/trustworthy-url.ts'
 
 /** Settings that `unsafe` can accept. Tokens without an audience are not among them: no setting allows them. */
@@ -90,8 +91,4 @@ export function acceptanceHint(name: UnsafeName): string {
 
 function isPlainHttp(issuer: string): boolean {
   return /^http:/i.test(issuer) && !isTrustworthyUrl(issuer)
-}
-
-function isLoopback(host: string): boolean {
-  return /^(localhost|127(\.\d{1,3}){3}|::1)$/.test(host)
 }

@@ -1,5 +1,6 @@
+import { formatIdentifierText } from '../catalog-api/identifier-text.ts'
 import type { Identifier } from '../catalog-api/identifiers.ts'
-import type { ObjectKind } from '../catalog-api/operations.ts'
+import { isInNamespace } from '../catalog-api/object-kinds.ts'
 import { isExtraOperationName, permissionGroups, type Permission } from '../catalog-api/permissions.ts'
 import type { RuleReference } from '../policy/engine/decision.ts'
 import { objectKindOfPermission } from '../policy/language/permission-object-kind.ts'
@@ -12,12 +13,16 @@ import { whoCan, type Entitlement, type OverridingDeny } from '../policy/analysi
 /** A direct child namespace that policies mention. */
 export interface NamespaceEntry {
   readonly name: string
+  /** As commands read it. */
+  readonly id: string
   readonly policies: readonly string[]
   /** Whether policies mention namespaces beneath it. */
   readonly hasChildren: boolean
 }
 
 export interface AccessReport {
+  /** The object, as commands read it. */
+  readonly id: string
   readonly groups: readonly { readonly name: string; readonly operations: readonly string[] }[]
   readonly callers: readonly {
     readonly subject: Subject
@@ -58,7 +63,11 @@ export function listNamespaces(
     else node.hasChildren = true
     found.set(name, node)
   }
-  const nodes = [...found].map(([name, node]) => ({ name, ...node }))
+  const nodes = [...found].map(([name, node]) => ({
+    name,
+    id: formatIdentifierText([...above, name]),
+    ...node,
+  }))
   const sorted = nodes.toSorted((one, other) => (one.name < other.name ? -1 : 1))
   return { nodes: sorted.slice(0, maxNodes), omitted: Math.max(0, sorted.length - maxNodes) }
 }
@@ -78,8 +87,7 @@ export function createAccessReport(
     operations: permissions.filter((permission) => appliesToKind(permission, kind)),
   }))
   for (const operation of shown.flatMap(({ operations }) => operations)) {
-    const objectKind: ObjectKind = kind === 'namespace' ? 'namespace' : objectKindOfPermission(operation)
-    for (const entitlement of whoCan(above, operation, objectKind, id).allowed) {
+    for (const entitlement of whoCan(above, operation, kind, id).allowed) {
       const { subject } = entitlement
       const key = `${subject.kind} ${subject.name}`
       const caller = callers.get(key) ?? { subject, grants: [] }
@@ -88,6 +96,7 @@ export function createAccessReport(
     }
   }
   return {
+    id: formatIdentifierText(id),
     groups: shown.filter(({ operations }) => operations.length > 0),
     callers: [...callers.values()],
     forTables: kind === 'namespace' ? listTableRules(above, namespace) : [],
@@ -95,8 +104,7 @@ export function createAccessReport(
 }
 
 function appliesToKind(permission: Permission, kind: 'namespace' | 'table'): boolean {
-  const own = objectKindOfPermission(permission)
-  return kind === 'namespace' ? true : own !== 'namespace' && own !== 'none'
+  return kind === 'namespace' || isInNamespace(objectKindOfPermission(permission))
 }
 
 function listTableRules(

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { isIP } from 'node:net'
+import { isCrossSite, isLink, readSendingPage } from '../lib/http/sending-page.ts'
 
 /** Only own files are loaded or run, no other page can frame the console, and nothing is cached. */
 export const consoleHeaders: Readonly<Record<string, string>> = {
@@ -23,25 +23,11 @@ export const consoleHeaders: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns why a request is refused. The console needs no credentials, so it checks the origin: names other than
- * localhost may be those of an attacker (DNS rebinding), addresses cannot. Only links to the page may be cross-site.
+ * Returns why a request is refused. The console needs no credentials, so only its own page may read its data; other sites
+ * may link to the page. The admin port has checked the host.
  */
 export function findBrowserRefusal(headers: IncomingHttpHeaders, isPage: boolean): string | undefined {
-  const host = parseHost(headers.host ?? '')
-  if (host !== 'localhost' && isIP(host) === 0) {
-    return 'unexpected Host; the console is served for localhost and IP addresses only'
-  }
-  const site = headers['sec-fetch-site']
-  if (site === undefined || site === 'same-origin' || site === 'none') return undefined
-  const isLink =
-    isPage && headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document'
-  return isLink ? undefined : 'cross-site requests to the console are refused'
-}
-
-/** Strips the port, and the brackets of an IPv6 address. */
-function parseHost(header: string): string {
-  return header
-    .toLowerCase()
-    .replace(/:\d+$/, '')
-    .replace(/^\[(.*)\]$/, '$1')
+  const page = readSendingPage((name) => headers[name]?.toString())
+  if (page === undefined || !isCrossSite(page, headers.host, 'http')) return undefined
+  return isPage && isLink(page, 'GET') ? undefined : 'cross-site requests to the console are refused'
 }

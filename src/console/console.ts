@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { CatalogError } from '../catalog-api/catalog-error.ts'
-import { parseIdentifier, type Identifier } from '../catalog-api/identifiers.ts'
+import { parseIdentifierText } from '../catalog-api/identifier-text.ts'
+import type { Identifier } from '../catalog-api/identifiers.ts'
 import type { PolicyDocument } from '../policy/language/policy-document.ts'
 import { createAccessReport, listNamespaces } from './access-report.ts'
 import { findBrowserRefusal, consoleHeaders } from './browser-guard.ts'
@@ -72,9 +73,8 @@ function createObjectHandler(response: (requested: ObjectQuery) => object) {
   }
 }
 
-/** Parses `?id=prod/sales&kind=namespace`; names cannot contain a slash. */
-function parseObjectQuery({ id, kind }: ObjectRoute['Querystring']): ObjectQuery {
-  const text = typeof id === 'string' && id !== '' ? id : '/'
-  const isTable = kind === 'table' && text !== '/'
-  return { id: parseIdentifier(text, '/', 'allowed'), kind: isTable ? 'table' : 'namespace' }
+/** Parses `?id=prod/sales&kind=namespace`. */
+function parseObjectQuery({ id: text, kind }: ObjectRoute['Querystring']): ObjectQuery {
+  const id = typeof text === 'string' && text !== '' ? parseIdentifierText(text) : []
+  return { id, kind: kind === 'table' && id.length > 0 ? 'table' : 'namespace' }
 }

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { formatIdentifierText } from '../catalog-api/identifier-text.ts'
 import { formatRecordKey } from '../audit/records/hash-chain.ts'
 import { parseStoredRecord, type StoredRecord } from '../audit/storage/read-audit-log.ts'
 import { listChains } from '../audit/storage/segment-names.ts'
@@ -19,7 +20,8 @@ export interface RecordedChange {
   readonly requestId: string
   readonly operation: string
   readonly isCommit: boolean
-  readonly id: readonly string[]
+  /** As commands read it. */
+  readonly id: string
   /** Number of additional objects. */
   readonly objects: number
   readonly principal: string
@@ -145,7 +147,7 @@ function createRecordedChange(record: StoredRecord & { readonly kind: 'intent' }
     requestId: record.request,
     operation: record.operation,
     isCommit: record.effect === 'commit',
-    id: record.id,
+    id: formatIdentifierText(record.id),
     objects: record.objects?.length ?? 0,
     principal: principal.name,
     client: record.client,

@@ -8,7 +8,8 @@ export interface RefusedRequest {
   readonly reason: string
   readonly status: number
   readonly operation: string
-  readonly id: readonly string[] | undefined
+  /** As commands read it. */
+  readonly id: string | undefined
   readonly principal: string | undefined
   readonly client: string
   readonly requestId: string

@@ -1,16 +1,26 @@
 import { refusal } from '../catalog-api/catalog-error.ts'
+import type { OperationMode } from '../config/audit/audit-modes.ts'
 import { TimeoutExceeded, withTimeout } from '../lib/async/with-timeout.ts'
 
 /** A hanging disk must not delay requests forever. */
 const writeTimeoutMs = 10_000
 
 /**
- * Settles like the write of a record, or rejects with ServiceUnavailable (503) if it takes too long. `effect` says what
- * that means for the request.
+ * Waits for a record that must be on disk before its request is forwarded; at once resolved if the mode does not require
+ * it. Rejects with ServiceUnavailable (503) if the record cannot be written, or takes too long. `effect` says what that means for the request.
  */
-export async function awaitAuditRecord<Value>(written: Promise<Value>, effect: string): Promise<Value> {
+export async function awaitAuditRecord(
+  written: Promise<unknown>,
+  mode: OperationMode,
+  effect: string,
+): Promise<void> {
+  if (mode === 'besteffort') {
+    // The log counts the failure.
+    written.catch(() => undefined)
+    return
+  }
   try {
-    return await withTimeout(written, writeTimeoutMs)
+    await withTimeout(written, writeTimeoutMs)
   } catch (error) {
     if (!(error instanceof TimeoutExceeded)) throw error
     throw refusal('audit_timeout', `${effect}: timeout writing the audit record; retry later`)

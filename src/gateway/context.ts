@@ -1,25 +1,32 @@
+import type { Identifier } from '../catalog-api/identifiers.ts'
 import type { ReceivedHead } from './received-head.ts'
 import type { Principal } from '../identity/principal.ts'
 import type { RouteMatch } from '../catalog-api/request-target.ts'
 import type { Upstream } from './upstream/upstream.ts'
 
 /*
- * The request context: immutable values, one for each stage, each with the members of those before it. The files of
- * the later stages define theirs: `Authorized`, `Admitted`, `Checked` and `Audited`.
+ * The request context: an object that each stage adds its members to, by `advance` only. No stage replaces a member of an
+ * earlier one. The files of the later stages define their types.
  */
 
 /** A request whose head is well-formed and unambiguous. */
-export interface Received {
+export class Received {
   readonly head: ReceivedHead
+
+  constructor(head: ReceivedHead) {
+    this.head = head
+  }
 }
 
 /** A request with its operation and object id. */
 export interface Matched extends Received {
   readonly route: RouteMatch
-  /** The upstream of the object. A batch names its objects in the body, so `check` replaces it. */
-  readonly upstream: Upstream
-  /** The only request target that is forwarded. */
-  readonly upstreamTarget: string
+  /** The namespace that ids of the request are relative to, as a client of LanceDB names it; usually the root. */
+  readonly database: Identifier
+  /** The upstream of the id in the route. A batch has none there: until its body is known, this is that of the root. */
+  readonly routeUpstream: Upstream
+  /** The request target at that upstream. */
+  readonly routeTarget: string
 }
 
 /** A request with its principal. */
@@ -27,10 +34,10 @@ export interface Authenticated extends Matched {
   readonly principal: Principal
 }
 
-/** Creates the value of the next stage. Spreading into a literal would take ten times as long on Node 20: 2 us. */
+/** Adds the members of the next stage. Copying the request for each of 13 stages would take 7 to 10 us. */
 export function advance<Request extends Received, Added extends object>(
   request: Request,
   added: Added,
 ): Request & Added {
-  return Object.assign({}, request, added)
+  return Object.assign(request, added)
 }

@@ -1,7 +1,9 @@
-import swagger from '@fastify/swagger'
-import swaggerUi from '@fastify/swagger-ui'
-import fastify, { type FastifyInstance } from 'fastify'
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
 import { docsPath } from '../catalog-api/openapi/openapi-document.ts'
+
+const scriptType = 'text/javascript; charset=utf-8'
 
 /** A file of the page. */
 export interface DocsPageFile {
@@ -31,45 +33,77 @@ export const docsPageHeaders: readonly string[] = Object.entries({
   'x-content-type-options': 'nosniff',
 }).flat()
 
+/** Files of Swagger UI, which the page refers to. */
+const staticFiles = [
+  ['swagger-ui.css', 'text/css; charset=utf-8'],
+  ['index.css', 'text/css; charset=utf-8'],
+  ['favicon-32x32.png', 'image/png'],
+  ['favicon-16x16.png', 'image/png'],
+  ['swagger-ui-bundle.js', scriptType],
+] as const
+
 /**
- * Renders the page that shows an OpenAPI document, by @fastify/swagger-ui, in an application of Fastify that never
- * listens. Returns its files by their path below `basePath`, to which the page refers.
+ * Creates the page that shows an OpenAPI document with Swagger UI. Returns its files by their path below `basePath`, to
+ * which the page refers.
  */
-export async function renderDocsPage(
+export async function createDocsPage(
   basePath: string,
   document: string,
 ): Promise<ReadonlyMap<string, DocsPageFile>> {
-  const app = fastify({ exposeHeadRoutes: false })
-  try {
-    await app.register(swagger, { mode: 'static', specification: { document: JSON.parse(document) } })
-    await app.register(swaggerUi, {
-      routePrefix: docsPath,
-      indexPrefix: basePath,
-      theme: { title: 'Table catalog' },
-      uiConfig: {
-        // Without a field for the URL of another document.
-        layout: 'BaseLayout',
-        displayOperationId: true,
-        filter: true,
-        defaultModelsExpandDepth: 0,
-        // A reload of the page removes the credential.
-        persistAuthorization: false,
-      },
-    })
-    const page = await renderFile(app, docsPath)
-    const references = [...page.bytes.toString().matchAll(/(?:href|src)="([^"]+)"/g)]
-    const paths = references.map(([, reference = '']) => reference.slice(basePath.length))
-    const others = [`${docsPath}/`, `${docsPath}/json`, ...paths].map(
-      async (path) => [path, await renderFile(app, path)] as const,
-    )
-    return new Map([[docsPath, page], ...(await Promise.all(others))])
-  } finally {
-    await app.close()
-  }
+  const require = createRequire(import.meta.url)
+  const folder = dirname(require.resolve('@fastify/swagger-ui/package.json'))
+  const page = createFile('text/html; charset=utf-8', createHtml(`${basePath}${docsPath}/static`))
+  const files = staticFiles.map(async ([name, contentType]): Promise<[string, DocsPageFile]> => {
+    const bytes = await readFile(join(folder, 'static', name))
+    return [`${docsPath}/static/${name}`, { contentType, bytes }]
+  })
+  return new Map([
+    [docsPath, page],
+    [`${docsPath}/`, page],
+    [`${docsPath}/json`, createFile('application/json; charset=utf-8', document)],
+    [`${docsPath}/static/swagger-initializer.js`, createFile(scriptType, createScript(basePath))],
+    ...(await Promise.all(files)),
+  ])
 }
 
-async function renderFile(app: FastifyInstance, url: string): Promise<DocsPageFile> {
-  const { statusCode, headers, rawPayload } = await app.inject({ url })
-  if (statusCode !== 200) throw new Error(`the page of the OpenAPI document has no ${url}`)
-  return { contentType: String(headers['content-type']), bytes: rawPayload }
+function createFile(contentType: string, text: string): DocsPageFile {
+  return { contentType, bytes: Buffer.from(text) }
+}
+
+function createHtml(folder: string): string {
+  return `<!DOCTYPE html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <title>Table catalog</title>
+    <link rel="stylesheet" href="${folder}/swagger-ui.css" />
+    <link rel="stylesheet" href="${folder}/index.css" />
+    <link rel="icon" type="image/png" href="${folder}/favicon-32x32.png" sizes="32x32" />
+    <link rel="icon" type="image/png" href="${folder}/favicon-16x16.png" sizes="16x16" />
+  </head>
+  <body>
+    <div id="swagger-ui"></div>
+    <script src="${folder}/swagger-ui-bundle.js"></script>
+    <script src="${folder}/swagger-initializer.js"></script>
+  </body>
+</html>
+`
+}
+
+function createScript(basePath: string): string {
+  const options = {
+    url: `${basePath}${docsPath}/json`,
+    dom_id: '#swagger-ui',
+    // Without a field for the URL of another document.
+    layout: 'BaseLayout',
+    deepLinking: true,
+    displayOperationId: true,
+    filter: true,
+    defaultModelsExpandDepth: 0,
+    // Sends the document to no other server.
+    validatorUrl: null,
+    // A reload of the page removes the credential.
+    persistAuthorization: false,
+  }
+  return `SwaggerUIBundle(${JSON.stringify(options)}).initOAuth({})\n`
 }

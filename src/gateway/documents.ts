@@ -1,6 +1,11 @@
 import { jwksPath } from '../identity/assertion/assertions.ts'
 import { refusal } from '../catalog-api/catalog-error.ts'
-import { docsPath, getOpenApiDocument, openApiPath } from '../catalog-api/openapi/openapi-document.ts'
+import {
+  docsPath,
+  getOpenApiDocument,
+  openApiPath,
+  type TokenEndpoint,
+} from '../catalog-api/openapi/openapi-document.ts'
 import type { Operation } from '../catalog-api/operations.ts'
 import type { Received } from './context.ts'
 import type { ReceivedHead } from './received-head.ts'
@@ -31,14 +36,15 @@ export type FindDocument = (request: Received) => ServedDocument | Promise<Serve
 
 /**
  * Creates the finder of the documents of a gateway, below `basePath`; none is empty. `jwks` is the JWKS of its
- * assertions, if it signs any; `extraOperations` appear in the OpenAPI document.
+ * assertions, if it signs any; `extraOperations` and `tokenEndpoints` appear in the OpenAPI document.
  */
 export function createDocumentFinder(
   jwks: string | undefined,
   basePath = '',
   extraOperations: readonly Operation[] = [],
+  tokenEndpoints: readonly TokenEndpoint[] = [],
 ): FindDocument {
-  const openApi = getOpenApiDocument(basePath, extraOperations)
+  const openApi = getOpenApiDocument(basePath, extraOperations, tokenEndpoints)
   const documents = new Map([[basePath + openApiPath, createDocument('openapi', openApi)]])
   if (jwks !== undefined) documents.set(basePath + jwksPath, createDocument('jwks', jwks))
   const findPageFile = createPageFileFinder(basePath, openApi)
@@ -55,14 +61,14 @@ export function createDocumentFinder(
   }
 }
 
-/** The page is rendered when it is first requested: few gateways need its files, and they take memory. */
+/** The page is created when it is first requested: few gateways need its files, and they take memory. */
 function createPageFileFinder(
   basePath: string,
   openApi: string,
 ): (target: string) => (() => Promise<ServedDocument>) | undefined {
-  const render = memoize(async () => {
-    const { docsPageHeaders, renderDocsPage } = await import('./docs-page.ts')
-    const files = [...(await renderDocsPage(basePath, openApi))]
+  const open = memoize(async () => {
+    const { docsPageHeaders, createDocsPage } = await import('./docs-page.ts')
+    const files = [...(await createDocsPage(basePath, openApi))]
     return new Map(
       files.map(([path, { contentType, bytes }]) => [
         basePath + path,
@@ -75,7 +81,7 @@ function createPageFileFinder(
     if (!target.startsWith(page)) return undefined
     if (target !== page && !target.startsWith(`${page}/`)) return undefined
     return async () => {
-      const file = (await render()).get(target)
+      const file = (await open()).get(target)
       if (file === undefined)
         throw refusal('unknown_route', `unknown route: ${docsPath} has no file of this name`)
       return file

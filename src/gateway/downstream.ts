@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
+import type { ConnectionAddresses } from '../lib/net/connection-addresses.ts'
 import type { CallbackList } from '../lib/async/callback-list.ts'
 import type { BodySource } from '../http1/codec/body-source.ts'
 import { StreamSource } from '../http1/client/stream-source.ts'
@@ -19,8 +20,8 @@ export interface DownstreamRequest {
   }
   /** The connection, for its client certificate. */
   readonly socket: Socket
-  /** IP address of the peer. */
-  readonly remoteAddress: string
+  /** Of the connection. */
+  readonly addresses: ConnectionAddresses
   /** When the head was received, on the clock of performance.now(). */
   readonly receivedAt: number
   /** The value of a header (lower-case name); undefined if it is missing or repeated. */
@@ -74,6 +75,8 @@ export interface DownstreamResponse extends ObservedResponse {
 interface UploadWatcher {
   /** The chunk is valid until this returns. */
   chunk(bytes: Buffer): void
+  /** Whether the body is held back until more of it has arrived. */
+  readonly needsMore?: () => boolean
   /** Called before the last chunk is passed on: a body that is rejected here never reaches an upstream complete. */
   readonly end?: () => void
 }
@@ -87,8 +90,8 @@ export interface DownstreamBody {
   /** Reads the body into memory; `onBytes` is called with the length of each chunk. Rejects with the stream's errors. */
   readAll(onBytes?: (bytes: number) => void): Promise<Buffer>
   /**
-   * Resolves when 16 KiB of an upload or all of it have arrived, so that a client that sends nothing holds no connection
-   * to an upstream; at once for a stream, which has been read before. Rejects with the errors of the body.
+   * Resolves when 16 KiB of an upload, and all that its watcher needs, or all of it have arrived, so that a client that
+   * sends nothing holds no connection to an upstream. Rejects with the errors of the body.
    */
   started(): Promise<void>
   /** Stops reading. */

@@ -3,6 +3,7 @@ import { gatewayHeaders, type ResponseContext } from './gateway-headers.ts'
 import { scheduleAtTickEnd } from '../lib/async/schedule-at-tick-end.ts'
 import { BodyTimeout } from './body/body-timeout.ts'
 import type { DownstreamResponse } from './downstream.ts'
+import { removeHeaders } from '../lib/http/header-list.ts'
 
 /**
  * Converts any error to one that can be sent. Anything but a CatalogError becomes an internal error without details.
@@ -41,9 +42,7 @@ export function formatErrorResponse(error: CatalogError, context: ResponseContex
 
 /** Headers of the error, such as the version of an upstream, take precedence. */
 function mergeGatewayHeaders(context: ResponseContext, errorHeaders: CatalogError['headers']): string[] {
-  const own = gatewayHeaders(context).filter(
-    (_, index, all) => !Object.hasOwn(errorHeaders, all[index - (index % 2)] ?? ''),
-  )
+  const own = removeHeaders(gatewayHeaders(context), new Set(Object.keys(errorHeaders)))
   return [...own, ...Object.entries(errorHeaders).flat()]
 }
 

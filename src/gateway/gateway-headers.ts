@@ -4,6 +4,12 @@ import {
   policyRevisionHeader,
   requestIdHeader,
 } from '../catalog-api/headers.ts'
+import type { ReceivedHead } from './received-head.ts'
+
+interface AllowedRequest {
+  readonly head: Pick<ReceivedHead, 'requestId' | 'isLancedb'>
+  readonly allowedBy: { readonly revision: string }
+}
 
 /** The request of a response, and the revision of the policies that decided it; undefined before a decision. */
 export interface ResponseContext {
@@ -11,6 +17,12 @@ export interface ResponseContext {
   readonly policyRevision: string | undefined
   /** Whether the client is a LanceDB remote client. */
   readonly isLancedb: boolean
+}
+
+/** The context of the response to a request that policies have allowed. */
+export function createResponseContext(request: AllowedRequest): ResponseContext {
+  const { requestId, isLancedb } = request.head
+  return { requestId, policyRevision: request.allowedBy.revision, isLancedb }
 }
 
 /** Headers that the gateway adds to a response: names and values in turn. */

@@ -1,21 +1,25 @@
-import type { ListenSettings } from '../config/listen-settings.ts'
-import { shutDownGracefully } from '../http1/server/graceful-shutdown.ts'
-import type { Http1Server } from '../http1/server/http1-server.ts'
-import { createListener, type ListenerOptions } from './listener.ts'
+import type { LimitSettings, ListenSettings, TimeoutSettings } from '../config/listen-settings.ts'
+import { createAddressMatcher } from '../lib/net/address-range.ts'
+import { shutDownGracefully } from '../listener/graceful-shutdown.ts'
+import { createListener, type Listener, type ListenerOptions } from '../listener/listener.ts'
 import type { RequestObserver } from './observability/request-observer.ts'
+import { createRequestErrorResponse } from './request-error-response.ts'
 import type { RequestHandler } from './request-handler.ts'
+import { maxRequestHeaders } from './stages/receive.ts'
 
-export interface GatewayServerOptions {
+export interface GatewayServerOptions extends Pick<ListenerOptions, 'scheduler' | 'tls' | 'interceptor'> {
   readonly handler: RequestHandler
-  readonly listener: ListenerOptions
   readonly observer: RequestObserver
+  readonly listen: ListenSettings
+  readonly limits: LimitSettings
+  readonly timeouts: TimeoutSettings
   /** Aborts requests to upstreams. */
   readonly abortUpstream: () => void
 }
 
-/** The servers of the gateway behind its one listener. */
+/** The listener of the gateway. */
 export interface GatewayServer {
-  readonly setCertificates: Http1Server['setCertificates']
+  readonly setCertificates: Listener['setCertificates']
   /** Resolves with the URL of the catalog when requests are accepted. */
   listen(where: Pick<ListenSettings, 'host' | 'port' | 'basePath'>): Promise<string>
   /** Why no requests should be sent to this server: it does not listen yet, or is about to stop. */
@@ -27,13 +31,34 @@ export interface GatewayServer {
   close(): Promise<void>
 }
 
+/** Creates the listener, not yet listening. Bytes that are not a request get a catalog error. */
 export function createGatewayServer(options: GatewayServerOptions): GatewayServer {
-  const { handler, observer, abortUpstream } = options
-  const { timeouts } = options.listener
-  const listener = createListener(options.listener, {
-    ...handler,
-    onConnectionError: observer.connectionRejected,
-  })
+  const { handler, observer, listen, limits, timeouts, tls, abortUpstream } = options
+  const listener = createListener(
+    {
+      maxHeadBytes: limits.maxHeaderBytes,
+      maxHeaderCount: maxRequestHeaders,
+      maxConnections: limits.maxConnections,
+      maxConnectionsPerAddress: limits.maxConnectionsPerAddress,
+      timeouts,
+      scheduler: options.scheduler,
+      tls,
+      proxies: {
+        isTrusted: createAddressMatcher(listen.trustedProxies),
+        usesProxyProtocol: listen.clientAddressFrom === 'proxy-protocol',
+      },
+      http2: listen.http2,
+      h2c: listen.h2c,
+      parser: listen.parser,
+      interceptor: options.interceptor,
+    },
+    {
+      onRequest: handler.onRequest,
+      onConnectionError: observer.connectionRejected,
+      errorResponse: createRequestErrorResponse,
+      refuseConnect: handler.refuseConnect,
+    },
+  )
   let problem: string | undefined = 'the gateway is starting'
   return {
     setCertificates: (context) => listener.setCertificates(context),
@@ -41,7 +66,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     async listen({ host, port, basePath = '' }) {
       const bound = await listener.listen({ host, port })
       problem = undefined
-      const scheme = options.listener.tls === undefined ? 'http' : 'https'
+      const scheme = tls === undefined ? 'http' : 'https'
       return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${bound}${basePath}`
     },
     async close() {

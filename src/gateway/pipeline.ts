@@ -1,28 +1,31 @@
-import type { AuditLog } from '../audit/log/audit-log.ts'
 import type { PolicySet } from '../policy/policy-set.ts'
 import { sendDocument, type FindDocument } from './documents.ts'
 import type { DownstreamBody, DownstreamRequest, DownstreamResponse } from './downstream.ts'
 import { audit, type AuditOptions } from './stages/audit.ts'
 import { authenticate, type AuthenticateOptions } from './stages/authenticate.ts'
 import { authorize } from './stages/authorize.ts'
-import { check, type CheckOptions } from './stages/check.ts'
-import { forward, prepareForwarding, type ForwardOptions } from './stages/forward.ts'
+import { authorizeBody } from './stages/authorize-body.ts'
 import { limit, type LimitOptions } from './stages/limit.ts'
+import { limitEntries } from './stages/limit-entries.ts'
 import { match, type FindRoute } from './stages/match.ts'
+import { place } from './stages/place.ts'
+import { readBody, type ReadBodyOptions } from './stages/read-body.ts'
 import { receive, type ReceiveOptions } from './stages/receive.ts'
+import { record, recordFailure } from './stages/record.ts'
+import { respond } from './stages/respond.ts'
+import { send, type SendOptions } from './stages/send.ts'
 import type { Trace } from './trace.ts'
 
 export interface Pipeline
-  extends ReceiveOptions, AuthenticateOptions, LimitOptions, CheckOptions, AuditOptions, ForwardOptions {
+  extends ReceiveOptions, AuthenticateOptions, LimitOptions, ReadBodyOptions, AuditOptions, SendOptions {
   readonly findDocument: FindDocument
   readonly findRoute: FindRoute
   readonly policies: { current(): PolicySet }
-  readonly auditLog: AuditLog
 }
 
 /**
- * Handles one request. Each stage takes the result of the previous one and refuses by throwing, so a request that was
- * not authorized, checked and audited cannot be forwarded: it does not compile.
+ * Handles one request. Each stage takes the result of the previous one, adds to it, and refuses by throwing, so a request
+ * that was not authorized, limited and audited cannot be sent upstream: it does not compile.
  */
 export async function handle(
   request: DownstreamRequest,
@@ -43,9 +46,14 @@ export async function handle(
   const authenticated = await authenticate(trace.enter('authenticate', matched), pipeline)
   const authorized = authorize(trace.enter('authorize', authenticated), pipeline.policies.current())
   const admitted = limit(trace.enter('limit', authorized), response, pipeline)
-  const checked = await check(trace.enter('check', admitted), body, pipeline)
-  // No intent is written for a request that cannot be forwarded.
-  await prepareForwarding(trace.enter('forward', checked), body)
-  const audited = await audit(trace.enter('audit', checked), pipeline)
-  trace.upstreamError = await forward(trace.enter('forward', audited), response, pipeline, trace.spans)
+  const bodyRead = await readBody(trace.enter('read_body', admitted), body, pipeline)
+  const permitted = await authorizeBody(trace.enter('authorize_body', bodyRead))
+  const placed = place(trace.enter('place', permitted), pipeline)
+  const entriesAdmitted = limitEntries(trace.enter('limit_entries', placed), pipeline)
+  const audited = await audit(trace.enter('audit', entriesAdmitted), pipeline)
+  const sent = await send(trace.enter('send', audited), response, pipeline, trace.spans).catch(
+    (error: unknown) => recordFailure(audited, error, trace.sentAt, pipeline),
+  )
+  const recorded = await record(trace.enter('record', sent), trace.sentAt, pipeline)
+  trace.upstreamError = await respond(trace.enter('respond', recorded), response)
 }

@@ -1,18 +1,29 @@
 import type { Credentials } from '../identity/authenticate.ts'
+import type { SendingPage } from '../lib/http/sending-page.ts'
 
 /** The head of a request without anything that two readers could understand differently. */
 export interface ReceivedHead {
   readonly requestId: string
-  /** Address of the peer of the connection. */
+  /** Address of the client: that of the peer, or the one that a trusted proxy states. */
   readonly client: string
+  /** Address of the peer of the connection, unless it is the client. */
+  readonly peer: string | undefined
   readonly method: string
   /** Raw request target in origin form (RFC 9112, 3.2). Never forwarded. */
   readonly target: string
+  /** Host and port that the client named; undefined only for HTTP/1.0. */
+  readonly host: string | undefined
   readonly credentials: Credentials
+  /** Whether the client says that its token is from a login at an OAuth issuer, as those of LanceDB do. */
+  readonly isOidcToken: boolean
+  /** The page that sent the request; undefined if no browser did. */
+  readonly page: SendingPage | undefined
   /** Names in lower case and values, alternately: the headers that the other members do not cover. */
   readonly headers: readonly string[]
   /** Database that a remote client of LanceDB names: `sales/eu`. Other clients name none. */
   readonly database: string | undefined
+  /** Whether the client is a LanceDB remote client, maybe behind another gateway. Only decides the form of responses. */
+  readonly isLancedb: boolean
   readonly contentType: string | undefined
   readonly contentEncoding: string | undefined
   /** In bytes; undefined for a body sent in chunks. */

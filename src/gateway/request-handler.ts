@@ -1,8 +1,9 @@
 import type { Duplex } from 'node:stream'
 import { refusal } from '../catalog-api/catalog-error.ts'
 import { respondToUnparsed } from '../catalog-api/responses/unparsed-request.ts'
-import type { LimitSettings, TimeoutSettings } from '../config/listen-settings.ts'
+import type { TimeoutSettings } from '../config/listen-settings.ts'
 import { drainRequestBody } from '../http1/server/drain-request-body.ts'
+import type { ConnectionAddresses } from '../lib/net/connection-addresses.ts'
 import type { IncomingRequest } from '../http1/server/incoming-request.ts'
 import { RequestBody } from '../http1/server/request-body.ts'
 import type { RequestBodyOptions } from '../http1/server/timed-reader.ts'
@@ -14,9 +15,11 @@ import type { RequestObserver } from './observability/request-observer.ts'
 import { handle, type Pipeline } from './pipeline.ts'
 import { Trace } from './trace.ts'
 
+/** Slower bodies are rejected after the timeout. */
+const minBodyBytesPerSecond = 500
+
 export interface RequestHandlerOptions {
   readonly pipeline: Pipeline
-  readonly limits: Pick<LimitSettings, 'minBodyBytesPerSecond'>
   readonly timeouts: Pick<TimeoutSettings, 'bodyTimeoutMs'>
   readonly observer: RequestObserver
 }
@@ -38,19 +41,18 @@ export interface RequestHandler {
   /** Passes a request to `process` instead of the pipeline. */
   readonly serve: (request: IncomingRequest, response: ServedResponse, process: ProcessRequest) => Trace
   /** Refuses a request for a tunnel, which has no other response than the end of its connection. */
-  readonly refuseConnect: (socket: Duplex, remoteAddress: string) => void
+  readonly refuseConnect: (socket: Duplex, addresses: ConnectionAddresses) => void
   readonly isProcessing: () => boolean
 }
 
 export function createRequestHandler({
   pipeline,
   observer,
-  limits,
   timeouts,
 }: RequestHandlerOptions): RequestHandler {
   const bodyOptions: RequestBodyOptions = {
     timeoutMs: timeouts.bodyTimeoutMs,
-    minBytesPerSecond: limits.minBodyBytesPerSecond,
+    minBytesPerSecond: minBodyBytesPerSecond,
     error: (reason) =>
       reason === 'timeout'
         ? new BodyTimeout()
@@ -64,7 +66,7 @@ export function createRequestHandler({
     authenticator = pipeline.authenticator,
   ): Trace | undefined {
     if (request.head.method === 'CONNECT') {
-      refuseConnect(request.socket, request.remoteAddress)
+      refuseConnect(request.socket, request.addresses)
       return undefined
     }
     const own = authenticator === pipeline.authenticator ? pipeline : { ...pipeline, authenticator }
@@ -107,8 +109,8 @@ export function createRequestHandler({
     if (response.keepAlive) drainRequestBody(request)
   }
 
-  function refuseConnect(socket: Duplex, remoteAddress: string): void {
-    observer.connectionRejected('connect_not_supported', remoteAddress)
+  function refuseConnect(socket: Duplex, addresses: ConnectionAddresses): void {
+    observer.connectionRejected('connect_not_supported', addresses)
     respondToUnparsed(socket, refusal('connect_not_supported', 'CONNECT is not supported'))
   }
 

@@ -1,11 +1,18 @@
 import type { CatalogError } from '../catalog-api/catalog-error.ts'
-import { lancedbDatabaseHeader, requestIdHeader, acceptRequestId } from '../catalog-api/headers.ts'
+import {
+  acceptRequestId,
+  clientDialectHeader,
+  isLancedbClient,
+  lancedbDatabaseHeader,
+  requestIdHeader,
+} from '../catalog-api/headers.ts'
+import type { ConnectionAddresses } from '../lib/net/connection-addresses.ts'
 import type { RequestSpans } from '../observability/traces/request-spans.ts'
 import { DeniedError } from './authorization/denied-error.ts'
 import type { ServedDocument } from './documents.ts'
 import type { DownstreamRequest } from './downstream.ts'
-import type { Audited } from './stages/audit.ts'
-import type { Authorized } from './stages/authorize.ts'
+import type { Recorded } from './stages/record.ts'
+import { hasHeader } from '../lib/http/header-list.ts'
 
 export const stages = [
   'receive',
@@ -13,18 +20,24 @@ export const stages = [
   'authenticate',
   'authorize',
   'limit',
-  'check',
+  'read_body',
+  'authorize_body',
+  'place',
+  'limit_entries',
   'audit',
-  'forward',
+  'send',
+  'record',
+  'respond',
 ] as const
 
 /** Name of a stage: in files, metrics, spans and the log. */
 export type Stage = (typeof stages)[number]
 
+const noStageMs: readonly number[] = stages.map(() => NaN)
 const stageIndexes: ReadonlyMap<Stage, number> = new Map(stages.map((stage, index) => [stage, index]))
 
 /** The result of the last stage that a request has passed. */
-export type Progress = Partial<Omit<Audited, 'permit'> & Pick<Authorized, 'permit'>>
+export type Progress = Partial<Recorded>
 
 /** Observed values of a request for a pass-through route. */
 export interface PassThroughTrace {
@@ -40,13 +53,13 @@ export interface PassThroughTrace {
 export class Trace {
   readonly requestId: string
   readonly method: string
-  /** Address of the peer of the connection. */
-  readonly client: string
   /** Whether a remote client of LanceDB sent the request. */
   readonly isLancedb: boolean
   /** Milliseconds of performance.now(), as all times here. */
   readonly startedAt: number
   stage: Stage = 'receive'
+  /** When the request was sent upstream; NaN if it was not. */
+  sentAt = NaN
   progress: Progress = {}
   /** Name of the requested document, if the request is not for the catalog. */
   document: ServedDocument['name'] | undefined = undefined
@@ -60,32 +73,45 @@ export class Trace {
   traceId: string | undefined = undefined
   /** Undefined if traces are off. */
   spans: RequestSpans | undefined = undefined
+  readonly #addresses: ConnectionAddresses
   #stageIndex = 0
   #stageStartedAt: number
-  readonly #stageMs: number[] = [NaN, NaN, NaN, NaN, NaN, NaN, NaN, NaN]
+  readonly #stageMs: number[] = noStageMs.slice()
 
   constructor(request: DownstreamRequest) {
     const { method, headers } = request.head
     this.requestId = acceptRequestId(request.singleHeader(requestIdHeader))
     this.method = method
-    this.client = request.remoteAddress
-    this.isLancedb = headers.some((text, index) => index % 2 === 0 && text === lancedbDatabaseHeader)
+    this.#addresses = request.addresses
+    const namesDatabase = hasHeader(headers, lancedbDatabaseHeader)
+    this.isLancedb = isLancedbClient(request.singleHeader(clientDialectHeader), namesDatabase)
     this.startedAt = request.receivedAt
     this.#stageStartedAt = this.startedAt
   }
 
+  /** Address of the client: until the head has been received, that of the connection. */
+  get client(): string {
+    return this.progress.head?.client ?? this.#addresses.client
+  }
+
+  /** Address of the peer of the connection, unless it is the client. */
+  get peer(): string | undefined {
+    const { peer } = this.#addresses
+    return peer === this.client ? undefined : peer
+  }
+
   /** Revision of the policies that decided; undefined before any did. */
   get policyRevision(): string | undefined {
-    return this.progress.permit?.policies.revision ?? this.denial?.revision
+    return this.progress.headPermit?.policies.revision ?? this.denial?.revision
   }
 
   get denial(): DeniedError['decision'] | undefined {
     return this.refusal instanceof DeniedError ? this.refusal.decision : undefined
   }
 
-  /** Undefined until `check`: the objects of a batch, and so its upstream, are in the body. */
+  /** Undefined until the request was placed: the objects of a batch, and so its upstream, are in the body. */
   get upstream(): string | undefined {
-    return this.progress.allowedBy && this.progress.upstream?.name
+    return this.progress.upstream?.name
   }
 
   /** Milliseconds spent in each of `stages`; NaN for stages that were not entered. */
@@ -93,12 +119,7 @@ export class Trace {
     return this.#stageMs
   }
 
-  /** When the request was sent upstream; undefined if it was not. */
-  get forwardedAt(): number | undefined {
-    return this.stage === 'forward' && 'intent' in this.progress ? this.#stageStartedAt : undefined
-  }
-
-  /** Enters `stage`, which ends the previous one, with the result of that. A stage can be entered again. */
+  /** Enters `stage`, which ends the previous one, with the result of that. */
   enter<T extends Progress>(stage: Stage, progress: T): T {
     const now = performance.now()
     this.endStage(now)
@@ -106,12 +127,12 @@ export class Trace {
     this.stage = stage
     this.#stageIndex = stageIndexes.get(stage) ?? 0
     this.#stageStartedAt = now
+    if (stage === 'send') this.sentAt = now
     this.spans?.startStage(stage, now)
     return progress
   }
 
   endStage(now: number): void {
-    const before = this.#stageMs[this.#stageIndex] ?? NaN
-    this.#stageMs[this.#stageIndex] = now - this.#stageStartedAt + (Number.isNaN(before) ? 0 : before)
+    this.#stageMs[this.#stageIndex] = now - this.#stageStartedAt
   }
 }

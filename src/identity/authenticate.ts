@@ -1,3 +1,4 @@
+import type { X509Certificate } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { openApiKeys, type ApiKeysStatus, type KeyStoreOptions, type StaticKey } from './api-keys/api-keys.ts'
 import { openBearerTokenVerifier, type BearerTokenVerifier, type BearerTokenStatus } from './bearer-tokens.ts'
@@ -10,8 +11,10 @@ import type { KubernetesSettings } from '../config/identity/kubernetes-settings.
 import { anonymousPrincipal, type Principal } from './principal.ts'
 import { AuthenticationError } from './authentication-error.ts'
 import { authenticateMultiple, type CredentialPrecedence } from './multiple-credentials.ts'
+import type { JwksTiming } from './jwt/remote-jwks.ts'
 import type { TokenCacheOptions } from './jwt/token-cache.ts'
 import type { VerifiedToken } from './jwt/verified-token.ts'
+import { directOutbound, type Outbound } from '../lib/outbound/outbound.ts'
 
 /** Credentials of a request. Repeated headers were rejected before. */
 export interface Credentials {
@@ -19,6 +22,8 @@ export interface Credentials {
   readonly authorization: string | undefined
   /** The connection, for its client certificate. */
   readonly connection?: Socket | undefined
+  /** The certificate of the client, verified by a trusted proxy. It takes the place of that of the connection. */
+  readonly forwardedCertificate?: X509Certificate | undefined
 }
 
 export interface AuthenticatorOptions {
@@ -35,12 +40,15 @@ export interface AuthenticatorOptions {
   readonly multipleCredentials?: CredentialPrecedence | undefined
   /** Folder in which the last valid JWKS of issuers are cached. */
   readonly jwksCacheFolder?: string | undefined
+  readonly jwksTiming?: Partial<JwksTiming>
   readonly tokenCache?: TokenCacheOptions
   /** Poll interval for files. Default: 500, so that a revoked key is refused within a second. */
   readonly reloadIntervalMs?: number
   /** Write interval of last-used times. Default: 60,000. */
   readonly lastUsedIntervalMs?: number
   readonly report?: ReportEvent
+  /** How connections to issuers are opened. Default: directly. */
+  readonly outbound?: Outbound
   /** Current time in milliseconds. Default: Date.now. */
   readonly now?: () => number
 }
@@ -65,8 +73,9 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
     lastUsedIntervalMs = 60_000,
     clientCertificates,
     anonymous = false,
+    outbound = directOutbound,
   } = options
-  const shared = { now, report, reloadIntervalMs }
+  const shared = { now, report, reloadIntervalMs, outbound }
   const tokens = await openBearerTokenVerifier({ ...options, ...shared })
   const keys = await openApiKeys({
     ...shared,
@@ -81,8 +90,8 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
     clientCertificates === undefined ? () => undefined : createCertificateReader(clientCertificates, now)
 
   return {
-    authenticate({ apiKey, authorization, connection }) {
-      const certificate = readCertificate(connection)
+    authenticate({ apiKey, authorization, connection, forwardedCertificate }) {
+      const certificate = readCertificate(connection, forwardedCertificate)
       if (apiKey === undefined && authorization === undefined) {
         if (certificate !== undefined) return certificate.principal
         if (anonymous) return anonymousPrincipal

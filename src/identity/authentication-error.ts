@@ -93,6 +93,10 @@ const responses = {
 
   /** TLS did not verify the certificate: unknown authority, expired, revoked, or not for clients. */
   untrusted_certificate: certificateRejected,
+  /** An issuer is neither among the trusted authorities nor shown by the runtime: its expiry cannot be checked. */
+  unknown_certificate_issuer: certificateRejected,
+  /** The certificate was verified on an earlier connection, and may be revoked. */
+  resumed_tls_session: certificateRejected,
   expired_certificate: certificateRejected,
   /** It contains no name of the configured kind, or several. */
   invalid_certificate_name: certificateRejected,

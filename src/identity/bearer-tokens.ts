@@ -1,12 +1,11 @@
 import { hash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { createCallerReader } from './jwt/claims.ts'
 import { openIntrospection, type Introspection } from './introspection/introspection.ts'
 import type { IntrospectionSettings } from '../config/identity/introspection-settings.ts'
 import { tokenIssuersSchema, type TokenIssuerInput } from '../config/identity/token-issuer-settings.ts'
 import type { JwksStatus } from './jwt/jwks.ts'
 import { openFetchedJwks, openJwks, type JwksOptions } from './jwt/open-jwks.ts'
-import { createClusterFetcher, readServiceAccount } from './jwt/service-account.ts'
+import { clusterTokens, createClusterFetcher, readServiceAccount } from './jwt/service-account.ts'
 import { type KubernetesSettings } from '../config/identity/kubernetes-settings.ts'
 import { AuthenticationError } from './authentication-error.ts'
 import type { TokenCacheOptions } from './jwt/token-cache.ts'
@@ -14,6 +13,7 @@ import { hasJwtForm } from './jwt/parse-jwt.ts'
 import { createTokenVerifier, type TrustedIssuer } from './jwt/token-verifier.ts'
 import type { VerifiedToken } from './jwt/verified-token.ts'
 import { makeFolder } from '../lib/fs/make-folder.ts'
+import { readSecret } from '../lib/fs/read-secret.ts'
 
 const maxTokenLength = 16 * 1024
 
@@ -40,12 +40,19 @@ export interface BearerTokenVerifier {
 /** Opens the JWKS of all issuers. Rejects if the configuration is invalid or a file cannot be read. */
 export async function openBearerTokenVerifier(options: BearerTokenOptions): Promise<BearerTokenVerifier> {
   if (options.jwksCacheFolder !== undefined) await makeFolder(options.jwksCacheFolder, 0o700)
-  // Read again for each query, but a missing file is a configuration error now.
-  if (options.introspection !== undefined) await readFile(options.introspection.clientSecretFile)
+  const { introspection: introspected, outbound } = options
+  const client = introspected && {
+    opener: await outbound.openClient('identity.introspection', introspected),
+    secret: await outbound.follow({
+      setting: 'identity.introspection.clientSecretFile',
+      files: [introspected.clientSecretFile],
+      read: () => readSecret(introspected.clientSecretFile),
+    }),
+  }
   const issuers = await openIssuers(options, { ...options, jwksCacheFolder: options.jwksCacheFolder })
   const jwtVerifier = createTokenVerifier(issuers, options.tokenCache ?? {}, options.now)
   const introspection: Introspection | undefined =
-    options.introspection && openIntrospection(options.introspection, options.now)
+    introspected && client && openIntrospection(introspected, client, options.now, options.report)
   return {
     verify(authorization) {
       const token = parseBearer(authorization)
@@ -76,7 +83,9 @@ async function openIssuers(
   const opening: Promise<TrustedIssuer>[] = tokenIssuersSchema.parse(issuers ?? []).map(async (issuer) => ({
     issuer,
     jwks: await openJwks(issuer, options),
-    readCaller: createCallerReader(issuer),
+    readCaller: createCallerReader(issuer, () =>
+      options.report({ source: issuer.name, outcome: 'missing-groups' }),
+    ),
   }))
   if (kubernetes !== undefined) opening.push(openKubernetesIssuer(kubernetes, options))
   const opened = await Promise.allSettled(opening)
@@ -93,8 +102,8 @@ async function openKubernetesIssuer(
   settings: KubernetesSettings,
   options: JwksOptions,
 ): Promise<TrustedIssuer> {
-  const jwks = await openFetchedJwks(settings, settings, createClusterFetcher(settings), options)
-  return { issuer: settings, jwks, readCaller: readServiceAccount }
+  const jwks = await openFetchedJwks(settings, createClusterFetcher(settings), options)
+  return { issuer: { ...settings, ...clusterTokens }, jwks, readCaller: readServiceAccount }
 }
 
 /** Parses `Bearer <token>` (RFC 6750 section 2.1; the scheme is case-insensitive, RFC 9110 section 11.1). */

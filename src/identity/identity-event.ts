@@ -1,10 +1,18 @@
+import type { KeyChange } from './api-keys/key-changes.ts'
+
 /** An event outside of requests, for the log. */
 export interface IdentityEvent {
   /** `api-keys`, or the name of an issuer. */
   readonly source: string
-  /** `changed`: new keys are in force. `failed`: the previous ones remain. `unwritten`: data could not be persisted. */
-  readonly outcome: 'changed' | 'failed' | 'unwritten'
+  /**
+   * `changed`: new keys are in force. `failed`: the previous ones remain. `unwritten`: data could not be persisted.
+   * `refused-keys`: entries of the key store are invalid, and only the others are in force.
+   * `unusable-keys`: some of the new keys cannot verify signatures. `missing-groups`: a valid token has no groups claim.
+   */
+  readonly outcome: 'changed' | 'failed' | 'unwritten' | 'refused-keys' | 'unusable-keys' | 'missing-groups'
   readonly cause?: unknown
+  /** Of a key store that was read again; absent for other keys. */
+  readonly changes?: readonly KeyChange[]
 }
 
 /** Receives identity events; must not throw. */

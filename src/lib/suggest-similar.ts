@@ -1,4 +1,4 @@
-/** Returns `; did you mean "InsertIntoTable"?` if a candidate is similar to the word, else an empty string. */
+/** Returns `; did you mean "browse"?` if a candidate is similar to the word, else an empty string. */
 export function suggestSimilar(word: string, candidates: Iterable<string>): string {
   const wanted = word.toLowerCase()
   // With a typo in every third letter it is another word.

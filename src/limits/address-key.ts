@@ -1,12 +1,8 @@
 import { isIPv6 } from 'node:net'
 
-const mappedIpv4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
-
 /** IPv6 addresses are counted by their /64 network, because a host usually controls all addresses in it. */
 export function getAddressKey(address: string): string {
   if (!isIPv6(address)) return address
-  const ipv4 = mappedIpv4.exec(address)?.[1]
-  if (ipv4 !== undefined) return ipv4
   // A zone is not part of the address, and dotted digits replace the last two groups, which are not used.
   const [head = '', tail] = address
     .replace(/%.*$/, '')

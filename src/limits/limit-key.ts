@@ -1,5 +1,6 @@
 import type { Principal } from '../identity/principal.ts'
 import type { Identifier } from '../catalog-api/identifiers.ts'
+import { getNamespaceDepth } from '../catalog-api/object-kinds.ts'
 import type { Operation } from '../catalog-api/operations.ts'
 import { readGroups } from '../catalog-api/permissions.ts'
 import type { RouteMatch } from '../catalog-api/request-target.ts'
@@ -68,5 +69,5 @@ function createNamespaceKeyFunction(
 }
 
 function getNamespace({ operation, id }: LimitedRequest['route']): Identifier {
-  return operation.object === 'namespace' ? id : id.slice(0, -1)
+  return id.slice(0, getNamespaceDepth(operation.object, id))
 }

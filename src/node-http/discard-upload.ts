@@ -8,8 +8,8 @@ const checkIntervalMs = 1_000
  * Calls `onEnd` when the upload has ended, or at once if too many others linger.
  */
 export function discardUpload(request: IncomingRequest, slots: LingerSlots, onEnd: () => void): void {
-  const { remoteAddress } = request
-  if (!slots.acquire(remoteAddress)) {
+  const { client } = request.addresses
+  if (!slots.acquire(client)) {
     onEnd()
     return
   }
@@ -19,7 +19,7 @@ export function discardUpload(request: IncomingRequest, slots: LingerSlots, onEn
   }, checkIntervalMs).unref()
   const end = (): void => {
     clearInterval(timer)
-    slots.release(remoteAddress)
+    slots.release(client)
     onEnd()
   }
   request.consume({

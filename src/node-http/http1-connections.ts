@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import type { ConnectionAddresses } from '../lib/net/connection-addresses.ts'
 import { closeWithError } from '../http1/server/error-response.ts'
 import { RequestError, malformed } from '../http1/server/request-error.ts'
 import type { ConnectionTimeouts } from '../http1/server/connection-state.ts'
@@ -24,7 +25,7 @@ export interface Http1ConnectionsOptions {
 /** Creates a server of HTTP/1.1 on node:http. It never listens: connections are handed to it. */
 export function createHttp1Connections(
   { maxHeadBytes, timeouts, interceptor }: Http1ConnectionsOptions,
-  handler: NodeRequestHandler & { refuseConnect(socket: Duplex, remoteAddress: string): void },
+  handler: NodeRequestHandler & { refuseConnect(socket: Duplex, addresses: ConnectionAddresses): void },
 ): ConnectionServer {
   const connections = new WeakMap<Duplex, Http1Connection>()
   const requests = createNodeRequests(handler, {
@@ -49,12 +50,11 @@ export function createHttp1Connections(
   server
     .on('checkContinue', serve)
     .on('checkExpectation', serve)
-    .on('connect', (request: IncomingMessage, socket: Duplex) => {
+    .on('connect', (_request: IncomingMessage, socket: Duplex) => {
       // Node has removed its own listener.
       socket.on('error', () => undefined)
-      connections
-        .get(socket)
-        ?.whenIdle(() => handler.refuseConnect(socket, request.socket.remoteAddress ?? ''))
+      const connection = connections.get(socket)
+      connection?.whenIdle(() => handler.refuseConnect(socket, connection.addresses))
     })
     .on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
       // Bytes behind a request that is the last one are ignored, and a client may leave.
@@ -67,21 +67,22 @@ export function createHttp1Connections(
       const connection = connections.get(socket)
       connection?.whenIdle(() => {
         connection.upgrade()
-        handleUpgrade(request, socket, head)
+        handleUpgrade(request, connection.addresses, head)
       })
     })
   }
 
   function serve(request: IncomingMessage, response: ServerResponse): void {
-    const onRequest = intercept(interceptor, { request, response })
-    connections
-      .get(request.socket)
-      ?.serve(request, response, () => requests.takeHttp1(request, response, onRequest))
+    const onRequest = intercept(interceptor, { request, response }, handler.onRequest)
+    const connection = connections.get(request.socket)
+    connection?.serve(request, response, () =>
+      requests.takeHttp1(request, response, connection.addresses, onRequest),
+    )
   }
 
   return {
-    serve(socket, owner) {
-      const connection = new Http1Connection(socket, { timeouts, handler, requests, owner })
+    serve(socket, addresses, owner) {
+      const connection = new Http1Connection(socket, addresses, { timeouts, handler, requests, owner })
       connections.set(socket, connection)
       server.emit('connection', socket)
       // Bytes that were read before are buffered, and the socket is paused.
@@ -110,6 +111,7 @@ interface Http1ConnectionOptions {
 
 /** A connection whose requests node:http parses. */
 class Http1Connection implements ServedConnection {
+  readonly addresses: ConnectionAddresses
   readonly #socket: Socket
   readonly #options: Http1ConnectionOptions
   readonly #age: ConnectionAge
@@ -125,7 +127,8 @@ class Http1Connection implements ServedConnection {
   #isUpgraded = false
   #bytesReadBefore: number
 
-  constructor(socket: Socket, options: Http1ConnectionOptions) {
+  constructor(socket: Socket, addresses: ConnectionAddresses, options: Http1ConnectionOptions) {
+    this.addresses = addresses
     this.#socket = socket
     this.#options = options
     this.#age = new ConnectionAge(options.timeouts.maxConnectionAgeMs)
@@ -222,7 +225,7 @@ class Http1Connection implements ServedConnection {
 
   #respond(error: RequestError): void {
     const { handler } = this.#options
-    handler.onConnectionError(error.reason, this.#socket.remoteAddress ?? '', error.message)
+    handler.onConnectionError(error.reason, this.addresses, error.message)
     const response = handler.errorResponse(error)
     if (response === undefined) this.#socket.destroy()
     else closeWithError(this.#socket, response)

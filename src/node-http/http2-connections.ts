@@ -3,10 +3,13 @@ import {
   createServer,
   type Http2ServerRequest,
   type Http2ServerResponse,
+  type Http2Session,
   type ServerHttp2Session,
   type ServerHttp2Stream,
+  type ServerOptions,
 } from 'node:http2'
 import type { Socket } from 'node:net'
+import type { ConnectionAddresses } from '../lib/net/connection-addresses.ts'
 import { ConnectionAge } from '../http1/server/connection-age.ts'
 import type {
   ConnectionOwner,
@@ -14,7 +17,9 @@ import type {
   ServedConnection,
 } from '../http1/server/served-connection.ts'
 import type { ConnectionTimeouts } from '../http1/server/connection-state.ts'
+import type { IncomingRequest } from '../http1/server/incoming-request.ts'
 import { intercept, type Interceptor } from './interceptor.ts'
+import type { NodeResponse } from './node-response.ts'
 import { StreamAborted } from './stream-aborted.ts'
 import { createNodeRequests, type NodeRequestHandler } from './node-requests.ts'
 
@@ -43,6 +48,15 @@ const extraHeaders = 5
  */
 const minStreamsOfFlood = 500
 
+/**
+ * A session is closed if it has received more bytes than this that belong neither to a request nor to a body: a flood of
+ * empty, padded or control frames (CVE-2019-9511 to 9518). To that adds what ordinary clients need, by
+ * `countExpectedBytes`.
+ */
+const maxIdleFrameBytes = 256 * 1024
+/** A byte of a body in a frame of its own: 9 bytes are the head of the frame. */
+const maxBytesPerBodyByte = 10
+
 /** Time for a session to end after GOAWAY. */
 const closedSessionMs = 1_000
 
@@ -52,29 +66,39 @@ export function createHttp2Connections(
   handler: NodeRequestHandler,
 ): ConnectionServer {
   const requests = createNodeRequests(handler)
-  const server = createServer(
-    {
-      maxSessionMemory,
-      maxHeaderListPairs: maxHeaderCount + extraHeaders,
-      settings: {
-        maxConcurrentStreams: maxStreams,
-        initialWindowSize: streamWindowBytes,
-        maxHeaderListSize: maxHeadBytes,
-      },
+  const connections = new WeakMap<Http2Session, Http2Connection>()
+  // The types of Node do not have the option for whitespace yet.
+  const options: ServerOptions & { readonly strictFieldWhitespaceValidation: boolean } = {
+    maxSessionMemory,
+    maxHeaderListPairs: maxHeaderCount + extraHeaders,
+    // Shows values with a space or a tab around them, which are refused. Node 20 always drops such fields.
+    strictFieldWhitespaceValidation: false,
+    settings: {
+      maxConcurrentStreams: maxStreams,
+      initialWindowSize: streamWindowBytes,
+      maxHeaderListSize: maxHeadBytes,
     },
-    serve,
-  )
+  }
+  const server = createServer(options, serve)
   server.on('checkContinue', serve).on('connect', serve)
 
   function serve(request: Http2ServerRequest, response: Http2ServerResponse): void {
-    requests.takeHttp2(request, response, intercept(interceptor, { request, response }))
+    const onRequest = intercept(interceptor, { request, response }, handler.onRequest)
+    const { session } = request.stream
+    const connection = session && connections.get(session)
+    if (connection === undefined) return
+    requests.takeHttp2(request, response, connection.addresses, (incoming, outgoing) => {
+      connection.countBody(incoming, outgoing)
+      onRequest(incoming, outgoing)
+    })
   }
 
   return {
-    serve(socket, owner) {
+    serve(socket, addresses, owner) {
       let connection: Http2Connection | undefined
       server.once('session', (session) => {
-        connection = new Http2Connection(session, socket, timeouts, handler, owner)
+        connection = new Http2Connection(session, socket, { addresses, timeouts, handler, owner })
+        connections.set(session, connection)
       })
       server.emit('connection', socket)
       if (connection === undefined) throw new Error('node:http2 opened no session')
@@ -85,8 +109,16 @@ export function createHttp2Connections(
   }
 }
 
+interface Http2ConnectionOptions {
+  readonly addresses: ConnectionAddresses
+  readonly timeouts: ConnectionTimeouts
+  readonly handler: NodeRequestHandler
+  readonly owner: ConnectionOwner
+}
+
 /** A session of HTTP/2. */
 class Http2Connection implements ServedConnection {
+  readonly addresses: ConnectionAddresses
   readonly #session: ServerHttp2Session
   readonly #socket: Socket
   readonly #timeouts: ConnectionTimeouts
@@ -95,15 +127,18 @@ class Http2Connection implements ServedConnection {
   #streams = 0
   #openedStreams = 0
   #prematureResets = 0
+  /** Requests whose body may still be received. */
+  readonly #receiving = new Set<IncomingRequest>()
+  /** Of the bodies of all other requests. */
+  #bodyBytes = 0
   #idleSince = performance.now()
 
   constructor(
     session: ServerHttp2Session,
     socket: Socket,
-    timeouts: ConnectionTimeouts,
-    handler: NodeRequestHandler,
-    owner: ConnectionOwner,
+    { addresses, timeouts, handler, owner }: Http2ConnectionOptions,
   ) {
+    this.addresses = addresses
     this.#session = session
     this.#socket = socket
     this.#timeouts = timeouts
@@ -129,6 +164,15 @@ class Http2Connection implements ServedConnection {
     return this.#streams > 0
   }
 
+  /** Counts the body of a request until its response is complete. */
+  countBody(request: IncomingRequest, response: NodeResponse): void {
+    this.#receiving.add(request)
+    response.onClose.add(() => {
+      this.#receiving.delete(request)
+      this.#bodyBytes += request.receivedBytes
+    })
+  }
+
   /** Sends GOAWAY: streams that the client opens later are not served, and it may repeat them elsewhere. */
   drain(): void {
     if (!this.#session.closed && !this.#session.destroyed) this.#session.close()
@@ -151,6 +195,7 @@ class Http2Connection implements ServedConnection {
 
   checkTimeouts(now: number): void {
     if (this.#age.isExpired) this.drain()
+    this.#closeOnIdleFrames()
     if (this.isBusy) return
     const { headersTimeoutMs, keepAliveTimeoutMs } = this.#timeouts
     const idleMs = now - this.#idleSince
@@ -167,12 +212,36 @@ class Http2Connection implements ServedConnection {
     this.#prematureResets += 1
     const isFlood =
       this.#openedStreams >= minStreamsOfFlood && this.#prematureResets > this.#openedStreams / 2
-    if (!isFlood || this.#socket.destroyed) return
-    this.#reportError(`${this.#prematureResets} of ${this.#openedStreams} streams were reset`)
+    if (isFlood) this.#refuse(`${this.#prematureResets} of ${this.#openedStreams} streams were reset`)
+  }
+
+  #closeOnIdleFrames(): void {
+    const { bytesRead } = this.#socket
+    const idleBytes = bytesRead - this.#countExpectedBytes()
+    if (idleBytes > maxIdleFrameBytes) this.#refuse(`${idleBytes} of ${bytesRead} bytes belong to no request`)
+  }
+
+  /**
+   * At most what ordinary clients send: a head and an unread window for each stream, bodies in frames of a byte or more,
+   * and updates of windows for what they receive.
+   */
+  #countExpectedBytes(): number {
+    let bodyBytes = this.#bodyBytes
+    for (const request of this.#receiving) bodyBytes += request.receivedBytes
+    return (
+      this.#openedStreams * streamWindowBytes +
+      bodyBytes * maxBytesPerBodyByte +
+      this.#socket.bytesWritten / 2
+    )
+  }
+
+  #refuse(cause: string): void {
+    if (this.#socket.destroyed) return
+    this.#reportError(cause)
     this.destroy()
   }
 
   #reportError(cause: string): void {
-    this.#handler.onConnectionError('http2_error', this.#socket.remoteAddress ?? '', cause)
+    this.#handler.onConnectionError('http2_error', this.addresses, cause)
   }
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
-import type { Duplex } from 'node:stream'
+import type { ConnectionAddresses } from '../lib/net/connection-addresses.ts'
 import type { IncomingRequest } from '../http1/server/incoming-request.ts'
+import type { RequestHead } from '../http1/server/request-head.ts'
 import type { NodeRequest, NodeRequestHandler, RawResponse } from './node-requests.ts'
 import type { NodeResponse } from './node-response.ts'
 
@@ -12,21 +13,26 @@ export interface RawRequestPair {
 
 /** Takes requests that are not for the handler, such as those for pass-through routes. */
 export interface Interceptor {
-  /** Whether it takes requests with this raw request target. */
-  matches(target: string): boolean
+  matches(head: RequestHead): boolean
   handle(request: IncomingRequest, response: NodeResponse, raw: RawRequestPair): void
   /**
    * Takes all requests of HTTP/1.1 for another protocol, with any target; undefined if these are ordinary ones.
    * The connection is its own from then on, until the server drains.
    */
-  readonly handleUpgrade?: ((request: IncomingMessage, socket: Duplex, head: Buffer) => void) | undefined
+  readonly handleUpgrade?:
+    | ((request: IncomingMessage, addresses: ConnectionAddresses, head: Buffer) => void)
+    | undefined
 }
 
-/** Returns the callback that takes the converted request in place of the handler's; undefined if there is none. */
+/** Returns a callback that passes a converted request to the interceptor, if that takes it, or to `onRequest`. */
 export function intercept(
   interceptor: Interceptor | undefined,
   raw: RawRequestPair,
-): NodeRequestHandler['onRequest'] | undefined {
-  if (interceptor?.matches(raw.request.url ?? '') !== true) return undefined
-  return (request, response) => interceptor.handle(request, response, raw)
+  onRequest: NodeRequestHandler['onRequest'],
+): NodeRequestHandler['onRequest'] {
+  if (interceptor === undefined) return onRequest
+  return (request, response) => {
+    if (interceptor.matches(request.head)) interceptor.handle(request, response, raw)
+    else onRequest(request, response)
+  }
 }

@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
+import type { ConnectionAddresses } from '../lib/net/connection-addresses.ts'
 import type { ErrorResponse } from '../http1/server/error-response.ts'
-import type { ConnectionErrorReason } from '../http1/server/connection-set.ts'
 import type { IncomingRequest } from '../http1/server/incoming-request.ts'
 import { LingerSlots } from '../http1/server/lingering-close.ts'
-import { RequestError } from '../http1/server/request-error.ts'
+import { RequestError, type RequestErrorReason } from '../http1/server/request-error.ts'
 import type { RequestHead } from '../http1/server/request-head.ts'
 import type { RequestScheduler } from '../http1/server/request-queue.ts'
 import { Http1Response, type Http1ResponseOptions } from './http1-response.ts'
@@ -28,7 +28,11 @@ export interface NodeRequestHandler {
   readonly sendTimeoutMs: number
   readonly onRequest: (request: IncomingRequest, response: NodeResponse) => void
   /** A connection or a request was refused; `cause` is for logs. */
-  onConnectionError(reason: ConnectionErrorReason, remoteAddress: string, cause?: string): void
+  onConnectionError(
+    reason: RequestErrorReason | 'http2_error' | 'send_timeout',
+    addresses: ConnectionAddresses,
+    cause?: string,
+  ): void
   /** The connection is closed without a response if undefined. */
   errorResponse(error: RequestError): ErrorResponse | undefined
 }
@@ -41,6 +45,7 @@ export interface NodeRequests {
   takeHttp1(
     request: IncomingMessage,
     response: ServerResponse,
+    addresses: ConnectionAddresses,
     onRequest?: NodeRequestHandler['onRequest'],
   ): void
   /** Aborts a request whose body cannot be parsed. Its response, if it has begun, may go on. */
@@ -48,6 +53,7 @@ export interface NodeRequests {
   takeHttp2(
     request: Http2ServerRequest,
     response: Http2ServerResponse,
+    addresses: ConnectionAddresses,
     onRequest?: NodeRequestHandler['onRequest'],
   ): void
 }
@@ -78,26 +84,29 @@ export function createNodeRequests(
   }
 
   /** Returns undefined for a request that is refused. */
-  function readHead(read: () => RequestHead, remoteAddress: string): RequestHead | ErrorResponse | undefined {
+  function readHead(
+    read: () => RequestHead,
+    addresses: ConnectionAddresses,
+  ): RequestHead | ErrorResponse | undefined {
     try {
       return read()
     } catch (error) {
       if (!(error instanceof RequestError)) throw error
-      handler.onConnectionError(error.reason, remoteAddress, error.message)
+      handler.onConnectionError(error.reason, addresses, error.message)
       return handler.errorResponse(error)
     }
   }
 
   /** The client reads nothing of its response. */
   function onSendTimeout(response: NodeResponse): void {
-    handler.onConnectionError('send_timeout', response.request.remoteAddress)
+    handler.onConnectionError('send_timeout', response.request.addresses)
     response.destroy()
   }
 
   return {
-    takeHttp1(raw, rawResponse, onRequest) {
+    takeHttp1(raw, rawResponse, addresses, onRequest) {
       const { socket } = raw
-      const head = readHead(() => readHttp1Head(raw), socket.remoteAddress ?? '')
+      const head = readHead(() => readHttp1Head(raw), addresses)
       if (head === undefined || 'status' in head) {
         refuseHttp1(rawResponse, head)
         return
@@ -105,6 +114,7 @@ export function createNodeRequests(
       const { request } = new RequestSource(head, {
         stream: raw,
         socket,
+        addresses,
         hasArrived: () => raw.complete,
         isWhole: () => raw.complete,
         destroy: () => socket.destroy(),
@@ -119,11 +129,11 @@ export function createNodeRequests(
       else setImmediate(() => start(request, response, onRequest))
     },
     abortBody: (raw) => taken.get(raw)?.abort(),
-    takeHttp2(raw, rawResponse, onRequest) {
+    takeHttp2(raw, rawResponse, addresses, onRequest) {
       const { stream } = raw
       const socket = stream.session?.socket
       if (socket === undefined) return
-      const head = readHead(() => readHttp2Head(raw, handler.maxHeadBytes), socket.remoteAddress ?? '')
+      const head = readHead(() => readHttp2Head(raw, handler.maxHeadBytes), addresses)
       if (head === undefined || 'status' in head) {
         refuseHttp2(rawResponse, head)
         return
@@ -131,6 +141,7 @@ export function createNodeRequests(
       const { request } = new RequestSource(head, {
         stream,
         socket,
+        addresses,
         hasArrived: () => false,
         // A stream that was reset ends, too.
         isWhole: () => !stream.closed,

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Http2ServerRequest } from 'node:http2'
 import { malformed, RequestError } from '../http1/server/request-error.ts'
 import { createParsedRequestHead, type RequestHead } from '../http1/server/request-head.ts'
+import { hasHeader } from '../lib/http/header-list.ts'
 
 /** Throws RequestError for a head that the parser of http1/ would refuse. */
 export function readHttp1Head({
@@ -27,6 +28,9 @@ const connectionHeaders: ReadonlySet<string> = new Set([
   'upgrade',
 ])
 
+/** Part of the value in HTTP/2, which has no lines; malformed (RFC 9113, section 8.2.1). */
+const surroundedBySpace = /^[ \t]|[ \t]$/
+
 /**
  * Converts the head of a request of HTTP/2: `:authority` becomes `host` (RFC 9113, section 8.3.1). Throws RequestError for
  * a request that could not be one of HTTP/1.1.
@@ -42,6 +46,7 @@ export function readHttp2Head({ rawHeaders, stream }: Http2ServerRequest, maxHea
     const value = rawHeaders[index + 1] ?? ''
     if (name.startsWith(':')) pseudo.set(name, value)
     else if (connectionHeaders.has(name)) throw malformed(`there is a ${name} header in HTTP/2`)
+    else if (surroundedBySpace.test(value)) throw malformed('a header has a space or a tab around its value')
     else headers.push(name, value)
   }
   const { endAfterHeaders } = stream
@@ -55,7 +60,7 @@ export function readHttp2Head({ rawHeaders, stream }: Http2ServerRequest, maxHea
     throw malformed('the :path is not a path')
   const head = createParsedRequestHead({ method, target, version: '1.1' }, headers)
   // Frames end the body of a request without a length.
-  const hasLength = headers.some((text, index) => index % 2 === 0 && text === 'content-length')
+  const hasLength = hasHeader(headers, 'content-length')
   const body = endAfterHeaders ? 0 : hasLength ? head.body : 'chunked'
   return { ...head, version: '2', body, keepAlive: true }
 }

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
+import type { ConnectionAddresses } from '../lib/net/connection-addresses.ts'
 import { IncomingRequest, type RequestConnection } from '../http1/server/incoming-request.ts'
 import type { RequestHead } from '../http1/server/request-head.ts'
 
@@ -7,6 +8,7 @@ import type { RequestHead } from '../http1/server/request-head.ts'
 export interface BodyInput {
   readonly stream: Readable
   readonly socket: Socket
+  readonly addresses: ConnectionAddresses
   /** Whether all of the body has arrived, read or not. */
   readonly hasArrived: () => boolean
   /** Whether the end of the stream is the end of the body, and not that of a stream that was reset. */
@@ -19,13 +21,13 @@ export interface BodyInput {
 export class RequestSource implements RequestConnection {
   readonly request: IncomingRequest
   readonly socket: Socket
-  readonly remoteAddress: string
+  readonly addresses: ConnectionAddresses
   readonly #input: BodyInput
   #isReading = false
 
   constructor(head: RequestHead, input: BodyInput) {
     this.socket = input.socket
-    this.remoteAddress = input.socket.remoteAddress ?? ''
+    this.addresses = input.addresses
     this.#input = input
     this.request = new IncomingRequest(head, performance.now(), this)
     const { stream, isWhole } = input

@@ -1,4 +1,5 @@
 import type { Identifier } from '../catalog-api/identifiers.ts'
+import { getNamespaceDepth } from '../catalog-api/object-kinds.ts'
 import { runAtOnce, type Steps } from '../lib/async/run-in-slices.ts'
 import {
   anyTable,
@@ -109,9 +110,8 @@ export function* compileSteps(
     assumption: PendingAssumption,
   ): Evaluation {
     const { principal, kind } = input
-    const isNamespace = kind === 'namespace' || kind === 'none'
-    const depth = isNamespace ? id.length : id.length - 1
-    const table = isNamespace ? undefined : id[depth]
+    const depth = getNamespaceDepth(kind, id)
+    const table = id[depth]
     const caller = subjects.resolveCaller(principal)
     return {
       input,

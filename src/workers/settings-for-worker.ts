@@ -44,7 +44,6 @@ export function createWorkerSettings(
       ...upstream,
       maxConnections: divide(upstream.maxConnections),
       maxBulkConnections: divide(upstream.maxBulkConnections),
-      maxPendingRequests: divide(upstream.maxPendingRequests, 0),
     })),
     policies: { ...policies, ...(lastGood && { lastGood: createWorkerLastGoodSettings(lastGood, number) }) },
     audit: createWorkerAuditSettings(audit, number, workers),

@@ -7,14 +7,20 @@ import { createAdminServer, listen } from '../observability/health/admin-server.
 import { openLog } from '../observability/log/gateway-log.ts'
 import { getProcessMetrics } from '../observability/metrics/process-metrics.ts'
 import { registerReadinessMetrics, type Readiness } from '../observability/health/readiness.ts'
-import { createChargeCounter } from './charge-counter.ts'
 import { mergeMetrics, collectMetrics, createMetricsRegistry } from './merge-metrics.ts'
 import { createWorkerMetrics } from './worker-metrics.ts'
 import { createWorkerSupervisor, type WorkerSupervisor } from './worker-supervisor.ts'
 import { createWorkerSettings } from './settings-for-worker.ts'
+import { createBuckets } from '../limits/token-buckets.ts'
+import type { Charge } from '../limits/shared/shared-buckets.ts'
+
+/** As many keys as several limits may hold in one process. */
+const maxKeys = 1_000_000
 
 export { WorkerStartFailed } from './worker-process.ts'
 
+/** A worker that is unresponsive for this long is killed and replaced. */
+const workerTimeoutMs = 30_000
 /** Within the timeout of a worker. */
 const checksPerTimeout = 10
 /** Time to stop beyond delay and grace period: for aborted requests, the audit log and its sinks. */
@@ -40,8 +46,9 @@ export async function startWorkers(settings: GatewaySettings, count: number): Pr
       const own = findProblem()
       return own === undefined ? mergeReadiness(listServing()) : { problems: { gateway: own }, warnings: {} }
     },
+    settings.admin,
   )
-  const { workerTimeoutMs, drainDelayMs, drainTimeoutMs } = settings.timeouts
+  const { drainDelayMs, drainTimeoutMs } = settings.timeouts
   const heartbeatTimer = setInterval(() => {
     for (const supervisor of supervisors) supervisor.checkHeartbeat(workerTimeoutMs / checksPerTimeout)
   }, workerTimeoutMs / checksPerTimeout).unref()
@@ -112,4 +119,17 @@ async function mergeReadiness(serving: readonly WorkerSupervisor[]): Promise<Rea
     }
   }
   return merged
+}
+
+/** Adds charges, and returns the milliseconds until each bucket is full. An evicted bucket counts as full. */
+function createChargeCounter(): (charges: readonly Charge[]) => readonly number[] {
+  // One token is one millisecond, whatever the unit of the limit. These buckets only count; they never refuse.
+  const buckets = createBuckets({ perSecond: 1000, burst: 0, maxKeys })
+  return (charges) => {
+    const now = performance.now()
+    return charges.map(({ key, ms }) => {
+      if (ms !== 0) buckets.take(key, ms, now)
+      return buckets.waitMs(key, 0, now)
+    })
+  }
 }

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { Backoff } from '../lib/async/backoff.ts'
 import type { Logger } from '../observability/log/gateway-log.ts'
 import type { MetricData } from '../observability/metrics/metric-source.ts'
 import { selectCounts, mergeMetrics } from './merge-metrics.ts'
@@ -34,7 +35,7 @@ interface WorkerSupervisorOptions {
 const reportTimeoutMs = 2_000
 /** Loading the program and its policies may block a process for longer. */
 const startHangMs = 60_000
-const [minPauseMs, maxPauseMs] = [100, 30_000]
+const restartDelays = { minMs: 100, maxMs: 30_000 }
 /** After serving for this long, an exit resets the restart delay. */
 const stableMs = 60_000
 
@@ -62,18 +63,18 @@ export function createWorkerSupervisor(number: number, options: WorkerSupervisor
 
   /** Begins to restart once the first process has served. */
   async function restartOnExit(first: WorkerProcess): Promise<void> {
-    let pauseMs = minPauseMs
+    const delays = new Backoff(restartDelays)
     let hasServed = false
     for (let running = first; ; running = launch()) {
       const end = await running.ended
       hasServed ||= servingSince !== undefined
       if (stopping.signal.aborted || !hasServed) return
-      if (servingSince !== undefined && performance.now() - servingSince > stableMs) pauseMs = minPauseMs
-      reportExit(end, pauseMs, await running.serving.catch((error: Error) => error))
+      if (servingSince !== undefined && performance.now() - servingSince > stableMs) delays.reset()
+      const delayMs = Math.round(delays.next())
+      reportExit(end, delayMs, await running.serving.catch((error: Error) => error))
       retireProcess()
-      await pause(pauseMs, undefined, { signal: stopping.signal }).catch(() => undefined)
+      await pause(delayMs, undefined, { signal: stopping.signal }).catch(() => undefined)
       if (stopping.signal.aborted) return
-      pauseMs = Math.min(2 * pauseMs, maxPauseMs)
     }
   }
 

@@ -1,21 +1,14 @@
-import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
 import type { AuditLogOptions } from '../../src/audit/log/audit-log.ts'
 import type { AuditRecord, Details } from '../../src/audit/records/audit-record.ts'
 import { anIntent } from './intent-fixtures.ts'
 
 export { anIntent, committed } from './intent-fixtures.ts'
 
-export async function temporaryFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'audit-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
-  return folder
-}
-
+/** Without seals by time: on a slow machine, one could come between any two records of a test. */
 export function logOptions(folder: string, changed: Partial<AuditLogOptions> = {}): AuditLogOptions {
-  return { folder, gateway: 'gateway-0', software: '0.1.0', ...changed }
+  return { folder, gateway: 'gateway-0', software: '0.1.0', sealMs: 3_600_000, ...changed }
 }
 
 export function aRefusal(request: string, details?: Details) {

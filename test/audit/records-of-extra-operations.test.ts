@@ -14,7 +14,8 @@ import { parsePolicies } from '../../src/policy/language/parse-policies.ts'
 import { createPolicyVocabulary } from '../../src/policy/language/policy-vocabulary.ts'
 import { extraOperations } from '../gateway/support/extra-operations.ts'
 import { formatPolicies } from '../policy/policy-builder.ts'
-import { anIntent, aRefusal, committed, logOptions, temporaryFolder } from './audit-fixtures.ts'
+import { anIntent, aRefusal, committed, logOptions } from './audit-fixtures.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 // Records outlive settings, so nothing that reads them finds a definition of an extra operation.
 const declared = createExtraOperations([{ extraOperations }])
@@ -73,14 +74,14 @@ it('events say what the record says: a read, an update, or nothing for a refusal
 function isAllowedInReplay(...operations: readonly string[]): boolean | undefined {
   const rules = [{ id: 'r', effect: 'allow', subjects: { any: true }, operations }] as const
   const text = formatPolicies([{ name: 'p', namespace: [], rules }])
-  const { documents } = parsePolicies(text, 'p.yaml', createPolicyVocabulary(declared))
+  const { documents } = parsePolicies(text, 'p.yaml', createPolicyVocabulary({ extraOperations: declared }))
   const groups = { groups: new Set<string>(), isComplete: true }
   const stored = { kind: 'intent', time: '2026-06-15T12:00:00Z', ...extraIntent('r', 'CompactTable') }
   return replayRecord(stored as unknown as StoredRecord, indexDocuments(documents), () => groups)?.isAllowed
 }
 
 it('a replay decides by the name alone', () => {
-  const replayed = [['CompactTable'], ['all'], ['CloneTable']].map((names) => isAllowedInReplay(...names))
+  const replayed = [['CompactTable'], ['all'], ['MirrorTable']].map((names) => isAllowedInReplay(...names))
   expect(replayed).toEqual([true, false, false])
 })
 

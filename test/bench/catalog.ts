@@ -4,7 +4,10 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Client } from 'undici'
 import { openEngine } from '../../src/backend/engine/lancedb-engine.ts'
-import { setup as startPostgres, teardown as stopPostgres } from '../backend/postgres/private-postgres.ts'
+import {
+  setup as startPostgres,
+  teardown as stopPostgres,
+} from '../../src/backend/test/postgres/private-postgres.ts'
 import { nameOf, startCatalog, type MeasuredCatalog } from './measured-catalog.ts'
 import { processorMicroseconds } from './process-cost.ts'
 import { stopServers } from './server-process.ts'

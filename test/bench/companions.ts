@@ -64,6 +64,11 @@ export const companions: readonly Companion[] = [
     seconds: 300,
   },
   {
+    name: 'upstream-tls',
+    what: 'CPU time of a small request with an upstream over TLS and in the clear, and their ratio',
+    seconds: 60,
+  },
+  {
     name: 'soak',
     what: 'resident memory of the gateway in half an hour of a load of all kinds',
     seconds: 1_830,

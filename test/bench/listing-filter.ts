@@ -1,3 +1,4 @@
+import { directOpener } from '../support/direct-opener.ts'
 import { randomBytes } from 'node:crypto'
 import { readListingPage, type ListingSource } from '../../src/gateway/listing/listing-page.ts'
 import { createPageTokens } from '../../src/gateway/listing/page-tokens.ts'
@@ -11,6 +12,7 @@ import {
   type WrittenPolicy,
 } from '../policy/policy-builder.ts'
 import { quantile, rounded } from './statistics.ts'
+import { fixed } from '../../src/lib/fs/follow-files.ts'
 
 /*
  * Measures what the gateway adds to an upstream page of 1,000 names: converting names to ids, evaluating the policies
@@ -57,22 +59,18 @@ const upstreams = createUpstreams([
     reservedInNames: [],
     quotesInNames: 'refused',
     headerDialect: 'catalog',
-    credentials: [],
-    tls: {},
+    credentials: fixed([]),
+    opener: directOpener,
     maxConnections: 1,
     maxBulkConnections: 1,
-    maxPendingRequests: 1,
     timeouts: {
-      queueTimeoutMs: 1,
       connectTimeoutMs: 1,
       responseHeadersTimeoutMs: 1,
       responseBodyTimeoutMs: 1,
-      sendTimeoutMs: 1,
       totalTimeoutMs: 1,
     },
     healthCheck: { intervalMs: 1_000_000, timeoutMs: 1 },
-    circuitBreaker: { consecutiveFailures: 1, probeIntervalMs: 1 },
-    retries: { maxRetries: 0, budgetPercent: 0 },
+    retries: { maxRetries: 0 },
   },
 ])
 
@@ -84,8 +82,11 @@ for (const count of [10, 1_000, 10_000]) {
   ] as const) {
     const route = parseTarget('GET', target)
     const kind = route.operation.lists === 'namespaces' ? 'namespace' : 'table'
-    const [source] = createListingSources(route, upstreams, { rootTablesOnly: false }, () =>
-      Promise.resolve(JSON.parse(text)),
+    const [source] = createListingSources(
+      route,
+      upstreams,
+      { rootTablesOnly: false, canSeeBeneath: () => true },
+      () => Promise.resolve(JSON.parse(text)),
     )
     // As for a new request: nothing is cached from the previous one.
     const poll = (from: ListingSource | undefined) => {

@@ -5,13 +5,14 @@ import { fileURLToPath } from 'node:url'
 import { RecordBatchStreamWriter, tableFromArrays } from 'apache-arrow'
 import { sql } from 'kysely'
 import { pino } from 'pino'
-import { backendSettingsSchema } from '../../src/config/backend/backend-settings.ts'
+import { backendSettingsSchema } from '../../src/backend/settings/backend-settings.ts'
 import type { Engine } from '../../src/backend/engine/engine.ts'
 import { formatManifestName } from '../../src/backend/engine/manifest/manifest-names.ts'
 import { insertNamespace, insertTable, setTableState } from '../../src/backend/database/objects.ts'
 import { openDatabase } from '../../src/backend/database/open-database.ts'
 import type { CatalogDatabase } from '../../src/backend/database/database-schema.ts'
 import { finishVersion, recordVersion } from '../../src/backend/database/versions.ts'
+import { readOnce } from '../../src/lib/fs/file-follower.ts'
 import { freePort } from '../support/free-port.ts'
 import { startServer, type ServerProcess } from './server-process.ts'
 
@@ -33,7 +34,7 @@ export interface MeasuredCatalog {
   readonly stage: (count: number) => Promise<readonly object[]>
 }
 
-const program = fileURLToPath(new URL('../backend/support/catalog-process.ts', import.meta.url))
+const program = fileURLToPath(new URL('../../src/backend/test/support/catalog-process.ts', import.meta.url))
 const tablesOfNamespace = 2
 
 export function nameOf(index: number): string {
@@ -58,6 +59,7 @@ export async function startCatalog(start: CatalogStart): Promise<MeasuredCatalog
     backendSettingsSchema.parse(settings).store,
     folder,
     pino({ level: 'silent' }),
+    readOnce,
   )
   const crowd = Math.max(10, start.tables / 10)
   const location = await opened.database.transaction().execute(async (database) => {

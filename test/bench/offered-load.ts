@@ -44,15 +44,15 @@ export async function openLoadedGateway(loadSheddingThresholdMs: number): Promis
   await once(catalog, 'listening')
   const { port } = catalog.address() as AddressInfo
   const gateway = await openGateway(`http://127.0.0.1:${port}`, {
+    tuning: { loadSheddingThresholdMs },
     adjust: (settings) => ({
       ...settings,
       upstreams: settings.upstreams.map((each) => ({
         ...each,
         maxConnections: connections,
         maxBulkConnections: connections,
-        maxPendingRequests: 4096,
       })),
-      limits: limitsSchema.parse({ loadSheddingThresholdMs }),
+      limits: limitsSchema.parse({}),
     }),
   })
   return {

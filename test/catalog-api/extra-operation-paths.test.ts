@@ -17,7 +17,7 @@ const anySegment = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom(...knownWords) },
   fc.constantFrom(...knownWords).map((word) => word.replaceAll('_', '-')),
   fc.constantFrom(...knownWords).map((word) => word.toUpperCase()),
-  fc.constantFrom('clone', 'page_cache', 'prewarm', 'x'),
+  fc.constantFrom('mirror', 'file_cache', 'prewarm', 'x'),
 )
 const anyPath = fc
   .tuple(fc.array(anySegment, { minLength: 1, maxLength: 4 }), fc.constantFrom('', '/'))
@@ -81,19 +81,19 @@ it.each(knownPaths)('%s is no path of an extra operation', (path) => {
 it.each([
   '/v1/table/{id}',
   '/v1/table/{id}/',
-  '/v1/table/{id}//clone',
-  '/v1/table/{id}/clone//',
+  '/v1/table/{id}//mirror',
+  '/v1/table/{id}/mirror//',
   '/v1/table/{id}/../drop',
   '/v1/table/{id}/cl%6Fne',
   '/v1/table/{id}/{name}',
-  '/v1/table/{table}/clone',
-  '/v1/table/clone',
-  '/v1/namespace/{id}/clone',
-  '/v2/table/{id}/clone',
-  'v1/table/{id}/clone',
-  '/v1/table/{id}/clone?x=1',
-  '/v1/table/{id}/clone\n',
-  '/lance/v1/table/{id}/clone',
+  '/v1/table/{table}/mirror',
+  '/v1/table/mirror',
+  '/v1/namespace/{id}/mirror',
+  '/v2/table/{id}/mirror',
+  'v1/table/{id}/mirror',
+  '/v1/table/{id}/mirror?x=1',
+  '/v1/table/{id}/mirror\n',
+  '/lance/v1/table/{id}/mirror',
 ])('%j is no path of an operation on a table', (path) => {
   expect(describePathProblem(path)).toContain('expected /v1/table/{id}/')
 })

@@ -82,7 +82,10 @@ describe('targets', () => {
     (name) => {
       const { path, method, methods, required } = getOperation(name)
       const query = required.map((parameter) => `${parameter}=x`).join('&')
-      const route = path.replace('{id}', 'a$b').replace('{index_name}', 'i')
+      const route = path
+        .replace(/\/$/, '')
+        .replace('{id}', 'a$b')
+        .replace(/\{\w+\}/g, '7')
       for (const spelling of [`${route}?${query}`, `${route}/?${query}`]) {
         expect(parseTarget(method, spelling).operation.name).toBe(name)
         for (const other of ['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH', 'TRACE']) {
@@ -92,6 +95,26 @@ describe('targets', () => {
           )
         }
       }
+    },
+  )
+
+  it.each(['0', '7', '10', '9223372036854775808', '18446744073709551615'])(
+    'accepts %s as a row id, and as a number of 64 bits',
+    (number) => {
+      const target = `/v1/table/t/blob/image/${number}/bytes?version=${number}`
+      const route = parseTarget('HEAD', target)
+      expect(route).toMatchObject({ blob: { column: 'image', rowId: number } })
+      expect(buildTarget(route)).toBe(target)
+    },
+  )
+
+  it.each(['00', '07', '-1', '+1', '1.0', '1e3', '0x1', 'a1', '1a', '18446744073709551616', '1'.repeat(21)])(
+    'refuses %s as a row id, and as a number of 64 bits',
+    (text) => {
+      for (const target of [`${text}/bytes`, `7/bytes?version=${encodeURIComponent(text)}`])
+        expect(() => parseTarget('GET', `/v1/table/t/blob/image/${target}`)).toThrow(
+          `is "${text}"; expected an integer from 0 to 18446744073709551615`,
+        )
     },
   )
 
@@ -136,12 +159,12 @@ describe('targets', () => {
     ['an encoded slash', '/v1/table/a%2Fb/drop', 400],
     ['a double-encoded slash', '/v1/table/a%252Fb/drop', 400],
     ['an encoded dot segment', '/v1/table/%2e%2e/drop', 400],
-    ['a dot segment', '/v1/table/../table/t/drop', 404],
+    ['a dot segment', '/v1/table/../table/t/drop', 406],
     ['a doubled slash', '//v1/table/t/drop', 404],
     ['an empty id', '/v1/table//describe', 400],
     ['another case', '/V1/table/t/drop', 404],
-    ['an encoded letter in a fixed segment', '/v1/t%61ble/t/drop', 404],
-    ['an unknown action', '/v1/table/t/explode', 404],
+    ['an encoded letter in a fixed segment', '/v1/t%61ble/t/drop', 406],
+    ['an unknown action', '/v1/table/t/explode', 406],
     ['the root as a table', '/v1/table/$/drop', 400],
     ['a repeated delimiter', '/v1/table/t/drop?delimiter=$&delimiter=.', 400],
     ['an empty delimiter', '/v1/table/t/drop?delimiter=', 400],
@@ -257,12 +280,19 @@ describe('targets', () => {
     )
   })
 
-  it.each(['/', '/v1', '/v1/', '/v1/table/t/drop//', '/v1/table/t', '/v1/table/t/index/i'])(
-    'are no route: %s',
-    (target) => {
-      expect([statusOf('GET', target), statusOf('POST', target)]).toEqual([404, 404])
-    },
-  )
+  it.each([
+    ['/', 404],
+    ['/v1', 404],
+    ['/v1/', 404],
+    ['/admin', 404],
+    ['/admin/authz', 404],
+    ['/admin/authz/acl', 406],
+    ['/v1/table/t/drop//', 406],
+    ['/v1/table/t', 406],
+    ['/v1/table/t/index/i', 406],
+  ])('are no route: %s, with status %i', (target, status) => {
+    expect([statusOf('GET', target), statusOf('POST', target)]).toEqual([status, status])
+  })
 
   it('with an id that is ambiguous for the catalog are refused when they are rebuilt', () => {
     const sneaky = parseTarget('POST', '/v1/table/a%24b/drop?delimiter=.')

@@ -4,6 +4,7 @@ import { installLinters } from './generated/openapi-linters.ts'
 import { installNewestLancedb, newestLancedb } from './javascript/javascript-client.ts'
 import { installJavaClient, javaClients } from './java/java-libraries.ts'
 import { installPythonEnvironment, pythonEnvironments } from './python/python-environments.ts'
+import { fetchLancedbSources } from './rust/lancedb-sources.ts'
 import { fetchRustCrates } from './rust/rust-crates.ts'
 import { getKeys } from '../../src/lib/get-keys.ts'
 
@@ -28,6 +29,12 @@ const installers: readonly Installer[] = [
   [newestLancedb, installNewestLancedb],
   ...javaClients.map((client): Installer => [client, () => installJavaClient(client)]),
   ['rust', fetchRustCrates],
+  [
+    'lancedb-sources',
+    async () => {
+      await fetchLancedbSources()
+    },
+  ],
   ['openapi-linters', installLinters],
   ...getKeys(languages).map((name): Installer => [
     `generated ${name}`,

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
 import { tokenIssuersSchema } from '../../src/config/identity/token-issuer-settings.ts'
-import { runningBackend } from '../backend/support/running-backend.ts'
+import { runningBackend } from '../../src/backend/test/support/running-backend.ts'
 import { allowEverything } from '../gateway/support/open-gateway.ts'
 import { startGatewayBefore } from '../gateway/support/running-gateway.ts'
 import { signToken, startIssuer } from '../identity/jwt/token-issuer.ts'

@@ -3,9 +3,10 @@ import { writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { startScript, temporaryFolder } from '../e2e/built-program.ts'
+import { startScript } from '../e2e/built-program.ts'
 import { childrenOf, isRunning } from '../e2e/process-tree.ts'
-import { eventually } from '../gateway/support/waiting.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { eventually } from '../support/eventually.ts'
 
 const main = new URL('../../src/main.ts', import.meta.url)
 

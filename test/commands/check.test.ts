@@ -1,8 +1,10 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { parse, stringify } from 'yaml'
-import { runProgram, temporaryFolder } from '../e2e/built-program.ts'
+import { hasOpenssl, makeAuthority } from '../identity/mtls/test-certificates.ts'
+import { runCommand } from '../support/run-command.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const policy = {
   apiVersion: 'catalog-gateway/v1',
@@ -18,7 +20,7 @@ async function configuredFolder() {
   await mkdir(join(folder, 'policies'))
   await writeFile(join(folder, 'policies', 'everybody.yaml'), stringify(policy))
   const files = ['--store', join(folder, 'keys.yaml'), '--pepper-file', join(folder, 'pepper')]
-  await runProgram(['keys', 'create', ...files, '--principal', 'ada'])
+  await runCommand(['keys', 'create', ...files, '--principal', 'ada'])
   const file = join(folder, 'gateway.yaml')
   const write = (changes: object = {}) =>
     writeFile(
@@ -32,7 +34,7 @@ async function configuredFolder() {
       }),
     )
   await write()
-  const check = (environment = {}) => runProgram(['check', '--config', file], { environment })
+  const check = (environment = {}) => runCommand(['check', '--config', file], { environment })
   return { folder, file, write, check }
 }
 
@@ -50,17 +52,49 @@ it('valid settings are printed with all defaults and environment values, without
   expect(secret).toMatchObject({ status: 0, output: expect.not.stringContaining('of-the-environment') })
 })
 
-it('all errors in the settings are reported at once with their lines', async () => {
+it.skipIf(!hasOpenssl())(
+  'warns of pass-through routes that share the origin of a catalog with client certificates',
+  async () => {
+    const { folder, write, check } = await configuredFolder()
+    const authority = await makeAuthority(folder, 'own')
+    await authority.issue('server', 'DNS:gateway.example')
+    const route = { upstream: 'https://console.internal', allow: { any: true } }
+    const settings = {
+      listen: {
+        tls: {
+          certFile: 'server.pem',
+          keyFile: 'server.key',
+          clientAuth: 'optional',
+          clientCaFile: 'own.pem',
+        },
+      },
+      passThrough: [
+        { ...route, prefix: '/ui' },
+        { ...route, prefix: '/admin', host: 'admin.example' },
+      ],
+    }
+    await write(settings)
+    expect(await check()).toMatchObject({ status: 0, messages: '' })
+    await write({ ...settings, identity: { clientCertificates: { name: 'mesh' } } })
+    const { status, messages } = await check()
+    expect(status).toBe(0)
+    expect(messages).toMatch(
+      /^warning: passThrough\.0\.host: pages below \/ui have the origin of the catalog.*\n$/,
+    )
+  },
+)
+
+it('all errors in the settings are reported at once with their positions', async () => {
   const { file, check } = await configuredFolder()
   const lines = ['listen:', '  port: many', 'upstream:', '  ulr: https://catalog.example', 'policies: {}']
   await writeFile(file, lines.join('\n'))
   const { status, output, messages } = await check({ CATALOG_GATEWAY__BOGUS: '1' })
   expect({ status, output }).toEqual({ status: 1, output: '' })
   for (const expected of [
-    `${file}:2: listen.port: `,
-    `${file}:3: upstream.url: `,
-    `${file}:4: upstream.ulr: unknown setting`,
-    `${file}:5: policies: expected either folder or bundle`,
+    `${file}:2:3: listen.port: expected a number, received "many"`,
+    `${file}:3:1: upstream.url: is missing`,
+    `${file}:4:3: upstream.ulr: unknown setting`,
+    `${file}:5:1: policies: expected either folder or bundle`,
     'identity: ',
     'audit: ',
     'environment: CATALOG_GATEWAY__BOGUS is not a setting',
@@ -68,6 +102,42 @@ it('all errors in the settings are reported at once with their lines', async () 
     expect(messages).toContain(expected)
   }
   expect(messages).not.toMatch(/^ {4}at /m)
+})
+
+it('finds a pepper that is not that of the keys, and a credential without a scheme in a file', async () => {
+  const { folder, write, check } = await configuredFolder()
+  await writeFile(join(folder, 'credential'), 's3cret\n')
+  await write({ upstream: { url: 'https://catalog.example', credential: { file: 'credential' } } })
+  const own = await readFile(join(folder, 'pepper'), 'utf8')
+  await writeFile(join(folder, 'pepper'), 'another pepper of more than thirty-two bytes')
+  const { status, messages } = await check()
+  expect(status).toBe(1)
+  expect(messages).toContain('it is not the pepper that the keys were created with')
+  expect(messages).toContain('the credential has no scheme; expected a value such as "Bearer TOKEN"')
+  expect(messages).not.toContain('s3cret')
+  await writeFile(join(folder, 'pepper'), own)
+  await writeFile(join(folder, 'credential'), 'Bearer s3cret\n')
+  expect(await check()).toMatchObject({ status: 0, messages: '' })
+})
+
+it('warns of credentials in the clear, and of proxies that may be anybody', async () => {
+  const { write, check } = await configuredFolder()
+  await write({ listen: { host: '0.0.0.0' } })
+  expect(await check()).toMatchObject({
+    status: 0,
+    messages: expect.stringMatching(/^warning: listen\.tls: without it, .* in the clear/),
+  })
+  await write({ listen: { host: '0.0.0.0', trustedProxies: ['0.0.0.0/0'] } })
+  expect((await check()).messages).toBe(
+    'warning: listen.trustedProxies: with 0.0.0.0/0, every client can claim any address\n',
+  )
+  await write({
+    listen: { trustedProxies: ['::/0'], clientCertificateFrom: 'client-cert' },
+    identity: { clientCertificates: { name: 'mesh' } },
+  })
+  expect((await check()).messages).toBe(
+    'warning: listen.trustedProxies: with ::/0, every client can claim any address and any certificate\n',
+  )
 })
 
 it('emergency policies and the key of last good policies are checked', async () => {

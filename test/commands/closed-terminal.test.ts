@@ -3,9 +3,11 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, onTestFinished, it } from 'vitest'
-import { projectFolder, runProgram, temporaryFolder } from '../e2e/built-program.ts'
+import { projectFolder } from '../e2e/built-program.ts'
+import { runCommand } from '../support/run-command.ts'
 import { childrenOf, isRunning } from '../e2e/process-tree.ts'
-import { eventually } from '../e2e/running-dev.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { eventually } from '../support/eventually.ts'
 
 /** `script` of util-linux runs a command in a terminal of its own. */
 const hasScript = spawnSync('script', ['--version']).stdout?.includes('util-linux') ?? false
@@ -26,6 +28,6 @@ it.skipIf(!hasScript)(
       await eventually(async () => expect(await isRunning(Number(pid))).toBe(false))
     const audit = join(data, 'audit')
     expect((await readdir(audit)).filter((name) => name.endsWith('.lock'))).toEqual([])
-    expect((await runProgram(['audit', 'verify', audit])).messages).not.toContain('unsealed')
+    expect((await runCommand(['audit', 'verify', audit])).messages).not.toContain('unsealed')
   },
 )

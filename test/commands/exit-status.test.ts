@@ -2,14 +2,19 @@ import { writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, it } from 'vitest'
-import { runProgram, startProgram, temporaryFolder } from '../e2e/built-program.ts'
-import { childrenOf, isRunning } from '../e2e/process-tree.ts'
-import { eventually } from '../e2e/running-dev.ts'
+import { runProgram, startProgram } from '../e2e/built-program.ts'
+import { commandsWith } from '../e2e/process-tree.ts'
+import { runCommand } from '../support/run-command.ts'
 import { everyInTheLongForm } from '../support/thorough.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** Expects exit status 1 and a message for the user instead of a crash report. */
-async function expectFailure(parameters: readonly string[], message: RegExp): Promise<void> {
-  const { status, output, messages } = await runProgram(parameters)
+async function expectFailure(
+  parameters: readonly string[],
+  message: RegExp,
+  runIt = runProgram,
+): Promise<void> {
+  const { status, output, messages } = await runIt(parameters)
   expect({ status, output }).toEqual({ status: 1, output: '' })
   expect(messages).toMatch(message)
   expect(messages).not.toMatch(/^ {4}at |Error: |node:internal/m)
@@ -25,19 +30,19 @@ it.for(everyInTheLongForm(['serve', 'backend', 'check'], 2))(
 
 it('keys: missing store', async () => {
   const store = join(await temporaryFolder(), 'keys.yaml')
-  await expectFailure(['keys', 'list', '--store', store], /keys\.yaml does not exist/)
+  await expectFailure(['keys', 'list', '--store', store], /keys\.yaml does not exist/, runCommand)
 })
 
 it('keys: invalid store', async () => {
   const store = join(await temporaryFolder(), 'keys.yaml')
   await writeFile(store, 'keys: 7\n')
-  await expectFailure(['keys', 'list', '--store', store], /the keys cannot be listed/)
+  await expectFailure(['keys', 'list', '--store', store], /the keys cannot be listed/, runCommand)
 })
 
 it('demo: connection refused', async () => {
   const location = ['--url', `http://127.0.0.1:${await silentPort()}`, '--api-key', 'some-key']
-  await expectFailure(['demo', ...location], /is the stack running.*\n {2}fetch failed: ./)
-  await expectFailure(['demo', '--data-dir', await temporaryFolder()], /start the stack first/)
+  await expectFailure(['demo', ...location], /is the stack running.*\n {2}fetch failed: ./, runCommand)
+  await expectFailure(['demo', '--data-dir', await temporaryFolder()], /start the stack first/, runCommand)
 })
 
 it('dev: missing policies, and the catalog is stopped', async () => {
@@ -57,14 +62,9 @@ it.for(everyInTheLongForm(['--admin-port', '--port'], 2))(
   async (option) => {
     const taken = await silentPort()
     const other = option === '--port' ? '--admin-port' : '--port'
-    const locations = [option, String(taken), other, '0', '--data-dir', await temporaryFolder()]
-    const program = startProgram(['dev', ...locations])
-    const [catalog] = await eventually(async () => {
-      const children = await childrenOf(program.pid)
-      if (children.length === 0) throw new Error('the catalog was not started yet')
-      return children
-    })
-    const { status, messages } = await program.ended
+    const folder = await temporaryFolder()
+    const locations = [option, String(taken), other, '0', '--data-dir', folder]
+    const { status, messages } = await runProgram(['dev', ...locations])
     expect(status).toBe(1)
     expect(messages).toMatch(
       new RegExp(
@@ -72,7 +72,7 @@ it.for(everyInTheLongForm(['--admin-port', '--port'], 2))(
       ),
     )
     expect(messages).not.toMatch(/^ {4}at /m)
-    expect(await isRunning(Number(catalog))).toBe(false)
+    expect(await commandsWith(folder)).toEqual([])
   },
 )
 

@@ -1,8 +1,9 @@
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
-import { runProgram } from '../e2e/built-program.ts'
-import { eventually, startDev } from '../e2e/running-dev.ts'
+import { runCommand } from '../support/run-command.ts'
+import { startDev } from '../e2e/running-dev.ts'
+import { eventually } from '../support/eventually.ts'
 
 const dev = await startDev()
 afterAll(() => dev.remove())
@@ -28,76 +29,76 @@ it('a key is created, listed, accepted by the running gateway, revoked and refus
   )
   expect(await statusWith(key)).toBe(200)
 
-  const listed = await runProgram(['keys', 'list', '--store', store])
+  const listed = await runCommand(['keys', 'list', '--store', store])
   expect(listed).toMatchObject({ status: 0, messages: '' })
   expect(listed.output).toMatch(/^\S+ {2}ada {2}analysts,more {2}since \S+ {2}valid {2}a laptop\n$/)
   const [id = ''] = listed.output.split(' ')
 
-  const revoked = await runProgram(['keys', 'revoke', '--store', store, id])
+  const revoked = await runCommand(['keys', 'revoke', '--store', store, id])
   expect(revoked).toMatchObject({ status: 0, output: `revoked ${id}\n` })
   await eventually(async () => expect(await statusWith(key)).toBe(401))
-  expect((await runProgram(['keys', 'list', '--store', store])).output).toMatch(/ {2}revoked \S+/)
+  expect((await runCommand(['keys', 'list', '--store', store])).output).toMatch(/ {2}revoked \S+/)
 })
 
 it('a key is printed once, alone on standard output, and stored nowhere', async () => {
-  const { status, output, messages } = await runProgram(['keys', 'create', ...files, '--principal', 'grace'])
+  const { status, output, messages } = await runCommand(['keys', 'create', ...files, '--principal', 'grace'])
   expect(status).toBe(0)
   expect(output).toMatch(/^\S+\n$/)
   expect(messages).toContain('grace')
   const secret = output.trim()
   expect(messages).not.toContain(secret)
   expect(await readFile(store, 'utf8')).not.toContain(secret)
-  expect((await runProgram(['keys', 'list', '--store', store])).output).not.toContain(secret)
+  expect((await runCommand(['keys', 'list', '--store', store])).output).not.toContain(secret)
 })
 
 it('a key that has already expired is not created', async () => {
   const past = ['--expires', '2020-01-31T00:00:00Z']
-  const created = await runProgram(['keys', 'create', ...files, '--principal', 'old', ...past])
+  const created = await runCommand(['keys', 'create', ...files, '--principal', 'old', ...past])
   expect(created).toMatchObject({ status: 2, output: '' })
   expect(created.messages).toContain('expected a time in the future')
 })
 
 it('a key is refused before its start time', async () => {
   const later = ['--not-before', '2099-01-31T00:00:00Z', '--subject', 'corp:alice']
-  const made = await runProgram(['keys', 'create', ...files, '--principal', 'later', ...later])
+  const made = await runCommand(['keys', 'create', ...files, '--principal', 'later', ...later])
   // The gateway has reloaded the store when it accepts a later key.
   await dev.createKey('new')
   expect(await statusWith(made.output.trim())).toBe(401)
-  expect((await runProgram(['keys', 'list', '--store', store])).output).toMatch(
+  expect((await runCommand(['keys', 'list', '--store', store])).output).toMatch(
     /  later  -  since \S+  from 2099-01-31T00:00:00.000Z valid  for corp:alice\n/,
   )
 })
 
 it('after a rotation both keys are valid until the old one expires', async () => {
   const old = await dev.createKey('turning')
-  const listed = (await runProgram(['keys', 'list', '--store', store])).output
+  const listed = (await runCommand(['keys', 'list', '--store', store])).output
   const id =
     listed
       .split('\n')
       .find((line) => line.includes('turning'))
       ?.split(' ')[0] ?? ''
-  const rotated = await runProgram(['keys', 'rotate', ...files, '--overlap', '1h', id])
+  const rotated = await runCommand(['keys', 'rotate', ...files, '--overlap', '1h', id])
   expect(rotated.status).toBe(0)
   const key = rotated.output.trim()
   await eventually(async () => expect(await statusWith(key)).not.toBe(401))
   expect(await statusWith(old)).not.toBe(401)
 
   const [, next = ''] = key.split('_')
-  expect(await runProgram(['keys', 'rotate', ...files, '--overlap', '0s', next])).toMatchObject({ status: 0 })
+  expect(await runCommand(['keys', 'rotate', ...files, '--overlap', '0s', next])).toMatchObject({ status: 0 })
   await eventually(async () => expect(await statusWith(key)).toBe(401))
-  const refused = await runProgram(['keys', 'rotate', ...files, '--overlap', '1w', id])
+  const refused = await runCommand(['keys', 'rotate', ...files, '--overlap', '1w', id])
   expect(refused).toMatchObject({ status: 2, output: '' })
 })
 
 it('the list shows the last use of keys from the file of the gateway', async () => {
   const lastUsed = join(dev.dataFolder, 'last-used')
-  const list = () => runProgram(['keys', 'list', '--store', store, '--last-used', lastUsed])
+  const list = () => runCommand(['keys', 'list', '--store', store, '--last-used', lastUsed])
   expect(await list()).toMatchObject({
     status: 1,
     output: '',
     messages: expect.stringMatching(/^the times of last use cannot be read:\n.*last-used does not exist/),
   })
-  const [id = ''] = (await runProgram(['keys', 'list', '--store', store])).output.split(' ')
+  const [id = ''] = (await runCommand(['keys', 'list', '--store', store])).output.split(' ')
   await writeFile(lastUsed, JSON.stringify({ [id]: '2026-05-01T10:00:00.000Z' }))
   const lines = (await list()).output.trim().split('\n')
   expect(lines[0]).toContain('  used 2026-05-01T10:00:00.000Z')
@@ -105,7 +106,7 @@ it('the list shows the last use of keys from the file of the gateway', async () 
 })
 
 it('revoking a missing key fails', async () => {
-  const { status, messages } = await runProgram(['keys', 'revoke', '--store', store, 'nobody'])
+  const { status, messages } = await runCommand(['keys', 'revoke', '--store', store, 'nobody'])
   expect(status).toBe(1)
   expect(messages).toContain('nobody')
 })

@@ -1,11 +1,13 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { runProgram, temporaryFolder } from '../e2e/built-program.ts'
+import { runProgram } from '../e2e/built-program.ts'
 import { makeFolder } from '../../src/lib/fs/make-folder.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { everyInTheLongForm } from '../support/thorough.ts'
 
 it('dev exits at once if its data folder cannot be created', async () => {
-  for (const folder of ['/proc/x', '/proc/x/y/z', '/dev/null/x']) {
+  for (const folder of everyInTheLongForm(['/proc/x', '/proc/x/y/z', '/dev/null/x'], 3)) {
     const { status, messages } = await runProgram([
       'dev',
       '--port',

@@ -5,10 +5,12 @@ import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
 import { openAuditLog } from '../../src/audit/log/audit-log.ts'
 import { aRefusal, logOptions } from '../audit/audit-fixtures.ts'
-import { projectFolder, startProgram, temporaryFolder } from '../e2e/built-program.ts'
-import { eventually } from '../e2e/running-dev.ts'
+import { projectFolder, startProgram } from '../e2e/built-program.ts'
 import { freePort } from '../support/free-port.ts'
 import { servingGateway } from '../observability/serving-gateway.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { eventually } from '../support/eventually.ts'
+import { everyInTheLongForm } from '../support/thorough.ts'
 
 /** Runs the program with a reader that closes the pipe before the first line, or after a few lines. */
 async function endInFrontOf(reader: 'none' | 'head', parameters: readonly string[]) {
@@ -23,7 +25,7 @@ async function endInFrontOf(reader: 'none' | 'head', parameters: readonly string
   return { status: status as number | null, messages }
 }
 
-it.for(['none', 'head'] as const)(
+it.for(everyInTheLongForm(['head', 'none'] as const, 2))(
   'audit query and export end quietly in front of a reader that closes the pipe: %s',
   async (reader) => {
     const folder = await temporaryFolder()

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { runProgram } from '../e2e/built-program.ts'
-import { everyInTheLongForm } from '../support/thorough.ts'
+import { runCommand } from '../support/run-command.ts'
 
 const commands: [command: string, names: string[]][] = [
   ['', ['dev', 'demo', 'serve', 'backend', 'check', 'keys', 'policy', 'audit', '--version']],
@@ -31,19 +31,22 @@ const commands: [command: string, names: string[]][] = [
   ['audit verify', ['<dir>']],
 ]
 
-it.concurrent.for(everyInTheLongForm(commands, 4))(
-  '"%s --help" names what it takes',
-  async ([command, names], { expect }) => {
-    const { status, output, messages } = await runProgram([...words(command), '--help'])
-    expect({ status, messages }).toEqual({ status: 0, messages: '' })
-    expect(output).toMatch(new RegExp(`^Usage: catalog-gateway ${command}`))
-    for (const name of names) expect(output).toContain(name)
-  },
-)
+it.for(commands)('"%s --help" names what it takes', async ([command, names]) => {
+  const { status, output, messages } = await runCommand([...words(command), '--help'])
+  expect({ status, messages }).toEqual({ status: 0, messages: '' })
+  expect(output).toMatch(new RegExp(`^Usage: catalog-gateway ${command}`))
+  for (const name of names) expect(output).toContain(name)
+})
 
 it('--version prints the version', async () => {
   const { status, output } = await runProgram(['--version'])
   expect({ status, output }).toEqual({ status: 0, output: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
+})
+
+it('a process exits with status 2 after a usage error', async () => {
+  const { status, output, messages } = await runProgram(['keys', 'bogus'])
+  expect({ status, output }).toEqual({ status: 2, output: '' })
+  expect(messages).toMatch(/unknown command 'bogus'/)
 })
 
 const errors: [line: string, message: RegExp][] = [
@@ -74,14 +77,11 @@ const errors: [line: string, message: RegExp][] = [
   ['audit verify', /missing required argument 'dir'/],
 ]
 
-it.concurrent.for(everyInTheLongForm(errors, 4))(
-  '"%s" is a usage error',
-  async ([line, message], { expect }) => {
-    const { status, output, messages } = await runProgram(words(line))
-    expect({ status, output }).toEqual({ status: 2, output: '' })
-    expect(messages).toMatch(message)
-  },
-)
+it.for(errors)('"%s" is a usage error', async ([line, message]) => {
+  const { status, output, messages } = await runCommand(words(line))
+  expect({ status, output }).toEqual({ status: 2, output: '' })
+  expect(messages).toMatch(message)
+})
 
 function words(line: string): string[] {
   return line.split(' ').filter((word) => word !== '')

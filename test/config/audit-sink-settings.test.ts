@@ -48,7 +48,6 @@ it('all limits have bounded defaults', () => {
     {
       format: 'json',
       timeoutMs: 10_000,
-      batch: { maxRecords: 500, maxBytes: 1_048_576 },
       retry: { maxBackoffMs: 60_000 },
     },
   ])

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { readGatewaySettings, type GatewaySettings } from '../../src/config/gateway-settings.ts'
 import { formatEffectiveSettings } from '../../src/config/effective-settings.ts'
-import { temporaryFolder } from '../e2e/built-program.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const least = {
   upstream: { url: 'https://catalog.example' },

@@ -4,7 +4,7 @@ import { gatewaySettingsSchema } from '../../src/config/gateway-settings.ts'
 import { readSettings } from '../../src/config/loading/read-settings.ts'
 
 const url = 'http://catalog.example'
-const prewarm = { name: 'PrewarmTable', path: '/v1/table/{id}/page_cache/prewarm' }
+const prewarm = { name: 'PrewarmTable', path: '/v1/table/{id}/file_cache/prewarm' }
 
 function problemsOf(...extraOperations: readonly object[]): readonly string[] {
   const issues = upstreamSchema.safeParse({ url, extraOperations }).error?.issues ?? []
@@ -28,6 +28,7 @@ it('an extra operation is a change of no group with a JSON body, unless it is de
       effect: 'change',
       query: {},
       idMembers: {},
+      members: [],
       body: 'json',
       response: 'json',
     },
@@ -90,7 +91,7 @@ describe('the settings refuse', () => {
     ['an unknown type', { query: { dry_run: 'flag' } }, '0.query.dry_run: Invalid option'],
     [
       'an id in a member that states one elsewhere',
-      { idMembers: { destination: 'CreateTable', id: 'CreateTable' } },
+      { idMembers: { target: 'CreateTable', id: 'CreateTable' } },
       '0.idMembers.id: the name is that of a fact',
     ],
     [
@@ -124,9 +125,9 @@ describe('the settings refuse', () => {
   })
 
   it('paths that one request could match both', () => {
-    const other = { name: 'WarmTable', path: '/v1/table/{id}/page-cache/prewarm/' }
+    const other = { name: 'WarmTable', path: '/v1/table/{id}/file-cache/prewarm/' }
     expect(problemsOf(prewarm, other)).toEqual([
-      '1.path: a request for /v1/table/{id}/page-cache/prewarm/ could be one for PrewarmTable of the upstream "catalog"; ' +
+      '1.path: a request for /v1/table/{id}/file-cache/prewarm/ could be one for PrewarmTable of the upstream "catalog"; ' +
         'expected another path, or the name PrewarmTable',
     ])
     expect(problemsOfTwo(prewarm, other)).toMatchObject([
@@ -155,7 +156,7 @@ describe('the settings refuse', () => {
     ].join('\n')
     const read = () => readSettings(gatewaySettingsSchema, { file: 'g.yaml', text, environment: {} })
     expect(read).toThrow(
-      /^g\.yaml:4: upstream\.extraOperations\.0\.name: .*\ng\.yaml:5: upstream\.extraOperations\.0\.path: /,
+      /^g\.yaml:4:\d+: upstream\.extraOperations\.0\.name: .*\ng\.yaml:5:\d+: upstream\.extraOperations\.0\.path: /,
     )
   })
 })

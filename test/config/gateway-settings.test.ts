@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import { readGatewaySettings, type GatewaySettings } from '../../src/config/gateway-settings.ts'
-import { temporaryFolder } from '../e2e/built-program.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const least = {
   upstream: { url: 'https://catalog.example' },
@@ -232,6 +232,14 @@ const refused: [why: string, changes: object, message: RegExp][] = [
     /upstreams\.1\.name: duplicate upstream name "lake"/,
   ],
   [
+    'compared versions without continuity',
+    {
+      ...several({}, { namespaces: [['a']], compareVersionsSeconds: 60 }),
+      audit: { ...least.audit, continuity: 'off' },
+    },
+    /upstreams\.1\.compareVersionsSeconds: with audit\.continuity: off/,
+  ],
+  [
     'client certificates without a client CA',
     { listen: { tls: { certFile: 'c', keyFile: 'k', clientAuth: 'required' } } },
     /listen\.tls: expected clientCaFile/,
@@ -241,6 +249,20 @@ const refused: [why: string, changes: object, message: RegExp][] = [
     { listen: { tls: { certFile: 'c', keyFile: 'k', clientCaFile: 'a' } } },
     /listen\.tls: expected clientCaFile/,
   ],
+  ...['console.example', 'https://console.example/', 'https://Console.example', 'null', '*'].map(
+    (origin): (typeof refused)[number] => [
+      `${origin} as an origin`,
+      { crossSite: { allowedOrigins: [origin] } },
+      /crossSite\.allowedOrigins\.0: expected an origin as browsers send it/,
+    ],
+  ),
+  ...['Metrics.example', 'metrics.example:2334', '*.example', '..example', ''].map(
+    (name): (typeof refused)[number] => [
+      `"${name}" as a host name`,
+      { admin: { allowedHosts: [name] } },
+      /admin\.allowedHosts\.0: expected a host name in lower case/,
+    ],
+  ),
   ['no room for a head', { limits: { maxHeaderBytes: 100 } }, /limits\.maxHeaderBytes: /],
   ['a negative delay', { timeouts: { drainDelayMs: -1 } }, /timeouts\.drainDelayMs: /],
   ['a misspelt setting', { polices: { folder: 'x' } }, /polices: unknown setting/],

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { readGatewaySettings } from '../../src/config/gateway-settings.ts'
-import { temporaryFolder } from '../e2e/built-program.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const route = { prefix: '/ui', upstream: 'https://catalog.example/ui', allow: { groups: ['staff'] } }
 
@@ -32,6 +32,7 @@ it('paths of certificates are relative to the settings file', async () => {
 it.for([
   ['/v1', '/v1'],
   ['/V1/table', '/v1'],
+  ['/admin', '/admin/authz'],
   ['/openapi.json', '/openapi.json'],
   ['/.Well-Known/jwks.json', '/.well-known'],
   ['/docs', '/docs'],
@@ -59,6 +60,23 @@ it.for(['/ui', '/UI', '/ui/admin'])('the prefix %s is refused beside /ui', async
   await expect(read([route, { ...route, prefix }])).rejects.toThrow(
     `passThrough.1.prefix: ${prefix} overlaps /ui, the prefix of another route`,
   )
+})
+
+it('with a host of its own, a prefix may be a path of the catalog', async () => {
+  const host = 'console.example'
+  expect(await read([{ ...route, host, prefix: '/docs' }])).toMatchObject({ passThrough: [{ host }] })
+})
+
+it.for([
+  '',
+  'Console.example',
+  'console.example:443',
+  'https://console.example',
+  '*.example',
+  '[::1]',
+  'a..b',
+])('the host "%s" is refused: it is not the name of a host', async (host) => {
+  await expect(read([{ ...route, host }])).rejects.toThrow('passThrough.0.host: expected a host name')
 })
 
 it('the host of the catalog is refused: requests could reach the catalog', async () => {
@@ -105,7 +123,18 @@ it('certificates are refused for plain http', async () => {
 
 it('a header that identifies the caller is refused', async () => {
   const forged = { ...route, allowedRequestHeaders: ['x-remote-user'] }
-  await expect(read([forged])).rejects.toThrow('it identifies the caller')
+  await expect(read([forged])).rejects.toThrow('it can identify the caller')
+})
+
+it.for([
+  ['strict-transport-security', 'it concerns the whole origin'],
+  ['Reporting-Endpoints', 'it concerns the whole origin'],
+  ['service-worker-allowed', 'it concerns the whole origin'],
+  ['x-request-id', 'the gateway sets it'],
+  ['etag', 'it is always forwarded'],
+])('the response header %s is refused', async ([name = '', reason]) => {
+  const settings = { ...route, allowedResponseHeaders: ['x-total-count', name] }
+  await expect(read([settings])).rejects.toThrow(reason)
 })
 
 it('the example in the documentation is accepted', async () => {

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import { formatEffectiveSettings } from '../../src/config/effective-settings.ts'
 import { readGatewaySettings } from '../../src/config/gateway-settings.ts'
-import { temporaryFolder } from '../e2e/built-program.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const team = {
   name: 'team-a',
@@ -138,7 +138,7 @@ it.for<[attack: string, namespaces: readonly object[], message: string]>([
 ])('refuses %s', async ([, namespaces, message]) => {
   const path = message.startsWith('policies') ? '' : 'policies.kubernetes.namespaces'
   await expect(read(namespaces)).rejects.toThrow(`${path}${message}`)
-  await expect(read(namespaces)).rejects.toThrow(/gateway\.yaml:\d+: policies/)
+  await expect(read(namespaces)).rejects.toThrow(/gateway\.yaml:\d+:\d+: policies/)
 })
 
 it('names that only begin alike do not overlap', async () => {

@@ -44,6 +44,12 @@ it.each(['[', '{ a: ', '- '])('a file that nests %s without end is one error, wi
   ])
 })
 
+it('a byte order mark within a file is named', () => {
+  expect(read('\ufeffname: marked\n')).toMatchObject({ name: 'marked' })
+  const message = 'unexpected byte order mark (U+FEFF) within a document; remove it'
+  expect(errorsIn('---\n\ufeffname: marked\n')).toEqual([`settings.yaml:2: ${message}`])
+})
+
 it('a variable that nests without end is an error', () => {
   expect(errorsIn('', { CATALOG_GATEWAY__DIALECTS: '['.repeat(20_000) })).toEqual([
     'environment: CATALOG_GATEWAY__DIALECTS cannot be read: nested deeper than 200 levels',
@@ -90,18 +96,18 @@ it('text settings are not interpreted as other YAML types', () => {
 })
 
 it('variables without our prefix are ignored', () => {
-  const environment = { PATH: '/bin', CATALOG_GATEWAY_NAME: 'x', CATALOG_GATEWAYNAME: 'y' }
+  const environment = { PATH: '/bin', CATALOG_GATEWAYNAME: 'y', CATALOG_GATEWAY_PORT: '1' }
   expect(read('', environment).name).toBe('unnamed')
 })
 
 it('all errors are reported at once, each with its line', () => {
   const text = ['name: 7', 'listen:', '  hots: x', '  port: many', 'dialects: [lance,', '  wrong]', 'more: 1']
   expect(errorsIn(text.join('\n')).toSorted()).toEqual([
-    expect.stringMatching(/^settings\.yaml:1: name: .*expected string/),
-    expect.stringMatching(/^settings\.yaml:3: listen\.hots: unknown setting$/),
-    expect.stringMatching(/^settings\.yaml:4: listen\.port: .*expected number/),
-    expect.stringMatching(/^settings\.yaml:6: dialects\.1: .*"lance"/),
-    expect.stringMatching(/^settings\.yaml:7: more: unknown setting$/),
+    'settings.yaml:1:1: name: expected text, received a number',
+    'settings.yaml:3:3: listen.hots: unknown setting',
+    'settings.yaml:4:3: listen.port: expected a number, received "many"',
+    expect.stringMatching(/^settings\.yaml:6:3: dialects\.1: .*"lance"/),
+    'settings.yaml:7:1: more: unknown setting',
   ])
 })
 
@@ -136,7 +142,7 @@ it('the environment does not hide a file whose structure cannot hold the setting
 it.for(['a: [1', 'name: a\nname: b', '{ a', '\tname: x'])(
   'what is not valid YAML is told with its line: %j',
   (text) => {
-    expect(errorsIn(text)[0]).toMatch(/^settings\.yaml:\d+: ./)
+    expect(errorsIn(text)[0]).toMatch(/^settings\.yaml:\d+:\d+: ./)
   },
 )
 

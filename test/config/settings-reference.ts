@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { backendSettingsSchema } from '../../src/config/backend/backend-settings.ts'
+import { backendSettingsSchema } from '../../src/backend/settings/backend-settings.ts'
 import { gatewaySettingsSchema } from '../../src/config/gateway-settings.ts'
 import {
   toSchemaNode,

@@ -14,13 +14,6 @@ it('issuers have defaults', () => {
     {
       ...good,
       audience: ['catalog'],
-      jwks: {
-        ...good.jwks,
-        refreshSeconds: 600,
-        cooldownSeconds: 30,
-        maxStaleSeconds: 86_400,
-        timeoutSeconds: 5,
-      },
       subjectClaim: 'sub',
       clockSkewSeconds: 30,
     },
@@ -37,6 +30,9 @@ it.each<[string, Record<string, unknown>]>([
   ['an empty audience', { audience: '' }],
   ['no issuer', { issuer: '' }],
   ['a name with a colon', { name: 'corp:x' }],
+  ['an empty path of a claim', { groupsClaim: [] }],
+  ['a path with an empty name', { groupsClaim: ['realm', ''] }],
+  ['a claim that is a map', { groupsClaim: { name: 'groups' } }],
   ['an unknown member', { audiences: ['x'] }],
   ['keys in clear from another machine', { jwks: { url: 'http://corp.example/keys' } }],
   ['keys in clear from a name like this machine', { jwks: { url: 'http://127.0.0.1.corp.example/keys' } }],

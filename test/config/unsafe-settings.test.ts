@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import { readGatewaySettings } from '../../src/config/gateway-settings.ts'
 import type { UnsafeName } from '../../src/config/unsafe-settings.ts'
-import { temporaryFolder } from '../e2e/built-program.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const issuer = {
   name: 'corp',

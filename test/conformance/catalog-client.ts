@@ -147,6 +147,8 @@ function routeOf(operation: Operation, id: Identifier, parts: Parts): string {
   const path = operation.path
     .replace('{id}', () => joined)
     .replace('{index_name}', () => encodeURIComponent(indexName))
+    .replace('{column}', 'a_column')
+    .replace('{row_id}', '0')
   const pairs = Object.entries(query).flatMap(([name, value]) =>
     [value].flat().map((one) => `${name}=${encodeURIComponent(one)}`),
   )
@@ -235,7 +237,7 @@ const successChecks: readonly FormCheck[] = [
       assert(Buffer.from(bytes.subarray(0, 6)).toString() === 'ARROW1', 'the answer is no Arrow file')
     } else if (operation.response === 'arrow-stream') {
       assert(type === arrowStreamType, `content type "${type}" instead of ${arrowStreamType}`)
-    } else {
+    } else if (operation.response === 'json') {
       assert(type.startsWith('application/json'), `content type "${type}" instead of JSON`)
       const schema = schemas[operation.name]?.response
       if (schema !== undefined) parseAs(schema, json, 'the answer')

@@ -1,16 +1,7 @@
+import { unsupportedOperations } from '../../src/backend/unsupported-operations.ts'
 import type { Outcome } from './conformance.ts'
 
-/** Operations that the bundled catalog does not implement (406). */
-const unsupported = [
-  'CreateView',
-  'DescribeView',
-  'DropView',
-  'ListViews',
-  'CreateFunction',
-  'DescribeFunction',
-  'DropFunction',
-  'ListFunctions',
-]
+const unsupported: readonly string[] = unsupportedOperations
 
 /** Lists the failures of the bundled catalog, and cases of implemented operations that were missing or skipped. */
 export function findFailures(outcomes: readonly Outcome[]): string[] {

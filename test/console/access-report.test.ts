@@ -50,7 +50,8 @@ it.for([
     const reported = callers
       .filter(({ grants }) => grants.some(({ operation }) => operation === permission))
       .map(({ subject }) => subject)
-    const expected = whoCan(documents, permission, kind, id).allowed.map(({ subject }) => subject)
+    const object = kind === 'transaction' ? [...id, '1'] : id
+    const expected = whoCan(documents, permission, kind, object).allowed.map(({ subject }) => subject)
     expect(new Set(reported)).toEqual(new Set(expected))
   }
 })
@@ -71,7 +72,7 @@ it('the report lists the extra operations that policies name', () => {
     operations: ['CompactTable'],
   } as const
   const text = formatPolicies([{ name: 'p', namespace: ['prod'], rules: [rule] }])
-  const vocabulary = createPolicyVocabulary(createExtraOperations([{ extraOperations }]))
+  const vocabulary = createPolicyVocabulary({ extraOperations: createExtraOperations([{ extraOperations }]) })
   const named = parsePolicies(text, 'p.yaml', vocabulary).documents
   const { groups, callers } = createAccessReport(named, 'table', ['prod', 'orders'])
   expect(groups.at(-1)).toEqual({ name: 'extra operations', operations: ['CompactTable'] })
@@ -82,12 +83,12 @@ it('the report lists the extra operations that policies name', () => {
 
 it('the tree has the namespaces that policies mention, level by level', () => {
   expect(listNamespaces(documents, [])).toEqual({
-    nodes: [{ name: 'prod', policies: [], hasChildren: true }],
+    nodes: [{ name: 'prod', id: 'prod', policies: [], hasChildren: true }],
     omitted: 0,
   })
   expect(listNamespaces(documents, ['prod']).nodes).toEqual([
-    { name: 'raw', policies: ['raw'], hasChildren: false },
-    { name: 'sales', policies: ['sales'], hasChildren: false },
+    { name: 'raw', id: 'prod/raw', policies: ['raw'], hasChildren: false },
+    { name: 'sales', id: 'prod/sales', policies: ['sales'], hasChildren: false },
   ])
   expect(listNamespaces(documents, ['prod', 'sales']).nodes).toEqual([])
 })

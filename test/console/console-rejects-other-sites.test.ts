@@ -23,19 +23,10 @@ async function sendRequest(
 
 const paths = ['/console', '/console/console.js', '/console/data', '/console/access', '/console/namespaces']
 
-it.for(['gateway.example', 'localhost.example:2334', '127.0.0.1.example', ''])(
-  'rejects a page with the host name "%s", as after DNS rebinding',
-  async (host) => {
-    for (const path of paths) expectClosedConsole(await sendRequest(path, { host }))
-  },
-)
-
-it.for(['localhost', 'LOCALHOST:2334', '127.0.0.1:2334', '[::1]:2334', '10.1.2.3:80'])(
-  'responds to %s, which is this host regardless of DNS',
-  async (host) => {
-    for (const path of paths) expect(await sendRequest(path, { host })).toMatchObject({ status: 200 })
-  },
-)
+it('rejects a page with another host name, as after DNS rebinding', async () => {
+  for (const path of paths)
+    expect(await sendRequest(path, { host: 'gateway.example' })).toMatchObject({ status: 403 })
+})
 
 it.for(['cross-site', 'same-site'])('rejects requests from a %s page', async (site) => {
   for (const path of paths) expectClosedConsole(await sendRequest(path, { 'sec-fetch-site': site }))
@@ -73,8 +64,4 @@ it('rejects an invalid id with a message', async () => {
   const { status, text } = await sendRequest('/console/access?id=prod%2F%2Fsales')
   expect(status).toBe(400)
   expect(JSON.parse(text)).toEqual({ error: expect.stringContaining('empty') })
-})
-
-it('health and metrics respond under any host name', async () => {
-  expect(await sendRequest('/livez', { host: 'gateway.example' })).toMatchObject({ status: 200 })
 })

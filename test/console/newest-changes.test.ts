@@ -1,15 +1,8 @@
 import { expect, it } from 'vitest'
 import { openAuditLog, type AuditLog } from '../../src/audit/log/audit-log.ts'
 import { createNewestChangesReader, type RecordedChange } from '../../src/console/newest-changes.ts'
-import {
-  anIntent,
-  aRefusal,
-  committed,
-  logOptions,
-  ofKind,
-  recordsOf,
-  temporaryFolder,
-} from '../audit/audit-fixtures.ts'
+import { anIntent, aRefusal, committed, logOptions, ofKind, recordsOf } from '../audit/audit-fixtures.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 async function openLog(folder: string, changed = {}): Promise<AuditLog> {
   return openAuditLog(logOptions(folder, changed))
@@ -24,7 +17,7 @@ it('a change has the positions and hashes of its records in the log', async () =
   log.recordRefusal(aRefusal('refused'))
   const receipt = await log.recordIntent(anIntent('one'))
   expect((await newest()).changes).toMatchObject([
-    { requestId: 'one', isCommit: true, id: ['production', 'orders'] },
+    { requestId: 'one', isCommit: true, id: 'production/orders' },
   ])
   expect((await newest()).changes[0]?.outcome).toBeUndefined()
   await log.recordOutcome(receipt, committed)

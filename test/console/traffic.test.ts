@@ -76,7 +76,7 @@ function refusal(index: number): RefusedRequest {
     reason: 'no_rule',
     status: 403,
     operation: 'DropTable',
-    id: ['a'],
+    id: 'a',
     principal: 'ada',
     client: '127.0.0.1',
     requestId: String(index),

@@ -2,7 +2,7 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { backendSettings } from '../backend/support/backend-settings.ts'
+import { backendSettings } from '../../src/backend/test/support/backend-settings.ts'
 import { seed } from '../support/seed.ts'
 import { isThorough } from '../support/thorough.ts'
 import { runCampaign } from './campaign.ts'
@@ -11,7 +11,7 @@ import { prepareCatalog } from './prepare-catalog.ts'
 import { requestCount } from './request-count.ts'
 import { spawnProcess, type LogLine } from './spawned-process.ts'
 
-const count = requestCount(isThorough ? 5_000 : 600)
+const count = requestCount(isThorough ? 5_000 : 300)
 
 it(
   'hostile requests neither read nor change forbidden objects of the bundled catalog',
@@ -19,9 +19,10 @@ it(
   async () => {
     const folder = await realpath(await mkdtemp(join(tmpdir(), 'differential-')))
     const settings = backendSettings(folder, { log: { level: 'debug' } })
-    const catalog = await spawnProcess(new URL('../backend/support/catalog-process.ts', import.meta.url), [
-      JSON.stringify(settings),
-    ])
+    const catalog = await spawnProcess(
+      new URL('../../src/backend/test/support/catalog-process.ts', import.meta.url),
+      [JSON.stringify(settings)],
+    )
     try {
       const upstreamUrl = catalog.firstLine
       const { readForbiddenObjects } = await prepareCatalog(upstreamUrl)

@@ -2,15 +2,20 @@ import { readFileSync } from 'node:fs'
 import type { Interpretation } from './interpretation.ts'
 
 /** From the documentation, so that this router shares no code with the gateway. */
-const operations = ['documented-operations.json', 'lancedb-operations.json'].flatMap(
-  (file) =>
-    JSON.parse(readFileSync(new URL(`../catalog-api/${file}`, import.meta.url), 'utf8')) as readonly {
-      readonly name: string
-      readonly method: string
-      readonly path: string
-      readonly object: string
-    }[],
-)
+const operations = ['documented-operations.json', 'lancedb-operations.json']
+  .flatMap(
+    (file) =>
+      JSON.parse(readFileSync(new URL(`../catalog-api/${file}`, import.meta.url), 'utf8')) as readonly {
+        readonly name: string
+        readonly method: string
+        readonly path: string
+        readonly olderPath?: string
+        readonly object: string
+      }[],
+  )
+  .flatMap(({ path, olderPath, ...operation }) =>
+    [path, ...(olderPath === undefined ? [] : [olderPath])].map((one) => ({ ...operation, path: one })),
+  )
 
 /** Headers that override target or method on some servers. */
 const targetHeaders = [
@@ -106,7 +111,7 @@ function matches(methods: ReadonlySet<string>, path: string, parameters: Paramet
       pattern.length === segments.length &&
       pattern.every((part, index) => part.startsWith('{') || part === segments[index]?.toLowerCase())
     // Some servers accept GET for operations of POST, but not vice versa.
-    if (!isMatch || !(methods.has(operation.method) || methods.has('GET'))) return []
+    if (!isMatch || ![operation.method, 'GET', 'HEAD'].some((method) => methods.has(method))) return []
     const location = pattern.indexOf('{id}')
     const texts = location === -1 ? [] : [segments[location] ?? '', ...parameters.get('id')]
     const ids = location === -1 ? [[]] : texts.flatMap((text) => splitId(text, parameters.get('delimiter')))

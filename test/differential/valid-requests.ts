@@ -57,6 +57,8 @@ function createPath(random: Random, { path, aliases }: BuiltInOperation, id: rea
     .pick([path, ...aliases])
     .replace('{id}', () => encodeId(id))
     .replace('{index_name}', () => random.pick(['id_idx', 'list', 'a%20b']))
+    .replace('{column}', () => random.pick(['image', 'info.blob', 'a%20b']))
+    .replace('{row_id}', () => random.pick(['0', '7', '18446744073709551615']))
 }
 
 function createQuery(random: Random, { name, query, required }: BuiltInOperation): string[] {
@@ -66,6 +68,7 @@ function createQuery(random: Random, { name, query, required }: BuiltInOperation
     const value = {
       boolean: random.pick(['true', 'false', 'True']),
       integer: '3',
+      long: '3',
       strings: 'id',
       string: 'x',
     }[type]

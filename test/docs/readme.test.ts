@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -12,8 +12,11 @@ let folder: string
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'readme-'))
-  await mkdir(join(folder, 'policies'))
-  await writeFile(join(folder, 'policies', 'sales.yaml'), block('yaml policy'))
+  // The README is read in a checkout, which has a folder of policies that are not for a gateway.
+  await cp(join(root, 'policies'), join(folder, 'policies'), { recursive: true })
+  const policy = /Write a policy, such as `([^`]+)`/.exec(readme)?.[1] ?? ''
+  await mkdir(join(folder, dirname(policy)))
+  await writeFile(join(folder, policy), block('yaml policy'))
   await writeFile(join(folder, 'gateway.yaml'), block('yaml settings'))
   await writeFile(join(folder, 'upstream-token'), 'Bearer secret')
 })

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 
-it.each(['attacks', 'gateway', 'http1'])(
+it.each(['attacks', 'gateway', 'http1', 'listener'])(
   'test/%s/README.md lists every test file of its folder, and no other',
   (name) => {
     const folder = new URL(`../${name}/`, import.meta.url)

@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { stringify } from 'yaml'
-import { eventually } from '../gateway/support/waiting.ts'
-import { startProgram, temporaryFolder } from './built-program.ts'
+import { startProgram } from './built-program.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { eventually } from '../support/eventually.ts'
 
 const key = 'a-key-of-more-than-thirty-two-characters'
 const [oldToken, newToken] = ['the-old-access-token', 'the-new-access-token']
@@ -64,9 +65,13 @@ it('a rotation of the access token refuses no request, and ends with the old tok
   let { url } = before
   const ending = new AbortController()
   const statuses = new Map<number, number>()
-  const load = Array.from({ length: 4 }, async () => {
+  /** The gateway that has responded last, by caller. */
+  const called = new Map<number, string>()
+  const load = Array.from({ length: 4 }, async (_, caller) => {
     while (!ending.signal.aborted) {
-      const { status } = await fetch(url + target, { headers: { 'x-api-key': key } })
+      const gateway = url
+      const { status } = await fetch(gateway + target, { headers: { 'x-api-key': key } })
+      called.set(caller, gateway)
       statuses.set(status, (statuses.get(status) ?? 0) + 1)
     }
   })
@@ -76,6 +81,8 @@ it('a rotation of the access token refuses no request, and ends with the old tok
   const after = await startGateway(folder, catalog.url, newToken)
   ;({ url } = after)
   await writeSecret(folder, { token: newToken, 'additional-token': oldToken })
+  // No request is on its way to a connection that the other one closes.
+  await eventually(() => expect([...called.values()]).toEqual(load.map(() => url)))
   before.program.signal('SIGTERM')
   expect(await before.program.ended).toMatchObject({ status: 0 })
   await writeSecret(folder, { token: newToken })

@@ -7,7 +7,7 @@ const [client = '', url = '', key = '', namespace = '', name = '', writer = '', 
 const connection =
   client === 'catalog'
     ? await connectNamespace('rest', { uri: url, headers: { 'x-api-key': key } })
-    : await connect('db://e2e', { apiKey: key, hostOverride: url })
+    : await connect('db://any', { apiKey: key, hostOverride: url })
 const table = await connection.openTable(name, [namespace])
 process.stdout.write('ready\n')
 await once(process.stdin, 'data')

@@ -5,7 +5,9 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { stringify } from 'yaml'
-import { runProgram, startProgram, temporaryFolder } from './built-program.ts'
+import { startProgram } from './built-program.ts'
+import { runCommand } from '../support/run-command.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const key = 'a-key-of-more-than-thirty-two-characters'
 
@@ -62,7 +64,7 @@ it('the bootstrap key authenticates its principal and groups, without a key stor
 it('a bootstrap key that can be guessed is refused, and not printed', async () => {
   const file = await settingsWith('http://127.0.0.1:9', 'short-key')
   for (const command of ['check', 'serve']) {
-    const { status, messages } = await runProgram([command, '--config', file])
+    const { status, messages } = await runCommand([command, '--config', file])
     expect(status).toBe(1)
     expect(messages).toContain('key: expected a key of 32 to 256 printable characters without spaces')
     expect(messages).not.toContain('short-key')

@@ -1,11 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { readdirSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, onTestFinished } from 'vitest'
+import { afterAll } from 'vitest'
 
 export const projectFolder = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -57,22 +55,6 @@ export async function runProgram(
 
 export function startScript(file: URL, parameters: readonly string[]): Program {
   return startNode(['--import', 'tsx', fileURLToPath(file), ...parameters], {})
-}
-
-/** Creates a folder that is removed when the test ends. Its name contains a space, as users' folders do. */
-export async function temporaryFolder(): Promise<string> {
-  const folder = await makeTemporaryFolder()
-  onTestFinished(() => removeFolder(folder))
-  return folder
-}
-
-/** Creates a folder that the caller must remove. */
-export async function makeTemporaryFolder(): Promise<string> {
-  return realpath(await mkdtemp(join(tmpdir(), 'catalog gateway ')))
-}
-
-export async function removeFolder(folder: string): Promise<void> {
-  await rm(folder, { recursive: true, force: true, maxRetries: 5 })
 }
 
 const running = new Set<ChildProcess>()
@@ -140,10 +122,10 @@ export function requireFreshBuild(): void {
   if (isFresh) return
   const source = join(projectFolder, 'src')
   for (const file of readdirSync(source, { recursive: true, encoding: 'utf8' })) {
-    if (!file.endsWith('.ts')) continue
-    const built = statSync(join(projectFolder, 'dist', file.replace(/\.ts$/, '.js')), {
-      throwIfNoEntry: false,
-    })
+    if (!file.endsWith('.ts') || /^backend\/(dist|test|node_modules|vitest)/.test(file)) continue
+    const [, ofCatalog] = /^backend\/(.*)$/.exec(file) ?? []
+    const output = ofCatalog === undefined ? join('dist', file) : join('src/backend/dist', ofCatalog)
+    const built = statSync(join(projectFolder, output.replace(/\.ts$/, '.js')), { throwIfNoEntry: false })
     if (built === undefined || built.mtimeMs < statSync(join(source, file)).mtimeMs) {
       throw new Error(
         `dist/ was not built from src/${file} as it is now: run "npm run build" (npm test does)`,

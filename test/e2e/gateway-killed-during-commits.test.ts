@@ -3,10 +3,12 @@ import { expect, onTestFinished, it } from 'vitest'
 import { isThorough } from '../support/thorough.ts'
 import { startWriter } from './appending-writers.ts'
 import { auditedChanges } from './audited-changes.ts'
-import { runProgram, temporaryFolder } from './built-program.ts'
+import { runCommand } from '../support/run-command.ts'
 import { createLoadedTables, loadedNamespace, startCommitLoad, type CommitLoad } from './commit-load.ts'
 import { childrenOf, isRunning } from './process-tree.ts'
-import { eventually, startDev, type RunningDev } from './running-dev.ts'
+import { startDev, type RunningDev } from './running-dev.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { eventually } from '../support/eventually.ts'
 
 const commits = 1_000
 const tables = ['first', 'second', 'third']
@@ -39,7 +41,7 @@ it.runIf(isThorough)(
     await expectData(again, load, writer)
     const changed = await again.send('POST', `/v1/namespace/${loadedNamespace}$after/create`, {})
     expect(changed.status).toBe(200)
-    const { status, output } = await runProgram(['audit', 'verify', again.auditFolder])
+    const { status, output } = await runCommand(['audit', 'verify', again.auditFolder])
     expect({ status, output }).toEqual({
       status: 0,
       output: expect.stringMatching(/^good: .* 0 changes without an outcome\n$/),

@@ -7,7 +7,8 @@ import type { ListenSettings } from '../../src/config/listen-settings.ts'
 import { createKey } from '../../src/identity/api-keys/key-store.ts'
 import { allowEverything } from '../gateway/support/open-gateway.ts'
 import { formatPolicies } from '../policy/policy-builder.ts'
-import { makeTemporaryFolder, removeFolder, startProgram } from './built-program.ts'
+import { startProgram } from './built-program.ts'
+import { makeTemporaryFolder, removeFolder } from '../support/temporary-folder.ts'
 
 /** A gateway in its own process, whose memory can be measured. */
 export interface GatewayProgram {

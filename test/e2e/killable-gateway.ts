@@ -1,9 +1,11 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
-import { projectFolder, runProgram, startProgram, temporaryFolder, type Program } from './built-program.ts'
-import { eventually } from './running-dev.ts'
+import { projectFolder, startProgram, type Program } from './built-program.ts'
+import { runCommand } from '../support/run-command.ts'
 import { freePort } from '../support/free-port.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { eventually } from '../support/eventually.ts'
 
 /** A gateway and a catalog, each its own program, that can be killed and restarted on the same files. */
 export interface KillableGateway {
@@ -14,13 +16,18 @@ export interface KillableGateway {
   /** Kills the gateway and, if requested, the catalog. */
   kill(withCatalog: boolean): Promise<void>
   send(target: string, body: unknown, headers?: Record<string, string>): Promise<Response>
+  /** Sends a request to the catalog, past the gateway. */
+  sendPast(target: string, body: Uint8Array, headers: Record<string, string>): Promise<Response>
   metric(name: string): Promise<number>
 }
 
 const token = 'token-of-the-catalog'
 
 /** Creates the files of both. An in-doubt change is resolved after the grace period. */
-export async function killableGateway(gracePeriodSeconds: number): Promise<KillableGateway> {
+export async function killableGateway(
+  gracePeriodSeconds: number,
+  compareVersionsSeconds?: number,
+): Promise<KillableGateway> {
   const folder = await temporaryFolder()
   const [catalogFile, gatewayFile] = [join(folder, 'catalog.yaml'), join(folder, 'gateway.yaml')]
   const listen = { host: '127.0.0.1', port: await freePort() }
@@ -37,6 +44,7 @@ export async function killableGateway(gracePeriodSeconds: number): Promise<Killa
       upstream: {
         url: `http://127.0.0.1:${listen.port}`,
         credential: { header: 'authorization', value: `Bearer ${token}` },
+        compareVersionsSeconds,
       },
       identity: { apiKeys: { store: 'keys.yaml', pepperFile: 'pepper' } },
       policies: { folder: join(projectFolder, 'policies', 'development') },
@@ -46,7 +54,7 @@ export async function killableGateway(gracePeriodSeconds: number): Promise<Killa
     }),
   )
   const stores = ['--store', join(folder, 'keys.yaml'), '--pepper-file', join(folder, 'pepper')]
-  const { output } = await runProgram(['keys', 'create', ...stores, '--principal', 'dev'])
+  const { output } = await runCommand(['keys', 'create', ...stores, '--principal', 'dev'])
   const key = output.trim()
 
   let catalog: Program | undefined
@@ -84,6 +92,12 @@ export async function killableGateway(gracePeriodSeconds: number): Promise<Killa
         method: 'POST',
         headers: { 'x-api-key': key, 'content-type': 'application/json', ...headers },
         body: body instanceof Uint8Array ? body : JSON.stringify(body),
+      }),
+    sendPast: (target, body, headers) =>
+      fetch(`http://127.0.0.1:${listen.port}${target}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, ...headers },
+        body,
       }),
     async metric(name) {
       const text = await (await fetch(`${adminUrl}/metrics`)).text()

@@ -5,13 +5,13 @@ import { revokeKey } from '../../src/identity/api-keys/key-store.ts'
 import { ofKind, recordsOf } from '../audit/audit-fixtures.ts'
 import { linesOf } from '../observability/serving-gateway.ts'
 import { formatPolicies } from '../policy/policy-builder.ts'
-import { eventually } from './running-dev.ts'
 import {
   allowFor,
   invalidPolicy,
   restartableGateway,
   type RestartableGateway,
 } from './restartable-gateway.ts'
+import { eventually } from '../support/eventually.ts'
 
 const stopOrders = formatPolicies([
   {

@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Int32, Table, tableFromIPC, tableToIPC, vectorFromArray } from 'apache-arrow'
 import { expect, onTestFinished, it } from 'vitest'
-import { orders, streamOf } from '../backend/engine/sample-tables.ts'
-import { committer, type VersionRequest } from '../backend/support/staged-manifests.ts'
+import { orders, streamOf } from '../../src/backend/test/engine/sample-tables.ts'
+import { committer, type VersionRequest } from '../../src/backend/test/support/staged-manifests.ts'
 import { recordsOf, ofKind } from '../audit/audit-fixtures.ts'
 import { isThorough } from '../support/thorough.ts'
-import { runProgram } from './built-program.ts'
+import { runCommand } from '../support/run-command.ts'
 import { killableGateway, type KillableGateway } from './killable-gateway.ts'
-import { eventually } from './running-dev.ts'
+import { eventually } from '../support/eventually.ts'
 
 /** `KILLS=200 npx vitest run test/e2e/outcomes-after-kills.test.ts` takes ten to twenty minutes. */
 const kills = Number(process.env['KILLS'] ?? (isThorough ? 20 : 3))
@@ -55,7 +55,7 @@ it(
       expect(await gateway.metric('catalog_gateway_audit_in_doubt_changes')).toBe(0),
     )
     await expectTrue(gateway, clients, location)
-    const { status, output } = await runProgram(['audit', 'verify', gateway.auditFolder])
+    const { status, output } = await runCommand(['audit', 'verify', gateway.auditFolder])
     expect({ status, output }).toMatchObject({ status: 0 })
   },
   60_000 + kills * 10_000,

@@ -22,3 +22,9 @@ async function listProcesses(): Promise<{ pid: number; parent: number }[]> {
     .filter(([, , state]) => state?.startsWith('Z') !== true)
     .map(([pid, parent]) => ({ pid: Number(pid), parent: Number(parent) }))
 }
+
+/** The command lines that contain the text, of running processes. */
+export async function commandsWith(text: string): Promise<string[]> {
+  const { stdout } = await run('ps', ['-A', '-ww', '-o', 'args='], { maxBuffer: 16 * 1024 * 1024 })
+  return stdout.split('\n').filter((line) => line.includes(text))
+}

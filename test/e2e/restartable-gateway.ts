@@ -9,8 +9,9 @@ import { createKey, type CreatedKey } from '../../src/identity/api-keys/key-stor
 import { startRecordingUpstream } from '../gateway/support/recording-upstream.ts'
 import { formatPolicies, type WrittenPolicy } from '../policy/policy-builder.ts'
 import { writeFiles } from '../policy/source/policy-folder.ts'
-import { startProgram, temporaryFolder, type Program } from './built-program.ts'
-import { eventually } from './running-dev.ts'
+import { startProgram, type Program } from './built-program.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { eventually } from '../support/eventually.ts'
 
 /** A gateway that keeps its last good policies, and can be restarted on the same files. */
 export interface RestartableGateway {
@@ -71,7 +72,7 @@ export async function restartableGateway(
     pepper,
     key: randomBytes(32).toString('base64url'),
     'policies/policies.yaml': formatPolicies([allowFor('dev')]),
-    'emergency/deny.yaml': '',
+    'emergency/.keep': '',
     'gateway.yaml': stringify(settings),
   })
   const createOwnKey = (): Promise<CreatedKey> =>

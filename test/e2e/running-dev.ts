@@ -1,14 +1,9 @@
 import { join } from 'node:path'
 import { connect, connectNamespace, type Connection } from '@lancedb/lancedb'
-import { vi } from 'vitest'
-import {
-  makeTemporaryFolder,
-  removeFolder,
-  runProgram,
-  startProgram,
-  type Program,
-  type ProgramEnd,
-} from './built-program.ts'
+import { startProgram, type Program, type ProgramEnd } from './built-program.ts'
+import { runCommand } from '../support/run-command.ts'
+import { makeTemporaryFolder, removeFolder } from '../support/temporary-folder.ts'
+import { eventually } from '../support/eventually.ts'
 
 /** `catalog-gateway dev` with its own data folder, on free ports. */
 export interface RunningDev {
@@ -31,13 +26,6 @@ export interface RunningDev {
   stop(): Promise<ProgramEnd>
   /** Stops it as an operator does and removes the data folder. Throws if it fails. */
   remove(): Promise<void>
-}
-
-/** Allows for slow processing on a busy machine. */
-const waitOptions = { timeout: 20_000, interval: 50 }
-
-export async function eventually<Value>(attempt: () => Value | Promise<Value>): Promise<Value> {
-  return vi.waitFor(attempt, waitOptions)
 }
 
 /** Starts `dev`, by default in a new data folder, and waits until it is ready. */
@@ -66,7 +54,7 @@ export async function startDev(options: { dataFolder?: string } = {}): Promise<R
     dataFolder,
     auditFolder,
     program,
-    remoteClient: (own = key) => connect('db://e2e', { apiKey: own, hostOverride: url }),
+    remoteClient: (own = key) => connect('db://any', { apiKey: own, hostOverride: url }),
     catalogClient: (own = key) => connectNamespace('rest', { uri: url, headers: { 'x-api-key': own } }),
     send,
     createKey: (principal, ...more) => createKey(dataFolder, send, ['--principal', principal, ...more]),
@@ -92,7 +80,7 @@ async function createKey(
   options: readonly string[],
 ): Promise<string> {
   const files = ['--store', join(dataFolder, 'keys.yaml'), '--pepper-file', join(dataFolder, 'pepper')]
-  const { output } = await runProgram(['keys', 'create', ...files, ...options])
+  const { output } = await runCommand(['keys', 'create', ...files, ...options])
   const key = output.trim()
   await eventually(async () => {
     const { status } = await send('GET', '/v1/namespace/$/list', undefined, { 'x-api-key': key })

@@ -4,17 +4,13 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, it } from 'vitest'
 import { idsOf, rows } from '../conformance/sample-rows.ts'
-import {
-  makeTemporaryFolder,
-  projectFolder,
-  removeFolder,
-  startNode,
-  startProgram,
-} from '../e2e/built-program.ts'
+import { projectFolder, startNode, startProgram } from '../e2e/built-program.ts'
 import { hasOpenssl } from '../identity/mtls/test-certificates.ts'
 import { createPackedApplication } from '../package/packed-application.ts'
 import { findNode } from './find-node.ts'
 import { postHttp1, postHttp2 } from './https-clients.ts'
+import { makeTemporaryFolder, removeFolder } from '../support/temporary-folder.ts'
+import { isThorough } from '../support/thorough.ts'
 
 const example = join(projectFolder, 'examples', 'embed')
 const catalogFolder = await makeTemporaryFolder()
@@ -37,7 +33,10 @@ const authenticated = { 'x-session': 'ada-1' }
 const json = { ...authenticated, 'content-type': 'application/json' }
 const arrow = { ...authenticated, 'content-type': 'application/vnd.apache.arrow.stream' }
 
-for (const major of [20, 22, 24]) {
+/** The short form runs on the Node of the tests. */
+const majors = isThorough ? [20, 22, 24, 26] : [Number(process.versions.node.split('.')[0])]
+
+for (const major of majors) {
   const node = hasOpenssl() ? await findNode(major) : undefined
   if (node === undefined) {
     console.warn(`SKIPPED: the example on Node ${major}, as there is no openssl or no such Node.`)

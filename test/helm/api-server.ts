@@ -11,8 +11,9 @@ export interface ApiServer {
 
 /** The kinds of the chart's default manifests. */
 const kinds: Readonly<Record<string, readonly string[]>> = {
-  v1: ['Secret', 'ConfigMap', 'Service', 'ServiceAccount', 'Pod'],
+  v1: ['Secret', 'ConfigMap', 'Service', 'ServiceAccount', 'Pod', 'PersistentVolumeClaim'],
   'apps/v1': ['StatefulSet'],
+  'batch/v1': ['Job'],
   'autoscaling/v2': ['HorizontalPodAutoscaler'],
   'networking.k8s.io/v1': ['NetworkPolicy'],
   'policy/v1': ['PodDisruptionBudget'],

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { temporaryFolder } from '../e2e/built-program.ts'
 import { startApiServer } from './api-server.ts'
 import { render } from './chart.ts'
 import { helms } from './helm-programs.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const name = 'release-catalog-gateway'
 const autoscaling = [

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { temporaryFolder } from '../e2e/built-program.ts'
 import { startApiServer } from './api-server.ts'
 import { render, type Manifest } from './chart.ts'
 import { helms } from './helm-programs.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** Renders an upgrade of a release with these objects. */
 async function upgrade(present: readonly Manifest[], ...words: readonly string[]): Promise<unknown> {

@@ -51,6 +51,7 @@ export interface PodSpec {
 
 export interface Container {
   readonly name: string
+  readonly image?: string
   readonly command?: readonly string[]
   readonly args: readonly string[]
   readonly env?: readonly Variable[]

@@ -1,10 +1,11 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { runProgram, temporaryFolder } from '../e2e/built-program.ts'
+import { runCommand } from '../support/run-command.ts'
 import { hasOpenssl } from '../identity/mtls/test-certificates.ts'
 import { goldenManifests, needOpenssl, podsOf, valuesNames } from './chart.ts'
 import { mountPod, secretsOf } from './mounted-pod.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 async function mounted(name: string, component: string) {
   const root = await temporaryFolder()
@@ -42,10 +43,10 @@ it.each(checked.filter((name) => !needOpenssl.has(name) || hasOpenssl()))(
 
 it('a misspelt word in a policy fails the check with its file and line', async () => {
   const { root, args, environment } = await mounted('bundled-catalog', 'check')
-  expect(await runProgram(args, { environment })).toMatchObject({ status: 0, messages: '' })
+  expect(await runCommand(args, { environment })).toMatchObject({ status: 0 })
   const file = join(root, 'etc/catalog-gateway/policies/inline/everybody.yaml')
   await writeFile(file, (await readFile(file, 'utf8')).replace('allow', 'alow'))
-  const { status, messages } = await runProgram(args, { environment })
+  const { status, messages } = await runCommand(args, { environment })
   expect(status).toBe(1)
   expect(messages).toContain('everybody.yaml:6')
 })

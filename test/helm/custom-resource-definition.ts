@@ -58,7 +58,8 @@ function column(name: string, field: string, description: string): Json {
   return { name, type: 'string', jsonPath: `.status.conditions[?(@.type=="Accepted")].${field}`, description }
 }
 
-function createResourceSchema(): Json {
+/** Returns the structural schema of AccessPolicy resources. */
+export function createResourceSchema(): Json {
   const { properties, definitions, required, anyOf } = createPolicySchema()
   const { metadata: _, ...fields } = properties as Readonly<Record<string, Json>>
   const members = {
@@ -85,9 +86,10 @@ function createResourceSchema(): Json {
 const maxItems = 1000
 
 /**
- * Converts a schema of draft 7 to a structural one of Kubernetes, which has no references, states the type of each value,
- * and removes unknown members instead of refusing them (`additionalProperties: false`). It would also remove members that
- * are null and may not be: a rule with an empty condition would apply always. So they may be, and the gateway refuses them.
+ * Converts a schema of draft 7 to a structural one of Kubernetes, which has no references and states the type of each value.
+ * The API server cannot refuse unknown members (`additionalProperties: false`) and removes them unless it preserves them, as
+ * it removes members that are null and may not be: a rule with a misspelt or an empty condition would apply always. So it
+ * preserves them all, for the admission policy and the gateway to refuse.
  */
 function toStructural(schema: Json, definitions: Json): Json {
   const { $ref, const: only, additionalProperties, properties, items, anyOf, oneOf, ...rest } = schema
@@ -99,13 +101,13 @@ function toStructural(schema: Json, definitions: Json): Json {
   const convert = (child: unknown): Json => toStructural(child as Json, definitions)
   const required = (rest['required'] ?? []) as readonly string[]
   const isMap = typeof additionalProperties === 'object'
-  const isFree = rest['type'] === 'object' && properties === undefined && !isMap
+  const isObject = rest['type'] === 'object' && !isMap
   return {
     ...rest,
     ...(rest['type'] === undefined && {
       type: typeOfAll((rest['enum'] ?? anyOfStrings) as readonly unknown[]),
     }),
-    ...(isFree && { 'x-kubernetes-preserve-unknown-fields': true }),
+    ...(isObject && { 'x-kubernetes-preserve-unknown-fields': true }),
     ...(isMap && { additionalProperties: convert(additionalProperties) }),
     ...(properties !== undefined && {
       properties: Object.fromEntries(

@@ -2,10 +2,10 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { stringify } from 'yaml'
-import { temporaryFolder } from '../e2e/built-program.ts'
 import { render, type Manifest } from './chart.ts'
 import { helms } from './helm-programs.ts'
 import { startApiServer } from './api-server.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 async function secretsOf(values: object): Promise<Readonly<Record<string, unknown>>> {
   const file = join(await temporaryFolder(), 'values.yaml')

@@ -8,7 +8,8 @@ import { helm, helms } from './helm-programs.ts'
 
 const files = async (name: string): Promise<string> => readFile(join(chartFolder, 'files', name), 'utf8')
 const texts = new Map<unknown, string>()
-for (const name of ['dashboard.json', 'calls.mjs']) texts.set(await files(name), `files/${name}`)
+for (const name of ['dashboard.json', 'calls.mjs', 'unknown-members.cel'])
+  texts.set(await files(name), `files/${name}`)
 const parsedTexts = new Map<string, string>()
 for (const name of ['alerts.yaml', 'accesspolicies.yaml']) {
   const content = parse(await files(name)) as { readonly spec?: unknown }

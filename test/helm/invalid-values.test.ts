@@ -2,9 +2,9 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { stringify } from 'yaml'
-import { temporaryFolder } from '../e2e/built-program.ts'
 import { podTemplatesOf, render, valuesFile } from './chart.ts'
 import { helms } from './helm-programs.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 async function refusalOf(values: object, release = 'release'): Promise<string> {
   const file = join(await temporaryFolder(), 'values.yaml')

@@ -3,8 +3,9 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
-import { projectFolder, temporaryFolder } from '../e2e/built-program.ts'
+import { projectFolder } from '../e2e/built-program.ts'
 import { goldenManifests, valuesNames, type Manifest } from './chart.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const typesFile = join(projectFolder, 'test', 'helm', 'manifest-types.ts')
 const compiler = join(projectFolder, 'node_modules', 'typescript', 'bin', 'tsc')

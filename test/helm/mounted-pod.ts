@@ -86,10 +86,11 @@ function missing(name: string): never {
   throw new Error(`there is no ${name}, which a pod wants`)
 }
 
-/** ConfigMaps that users create in the cluster. */
-const configMapsOfOthers: Contents = {
+/** ConfigMaps that the values in `ci/` name. */
+export const configMapsOfOthers: Contents = {
   authorities: { 'authorities.pem': '' },
   'denies-of-security': {},
+  proxies: {},
   'policies-of-sales': {
     'readers.yaml': [
       'apiVersion: catalog-gateway/v1',
@@ -97,6 +98,7 @@ const configMapsOfOthers: Contents = {
       'metadata: { name: sales-readers }',
       'namespace: [prod, sales]',
       'rules: [{ id: read, effect: allow, subjects: { groups: [readers] }, operations: [read] }]',
+      '',
     ].join('\n'),
   },
 }
@@ -126,6 +128,7 @@ export async function secretsOf(folder: string): Promise<Contents> {
     'release-catalog-gateway-catalog-token': { token },
     'release-catalog-gateway-bootstrap-key': { 'api-key': secret.replaceAll(' ', '-') },
     'release-catalog-gateway-last-good-key': { 'last-good-key': secret },
+    'object-store': { AWS_ACCESS_KEY_ID: 'catalog', AWS_SECRET_ACCESS_KEY: secret },
     'catalog-postgres': { url: 'postgresql://catalog@127.0.0.1/x', uri: 'postgresql://catalog@127.0.0.1/x' },
     ...certificates,
   }

@@ -1,13 +1,14 @@
 import { execFile } from 'node:child_process'
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { parsePolicies } from '../../src/policy/language/parse-policies.ts'
-import { projectFolder, temporaryFolder } from '../e2e/built-program.ts'
+import { projectFolder } from '../e2e/built-program.ts'
 import type { Manifest } from './chart.ts'
 import { helms } from './helm-programs.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const readProject = (file: string): Promise<string> => readFile(join(projectFolder, file), 'utf8')
 const readmes = ['README.md', 'helm/catalog-gateway/README.md']
@@ -22,11 +23,13 @@ describe.skipIf(helms.length === 0).each(readmes)('the commands of %s', (file) =
   it('install the chart with the Secrets that they create', async () => {
     const readme = await readProject(file)
     const [, values] = /```yaml values\n(.*?)```/s.exec(readme) ?? []
-    const [, policy] = /```yaml policy\n(.*?)```/s.exec(await readProject('README.md')) ?? []
+    const [, policy] = /```yaml (?:production|policy)\n(.*?)```/s.exec(readme) ?? []
     const installs = [...readme.matchAll(/^helm install .*$/gm)].map(([line]) => line)
     const folder = await temporaryFolder()
-    await mkdir(join(folder, 'policies'))
-    await writeFile(join(folder, 'policies', 'sales.yaml'), policy ?? '')
+    const [, policyName = '', policyFile = ''] =
+      /inline\.(\w+)\\\.yaml=(\S+)'/.exec(installs.join('\n')) ?? []
+    await mkdir(dirname(join(folder, policyFile)), { recursive: true })
+    await writeFile(join(folder, policyFile), policy ?? '')
     await writeFile(join(folder, 'values.yaml'), values ?? '')
     await symlink(join(projectFolder, 'helm'), join(folder, 'helm'))
     const run = async (install: string): Promise<string> => {
@@ -37,10 +40,11 @@ describe.skipIf(helms.length === 0).each(readmes)('the commands of %s', (file) =
     const stdout = stdouts[installs.findIndex((install) => install.includes('policies.inline'))] ?? ''
     const manifests = parseAllDocuments(stdout).map((document) => document.toJS() as Manifest)
     const policies = manifests.find(({ metadata }) => metadata.name.endsWith('-policies'))
-    expect(parse(policies?.data?.['sales.yaml'] ?? '')).toEqual(parse(policy ?? ''))
+    expect(parse(policies?.data?.[`${policyName}.yaml`] ?? '')).toEqual(parse(policy ?? ''))
     const made = [...readme.matchAll(/^kubectl create secret generic (\S+)/gm)].map(([, name]) => name)
     const wanted = [...stdout.matchAll(/secretName: ([\w-]+)|secretKeyRef:\s+name: ([\w-]+)/g)]
     const generated = manifests.filter(({ kind }) => kind === 'Secret').map(({ metadata }) => metadata.name)
+    expect(parsePolicies(policy ?? '', policyFile)).toMatchObject({ documents: [{}], problems: [] })
     expect(new Set(wanted.map(([, one, other]) => one ?? other))).toEqual(new Set([...made, ...generated]))
   })
 })

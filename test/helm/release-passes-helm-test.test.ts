@@ -4,10 +4,12 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
-import { startProgram, temporaryFolder, type Program } from '../e2e/built-program.ts'
+import { startProgram, type Program } from '../e2e/built-program.ts'
 import { freePort } from '../support/free-port.ts'
 import { chartFolder, goldenManifests, podsOf, type Manifest } from './chart.ts'
 import { mountPod, secretsOf, type Contents } from './mounted-pod.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { everyInTheLongForm } from '../support/thorough.ts'
 
 interface Release {
   readonly root: string
@@ -29,11 +31,12 @@ async function startPod(
   return startProgram(args, { environment: { ...environment, ...where, ...upstream } })
 }
 
-/** Runs the command of the `helm test` pod against that gateway. */
+/** Runs the command of the `helm test` pod against that gateway. Calls `onFirstOutput` when it prints something. */
 async function helmTest(
   { manifests }: Release,
   url: string,
   key: string,
+  onFirstOutput = () => {},
 ): Promise<{ readonly isGood: boolean; readonly said: string }> {
   const container = podsOf(manifests).find(({ component }) => component === 'test')?.pod.containers[0]
   expect(container?.args).toEqual(['files/calls.mjs'])
@@ -44,40 +47,47 @@ async function helmTest(
   expect(target).toMatch(/^http:\/\/release-catalog-gateway:80\//)
   const env = { TARGET: target.replace('http://release-catalog-gateway:80', url), API_KEY: key }
   try {
-    const { stdout } = await promisify(execFile)(process.execPath, [...words, script], { env })
+    const running = promisify(execFile)(process.execPath, [...words, script], { env })
+    running.child.stdout?.once('data', onFirstOutput)
+    const { stdout } = await running
     return { isGood: true, said: stdout }
   } catch (error) {
     return { isGood: false, said: (error as { stderr: string }).stderr }
   }
 }
 
-it.each([
+const releases = [
   ['bundled-catalog', 'gateway-test-key'],
   ['defaults', 'release-catalog-gateway-bootstrap-key'],
-])('a release with the values %s passes the helm test, which fails with a wrong key', async (name, keys) => {
-  const root = await temporaryFolder()
-  const secrets = await secretsOf(root)
-  const release = { root, manifests: goldenManifests(name), secrets }
-  const catalog = await startPod(release, 'catalog')
-  const catalogUrl = await catalog.announced(/^listening on (\S+)$/m)
-  const gateway = await startPod(release, 'gateway', {
-    CATALOG_GATEWAY__ADMIN__PORT: '0',
-    CATALOG_GATEWAY__TIMEOUTS__DRAIN_DELAY_MS: '0',
-    CATALOG_GATEWAY__UPSTREAM__URL: catalogUrl,
-  })
-  const url = await gateway.announced(/^listening on (\S+)$/m)
-  const key = secrets[keys]?.['api-key'] ?? ''
-  expect(await helmTest(release, url, key)).toEqual({
-    isGood: true,
-    said: 'without a credential: 401\nwith a key that nobody made: 401\nwith the key: 200\n',
-  })
-  const wrong = await helmTest(release, url, 'cgk_of_nobody')
-  expect(wrong).toMatchObject({ isGood: false, said: expect.stringContaining('200 expected, but 401') })
-  for (const program of [gateway, catalog]) {
-    program.signal('SIGTERM')
-    expect(await program.ended).toMatchObject({ status: 0 })
-  }
-})
+] as const
+
+it.each(everyInTheLongForm(releases, 2))(
+  'a release with the values %s passes the helm test, which fails with a wrong key',
+  async (name, keys) => {
+    const root = await temporaryFolder()
+    const secrets = await secretsOf(root)
+    const release = { root, manifests: goldenManifests(name), secrets }
+    const catalog = await startPod(release, 'catalog')
+    const catalogUrl = await catalog.announced(/^listening on (\S+)$/m)
+    const gateway = await startPod(release, 'gateway', {
+      CATALOG_GATEWAY__ADMIN__PORT: '0',
+      CATALOG_GATEWAY__TIMEOUTS__DRAIN_DELAY_MS: '0',
+      CATALOG_GATEWAY__UPSTREAM__URL: catalogUrl,
+    })
+    const url = await gateway.announced(/^listening on (\S+)$/m)
+    const key = secrets[keys]?.['api-key'] ?? ''
+    expect(await helmTest(release, url, key)).toEqual({
+      isGood: true,
+      said: 'without a credential: 401\nwith a key that nobody made: 401\nwith the key: 200\n',
+    })
+    const wrong = await helmTest(release, url, 'cgk_of_nobody')
+    expect(wrong).toMatchObject({ isGood: false, said: expect.stringContaining('200 expected, but 401') })
+    for (const program of [gateway, catalog]) {
+      program.signal('SIGTERM')
+      expect(await program.ended).toMatchObject({ status: 0 })
+    }
+  },
+)
 
 it('the helm test tries again while the gateway is not there yet', async () => {
   const root = await temporaryFolder()
@@ -89,10 +99,10 @@ it('the helm test tries again while the gateway is not there yet', async () => {
     response.writeHead(requests === 1 ? 503 : status).end('{}')
   })
   const port = await freePort()
-  const result = helmTest(release, `http://127.0.0.1:${port}`, 'the-key')
-  setTimeout(() => server.listen(port, '127.0.0.1'), 1_000)
   onTestFinished(() => void server.close())
-  const { isGood, said } = await result
+  const { isGood, said } = await helmTest(release, `http://127.0.0.1:${port}`, 'the-key', () =>
+    server.listen(port, '127.0.0.1'),
+  )
   expect(said).toMatch(/ECONNREFUSED.*trying again[^]*503: \{\}; trying again[^]*with the key: 200/)
   expect(isGood).toBe(true)
 }, 30_000)

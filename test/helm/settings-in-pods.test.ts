@@ -1,14 +1,15 @@
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
-import { backendSettingsSchema } from '../../src/config/backend/backend-settings.ts'
+import { backendSettingsSchema } from '../../src/backend/settings/backend-settings.ts'
 import { readGatewaySettings } from '../../src/config/gateway-settings.ts'
 import { readSettings } from '../../src/config/loading/read-settings.ts'
-import { makeTemporaryFolder, removeFolder, runProgram, temporaryFolder } from '../e2e/built-program.ts'
+import { runCommand } from '../support/run-command.ts'
 import { hasOpenssl } from '../identity/mtls/test-certificates.ts'
 import { isThorough } from '../support/thorough.ts'
 import { goldenManifests, needOpenssl, podsOf, valuesNames } from './chart.ts'
 import { mountPod, secretsOf } from './mounted-pod.ts'
+import { makeTemporaryFolder, removeFolder, temporaryFolder } from '../support/temporary-folder.ts'
 
 const withCatalog = valuesNames.filter((name) =>
   podsOf(goldenManifests(name)).some(({ component }) => component === 'catalog'),
@@ -18,6 +19,8 @@ const checked = isThorough
   ? valuesNames
   : valuesNames.filter((name) => ['defaults', 'policies', 'policy-resources', 'tls'].includes(name))
 
+/** In many clusters, a proxy in front of the pods has the certificates. */
+const inTheClear = /^warning: listen\.tls: [^\n]*\n/
 const secretsFolder = await makeTemporaryFolder()
 afterAll(() => removeFolder(secretsFolder))
 const secrets = await secretsOf(secretsFolder)
@@ -58,10 +61,8 @@ it.each(checked.filter((name) => !needOpenssl.has(name) || hasOpenssl()))(
   'catalog-gateway check finds nothing wrong with the pod of %s',
   async (name) => {
     const { file, environment } = await mounted(name, 'gateway')
-    expect(await runProgram(['check', '--config', file], { environment })).toMatchObject({
-      status: 0,
-      messages: '',
-    })
+    const { status, messages } = await runCommand(['check', '--config', file], { environment })
+    expect({ status, messages: messages.replace(inTheClear, '') }).toEqual({ status: 0, messages: '' })
   },
 )
 

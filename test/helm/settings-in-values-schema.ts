@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { backendSettingsSchema } from '../../src/config/backend/backend-settings.ts'
+import { backendSettingsSchema } from '../../src/backend/settings/backend-settings.ts'
 import { gatewaySettingsSchema } from '../../src/config/gateway-settings.ts'
 import { environmentVariableName } from '../../src/config/loading/setting-variables.ts'
 

@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { temporaryFolder } from '../e2e/built-program.ts'
 import { render, type Manifest } from './chart.ts'
 import { helms } from './helm-programs.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** Values with RELEASE in each name that may have a template. */
 const gateway = `

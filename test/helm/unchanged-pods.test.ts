@@ -1,9 +1,9 @@
 import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { temporaryFolder } from '../e2e/built-program.ts'
 import { chartFolder, podTemplatesOf, render, valuesFile } from './chart.ts'
 import { helms } from './helm-programs.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 it.skipIf(helms.length === 0)(
   'a new version of the chart and of the program changes no pod that runs a given image',

@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { projectFolder, temporaryFolder } from '../e2e/built-program.ts'
+import { projectFolder } from '../e2e/built-program.ts'
 import { chartFolder } from './chart.ts'
 import { withSettings } from './settings-in-values-schema.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 interface Schema {
   readonly $ref?: string
@@ -20,8 +21,8 @@ const read = (name: string): Promise<string> => readFile(join(chartFolder, name)
 const root = JSON.parse(await read('values.schema.json')) as Schema
 const values = parse(await read('values.yaml')) as Readonly<Record<string, unknown>>
 
-/** What helm adds to the values of a chart that is part of another one. */
-const valuesOfHelm = ['global']
+/** Read by a chart with this one as a dependency. */
+const valuesOfOthers = ['enabled']
 
 /** Definitions of settings, of which values may have any. */
 const ofSettings = ['gatewaySettings', 'catalogSettings']
@@ -40,9 +41,10 @@ it('the schema contains those of the settings, as npm run schema writes it', asy
 function compare(schema: Schema, value: unknown, path: string): void {
   const { properties, additionalProperties, required = [] } = resolved(schema)
   if (properties === undefined || ofSettings.includes(definitionName(schema))) return
-  const known = Object.keys(properties).filter((key) => path !== '' || !valuesOfHelm.includes(key))
+  const known = Object.keys(properties).filter((key) => path !== '' || !valuesOfOthers.includes(key))
   expect(known.toSorted(), path).toEqual(Object.keys(value as object).toSorted())
-  expect(additionalProperties, path).toBe(false)
+  // Other charts of a release read other global values.
+  expect(additionalProperties, path).toBe(path === '.global' ? undefined : false)
   if (!printedWhole.includes(definitionName(schema))) {
     expect(required.toSorted(), path).toEqual(known.toSorted())
   }

@@ -6,12 +6,12 @@ import type { Authenticator } from '../../src/identity/authenticate.ts'
 import {
   authenticateApiKey,
   authenticateBearer,
-  makeFolder,
   openAuthenticator,
   captureReason,
   captureError,
 } from './test-authenticator.ts'
 import { makeSigningKey, signToken, startIssuer, type TestIssuer } from './jwt/token-issuer.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const challenge = 'Bearer realm="catalog-gateway"'
 const keyChallenge = 'ApiKey realm="catalog-gateway", header="x-api-key"'
@@ -112,7 +112,7 @@ it('refuses an unbound key and token together, regardless of which is valid', as
 })
 
 it('responds equally to unknown, wrong, revoked and expired keys, and echoes nothing', async () => {
-  const file = join(await makeFolder(), 'keys.yaml')
+  const file = join(await temporaryFolder(), 'keys.yaml')
   const loader = { principal: 'loader', groups: [] }
   const elsewhere = await createKey(join(file, '..', 'other.yaml'), pepper, loader)
   const wrong = await createKey(file, randomBytes(32), loader)

@@ -1,7 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { onTestFinished, vi } from 'vitest'
+import { onTestFinished } from 'vitest'
 import {
   createAuthenticator,
   type Authenticator,
@@ -15,13 +12,6 @@ export async function openAuthenticator(options: AuthenticatorOptions): Promise<
   const authenticator = await createAuthenticator({ reloadIntervalMs: 10, ...options })
   onTestFinished(() => authenticator.close())
   return authenticator
-}
-
-/** Creates a folder and removes it at the end of the test. */
-export async function makeFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'identity-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
-  return folder
 }
 
 export async function authenticateBearer(authenticator: Authenticator, token: string): Promise<Principal> {
@@ -40,8 +30,4 @@ export async function captureError(attempt: Promise<Principal>): Promise<Authent
 
 export async function captureReason(attempt: Promise<Principal>): Promise<string> {
   return (await captureError(attempt)).reason
-}
-
-export async function eventually<Value>(attempt: () => Value | Promise<Value>): Promise<Value> {
-  return await vi.waitFor(attempt, { timeout: 20_000, interval: 10 })
 }

@@ -20,7 +20,7 @@ async function createDirectCall({ namespace }: Release) {
 async function haveReloaded({ namespace }: Release, pods: readonly Pod[]): Promise<boolean> {
   const path = `/api/v1/namespaces/${namespace.name}/pods`
   const logs = pods.map(({ metadata }) => namespace.client.text(`${path}/${metadata?.name}/log`))
-  return (await Promise.all(logs)).every((log) => log.includes('access tokens reloaded'))
+  return (await Promise.all(logs)).every((log) => log.includes('file reloaded'))
 }
 
 it('a rotation of the access token as the chart documents it loses no request', async () => {

@@ -1,11 +1,11 @@
 import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { temporaryFolder } from '../e2e/built-program.ts'
 import { chartFolder } from '../helm/chart.ts'
 import { noLosses, underLoad } from './support/load.ts'
 import { replicas } from './support/replicas-values.ts'
 import { countRestarts, installRelease, type Release, uidsOf } from './support/release.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const values = { ...replicas, image: { tag: 'fixed' } }
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { eventually } from '../e2e/running-dev.ts'
 import type { TestedGateway } from '../gateway/support/open-gateway.ts'
 import { startPolicyCluster, type PolicyCluster } from './support/policy-cluster.ts'
+import { eventually } from '../support/eventually.ts'
 
 let cluster: PolicyCluster
 let teamA: object
@@ -84,6 +84,34 @@ it('policies that exist before the start are in force from the first request', a
   const gateway = await open()
   expect(await mayAsk(gateway, 'sam')).toBe(true)
   await cluster.deletePolicy('team-a', 'readers')
+})
+
+it('a policy that a finalizer keeps grants nothing, and its status says that it is being deleted', async () => {
+  const gateway = await open()
+  await cluster.applyPolicy('team-a', 'kept', grant)
+  await expectEventually(gateway, 'sam', true)
+  const path = '/apis/catalog-gateway.dev/v1/namespaces/team-a/accesspolicies/kept'
+  await cluster.client.patch(path, { metadata: { finalizers: ['example.com/cleanup'] } })
+  await cluster.deletePolicy('team-a', 'kept')
+  await expectEventually(gateway, 'sam', false)
+  await eventually(async () =>
+    expect(await readCondition('team-a', 'kept')).toMatchObject({ status: 'False', reason: 'Terminating' }),
+  )
+  expect(await readMetrics(gateway)).toContain('catalog_gateway_policy_resources{state="refused"} 0')
+  await cluster.client.patch(path, { metadata: { finalizers: [] } })
+})
+
+it('a misspelt member that the API server stores is refused by the gateway, which applies no rule without it', async () => {
+  const gateway = await open()
+  const [rule] = grant.rules
+  await cluster.applyPolicy('team-a', 'misspelt', { ...grant, rules: [{ ...rule, wehn: 'false' }] })
+  expect(await readCondition('team-a', 'misspelt')).toMatchObject({
+    status: 'False',
+    reason: 'Invalid',
+    message: expect.stringContaining('wehn'),
+  })
+  expect(await mayAsk(gateway, 'sam')).toBe(false)
+  await cluster.deletePolicy('team-a', 'misspelt')
 })
 
 it('a grant on the namespace of another team is refused, with an event, and a forged status changes nothing', async () => {

@@ -5,11 +5,12 @@ import { promisify } from 'node:util'
 import type { Service } from 'kubernetes-types/core/v1.js'
 import { expect, it } from 'vitest'
 import { parse, stringify } from 'yaml'
-import { projectFolder, temporaryFolder } from '../e2e/built-program.ts'
+import { projectFolder } from '../e2e/built-program.ts'
 import { chartFolder } from '../helm/chart.ts'
 import { helms, kubectl } from '../helm/helm-programs.ts'
 import { createNamespace, type TestNamespace } from './support/namespace.ts'
 import { toLoopback } from './support/node/loopback-address.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 interface Shell {
   readonly folder: string

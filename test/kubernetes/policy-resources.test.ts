@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process'
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseAllDocuments, stringify } from 'yaml'
 import { projectFolder } from '../e2e/built-program.ts'
-import { eventually } from '../e2e/running-dev.ts'
 import { chartFolder } from '../helm/chart.ts'
 import { helm, helms, kubectl } from '../helm/helm-programs.ts'
 import { startApiServer, type ApiServer } from './support/start-api-server.ts'
+import { eventually } from '../support/eventually.ts'
 
 let server: ApiServer
 
@@ -89,7 +89,16 @@ describe.skipIf(helms.length === 0 || kubectl === undefined)('AccessPolicy resou
   })
 
   it.each<[what: string, change: object, message: string]>([
-    ['a misspelt condition', withRule({ wehn: 'true' }), 'unknown field "rules[0].wehn"'],
+    ['a misspelt condition', withRule({ wehn: 'true' }), 'unknown members: rules[].wehn'],
+    [
+      'misspelt members at any depth',
+      {
+        ...withRule({ subjects: { any: true, except: { user: ['eve'] } } }),
+        rulse: [],
+        commits: { require: [{ id: 'c', branches: ['b'], freeze: null, except: null, foldres: [] }] },
+      },
+      'unknown members: rulse commits.require[].foldres rules[].subjects.except.user',
+    ],
     [
       'a description as in files',
       { metadata: { ...policy.metadata, description: 'd' } },
@@ -125,7 +134,10 @@ describe.skipIf(helms.length === 0 || kubectl === undefined)('AccessPolicy resou
     ],
     ['a long name', { metadata: { ...policy.metadata, name: 'a'.repeat(129) } }, 'metadata.name: Too long'],
   ])('kubectl apply refuses %s', async (_what, change, message) => {
-    await expect(apply({ ...policy, ...change })).rejects.toThrow(message)
+    // The rules of admission are in force soon after they are created.
+    await eventually(() =>
+      expect(apply({ ...policy, ...change }, '--dry-run=server')).rejects.toThrow(message),
+    )
   })
 
   it('an empty condition is refused, or left for the gateway to refuse, but never removed', async () => {
@@ -137,22 +149,74 @@ describe.skipIf(helms.length === 0 || kubectl === undefined)('AccessPolicy resou
     expect(JSON.parse(stored)).toMatchObject({ rules: [{ when: null }] })
   })
 
-  it('clients that let the API server remove unknown members cannot write, but can label', async () => {
-    await apply(policy)
-    const misspelt = { ...withRule({ wehn: 'true' }), metadata: { name: 'misspelt' } }
-    for (const validation of ['--validate=warn', '--validate=false']) {
-      // The rules of admission are in force soon after they are created.
+  it.each(['strict', 'warn', 'false'])(
+    'a misspelt member is refused with --validate=%s',
+    async (validation) => {
+      const misspelt = { ...withRule({ wehn: 'true' }), metadata: { name: 'misspelt', namespace: 'sales' } }
       await eventually(() =>
-        expect(apply(misspelt, validation, '--dry-run=server')).rejects.toThrow(
-          'expected fieldValidation=Strict, as kubectl apply sends',
+        expect(apply(misspelt, `--validate=${validation}`, '--dry-run=server')).rejects.toThrow(
+          'unknown members: rules[].wehn',
         ),
       )
-    }
-    await run(['label', 'accesspolicy', 'readers', 'team=sales', '--namespace', 'sales'])
+    },
+  )
+
+  it.each(['merge', 'json'])(
+    'kubectl patch --type %s changes a policy, and adds no misspelt member',
+    async (type) => {
+      await apply(policy)
+      const patch = (rule: object) => {
+        const rules = [{ ...policy.rules[0], ...rule }]
+        const content = type === 'merge' ? { rules } : [{ op: 'replace', path: '/rules', value: rules }]
+        const words = ['--namespace', 'sales', '--type', type, '--patch', JSON.stringify(content)]
+        return run(['patch', 'accesspolicy', 'readers', ...words])
+      }
+      await expect(patch({ wehn: 'true' })).rejects.toThrow('unknown members: rules[].wehn')
+      await patch({ when: `mode == "${type}"` })
+      const stored = await run(['get', 'accesspolicy', 'readers', '--namespace', 'sales', '--output', 'json'])
+      expect(JSON.parse(stored)).toMatchObject({ rules: [{ when: `mode == "${type}"` }] })
+    },
+  )
+
+  it('labels and status change, whatever the policy has', async () => {
+    await apply(policy)
+    await run(['label', 'accesspolicy', 'readers', 'team=sales', '--namespace', 'sales', '--overwrite'])
     const status = { observedGeneration: 1, conditions: [] }
     const patch = ['--subresource', 'status', '--type', 'merge', '--patch', JSON.stringify({ status })]
     await run(['patch', 'accesspolicy', 'readers', '--namespace', 'sales', ...patch])
   })
+
+  it('a policy with as many rules as the schema allows is accepted', async () => {
+    const rule = {
+      ...policy.rules[0],
+      subjects: { groups: ['corp:analysts'], except: { users: ['corp:eve'] } },
+      tables: ['orders*'],
+    }
+    const rules = Array.from({ length: 1000 }, (_, index) => ({ ...rule, id: `read-${index}` }))
+    const large = { ...policy, metadata: { name: 'large', namespace: 'sales' }, rules }
+    await apply(large, '--server-side', '--dry-run=server')
+  })
+
+  it.runIf(helms.length > 1)(
+    'helm 3, which could remove empty members in an upgrade, is refused',
+    async () => {
+      const chart = join(server.folder, 'policies')
+      await mkdir(join(chart, 'templates'), { recursive: true })
+      await writeFile(
+        join(chart, 'Chart.yaml'),
+        stringify({ apiVersion: 'v2', name: 'policies', version: '1.0.0' }),
+      )
+      const metadata = { name: 'of-helm', namespace: 'sales' }
+      await writeFile(join(chart, 'templates', 'policy.yaml'), stringify({ ...policy, metadata }))
+      const words = ['install', 'policies', chart, '--namespace', 'sales', '--kubeconfig', server.kubeconfig]
+      await expect(helm(words, helms[0])).rejects.toThrow('helm 3 removes members without a value')
+      await helm(
+        ['uninstall', 'policies', '--namespace', 'sales', '--kubeconfig', server.kubeconfig],
+        helms[0],
+      )
+      await helm(words)
+    },
+  )
 
   it('kubectl explain describes the fields', async () => {
     expect(await run(['explain', 'accesspolicy'])).toContain('who may do what in a namespace of the catalog')
@@ -213,6 +277,26 @@ describe.skipIf(helms.length === 0 || kubectl === undefined)('AccessPolicy resou
     )
     await helm(['uninstall', 'demo', ...words])
     expect(await run(['get', 'accesspolicies', '--namespace', 'sales'])).toContain('readers')
+  })
+
+  it('a release of another name takes over the definition and its rules of admission', async () => {
+    const words = ['--namespace', 'sales', '--kubeconfig', server.kubeconfig]
+    const admission = [
+      'get',
+      'validatingadmissionpolicies,validatingadmissionpolicybindings',
+      '--output',
+      'name',
+    ]
+    expect((await run(admission)).split('\n').filter((line) => line.includes('accesspolicies'))).toHaveLength(
+      2,
+    )
+    const install = ['install', 'other', chartFolder, ...words, '--set', 'check.enabled=false']
+    const enabled = ['--set', 'policies.kubernetes.enabled=true']
+    await expect(helm([...install, ...enabled])).rejects.toThrow('cannot be imported')
+    await helm([...install, ...enabled, '--take-ownership'])
+    await helm(['uninstall', 'other', ...words])
+    await helm([...install, ...enabled, '--set', 'policies.kubernetes.installCrds=false'])
+    await expect(apply(withRule({ wehn: 'true' }), '--validate=false')).rejects.toThrow('unknown members')
   })
 })
 

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { projectFolder } from '../e2e/built-program.ts'
-import { eventually } from '../e2e/running-dev.ts'
 import { makeAuthority, type TestAuthority } from '../identity/mtls/test-certificates.ts'
 import { servingGateway } from '../observability/serving-gateway.ts'
 import { freePort } from '../support/free-port.ts'
 import type { KubernetesObject } from './support/api-client.ts'
 import { startApiServer, type ApiServer } from './support/start-api-server.ts'
+import { eventually } from '../support/eventually.ts'
 
 const apiVersion = 'catalog-gateway.dev/v1'
 
@@ -109,7 +109,7 @@ describe('the webhook of a gateway, asked by an API server', () => {
     await eventually(() =>
       expect(server.client.apply(policy('sales', {}))).rejects.toThrow('failed calling webhook'),
     )
-    await servingGateway({ policies: { folder: 'policies', kubernetes } })
+    const gateway = await servingGateway({ policies: { folder: 'policies', kubernetes } })
     await eventually(() => server.client.apply(policy('sales', {})))
     await expect(server.client.apply(policy('typo', { when: 'client.adress == "a"' }))).rejects.toThrow(
       /denied the request: rules\[0\]\.when/,
@@ -120,5 +120,13 @@ describe('the webhook of a gateway, asked by an API server', () => {
     await expect(server.client.apply(policy('sales', { subjects: { users: ['eve'] } }))).rejects.toThrow(
       /denied the request: rules\[0\]\.subjects/,
     )
+    // Without gateways nothing is admitted again, but what is stored can be read and deleted, and a gateway starts with it.
+    await gateway.stop()
+    await expect(server.client.apply(policy('sales', { when: 'true' }))).rejects.toThrow(
+      'failed calling webhook',
+    )
+    await servingGateway({ policies: { folder: 'policies', kubernetes } })
+    await eventually(() => server.client.apply(policy('sales', { when: 'true' })))
+    await server.client.delete(`/apis/${apiVersion}/namespaces/team-a/accesspolicies/sales`)
   })
 })

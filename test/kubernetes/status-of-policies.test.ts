@@ -10,8 +10,8 @@ import { holdLease } from '../../src/lib/kubernetes/leader-lease.ts'
 import { watchResources } from '../../src/lib/kubernetes/watch-resources.ts'
 import type { ResourceResult } from '../../src/policy/source/kubernetes/resource-status.ts'
 import { createStatusReporter } from '../../src/policy/source/kubernetes/status-reporter.ts'
-import { eventually } from '../gateway/support/waiting.ts'
 import { startApiServer, type ApiServer } from './support/start-api-server.ts'
+import { eventually } from '../support/eventually.ts'
 
 const policiesPath = '/apis/catalog-gateway.dev/v1/namespaces/team-a/accesspolicies'
 const definitionFile = new URL('../../helm/catalog-gateway/files/accesspolicies.yaml', import.meta.url)

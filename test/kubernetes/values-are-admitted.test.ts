@@ -3,10 +3,12 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { chartFolder, valuesFile, valuesNames } from '../helm/chart.ts'
 import { helm, helms } from '../helm/helm-programs.ts'
+import { configMapsOfOthers, secretsOf } from '../helm/mounted-pod.ts'
 import type { KubernetesObject } from './support/api-client.ts'
 import { startApiServer, type ApiServer } from './support/start-api-server.ts'
 import { startControllers, type Controllers } from './support/start-controllers.ts'
-import { until } from './support/release.ts'
+import { createSecret, until } from './support/release.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** Kubernetes namespaces that values in `ci/` name. */
 const foreignNamespaces = ['catalog-system', 'models', 'release-sales']
@@ -55,6 +57,30 @@ function createDefinition({ group, version, kind, plural }: (typeof foreignKinds
   }
 }
 
+/** Creates what values in `ci/` name, and users create. */
+async function createNamedObjects(namespace: string): Promise<void> {
+  const apiVersion = 'v1'
+  const secrets = Object.entries(await secretsOf(await temporaryFolder()))
+    .filter(([name]) => !name.startsWith('release-catalog-gateway'))
+    .map(([name, content]) => createSecret(name, content))
+  const configMaps = Object.entries(configMapsOfOthers).map(([name, data]) => ({
+    apiVersion,
+    kind: 'ConfigMap',
+    metadata: { name },
+    data,
+  }))
+  const claim = {
+    apiVersion,
+    kind: 'PersistentVolumeClaim',
+    metadata: { name: 'tables' },
+    spec: { accessModes: ['ReadWriteMany'], resources: { requests: { storage: '1Gi' } } },
+  }
+  const account = { apiVersion, kind: 'ServiceAccount', metadata: { name: 'tables' } }
+  for (const object of [...secrets, ...configMaps, claim, account]) {
+    await apiServer.client.apply(object, namespace)
+  }
+}
+
 /** A workload, or an object that is none. */
 interface Workload {
   readonly kind: string
@@ -81,8 +107,7 @@ async function findRefusal(namespace: string, program: string, values: readonly 
   const { client, kubeconfig } = apiServer
   const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' }
   await client.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels } })
-  // Values in `ci/` name it, and users create it.
-  await client.apply({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'tables' } }, namespace)
+  await createNamedObjects(namespace)
   const where = ['--namespace', namespace, '--kubeconfig', kubeconfig]
   // Hooks would wait for pods that nothing runs, so they are created as other objects are.
   // Another release has left the definition of AccessPolicy resources, which outlives releases.

@@ -27,6 +27,12 @@ it.each([
   ).toBe(key)
 })
 
+it('a transaction counts for the namespace of its table', () => {
+  const keyOf = createLimitKeyFunction({ ...all, per: 'namespace' })
+  expect(keyOf(createRequest('DescribeTransaction', ['sales', 'orders', '1']))).toBe('sales')
+  expect(keyOf(createRequest('DescribeTransaction', ['orders', '1']))).toBe('')
+})
+
 it('a request without credentials has a different key than any principal', () => {
   const keyOf = createLimitKeyFunction({ ...all, per: 'principal' })
   expect(keyOf(createRequest('QueryTable', ['t'], 'nobody'))).toBe('')
@@ -48,7 +54,7 @@ it.each([
 it.each([
   [['all'], 'CompactTable', true],
   [['admin', 'write', 'read'], 'CompactTable', false],
-  [['admin'], 'CloneTable', true],
+  [['admin'], 'MirrorTable', true],
   [['read'], 'PrewarmTable', true],
 ] as const)('a limit of %j: is the extra operation %s one of them? %s', (operations, name, isOne) => {
   const operation = createExtraOperations([{ extraOperations }]).find((one) => one.name === name)

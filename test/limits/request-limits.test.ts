@@ -8,7 +8,9 @@ import { expectError } from '../gateway/support/expect-error.ts'
 import { allowEverything, type GatewaySetup } from '../gateway/support/open-gateway.ts'
 import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
 import { respondWith } from '../gateway/support/recording-upstream.ts'
-import { createDeferred, eventually } from '../gateway/support/waiting.ts'
+import { createDeferred } from '../gateway/support/waiting.ts'
+import { arrowBytes } from '../support/arrow-upload.ts'
+import { eventually } from '../support/eventually.ts'
 
 function limited(limits: z.input<typeof limitsSchema>): GatewaySetup {
   const subjects = { users: ['dev', 'alice'] }
@@ -73,7 +75,7 @@ it('forwards no part of a refused body', async () => {
   const setup = limited({ rates: [{ name: 'asking', per: 'principal', perSecond, burst: 1 }] })
   const { gateway, upstream } = await startGatewayAndUpstream(setup)
   expect(await gateway.post(describe)).toMatchObject({ status: 200 })
-  const refused = await gateway.post(insert, { headers: arrow, body: 'x'.repeat(100_000) })
+  const refused = await gateway.post(insert, { headers: arrow, body: arrowBytes(100_000) })
   expectError(refused, { kind: 'Throttling', says: '"asking"' })
   expect(upstream.requests).toHaveLength(1)
 })
@@ -83,7 +85,7 @@ it('a body of known length must fit into the available bytes', async () => {
     byteQuotas: [{ name: 'up', per: 'principal', direction: 'up', perSecond: 1, burst: 100_000 }],
   })
   const { gateway, upstream } = await startGatewayAndUpstream(setup)
-  const send = (bytes: number) => gateway.post(insert, { headers: arrow, body: 'x'.repeat(bytes) })
+  const send = (bytes: number) => gateway.post(insert, { headers: arrow, body: arrowBytes(bytes) })
   expect(await send(60_000)).toMatchObject({ status: 200 })
   const refused = await send(60_000)
   expectError(refused, { kind: 'Throttling', says: /the limit "up" of 1 bytes a second/ })
@@ -98,7 +100,7 @@ it('a body larger than the burst needs a full bucket, and leaves a debt', async 
     byteQuotas: [{ name: 'up', per: 'principal', direction: 'up', perSecond: 1000, burst: 1000 }],
   })
   const { gateway } = await startGatewayAndUpstream(setup)
-  const send = (bytes: number) => gateway.post(insert, { headers: arrow, body: 'x'.repeat(bytes) })
+  const send = (bytes: number) => gateway.post(insert, { headers: arrow, body: arrowBytes(bytes) })
   expect(await send(100_000)).toMatchObject({ status: 200 })
   const refused = await send(1)
   expectError(refused, { kind: 'Throttling', says: '"up"' })
@@ -113,7 +115,7 @@ it('charges a body without a length as it is transferred, and delays the next on
   const middle = createDeferred()
   const chunked = Readable.from(
     (async function* () {
-      yield Buffer.alloc(20_000)
+      yield arrowBytes(20_000)
       await middle.promise
       yield Buffer.alloc(10)
     })(),
@@ -133,7 +135,7 @@ it('returns the unused bytes of a body', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(setup)
   const abort = new AbortController()
   const never = new Readable({ read: () => undefined })
-  never.push(Buffer.alloc(20_000))
+  never.push(arrowBytes(20_000))
   const left = gateway.post(insert, {
     headers: { ...arrow, 'content-length': '50000' },
     body: never,
@@ -144,10 +146,10 @@ it('returns the unused bytes of a body', async () => {
   abort.abort()
   await expect(left).rejects.toThrow()
   await eventually(async () => {
-    const again = await gateway.post(insert, { headers: arrow, body: 'x'.repeat(25_000) })
+    const again = await gateway.post(insert, { headers: arrow, body: arrowBytes(25_000) })
     expect(again).toMatchObject({ status: 200 })
   })
-  expect(await gateway.post(insert, { headers: arrow, body: 'x'.repeat(20_000) })).toMatchObject({
+  expect(await gateway.post(insert, { headers: arrow, body: arrowBytes(20_000) })).toMatchObject({
     status: 429,
   })
 })
@@ -168,7 +170,7 @@ it('charges a response while it is sent, and completes it', async () => {
   const first = gateway.post('/v1/table/sales$orders/query', { body: {} })
   await eventually(async () => {
     const other = await gateway
-      .send('POST', describe, { signal: AbortSignal.timeout(100) })
+      .send('POST', describe, { signal: AbortSignal.timeout(1_000) })
       .catch(() => undefined)
     expectError(other, { kind: 'Throttling', says: /the limit "down" of 86400 bytes a day/ })
   })

@@ -32,7 +32,7 @@ const jsonReaders = [
  */
 export const criticalFiles: readonly CriticalFile[] = [
   { file: 'src/catalog-api/identifiers.ts', tests: ['test/catalog-api/identifiers.test.ts'] },
-  ...['request-target', 'query-parameters', 'percent-encoding'].map((name) => ({
+  ...['request-target', 'route-table', 'query-parameters', 'percent-encoding'].map((name) => ({
     file: `src/catalog-api/${name}.ts`,
     tests: ['test/catalog-api/request-target.test.ts', 'test/gateway/routing/canonical-targets.test.ts'],
   })),
@@ -48,22 +48,39 @@ export const criticalFiles: readonly CriticalFile[] = [
   },
   { file: 'src/http1/client/response-parser.ts', tests: ['test/http1/client/'] },
   {
+    file: 'src/catalog-api/place-in-database.ts',
+    tests: [
+      'test/catalog-api/place-in-database.test.ts',
+      'test/attacks/ids/a-table-of-another-database.test.ts',
+    ],
+  },
+  {
+    file: 'src/gateway/databases.ts',
+    tests: [
+      'test/attacks/ids/a-table-of-another-database.test.ts',
+      'test/attacks/ids/a-database-chosen-by-the-caller.test.ts',
+    ],
+  },
+  {
     file: 'src/gateway/stages/match.ts',
     tests: ['test/gateway/routing/route-cache.test.ts', 'test/gateway/downstream/error-responses.test.ts'],
   },
-  {
-    file: 'src/gateway/stages/authorize.ts',
+  ...['stages/authorize', 'stages/authorize-body', 'authorization/decisions'].map((name) => ({
+    file: `src/gateway/${name}.ts`,
     tests: [
       'test/gateway/authorization/required-permissions-as-documented.test.ts',
       'test/gateway/authorization/concealment.test.ts',
       'test/gateway/authorization/descriptions-withheld-from-responses.test.ts',
-      'test/attacks/a-change-that-ends-in-a-freeze.test.ts',
-      'test/attacks/cascade-over-a-denied-table.test.ts',
-      'test/attacks/credentials-for-a-reader.test.ts',
+      'test/attacks/facts/a-change-that-ends-in-a-freeze.test.ts',
+      'test/attacks/objects/cascade-over-a-denied-table.test.ts',
+      'test/attacks/upstream/credentials-for-a-reader.test.ts',
       'test/gateway/downstream/error-responses.test.ts',
     ],
-  },
-  { file: 'src/gateway/stages/check.ts', tests: ['test/attacks/', 'test/gateway/'] },
+  })),
+  ...['stages/read-body', 'body/read-json-body', 'body/read-arrow-body', 'stages/place'].map((name) => ({
+    file: `src/gateway/${name}.ts`,
+    tests: ['test/attacks/', 'test/gateway/'],
+  })),
   { file: 'src/gateway/json/json-number.ts', tests: jsonReaders },
   { file: 'src/gateway/json/json-name-reader.ts', tests: jsonReaders },
   { file: 'src/gateway/json/json-scanner.ts', tests: jsonReaders },

@@ -40,5 +40,5 @@ function substituteVariables(expr: string): string {
   return expr
     .replaceAll('$__rate_interval', '5s')
     .replaceAll('$__range', '5s')
-    .replaceAll(/\$(?:job|instance|operation)\b/g, '.*')
+    .replaceAll(/\$(?:namespace|job|instance|operation)\b/g, '.*')
 }

@@ -4,9 +4,9 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { request } from 'undici'
-import { eventually } from '../gateway/support/waiting.ts'
 import { chartFile } from './chart-files.ts'
 import { freePort } from '../support/free-port.ts'
+import { eventually } from '../support/eventually.ts'
 
 interface Found {
   readonly metric: Readonly<Record<string, string>>

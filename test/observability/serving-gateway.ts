@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { stringify } from 'yaml'
 import { createKey } from '../../src/identity/api-keys/key-store.ts'
-import { startProgram, temporaryFolder, type Program } from '../e2e/built-program.ts'
+import { startProgram, type Program } from '../e2e/built-program.ts'
 import { allowEverything } from '../gateway/support/open-gateway.ts'
 import {
   healthPath,
@@ -12,6 +12,7 @@ import {
 } from '../gateway/support/recording-upstream.ts'
 import { writeFiles } from '../policy/source/policy-folder.ts'
 import { formatPolicies } from '../policy/policy-builder.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 export type LogLine = Readonly<Record<string, unknown>>
 

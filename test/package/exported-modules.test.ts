@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { removeFolder } from '../e2e/built-program.ts'
+import { removeFolder } from '../support/temporary-folder.ts'
 import { createPackedApplication } from './packed-application.ts'
 
 /** Collects the ES modules that are loaded; `require.cache` has the others. */

@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, rename, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, rename, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { makeTemporaryFolder, projectFolder, requireFreshBuild } from '../e2e/built-program.ts'
+import { projectFolder, requireFreshBuild } from '../e2e/built-program.ts'
+import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 
 const run = promisify(execFile)
 
@@ -26,13 +27,13 @@ export async function createPackedApplication(files: Readonly<Record<string, str
   return folder
 }
 
+/** Those of the gateway alone, without the package of the bundled catalog. */
 async function listProductionPackages(): Promise<readonly string[]> {
-  const lock = JSON.parse(await readFile(join(projectFolder, 'package-lock.json'), 'utf8')) as {
-    readonly packages: Readonly<Record<string, { readonly dev?: boolean }>>
-  }
-  return Object.entries(lock.packages).flatMap(([path, { dev }]) => {
-    const [before, name, ...nested] = path.split('node_modules/')
-    return before === '' && name !== undefined && nested.length === 0 && dev !== true ? [name] : []
+  const words = ['ls', '--omit=dev', '--all', '--parseable', '--workspaces=false']
+  const { stdout } = await run('npm', words, { cwd: projectFolder })
+  return stdout.split('\n').flatMap((path) => {
+    const [, name, ...nested] = path.split('node_modules/')
+    return name !== undefined && nested.length === 0 ? [name] : []
   })
 }
 

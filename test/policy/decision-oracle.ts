@@ -3,7 +3,7 @@ import { permissionGroups } from '../../src/catalog-api/permissions.ts'
 import { pending, unknown, type Fact } from '../../src/policy/conditions/fact.ts'
 import type { AuthorizationRequest } from '../../src/policy/conditions/authorization-request.ts'
 import { conditionSamples } from './policy-conditions.ts'
-import type { WrittenPolicy, WrittenRequirement, WrittenRule } from './policy-builder.ts'
+import type { WrittenPolicy, WrittenProtection, WrittenRequirement, WrittenRule } from './policy-builder.ts'
 
 export interface OracleDecision {
   readonly allowed: boolean
@@ -31,15 +31,16 @@ export function oracleDecide(
   partial: PendingAssumption = 'pessimistic',
 ): OracleDecision {
   const isNamespace = request.kind === 'namespace' || request.kind === 'none'
-  const namespace = isNamespace ? request.id : request.id.slice(0, -1)
-  const table = isNamespace ? undefined : request.id.at(-1)
+  // A transaction belongs to the table that the rest of its id names.
+  const id = request.kind === 'transaction' ? request.id.slice(0, -1) : request.id
+  const namespace = isNamespace ? id : id.slice(0, -1)
+  const table = isNamespace ? undefined : id.at(-1)
   const above = policies.filter((policy) => isPrefix(policy.namespace, namespace))
   const applying = above
-    .flatMap((policy) => policy.rules.map((rule) => ({ policy, rule })))
-    .filter(
-      ({ rule }) =>
-        concerns(rule, request) && names(rule.operations, request) && holds(rule, request, partial),
+    .flatMap((policy) =>
+      [...(policy.protect ?? []).map(spellOut), ...policy.rules].map((rule) => ({ policy, rule })),
     )
+    .filter(({ rule }) => concerns(rule, request) && covers(rule, request) && holds(rule, request, partial))
     .filter(
       ({ policy, rule }) =>
         rule.tables === undefined ||
@@ -57,7 +58,7 @@ export function oracleDecide(
   if (deny !== undefined) return { allowed: false, reason: 'denied', rule: deny }
   const stops = above.filter((policy) => policy.inherit === false).map((policy) => policy.namespace.length)
   const floor = Math.max(0, ...stops)
-  const reserved = above.filter((policy) => names(policy.final ?? [], request))
+  const reserved = above.filter((policy) => reserves(policy.final ?? [], request))
   const ceiling = Math.min(...reserved.map((policy) => policy.namespace.length))
   const allow = mostSpecific(
     applying.filter(
@@ -79,7 +80,9 @@ export function oracleDecideBeneath(
   policies: readonly WrittenPolicy[],
   request: AuthorizationRequest,
 ): OracleDecision {
-  const patterns = policies.flatMap(({ rules }) => rules.flatMap(({ tables }) => tables ?? []))
+  const patterns = policies.flatMap(({ rules, protect = [] }) =>
+    [...rules, ...protect].flatMap(({ tables }) => tables ?? []),
+  )
   const names = patterns.map((pattern) => pattern.replaceAll('*', '')).filter((name) => name !== '')
   const namespaces = policies.map(({ namespace }) => namespace).filter((path) => isPrefix(request.id, path))
   const everyNamespace = [request.id, ...namespaces.flatMap((path) => prefixesFrom(request.id.length, path))]
@@ -123,6 +126,40 @@ function names(
   )
 }
 
+/** Operations that remove the name of a table or view, and those that move its content, as in policies/README.md. */
+const removing = ['DropTable', 'DeregisterTable', 'RenameTable', 'DropView', 'DropMaterializedView'] as const
+const moving: readonly string[] = [
+  'RenameTable',
+  'DeregisterTable',
+  'CreateTableBranch',
+  'CherryPickTableBranch',
+  'RestoreTable',
+]
+
+/** Whether a deny covers the operation; an allow covers what it names. */
+function covers(
+  { effect, operations, tables, moves }: WrittenRule,
+  { permission }: Pick<AuthorizationRequest, 'permission'>,
+): boolean {
+  if (effect === 'allow') return names(operations, { permission })
+  if (tables !== undefined && moves === undefined && moving.includes(permission)) return true
+  return reserves(operations, { permission })
+}
+
+function reserves(
+  operations: readonly string[],
+  { permission }: Pick<AuthorizationRequest, 'permission'>,
+): boolean {
+  const isRemoval = removing.some((name) => name === permission)
+  const others = isRemoval ? removing : []
+  return [permission, ...others].some((one) => names(operations, { permission: one }))
+}
+
+function spellOut({ id, tables, operations = ['all'], except }: WrittenProtection): WrittenRule {
+  const subjects = { any: true, anonymous: true, ...(except && { except }) } as const
+  return { id, effect: 'deny', subjects, operations, tables }
+}
+
 /** An error makes a deny apply and an allow not. */
 function holds({ when, effect }: WrittenRule, request: OracleRequest, partial: PendingAssumption): boolean {
   if (when === undefined) return true
@@ -138,8 +175,8 @@ function holds({ when, effect }: WrittenRule, request: OracleRequest, partial: P
 const branchChanges: ReadonlySet<string> = new Set(
   (
     'InsertIntoTable MergeInsertIntoTable UpdateTable DeleteFromTable CreateTable CreateTableVersion RestoreTable ' +
-    'CreateTableTag CreateTableBranch DeleteTableBranch ' +
-    'DropTable DeregisterTable RegisterTable RenameTable OverwriteTable DeleteTableTag UpdateTableTag'
+    'CreateTableTag CreateTableBranch CherryPickTableBranch DeleteTableBranch ' +
+    'DropTable DropView DeregisterTable RegisterTable CloneTable RenameTable OverwriteTable DeleteTableTag UpdateTableTag'
   ).split(' '),
 )
 

@@ -7,6 +7,7 @@ import {
   createAuthorizationRequest,
   createCaller,
   type WrittenPolicy,
+  type WrittenProtection,
   type WrittenRequirement,
   type WrittenRule,
 } from './policy-builder.ts'
@@ -20,6 +21,10 @@ const keys = ['k1', 'k2']
 const permission = fc.constantFrom(
   'DropTable',
   'DropNamespace',
+  'DropView',
+  'RenameTable',
+  'CreateTableBranch',
+  'CherryPickTableBranch',
   'ListTables',
   'QueryTable',
   'CreateTableVersion',
@@ -66,6 +71,30 @@ export function arbitraryRule(effect: fc.Arbitrary<'allow' | 'deny'>): fc.Arbitr
   )
 }
 
+/** Rules; some denies of tables allow to move them. */
+function arbitraryWrittenRule(): fc.Arbitrary<Omit<WrittenRule, 'id'>> {
+  const effect = fc.oneof(fc.constant('allow' as const), fc.constantFrom('allow' as const, 'deny' as const))
+  return fc
+    .tuple(arbitraryRule(effect), fc.boolean())
+    .map(([rule, allowsMoves]) =>
+      rule.effect === 'deny' && rule.tables !== undefined && allowsMoves
+        ? { ...rule, moves: 'allow' as const }
+        : rule,
+    )
+}
+
+const protection: fc.Arbitrary<Omit<WrittenProtection, 'id'>> = fc
+  .record({
+    tables: fc.array(pattern, { minLength: 1, maxLength: 2 }),
+    operations: fc.option(fc.uniqueArray(operation, { minLength: 1, maxLength: 2 }), { nil: undefined }),
+    except: fc.option(named, { nil: undefined }),
+  })
+  .map(({ tables, operations, except }) => ({
+    tables,
+    ...(operations && { operations }),
+    ...(except && { except }),
+  }))
+
 const restriction: fc.Arbitrary<Omit<WrittenRequirement, 'id'>> = fc.oneof(
   fc.constantFrom(
     { metadata: ['ticket'] },
@@ -100,22 +129,24 @@ export const arbitraryPolicies: fc.Arbitrary<readonly WrittenPolicy[]> = fc
         { weight: 5, arbitrary: fc.constant<Omit<WrittenRequirement, 'id'>[]>([]) },
         { weight: 1, arbitrary: fc.array(requirement, { minLength: 1, maxLength: 2 }) },
       ),
-      rules: fc.array(
-        arbitraryRule(fc.oneof(fc.constant('allow' as const), fc.constantFrom('allow', 'deny'))),
-        {
-          maxLength: 3,
-        },
+      protect: fc.oneof(
+        { weight: 5, arbitrary: fc.constant<Omit<WrittenProtection, 'id'>[]>([]) },
+        { weight: 1, arbitrary: fc.array(protection, { minLength: 1, maxLength: 2 }) },
       ),
+      rules: fc.array(arbitraryWrittenRule(), { maxLength: 3 }),
     }),
     { maxLength: 7 },
   )
   .map((written) =>
-    written.map(({ final, required, rules, ...policy }, index) => ({
+    written.map(({ final, required, protect, rules, ...policy }, index) => ({
       ...policy,
       name: `p${index}`,
       ...(final && { final }),
       ...(required.length > 0 && {
         commits: { require: required.map((requirement, index) => ({ ...requirement, id: `c${index}` })) },
+      }),
+      ...(protect.length > 0 && {
+        protect: protect.map((protection, index) => ({ ...protection, id: `t${index}` })),
       }),
       rules: rules.map((rule, index) => ({ ...rule, id: `r${index}` })),
     })),
@@ -161,8 +192,15 @@ export const arbitraryRequest: fc.Arbitrary<AuthorizationRequest> = fc
       principal,
       permission,
       overrides,
-      kind: fc.constantFrom('table', 'transaction', 'materialized_view', 'view', 'function'),
+      kind: fc.constantFrom('table', 'materialized_view', 'view', 'function'),
       id: fc.tuple(path, tableName).map(([namespace, name]) => [...namespace, name]),
+    }),
+    fc.record({
+      principal,
+      permission,
+      overrides,
+      kind: fc.constant('transaction' as const),
+      id: fc.tuple(path, tableName, part).map(([namespace, name, own]) => [...namespace, name, own]),
     }),
   )
   .map(({ principal, permission, kind, id, overrides }) =>

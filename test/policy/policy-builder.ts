@@ -27,7 +27,15 @@ export interface WrittenRule {
   }
   readonly operations: readonly string[]
   readonly tables?: readonly string[]
+  readonly moves?: 'allow'
   readonly when?: string
+}
+
+export interface WrittenProtection {
+  readonly id: string
+  readonly tables: readonly string[]
+  readonly operations?: readonly string[]
+  readonly except?: WrittenSubjects
 }
 
 export interface WrittenRequirement {
@@ -50,6 +58,7 @@ export interface WrittenPolicy {
   readonly final?: readonly string[]
   readonly onDeny?: 403 | 404
   readonly commits?: { readonly require: readonly WrittenRequirement[] }
+  readonly protect?: readonly WrittenProtection[]
   readonly rules: readonly WrittenRule[]
 }
 

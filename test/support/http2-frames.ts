@@ -1,7 +1,10 @@
+import { encodeFields, type Field } from './hpack.ts'
+
 /** Types of frames (RFC 9113, section 6). */
 export const frameTypes = {
   data: 0,
   headers: 1,
+  priority: 2,
   rstStream: 3,
   settings: 4,
   ping: 6,
@@ -25,7 +28,8 @@ export const errorCodes = {
 export const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 
 const headerBytes = 9
-const maxPayloadBytes = 16_384
+/** Of a frame, unless a peer announces more. */
+export const maxPayloadBytes = 16_384
 
 export interface Frame {
   readonly type: number
@@ -42,29 +46,6 @@ export function writeFrame(type: number, flags = 0, streamId = 0, payload: Buffe
   frame.writeUInt32BE(streamId, 5)
   payload.copy(frame, headerBytes)
   return frame
-}
-
-/** A field as the attacker writes it; text is latin1. */
-export type Field = readonly [name: string, value: string]
-
-/** A block of literals that no table retains (RFC 7541, section 6.2.2), with whatever they contain. */
-export function encodeFields(fields: readonly Field[]): Buffer {
-  return Buffer.concat(
-    fields.flatMap(([name, value]) => [Buffer.of(0), ...[name, value].flatMap(encodeString)]),
-  )
-}
-
-function encodeString(text: string): Buffer[] {
-  return [encodeLength(text.length), Buffer.from(text, 'latin1')]
-}
-
-/** An integer with a prefix of seven bits (RFC 7541, section 5.1). */
-function encodeLength(length: number): Buffer {
-  if (length < 127) return Buffer.of(length)
-  const bytes = [127]
-  let rest = length - 127
-  for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push((rest % 128) + 128)
-  return Buffer.from([...bytes, rest])
 }
 
 /** HEADERS, and CONTINUATION for what does not fit into one frame. */

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { countAvailableCores } from '../../src/workers/available-cores.ts'
-import { temporaryFolder } from '../policy/source/policy-folder.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 async function systemWith(files: Readonly<Record<string, string>>): Promise<string> {
   const root = await temporaryFolder()

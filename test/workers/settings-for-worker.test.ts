@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import { readGatewaySettings, type GatewaySettings } from '../../src/config/gateway-settings.ts'
 import { createWorkerSettings } from '../../src/workers/settings-for-worker.ts'
-import { temporaryFolder } from '../policy/source/policy-folder.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const least = {
   upstream: { url: 'https://catalog.example' },
@@ -27,7 +27,6 @@ const divided: readonly (readonly [string, (settings: GatewaySettings) => number
   ['limits.concurrency', ({ limits }) => limits.concurrency[0]?.maxRequests, 1],
   ['limits.failedAuthentications.burst', ({ limits }) => limits.failedAuthentications?.burst, 1],
   ['maxConnections', ({ upstreams }) => upstreams[0]?.maxConnections, 1],
-  ['maxPendingRequests', ({ upstreams }) => upstreams[0]?.maxPendingRequests, 0],
   ['audit.reserveBytes', ({ audit }) => audit.reserveBytes, 0],
   ['audit.retention.maxBytes', ({ audit }) => audit.retention.maxBytes, 1024 * 1024],
 ]
@@ -40,7 +39,7 @@ const allLimits = {
     failedAuthentications: { perSecond: 1, burst: 3 },
     rates: [{ name: 'reads', per: 'principal', perSecond: 100 }],
   },
-  upstream: { url: 'https://catalog.example', maxConnections: 13, maxPendingRequests: 1 },
+  upstream: { url: 'https://catalog.example', maxConnections: 13 },
   audit: { folder: '/var/audit', reserveBytes: 9, retention: { maxBytes: 100 * 1024 * 1024 } },
 }
 

@@ -10,7 +10,8 @@ import { auditSchema } from '../../src/config/audit/audit-settings.ts'
 import { verifyAuditLogs } from '../../src/audit/verify/verify-audit-logs.ts'
 import { verifyProofs } from '../../src/audit/verify/verify-proofs.ts'
 import { completeOrphanedLogs } from '../../src/workers/orphaned-logs.ts'
-import { anIntent, committed, logOptions, segmentsOf, temporaryFolder } from '../audit/audit-fixtures.ts'
+import { anIntent, committed, logOptions, segmentsOf } from '../audit/audit-fixtures.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const orders = ['production', 'orders']
 

@@ -1,12 +1,14 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, it } from 'vitest'
-import { runProgram, temporaryFolder } from '../e2e/built-program.ts'
+import { runProgram } from '../e2e/built-program.ts'
 import { isRunning } from '../e2e/process-tree.ts'
 import { respondWith, startRecordingUpstream } from '../gateway/support/recording-upstream.ts'
-import { createDeferred, eventually } from '../gateway/support/waiting.ts'
+import { createDeferred } from '../gateway/support/waiting.ts'
 import { isThorough } from '../support/thorough.ts'
 import { startTwoWorkers, workerFiles } from './running-workers.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { eventually } from '../support/eventually.ts'
 
 async function upstreamOfTest() {
   const upstream = await startRecordingUpstream()

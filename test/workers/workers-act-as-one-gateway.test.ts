@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { listLogFolders } from '../../src/audit/storage/log-folders.ts'
 import { verifyAuditLogs } from '../../src/audit/verify/verify-audit-logs.ts'
 import { auditedChanges } from '../e2e/audited-changes.ts'
-import { makeTemporaryFolder, removeFolder, runProgram } from '../e2e/built-program.ts'
+import { runCommand } from '../support/run-command.ts'
 import { allowEverything } from '../gateway/support/open-gateway.ts'
 import {
   respondWith,
@@ -16,8 +16,10 @@ import {
 import { openRawConnection } from '../gateway/support/raw-connection.ts'
 import { rawRequest } from '../gateway/support/raw-request.ts'
 import { serveListings } from '../gateway/support/listing-upstream.ts'
-import { createDeferred, eventually } from '../gateway/support/waiting.ts'
+import { createDeferred } from '../gateway/support/waiting.ts'
 import { startTwoWorkers, type RunningWorkers, type WorkerClient } from './running-workers.ts'
+import { makeTemporaryFolder, removeFolder } from '../support/temporary-folder.ts'
+import { eventually } from '../support/eventually.ts'
 
 const limits = {
   maxConnections: 40,
@@ -36,8 +38,7 @@ beforeAll(async () => {
   folder = await makeTemporaryFolder()
   upstream = await startRecordingUpstream()
   gateway = await startTwoWorkers(folder, upstream.url, { limits })
-  const logs = await listLogFolders(gateway.auditFolder)
-  clients = [await clientOf(logs[0]), await clientOf(logs[1])]
+  clients = await connectToBoth()
 })
 
 afterAll(async () => {
@@ -46,24 +47,35 @@ afterAll(async () => {
   await removeFolder(folder)
 })
 
-/** Connects until the worker of that log serves the client: the system chooses the worker of a connection. */
-async function clientOf(log: string | undefined): Promise<WorkerClient> {
-  for (let tries = 0; tries < 500; tries += 1) {
-    const client = gateway.client()
-    const name = `tried-${randomUUID()}`
-    await client.post(`/v1/namespace/${name}/create`)
-    if ((await logOf(name)) === log) return client
-    await client.close()
+/** Returns a client of each worker, in the order of their logs: the system chooses the worker of a connection. */
+async function connectToBoth(): Promise<readonly [WorkerClient, WorkerClient]> {
+  const clients = new Map<string, WorkerClient>()
+  for (let round = 0; round < 50; round += 1) {
+    // Many at once, as one worker may take all that come one after the other.
+    const tries = Array.from({ length: 12 }, async () => {
+      const client = gateway.client()
+      const name = `tried-${randomUUID()}`
+      // A worker under load may refuse it.
+      const { status } = await client.post(`/v1/namespace/${name}/create`)
+      const log = status === 200 ? await logOf(name) : undefined
+      if (log === undefined || clients.has(log)) return client.close()
+      clients.set(log, client)
+    })
+    await Promise.all(tries)
+    const [first, second] = (await listLogFolders(gateway.auditFolder)).map((log) => clients.get(log))
+    if (first !== undefined && second !== undefined) return [first, second]
   }
   throw new Error('one worker takes all connections')
 }
 
-/** Folder of the log that has a change of that namespace. */
-async function logOf(namespace: string): Promise<string> {
-  for (const log of await listLogFolders(gateway.auditFolder)) {
-    if ((await auditedChanges(log, 'CreateNamespace', [namespace])).length > 0) return log
-  }
-  throw new Error(`no log holds a change of ${namespace}`)
+/** Folder of the log that has a change of that namespace, as soon as it has been written. */
+function logOf(namespace: string): Promise<string> {
+  return eventually(async () => {
+    for (const log of await listLogFolders(gateway.auditFolder)) {
+      if ((await auditedChanges(log, 'CreateNamespace', [namespace])).length > 0) return log
+    }
+    throw new Error(`no log holds a change of ${namespace}`)
+  })
 }
 
 async function countAdmittedDrops(client: WorkerClient, pauseMs: number): Promise<number> {
@@ -91,7 +103,10 @@ it('connections are distributed, each worker records its own changes, and metric
   }
   for (const client of clients) await client.post('/v1/namespace/one/exists')
   const requested = { 'operation="NamespaceExists",status="200",decision="allow"': 2 }
-  expect(await gateway.metric('catalog_gateway_requests_total')).toMatchObject(requested)
+  // A request is counted after its response is sent.
+  await eventually(async () =>
+    expect(await gateway.metric('catalog_gateway_requests_total')).toMatchObject(requested),
+  )
   expect(await gateway.metric('catalog_gateway_workers_serving')).toEqual({ '': 2 })
   expect(await gateway.metric('catalog_gateway_build_info')).toEqual({ 'version="0.1.0"': 1 })
   expect(Object.keys(await gateway.metric('catalog_gateway_audit_head_sequence'))).toEqual([
@@ -125,8 +140,8 @@ it('a page token of one worker is valid for the other', async () => {
 
 it('a rate limit covers all workers', async () => {
   expect(await countAdmittedDrops(clients[0], 0)).toBe(20)
-  // On its own it would admit 20 more in two seconds; synchronization takes a moment.
-  expect(await countAdmittedDrops(clients[1], 100)).toBeLessThan(15)
+  // On its own it would admit 20 more in six seconds; synchronization takes a moment.
+  expect(await countAdmittedDrops(clients[1], 300)).toBeLessThan(15)
 })
 
 it('a change of the policies reaches every worker', async () => {
@@ -217,7 +232,7 @@ it('the audit commands read the logs of all workers', async () => {
   const publicKey = join(folder, 'seal-public-key.pem')
   const { logs } = await verifyAuditLogs(folder)
   const heads = logs.flatMap(({ report }) => ['--expect-head', report.head?.hash ?? ''])
-  const verified = await runProgram(['audit', 'verify', folder, '--public-key', publicKey, ...heads])
+  const verified = await runCommand(['audit', 'verify', folder, '--public-key', publicKey, ...heads])
   expect(verified).toMatchObject({
     status: 0,
     output: expect.stringMatching(

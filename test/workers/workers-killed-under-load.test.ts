@@ -2,11 +2,11 @@ import { expect, onTestFinished, it } from 'vitest'
 import { listLogFolders } from '../../src/audit/storage/log-folders.ts'
 import { verifyAuditLogs } from '../../src/audit/verify/verify-audit-logs.ts'
 import { auditedChanges } from '../e2e/audited-changes.ts'
-import { temporaryFolder } from '../e2e/built-program.ts'
 import { startRecordingUpstream } from '../gateway/support/recording-upstream.ts'
-import { eventually } from '../gateway/support/waiting.ts'
 import { isThorough } from '../support/thorough.ts'
 import { startTwoWorkers, type WorkerClient } from './running-workers.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { eventually } from '../support/eventually.ts'
 
 const kills = 6
 

@@ -5,6 +5,9 @@
 {{- if not (regexMatch "^[a-z]([a-z0-9-]*[a-z0-9])?$" (include "catalog-gateway.fullname" .)) -}}
 {{- $errors = append $errors (printf "names of Services have lowercase letters, digits and dashes, and begin with a letter, but the name of the release leads to %q; expected another name, or fullnameOverride" (include "catalog-gateway.fullname" .)) -}}
 {{- end -}}
+{{- if eq (toString .Values.enabled) "false" -}}
+{{- $errors = append $errors "enabled is false, which only a chart with this one as a dependency reads; expected condition: catalog-gateway.enabled in its Chart.yaml" -}}
+{{- end -}}
 {{- with .Values.autoscaling -}}
 {{- if and .enabled (gt (int .minReplicas) (int .maxReplicas)) -}}
 {{- $errors = append $errors (printf "autoscaling.minReplicas is %v and autoscaling.maxReplicas is %v; expected a minimum of at most the maximum" .minReplicas .maxReplicas) -}}
@@ -27,12 +30,13 @@
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- $namespace := include "catalog-gateway.namespace" . -}}
 {{- range $component, $path := dict "gateway" "persistence" "catalog" "catalog.persistence" -}}
 {{- $name := include "catalog-gateway.componentName" (list $ $component) -}}
-{{- $present := dig "metadata" "annotations" "catalog-gateway/volume-claims" "" (lookup "apps/v1" "StatefulSet" $.Release.Namespace $name) -}}
+{{- $present := dig "metadata" "annotations" "catalog-gateway/volume-claims" "" (lookup "apps/v1" "StatefulSet" $namespace $name) -}}
 {{- $isStatefulSet := ternary $.Values.catalog.enabled $.Values.persistence.enabled (eq $component "catalog") -}}
 {{- if and $present $isStatefulSet (ne $present (include "catalog-gateway.claimHash" (list $ $component))) -}}
-{{- $errors = append $errors (printf "%s differs from that of the StatefulSet %s, whose volume claim templates Kubernetes does not change; expected the previous values, or first: kubectl delete statefulset %s --cascade=orphan --namespace %s" $path $name $name $.Release.Namespace) -}}
+{{- $errors = append $errors (printf "%s differs from that of the StatefulSet %s, whose volume claim templates Kubernetes does not change; expected the previous values, or first: kubectl delete statefulset %s --cascade=orphan --namespace %s" $path $name $name $namespace) -}}
 {{- end -}}
 {{- end -}}
 {{- if and (include "catalog-gateway.hasReplicas" .) (not (dig "listing" "tokenKeyFile" "" $settings)) -}}
@@ -49,6 +53,9 @@
 {{- end -}}
 {{- if and .Values.httpRoute.enabled (not .Values.httpRoute.parentRefs) -}}
 {{- $errors = append $errors "expected httpRoute.parentRefs with httpRoute.enabled" -}}
+{{- end -}}
+{{- if .Values.check.enabled -}}
+{{- $errors = concat $errors (include "catalog-gateway.referenceErrors" . | fromJsonArray) -}}
 {{- end -}}
 {{- if .Values.policies.kubernetes.enabled -}}
 {{- $errors = concat $errors (include "catalog-gateway.policyNamespaceErrors" . | fromJsonArray) -}}
@@ -71,6 +78,107 @@
 {{- if $errors -}}
 {{- fail (printf "\n%s" (join "\n" $errors)) -}}
 {{- end -}}
+{{- end }}
+
+{{/*
+Secrets, ConfigMaps and claims of the values that do not exist, as a list in JSON: pods would wait for them without a word
+from helm. Without access to the cluster, which has an account `default` in each Kubernetes namespace, there are none.
+*/}}
+{{- define "catalog-gateway.referenceErrors" -}}
+{{- $errors := list -}}
+{{- $namespace := include "catalog-gateway.namespace" . -}}
+{{- if and .Values.serviceAccount.create (lookup "v1" "ServiceAccount" $namespace "default") -}}
+{{- range include "catalog-gateway.references" . | fromJsonArray -}}
+{{- $path := index . 0 -}}
+{{- $kind := index . 1 -}}
+{{- $keys := slice . 3 -}}
+{{- with tpl (index . 2) $ -}}
+{{- $present := lookup "v1" $kind $namespace . -}}
+{{- if not $present -}}
+{{- $errors = append $errors (printf "%s names the %s %s, which does not exist in the Kubernetes namespace %s; expected an existing one, or check.enabled: false if it is created later" $path $kind . $namespace) -}}
+{{- else -}}
+{{- range $key := $keys -}}
+{{- if not (hasKey (default dict $present.data) $key) -}}
+{{- $errors = append $errors (printf "%s names the %s %s, which has no key %s; expected it, or check.enabled: false if it is added later" $path $kind $present.metadata.name $key) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $errors -}}
+{{- end }}
+
+{{/* What the values name of the cluster, as a list in JSON of the path, the kind, the name or nothing, and keys. */}}
+{{- define "catalog-gateway.references" -}}
+{{- $references := list
+  (list "apiKeys.existingSecret" "Secret" .Values.apiKeys.existingSecret "pepper")
+  (list "pageTokens.existingSecret" "Secret" .Values.pageTokens.existingSecret .Values.pageTokens.key)
+  (list "tests.apiKey.existingSecret" "Secret" .Values.tests.apiKey.existingSecret .Values.tests.apiKey.key)
+  (list "tests.caCertificate.existingSecret" "Secret" .Values.tests.caCertificate.existingSecret .Values.tests.caCertificate.key)
+-}}
+{{- range .Values.existingSecrets -}}
+{{- $references = append $references (list "existingSecrets" "Secret" .) -}}
+{{- end -}}
+{{- range .Values.policies.existingConfigMaps -}}
+{{- $references = append $references (list "policies.existingConfigMaps" "ConfigMap" .) -}}
+{{- end -}}
+{{- with .Values.policies.emergency -}}
+{{- range ternary .existingConfigMaps list .enabled -}}
+{{- $references = append $references (list "policies.emergency.existingConfigMaps" "ConfigMap" .) -}}
+{{- end -}}
+{{- end -}}
+{{- if .Values.policies.lastGood.enabled -}}
+{{- $references = append $references (list "policies.lastGood.existingSecret" "Secret" .Values.policies.lastGood.existingSecret "last-good-key") -}}
+{{- end -}}
+{{- if include "catalog-gateway.hasWebhook" . -}}
+{{- with .Values.policies.kubernetes.webhook -}}
+{{- $references = concat $references (list
+  (list "policies.kubernetes.webhook.clientCa.existingSecret" "Secret" .clientCa.existingSecret .clientCa.key)
+  (list "policies.kubernetes.webhook.certificate.existingSecret" "Secret" .certificate.existingSecret "tls.crt" "tls.key")
+) -}}
+{{- end -}}
+{{- end -}}
+{{- with .Values.catalog -}}
+{{- if .enabled -}}
+{{- $references = concat $references (list
+  (list "catalog.accessToken.existingSecret" "Secret" .accessToken.existingSecret .accessToken.key)
+  (list "catalog.postgres.existingSecret" "Secret" .postgres.existingSecret .postgres.key)
+  (list "catalog.persistence.existingClaim" "PersistentVolumeClaim" .persistence.existingClaim)
+) -}}
+{{- end -}}
+{{- end -}}
+{{- range $prefix, $values := dict "" .Values "catalog." (ternary .Values.catalog dict .Values.catalog.enabled) -}}
+{{- range $values.extraEnv -}}
+{{- with dig "valueFrom" "secretKeyRef" dict . -}}
+{{- if not .optional -}}
+{{- $references = append $references (list (print $prefix "extraEnv") "Secret" .name .key) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- range $source := $values.extraEnvFrom -}}
+{{- range $member, $kind := dict "secretRef" "Secret" "configMapRef" "ConfigMap" -}}
+{{- with get $source $member -}}
+{{- if not .optional -}}
+{{- $references = append $references (list (print $prefix "extraEnvFrom") $kind .name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- range $values.extraVolumes -}}
+{{- with .secret -}}
+{{- if not .optional -}}
+{{- $references = append $references (list (print $prefix "extraVolumes") "Secret" .secretName) -}}
+{{- end -}}
+{{- end -}}
+{{- with .configMap -}}
+{{- if not .optional -}}
+{{- $references = append $references (list (print $prefix "extraVolumes") "ConfigMap" .name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $references -}}
 {{- end }}
 
 {{/* Errors in the Kubernetes namespaces with policies, as a list in JSON. */}}

@@ -12,9 +12,14 @@ releases apart that only differ further on.
 {{- $full -}}
 {{- end }}
 
+{{/* The Kubernetes namespace of all objects but `extraObjects` and those of policies in other ones. */}}
+{{- define "catalog-gateway.namespace" -}}
+{{- default .Release.Namespace .Values.namespaceOverride -}}
+{{- end }}
+
 {{/* Prefix of names that a release shares with others: of objects of the cluster, or in other namespaces. */}}
 {{- define "catalog-gateway.clusterName" -}}
-{{- .Release.Namespace }}-{{ include "catalog-gateway.fullname" . }}
+{{- include "catalog-gateway.namespace" . }}-{{ include "catalog-gateway.fullname" . }}
 {{- end }}
 
 {{/* Takes (list . COMPONENT). */}}
@@ -54,10 +59,17 @@ helm.sh/chart: {{ printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace 
 {{- end }}
 {{- end }}
 
+{{/* Takes (list . COMPONENT). */}}
 {{- define "catalog-gateway.image" -}}
-{{- with .Values.image -}}
-{{- if .digest }}{{ .repository }}@{{ .digest }}
-{{- else }}{{ .repository }}:{{ default $.Chart.AppVersion .tag }}
-{{- end }}
+{{- $root := index . 0 -}}
+{{- $image := $root.Values.image -}}
+{{- if eq (index . 1) "catalog" -}}
+{{- $own := $root.Values.catalog.image -}}
+{{- $repository := default (printf "%s-catalog" $image.repository) $own.repository -}}
+{{- $image = dict "repository" $repository "tag" (default $image.tag $own.tag) "digest" $own.digest -}}
+{{- end -}}
+{{- with $root.Values.global.imageRegistry }}{{ . }}/{{ end }}
+{{- if $image.digest }}{{ $image.repository }}@{{ $image.digest }}
+{{- else }}{{ $image.repository }}:{{ default $root.Chart.AppVersion $image.tag }}
 {{- end }}
 {{- end }}

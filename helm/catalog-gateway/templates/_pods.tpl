@@ -58,11 +58,11 @@ topologySpreadConstraints:
 {{- end }}
 {{- end }}
 
-{{/* What all containers have in common. */}}
+{{/* What all containers have in common; takes (list . COMPONENT). */}}
 {{- define "catalog-gateway.container" -}}
 image: {{ include "catalog-gateway.image" . | quote }}
-imagePullPolicy: {{ .Values.image.pullPolicy }}
-securityContext: {{ toYaml .Values.securityContext | nindent 2 }}
+imagePullPolicy: {{ (index . 0).Values.image.pullPolicy }}
+securityContext: {{ toYaml (index . 0).Values.securityContext | nindent 2 }}
 {{- end }}
 
 {{/* The volume claim template of a component, or nothing; takes (list . COMPONENT). */}}

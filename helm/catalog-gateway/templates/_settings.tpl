@@ -4,15 +4,22 @@ are relative to the file itself. Merge functions would take a 0 or a false of th
 */}}
 {{- define "catalog-gateway.settings" -}}
 {{- $defaults := dict
-  "listen.host" "0.0.0.0"
+  "listen.host" (include "catalog-gateway.anyAddress" .)
   "listen.port" 2333
-  "admin.host" "0.0.0.0"
+  "admin.host" (include "catalog-gateway.anyAddress" .)
   "admin.port" 2334
   "audit.folder" "/var/lib/catalog-gateway/audit"
   "identity.jwksCacheFolder" "/var/lib/catalog-gateway/issuer-keys"
   "timeouts.drainDelayMs" 10000
   "timeouts.drainTimeoutMs" 30000
 -}}
+{{- $admin := printf "%s-admin" (include "catalog-gateway.fullname" .) -}}
+{{- $namespace := include "catalog-gateway.namespace" . -}}
+{{- $adminHosts := list -}}
+{{- range $domain := list "" (printf ".%s" $namespace) (printf ".%s.svc" $namespace) (printf ".%s.svc.cluster.local" $namespace) -}}
+{{- $adminHosts = append $adminHosts (printf ".%s%s" $admin $domain) -}}
+{{- end -}}
+{{- $_ := set $defaults "admin.allowedHosts" $adminHosts -}}
 {{- if .Values.apiKeys.existingSecret -}}
 {{- $_ := set $defaults "identity.apiKeys.store" "api-keys" -}}
 {{- $_ := set $defaults "identity.apiKeys.pepperFile" "api-keys/pepper" -}}
@@ -34,10 +41,10 @@ are relative to the file itself. Merge functions would take a 0 or a false of th
 {{- end -}}
 {{- if .Values.policies.kubernetes.enabled -}}
 {{- $_ := set $defaults "policies.kubernetes.namespaces" (include "catalog-gateway.policyNamespaces" . | fromJsonArray) -}}
-{{- $_ := set $defaults "policies.kubernetes.lease" (dict "namespace" .Release.Namespace "name" (printf "%s-policies" (include "catalog-gateway.fullname" .))) -}}
+{{- $_ := set $defaults "policies.kubernetes.lease" (dict "namespace" $namespace "name" (printf "%s-policies" (include "catalog-gateway.fullname" .))) -}}
 {{- with .Values.policies.kubernetes.webhook -}}
 {{- if .enabled -}}
-{{- $_ := set $defaults "policies.kubernetes.webhook.host" "0.0.0.0" -}}
+{{- $_ := set $defaults "policies.kubernetes.webhook.host" (include "catalog-gateway.anyAddress" $) -}}
 {{- $_ := set $defaults "policies.kubernetes.webhook.port" .port -}}
 {{- $_ := set $defaults "policies.kubernetes.webhook.certFile" "webhook/tls.crt" -}}
 {{- $_ := set $defaults "policies.kubernetes.webhook.keyFile" "webhook/tls.key" -}}
@@ -50,11 +57,17 @@ are relative to the file itself. Merge functions would take a 0 or a false of th
 {{- end -}}
 {{- if include "catalog-gateway.isBeforeBundledCatalog" . -}}
 {{- $_ := set $defaults "upstream.url" (printf "http://%s:2335" (include "catalog-gateway.componentName" (list . "catalog"))) -}}
+{{- $_ := set $defaults "databases" "namespaces" -}}
 {{- end -}}
 {{- if include "catalog-gateway.hasReplicas" . -}}
 {{- $_ := set $defaults "audit.continuity" "off" -}}
 {{- end -}}
 {{- include "catalog-gateway.withDefaults" (list .Values.config $defaults) -}}
+{{- end }}
+
+{{/* Accepts connections on all addresses of a pod: with `::`, those of IPv4 as well. */}}
+{{- define "catalog-gateway.anyAddress" -}}
+{{- ternary "::" "0.0.0.0" (has "IPv6" .Values.service.ipFamilies) -}}
 {{- end }}
 
 {{/* The Kubernetes namespaces with policies, as a list of settings in JSON. */}}
@@ -78,7 +91,7 @@ are relative to the file itself. Merge functions would take a 0 or a false of th
 {{/* The settings of the bundled catalog, as YAML. */}}
 {{- define "catalog-gateway.catalogSettings" -}}
 {{- $config := .Values.catalog.config -}}
-{{- $defaults := dict "listen.host" "0.0.0.0" "listen.port" 2335 -}}
+{{- $defaults := dict "listen.host" (include "catalog-gateway.anyAddress" .) "listen.port" 2335 -}}
 {{- $token := .Values.catalog.accessToken -}}
 {{- $files := list (printf "access-tokens/%s" $token.key) (printf "access-tokens/%s" $token.additionalKey) -}}
 {{- $_ := set $defaults "accessTokenFiles" $files -}}

@@ -1,6 +1,9 @@
 import type { StoredRecord } from '../storage/read-audit-log.ts'
 
-/** Reports a gap in the delivery: records that were removed from the log or cannot be read. Never stored in a log. */
+/**
+ * Reports a gap in the delivery: records that were removed from the log, cannot be read, or were refused by the
+ * receiver. Never stored in a log.
+ */
 export interface Undelivered {
   readonly v: 1
   readonly kind: 'undelivered'
@@ -10,6 +13,8 @@ export interface Undelivered {
   readonly after?: RecordReference
   /** The first readable record after the gap; absent for an unreadable line. */
   readonly before?: RecordReference
+  /** The record that the receiver refused. */
+  readonly refused?: RecordReference
   readonly line?: { readonly file: string; readonly offset: number; readonly bytes: number }
 }
 
@@ -24,6 +29,7 @@ export type DeliveredRecord = StoredRecord | Undelivered
 /** Returns an id that is the same for every delivery of a record, so that receivers can remove duplicates. */
 export function formatRecordId(record: DeliveredRecord): string {
   if (record.kind !== 'undelivered') return `${record.chain}:${record.seq}`
-  const { before, line } = record
+  const { before, line, refused } = record
+  if (refused) return `${refused.chain}:${refused.seq}:refused`
   return before ? `${before.chain}:${before.seq}:missing` : `${line?.file}:${line?.offset}:unreadable`
 }

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
 import { findOperation, type AnyOperationName, type Effect } from '../../catalog-api/operations.ts'
 import { formatRecordId, type DeliveredRecord } from './delivered-record.ts'
 import type { RecordContext, StoredIntent } from './record-context.ts'
@@ -55,6 +56,7 @@ interface Call {
   readonly effect?: Effect | undefined
   readonly principal?: StoredIntent['principal'] | undefined
   readonly client?: string | undefined
+  readonly peer?: string | undefined
   readonly upstream?: string | undefined
   readonly rule?: StoredIntent['rule'] | undefined
   readonly policyRevision?: string | undefined
@@ -62,6 +64,7 @@ interface Call {
 
 function getCall(record: DeliveredRecord, { intent }: RecordContext): Call {
   if (record.kind === 'intent' || record.kind === 'refusal' || record.kind === 'passThrough') return record
+  if (record.kind === 'comparison') return { upstream: record.upstream }
   return { ...intent, ...('request' in record && { request: record.request }) }
 }
 
@@ -76,7 +79,13 @@ function getActivity({ operation: name, effect: recorded }: Call): ActivityName 
 }
 
 /** Kinds that indicate that the log or its delivery may be incomplete and requires attention. */
-const highSeverityKinds: ReadonlySet<string> = new Set(['gap', 'recovered', 'tampered', 'undelivered'])
+const highSeverityKinds: ReadonlySet<string> = new Set([
+  'comparison',
+  'gap',
+  'recovered',
+  'tampered',
+  'undelivered',
+])
 
 function getSeverity(record: DeliveredRecord): SeverityName {
   if (highSeverityKinds.has(record.kind)) return 'High'
@@ -158,9 +167,12 @@ function actorFields({ principal }: Call) {
 }
 
 /** A pseudonymized address is not a valid IP address. */
-function sourceFields({ client }: Call) {
+function sourceFields({ client, peer = '' }: Call) {
   if (client === undefined) return { svc_name: 'catalog-gateway' }
-  return isIP(client) === 0 ? { uid: client } : { ip: client }
+  return {
+    ...(isIP(client) === 0 ? { uid: client } : { ip: client }),
+    ...(isIP(peer) !== 0 && { intermediate_ips: [peer] }),
+  }
 }
 
 function apiFields(record: DeliveredRecord, { operation, request }: Call) {
@@ -180,12 +192,12 @@ function resourceFields(
   const ids = listSubjects(record, context)
   if (ids.length === 0) return {}
   const type = (operation && findOperation(operation)?.object) ?? 'table'
-  const version = getCreatedVersion(record)
+  const version = getVersion(record)
   return {
     resources: ids.map((id, index) => ({
       type: index === 0 ? type : 'table',
       name: id.at(-1),
-      namespace: id.slice(0, -1).join('$'),
+      namespace: formatIdentifierText(id.slice(0, -1)),
       // Keep the parts separate: the joined id would be ambiguous.
       data: { id },
       ...(index === 0 && version !== undefined && { version: String(version) }),
@@ -193,9 +205,9 @@ function resourceFields(
   }
 }
 
-/** Returns the created version if the change made exactly one version of one table. */
-function getCreatedVersion(record: DeliveredRecord): number | undefined {
-  if (record.kind === 'outcome') return record.version
+/** Returns the created version if the change made exactly one version of one table, or the one that was found. */
+function getVersion(record: DeliveredRecord): number | undefined {
+  if (record.kind === 'outcome' || record.kind === 'comparison') return record.version
   if (record.kind !== 'resolved' || record.result !== 'committed') return undefined
   const { versions = [] } = record
   return versions.length === 1 ? versions[0]?.version : undefined

@@ -1,7 +1,8 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { findOperation } from '../../catalog-api/operations.ts'
 import { formatRecordKey } from '../records/hash-chain.ts'
-import type { StoredRecord } from '../storage/read-audit-log.ts'
-import { readNewestRecords } from '../storage/read-newest-records.ts'
+import { type StoredRecord, parseStoredRecord } from '../storage/read-audit-log.ts'
 import type {
   Details,
   IntentEntry,
@@ -10,6 +11,9 @@ import type {
   ObjectId,
 } from '../records/audit-record.ts'
 import { getBranch, type StartedChange, type ChangeEffect, type TableHistory } from './table-history.ts'
+import { readLines } from '../../lib/fs/read-lines.ts'
+import { listChains } from '../storage/segment-names.ts'
+import { ignoreMissing } from '../../lib/fs/system-error.ts'
 
 /** Asks an upstream whether a version exists, or whether a version newer than `before` exists. */
 export type Lookup = { readonly id: ObjectId; readonly branch: string | undefined } & (
@@ -44,7 +48,7 @@ export function planLookups({ operation, id, objects = [], before, details }: In
   const { object, group } = definition
   const named = object === 'none' ? objects : [{ operation, id, details }]
   const versions = named.flatMap(({ operation, id, details = {} }) =>
-    operation === 'CreateTableVersion' ? planVersionLookup(id, details) : [],
+    findOperation(operation)?.statesVersion === true ? planVersionLookup(id, details) : [],
   )
   if (versions.length > 0) return versions.slice(0, maxLookups)
   return group === 'write' && before !== undefined ? [{ id, branch: getBranch(details), before }] : []
@@ -92,6 +96,8 @@ export async function readInDoubtChanges(folder: string, history: TableHistory):
         inDoubtChanges.delete(key)
         history.end(found.change, toChangeEffect(record))
       }
+    } else if (record.kind === 'comparison') {
+      history.endRead(history.startRead(record.id), record.version)
     }
   }
   return [...inDoubtChanges.values()]
@@ -102,10 +108,31 @@ const maxReadBytes = 64 * 1024 * 1024
 export function toChangeEffect({
   result,
   versions = [],
+  status,
 }: {
   readonly result: Extract<StoredRecord, { kind: 'outcome' | 'resolved' }>['result']
   readonly versions?: readonly CreatedVersion[] | undefined
+  readonly status?: number | undefined
 }): ChangeEffect {
-  if (result === 'committed') return versions.length > 0 ? versions : 'unclear'
+  if (result === 'committed' && versions.length > 0) return versions
+  if (result === 'committed') return status === 202 ? 'job' : 'unclear'
   return result === 'undecided' ? 'unclear' : 'nothing'
+}
+
+/** Reads the last segment and earlier ones up to `maxBytes` in total, oldest record first. Ignores invalid lines. */
+async function* readNewestRecords(folder: string, maxBytes: number): AsyncGenerator<StoredRecord, void> {
+  const files = (await listChains(folder)).flatMap(({ segments }) => segments)
+  let bytes = 0
+  let first = files.length
+  while (first > 0) {
+    bytes += (await stat(join(folder, files[first - 1] ?? '')).catch(ignoreMissing))?.size ?? 0
+    if (bytes > maxBytes && first < files.length) break
+    first -= 1
+  }
+  for (const file of files.slice(first)) {
+    for await (const { bytes, end } of readLines(join(folder, file))) {
+      const record = end === 'newline' ? parseStoredRecord(bytes.toString('utf8')) : undefined
+      if (record !== undefined) yield record
+    }
+  }
 }

@@ -1,10 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import {
-  findOperation,
-  operationNames,
-  operations,
-  type OperationName,
-} from '../../catalog-api/operations.ts'
+import { findOperation, getOperation, operationNames } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import { idToJson } from '../records/json-text.ts'
 import type { IntentEntry, CreatedVersion, ObjectId, OutOfBandVersions } from '../records/audit-record.ts'
@@ -20,13 +15,32 @@ export interface StartedChange {
   readonly request: string
   /** The newest known version of its branch when it began. */
   readonly before: number | undefined
-  /** Whether the id may refer to another dataset afterwards. */
+  /** Whether the id may refer to another dataset afterwards, or to none. */
   readonly restartsVersions: boolean
+  /** Whether the table has no version afterwards. */
+  readonly declaresTable: boolean
   readonly tables: readonly TableKey[]
 }
 
-/** The created versions, and unknown ones in unlisted tables of the change; no version changed; or unknown versions. */
-export type ChangeEffect = readonly CreatedVersion[] | 'nothing' | 'unclear'
+/** A read of the newest version of the main branch of a table. */
+export interface StartedRead {
+  readonly ticket: number
+  readonly table: TableKey
+  /** Whether a change of the table was open. */
+  readonly isDisturbed: boolean
+}
+
+/** The newest version that is known here, and the one that a read has found instead. */
+export interface VersionDifference {
+  readonly before: number
+  readonly version: number
+}
+
+/**
+ * The created versions, and unknown ones in unlisted tables of the change; no version changed; unknown versions; or a
+ * job of the upstream, which creates versions later.
+ */
+export type ChangeEffect = readonly CreatedVersion[] | 'nothing' | 'unclear' | 'job'
 
 interface TableKey {
   readonly id: ObjectId
@@ -60,6 +74,10 @@ interface TableVersions {
   readonly branches: Map<string, BranchVersions>
   /** Changes from this ticket on started after all unknown changes. */
   restartedFrom: number
+  /** Ticket of the latest change or end of a read; 0 if there is none. */
+  latest: number
+  /** Whether a change may create versions after its end. */
+  hasJob: boolean
 }
 
 const maxTables = 10_000
@@ -67,17 +85,12 @@ const maxBranches = 100
 const maxCreators = 64
 const maxAhead = 1_000
 
-const versionlessOperations: ReadonlySet<string> = new Set<OperationName>([
-  'CreateTableTag',
-  'DeleteTableTag',
-  'UpdateTableTag',
-])
-
-/** Permissions of operations that may create or remove versions of their table. */
+/** Permissions of operations that may create or remove versions of their table; a materialized view is one in listings. */
 const versioningPermissions: ReadonlySet<Permission> = new Set<Permission>(
   operationNames.filter((name) => {
-    const { object, effect } = operations[name]
-    return object === 'table' && effect !== 'read' && !versionlessOperations.has(name)
+    const { object, effect, facts } = getOperation(name)
+    const isOnTag = effect === 'change' && facts.some(([fact]) => fact === 'tag')
+    return (object === 'table' || object === 'materialized_view') && effect !== 'read' && !isOnTag
   }),
 )
 
@@ -89,7 +102,8 @@ const noGaps: readonly OutOfBandVersions[] = []
  * counts only after every change that may have created the missing version has ended. A version observed after a change
  * is an upper bound of the version that the change created; when all concurrent changes have ended, it takes the
  * highest free number up to its bound. So the number of flagged versions equals the number created elsewhere, and a
- * version stated by a response is never flagged.
+ * version stated by a response is never flagged. A read of the newest version counts only if no change was open
+ * meanwhile: then every change has either created one of the known versions, or none.
  */
 export class TableHistory {
   readonly #tables = new LRUCache<string, TableVersions>({ max: maxTables })
@@ -98,13 +112,19 @@ export class TableHistory {
   begin(intent: ChangeIntent): StartedChange {
     const ticket = this.#nextTicket++
     const tables = listVersionedTables(intent)
-    for (const { key } of tables) this.#getTable(key, ticket).open.add(ticket)
-    const { request, operation, before } = intent
+    for (const { key } of tables) {
+      const table = this.#getTable(key, ticket)
+      table.open.add(ticket)
+      table.latest = ticket
+    }
+    const { request, operation, before, details } = intent
+    const definition = findOperation(operation)
     return {
       ticket,
       request,
       before,
-      restartsVersions: findOperation(operation)?.versions === 'restart',
+      restartsVersions: definition?.versions === 'restart' || definition?.removesName === true,
+      declaresTable: definition?.statesManagedVersions === true && details?.['location'] === undefined,
       tables,
     }
   }
@@ -116,11 +136,42 @@ export class TableHistory {
       const table = this.#tables.get(key)
       if (table === undefined) continue
       table.open.delete(change.ticket)
-      if (effect !== 'nothing') this.#applyEffect(table, id, effect === 'unclear' ? [] : effect, change)
+      if (effect !== 'nothing') this.#applyEffect(table, id, effect, change)
       const gaps = this.#findGaps(id, table)
       if (gaps.length > 0) outOfBand = [...outOfBand, ...gaps]
     }
     return outOfBand
+  }
+
+  /** Must be called before the request for the version is sent. */
+  startRead(id: ObjectId): StartedRead {
+    const table = createTableKey(id)
+    const ticket = this.#nextTicket++
+    return { ticket, table, isDisturbed: this.#getTable(table.key, ticket).open.size > 0 }
+  }
+
+  /**
+   * Takes the newest version, 0 if there is none, as the known one, unless a change of the table was open since the start
+   * of the read. Returns the difference to the version that was known, unless a job may have made it. After a first read
+   * there is none.
+   */
+  endRead(
+    { ticket, table: { key }, isDisturbed }: StartedRead,
+    version: number,
+  ): VersionDifference | undefined {
+    const table = this.#getTable(key, ticket)
+    if (isDisturbed || table.latest > ticket) return undefined
+    table.latest = this.#nextTicket++
+    const known = table.branches.get('')
+    const before = known?.isFirm === true ? known.newest : undefined
+    if (known !== undefined && before !== undefined && version >= before) known.newest = version
+    else {
+      // A lower version is that of another dataset, and so are those of its branches.
+      if (before !== undefined) this.#reset(table)
+      table.branches.set('', createBranchVersions(version, true, this.#nextTicket))
+    }
+    const isExplained = before === undefined || before === version || table.hasJob
+    return isExplained ? undefined : { before, version }
   }
 
   getNewestVersion(id: ObjectId, branch: string | undefined): number | undefined {
@@ -144,7 +195,7 @@ export class TableHistory {
   #getTable(key: string, ticket: number): TableVersions {
     let table = this.#tables.get(key)
     if (table === undefined) {
-      table = { open: new Set(), branches: new Map(), restartedFrom: ticket }
+      table = { open: new Set(), branches: new Map(), restartedFrom: ticket, latest: 0, hasJob: false }
       this.#tables.set(key, table)
     }
     return table
@@ -154,19 +205,25 @@ export class TableHistory {
   #applyEffect(
     table: TableVersions,
     id: ObjectId,
-    createdVersions: readonly CreatedVersion[],
+    effect: Exclude<ChangeEffect, 'nothing'>,
     change: StartedChange,
   ): void {
+    const createdVersions = typeof effect === 'string' ? [] : effect
+    if (change.restartsVersions) table.hasJob = false
+    if (effect === 'job') table.hasJob = true
     let isListed = false
     for (const { id: tableId, branch = '', version, observed } of createdVersions) {
       if (!isSameId(tableId, id)) continue
       isListed = true
-      if (observed !== true) this.#addCreated(table, branch, version, change)
-      else if (change.restartsVersions) this.#restartBranch(table, branch, version)
+      if (change.restartsVersions && (observed === true || isRestart(table, branch, version, change)))
+        this.#restartBranch(table, branch, version)
+      else if (observed !== true) this.#addCreated(table, branch, version, change)
       else this.#addObserved(table, branch, version, change)
     }
+    if (isListed) return
+    if (effect === 'unclear' && change.declaresTable) this.#restartBranch(table, '', 0)
     // Afterwards, the name may refer to another table.
-    if (!isListed) this.#reset(table)
+    else this.#reset(table)
   }
 
   #reset(table: TableVersions): void {
@@ -198,8 +255,11 @@ export class TableHistory {
     version: number,
     { ticket, before = 0 }: StartedChange,
   ): void {
-    // The change created no version, or the upstream creates it later.
-    if (version <= before) return this.#reset(table)
+    if (version <= before) {
+      // The change created no version, or the upstream creates it later.
+      table.hasJob = true
+      return this.#reset(table)
+    }
     const versions = table.branches.get(branch)
     if (versions?.isFirm !== true) {
       this.#startBranch(table, branch, version, ticket)
@@ -259,6 +319,17 @@ function createBranchVersions(newest: number, isFirm: boolean, firmFrom: number)
   return { newest, isFirm, firmFrom, ahead: new Map(), observed: [], creators: new Map() }
 }
 
+/** Whether the stated version is that of another dataset: its number is known, and no later change can have made it so. */
+function isRestart(
+  { branches, latest }: TableVersions,
+  branch: string,
+  version: number,
+  { ticket }: StartedChange,
+): boolean {
+  const versions = branches.get(branch)
+  return versions !== undefined && version <= versions.newest && latest === ticket
+}
+
 /** Undefined for the main branch. */
 export function getBranch(details: ChangeIntent['details']): string | undefined {
   const branch = details?.['branch']
@@ -266,14 +337,20 @@ export function getBranch(details: ChangeIntent['details']): string | undefined 
 }
 
 function listVersionedTables({ operation, id, effect, objects = [] }: ChangeIntent): TableKey[] {
-  if (versioningPermissions.has(operation)) return [createTableKey(id)]
+  const versioned = objects.filter(({ operation }) => versioningPermissions.has(operation))
   const definition = findOperation(operation)
+  // Only completing a multipart write creates a version.
+  if (definition?.multipart !== undefined && effect === 'change') return []
+  // Besides its own table, an operation may move another one.
+  if (versioningPermissions.has(operation)) return listKeys([id, ...versioned.map(({ id }) => id)])
   // An extra operation may create versions of its table.
   if (definition === undefined) return effect === 'read' ? [] : [createTableKey(id)]
   if (definition.object !== 'none') return []
-  const tables = objects
-    .filter(({ operation }) => versioningPermissions.has(operation))
-    .map(({ id }) => createTableKey(id))
+  return listKeys(versioned.map(({ id }) => id))
+}
+
+function listKeys(ids: readonly ObjectId[]): TableKey[] {
+  const tables = ids.map(createTableKey)
   return [...new Map(tables.map((table) => [table.key, table])).values()]
 }
 

@@ -42,25 +42,12 @@ export interface AuditLogOptions {
 export function createAuditLogOptions(
   settings: AuditSettings,
 ): Omit<AuditLogOptions, 'gateway' | 'software'> {
-  const {
-    folder,
-    sealKeyFile,
-    modes,
-    maxSegmentBytes,
-    maxRecordsPerSeal,
-    reserveBytes,
-    retention,
-    redaction,
-  } = settings
+  const { folder, sealKeyFile, modes, reserveBytes, retention, redaction } = settings
   const { maxAgeDays, maxBytes } = retention
   return {
     folder,
     sealKeyFile,
     modes,
-    segmentBytes: maxSegmentBytes,
-    segmentMs: settings.maxSegmentAgeMinutes * 60_000,
-    sealRecords: maxRecordsPerSeal,
-    sealMs: settings.sealIntervalSeconds * 1_000,
     reserveBytes,
     redaction,
     retention: {

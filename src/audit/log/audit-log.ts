@@ -6,8 +6,12 @@ import { DiskReserve } from './disk-reserve.ts'
 import { lockFolder, type FolderLock } from './folder-lock.ts'
 import { GroupCommit, type PendingRecord } from './group-commit.ts'
 import type { AuditLogOptions } from './audit-log-options.ts'
-import { getAuditClass } from '../records/audit-class.ts'
-import { defaultModes, type AuditModes, type OperationMode } from '../../config/audit/audit-modes.ts'
+import {
+  defaultModes,
+  type AuditModes,
+  type OperationMode,
+  type AuditClass,
+} from '../../config/audit/audit-modes.ts'
 import {
   createRecord,
   createOutcomeRecord,
@@ -16,6 +20,7 @@ import {
 } from '../records/unchained-record.ts'
 import type {
   ChainEnd,
+  ComparisonEntry,
   Details,
   IntentEntry,
   IntentReference,
@@ -57,6 +62,8 @@ export interface AuditStatus {
 
 /** Fill ratio of the queue up to which asynchronous records are accepted; the rest is reserved for changes. */
 const maxAsyncFillRatio = 0.5
+/** In one record of a reload. */
+const maxKeyChanges = 100
 
 /** Takes the lock, recovers from a crash and starts a new chain. Throws if the folder is in use or not writable. */
 export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> {
@@ -95,6 +102,7 @@ export class AuditLog {
   readonly #writer: ChainWriter
   readonly #lock: FolderLock
   readonly #records: RequestRecordFactory
+  readonly #redaction: Redaction
   readonly #commit: GroupCommit
   readonly #options: AuditLogOptions
   readonly #sealTimer: NodeJS.Timeout
@@ -126,6 +134,7 @@ export class AuditLog {
     this.#writer = writer
     this.#lock = lock
     this.#records = createRequestRecordFactory(redaction)
+    this.#redaction = redaction
     this.#options = options
     const bounds = { records: queueRecords, bytes: queueBytes }
     this.#commit = new GroupCommit(append, bounds, reserve, observer)
@@ -187,6 +196,18 @@ export class AuditLog {
     })
   }
 
+  /** Resolves when the comparison is durable. Rejects with `AuditUnavailable`; the call may be repeated. */
+  recordComparison(entry: ComparisonEntry): Promise<void> {
+    return new Promise((resolve, onFailure) => {
+      const record = createRecord('comparison', entry, [entry.id])
+      const onDurable = (): void => resolve()
+      this.#commit.enqueue(
+        { record, onDurable, onFailure, loss: 'none', isEssential: false, isAsync: false },
+        maxAsyncFillRatio,
+      )
+    })
+  }
+
   /** Records a refusal if the queue has room; otherwise drops it and counts it in the log. */
   recordRefusal(entry: RefusalEntry): void {
     if (this.#modes.denial === 'off') return
@@ -213,9 +234,13 @@ export class AuditLog {
     })
   }
 
-  /** Records a reload. Drops it like a refusal if the queue is full. */
-  recordReload(entry: ReloadEntry): void {
-    if (this.#modes.reload !== 'off') this.#enqueueAsync(createRecord('reload', entry))
+  /** Records a reload, in several records if many keys changed. Drops them like refusals if the queue is full. */
+  recordReload({ keys = [], ...entry }: ReloadEntry): void {
+    if (this.#modes.reload === 'off') return
+    for (let index = 0; index === 0 || index < keys.length; index += maxKeyChanges) {
+      const part = keys.slice(index, index + maxKeyChanges).map((one) => this.#redaction.redactKeyChange(one))
+      this.#enqueueAsync(createRecord('reload', { ...entry, ...(part.length > 0 && { keys: part }) }))
+    }
   }
 
   /**
@@ -335,4 +360,10 @@ async function syncParents(folder: string, created: string): Promise<void> {
   for (let child = folder; child.length >= created.length; child = dirname(child)) {
     await syncFolder(dirname(child))
   }
+}
+
+function getAuditClass({ effect, group }: Pick<Operation, 'effect' | 'group'>): AuditClass {
+  if (effect === 'read') return 'read'
+  if (group === 'write') return 'data'
+  return effect === 'change' ? 'admin' : 'commit'
 }

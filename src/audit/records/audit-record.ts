@@ -1,6 +1,7 @@
 import type { Principal } from '../../identity/principal.ts'
 import type { Effect, AnyOperationName } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
+import type { KeyChange } from '../../identity/api-keys/key-changes.ts'
 import type { RuleReference } from '../../policy/engine/decision.ts'
 import { isObject } from '../../lib/json/is-object.ts'
 
@@ -50,7 +51,9 @@ export interface UploadFacts {
   readonly rows: number
   /** SHA-256 in hex of the schema fields, as formatted by arrow-schema-text.ts. */
   readonly schema?: string
-  /** Why the rest of the stream was not parsed: it is not an Arrow stream, or exceeds the limits. */
+  /** Extension types of its columns whose values can refer to other objects. */
+  readonly references?: readonly string[]
+  /** Why the rest of the stream was not parsed, and not forwarded: it is not an Arrow stream, or exceeds the limits. */
   readonly unread?: string
 }
 
@@ -80,6 +83,8 @@ export interface IntentEntry {
   readonly rule: RuleReference
   readonly policyRevision: string
   readonly client: string
+  /** The proxy in front of the gateway; absent if the client was the peer of the connection. */
+  readonly peer?: string | undefined
   /** Context entries of the request headers without their prefix, limited to the configured keys (redaction.ts). */
   readonly context?: Readonly<Record<string, string>> | undefined
   readonly upstream: string
@@ -151,6 +156,8 @@ export interface RefusalEntry {
   readonly rule?: RuleReference
   readonly policyRevision?: string
   readonly client: string
+  /** The proxy in front of the gateway; absent if the client was the peer of the connection. */
+  readonly peer?: string | undefined
   /** Context entries of the request headers without their prefix, limited to the configured keys (redaction.ts). */
   readonly context?: Readonly<Record<string, string>>
   readonly details?: Details
@@ -169,6 +176,23 @@ export interface PassThroughEntry {
   /** Absent for a route that anyone may use. */
   readonly principal?: AuditedPrincipal | undefined
   readonly client: string
+  /** The proxy in front of the gateway; absent if the client was the peer of the connection. */
+  readonly peer?: string | undefined
+}
+
+/**
+ * A comparison found another newest version of the main branch of a table than the one that is known from this log and
+ * from earlier comparisons.
+ */
+export interface ComparisonEntry {
+  readonly upstream: string
+  readonly id: ObjectId
+  /** The known newest version; 0 if the table had none. */
+  readonly before: number
+  /** Newest version of the upstream. If it is lower, the id refers to another dataset, or versions were removed. */
+  readonly version: number
+  /** Versions after `before`; absent if `version` is lower. */
+  readonly outOfBand?: readonly OutOfBandVersions[] | undefined
 }
 
 /** A reload of policies or keys. If it failed, `details.result` is `failure`. */
@@ -180,6 +204,8 @@ export interface ReloadEntry {
   readonly what: string
   readonly revision: string
   readonly details?: Details
+  /** Differences to the keys before, at most 100 in a record; only of a key store. Redacted like principals. */
+  readonly keys?: readonly KeyChange[]
 }
 
 export type ObjectId = readonly string[]
@@ -264,6 +290,7 @@ export interface RecordBodies {
   }
   readonly refusal: RefusalEntry
   readonly passThrough: PassThroughEntry
+  readonly comparison: ComparisonEntry
   readonly reload: ReloadEntry
   /** Repair of a file at the end of the previous chain after an unclean shutdown. */
   readonly recovered: {

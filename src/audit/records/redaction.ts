@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { RedactionSettings } from '../../config/audit/redaction-settings.ts'
 import { writeAtomically } from '../../lib/fs/write-atomically.ts'
+import type { KeyChange } from '../../identity/api-keys/key-changes.ts'
 import type { AuditedPrincipal, Details, IntentEntry } from './audit-record.ts'
 import { ignoreMissing } from '../../lib/fs/system-error.ts'
 
@@ -11,6 +12,7 @@ export interface Redaction {
   /** Context keys that are recorded; if empty, none need to be collected. */
   readonly contextKeys: readonly string[]
   redactPrincipal(principal: AuditedPrincipal): AuditedPrincipal
+  redactKeyChange(change: KeyChange): KeyChange
   redactAddress(address: string): string
   redactContext(entries: IntentEntry['context']): IntentEntry['context']
   /** Returns the same object if nothing is redacted. */
@@ -67,14 +69,27 @@ function createRedaction(settings: RedactionSettings, key: BinaryLike): Redactio
     return redacted
   }
 
+  const redactName = (name: string): string => (hidesPrincipals ? `p-${hashText('principal', name)}` : name)
+  const redactCredential = (id: string): string => (hidesPrincipals ? `c-${hashText('credential', id)}` : id)
+
   return {
     contextKeys: settings.recordedContextKeys,
+    redactKeyChange({ change, key, principal, by, replaces, members }) {
+      return {
+        change,
+        key: redactCredential(key),
+        principal: redactName(principal),
+        ...(by !== undefined && { by: redactName(by) }),
+        ...(replaces !== undefined && { replaces: redactCredential(replaces) }),
+        ...(members !== undefined && { members }),
+      }
+    },
     redactPrincipal({ name, method, credentialId, issuer, claims: all }) {
       const retained = pickMembers(all, claims)
       return {
-        name: hidesPrincipals ? `p-${hashText('principal', name)}` : name,
+        name: redactName(name),
         method,
-        credentialId: hidesPrincipals ? `c-${hashText('credential', credentialId)}` : credentialId,
+        credentialId: redactCredential(credentialId),
         ...(issuer !== undefined && { issuer }),
         ...(retained !== undefined && { claims: retained }),
       }

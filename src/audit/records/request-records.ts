@@ -24,15 +24,19 @@ export function createRequestRecordFactory(redaction: Redaction): RequestRecordF
   const principalText = memoizeText((principal: AuditedPrincipal) =>
     JSON.stringify(redaction.redactPrincipal(principal)),
   )
+  const addressMembers = ({ client, peer }: Pick<RefusalEntry, 'client' | 'peer'>): string =>
+    `,"client":${stringToJson(redaction.redactAddress(client))}` +
+    (peer === undefined ? '' : `,"peer":${stringToJson(redaction.redactAddress(peer))}`)
   return {
     createIntent(entry) {
       const { request, operation, id, objects, effect, principal, rule } = entry
-      const { policyRevision, client, context, upstream, database, before, facts, details } = entry
+      const { policyRevision, context, upstream, database, before, facts, details } = entry
       const members =
         `"request":${stringToJson(request)},"operation":"${operation}","id":${idToJson(id)}` +
         memberToJson('objects', objects && redactObjects(objects, redaction)) +
         `,"effect":"${effect}","principal":${principalText(principal)},"rule":${formatRule(rule)}` +
-        `,"policyRevision":${stringToJson(policyRevision)},"client":${stringToJson(redaction.redactAddress(client))}` +
+        `,"policyRevision":${stringToJson(policyRevision)}` +
+        addressMembers(entry) +
         memberToJson('context', redaction.redactContext(context)) +
         `,"upstream":${stringToJson(upstream)}` +
         memberToJson('database', database) +
@@ -43,7 +47,7 @@ export function createRequestRecordFactory(redaction: Redaction): RequestRecordF
     },
     createRefusal(entry) {
       const { request, status, reason, operation, id, principal, rule } = entry
-      const { policyRevision, client, context, details } = entry
+      const { policyRevision, context, details } = entry
       const members =
         `"request":${stringToJson(request)},"status":${status},"reason":${stringToJson(reason)}` +
         memberToJson('operation', operation) +
@@ -51,19 +55,20 @@ export function createRequestRecordFactory(redaction: Redaction): RequestRecordF
         (principal === undefined ? '' : `,"principal":${principalText(principal)}`) +
         (rule === undefined ? '' : `,"rule":${formatRule(rule)}`) +
         memberToJson('policyRevision', policyRevision) +
-        `,"client":${stringToJson(redaction.redactAddress(client))}` +
+        addressMembers(entry) +
         memberToJson('context', redaction.redactContext(context)) +
         memberToJson('details', redaction.redactDetails(details))
       const tables = operation === undefined ? [] : listTables(operation, id ?? [], undefined)
       return { kind: 'refusal', time: currentTimestamp(), members, tables }
     },
-    createPassThrough({ request, prefix, method, path, upgrade, principal, client }) {
+    createPassThrough(entry) {
+      const { request, prefix, method, path, upgrade, principal } = entry
       const members =
         `"request":${stringToJson(request)},"prefix":${stringToJson(prefix)},"method":${stringToJson(method)}` +
         memberToJson('path', path.slice(0, maxPathLength)) +
         memberToJson('upgrade', upgrade) +
         (principal === undefined ? '' : `,"principal":${principalText(principal)}`) +
-        `,"client":${stringToJson(redaction.redactAddress(client))}`
+        addressMembers(entry)
       return { kind: 'passThrough', time: currentTimestamp(), members, tables: [] }
     },
   }

@@ -56,7 +56,7 @@ function createConditionInput(
       return { ...principal, groups: groups.groups, ...(issuer !== undefined && { issuer }) }
     },
     request: {
-      clientAddress: client.replace(/^::ffff:(?=\d+\.)/i, ''),
+      clientAddress: client,
       now: new Date(time),
       get context() {
         return unrecorded()

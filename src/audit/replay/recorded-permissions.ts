@@ -12,13 +12,13 @@ import { permissionNames, type Permission } from '../../catalog-api/permissions.
 import type { RuleReference } from '../../policy/engine/decision.ts'
 import { objectKindOfPermission } from '../../policy/language/permission-object-kind.ts'
 import {
+  getRequirements,
+  isOnOwnObject,
   mayRequireOtherObjects,
-  additionalPermissionFacts,
-  operationFactsOf,
-  permissionFacts,
-  additionalPermissions,
-  type KnownFacts,
-} from '../../policy/conditions/operation-facts.ts'
+  type Requirement,
+} from '../../catalog-api/requirements.ts'
+import { operationFactsOf, type KnownFacts } from '../../policy/conditions/operation-facts.ts'
+import { constantFacts, permissionFacts, requirementFacts } from '../../policy/conditions/permission-facts.ts'
 import type { OperationFacts } from '../../policy/conditions/authorization-request.ts'
 
 export interface RecordedCall extends Pick<
@@ -84,16 +84,22 @@ export function listRequiredPermissions(call: RecordedCall): readonly RecordedPe
       const stated = operationFactsOf(started, other.id, unrecordedFacts(started))
       return { ...common, permission, kind: started.object, id: other.id, facts: stated }
     }
-    const includesDescendants = operation.object === 'namespace' && subtreePermissions.has(permission)
-    const innerFacts = additionalPermissionFacts(permission, operation, id, facts)
-    const kind = permission === 'ReadAnyTable' ? objectKindOfPermission(permission) : operation.object
-    return { ...common, permission, kind, id: other.id, includesDescendants, facts: innerFacts }
+    const requirement = findRequirement(operation, permission)
+    return {
+      ...common,
+      permission,
+      kind: kindOfRequirement(requirement, permission, operation),
+      id: other.id,
+      includesDescendants: requirement?.on === 'beneath',
+      facts: recordedFacts(requirement, permission, operation, id, facts),
+    }
   })
   const unrecordedNames = hasCompleteObjects ? [] : unrecordedPermissions(operation, wasAllowed, refused)
   const unrecorded = unrecordedNames
     .filter((permission) => !inner.some((other) => other.permission === permission))
     .map((permission): RecordedPermission => {
-      const innerFacts = additionalPermissionFacts(permission, operation, id, facts)
+      const requirement = findRequirement(operation, permission)
+      const innerFacts = recordedFacts(requirement, permission, operation, id, facts)
       return { ...common, permission, isCertain: permission === refused, facts: innerFacts }
     })
   return [own, ...inner, ...unrecorded]
@@ -106,8 +112,31 @@ function extraPermission({ operation: permission, id }: RecordedCall): RecordedP
   return { ...common, permission, kind: objectKindOfPermission(permission), id, facts }
 }
 
-/** Permissions required on all descendants of a namespace that is dropped or replaced. */
-const subtreePermissions: ReadonlySet<Permission> = new Set<Permission>(['DropTable', 'DropNamespace'])
+function findRequirement(operation: Operation, permission: Permission): Requirement | undefined {
+  return getRequirements(operation).find((requirement) => requirement.permission === permission)
+}
+
+function kindOfRequirement(
+  requirement: Requirement | undefined,
+  permission: Permission,
+  { object }: Operation,
+): ObjectKind {
+  const isElsewhere = requirement?.on === 'root' || typeof requirement?.on === 'object'
+  return isElsewhere ? objectKindOfPermission(permission) : object
+}
+
+/** A permission that the operation does not require, as records of another release may name, has any facts. */
+function recordedFacts(
+  requirement: Requirement | undefined,
+  permission: Permission,
+  operation: Operation,
+  id: Identifier,
+  facts: KnownFacts,
+): OperationFacts {
+  return requirement === undefined
+    ? constantFacts(permission)
+    : requirementFacts(requirement, operation, id, facts)
+}
 
 function unrecordedPermissions(
   operation: Operation,
@@ -117,7 +146,10 @@ function unrecordedPermissions(
   const own = refused === undefined || refused === operation.name ? [] : [refused]
   // Refused requests do not record other objects, either.
   if (!wasAllowed && mayRequireOtherObjects(operation)) return own
-  return [...new Set([...own, ...additionalPermissions(operation)])]
+  const onOwnObject = getRequirements(operation).filter(
+    ({ on, isWithheld }) => isOnOwnObject(on) && !isWithheld,
+  )
+  return [...new Set([...own, ...onOwnObject.map(({ permission }) => permission)])]
 }
 
 function getFallback(

@@ -9,7 +9,7 @@ import {
   type UndecidedRule,
   type ConditionResult,
 } from '../../policy/analysis/find-difference.ts'
-import { mayRequireOtherObjects } from '../../policy/conditions/operation-facts.ts'
+import { mayRequireOtherObjects } from '../../catalog-api/requirements.ts'
 import {
   listRequiredPermissions,
   parseRefusedPermission,

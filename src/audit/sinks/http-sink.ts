@@ -1,10 +1,11 @@
+import type { Outbound } from '../../lib/outbound/outbound.ts'
 import { createHttpPoster } from './http-poster.ts'
 import type { HttpSettings } from '../../config/audit/audit-sink-settings.ts'
 import type { Sink } from './sink.ts'
 
 /** Posts JSON lines, or CloudEvents (HTTP binding 3.3). Any 2xx acknowledges the batch; redirects are not followed. */
-export async function createHttpSink(settings: HttpSettings): Promise<Sink> {
-  const poster = await createHttpPoster(settings)
+export async function createHttpSink(settings: HttpSettings, outbound: Outbound): Promise<Sink> {
+  const poster = await createHttpPoster(settings, outbound)
   const isBatch = settings.format === 'cloudevents'
   const contentType = isBatch ? 'application/cloudevents-batch+json' : 'application/x-ndjson'
   return {

@@ -1,9 +1,18 @@
-import { readFile } from 'node:fs/promises'
 import type { KafkaConfig, Producer, SASLOptions } from 'kafkajs'
+import { readSecret } from '../../lib/fs/read-secret.ts'
+import type { Outbound } from '../../lib/outbound/outbound.ts'
 import { readTlsFiles } from '../../lib/tls/tls-files.ts'
 import type { KafkaSettings } from '../../config/audit/audit-sink-settings.ts'
-import type { Delivery, Sink } from './sink.ts'
+import { ContentRefused, type Delivery, type Sink } from './sink.ts'
 import { rejectOnAbort } from '../../lib/async/reject-on-abort.ts'
+
+/** Errors of the protocol that are about a message. All others are about the broker, the topic or the connection. */
+const contentErrors: ReadonlySet<unknown> = new Set([
+  'MESSAGE_TOO_LARGE',
+  'RECORD_LIST_TOO_LARGE',
+  'INVALID_RECORD',
+  'INVALID_TIMESTAMP',
+])
 
 /** Records are acknowledged by all in-sync replicas (`acks=all`). */
 const allReplicas = -1
@@ -13,10 +22,10 @@ const allReplicas = -1
  * by table, so that those of one table stay in order. The header `id` identifies duplicates. The client kafkajs has no
  * native code and no dependencies, and supports old and new brokers.
  */
-export async function createKafkaSink(settings: KafkaSettings): Promise<Sink> {
+export async function createKafkaSink(settings: KafkaSettings, outbound: Outbound): Promise<Sink> {
   const { topic, timeoutMs } = settings
   // Detect missing files at startup instead of at the first batch.
-  await createKafkaConfig(settings)
+  await createKafkaConfig(settings, outbound)
   let producer: Producer | undefined
   const disconnect = async (): Promise<void> => {
     const old = producer
@@ -27,22 +36,31 @@ export async function createKafkaSink(settings: KafkaSettings): Promise<Sink> {
   return {
     async deliver(batch, signal) {
       try {
-        producer ??= await rejectOnAbort(connect(settings), signal)
+        producer ??= await rejectOnAbort(connect(settings, outbound), signal)
         const messages = batch.map(createMessage)
         await rejectOnAbort(producer.send({ topic, acks: allReplicas, timeout: timeoutMs, messages }), signal)
       } catch (error) {
         // A client may not recover from a lost broker: the next attempt creates a new one.
         await disconnect()
-        throw error
+        throw isContentError(error) ? new ContentRefused(String(error), { cause: error }) : error
       }
     },
     close: disconnect,
   }
 }
 
+/** The client wraps errors of the protocol in others. */
+function isContentError(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return ('type' in error && contentErrors.has(error.type)) || isContentError(error.cause)
+}
+
 /** Connects with the current contents of the files: after a failed attempt, the next one uses a changed password. */
-async function connect(settings: KafkaSettings): Promise<Producer> {
-  const [{ default: kafkajs }, config] = await Promise.all([import('kafkajs'), createKafkaConfig(settings)])
+async function connect(settings: KafkaSettings, outbound: Outbound): Promise<Producer> {
+  const [{ default: kafkajs }, config] = await Promise.all([
+    import('kafkajs'),
+    createKafkaConfig(settings, outbound),
+  ])
   const producer = new kafkajs.Kafka(config).producer({
     allowAutoTopicCreation: false,
     maxInFlightRequests: 1,
@@ -60,7 +78,10 @@ function createMessage({ id, key, text }: Delivery) {
   return { key, value: text, headers: { id } }
 }
 
-async function createKafkaConfig({ brokers, tls, sasl, timeoutMs }: KafkaSettings): Promise<KafkaConfig> {
+async function createKafkaConfig(
+  { brokers, tls, sasl, timeoutMs }: KafkaSettings,
+  outbound: Outbound,
+): Promise<KafkaConfig> {
   return {
     clientId: 'catalog-gateway',
     brokers,
@@ -72,12 +93,12 @@ async function createKafkaConfig({ brokers, tls, sasl, timeoutMs }: KafkaSetting
     retry: { retries: 0 },
     // The caller reports failures.
     logCreator: () => () => undefined,
-    ...(tls && { ssl: { ...(await readTlsFiles(tls, 'of an audit sink')) } }),
+    ...(tls && { ssl: { ...outbound.getTlsOptions(await readTlsFiles(tls, 'of an audit sink')) } }),
     ...(sasl && { sasl: await readSaslOptions(sasl) }),
   }
 }
 
 async function readSaslOptions(sasl: NonNullable<KafkaSettings['sasl']>): Promise<SASLOptions> {
   const { mechanism, username, passwordFile } = sasl
-  return { mechanism, username, password: (await readFile(passwordFile, 'utf8')).trim() }
+  return { mechanism, username, password: await readSecret(passwordFile) }
 }

@@ -39,6 +39,8 @@ interface ReadBatch {
 export interface LogFollower {
   /** Rejects if an existing file cannot be read. */
   readonly read: (cursor: Cursor | undefined, bounds: ReadBounds) => Promise<ReadBatch>
+  /** Creates the delivery that replaces a refused record. Undefined if the refused delivery reports a gap itself. */
+  readonly reportRefused: (refused: Delivery) => Delivery | undefined
 }
 
 const unknownOrigin: RecordOrigin = { gateway: '', software: '' }
@@ -72,6 +74,13 @@ export async function createLogFollower(
         file = next
       }
       return { deliveries: reading.deliveries, cursor: reading.cursor }
+    },
+    reportRefused({ record, key }) {
+      if (record.kind === 'undelivered') return undefined
+      const { chain, seq, time } = record
+      const report = { ...createUndelivered(time), refused: { chain, seq } }
+      const text = formatRecord(report, format, tracker.track(report))
+      return { id: formatRecordId(report), key, text, record: report }
     },
   }
 }

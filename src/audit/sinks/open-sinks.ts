@@ -1,8 +1,15 @@
-import { SinkDelivery, type SinkObserver, type SinkStatus } from './sink-delivery.ts'
+import {
+  defaultBatch,
+  SinkDelivery,
+  type BatchBounds,
+  type SinkObserver,
+  type SinkStatus,
+} from './sink-delivery.ts'
 import { findOldestSegment, type DurableEnd } from './log-follower.ts'
 import { createHttpSink } from './http-sink.ts'
 import { createKafkaSink } from './kafka-sink.ts'
 import { createOtlpSink, type OtlpResource } from './otlp-sink.ts'
+import type { Outbound } from '../../lib/outbound/outbound.ts'
 import type { SinkSettings } from '../../config/audit/audit-sink-settings.ts'
 import type { Sink } from './sink.ts'
 import { createStdoutSink } from './stdout-sink.ts'
@@ -10,8 +17,11 @@ import { createStdoutSink } from './stdout-sink.ts'
 export interface SinksOptions {
   readonly folder: string
   readonly settings: readonly SinkSettings[]
+  /** Deviations from `defaultBatch`. */
+  readonly batch?: Partial<BatchBounds>
   readonly resource: OtlpResource
   readonly observer: SinkObserver
+  readonly outbound: Outbound
 }
 
 export interface Sinks {
@@ -28,11 +38,13 @@ export interface Sinks {
 const graceMs = 5_000
 
 /** Opens the sinks and reads their cursors. Rejects if a file of the settings cannot be read. */
-export async function openSinks({ folder, settings, resource, observer }: SinksOptions): Promise<Sinks> {
+export async function openSinks(options: SinksOptions): Promise<Sinks> {
+  const { folder, settings, observer } = options
+  const batch = { ...defaultBatch, ...options.batch }
   const deliveries = await Promise.all(
     settings.map(async (each) => {
-      const sink = await openSink(each, resource, observer)
-      return SinkDelivery.open({ folder, settings: each, sink, observer })
+      const sink = await openSink(each, options)
+      return SinkDelivery.open({ folder, settings: each, batch, sink, observer })
     }),
   )
   return {
@@ -47,13 +59,15 @@ export async function openSinks({ folder, settings, resource, observer }: SinksO
 
 function openSink(
   settings: SinkSettings,
-  resource: OtlpResource,
-  observer: SinkObserver,
+  { resource, observer, outbound }: SinksOptions,
 ): Promise<Sink> | Sink {
   if (settings.type === 'stdout') return createStdoutSink()
-  if (settings.type === 'http') return createHttpSink(settings)
-  if (settings.type === 'kafka') return createKafkaSink(settings)
-  return createOtlpSink(settings, resource, (records, message) =>
-    observer.rejected(settings.name, records, message),
+  if (settings.type === 'http') return createHttpSink(settings, outbound)
+  if (settings.type === 'kafka') return createKafkaSink(settings, outbound)
+  return createOtlpSink(
+    settings,
+    resource,
+    (records, message) => observer.rejected(settings.name, records, message),
+    outbound,
   )
 }

@@ -1,3 +1,4 @@
+import type { Outbound } from '../../lib/outbound/outbound.ts'
 import { getMembers } from '../../lib/json/is-object.ts'
 import type { DeliveredRecord } from '../formats/delivered-record.ts'
 import { createHttpPoster } from './http-poster.ts'
@@ -18,8 +19,9 @@ export async function createOtlpSink(
   settings: OtlpSettings,
   resource: OtlpResource,
   onRejected: (records: number, message: string) => void,
+  outbound: Outbound,
 ): Promise<Sink> {
-  const poster = await createHttpPoster(settings)
+  const poster = await createHttpPoster(settings, outbound)
   return {
     async deliver(batch, signal) {
       const response = await poster.post(
@@ -85,10 +87,10 @@ function toNanoseconds(milliseconds: number): string {
   return `${milliseconds}000000`
 }
 
-/** Records of a possibly incomplete log are errors; refusals are warnings. */
+/** Records of a possibly incomplete log are errors; refusals, and changes past the gateway, are warnings. */
 function getSeverity({ kind }: DeliveredRecord): [number, string] {
   if (['gap', 'recovered', 'tampered', 'undelivered'].includes(kind)) return [17, 'ERROR']
-  return kind === 'refusal' ? [13, 'WARN'] : [9, 'INFO']
+  return kind === 'refusal' || kind === 'comparison' ? [13, 'WARN'] : [9, 'INFO']
 }
 
 function parsePartialSuccess(response: string): { records: number; message: string } | undefined {

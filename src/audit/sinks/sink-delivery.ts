@@ -1,11 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { Backoff } from '../../lib/async/backoff.ts'
 import { listChains } from '../storage/segment-names.ts'
 import { ignoreMissing } from '../../lib/fs/system-error.ts'
 import { openBacklog, type Backlog } from './backlog.ts'
 import { getCursorPath, readCursor, writeCursor, type Cursor } from './cursor.ts'
 import { createLogFollower, type DurableEnd, type LogFollower } from './log-follower.ts'
 import type { SinkSettings } from '../../config/audit/audit-sink-settings.ts'
-import type { Delivery, Sink } from './sink.ts'
+import { ContentRefused, type Delivery, type Sink } from './sink.ts'
 
 /** Receives delivery events for metrics. Must not throw. */
 export interface SinkObserver {
@@ -26,7 +27,23 @@ export interface SinkStatus {
   readonly lastSuccess: number | undefined
 }
 
+/** What makes a batch. */
+export interface BatchBounds {
+  readonly maxBatchRecords: number
+  /** Bytes of the log. */
+  readonly maxBatchBytes: number
+  /** How long a record may wait for a batch to fill. */
+  readonly maxWaitMs: number
+}
+
+export const defaultBatch: BatchBounds = {
+  maxBatchRecords: 500,
+  maxBatchBytes: 1024 * 1024,
+  maxWaitMs: 200,
+}
+
 export interface SinkDeliveryOptions {
+  readonly batch: BatchBounds
   readonly folder: string
   readonly settings: SinkSettings
   readonly sink: Sink
@@ -37,8 +54,13 @@ export interface SinkDeliveryOptions {
 const cursorSaveIntervalMs = 1_000
 const pollMs = 1_000
 
+/** Tries of one record before it counts as refused. */
+const maxRefusals = 3
+
 /**
- * Delivers a log to one sink, in order and at least once. The log is the queue; a restart continues from the cursor.
+ * Delivers a log to one sink, in order and at least once. The log is the queue; a restart continues from the cursor. A
+ * record whose content the receiver refuses is replaced by a report of that, if the receiver accepts the report; otherwise
+ * the receiver refuses everything, and is tried until it does not.
  */
 export class SinkDelivery {
   readonly name: string
@@ -54,6 +76,7 @@ export class SinkDelivery {
   #saved: { cursor: Cursor | undefined; at: number } = { cursor: undefined, at: 0 }
   #batchRecords: number
   #oldestUndeliveredMs: number | undefined
+  #refusals: { readonly id: string; readonly count: number } | undefined
   #lastSuccess: number | undefined
   #wake: (() => void) | undefined
   #running: Promise<void> | undefined
@@ -73,7 +96,7 @@ export class SinkDelivery {
     this.#path = path
     this.#cursor = cursor
     this.#saved.cursor = cursor
-    this.#batchRecords = options.settings.batch.maxRecords
+    this.#batchRecords = options.batch.maxBatchRecords
   }
 
   static async open(options: SinkDeliveryOptions): Promise<SinkDelivery> {
@@ -125,13 +148,13 @@ export class SinkDelivery {
   }
 
   async #run(durable: () => DurableEnd): Promise<void> {
-    const { retry, batch } = this.#options.settings
-    let pauseMs = retry.minBackoffMs
+    const { settings, batch } = this.#options
+    const backoff = new Backoff({ minMs: settings.retry.minBackoffMs, maxMs: settings.retry.maxBackoffMs })
     while (!this.#isStopped) {
       // Checked before the read, so that records written before the close are still delivered.
       const isLast = this.#closing.signal.aborted
       try {
-        if (await this.#deliverNext(durable)) pauseMs = retry.minBackoffMs
+        if (await this.#deliverNext(durable)) backoff.reset()
         else if (isLast) return
         else if (await this.#waitForRecords(durable)) await this.#pause(batch.maxWaitMs)
       } catch (error) {
@@ -140,20 +163,18 @@ export class SinkDelivery {
         if (this.#closing.signal.aborted) return
         // A batch that is too large or too slow for the receiver may succeed in smaller batches.
         this.#batchRecords = Math.max(1, Math.floor(this.#batchRecords / 2))
-        // Jitter: replicas that lost the same receiver must not retry simultaneously.
-        await this.#pause(pauseMs * (0.5 + Math.random() / 2))
-        pauseMs = Math.min(pauseMs * 2, retry.maxBackoffMs)
+        await this.#pause(backoff.next())
       }
     }
   }
 
   /** Delivers one batch. Returns false if there is nothing to deliver. */
   async #deliverNext(durable: () => DurableEnd): Promise<boolean> {
-    const { folder, settings, observer } = this.#options
+    const { folder, settings, observer, batch } = this.#options
     this.#follower ??= await createLogFollower(folder, settings.format, durable, this.#cursor)
     this.#backlog ??= await openBacklog(folder, this.#cursor, durable())
     this.#lastReadEnd = durable()
-    const bounds = { records: this.#batchRecords, bytes: settings.batch.maxBytes }
+    const bounds = { records: this.#batchRecords, bytes: batch.maxBatchBytes }
     const { deliveries, cursor } = await this.#follower.read(this.#cursor, bounds)
     const [first] = deliveries
     if (first === undefined) {
@@ -163,15 +184,50 @@ export class SinkDelivery {
       return false
     }
     this.#oldestUndeliveredMs = Date.parse(first.record.time)
-    await this.#attemptDelivery(deliveries)
+    try {
+      await this.#deliver(deliveries)
+    } catch (error) {
+      if (!(error instanceof ContentRefused) || this.#batchRecords === 1) throw error
+      // Splits the batch at once, to find the refused record.
+      observer.failed(this.name, error)
+      this.#batchRecords = Math.max(1, Math.floor(deliveries.length / 2))
+      return true
+    }
+    this.#refusals = undefined
     this.#oldestUndeliveredMs = undefined
     this.#cursor = cursor
     this.#backlog.addDelivered(deliveries.length)
     this.#lastSuccess = Date.now()
-    this.#batchRecords = Math.min(this.#batchRecords * 2, settings.batch.maxRecords)
-    observer.delivered(this.name, deliveries.length)
+    this.#batchRecords = Math.min(this.#batchRecords * 2, batch.maxBatchRecords)
     if (performance.now() - this.#saved.at >= cursorSaveIntervalMs) await this.#save()
     return true
+  }
+
+  async #deliver(deliveries: readonly Delivery[]): Promise<void> {
+    if (this.#batchRecords === 1) {
+      // A record may be preceded by the report of a gap.
+      for (const delivery of deliveries) await this.#deliverOrReplace(delivery)
+    } else {
+      await this.#attemptDelivery(deliveries)
+      this.#options.observer.delivered(this.name, deliveries.length)
+    }
+  }
+
+  /** Delivers a record, or after some tries the report that it was refused. Rejects if both should be tried again. */
+  async #deliverOrReplace(delivery: Delivery): Promise<void> {
+    const { observer } = this.#options
+    try {
+      await this.#attemptDelivery([delivery])
+      observer.delivered(this.name, 1)
+    } catch (error) {
+      if (!(error instanceof ContentRefused)) throw error
+      const { id } = delivery
+      this.#refusals = { id, count: this.#refusals?.id === id ? this.#refusals.count + 1 : 1 }
+      const report = this.#refusals.count < maxRefusals ? undefined : this.#follower?.reportRefused(delivery)
+      if (report === undefined) throw error
+      await this.#attemptDelivery([report])
+      observer.rejected(this.name, 1, `${id}: ${error.message}`)
+    }
   }
 
   async #attemptDelivery(deliveries: readonly Delivery[]): Promise<void> {

@@ -1,11 +1,12 @@
-import type { Identifier } from '../../catalog-api/identifiers.ts'
-import type { operations, OperationName } from '../../catalog-api/operations.ts'
 import type {
   DescribedOperation,
+  Identifier,
+  OperationName,
+  operations,
   RequestOf,
   ResponseOf,
-} from '../../catalog-api/schemas/operation-schemas.ts'
-import type { SchemaDialect } from '../engine/schema/json-arrow-schema.ts'
+} from 'catalog-gateway/catalog-api'
+import type { SchemaDialect } from '../engine/schema/schema-dialect.ts'
 
 export type RequestMembers = Readonly<Record<string, unknown>>
 
@@ -30,6 +31,8 @@ export type CatalogOperations = {
 export interface CatalogCall<Name extends OperationName> {
   /** Empty for the root, and for operations whose route names no object. */
   readonly id: Identifier
+  /** The alias by which a catalog that forwards the request sends it; undefined for the path of the operation. */
+  readonly alias: string | undefined
   /** Empty if the route names no index. */
   readonly indexName: string
   /** Joins the parts of an id in this request and in the response to ListAllTables. */

@@ -2,8 +2,9 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { createHash } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import type { Client } from 'pg'
-import { CatalogError } from '../../catalog-api/catalog-error.ts'
+import { CatalogError } from 'catalog-gateway/catalog-api'
 import { databaseUnavailableError } from './postgres-errors.ts'
+import { Backoff } from 'catalog-gateway/lib'
 
 export type LockMode = 'exclusive' | 'shared'
 
@@ -19,7 +20,7 @@ type Connect = (onLost: () => void) => Promise<Client>
 
 /** The timeout for a lock that another replica holds. */
 const lockTimeoutMs = 60_000
-const maxPauseMs = 20
+const pauseBounds = { minMs: 1, maxMs: 20 }
 
 /** A prepared statement: the first key is that of the lock, the second that of its gate. */
 interface Statement {
@@ -105,11 +106,12 @@ export class AdvisoryLocks {
         : executeLock(session, acquireShared, [key, gate])
     if (await tryAcquire()) return
     const deadline = Date.now() + lockTimeoutMs
+    const pauses = new Backoff(pauseBounds)
     let hasGate = false
     try {
-      for (let pause = 1; Date.now() < deadline; pause = Math.min(pause * 2, maxPauseMs)) {
+      while (Date.now() < deadline) {
         if (mode === 'exclusive' && !hasGate) hasGate = await executeLock(session, acquireExclusive, [gate])
-        await setTimeout(pause * (0.5 + Math.random()))
+        await setTimeout(pauses.next())
         if (await tryAcquire()) return
       }
     } finally {

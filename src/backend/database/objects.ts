@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Selectable } from 'kysely'
-import type { Identifier } from '../../catalog-api/identifiers.ts'
-import { isObject } from '../../lib/json/is-object.ts'
+import type { Identifier } from 'catalog-gateway/catalog-api'
+import { isObject } from 'catalog-gateway/lib'
 import type { CatalogDatabase, CatalogTables, TableState } from './database-schema.ts'
 
 export type Properties = Readonly<Record<string, string>>

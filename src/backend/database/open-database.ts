@@ -1,12 +1,12 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import type { BackendSettings } from '../../config/backend/backend-settings.ts'
+import type { BackendSettings } from '../settings/backend-settings.ts'
 import type { AdvisoryLocks } from './advisory-locks.ts'
 import { openPostgres } from './postgres.ts'
+import { followPostgresUrl } from './postgres-url.ts'
 import { openSqlite } from './sqlite.ts'
 import type { CatalogDatabase } from './database-schema.ts'
-import { makeFolder } from '../../lib/fs/make-folder.ts'
+import { type FollowSetting, makeFolder } from 'catalog-gateway/lib'
 
 export interface OpenedDatabase {
   readonly database: CatalogDatabase
@@ -15,11 +15,15 @@ export interface OpenedDatabase {
   readonly close: () => Promise<void>
 }
 
-/** PostgreSQL, or a SQLite file in its own folder or the data folder. Rejects with a plain error. */
+/**
+ * PostgreSQL, or a SQLite file in its own folder or the data folder. Follows the file of the URL with `follow`. Rejects
+ * with a plain error.
+ */
 export async function openDatabase(
   { folder, postgres }: BackendSettings['store'],
   dataFolder: string | undefined,
   log: Logger,
+  follow: FollowSetting,
 ): Promise<OpenedDatabase> {
   if (postgres === undefined) {
     const location = folder ?? dataFolder
@@ -28,9 +32,8 @@ export async function openDatabase(
     const database = await openSqlite(join(location, 'catalog.sqlite'))
     return { database, locks: undefined, close: () => database.destroy() }
   }
-  const url =
-    postgres.urlFile === undefined ? postgres.url : (await readFile(postgres.urlFile, 'utf8')).trim()
-  const { database, locks } = await openPostgres({ ...postgres, url: url ?? '' }, log)
+  const url = await followPostgresUrl(postgres, follow)
+  const { database, locks } = await openPostgres({ ...postgres, url }, log)
   return {
     database,
     locks,

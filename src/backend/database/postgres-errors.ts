@@ -1,4 +1,4 @@
-import { CatalogError, invalidInput } from '../../catalog-api/catalog-error.ts'
+import { CatalogError, invalidInput } from 'catalog-gateway/catalog-api'
 
 /** Includes unique and foreign keys: each transaction checks before it writes, and a retry sees the other's changes. */
 const conflictCodes: ReadonlySet<string> = new Set([
@@ -11,12 +11,20 @@ const conflictCodes: ReadonlySet<string> = new Set([
 /** Text that PostgreSQL cannot store: the character 0. Names cannot contain it, only tokens and references. */
 const unstorableTextCodes: ReadonlySet<string> = new Set(['22021', '22P05'])
 
-/** Connections (08), resources (53), operator intervention (57), a temporarily read-only server (25006). */
+/**
+ * Connections (08), logins that are rejected while a password is replaced (28), resources (53), operator intervention (57),
+ * a temporarily read-only server (25006).
+ */
 const unavailableCodes =
-  /^(08...|53...|57P..|25006|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENOENT)$/
+  /^(08...|28...|53...|57P..|25006|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENOENT)$/
 /** The client library's errors differ only in their text. */
 const lostConnectionMessages =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered)/
+
+/** invalid_authorization_specification, invalid_password */
+export function isRejectedLogin(error: unknown): boolean {
+  return /^28(000|P01)$/.test(getErrorCode(error))
+}
 
 export function isConflict(error: unknown): boolean {
   return conflictCodes.has(getErrorCode(error))

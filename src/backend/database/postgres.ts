@@ -1,15 +1,18 @@
-import { CompiledQuery, Kysely, PostgresDialect } from 'kysely'
+import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
+import { parseIntoClientConfig } from 'pg-connection-string'
 import type { Logger } from 'pino'
+import type { Followed } from 'catalog-gateway/lib'
 import { AdvisoryLocks } from './advisory-locks.ts'
 import { migrateDatabase } from './migrate.ts'
 import { postgresNameType } from './migrations.ts'
+import { isRejectedLogin } from './postgres-errors.ts'
 import { withSerializableTransactions } from './serializable-transactions.ts'
 import type { CatalogDatabase, CatalogTables } from './database-schema.ts'
 
 export interface PostgresOptions {
-  /** `postgresql://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full` */
-  readonly url: string
+  /** `postgresql://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full`; new connections use its current value. */
+  readonly url: Followed<string>
   /** A lower-case name; created if missing. */
   readonly schema: string
   /** At least 2: one is reserved for locks. */
@@ -30,30 +33,54 @@ const lockSettings =
 
 /** Migrates the schema; concurrent replicas migrate one after the other. Rejects with an error that hides the URL. */
 export async function openPostgres(options: PostgresOptions, log: Logger): Promise<PostgresDatabase> {
-  const connection = {
-    connectionString: options.url,
-    connectionTimeoutMillis: connectTimeoutMs,
-    keepAlive: true,
-    application_name: `catalog-gateway ${options.schema}`,
+  const { url, schema, maxConnections } = options
+  let lastGood: pg.ClientConfig | undefined
+  /** Reads the files that the URL names, such as `sslrootcert`. One that is being replaced keeps the last good ones. */
+  const readConfig = (): pg.ClientConfig => {
+    try {
+      lastGood = parseIntoClientConfig(url.current)
+    } catch (error) {
+      if (lastGood === undefined) throw error
+      log.warn({ err: error }, 'files of the database URL not read; the last ones stay in use')
+    }
+    return lastGood
   }
-  const locks = new AdvisoryLocks((onLost) => connectForLocks(connection, onLost), options.schema)
-  const pool = new pg.Pool({ ...connection, max: options.maxConnections - 1, types: { getTypeParser } })
+  class Client extends pg.Client {
+    // The pool also calls this in callbacks, where an error would end the process.
+    constructor() {
+      super({
+        ...readConfig(),
+        connectionTimeoutMillis: connectTimeoutMs,
+        keepAlive: true,
+        application_name: `catalog-gateway ${schema}`,
+        types: { getTypeParser },
+      })
+    }
+  }
+  const locks = new AdvisoryLocks(
+    (onLost) => withCurrentUrl(url, () => connectForLocks(new Client(), onLost)),
+    schema,
+  )
+  const pool = new pg.Pool({
+    Client,
+    connectionTimeoutMillis: connectTimeoutMs,
+    max: maxConnections - 1,
+    // Not by Kysely, which never gives back a connection that ends during this.
+    // oxlint-disable-next-line no-misused-promises -- the pool awaits it, which its type does not say
+    onConnect: (client) => client.query(`set search_path to "${schema}"`),
+  })
+  const connect = (): Promise<pg.PoolClient> => withCurrentUrl(url, () => pool.connect())
   // A broken connection is replaced; the query on it rejects, which informs its caller.
   const logLoss = (error: Error): void => log.warn({ err: error }, 'database connection lost')
   pool.on('connect', (client) => client.on('error', logLoss))
   // The pool repeats errors of idle connections, which are already logged.
   pool.on('error', () => {})
   const database: CatalogDatabase = new Kysely<CatalogTables>({
-    dialect: new PostgresDialect({
-      pool,
-      onCreateConnection: async (created) => {
-        await created.executeQuery(CompiledQuery.raw(`set search_path to "${options.schema}"`))
-      },
-    }),
+    dialect: new PostgresDialect({ pool: { connect, end: () => pool.end() } }),
   })
   try {
-    await verifyConnection(pool)
-    await migrateDatabase(database, postgresNameType, options.schema)
+    await verifyConnection(connect)
+    await migrateDatabase(database, postgresNameType, schema)
   } catch (error) {
     await database.destroy()
     throw error
@@ -61,18 +88,32 @@ export async function openPostgres(options: PostgresOptions, log: Logger): Promi
   return { database: withSerializableTransactions(database, () => locks.assertHeld()), locks }
 }
 
-async function verifyConnection(pool: pg.Pool): Promise<void> {
+/** Tries once more if the server rejects the login and the URL has changed since. */
+async function withCurrentUrl<Connection>(
+  url: Followed<string>,
+  connect: () => Promise<Connection>,
+): Promise<Connection> {
+  const used = url.current
   try {
-    const client = await pool.connect()
+    return await connect()
+  } catch (error) {
+    if (!isRejectedLogin(error)) throw error
+    await url.refresh()
+    if (url.current === used) throw error
+    return await connect()
+  }
+}
+
+async function verifyConnection(connect: () => Promise<pg.PoolClient>): Promise<void> {
+  try {
+    const client = await connect()
     client.release()
   } catch (error) {
-    await pool.end()
     throw new Error('the PostgreSQL database is unreachable', { cause: error })
   }
 }
 
-async function connectForLocks(connection: pg.ClientConfig, onLost: () => void): Promise<pg.Client> {
-  const client = new pg.Client(connection)
+async function connectForLocks(client: pg.Client, onLost: () => void): Promise<pg.Client> {
   // Attached at once: an unhandled error event would end the process.
   client.on('error', onLost)
   client.on('end', onLost)
@@ -80,6 +121,9 @@ async function connectForLocks(connection: pg.ClientConfig, onLost: () => void):
     await client.connect()
     await client.query(lockSettings)
   } catch (error) {
+    // Another one may be opened instead, which is not lost when this one ends.
+    client.off('error', onLost).off('end', onLost)
+    client.on('error', () => undefined)
     client.end().catch(() => undefined)
     throw error
   }

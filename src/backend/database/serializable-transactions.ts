@@ -1,9 +1,10 @@
 import { setTimeout } from 'node:timers/promises'
 import type { CatalogDatabase } from './database-schema.ts'
 import { isConflict } from './postgres-errors.ts'
+import { Backoff } from 'catalog-gateway/lib'
 
 const maxAttempts = 12
-const maxPauseMs = 50
+const pauseBounds = { minMs: 2, maxMs: 50 }
 
 /**
  * Makes every transaction serializable, as in SQLite. Conflicting ones are retried a bounded number of times, so their
@@ -31,13 +32,14 @@ export function withSerializableTransactions(
 }
 
 async function withRetries<Result>(run: () => Promise<Result>): Promise<Result> {
+  const pauses = new Backoff(pauseBounds)
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await run()
     } catch (error) {
       if (!isConflict(error) || attempt === maxAttempts) throw error
       // Random pauses keep the same transactions from colliding again.
-      await setTimeout(Math.random() * Math.min(2 ** attempt, maxPauseMs))
+      await setTimeout(pauses.next())
     }
   }
 }

@@ -1,6 +1,6 @@
-import type { JsonArrowSchema, SchemaDialect } from './schema/json-arrow-schema.ts'
+import type { SchemaDialect } from './schema/schema-dialect.ts'
 import type { TablePoint, VersionPoint } from './table-point.ts'
-import type { TableQuery } from '../../catalog-api/schemas/query.ts'
+import type { JsonArrowSchema, TableQuery } from 'catalog-gateway/catalog-api'
 import type { TableColumns } from './tables/columns.ts'
 import type { TableIndexes } from './tables/indexes.ts'
 import type { MetadataChanges } from './manifest/edit-schema-metadata.ts'

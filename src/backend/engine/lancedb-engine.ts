@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { CatalogError } from '../../catalog-api/catalog-error.ts'
-import type { TableQuery } from '../../catalog-api/schemas/query.ts'
+import { CatalogError, type TableQuery } from 'catalog-gateway/catalog-api'
 import { localFileStorage } from '../storage/local-storage.ts'
 import type { Storage } from '../storage/storage.ts'
 import { joinFiles, streamToFile } from './arrow/arrow-file.ts'
@@ -25,6 +24,7 @@ import { openBranches, openTags } from './tables/tags-and-branches.ts'
 import { retryConflicts } from './native/retry-conflicts.ts'
 import { openRows } from './tables/rows.ts'
 import { runQuery } from './query/run-query.ts'
+import { assertStorable } from './schema/assert-storable.ts'
 import { schemaToJson } from './schema/schema-json.ts'
 import { changeSchemaMetadata } from './manifest/change-schema-metadata.ts'
 import { createStallDetector } from './native/stall-detector.ts'
@@ -97,6 +97,7 @@ async function createTable(
   mode: 'create' | 'overwrite',
 ): Promise<{ version: number }> {
   const { file } = streamToFile(upload, context.decodedUploadBytes)
+  assertStorable(readFileSchema(file))
   const { folder, name } = splitLocation(location)
   const connection = await connect(context, folder)
   const table = await connection.createTable(name, file, mode, [])
@@ -136,6 +137,7 @@ async function replaceRows(
   point: TablePoint,
   { file, batches }: UploadedFile,
 ): Promise<number> {
+  assertStorable(readFileSchema(file))
   return await retryConflicts(async () => {
     const table = await openTable(context, point)
     if (batches > 0) return (await table.add(file, 'overwrite')).version
@@ -191,7 +193,7 @@ async function describeTable(
 }
 
 async function closeConnections({ connections }: EngineContext): Promise<void> {
-  const opened = await Promise.allSettled(connections.values())
+  const opened = await Promise.allSettled([...connections.values()].map(({ connection }) => connection))
   connections.clear()
   for (const connection of opened) if (connection.status === 'fulfilled') connection.value.close()
 }

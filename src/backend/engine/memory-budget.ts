@@ -1,4 +1,4 @@
-import { CatalogError } from '../../catalog-api/catalog-error.ts'
+import { CatalogError } from 'catalog-gateway/catalog-api'
 
 /** Takes bytes from the budget. Throws ServiceUnavailable (503) if too few are left. */
 export type Reserve = (bytes: number) => void

@@ -1,47 +1,19 @@
 import { readFile } from 'node:fs/promises'
-import type { Logger } from 'pino'
-import type { BackendSettings } from '../../config/backend/backend-settings.ts'
-import { accessTokenSchema } from '../../config/backend/backend-settings.ts'
-import { hasErrorCode } from '../../lib/fs/system-error.ts'
-import { fileStamp, watchSource } from '../../lib/fs/watch-file.ts'
+import type { BackendSettings } from '../settings/backend-settings.ts'
+import { accessTokenSchema } from '../settings/backend-settings.ts'
+import { fixed, type Followed, type FollowSetting, hasErrorCode } from 'catalog-gateway/lib'
 
-/** The access tokens that the catalog accepts. */
-export interface AccessTokens {
-  /** Tokens at present; undefined if requests are not authenticated. */
-  current(): readonly string[] | undefined
-  close(): void
-}
+/** The access tokens that the catalog accepts; undefined if requests are not authenticated. */
+export type AccessTokens = Followed<readonly string[] | undefined>
 
-const pollIntervalMs = 500
-
-/**
- * Opens the tokens of the settings, and follows their files. Rejects if the files have no token or an invalid one;
- * retains the last valid tokens if that happens later.
- */
+/** Reads the tokens of the settings with `follow`. Rejects if the files have no token or an invalid one. */
 export async function openAccessTokens(
   { accessToken, accessTokenFiles }: Pick<BackendSettings, 'accessToken' | 'accessTokenFiles'>,
-  log: Logger,
+  follow: FollowSetting,
 ): Promise<AccessTokens> {
-  if (accessTokenFiles === undefined) {
-    const tokens = accessToken === undefined ? undefined : [accessToken]
-    return { current: () => tokens, close: () => undefined }
-  }
-  let tokens: readonly string[] | undefined
-  const watcher = await watchSource(
-    {
-      stamp: async () => (await Promise.all(accessTokenFiles.map(fileStamp))).join('\n'),
-      read: () => readTokens(accessTokenFiles),
-    },
-    (read) => {
-      if (tokens !== undefined) log.info({ tokens: read.length }, 'access tokens reloaded')
-      tokens = read
-    },
-    {
-      intervalMs: pollIntervalMs,
-      onError: (error) => log.error({ error: String(error) }, 'access tokens not reloaded'),
-    },
-  )
-  return { current: () => tokens, close: () => watcher.close() }
+  if (accessTokenFiles === undefined) return fixed(accessToken === undefined ? undefined : [accessToken])
+  const files = accessTokenFiles
+  return follow({ setting: 'accessTokenFiles', files, read: () => readTokens(files) })
 }
 
 /** Ignores missing files: the second token exists only during a rotation. */

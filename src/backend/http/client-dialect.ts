@@ -1,15 +1,16 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import {
+  CatalogError,
   clientDialectHeader,
+  isLancedbClient,
   lancedbDatabaseHeader,
   lancedbServerHeader,
   lancedbServerVersion,
-} from '../../catalog-api/headers.ts'
-import type { OperationName } from '../../catalog-api/operations.ts'
-import { isObject } from '../../lib/json/is-object.ts'
+  type OperationName,
+} from 'catalog-gateway/catalog-api'
+import { getMembers, isObject } from 'catalog-gateway/lib'
 import type { RequestMembers } from '../contract/catalog.ts'
-import type { SchemaDialect } from '../engine/schema/json-arrow-schema.ts'
+import type { SchemaDialect } from '../engine/schema/schema-dialect.ts'
 
 /**
  * All deviations of LanceDB's remote client (`connect("db://...")`) from the catalog API are here, except spellings
@@ -62,8 +63,7 @@ const lancedbDialect: ClientDialect = {
     if (operation === 'ListTableTags') return result['tags']
     const { versions } = result
     if (operation === 'ListTableVersions' && Array.isArray(versions)) {
-      // The client cannot parse a version without metadata.
-      return { ...result, versions: versions.map((version) => ({ metadata: {}, ...version })) }
+      return { ...result, versions: versions.map(completeVersion) }
     }
     if (operation === 'UpdateTable') {
       // From 0.41 on, the client reads either name, and fails if both are there.
@@ -79,9 +79,17 @@ const lancedbDialect: ClientDialect = {
   },
 }
 
+/** The client cannot parse a version without metadata, and before 0.40 none without the text of its time. */
+function completeVersion(version: unknown): RequestMembers {
+  const members = getMembers(version)
+  const time = new Date(Number(members['timestamp_millis'] ?? Number.NaN))
+  const timestamp = Number.isNaN(time.getTime()) ? {} : { timestamp: time.toISOString() }
+  return { metadata: {}, ...timestamp, ...members }
+}
+
 /** Selects the dialect of a request: as declared by a gateway in front, or LanceDB's if the client names a database. */
 export function selectClientDialect(headers: IncomingHttpHeaders): ClientDialect {
-  const reported = headers[clientDialectHeader]
-  const isLancedb = reported === undefined ? lancedbDatabaseHeader in headers : reported === 'lancedb'
-  return isLancedb ? lancedbDialect : catalogDialect
+  return isLancedbClient(headers[clientDialectHeader], lancedbDatabaseHeader in headers)
+    ? lancedbDialect
+    : catalogDialect
 }

@@ -1,8 +1,10 @@
 import type { FastifyRequest } from 'fastify'
-import { assertArrowContentType } from '../../catalog-api/arrow-content-type.ts'
-import { isArrowStreamType } from '../../catalog-api/headers.ts'
-import type { BuiltInOperation } from '../../catalog-api/operations.ts'
-import type { RouteMatch } from '../../catalog-api/request-target.ts'
+import {
+  assertArrowContentType,
+  type BuiltInOperation,
+  isArrowStreamType,
+  type RouteMatch,
+} from 'catalog-gateway/catalog-api'
 import type { CatalogCaller, Catalog, RequestMembers } from '../contract/catalog.ts'
 import type { ClientDialect } from './client-dialect.ts'
 import { openUpload, readBody } from './request-body.ts'
@@ -29,7 +31,7 @@ export async function executeOperation(
   dialect: ClientDialect,
   connection: RequestConnection,
 ): Promise<unknown> {
-  const { operation, id, indexName = '', delimiter } = route
+  const { operation, id, alias, indexName = '', delimiter } = route
   const { headers } = request
   const body = openUpload(request.raw)
   const isSchemaUpload = operation.alsoArrowSchema && isArrowStreamType(headers['content-type'] ?? '')
@@ -41,6 +43,7 @@ export async function executeOperation(
   const sentMembers = dialect.readMembers(operation.name, omitEnvelope(merged), headers)
   const call = {
     id,
+    alias,
     indexName,
     delimiter,
     request: isSchemaUpload ? {} : parseRequest(operation.name, sentMembers),

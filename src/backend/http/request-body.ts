@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { invalidInput, type CatalogError } from '../../catalog-api/catalog-error.ts'
+import { type CatalogError, invalidInput } from 'catalog-gateway/catalog-api'
 import type { Upload } from '../contract/catalog.ts'
 
 /** The connection survives a reader that stops early. Throws InvalidInput with status 415 for a compressed body. */

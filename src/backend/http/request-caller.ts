@@ -1,8 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { invalidInput } from '../../catalog-api/catalog-error.ts'
-import { apiKeyHeader, headerDialects } from '../../catalog-api/headers.ts'
-import { quoteForMessage } from '../../catalog-api/identifiers.ts'
-import { requestSchema } from '../../catalog-api/schemas/members.ts'
+import {
+  apiKeyHeader,
+  headerDialects,
+  invalidInput,
+  quoteForMessage,
+  requestSchema,
+} from 'catalog-gateway/catalog-api'
 import type { CatalogCaller, RequestMembers } from '../contract/catalog.ts'
 
 const envelopeSchema = requestSchema({})

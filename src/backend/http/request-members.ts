@@ -1,13 +1,17 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { z } from 'zod'
-import { invalidInput } from '../../catalog-api/catalog-error.ts'
-import { headerDialects } from '../../catalog-api/headers.ts'
-import { isSameIdentifier, quoteForMessage, type Identifier } from '../../catalog-api/identifiers.ts'
-import type { OperationName } from '../../catalog-api/operations.ts'
-import { operationSchemas, type DescribedOperation } from '../../catalog-api/schemas/operation-schemas.ts'
-import type { RouteMatch } from '../../catalog-api/request-target.ts'
-import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
-import { isObject } from '../../lib/json/is-object.ts'
+import {
+  type DescribedOperation,
+  headerDialects,
+  type Identifier,
+  invalidInput,
+  isSameIdentifier,
+  type OperationName,
+  operationSchemas,
+  quoteForMessage,
+  type RouteMatch,
+} from 'catalog-gateway/catalog-api'
+import { isListOfStrings, isObject } from 'catalog-gateway/lib'
 import type { RequestMembers, OperationRequest } from '../contract/catalog.ts'
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

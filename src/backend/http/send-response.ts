@@ -1,9 +1,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
-import { CatalogError } from '../../catalog-api/catalog-error.ts'
-import { arrowFileType, arrowStreamType } from '../../catalog-api/headers.ts'
-import { isObject } from '../../lib/json/is-object.ts'
-import type { Operation } from '../../catalog-api/operations.ts'
+import { arrowFileType, arrowStreamType, CatalogError, type Operation } from 'catalog-gateway/catalog-api'
+import { isObject } from 'catalog-gateway/lib'
 import { toStorageFullError } from '../storage/full-storage.ts'
 import { toPostgresCatalogError } from '../database/postgres-errors.ts'
 

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { CatalogError } from '../../catalog-api/catalog-error.ts'
+import { CatalogError } from 'catalog-gateway/catalog-api'
 import { parseBearerToken } from './request-caller.ts'
 
 /** Compares in constant time; throws Unauthenticated (401). Without access tokens, every request passes. */

@@ -1,17 +1,19 @@
 import { Readable } from 'node:stream'
-import { invalidInput } from '../../catalog-api/catalog-error.ts'
 import {
   apiKeyHeader,
   arrowStreamType,
-  headerDialects,
-  requestIdHeader,
+  buildTarget,
+  type BuiltInOperation,
   type HeaderDialect,
-} from '../../catalog-api/headers.ts'
-import { quoteForMessage } from '../../catalog-api/identifiers.ts'
-import { fieldNameGrammar } from '../../lib/http/field-name.ts'
-import type { Operation, OperationName } from '../../catalog-api/operations.ts'
-import { buildTarget } from '../../catalog-api/request-target.ts'
+  headerDialects,
+  invalidInput,
+  type OperationName,
+  quoteForMessage,
+  requestIdHeader,
+} from 'catalog-gateway/catalog-api'
+import { fieldNameGrammar, type Followed } from 'catalog-gateway/lib'
 import type { CatalogCall, CatalogCaller, RequestMembers, Upload } from '../contract/catalog.ts'
+import { toInterfaceForm } from './interface-form.ts'
 
 /** How to address a remote catalog. */
 export interface RemoteEndpoint {
@@ -21,7 +23,7 @@ export interface RemoteEndpoint {
   /** Names of the headers for context, location and properties. */
   readonly headerDialect: HeaderDialect
   /** The header added to every request, in place of the caller's identity. */
-  readonly credential: readonly [name: string, value: string] | undefined
+  readonly credential: Followed<readonly [name: string, value: string] | undefined>
 }
 
 export interface RemoteRequest {
@@ -41,27 +43,28 @@ const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/
  * request id as headers. Throws InvalidInput (400) for an id or a context entry that cannot be encoded.
  */
 export function buildRequest(
-  operation: Operation,
+  operation: BuiltInOperation,
   call: CatalogCall<OperationName>,
   { basePath, delimiter, headerDialect, credential }: RemoteEndpoint,
 ): RemoteRequest {
-  const { id, indexName, upload, caller } = call
+  const { id, alias, indexName, upload, caller } = call
   const sent = operation.name === 'CreateTable' ? escapeProperties(call.sentMembers) : call.sentMembers
   const route = {
     operation,
+    ...(alias !== undefined && { alias }),
     id,
     delimiter: call.delimiter,
     indexName: indexName === '' ? undefined : indexName,
     parameters: buildParameters(operation, sent),
   }
   const names = headerDialects[headerDialect]
-  const headers = buildHeaders(caller, credential, names)
+  const headers = buildHeaders(caller, credential.current, names)
   if (operation.name === 'CreateTable') addCreateTableHeaders(headers, sent, names)
   const request = { method: operation.method, path: basePath + buildTarget(route, delimiter), headers }
   if (operation.body === 'none') return { ...request, body: null }
   headers['content-type'] = upload === undefined ? 'application/json' : arrowStreamType
   if (upload === undefined)
-    return { ...request, body: JSON.stringify(buildBody(operation, sent), toWireValue) }
+    return { ...request, body: JSON.stringify(buildBody(operation, sent), omitIdentity) }
   if (upload.length !== undefined) headers['content-length'] = String(upload.length)
   return { ...request, body: openUpload(upload, caller.signal) }
 }
@@ -79,7 +82,7 @@ function openUpload({ chunks }: Upload, signal: AbortSignal): Readable {
 
 /** The delimiter is excluded: a body member of that name must not change how the id is parsed. */
 function buildParameters(
-  operation: Operation,
+  operation: BuiltInOperation,
   sent: RequestMembers,
 ): Map<string, string | readonly string[]> {
   const parameters = new Map<string, string | readonly string[]>()
@@ -95,26 +98,23 @@ function formatParameter(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** Null is the same as absent, but not every server knows that. */
-function buildBody({ body, query }: Operation, sent: RequestMembers): unknown {
+function buildBody({ name, body, query }: BuiltInOperation, sent: RequestMembers): unknown {
   if (body === 'map') return sent['metadata']
-  return Object.fromEntries(
-    Object.entries(sent).filter(([name, value]) => value !== null && !query.has(name)),
-  )
+  const members = Object.entries(toInterfaceForm(name, sent))
+  return Object.fromEntries(members.filter(([member]) => !query.has(member)))
 }
 
-/** Clients that want every row send 2^63 - 1, which JavaScript would round up. Nested identities are not forwarded. */
-function toWireValue(name: string, value: unknown): unknown {
-  if (name === 'k' && typeof value === 'number') return Math.min(value, Number.MAX_SAFE_INTEGER)
+/** Nested identities are not forwarded. */
+function omitIdentity(name: string, value: unknown): unknown {
   return name === 'identity' && typeof value === 'object' ? undefined : value
 }
 
 function buildHeaders(
   { requestId, identity, context }: CatalogCaller,
-  credential: RemoteEndpoint['credential'],
+  credential: RemoteEndpoint['credential']['current'],
   names: HeaderNames,
 ): Record<string, string> {
-  const headers: Record<string, string> = { [requestIdHeader]: requestId }
+  const headers: Record<string, string> = { 'accept-encoding': 'identity', [requestIdHeader]: requestId }
   if (credential !== undefined) {
     headers[credential[0]] = credential[1]
   } else {

@@ -1,9 +1,14 @@
 import type { Dispatcher } from 'undici'
-import { CatalogError } from '../../catalog-api/catalog-error.ts'
-import { parseErrorResponse } from '../../catalog-api/responses/read-error-response.ts'
-import { arrowFileType, arrowStreamType } from '../../catalog-api/headers.ts'
-import type { BuiltInOperation, OperationName } from '../../catalog-api/operations.ts'
-import { isObject } from '../../lib/json/is-object.ts'
+import {
+  arrowFileType,
+  arrowStreamType,
+  type BuiltInOperation,
+  CatalogError,
+  type OperationName,
+  parseErrorResponse,
+  quoteForMessage,
+} from 'catalog-gateway/catalog-api'
+import { decodeContent, isObject, withoutByteOrderMark, readBounded } from 'catalog-gateway/lib'
 
 /** The largest JSON response read into memory. */
 const maxJsonBytes = 64 * 1024 * 1024
@@ -31,8 +36,12 @@ export async function readResponse(
   const { statusCode, headers, body } = response
   if (statusCode >= 400) throw await readErrorResponse(response, hasOwnCredential, sentHeaders)
   if (statusCode >= 300) throw await discard(response, `a redirect (${statusCode}), which is not followed`)
-  const encoding = firstHeaderValue(headers['content-encoding']) ?? 'identity'
-  if (encoding !== 'identity') throw await discard(response, 'an unexpected compressed body')
+  const coding = getContentCoding(headers)
+  if (coding !== undefined)
+    throw await discard(
+      response,
+      `a body with the content-encoding ${quoteForMessage(coding)}; expected none, as requested`,
+    )
   if (operation.response === 'empty') {
     await body.dump()
     return undefined
@@ -45,7 +54,7 @@ export async function readResponse(
   }
   const bytes = await readBounded(body, maxJsonBytes)
   if (bytes === undefined) throw unexpectedResponseError(`more than ${maxJsonBytes} bytes`)
-  return readJson(operation.name, bytes.toString('utf8'), type)
+  return readJson(operation.name, String(withoutByteOrderMark(bytes)), type)
 }
 
 /** Converts a transport failure to 502, 503 or 504. */
@@ -66,10 +75,15 @@ async function readErrorResponse(
   hasOwnCredential: boolean,
   sentHeaders: readonly string[],
 ): Promise<CatalogError> {
-  const bytes = await readBounded(body, maxErrorBytes)
+  const sent = await readBounded(body, maxErrorBytes)
+  const coding = getContentCoding(headers)
+  const bytes = sent && coding !== undefined ? (decodeContent(sent, coding, maxErrorBytes) ?? sent) : sent
   const { kind, hasCatalogCode, message, cause } = parseErrorResponse(statusCode, bytes, sentHeaders)
   if (statusCode === 407 || (statusCode === 401 && hasOwnCredential)) {
     return unavailableError(502, 'the remote catalog rejected the credential of this server', cause)
+  }
+  if (kind === 'Unsupported' && statusCode >= 500) {
+    return new CatalogError(kind, 'the remote catalog does not have this operation', { cause })
   }
   // Without a catalog code the body is a proxy's page; an internal failure may contain a stack trace.
   const shown = hasCatalogCode && kind !== 'Internal' ? message : undefined
@@ -104,18 +118,6 @@ function parse(text: string): unknown {
   }
 }
 
-/** Returns undefined above `limit` bytes; the rest is not read. */
-async function readBounded(body: AsyncIterable<Uint8Array>, limit: number): Promise<Buffer | undefined> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of body) {
-    length += chunk.length
-    if (length > limit) return undefined
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks, length)
-}
-
 async function discard({ body }: Dispatcher.ResponseData, description: string): Promise<CatalogError> {
   await body.dump()
   return unexpectedResponseError(description)
@@ -127,6 +129,11 @@ function unexpectedResponseError(description: string): CatalogError {
 
 function unavailableError(status: number, message: string, cause?: unknown): CatalogError {
   return new CatalogError('ServiceUnavailable', message, { status, cause })
+}
+
+function getContentCoding(headers: Dispatcher.ResponseData['headers']): string | undefined {
+  const coding = firstHeaderValue(headers['content-encoding'])
+  return coding?.toLowerCase() === 'identity' ? undefined : coding
 }
 
 function firstHeaderValue(header: string | string[] | undefined): string | undefined {

@@ -1,15 +1,29 @@
-import { readFile } from 'node:fs/promises'
 import { Pool, type Dispatcher } from 'undici'
-import { CatalogError, invalidInput } from '../../catalog-api/catalog-error.ts'
-import { readPemFile } from '../../lib/tls/pem-file.ts'
-import { getOperation, type BuiltInOperation, type OperationName } from '../../catalog-api/operations.ts'
-import { getBasePath } from '../../lib/http/base-path.ts'
-import { isObject } from '../../lib/json/is-object.ts'
-import type { CatalogCall, Catalog } from '../contract/catalog.ts'
+import {
+  type BuiltInOperation,
+  CatalogError,
+  getOperation,
+  invalidInput,
+  type OperationName,
+  operationSchemas,
+} from 'catalog-gateway/catalog-api'
+import {
+  createUndiciConnector,
+  fixed,
+  type Followed,
+  getBasePath,
+  isObject,
+  type Outbound,
+  readHeaderValue,
+} from 'catalog-gateway/lib'
+import type { z } from 'zod'
+import type { CatalogCall, Catalog, RequestMembers } from '../contract/catalog.ts'
 import { readResponse, toTransportError } from './read-response.ts'
 import { buildRequest, type RemoteEndpoint, type RemoteRequest } from './build-request.ts'
-import { convertToLanceSchema } from './lance-schema.ts'
-import type { RemoteSettings } from '../../config/backend/remote-catalog-settings.ts'
+import type { RemoteSettings } from '../settings/remote-catalog-settings.ts'
+import { toLanceType } from '../engine/schema/lance-type.ts'
+
+const tableSchemaSchema = operationSchemas.DescribeTable.response.shape.schema
 
 const probeTimeoutMs = 2_000
 /** Bounds the wait for a connection: each earlier request ends within the timeouts. */
@@ -18,15 +32,15 @@ const maxPendingRequests = 1024
 const shutdownTimeoutMs = 10_000
 
 /** Sends nothing before the first request. Rejects if a file of the settings cannot be read. */
-export async function openRemoteCatalog(settings: RemoteSettings): Promise<Catalog> {
+export async function openRemoteCatalog(settings: RemoteSettings, outbound: Outbound): Promise<Catalog> {
   const url = new URL(settings.url)
   const endpoint: RemoteEndpoint = {
     basePath: getBasePath(url),
     delimiter: settings.delimiter,
     headerDialect: settings.headerDialect,
-    credential: await readCredential(settings),
+    credential: await followCredential(settings, outbound),
   }
-  const pool = await openPool(url.origin, settings)
+  const pool = await openPool(url.origin, settings, outbound)
   return {
     execute: (name, call) => executeRemotely(pool, getOperation(name), call, endpoint),
     checkReady: () => checkReachable(pool, endpoint.basePath),
@@ -40,29 +54,32 @@ export async function openRemoteCatalog(settings: RemoteSettings): Promise<Catal
   }
 }
 
-async function openPool(origin: string, settings: RemoteSettings): Promise<Pool> {
+const connectTimeoutMs = 5_000
+
+async function openPool(origin: string, settings: RemoteSettings, outbound: Outbound): Promise<Pool> {
   const { caFile, maxConnections, timeouts } = settings
+  const opener = await outbound.openClient('catalog.remote', { caFile })
   return new Pool(origin, {
     connections: maxConnections,
     pipelining: 1,
-    connect: {
-      timeout: timeouts.connectTimeoutMs,
-      rejectUnauthorized: true,
-      ...(caFile !== undefined && {
-        ca: await readPemFile(caFile, 'CERTIFICATE'),
-      }),
-    },
+    connect: createUndiciConnector(opener, connectTimeoutMs),
     headersTimeout: timeouts.responseHeadersTimeoutMs,
     bodyTimeout: timeouts.responseBodyTimeoutMs,
   })
 }
 
-async function readCredential({
-  credential,
-}: RemoteSettings): Promise<readonly [string, string] | undefined> {
-  if (credential === undefined) return undefined
-  const text = credential.file === undefined ? credential.value : await readFile(credential.file, 'utf8')
-  return [credential.header, (text ?? '').trim()]
+async function followCredential(
+  { credential }: RemoteSettings,
+  { follow }: Outbound,
+): Promise<Followed<readonly [string, string] | undefined>> {
+  if (credential === undefined) return fixed(undefined)
+  const { header, file, value = '' } = credential
+  if (file === undefined) return fixed([header, value.trim()])
+  return follow({
+    setting: 'catalog.remote.credential.file',
+    files: [file],
+    read: async () => [header, await readHeaderValue(file)] as const,
+  })
 }
 
 /** A disconnect cancels a read, but not a change: its outcome would be unknown. Throws ServiceUnavailable (503). */
@@ -81,14 +98,18 @@ async function executeRemotely(
       },
     )
   }
+  // A call has no ranges and no conditions.
+  if (operation.response === 'bytes')
+    throw new CatalogError('Unsupported', `this catalog does not forward the operation ${operation.name}`)
   const request = buildRequest(operation, call, endpoint)
   const signal = operation.effect === 'read' ? call.caller.signal : undefined
   try {
     const response = await sendRequest(pool, operation, { ...request, ...(signal && { signal }) })
+    if (response.statusCode === 401) await endpoint.credential.refresh()
     const result = await readResponse(
       operation,
       response,
-      endpoint.credential !== undefined,
+      endpoint.credential.current !== undefined,
       Object.entries(request.headers).flat(),
     )
     const needsLanceSchema = operation.name === 'DescribeTable' && call.schemaDialect === 'lance'
@@ -134,4 +155,25 @@ async function checkReachable(pool: Pool, basePath: string): Promise<void> {
   if (status >= 500) {
     throw new CatalogError('ServiceUnavailable', `the remote catalog returned status ${status}`)
   }
+}
+
+/** Missing units default to microseconds. Throws Unsupported (406) for a schema that cannot be converted. */
+function convertToLanceSchema(response: RequestMembers): RequestMembers {
+  const parsed = tableSchemaSchema.safeParse(response['schema'] ?? undefined)
+  if (!parsed.success) throw unsupportedSchemaError(parsed.error)
+  return parsed.data === undefined ? response : { ...response, schema: convertTypes(parsed.data) }
+}
+
+function convertTypes(schema: NonNullable<z.output<typeof tableSchemaSchema>>) {
+  try {
+    return { ...schema, fields: schema.fields.map((field) => ({ ...field, type: toLanceType(field.type) })) }
+  } catch (error) {
+    throw unsupportedSchemaError(error)
+  }
+}
+
+function unsupportedSchemaError(cause: unknown): CatalogError {
+  return new CatalogError('Unsupported', 'the schema of the table cannot be represented for this client', {
+    cause,
+  })
 }

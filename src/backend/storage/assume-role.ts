@@ -1,7 +1,8 @@
 import type { S3Client } from '@aws-sdk/client-s3'
 import { SignatureV4 } from '@smithy/signature-v4'
 // The fetch of Node 20 never settles if the server closes the connection at once.
-import { fetch, type Response } from 'undici'
+import { fetch, type Dispatcher } from 'undici'
+import { readBounded } from 'catalog-gateway/lib'
 
 /** A request to the Security Token Service of AWS or of a compatible store. */
 export interface RoleRequest {
@@ -15,6 +16,8 @@ export interface RoleRequest {
   /** JSON text; the credentials allow what both this policy and the role allow. */
   readonly policy: string
   readonly seconds: number
+  /** Verifies certificates. */
+  readonly dispatcher: Dispatcher
 }
 
 export interface TemporaryCredentials {
@@ -62,25 +65,17 @@ export async function assumeRole(client: S3Client, request: RoleRequest): Promis
     headers,
     body,
     redirect: 'error',
+    dispatcher: request.dispatcher,
     signal: AbortSignal.timeout(timeoutMs),
   }).catch((error: unknown) => {
     throw new Error('the STS endpoint is unreachable', { cause: error })
   })
-  const text = await readText(response)
+  const bytes = await readBounded(response.body ?? [], maxResponseBytes)
+  if (bytes === undefined) throw new Error('the response of AssumeRole is too large')
+  const text = bytes.toString()
   if (!response.ok)
     throw new Error(`AssumeRole failed with status ${response.status} ${readElement(text, 'Code')}`)
   return parseCredentials(text)
-}
-
-async function readText(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of response.body ?? []) {
-    length += chunk.length
-    if (length > maxResponseBytes) throw new Error('the response of AssumeRole is too large')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString()
 }
 
 /** The elements are plain text without markup or white space, so no XML parser is needed. */

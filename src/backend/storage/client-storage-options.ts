@@ -1,12 +1,21 @@
 import { randomUUID } from 'node:crypto'
 import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
-import { CatalogError } from '../../catalog-api/catalog-error.ts'
-import { assumeRole } from './assume-role.ts'
-import type { S3Settings } from '../../config/backend/storage-settings.ts'
-import { cacheCredentials, type IssueCredentials } from './cached-credentials.ts'
+import { Agent } from 'undici'
+import { createUndiciConnector, type SocketOpener } from 'catalog-gateway/lib'
+import { CatalogError } from 'catalog-gateway/catalog-api'
+import { LRUCache } from 'lru-cache'
+import { assumeRole, type TemporaryCredentials } from './assume-role.ts'
+import type { S3Settings } from '../settings/storage-settings.ts'
 import type { GetClientOptions } from './storage.ts'
 import { describeStorageError, getHttpStatus } from './s3-errors.ts'
 import { buildSessionPolicy } from './session-policy.ts'
+
+type IssueCredentials = (location: string) => Promise<TemporaryCredentials>
+
+/** Each takes a few kilobytes. */
+const maxCachedCredentials = 4096
+
+const stsConnectTimeoutMs = 5_000
 
 /**
  * Creates the storage options for clients; they never include the catalog's own credentials. Rejects with a plain error
@@ -17,11 +26,12 @@ export async function openClientOptions(
   settings: S3Settings,
   region: string,
   endpointOptions: Readonly<Record<string, string>>,
+  opener: SocketOpener,
 ): Promise<GetClientOptions> {
   const { mode, roleArn, durationSeconds } = settings.vending
   if (mode === 'none') return async () => undefined
   if (roleArn === undefined) return async () => endpointOptions
-  const issue = createCredentialIssuer(client, settings, region, roleArn)
+  const issue = createCredentialIssuer(client, settings, region, roleArn, opener)
   await verifyConfinement(client, settings.location, region, issue)
   const getCredentials = cacheCredentials(issue, durationSeconds)
   return async (location, wantsCredentials) => {
@@ -44,9 +54,11 @@ function createCredentialIssuer(
   { endpoint: dataEndpoint, vending }: S3Settings,
   region: string,
   role: string,
+  opener: SocketOpener,
 ): IssueCredentials {
   const { access, durationSeconds, stsEndpoint } = vending
   const endpoint = stsEndpoint ?? dataEndpoint ?? `https://sts.${region}.amazonaws.com`
+  const dispatcher = new Agent({ connect: createUndiciConnector(opener, stsConnectTimeoutMs) })
   const partition = role.split(':')[1] ?? ''
   return async (location) => {
     const policy = buildSessionPolicy(location, access, partition)
@@ -63,6 +75,7 @@ function createCredentialIssuer(
       sessionName: buildSessionName(location),
       policy,
       seconds: durationSeconds,
+      dispatcher,
     })
   }
 }
@@ -109,4 +122,25 @@ function toIssueError(error: unknown): CatalogError {
   return new CatalogError('ServiceUnavailable', 'storage credentials are unavailable; retry later', {
     cause: error,
   })
+}
+
+/**
+ * Shares concurrent requests. Renews after two thirds of the lifetime: clients renew a minute before expiry, and late
+ * requests get time left. Failures are not cached.
+ */
+function cacheCredentials(issue: IssueCredentials, seconds: number): IssueCredentials {
+  const cache = new LRUCache<string, Promise<TemporaryCredentials>>({
+    max: maxCachedCredentials,
+    ttl: (seconds * 1000 * 2) / 3,
+  })
+  return (location) => {
+    const cached = cache.get(location)
+    if (cached !== undefined) return cached
+    const issued = issue(location)
+    cache.set(location, issued)
+    issued.catch(() => {
+      if (cache.peek(location) === issued) cache.delete(location)
+    })
+    return issued
+  }
 }

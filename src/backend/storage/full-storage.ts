@@ -1,4 +1,4 @@
-import { CatalogError } from '../../catalog-api/catalog-error.ts'
+import { CatalogError } from 'catalog-gateway/catalog-api'
 
 /** A full disk, a quota, a process limit, or a full SQLite database. */
 const fullStorageCodes: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'SQLITE_FULL'])

@@ -3,14 +3,15 @@ import { constants, type BigIntStats } from 'node:fs'
 import { link, lstat, open, opendir, readdir, realpath, rm, type FileHandle } from 'node:fs/promises'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { CatalogError, invalidInput } from '../../catalog-api/catalog-error.ts'
+import { CatalogError, invalidInput } from 'catalog-gateway/catalog-api'
 import type { FileInfo, LinkOutcome, ListedFile, FileContent, Storage } from './storage.ts'
-import { makeFolder } from '../../lib/fs/make-folder.ts'
-import { hasErrorCode } from '../../lib/fs/system-error.ts'
+import { hasErrorCode, makeFolder } from 'catalog-gateway/lib'
+
+const noOptions = {}
 
 /** Storage in local folders. Does not follow a symbolic link at the end of a name. */
 export const localFileStorage: Storage = {
-  engineOptions: {},
+  engineOptions: () => noOptions,
   isAsciiOnly: false,
   toKey,
   parseKey: (spelled) => spelled.replace(/^(file:\/\/)?\/*/, ''),

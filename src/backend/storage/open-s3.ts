@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { S3Client } from '@aws-sdk/client-s3'
+import { createHttpAgent, listDefaultAuthorities, type Outbound } from 'catalog-gateway/lib'
 import type { OpenedStorage } from './storage.ts'
 import { describeStorageError } from './s3-errors.ts'
 import { openClientOptions } from './client-storage-options.ts'
+import { addOutboundOptions } from './engine-options.ts'
 import { createS3Storage } from './s3-storage.ts'
-import type { S3Settings } from '../../config/backend/storage-settings.ts'
+import type { S3Settings } from '../settings/storage-settings.ts'
 import type { Storage } from './storage.ts'
 
 const connectTimeoutMs = 5_000
@@ -16,12 +18,15 @@ const maxConnections = 64
  * Uses the credentials of the environment, in the order of AWS's own tools. Rejects with a plain error if the store
  * cannot be used, or ignores conditional writes, which keep writers from overwriting each other.
  */
-export async function openS3(settings: S3Settings): Promise<OpenedStorage> {
+export async function openS3(settings: S3Settings, outbound: Outbound): Promise<OpenedStorage> {
   // Its notice about newer Node versions is for developers, not for operators.
   process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true'
   const { location: root, endpoint, virtualHostedStyle } = settings
   const { AWS_REGION, AWS_DEFAULT_REGION } = process.env
   const region = settings.region ?? AWS_REGION ?? AWS_DEFAULT_REGION ?? 'us-east-1'
+  const opener = await outbound.openClient('data.s3', {})
+  const createAgent = (protocol: string) =>
+    createHttpAgent(protocol, opener, connectTimeoutMs, { keepAlive: true, maxSockets: maxConnections })
   const client = new S3Client({
     region,
     ...(endpoint !== undefined && { endpoint }),
@@ -35,15 +40,21 @@ export async function openS3(settings: S3Settings): Promise<OpenedStorage> {
       requestTimeout: requestTimeoutMs,
       throwOnRequestTimeout: true,
       socketTimeout: requestTimeoutMs,
-      httpAgent: { maxSockets: maxConnections },
-      httpsAgent: { maxSockets: maxConnections },
+      httpAgent: createAgent('http:'),
+      httpsAgent: createAgent('https:'),
     },
   })
   const storageOptions = buildEndpointOptions(settings, region)
-  const storage = createS3Storage(client, root, { ...storageOptions, ...timeoutOptions })
+  const engineOptions = addOutboundOptions(
+    { ...storageOptions, ...timeoutOptions },
+    endpoint ?? `https://s3.${region}.amazonaws.com`,
+    await listDefaultAuthorities(process.env),
+    outbound,
+  )
+  const storage = createS3Storage(client, root, engineOptions)
   try {
     await requireConditionalWrites(storage, root)
-    const getClientOptions = await openClientOptions(client, settings, region, storageOptions)
+    const getClientOptions = await openClientOptions(client, settings, region, storageOptions, opener)
     return { storage, root, getClientOptions, close: () => client.destroy() }
   } catch (error) {
     client.destroy()

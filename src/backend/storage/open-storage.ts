@@ -1,16 +1,16 @@
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { DataSettings } from '../../config/backend/storage-settings.ts'
+import type { DataSettings } from '../settings/storage-settings.ts'
 import { localFileStorage } from './local-storage.ts'
+import { makeFolder, type Outbound } from 'catalog-gateway/lib'
 import type { OpenedStorage } from './storage.ts'
-import { makeFolder } from '../../lib/fs/make-folder.ts'
 
 /** Opens the configured storage. Rejects with a plain error if it cannot be used. */
-export async function openStorage({ folder, s3 }: DataSettings): Promise<OpenedStorage> {
+export async function openStorage({ folder, s3 }: DataSettings, outbound: Outbound): Promise<OpenedStorage> {
   if (s3 !== undefined) {
     // Loaded only if used: the client is large.
     const { openS3 } = await import('./open-s3.ts')
-    return await openS3(s3)
+    return await openS3(s3, outbound)
   }
   if (folder === undefined) throw new Error('no storage configured')
   for (const name of ['tables', 'commits']) await makeFolder(join(folder, name))

@@ -1,5 +1,5 @@
-import { CatalogError } from '../../catalog-api/catalog-error.ts'
-import { getMembers } from '../../lib/json/is-object.ts'
+import { CatalogError } from 'catalog-gateway/catalog-api'
+import { getMembers } from 'catalog-gateway/lib'
 
 export function getHttpStatus(error: unknown): number | undefined {
   return readMetadata(error, 'httpStatusCode')

@@ -9,7 +9,7 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3'
 import { setTimeout } from 'node:timers/promises'
-import { invalidInput } from '../../catalog-api/catalog-error.ts'
+import { invalidInput } from 'catalog-gateway/catalog-api'
 import { toUnavailableError, getHttpStatus, wasRetried } from './s3-errors.ts'
 import {
   isSameTag,
@@ -19,6 +19,7 @@ import {
   type FileContent,
   type Storage,
 } from './storage.ts'
+import { Backoff } from 'catalog-gateway/lib'
 
 /** A bucket, or a prefix of one, that holds the tables. */
 interface S3Objects {
@@ -31,7 +32,7 @@ interface S3Objects {
 const maxKeyBytes = 1024
 const deleteBatchSize = 1000
 const conflictAttempts = 5
-const conflictDelayMs = 50
+const conflictDelays = { minMs: 50, maxMs: 250 }
 
 /**
  * The store must honour `If-None-Match: *` on PUT. A name outside `root` is a plain error, before any request. Folders
@@ -40,7 +41,7 @@ const conflictDelayMs = 50
 export function createS3Storage(
   client: S3Client,
   root: string,
-  engineOptions: Readonly<Record<string, string>>,
+  engineOptions: Storage['engineOptions'],
 ): Storage {
   const bucket = root.split('/')[2] ?? ''
   const uri = `s3://${bucket}/`
@@ -150,6 +151,7 @@ function toFileInfo({
 
 async function create(objects: S3Objects, file: string, bytes: Uint8Array): Promise<boolean> {
   const location = { Bucket: objects.bucket, Key: objects.toKey(file) }
+  const delays = new Backoff(conflictDelays)
   for (let attempt = 1; ; attempt += 1) {
     try {
       await objects.client.send(new PutObjectCommand({ ...location, Body: bytes, IfNoneMatch: '*' }))
@@ -158,7 +160,7 @@ async function create(objects: S3Objects, file: string, bytes: Uint8Array): Prom
       if (getHttpStatus(error) === 412) return wasRetried(error) && (await hasContent(objects, file, bytes))
       // A conflict with a concurrent request for the same name: the store expects a retry.
       if (getHttpStatus(error) !== 409 || attempt === conflictAttempts) throw toUnavailableError(error)
-      await setTimeout(conflictDelayMs * attempt)
+      await setTimeout(delays.next())
     }
   }
 }

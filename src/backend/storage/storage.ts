@@ -27,7 +27,8 @@ export type LinkOutcome = 'linked' | 'taken' | 'missing' | 'changed'
  * the parts: a local path, or `s3://BUCKET/...`. Methods throw CatalogError and, for local files, the errors of Node.
  */
 export interface Storage {
-  readonly engineOptions: Readonly<Record<string, string>>
+  /** Returns the same object until it changes. */
+  engineOptions(): Readonly<Record<string, string>>
   /** Whether the engine can read back only ASCII names. */
   readonly isAsciiOnly: boolean
   /** The object-store key of a file: without the bucket, or without the leading slash. */

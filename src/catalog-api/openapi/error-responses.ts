@@ -26,6 +26,11 @@ export const errorResponseSchema: JsonSchema = {
         .join(', '),
     },
     detail: { type: 'string' },
+    context: {
+      type: 'object',
+      description: 'Further facts about an error of the catalog.',
+      additionalProperties: { type: 'string' },
+    },
     instance: { type: 'string', description: 'The id of the request; the same as in x-request-id.' },
   },
 }

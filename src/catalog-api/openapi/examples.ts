@@ -20,6 +20,8 @@ const location = 's3://lake/sales/orders.lance'
 const manifest = 'lake/sales/orders.lance/_versions/2.manifest'
 const properties = { owner: 'ann' }
 const job = { job_id: 'job-1' }
+const grant = { object: 'table:sales:public$orders', subject: 'g:analysts', privilege: 'SELECT' }
+const roleBinding = { subject: 'p:ann', role: 'reader' }
 const commit = { version: 2 }
 
 const schema = {
@@ -32,6 +34,30 @@ const tableVersion = { version: 2, manifest_path: manifest, manifest_size: 512 }
 const view = { name: 'recent_orders', query: 'SELECT id FROM orders', default_database: 'sales', schema }
 const query = { k: 10, vector: { single_vector: [] }, filter: predicate, columns: { column_names: ['id'] } }
 const page = { limit: 100 }
+const multipartWrite = { upload_id: '0d5f8e1c' }
+const diff = {
+  fromBranch: branch,
+  parentVersion: 1,
+  mainVersion: 1,
+  branchVersion: 2,
+  baseMoved: false,
+  rowCountMain: rows,
+  rowCountBranch: rows,
+  rowSummary: {
+    unchanged: rows,
+    newOnBase: 0,
+    newOnBranch: 0,
+    staleRecompute: 0,
+    inputsChanged: 0,
+    deltaAvailable: true,
+  },
+  addedColumns: [{ name: 'tax', dataType: 'double', nullable: true }],
+  removedColumns: [],
+  changedColumns: [],
+  addedIndexes: [],
+  removedIndexes: [],
+  errors: [],
+}
 const definition = { version: 'v1' }
 
 const idsByObject: Readonly<Record<ObjectKind, readonly string[]>> = {
@@ -41,6 +67,7 @@ const idsByObject: Readonly<Record<ObjectKind, readonly string[]>> = {
   materialized_view: [...namespace, 'large_orders'],
   view: [...namespace, view.name],
   function: [...namespace, 'total'],
+  secret: [...namespace, 'token'],
   none: [],
 }
 
@@ -49,8 +76,9 @@ export function getIdExample(object: ObjectKind): string {
   return idsByObject[object].join(defaultDelimiter)
 }
 
-/** The example of `{index_name}`. */
+/** The examples of `{index_name}` and `{column}`. */
 export const indexNameExample = index
+export const columnExample = column
 
 type RequestExamples = {
   readonly [Name in DescribedOperation]?: z.input<(typeof operationSchemas)[Name]['request']>
@@ -66,6 +94,7 @@ export const requestExamples: RequestExamples = {
   ListTables: page,
   ListAllTables: page,
   RegisterTable: { location: 'orders.lance', mode: 'Create' },
+  CloneTable: { source_location: location, is_shallow: true },
   DescribeTable: { version: 1 },
   RestoreTable: { version: 1 },
   RenameTable: { new_table_name: 'archived_orders' },
@@ -80,6 +109,8 @@ export const requestExamples: RequestExamples = {
   UpdateFieldMetadata: { updates: [{ path: column, metadata: { unit: 'EUR' } }] },
   AlterTableDropColumns: { columns: [column] },
   InsertIntoTable: { mode: 'Append' },
+  CompleteMultipartWrite: multipartWrite,
+  AbortMultipartWrite: multipartWrite,
   MergeInsertIntoTable: { on: ['id'], when_matched_update_all: true },
   UpdateTable: { predicate, updates: [[column, `${column} * 2`]] },
   DeleteFromTable: { predicate },
@@ -90,6 +121,12 @@ export const requestExamples: RequestExamples = {
   AnalyzeTableQueryPlan: query,
   AlterTableAddColumns: { new_columns: [{ name: 'tax', expression: `${column} * 0.2` }] },
   AlterTableBackfillColumns: { column },
+  PrewarmTableData: { columns: [column] },
+  EnableTableRte: {
+    sharding: { mode: 'bucket', column: 'id', num_buckets: 16 },
+    maintained_indexes: [index],
+  },
+  GetTableRteStats: { include_sstable_rows: false },
   CreateTableIndex: { column, index_type: 'BTREE', name: index },
   CreateTableScalarIndex: { column, index_type: 'BTREE', name: index },
   ListTableTags: page,
@@ -101,20 +138,38 @@ export const requestExamples: RequestExamples = {
   ListTableBranches: page,
   CreateTableBranch: { name: branch, from_version: 1 },
   DeleteTableBranch: { name: branch },
+  DiffTableBranches: { from_branch: branch },
+  CherryPickTableBranch: { from_branch: branch, dry_run: true },
+  ListFunctionErrors: { column },
+  FetchTableBlobs: { column, row_ids: [0, 1] },
   AlterTransaction: { actions: [{ setPropertyAction: { key: 'owner', value: 'ann' } }] },
   RefreshMaterializedView: { full: true },
   CreateMaterializedView: { kind: 'query', source_query: 'SELECT id FROM orders', output_schema: '/////w==' },
   ListMaterializedViews: page,
   CreateView: { query: view.query },
   ListViews: page,
-  CreateFunction: { artifact: { code: 'def total(a, b): return a + b' }, signature: { returns: 'double' } },
+  CreateFunction: {
+    artifact: { kind: 'python', entrypoint: 'total' },
+    signature: { inputs: [], output: { kind: 'scalar', arrow_type: 'double' } },
+  },
   DescribeFunction: definition,
   DropFunction: definition,
   ListFunctions: page,
+  CreateSecret: { value: 'the value' },
+  AlterSecret: { value: 'another value' },
+  ListSecrets: page,
   ListJobs: page,
   DescribeJob: job,
   CancelJob: job,
+  PauseJob: job,
+  ResumeJob: job,
   QueryJobEvents: { ...job, limit: 100 },
+  AddGrant: grant,
+  DeleteGrant: grant,
+  AddRoleBinding: roleBinding,
+  DeleteRoleBinding: roleBinding,
+  DescribePrincipal: { principal: 'p:ann' },
+  DescribeGroup: { group: grant.subject },
 }
 
 /** Responses that are not listed may be an empty object. */
@@ -149,6 +204,8 @@ export const responseExamples: ResponseExamples = {
     },
   },
   InsertIntoTable: commit,
+  CreateMultipartWrite: multipartWrite,
+  CompleteMultipartWrite: commit,
   MergeInsertIntoTable: { ...commit, num_inserted_rows: 1, num_updated_rows: 2, num_deleted_rows: 0 },
   UpdateTable: { ...commit, updated_rows: 2 },
   DeleteFromTable: commit,
@@ -164,6 +221,8 @@ export const responseExamples: ResponseExamples = {
     ],
   },
   DescribeTableIndexStats: { index_type: 'BTREE', num_indexed_rows: rows, num_unindexed_rows: 0 },
+  GetTableRteStats: { rte_stats: { table_shards: [{ shard_id: '5d1c', status: 'Active' }] } },
+  GetTableRteSpec: { rte_spec: { sharding: { mode: 'bucket', column: 'id', num_buckets: 16 } } },
   ListTableTags: { tags: { [tag]: { version: 1, manifestSize: 512 } } },
   GetTableTagVersion: { version: 1 },
   DeclareTable: { location, properties },
@@ -182,6 +241,23 @@ export const responseExamples: ResponseExamples = {
   DescribeFunction: { name: 'total', ...definition },
   DropFunction: { dropped: true },
   ListFunctions: { functions: [{ name: 'total', ...definition }] },
+  DescribeSecret: {
+    name: 'token',
+    created_at_millis: 1_700_000_000_000,
+    updated_at_millis: 1_700_000_000_000,
+  },
+  ListSecrets: { secrets: [{ name: 'token' }] },
   ListJobs: { jobs: [{ ...job, table: 'orders', state: 'IN_PROGRESS' }] },
   DescribeJob: { ...job, job_state: 'DONE' },
+  ListGrants: { entries: [{ object: grant.object, subject_id: grant.subject, privilege: grant.privilege }] },
+  ListRoleBindings: {
+    bindings: [{ subject_id: roleBinding.subject, subject_name: 'Ann', role: roleBinding.role }],
+  },
+  DescribePrincipal: { principal_id: 'ann', groups: [{ id: 'analysts' }], roles: [roleBinding.role] },
+  DescribeGroup: { group_id: 'analysts', principals: [{ id: 'ann', name: 'Ann' }], roles: [] },
+  PauseJob: { ...job, paused: true },
+  ResumeJob: { ...job, resumed: true },
+  DiffTableBranches: diff,
+  CherryPickTableBranch: { status: 'ready', diff, preview: { promotedColumns: ['tax'] } },
+  ListFunctionErrors: { records: [], fragments: [], truncated: false },
 }

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { getMembers } from '../../lib/json/is-object.ts'
+import { errorCodes } from '../catalog-error.ts'
 import { memoize } from '../../lib/memoize.ts'
 import {
   headerDialects,
@@ -18,7 +19,6 @@ import { describeSchema, collectMemberNames, schemaReference, type JsonSchema } 
 import { getOperation, isOperationName, operationNames, type Operation } from '../operations.ts'
 import { operationSchemas } from '../schemas/operation-schemas.ts'
 import { queryTableRequestSchema } from '../schemas/query.ts'
-import { summaries } from './summaries.ts'
 
 /** Path of the document. It needs no authentication: the interface is public. */
 export const openApiPath = '/openapi.json'
@@ -52,23 +52,41 @@ const objectTags = [
   { name: 'materialized_view', description: 'Materialized views.' },
   { name: 'view', description: 'Views, which share the names of tables.' },
   { name: 'function', description: 'Functions that compute columns and views.' },
+  { name: 'secret', description: 'Secrets that functions get; no response has their values.' },
+  { name: 'grant', description: 'Grants, roles, principals and groups of a server that has its own.' },
   { name: 'job', description: 'Jobs, which continue the work of other operations.' },
 ]
 
-const getDocument = memoize((serverUrl: string) => JSON.stringify(describeInterface(serverUrl, [])))
+/** An authorization server from which clients get tokens with their own credentials (RFC 6749, section 4.4). */
+export interface TokenEndpoint {
+  /** Name of the issuer in the settings. */
+  readonly name: string
+  readonly tokenUrl: string
+}
+
+const getDocument = memoize((serverUrl: string) => JSON.stringify(describeInterface(serverUrl, [], [])))
 
 /**
  * Returns the OpenAPI 3.1 document of the catalog API and of extra operations below `basePath` as JSON; no base path is
- * empty. The document without extra operations is created once.
+ * empty. The document without extra operations and token endpoints is created once.
  */
-export function getOpenApiDocument(basePath = '', extraOperations: readonly Operation[] = []): string {
+export function getOpenApiDocument(
+  basePath = '',
+  extraOperations: readonly Operation[] = [],
+  tokenEndpoints: readonly TokenEndpoint[] = [],
+): string {
   const serverUrl = basePath === '' ? '/' : basePath
-  return extraOperations.length === 0
+  return extraOperations.length + tokenEndpoints.length === 0
     ? getDocument(serverUrl)
-    : JSON.stringify(describeInterface(serverUrl, extraOperations))
+    : JSON.stringify(describeInterface(serverUrl, extraOperations, tokenEndpoints))
 }
 
-function describeInterface(serverUrl: string, extraOperations: readonly Operation[]): object {
+function describeInterface(
+  serverUrl: string,
+  extraOperations: readonly Operation[],
+  tokenEndpoints: readonly TokenEndpoint[],
+): object {
+  const securitySchemes = describeSecuritySchemes(tokenEndpoints)
   const components: Components = {
     schemas: new Map([['ErrorResponse', errorResponseSchema]]),
     responses: new Map(),
@@ -83,28 +101,37 @@ function describeInterface(serverUrl: string, extraOperations: readonly Operatio
     info: {
       title: 'Table catalog',
       version: '1.0.0',
-      description: `Every operation takes the query parameter "delimiter" (default "${defaultDelimiter}"), and any path may end in a slash. A request may set its id in the header "${requestIdHeader}"; every response has one. Headers "${contextHeader}NAME" state the members of "context", for example "${contextHeader}region". Members of a request that are not listed are ignored; null means absent.`,
+      description: `Every operation takes the query parameter "delimiter" (default "${defaultDelimiter}"), and any path may end in a slash. A request may set its id in the header "${requestIdHeader}"; every response has one. Headers "${contextHeader}NAME" state the members of "context", for example "${contextHeader}region". A request may only have the members that are listed; null means absent.`,
       contact: { name: 'catalog-gateway' },
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: serverUrl }],
-    security: [{ apiKey: [] }, { bearer: [] }],
+    security: Object.keys(securitySchemes).map((name) => ({ [name]: [] })),
     tags: objectTags,
     paths,
     components: {
       schemas: Object.fromEntries(components.schemas),
       responses: Object.fromEntries(components.responses),
       parameters: sharedParameters,
-      securitySchemes: {
-        apiKey: { type: 'apiKey', in: 'header', name: apiKeyHeader },
-        bearer: { type: 'http', scheme: 'bearer' },
-      },
+      securitySchemes,
     },
   }
 }
 
+function describeSecuritySchemes(tokenEndpoints: readonly TokenEndpoint[]): Record<string, object> {
+  const oauth2 = tokenEndpoints.map(({ name, tokenUrl }) => [
+    `oauth2-${name}`,
+    { type: 'oauth2', flows: { clientCredentials: { tokenUrl, scopes: {} } } },
+  ])
+  return {
+    apiKey: { type: 'apiKey', in: 'header', name: apiKeyHeader },
+    bearer: { type: 'http', scheme: 'bearer' },
+    ...Object.fromEntries(oauth2),
+  }
+}
+
 /** Of the operation ids for a method that is not the official one. */
-const operationIdSuffixes = { GET: 'ByGet', POST: 'ByPost' } as const
+const operationIdSuffixes = { GET: 'ByGet', HEAD: 'ByHead', POST: 'ByPost' } as const
 
 function describePaths(operation: Operation, components: Components): [string, object][] {
   const { name, method, methods, path, aliases } = operation
@@ -129,20 +156,20 @@ function describePaths(operation: Operation, components: Components): [string, o
 }
 
 function describeOperation(operation: Operation, components: Components) {
-  const { name } = operation
+  const { name, response: form } = operation
   const schemas = schemasByName[name]
   // It is accepted in a member `query`, too.
   const requestSchema = name === 'AnalyzeTableQueryPlan' ? queryTableRequestSchema : schemas?.request
   const request = requestSchema
     ? describeSchema(requestSchema, components.schemas)
-    : describeIdMembers(operation)
+    : describeExtraMembers(operation)
   const members = getMembers(request['properties'])
   const example = isOperationName(name) ? requestExamples[name] : undefined
   const requestBody = describeBody(operation, request, example, components)
   const response = describeResponse(operation, schemas?.response, components)
   return {
     tags: [tagFor(operation)],
-    summary: isOperationName(name) ? summaries[name] : `${name}, which only some catalogs have.`,
+    summary: operation.summary,
     description: `Needs the permission ${name}, ${operation.group === undefined ? 'of no group' : `of the group ${operation.group}`}.`,
     'x-effect': operation.effect,
     ...(operation.group !== undefined && { 'x-group': operation.group }),
@@ -151,6 +178,7 @@ function describeOperation(operation: Operation, components: Components) {
     ...(requestBody && { requestBody }),
     responses: {
       [operation.status]: response,
+      ...(form === 'bytes' && describeParts(operation)),
       ...(operation.mayStartJob && { 202: { ...response, description: 'A job continues the work.' } }),
       ...describeErrors(
         errorsForOperation(operation, collectMemberNames(request, components.schemas)),
@@ -161,17 +189,20 @@ function describeOperation(operation: Operation, components: Components) {
 }
 
 /** All that is known of the body of an extra operation. */
-function describeIdMembers({ idMembers }: Operation): JsonSchema {
-  if (idMembers.size === 0) return anyObject
-  const members = [...idMembers].map(([name, operation]) => {
-    const description = `The id of an object on which ${operation} must be allowed.`
-    return [name, { type: 'array', items: { type: 'string' }, minItems: 1, description }] as const
+function describeExtraMembers({ requires, members }: Operation): JsonSchema {
+  const idMembers = requires.flatMap(({ permission, on }) => {
+    if (typeof on !== 'object' || !('idMember' in on)) return []
+    const description = `The id of an object on which ${permission} must be allowed.`
+    return [[on.idMember, { type: 'array', items: { type: 'string' }, minItems: 1, description }] as const]
   })
-  return { type: 'object', properties: Object.fromEntries(members) }
+  const others = members.map((name) => [name, {}] as const)
+  if (idMembers.length + others.length === 0) return anyObject
+  return { type: 'object', properties: Object.fromEntries([...idMembers, ...others]) }
 }
 
 function tagFor({ object, path }: Operation): string {
   if (object !== 'none') return object
+  if (path.startsWith('/admin/')) return 'grant'
   return path.startsWith('/v1/jobs/') ? 'job' : 'table'
 }
 
@@ -212,11 +243,14 @@ function describeBody(
 
 function describeResponse(operation: Operation, response: z.ZodType | undefined, components: Components) {
   const { name, response: form } = operation
-  if (form === 'empty') return { description: 'It exists.' }
+  if (form === 'empty')
+    return { description: operation.effect === 'read' ? 'It exists.' : 'It will be done.' }
   if (form === 'arrow')
     return { description: 'An Arrow IPC file.', content: { [arrowFileType]: { schema: binary } } }
   if (form === 'arrow-stream')
     return { description: 'An Arrow IPC stream.', content: { [arrowStreamType]: { schema: binary } } }
+  if (form === 'bytes')
+    return { description: 'The value.', headers: describeResponseHeaders(operation), content: anyBytes }
   const schema = response ? describeSchema(response, components.schemas) : anyObject
   components.schemas.set(`${name}Response`, schema)
   const links = describeLinks(operation)
@@ -230,4 +264,34 @@ function describeResponse(operation: Operation, response: z.ZodType | undefined,
       ...(schema['type'] === 'string' && { 'text/plain': { schema: { type: 'string' }, example } }),
     },
   }
+}
+
+const noSuchPart = {
+  error: 'the upstream refused the request with status 416',
+  code: errorCodes.InvalidInput.code,
+  instance: 'f3a1',
+}
+const anyBytes = { 'application/octet-stream': { schema: binary } }
+
+/** Responses besides the whole value, if it is null, or if the request is for a part or has a condition. */
+function describeParts(operation: Operation): Record<string, object> {
+  const headers = describeResponseHeaders(operation)
+  return {
+    204: { description: 'The value is null.', headers },
+    206: {
+      description: 'A part of the value, or several as multipart/byteranges.',
+      headers,
+      content: anyBytes,
+    },
+    304: { description: 'The value has the entity tag of the request.', headers },
+    416: {
+      description: 'The value has no such part.',
+      headers,
+      content: { 'application/json': { schema: schemaReference('ErrorResponse'), example: noSuchPart } },
+    },
+  }
+}
+
+function describeResponseHeaders({ responseHeaders }: Operation): Record<string, object> {
+  return Object.fromEntries(responseHeaders.map((name) => [name, { schema: { type: 'string' } }]))
 }

@@ -2,7 +2,7 @@ import { getMembers } from '../../lib/json/is-object.ts'
 import { factTypes } from '../facts.ts'
 import { factHeaders } from '../headers.ts'
 import { defaultDelimiter } from '../identifiers.ts'
-import { getIdExample, indexNameExample } from './examples.ts'
+import { columnExample, getIdExample, indexNameExample } from './examples.ts'
 import type { JsonSchema } from './json-schemas.ts'
 import type { ObjectKind, Operation, ParameterType } from '../operations.ts'
 
@@ -10,6 +10,7 @@ const parameterSchemas: Record<ParameterType, JsonSchema> = {
   string: { type: 'string' },
   strings: { type: 'array', items: { type: 'string' }, minItems: 1 },
   integer: { type: 'integer', format: 'int32', minimum: 0, maximum: 2_147_483_647 },
+  long: { type: 'integer', format: 'int64', minimum: 0 },
   boolean: { type: 'boolean' },
 }
 
@@ -20,6 +21,20 @@ export const sharedParameters = {
     required: true,
     schema: { type: 'string', minLength: 1 },
     example: indexNameExample,
+  },
+  column: {
+    name: 'column',
+    in: 'path',
+    required: true,
+    schema: { type: 'string', minLength: 1 },
+    example: columnExample,
+  },
+  row_id: {
+    name: 'row_id',
+    in: 'path',
+    required: true,
+    schema: parameterSchemas.long,
+    example: 0,
   },
   delimiter: {
     name: 'delimiter',
@@ -32,7 +47,8 @@ export const sharedParameters = {
 /** `example` is that of the whole request: its members are parameters if the body has none. */
 export function describeParameters(operation: Operation, members: JsonSchema, example: unknown): object[] {
   const { path, object, body } = operation
-  const shared = [...(path.includes('{index_name}') ? ['index_name'] : []), 'delimiter']
+  const names = ['index_name', 'column', 'row_id'].filter((name) => path.includes(`{${name}}`))
+  const shared = [...names, 'delimiter']
   const inQuery = [...operation.query].filter(([name]) => name !== 'delimiter')
   const examples = body === 'json' || body === 'map' ? {} : getMembers(example)
   return [
@@ -45,7 +61,8 @@ export function describeParameters(operation: Operation, members: JsonSchema, ex
       schema: { ...parameterSchemas[type], ...pickDocumentation(members[name]) },
       ...(examples[name] !== undefined && { example: examples[name] }),
     })),
-    ...describeHeaders(operation),
+    ...describeFactHeaders(operation),
+    ...operation.requestHeaders.map((name) => ({ name, in: 'header', schema: { type: 'string' } })),
   ]
 }
 
@@ -60,7 +77,7 @@ function describeId(object: ObjectKind): object {
   }
 }
 
-function describeHeaders({ facts }: Operation): object[] {
+function describeFactHeaders({ facts }: Operation): object[] {
   return facts.flatMap(([fact, sources]) =>
     sources
       .filter((source) => source.in === 'header')

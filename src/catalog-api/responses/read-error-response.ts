@@ -1,7 +1,7 @@
 import { getKeys } from '../../lib/get-keys.ts'
 import { getMembers } from '../../lib/json/is-object.ts'
 import { errorCodes, type ErrorName } from '../catalog-error.ts'
-import { UpstreamError, collectCredentials, toPublicMessage } from './redact-error-text.ts'
+import { UpstreamError, collectCredentials, toPublicMember, toPublicMessage } from './redact-error-text.ts'
 
 export interface UpstreamErrorResponse {
   readonly kind: ErrorName
@@ -9,6 +9,8 @@ export interface UpstreamErrorResponse {
   readonly hasCatalogCode: boolean
   /** First line of the message, without paths. For a failure it may still reveal internals. */
   readonly message: string | undefined
+  /** Redacted like the message; undefined if there is none. */
+  readonly context: Readonly<Record<string, string>> | undefined
   readonly cause: UpstreamError
 }
 
@@ -32,23 +34,53 @@ const errorNamesByCode = new Map<unknown, ErrorName>(
 
 /**
  * Accepts any body with a status of 400 or more. The detail is dropped: it may hold a stack trace. `requestHeaders`
- * alternates names and values.
+ * alternates names and values. `reads`: the whole error, or no text of it, because it may repeat a secret.
  */
 export function parseErrorResponse(
   status: number,
   body: Uint8Array | undefined,
   requestHeaders: readonly string[],
+  reads: 'all' | 'code' = 'all',
 ): UpstreamErrorResponse {
   const secrets = collectCredentials(requestHeaders)
   const sent = parse(body)
   const kind = errorNamesByCode.get(sent['code'])
   const message = sent['error']
-  return {
-    kind: kind ?? errorNameForStatus(status),
+  const known = {
+    // RFC 9110, section 15.6.2: whatever the code, the server does not have the operation.
+    kind: status === 501 ? 'Unsupported' : (kind ?? errorNameForStatus(status)),
     hasCatalogCode: kind !== undefined,
+  }
+  if (reads === 'code')
+    return {
+      ...known,
+      message: undefined,
+      context: undefined,
+      cause: new UpstreamError(status, undefined, []),
+    }
+  return {
+    ...known,
     message: typeof message === 'string' ? toPublicMessage(message, secrets) : undefined,
+    context: readContext(sent['context'], secrets),
     cause: new UpstreamError(status, body, secrets),
   }
+}
+
+const maxContextEntries = 16
+const contextKey = /^[A-Za-z][\w.-]{0,63}$/
+
+function readContext(
+  sent: unknown,
+  secrets: readonly string[],
+): Readonly<Record<string, string>> | undefined {
+  const entries = Object.entries(getMembers(sent))
+    .slice(0, maxContextEntries)
+    .flatMap(([key, value]): [string, string][] => {
+      if (typeof value !== 'string' || !contextKey.test(key)) return []
+      const shown = toPublicMember(key, value, secrets)
+      return shown === undefined ? [] : [[key, shown]]
+    })
+  return entries.length === 0 ? undefined : Object.fromEntries(entries)
 }
 
 export function isErrorResponse(body: Uint8Array | undefined): boolean {

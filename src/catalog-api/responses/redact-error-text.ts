@@ -34,6 +34,14 @@ export function toPublicMessage(text: string, secrets: readonly string[]): strin
   return shown === '' ? undefined : shown
 }
 
+/** Reduces the value of a member like a message; all of it if the name is that of a secret. Undefined if nothing remains. */
+export function toPublicMember(name: string, value: string, secrets: readonly string[]): string | undefined {
+  const prefix = `${name}=`
+  const shown = toPublicMessage(prefix + value, secrets)
+  if (shown?.startsWith(prefix) !== true || shown === prefix) return undefined
+  return shown.startsWith(prefix + redacted) ? redacted : shown.slice(prefix.length)
+}
+
 const redacted = '[redacted]'
 const secretName =
   /((?:api[-_]?key|authorization|cookie|credential|pass(?:word|wd|phrase)|private[-_]?key|secret|x-amz-signature|[?&]sig(?:nature)?|(?:access|auth|id|refresh|sas|security|session)[-_]?token)[\w-]{0,32}["'\\]{0,4}\s{0,8}[:=]\s{0,8}\\?)(?:"[^"]*"?|'[^']*'?|[^\s"',;&)\]}]+)/gi

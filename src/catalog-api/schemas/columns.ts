@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { functionOutput, functionReference } from './functions.ts'
 import {
   int64,
   optionalMember,
@@ -18,7 +19,7 @@ const systemColumn = /^_row(id|addr|offset|_created_at_version|_last_updated_at_
 
 /** The name of a new column. */
 export const columnName = path
-  .refine((name) => !name.includes('.'), 'expected a name without "."')
+  .refine((name) => !/[.`]/.test(name), 'expected a name without "." and backticks')
   .refine((name) => !systemColumn.test(name), 'expected a name that is not one of the system columns')
 
 /** A type by name, or as the JSON of an Arrow or Lance schema. */
@@ -40,8 +41,7 @@ const maxTypeDepth = 32
 const dataType = z
   .unknown()
   .meta({
-    type: 'object',
-    additionalProperties: {},
+    anyOf: [{ type: 'object', additionalProperties: {} }, { type: 'string' }],
     description: 'A type as JSON, {type, length, fields}; or its name.',
   })
   .transform((value, context): DataType => {
@@ -118,17 +118,34 @@ const changedVirtualColumn = z
   })
   .meta({ id: 'AlterVirtualColumnEntry' })
 
-/** Described, but not checked: the bundled catalog refuses every one, as it needs another engine. */
-function uncheckedMember(schema: z.ZodType) {
-  return optionalMember(z.union([schema, z.unknown()]))
-}
+/** The registered function that computes a column, with the arguments and columns of this application. */
+const functionColumns = z
+  .object({
+    application: z
+      .object({
+        function: functionReference,
+        inputs: z.array(z.object({ parameter: z.string(), kind: z.string(), value: z.unknown() })),
+        output: functionOutput,
+        columns: z.record(z.string(), z.string()).optional(),
+        initialization: z.record(z.string(), z.unknown()).optional(),
+      })
+      .meta({ id: 'FunctionApplication' }),
+    binding_metadata_version: int64,
+    input_bindings: z.array(z.record(z.string(), z.unknown())),
+    input_schema: z.record(z.string(), z.unknown()),
+    output_schema: z.record(z.string(), z.unknown()),
+    outputs: z.array(z.record(z.string(), z.unknown())),
+  })
+  .meta({ id: 'FunctionColumns' })
 
 const newColumn = z
   .object({
     name: columnName,
     expression: optionalMember(z.string()),
     computed: optionalMember(z.string().min(1)),
-    virtual_column: uncheckedMember(addedVirtualColumn),
+    /** For the columns of a function, as the remote client of LanceDB sends them. */
+    all_null: optionalMember(z.boolean()),
+    virtual_column: optionalMember(addedVirtualColumn),
   })
   .meta({ id: 'AddColumnsEntry' })
 
@@ -138,7 +155,7 @@ const alteration = z
     rename: optionalMember(columnName),
     nullable: optionalMember(z.boolean()),
     data_type: optionalMember(dataType),
-    virtual_column: uncheckedMember(changedVirtualColumn),
+    virtual_column: optionalMember(changedVirtualColumn),
   })
   .refine(
     ({ rename, nullable, data_type: type, virtual_column: virtual }) =>
@@ -171,7 +188,13 @@ function uniqueColumns<Entry extends z.ZodType>(entry: Entry, keyOf: (entry: z.o
  */
 export const columnSchemas = {
   AlterTableAddColumns: {
-    request: requestSchema({ branch, new_columns: uniqueColumns(newColumn, ({ name }) => name) }),
+    request: requestSchema({
+      branch,
+      new_columns: uniqueColumns(newColumn, ({ name }) => name),
+      function: optionalMember(functionColumns),
+      auto_refresh_enabled: optionalMember(z.boolean()),
+      auto_refresh_interval_seconds: optionalMember(int64),
+    }),
     response: responseSchema({ version: int64 }),
   },
   AlterTableAlterColumns: {

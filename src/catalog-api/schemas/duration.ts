@@ -24,9 +24,7 @@ const isoDuration = /^P(?:\d{1,9}D)?(?:T(?:\d{1,9}H)?(?:\d{1,9}M)?(?:\d{1,9}(?:\
  * at least 1.
  */
 export const durationSchema = z.string().transform((text, context) => {
-  const trimmed = text.trim()
-  const written = isoDuration.test(trimmed) ? trimmed.replaceAll(/[PT]/g, ' ').trim() : trimmed
-  const result = writtenParts.test(written) ? Math.round(sumParts(written)) : Number.NaN
+  const result = parseDuration(text)
   if (result >= 1) return result
   context.addIssue({
     code: 'custom',
@@ -34,6 +32,13 @@ export const durationSchema = z.string().transform((text, context) => {
   })
   return z.NEVER
 })
+
+/** Returns whole milliseconds; NaN if the text is not a duration. */
+export function parseDuration(text: string): number {
+  const trimmed = text.trim()
+  const written = isoDuration.test(trimmed) ? trimmed.replaceAll(/[PT]/g, ' ').trim() : trimmed
+  return writtenParts.test(written) ? Math.round(sumParts(written)) : Number.NaN
+}
 
 /** In milliseconds; NaN for an unknown unit. */
 function sumParts(text: string): number {

@@ -24,11 +24,17 @@ const matchQuery = z
       .pipe(z.enum(['and', 'or']))
       .nullish(),
     prefix_length: countSchema.nullish(),
+    document_granularity: z.string().nullish(),
   })
   .meta({ id: 'MatchQuery' })
 
 const phraseQuery = z
-  .object({ terms: z.string(), column, slop: countSchema.nullish() })
+  .object({
+    terms: z.string(),
+    column,
+    slop: countSchema.nullish(),
+    document_granularity: z.string().nullish(),
+  })
   .meta({ id: 'PhraseQuery' })
 
 /** Matches words in one column, or in every indexed column if none is named. */
@@ -74,14 +80,38 @@ const multiColumnMatch = z
     match_queries: columns.map((column, index) => ({ terms, column, boost: boost?.[index] })),
   }))
 
-/** Strict, because a member of the other form would be lost. */
+/** The remote client from 0.41 on adds the members of the other form, which say less. */
+const multiMatchQueries = z
+  .strictObject({
+    match_queries: z.array(matchQuery).min(1),
+    query: z.string().nullish(),
+    columns: z.array(z.string()).nullish(),
+    boost: z.array(z.number()).nullish(),
+  })
+  .meta({ id: 'MultiMatchQuery' })
+  .transform(({ match_queries }): MultiMatchQuery => ({ match_queries }))
+
 const multiMatchQuery = z.union(
-  [
-    z.strictObject({ match_queries: z.array(matchQuery).min(1) }).meta({ id: 'MultiMatchQuery' }),
-    multiColumnMatch,
-  ],
+  [multiMatchQueries, multiColumnMatch],
   'expected {"match_queries": [...]} or {"query": words, "columns": names, "boost": numbers}',
 )
+
+const combinedFields = z
+  .object({
+    query: z.string(),
+    columns: z.array(z.string()),
+    boost: z.array(z.number()).nullish(),
+    operator: z.string().nullish(),
+  })
+  .meta({ id: 'CombinedFieldsQuery' })
+
+/** The remote client from 0.41 on has it; the engine does not. */
+const combinedFieldsQuery = z
+  .object({ combined_fields: combinedFields })
+  .transform((_query, context): never => {
+    context.addIssue({ code: 'custom', message: 'combined_fields is not supported by this catalog' })
+    return z.NEVER
+  })
 
 const textQuery: z.ZodType<TextQuery> = z.lazy(() =>
   z.xor(
@@ -91,6 +121,7 @@ const textQuery: z.ZodType<TextQuery> = z.lazy(() =>
       z.object({ boost: boostQuery }),
       z.object({ multi_match: multiMatchQuery }),
       z.object({ boolean: booleanQuery }),
+      combinedFieldsQuery,
     ],
     'expected an object with exactly one of match, phrase, boost, multi_match, boolean',
   ),

@@ -1,9 +1,76 @@
 import { z } from 'zod'
 import { flagMember, optionalMember, pagingMembers, requestSchema, responseSchema } from './members.ts'
 
-/** Code, types and environments have no schema here: only the catalog interprets them. */
+/** Code, types and environments in responses have no schema here: only clients interpret them. */
 const definition = z.record(z.string(), z.unknown())
 const version = z.string().min(1)
+const text = z.string().optional()
+const list = z.array(z.string()).optional()
+
+/** A reference to one version of a registered function. An absent `namespace_path` is the root. */
+export const functionReference = z
+  .object({
+    name: z.string(),
+    namespace_path: optionalMember(z.array(z.string())),
+    object_id: text,
+    location: text,
+    version: text,
+    manifest_digest: text,
+  })
+  .meta({ id: 'FunctionReference' })
+
+const functionParameter = z
+  .object({ name: z.string(), arrow_type: z.string(), nullable: z.boolean(), blob_access: text })
+  .meta({ id: 'FunctionParameter' })
+
+export const functionOutput = z
+  .object({
+    kind: z.string(),
+    arrow_type: text,
+    nullable: z.boolean().optional(),
+    fields: z.array(z.object({ name: z.string(), arrow_type: z.string(), nullable: z.boolean() })).optional(),
+  })
+  .meta({ id: 'FunctionOutput' })
+
+/** Which members are required depends on the catalog. */
+const functionArtifact = z
+  .object({
+    kind: text,
+    digest: text,
+    entrypoint: text,
+    content: z.object({ encoding: z.string(), data: z.string() }).optional(),
+    adapter: z.object({ kind: z.string(), version: z.int() }).optional(),
+  })
+  .meta({ id: 'FunctionArtifact' })
+
+const functionSignature = z
+  .object({
+    inputs: z.array(functionParameter).optional(),
+    output: functionOutput.optional(),
+    initialization: z.array(functionParameter).optional(),
+  })
+  .meta({ id: 'FunctionSignature' })
+
+const functionRuntime = z
+  .object({
+    kind: text,
+    python_version: text,
+    environment: z
+      .object({ kind: z.string(), packages: list, channels: list, path: text, modules: list, image: text })
+      .optional(),
+    env: z.record(z.string(), z.string()).optional(),
+    gpu: z.boolean().optional(),
+  })
+  .meta({ id: 'FunctionRuntime' })
+
+/** Binds a secret of the catalog to a variable in the environment of the function. An absent path is the root. */
+const secretBinding = z
+  .object({
+    kind: z.string(),
+    variable: z.string(),
+    secret_ref: z.object({ name: z.string(), namespace_path: optionalMember(z.array(z.string())) }),
+  })
+  .meta({ id: 'SecretBinding' })
 
 const functionVersion = z
   .looseObject({
@@ -21,9 +88,10 @@ const functionVersion = z
 export const functionSchemas = {
   CreateFunction: {
     request: requestSchema({
-      artifact: definition,
-      signature: definition,
-      runtime: optionalMember(definition),
+      artifact: functionArtifact,
+      signature: functionSignature,
+      runtime: optionalMember(functionRuntime),
+      secret_bindings: optionalMember(z.array(secretBinding)),
     }),
     response: responseSchema({ job_id: z.string() }),
   },

@@ -17,7 +17,7 @@ const typeNames = {
   FM: [],
   NGRAM: [],
   ZONEMAP: [],
-  BLOOMFILTER: [],
+  BLOOMFILTER: ['BLOOM_FILTER'],
   RTREE: [],
   IVF_FLAT: [],
   IVF_SQ: [],
@@ -61,6 +61,23 @@ const caseInsensitiveWord = (words: readonly string[]) =>
 
 /** The engine reserves memory by these numbers before it reads rows, so each is bounded. */
 const boundedInt = (max: number, min = 1) => optionalMember(z.int().min(min).max(max))
+
+/** Members of the remote client of LanceDB. The bundled catalog refuses those that would change what a search finds. */
+const remoteMembers = {
+  metric_type: optionalMember(z.string()),
+  replace: optionalMember(z.boolean()),
+  lance_tokenizer: optionalMember(z.string()),
+  custom_stop_words: optionalMember(z.array(z.string())),
+  document_granularity: optionalMember(z.string()),
+  block_size: optionalMember(int64),
+  split_identifiers: optionalMember(z.boolean()),
+  split_on_numerics: optionalMember(z.boolean()),
+  preserve_original: optionalMember(z.boolean()),
+  index_operators: optionalMember(z.boolean()),
+  number_of_items: optionalMember(int64),
+  probability: optionalMember(z.number()),
+  page_size: optionalMember(int64),
+}
 
 const vectorMembers = {
   distance_type: optionalMember(
@@ -115,6 +132,7 @@ const createIndex = requestSchema({
   name: optionalMember(z.string().min(1).max(200)),
   ...vectorMembers,
   ...textMembers,
+  ...remoteMembers,
 }).superRefine((sent, context) => {
   const allowed = membersByIndexType[sent.index_type] ?? []
   for (const member of [...getKeys(vectorMembers), ...getKeys(textMembers)]) {
@@ -155,14 +173,17 @@ const indexContent = z
   })
   .meta({ id: 'IndexContent' })
 
+/** Some catalogs build an index in a job. */
+const startedResponse = changeResponseSchema({ job_id: z.string().optional() })
+
 export const indexSchemas = {
-  CreateTableIndex: { request: createIndex, response: changeResponseSchema({}) },
+  CreateTableIndex: { request: createIndex, response: startedResponse },
   CreateTableScalarIndex: {
     request: createIndex.refine((sent) => !sent.index_type.startsWith('IVF_'), {
       path: ['index_type'],
       message: 'expected the type of a scalar index',
     }),
-    response: changeResponseSchema({}),
+    response: startedResponse,
   },
   ListTableIndices: {
     request: requestSchema({ ...pointMembers, ...pagingMembers }),
@@ -181,5 +202,9 @@ export const indexSchemas = {
   DropTableIndex: {
     request: requestSchema({ branch: optionalMember(z.string()), index_name: optionalMember(z.string()) }),
     response: changeResponseSchema({}),
+  },
+  PrewarmTableIndex: {
+    request: requestSchema({ index_name: optionalMember(z.string()) }),
+    response: responseSchema({}),
   },
 }

@@ -51,7 +51,7 @@ const identity = z
   .object({ api_key: optionalMember(z.string()), auth_token: optionalMember(z.string()) })
   .meta({ id: 'Identity' })
 
-/** Headers carry `identity` and `context`; `id` must equal the route. Other members are ignored. */
+/** Headers carry `identity` and `context`; `id` must equal the route. Other members are refused. */
 export function requestSchema<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.object({
     id: optionalMember(identifierSchema),

@@ -12,7 +12,7 @@ export function caseInsensitiveEnum<const Names extends readonly [string, ...str
   }
   const spelling = z.string().describe(describeNames(names))
   return spelling.transform((text, context): Names[number] => {
-    const found = spellings.get(text.replace(/^"(.*)"$/s, '$1').toLowerCase())
+    const found = spellings.get(unquoteMode(text).toLowerCase())
     if (found !== undefined) return found
     context.addIssue({ code: 'custom', message: `expected one of ${names.join(', ')}` })
     return z.NEVER
@@ -25,6 +25,11 @@ export function modeMember<const Names extends readonly [string, ...string[]]>(n
     .nullish()
     .describe(`${describeNames(names)} ${names[0]} unless it is sent.`)
     .transform((value): Names[number] => value ?? names[0])
+}
+
+/** Removes the extra quotes of the LanceDB remote client. */
+export function unquoteMode(text: string): string {
+  return text.replace(/^"(.*)"$/s, '$1')
 }
 
 function describeNames(names: readonly string[]): string {

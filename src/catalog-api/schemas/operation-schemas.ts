@@ -1,14 +1,18 @@
 import type { z } from 'zod'
 import { batchSchemas } from './batches.ts'
+import { blobSchemas } from './blobs.ts'
 import { rowChangeSchemas } from './row-changes.ts'
 import { functionSchemas } from './functions.ts'
+import { grantSchemas } from './grants.ts'
 import { jobSchemas } from './jobs.ts'
 import { columnSchemas } from './columns.ts'
 import { rowSchemas } from './rows.ts'
+import { realtimeEngineSchemas } from './realtime-engine.ts'
 import { indexSchemas } from './indexes.ts'
 import { namespaceSchemas } from './namespaces.ts'
 import { planSchemas } from './query-plans.ts'
 import { queryTableRequestSchema } from './query.ts'
+import { secretSchemas } from './secrets.ts'
 import { tableMetadataSchemas } from './table-metadata.ts'
 import { referenceSchemas } from './tags-and-branches.ts'
 import { tableSchemas } from './tables.ts'
@@ -22,6 +26,7 @@ export const operationSchemas = {
   ...tableSchemas,
   ...rowSchemas,
   ...rowChangeSchemas,
+  ...blobSchemas,
   ...columnSchemas,
   ...planSchemas,
   ...tableMetadataSchemas,
@@ -30,9 +35,12 @@ export const operationSchemas = {
   ...indexSchemas,
   ...batchSchemas,
   ...transactionSchemas,
+  ...realtimeEngineSchemas,
   ...viewSchemas,
   ...functionSchemas,
   ...jobSchemas,
+  ...grantSchemas,
+  ...secretSchemas,
   QueryTable: { request: queryTableRequestSchema },
 }
 

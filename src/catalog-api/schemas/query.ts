@@ -77,7 +77,9 @@ export const queryTableRequestSchema = requestSchema({
   vector: vectors.nullish().transform((list) => list ?? []),
   vector_column: name.nullish(),
   distance_type: z.string().toLowerCase().pipe(z.enum(distanceTypes)).nullish(),
-  nprobes: countSchema.nullish(),
+  nprobes: countSchema
+    .nullish()
+    .describe('legacy, exact; ignored where minimum_nprobes or maximum_nprobes are given'),
   minimum_nprobes: countSchema.nullish(),
   maximum_nprobes: countSchema.nullish(),
   ef: countSchema.nullish(),
@@ -97,7 +99,9 @@ export const queryTableRequestSchema = requestSchema({
   branch: z.string().nullish(),
   /** Extensions of the remote client that affect the search. */
   approx_mode: z.string().nullish(),
+  search_effort: z.number().min(0).max(1).nullish(),
   use_lsm: z.boolean().nullish(),
+  use_rte: z.boolean().nullish(),
 }).meta({ id: 'QueryTableRequest' })
 
 export type TableQuery = Readonly<z.output<typeof queryTableRequestSchema>>

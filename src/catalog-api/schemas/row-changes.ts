@@ -34,6 +34,8 @@ const mergeInsertRequest = requestSchema({
   when_not_matched_by_source_delete_filt: optionalMember(z.string()),
   timeout: optionalMember(durationSchema),
   use_index: flagDefaultingToTrue,
+  use_rte: optionalMember(z.boolean()),
+  use_lsm: optionalMember(z.boolean()),
 }).superRefine((merge, context) => {
   for (const [condition, flag] of conditionFlags) {
     if (merge[condition] === undefined || merge[flag]) continue
@@ -84,6 +86,8 @@ export const rowChangeSchemas = {
     response: changeResponseSchema({
       version: int64,
       updated_rows: int64,
+      /** Its name in the remote client of LanceDB. */
+      rows_updated: int64.optional(),
       properties: propertiesSchema.optional(),
     }),
   },

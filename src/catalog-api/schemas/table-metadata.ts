@@ -21,10 +21,16 @@ export const tableMetadataSchemas = {
     }),
   },
   UpdateTableSchemaMetadata: {
-    request: z.object({
+    request: requestSchema({
       branch: optionalMember(z.string()),
       metadata: z.record(z.string(), z.string().nullable()),
     }),
     response: propertiesSchema,
+  },
+  PrewarmTableData: {
+    request: requestSchema({
+      columns: optionalMember(z.array(z.string())).describe('All columns if it is absent or empty.'),
+    }),
+    response: responseSchema({}),
   },
 }

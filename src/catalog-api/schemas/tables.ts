@@ -11,35 +11,8 @@ import {
   responseSchema,
 } from './members.ts'
 import { operations } from '../operations.ts'
+import { jsonArrowSchema } from './json-arrow-schema.ts'
 import { modeMember } from './modes.ts'
-
-/** An Arrow type as JSON. */
-const jsonArrowDataType = z.object({
-  type: z.string(),
-  get fields() {
-    return z.array(jsonArrowField).readonly().optional()
-  },
-  length: int64.optional(),
-})
-
-const jsonArrowField = z.object({
-  name: z.string(),
-  get type() {
-    return jsonArrowDataType
-  },
-  nullable: z.boolean(),
-  metadata: propertiesSchema.readonly().optional(),
-})
-
-z.globalRegistry.add(jsonArrowDataType, { id: 'JsonArrowDataType' })
-z.globalRegistry.add(jsonArrowField, { id: 'JsonArrowField' })
-
-export const jsonArrowSchema = z
-  .object({
-    fields: z.array(jsonArrowField).readonly(),
-    metadata: propertiesSchema.readonly().optional(),
-  })
-  .meta({ id: 'JsonArrowSchema' })
 
 const basicStats = z.object({ num_deleted_rows: int64, num_fragments: int64 }).meta({ id: 'TableBasicStats' })
 
@@ -109,7 +82,7 @@ export const tableSchemas = {
   TableExists: { request: requestSchema({ version: optionalMember(int64) }) },
   DropTable: {
     request: requestSchema({}),
-    response: removedTable,
+    response: removedTable.extend({ job_id: z.string().optional() }),
   },
   RegisterTable: {
     request: requestSchema({
@@ -122,6 +95,16 @@ export const tableSchemas = {
       properties: propertiesSchema.optional(),
     }),
   },
+  /** The version and the tag are those of the source; clients always send `is_shallow`. */
+  CloneTable: {
+    request: requestSchema({
+      source_location: z.string().min(1),
+      source_version: optionalMember(int64),
+      source_tag: optionalMember(z.string()),
+      is_shallow: flagMember,
+    }),
+    response: changeResponseSchema({}),
+  },
   DeregisterTable: {
     request: requestSchema({}),
     response: removedTable.meta({ id: 'DeregisterTableResponse' }),
@@ -130,6 +113,8 @@ export const tableSchemas = {
     request: requestSchema({
       new_table_name: z.string(),
       new_namespace_id: optionalMember(identifierSchema),
+      /** Its name in the remote client of LanceDB. */
+      new_namespace: optionalMember(identifierSchema),
     }),
     response: changeResponseSchema({}),
   },

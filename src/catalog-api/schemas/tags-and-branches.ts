@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import {
+  flagMember,
   int64,
   optionalMember,
   pagingMembers,
@@ -58,12 +59,67 @@ const branchContents = z
   })
   .meta({ id: 'BranchContents' })
 
+const columnSummary = z
+  .object({ name: z.string(), dataType: z.string(), nullable: z.boolean() })
+  .meta({ id: 'ColumnSummary' })
+
+const indexSummary = z
+  .object({
+    indexName: z.string(),
+    columns: z.array(z.string()),
+    indexType: z.string().optional(),
+    status: z.string(),
+  })
+  .meta({ id: 'IndexSummary' })
+
+const rowCountSummary = z
+  .object({
+    unchanged: int64,
+    newOnBase: int64,
+    newOnBranch: int64,
+    staleRecompute: int64,
+    inputsChanged: int64,
+    deltaAvailable: z.boolean(),
+  })
+  .meta({ id: 'RowCountSummary' })
+
+/** Codes that clients know are among others `baseMoved`, `rowsChanged`, `columnChanged` and `parentNotMain`. */
+const cherryPickError = z.object({ code: z.string(), message: z.string() }).meta({ id: 'CherryPickError' })
+
+/** `errors` say why the branch could not be applied to main. */
+const branchDiff = z
+  .object({
+    fromBranch: z.string(),
+    parentVersion: int64,
+    mainVersion: int64,
+    branchVersion: int64,
+    baseMoved: z.boolean(),
+    rowCountMain: int64,
+    rowCountBranch: int64,
+    rowSummary: rowCountSummary,
+    addedColumns: z.array(columnSummary),
+    removedColumns: z.array(columnSummary),
+    changedColumns: z.array(
+      z.object({ name: z.string(), main: columnSummary, branch: columnSummary }).meta({ id: 'ColumnChange' }),
+    ),
+    addedIndexes: z.array(indexSummary),
+    removedIndexes: z.array(indexSummary),
+    errors: z.array(cherryPickError),
+  })
+  .meta({ id: 'BranchDiff' })
+
+const sourceBranch = z.string().min(1)
+
 const taggedVersion = { tag: tagName, version: int64.min(1), branch: optionalMember(z.string()) }
 
 export const referenceSchemas = {
   ListTableTags: {
     request: requestSchema(pagingMembers),
-    response: responseSchema({ tags: z.record(z.string(), tagContents), page_token: z.string().optional() }),
+    response: z.union([
+      responseSchema({ tags: z.record(z.string(), tagContents), page_token: z.string().optional() }),
+      // To the remote client of LanceDB.
+      z.record(z.string(), tagContents),
+    ]),
   },
   GetTableTagVersion: {
     request: requestSchema({ tag: z.string() }),
@@ -91,4 +147,19 @@ export const referenceSchemas = {
     response: changeResponseSchema({}),
   },
   DeleteTableBranch: { request: requestSchema({ name: z.string() }), response: changeResponseSchema({}) },
+  /** No request has a target: it is main. */
+  DiffTableBranches: {
+    request: requestSchema({ from_branch: sourceBranch }),
+    response: responseSchema(branchDiff.shape),
+  },
+  /** `status` is `ready` after a dry run, `cherryPicked`, `failed` or `notImplemented`. */
+  CherryPickTableBranch: {
+    request: requestSchema({ from_branch: sourceBranch, dry_run: flagMember }),
+    response: changeResponseSchema({
+      status: z.string(),
+      diff: branchDiff.optional(),
+      preview: z.object({ promotedColumns: z.array(z.string()).optional() }).optional(),
+      mainVersionAfter: int64.optional(),
+    }),
+  },
 }

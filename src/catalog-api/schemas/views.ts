@@ -8,7 +8,7 @@ import {
   requestSchema,
   responseSchema,
 } from './members.ts'
-import { jsonArrowSchema } from './tables.ts'
+import { jsonArrowSchema } from './json-arrow-schema.ts'
 
 const query = z.string().min(1)
 const count = optionalMember(int64)

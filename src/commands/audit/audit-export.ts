@@ -1,18 +1,17 @@
 import { Option, type Command } from 'commander'
 import { formatRecord } from '../../audit/formats/format-record.ts'
 import { recordFormats, type RecordFormat } from '../../config/audit/record-formats.ts'
-import { selectRecords, type RecordFilter } from '../../audit/query/select-records.ts'
 import { folderArgument, addSelectionOptions } from './audit-options.ts'
-import { runStep } from '../common/command-failure.ts'
+import type { Io } from '../common/io.ts'
 import { newCommand } from '../common/new-command.ts'
-import { printLines } from '../common/print-lines.ts'
+import { printSelection, type Selection } from './print-selection.ts'
 
-interface ExportOptions extends RecordFilter {
+interface ExportOptions extends Selection {
   readonly format: RecordFormat
 }
 
-export function exportCommand(): Command {
-  return addSelectionOptions(newCommand('export'))
+export function exportCommand(io: Io): Command {
+  return addSelectionOptions(newCommand('export', io))
     .description('print records of an audit log as JSON lines for other programs')
     .argument(...folderArgument)
     .addOption(
@@ -23,19 +22,13 @@ export function exportCommand(): Command {
         .choices(recordFormats)
         .makeOptionMandatory(),
     )
-    .action(exportRecords)
-}
-
-async function exportRecords(folder: string, { format, ...selection }: ExportOptions): Promise<void> {
-  await runStep('the audit log cannot be read', () => printLines(formatRecords(folder, selection, format)))
-}
-
-async function* formatRecords(
-  folder: string,
-  selection: RecordFilter,
-  format: RecordFormat,
-): AsyncGenerator<string> {
-  for await (const { record, context } of selectRecords(folder, selection)) {
-    yield formatRecord(record, format, context)
-  }
+    .action((folder: string, { format, ...selection }: ExportOptions, command: Command) =>
+      printSelection(
+        folder,
+        selection,
+        ({ record, context }) => [formatRecord(record, format, context)],
+        command,
+        io,
+      ),
+    )
 }

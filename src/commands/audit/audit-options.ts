@@ -1,6 +1,5 @@
-import { InvalidArgumentError, type Command } from 'commander'
-import { defaultDelimiter, parseIdentifier } from '../../catalog-api/identifiers.ts'
-import { collect, parseTime } from '../common/arguments.ts'
+import type { Command } from 'commander'
+import { collect, parseIdArgument, parsePositiveInteger, parseTimeOrAge } from '../common/arguments.ts'
 
 export const folderArgument = [
   '<dir>',
@@ -17,20 +16,26 @@ export const publicKeyOption = [
 export function addSelectionOptions(command: Command): Command {
   return command
     .option(
+      '--request <id>',
+      'only records of this request: the `instance` of an error, or the header x-request-id',
+    )
+    .option(
       '--table <id>',
-      `only records of this table, such as prod${defaultDelimiter}sales${defaultDelimiter}orders`,
-      parseTableId,
+      'only records of this table, such as prod/sales/orders or prod$sales$orders',
+      parseIdArgument,
     )
     .option('--principal <name>', 'only records of this principal')
     .option('--operation <name>', 'only records of this operation, such as CreateTableVersion')
-    .option('--since <time>', 'only records from this time on, such as 2027-01-31T00:00:00Z', parseTime)
-    .option('--until <time>', 'only records before this time', parseTime)
-}
-
-export function parseTableId(text: string): readonly string[] {
-  try {
-    return parseIdentifier(text, defaultDelimiter, 'allowed')
-  } catch (error) {
-    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error))
-  }
+    .option(
+      '--rule <name>',
+      'only records of requests that this rule allowed or denied: its id, or policy/id',
+    )
+    .option('--denied', 'only refused requests: denials and rejected credentials')
+    .option(
+      '--since <time>',
+      'only records from this time on, such as 2027-01-31T00:00:00Z or 1h (one hour ago)',
+      parseTimeOrAge,
+    )
+    .option('--until <time>', 'only records before this time', parseTimeOrAge)
+    .option('--last <number>', 'only the newest records of the selection', parsePositiveInteger)
 }

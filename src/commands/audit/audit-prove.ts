@@ -3,28 +3,43 @@ import { listLogFolders } from '../../audit/storage/log-folders.ts'
 import { proveTable } from '../../audit/verify/prove-table.ts'
 import { readSealVerifier } from '../../audit/records/seal-key.ts'
 import { verifyProofs } from '../../audit/verify/verify-proofs.ts'
-import { folderArgument, publicKeyOption, parseTableId } from './audit-options.ts'
+import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
+import { parseIdArgument } from '../common/arguments.ts'
+import { folderArgument, publicKeyOption } from './audit-options.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
+import type { Io } from '../common/io.ts'
 import { newCommand } from '../common/new-command.ts'
 import { printLines } from '../common/print-lines.ts'
 
-export function proveCommand(): Command {
-  return newCommand('prove')
-    .description('print the history of one table with a proof that the log contains it, without other tables')
-    .argument(...folderArgument)
-    .requiredOption('--table <id>', 'the table, such as prod$sales$orders', parseTableId)
-    .action(prove)
+interface ProveOptions {
+  readonly table: readonly string[]
 }
 
-export function verifyProofCommand(): Command {
-  return newCommand('verify-proof')
+interface VerifyOptions {
+  readonly publicKey: readonly string[]
+}
+
+export function proveCommand(io: Io): Command {
+  return newCommand('prove', io)
+    .description('print the history of one table with a proof that the log contains it, without other tables')
+    .argument(...folderArgument)
+    .requiredOption(
+      '--table <id>',
+      'the table, such as prod/sales/orders or prod$sales$orders',
+      parseIdArgument,
+    )
+    .action((folder: string, options: ProveOptions) => prove(folder, options, io))
+}
+
+export function verifyProofCommand(io: Io): Command {
+  return newCommand('verify-proof', io)
     .description('verify the output of `audit prove` without the log')
     .argument('<file>', 'the output of `audit prove`')
     .option(...publicKeyOption)
-    .action(checkProof)
+    .action((file: string, options: VerifyOptions) => checkProof(file, options, io))
 }
 
-async function prove(folder: string, { table }: { table: readonly string[] }): Promise<void> {
+async function prove(folder: string, { table }: ProveOptions, io: Io): Promise<void> {
   let [records, unsealed] = [0, 0]
   async function* lines(): AsyncGenerator<string> {
     for (const log of await listLogFolders(folder)) {
@@ -33,15 +48,15 @@ async function prove(folder: string, { table }: { table: readonly string[] }): P
       unsealed += counts.unsealed
     }
   }
-  const isPrinted = await runStep('the audit log cannot be read', () => printLines(lines()))
+  const isPrinted = await runStep('the audit log cannot be read', () => printLines(io, lines()))
   if (!isPrinted) return
   if (unsealed > 0) {
-    process.stderr.write(`${unsealed} newer records are not sealed yet and not in the proof\n`)
+    io.stderr.write(`${unsealed} newer records are not sealed yet and not in the proof\n`)
   }
   if (records === 0) throw new CommandFailure('the log has no sealed record of this table')
 }
 
-async function checkProof(file: string, { publicKey }: { publicKey: readonly string[] }): Promise<void> {
+async function checkProof(file: string, { publicKey }: VerifyOptions, io: Io): Promise<void> {
   if (publicKey.length === 0) throw new CommandFailure('--public-key is required')
   const keys = await runStep('the public key cannot be read', () =>
     Promise.all(publicKey.map(readSealVerifier)),
@@ -54,8 +69,8 @@ async function checkProof(file: string, { publicKey }: { publicKey: readonly str
       )
     }
     const started = isFromBeginning ? 'from its first record on' : 'starting after its first record'
-    process.stdout.write(
-      `valid: ${records} records of table ${table.join('$')}, ${started}, complete from ${first} to ${last}\n`,
+    io.stdout.write(
+      `valid: ${records} records of table ${formatIdentifierText(table)}, ${started}, complete from ${first} to ${last}\n`,
     )
   }
 }

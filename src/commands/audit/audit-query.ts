@@ -1,120 +1,107 @@
 import type { Command } from 'commander'
-import {
-  getRequestRecord,
-  selectRecords,
-  type SelectedRecord,
-  type RecordFilter,
-} from '../../audit/query/select-records.ts'
-import type { StoredRecord } from '../../audit/storage/read-audit-log.ts'
-import type { OutOfBandVersions } from '../../audit/records/audit-record.ts'
+import { getRequestRecord, type SelectedRecord } from '../../audit/query/select-records.ts'
+import { readGatewaySettings, type GatewaySettings } from '../../config/gateway-settings.ts'
 import { folderArgument, addSelectionOptions } from './audit-options.ts'
 import { runStep } from '../common/command-failure.ts'
+import type { Io } from '../common/io.ts'
 import { newCommand } from '../common/new-command.ts'
-import { printLines } from '../common/print-lines.ts'
+import { formatIds, formatResult } from './format-result.ts'
+import { formatStory } from './format-story.ts'
+import { openRuleLocator } from './locate-rule.ts'
+import { printable } from './printable.ts'
+import { printSelection, type Selection } from './print-selection.ts'
 
-interface QueryOptions extends RecordFilter {
+interface QueryOptions extends Selection {
+  readonly policies?: string
+  readonly config?: string
   readonly json?: boolean
 }
 
-export function queryCommand(): Command {
-  return addSelectionOptions(newCommand('query'))
-    .description('show the records of an audit log, oldest first')
-    .argument(...folderArgument)
+export function queryCommand(io: Io): Command {
+  return addSelectionOptions(newCommand('query', io))
+    .description('show the records of an audit log, oldest first; with --request all that they contain')
+    .argument('[dir]', `${folderArgument[1]}; default: that of --config`)
+    .option('--policies <dir>', 'the folder of policies, in which --request finds the rule')
+    .option(
+      '--config <file>',
+      'the settings of the gateway: its audit folder, and its policies for --request',
+    )
     .option('--json', 'print the records as stored, as JSON lines')
-    .action(query)
+    .addHelpText(
+      'after',
+      '\nExample:\n  catalog-gateway audit query .catalog-gateway/audit --denied --since 1h\n' +
+        '  catalog-gateway audit query .catalog-gateway/audit --policies policies --request ID\n\n' +
+        'ID is the `instance` in the body of an error.',
+    )
+    .action((folder: string | undefined, options: QueryOptions, command: Command) =>
+      query(folder, options, command, io),
+    )
 }
 
-async function query(folder: string, { json = false, ...selection }: QueryOptions): Promise<void> {
-  await runStep('the audit log cannot be read', () =>
-    printLines(formatRecords(selectRecords(folder, selection), json)),
-  )
-}
-
-async function* formatRecords(
-  selected: AsyncIterable<SelectedRecord>,
-  json: boolean,
-): AsyncGenerator<string> {
-  if (!json) yield formatRow('TIME', 'CHAIN:SEQ', 'KIND', 'PRINCIPAL', 'OPERATION', 'OBJECT', 'RESULT')
-  for await (const { record, context } of selected) {
-    const request = getRequestRecord(record, context)
-    yield json
-      ? JSON.stringify(record)
-      : formatRow(
-          record.time,
-          `${record.chain}:${record.seq}`,
-          record.kind,
-          request?.principal?.name ?? '-',
-          request?.operation ?? '-',
-          formatIds(record.tables?.map(({ id }) => id) ?? (request?.id ? [request.id] : [])),
-          formatResult(record),
+async function query(
+  folder: string | undefined,
+  { policies, config, json, ...selection }: QueryOptions,
+  command: Command,
+  io: Io,
+): Promise<void> {
+  const isStory = selection.request !== undefined && !json
+  if (policies !== undefined && !isStory)
+    return command.error('error: expected --policies with --request and without --json')
+  if (config === undefined && folder === undefined) return command.error('error: expected <dir> or --config')
+  const settings =
+    config === undefined
+      ? undefined
+      : await runStep(`the settings in ${config} cannot be used`, () =>
+          readGatewaySettings(config, io.environment),
         )
+  const auditFolder = folder ?? settings?.audit.folder ?? ''
+  const format = isStory ? await createStory(policies, settings) : json ? formatJson : createTable()
+  await printSelection(auditFolder, selection, format, command, io)
+}
+
+async function createStory(
+  policies: string | undefined,
+  settings: GatewaySettings | undefined,
+): Promise<(record: SelectedRecord) => readonly string[]> {
+  const locate = await openRuleLocator(policies, settings)
+  return (record) => formatStory(record, locate)
+}
+
+function formatJson({ record }: SelectedRecord): readonly string[] {
+  return [JSON.stringify(record)]
+}
+
+/** The first row follows the header. */
+function createTable(): (record: SelectedRecord) => readonly string[] {
+  let header = [
+    formatRow('TIME', 'CHAIN:SEQ', 'KIND', 'PRINCIPAL', 'OPERATION', 'OBJECT', 'REQUEST', 'RESULT'),
+  ]
+  return (selected) => {
+    const lines = [...header, formatRecordRow(selected)]
+    header = []
+    return lines
   }
 }
 
-const widths = [24, 28, 8, 20, 26, 32]
+function formatRecordRow({ record, context }: SelectedRecord): string {
+  const request = getRequestRecord(record, context)
+  return formatRow(
+    record.time,
+    `${record.chain}:${record.seq}`,
+    record.kind,
+    request?.principal?.name ?? '-',
+    request?.operation ?? '-',
+    formatIds(record.tables?.map(({ id }) => id) ?? (request?.id ? [request.id] : [])),
+    'request' in record ? record.request : '-',
+    formatResult(record),
+  )
+}
 
-/**
- * Formats columns. Escapes control characters, since callers choose some of the text: it must not move the cursor of a
- * terminal.
- */
+const widths = [24, 28, 8, 20, 26, 32, 36]
+
 function formatRow(...cells: readonly string[]): string {
   return cells
-    .map((cell, column) => cell.replaceAll(/\p{C}/gu, '?').padEnd(widths[column] ?? 0))
+    .map((cell, column) => printable(cell).padEnd(widths[column] ?? 0))
     .join('  ')
     .trimEnd()
-}
-
-function formatIds(ids: readonly (readonly string[])[]): string {
-  return ids.map((id) => id.join('$')).join(',') || '-'
-}
-
-function formatResult(record: StoredRecord): string {
-  switch (record.kind) {
-    case 'outcome':
-      return record.result + formatVersion(record) + formatOutOfBandVersions(record)
-    case 'refusal':
-      return `${record.status} ${record.reason}`
-    case 'passThrough':
-      return `${record.method} ${record.prefix}: ${record.path}`
-    case 'reload':
-      return `${record.what} ${record.revision}`
-    case 'gap':
-      return `${record.dropped + record.refused} records missing`
-    case 'tampered':
-      return `${record.file} ${record.what}`
-    case 'resolved':
-      return `${record.result}: ${record.evidence}${formatOutOfBandVersions(record)}`
-    case 'recovered':
-      return `${record.file}: ${record.bytesCut} bytes truncated, ${record.bytesRestored ?? 0} restored`
-    case 'pruned':
-      return `${record.files.length} files removed`
-    case 'seal':
-      return `${record.leaves} records signed`
-    case 'start':
-      return `${record.gateway} ${record.software}`
-    case 'intent':
-    case 'segment':
-      break
-  }
-  return ''
-}
-
-function formatVersion({ version, versions = [] }: Extract<StoredRecord, { kind: 'outcome' }>): string {
-  if (version === undefined) return ''
-  return ` version ${version}${versions.some(({ observed }) => observed) ? ' (observed)' : ''}`
-}
-
-/** Versions that were created without the gateway; ids are shown if the record concerns several tables. */
-function formatOutOfBandVersions({
-  outOfBand = [],
-  tables = [],
-}: Extract<StoredRecord, { kind: 'outcome' | 'resolved' }>): string {
-  if (outOfBand.length === 0) return ''
-  const shown = outOfBand.map(
-    ({ id, branch, from, to }: OutOfBandVersions) =>
-      (tables.length > 1 ? `${formatIds([id])} ` : '') +
-      (from === to ? `${from}` : `${from}..${to}`) +
-      (branch === undefined ? '' : ` on branch ${branch}`),
-  )
-  return `; out of band: ${shown.join(', ')}`
 }

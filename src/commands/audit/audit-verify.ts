@@ -7,6 +7,7 @@ import { verifyAuditLogs, type VerifiedLog } from '../../audit/verify/verify-aud
 import { collect } from '../common/arguments.ts'
 import { folderArgument, publicKeyOption } from './audit-options.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
+import type { Io } from '../common/io.ts'
 import { newCommand } from '../common/new-command.ts'
 
 interface VerifyOptions {
@@ -16,8 +17,8 @@ interface VerifyOptions {
 
 const progressMs = 5_000
 
-export function verifyCommand(): Command {
-  return newCommand('verify')
+export function verifyCommand(io: Io): Command {
+  return newCommand('verify', io)
     .description('verify the records of an audit log, their hash chain and its seals')
     .argument(...folderArgument)
     .option(...publicKeyOption)
@@ -27,10 +28,10 @@ export function verifyCommand(): Command {
       (text, before: readonly string[]) => collect(parseHash(text), before),
       [],
     )
-    .action(verify)
+    .action((folder: string, options: VerifyOptions) => verify(folder, options, io))
 }
 
-async function verify(folder: string, { publicKey, expectHead }: VerifyOptions): Promise<void> {
+async function verify(folder: string, { publicKey, expectHead }: VerifyOptions, io: Io): Promise<void> {
   const keys = await runStep('the public key cannot be read', () =>
     Promise.all(publicKey.map(readSealVerifier)),
   )
@@ -38,7 +39,7 @@ async function verify(folder: string, { publicKey, expectHead }: VerifyOptions):
     verifyAuditLogs(folder, {
       ...(keys.length > 0 && { keys }),
       expectedHeads: expectHead,
-      onProgress: createProgressReporter(),
+      onProgress: createProgressReporter(io),
     }),
   )
   const broken = logs.find(({ report }) => !report.ok)
@@ -55,11 +56,11 @@ async function verify(folder: string, { publicKey, expectHead }: VerifyOptions):
   }
   if (logs.every(({ report }) => report.chains === 0))
     throw new CommandFailure(`${folder} contains no audit log`)
-  process.stdout.write(`good: ${formatCounts(logs)}\n`)
+  io.stdout.write(`good: ${formatCounts(logs)}\n`)
   for (const { name, report } of logs) {
     if (report.journal?.state !== 'needed') continue
     const { file, bytes } = report.journal
-    process.stdout.write(
+    io.stdout.write(
       `journal: ${join(name, file)} lacks ${bytes} bytes, which the journal contains; ` +
         'the gateway restores them when it starts\n',
     )
@@ -67,14 +68,14 @@ async function verify(folder: string, { publicKey, expectHead }: VerifyOptions):
   for (const { name, report } of logs) {
     if (report.tornTail === undefined) continue
     const { file, bytes } = report.tornTail
-    process.stdout.write(
+    io.stdout.write(
       `torn tail: ${join(name, file)} ends in ${bytes} bytes of an incomplete record; ` +
         'the gateway truncates it when it starts\n',
     )
   }
   for (const { name, report } of logs) {
     const which = name === '' ? '' : `${name}: `
-    for (const note of formatNotes(report, keys.length > 0)) process.stderr.write(`${which}${note}\n`)
+    for (const note of formatNotes(report, keys.length > 0)) io.stderr.write(`${which}${note}\n`)
   }
 }
 
@@ -107,12 +108,12 @@ function formatNotes(
   ]
 }
 
-function createProgressReporter(): (file: string, records: number) => void {
+function createProgressReporter(io: Io): (file: string, records: number) => void {
   let due = performance.now() + progressMs
   return (file, records) => {
     if (performance.now() < due) return
     due = performance.now() + progressMs
-    process.stderr.write(`${records} records verified, up to the end of ${file}\n`)
+    io.stderr.write(`${records} records verified, up to the end of ${file}\n`)
   }
 }
 

@@ -1,13 +1,41 @@
 import { InvalidArgumentError } from 'commander'
+import { parseDuration } from '../../catalog-api/schemas/duration.ts'
+import { CatalogError } from '../../catalog-api/catalog-error.ts'
+import { parseIdentifierText } from '../../catalog-api/identifier-text.ts'
+import type { Identifier } from '../../catalog-api/identifiers.ts'
+import { parseTimestamp, validateTimestamp } from '../../lib/time/parse-timestamp.ts'
 
 export function collect(value: string, previous: readonly string[]): readonly string[] {
   return [...previous, value]
 }
 
 export function parseTime(text: string): Date {
-  const date = new Date(text)
-  if (Number.isNaN(date.getTime())) {
-    throw new InvalidArgumentError('expected a time such as 2027-01-31T00:00:00Z')
+  const error = validateTimestamp(text)
+  if (error !== undefined) throw new InvalidArgumentError(error)
+  return new Date(parseTimestamp(text))
+}
+
+/** Parses a time with zone, or a duration before now such as `1h` or `7d`. */
+export function parseTimeOrAge(text: string): Date {
+  const time = new Date(Date.now() - parseDuration(text))
+  if (!Number.isNaN(time.getTime())) return time
+  const error = validateTimestamp(text)
+  if (error !== undefined) throw new InvalidArgumentError(`${error}, or a duration before now such as 1h`)
+  return new Date(parseTimestamp(text))
+}
+
+export function parsePositiveInteger(text: string): number {
+  const number = Number(text)
+  if (/^[1-9]\d*$/.test(text) && Number.isSafeInteger(number)) return number
+  throw new InvalidArgumentError('expected an integer above 0')
+}
+
+/** Parses an id, see `parseIdentifierText`. */
+export function parseIdArgument(text: string): Identifier {
+  try {
+    return parseIdentifierText(text)
+  } catch (error) {
+    if (error instanceof CatalogError) throw new InvalidArgumentError(error.message)
+    throw error
   }
-  return date
 }

@@ -1,6 +1,7 @@
 import { fork, type ChildProcess, type StdioOptions } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import type { Io } from './io.ts'
 import { runUntilStopped } from './run-until-stopped.ts'
 
 const main = fileURLToPath(
@@ -50,7 +51,7 @@ export async function stopCatalog(child: ChildProcess): Promise<void> {
 /**
  * Runs `catalog-gateway backend` in a process of its own until it exits or this one is stopped; adopts its exit status.
  */
-export async function runCatalogProcess(parameters: readonly string[]): Promise<void> {
+export async function runCatalogProcess(parameters: readonly string[], io: Io): Promise<void> {
   const child = forkCatalog(parameters, ['ignore', 'inherit', 'inherit', 'ipc'])
   const ended = once(child, 'exit').then(() => {
     process.exitCode = child.exitCode ?? 1
@@ -62,5 +63,5 @@ export async function runCatalogProcess(parameters: readonly string[]): Promise<
   const reload = async (): Promise<void> => {
     child.kill('SIGHUP')
   }
-  await Promise.race([runUntilStopped({ close: stop, reload }), ended])
+  await Promise.race([runUntilStopped(io, { close: stop, reload }), ended])
 }

@@ -2,24 +2,37 @@ import { headerDialects } from '../../catalog-api/headers.ts'
 import type { UpstreamSettings } from '../../config/upstream/upstream-settings.ts'
 import { probeUpstream, type UpstreamProbe } from '../../gateway/upstream/probe-upstream.ts'
 import { readUpstreamOptions } from '../../gateway/upstream/upstream-files.ts'
+import { readOnce } from '../../lib/fs/file-follower.ts'
 import { toError } from '../../lib/errors/to-error.ts'
+import { describeConnectFailure } from '../../lib/outbound/describe-connect-failure.ts'
+import type { Outbound } from '../../lib/outbound/outbound.ts'
 import { CommandFailure, runStep } from './command-failure.ts'
+import type { Io } from './io.ts'
 
 /**
  * Reads from each upstream, and prints to stderr how it responds and which settings fit it better. Throws CommandFailure
  * with all upstreams that cannot be used.
  */
-export async function probeUpstreams(upstreams: readonly UpstreamSettings[]): Promise<void> {
+export async function probeUpstreams(
+  upstreams: readonly UpstreamSettings[],
+  outbound: Outbound,
+  { stderr }: Io,
+): Promise<void> {
   const failures: string[] = []
   for (const settings of upstreams) {
     const { name, url } = settings
     try {
       const probe = await runStep(`the upstream ${name} (${url}) cannot be reached`, async () =>
-        probeUpstream(await readUpstreamOptions(settings)),
+        probeUpstream(await readUpstreamOptions(settings, outbound, readOnce)).catch((error: unknown) => {
+          throw new CommandFailure(
+            `the upstream ${name} (${url}) cannot be reached:\n  ${describeConnectFailure(error)}`,
+            { cause: error },
+          )
+        }),
       )
       const problem = findProblem(settings, probe)
       if (problem !== undefined) failures.push(`the upstream ${name} (${url}) cannot be used:\n  ${problem}`)
-      else process.stderr.write(describeProbe(settings, probe))
+      else stderr.write(describeProbe(settings, probe))
     } catch (error) {
       failures.push(toError(error).message)
     }
@@ -52,5 +65,12 @@ function describeProbe({ name, url, headerDialect }: UpstreamSettings, probe: Up
   if (probe.headerDialect === undefined && headerDialect === 'catalog') {
     lines.push('its headers are unknown: set headerDialect: lance if it is a server of Lance')
   }
+  if (probe.managedVersions === 'unmanaged') {
+    lines.push(
+      'it does not manage versions: clients commit to the storage, past the gateway, which can neither allow nor record that',
+    )
+  }
+  if (probe.managedVersions === 'unknown')
+    lines.push('whether it manages versions is unknown: the gateway found no table that it can describe')
   return `${lines.join('\n  ')}\n`
 }

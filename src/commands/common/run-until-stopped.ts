@@ -1,5 +1,7 @@
+import { closeSync, openSync } from 'node:fs'
+import { isatty } from 'node:tty'
 import { stopSignals } from '../../lib/process/signals.ts'
-import { createTerminalWatcher } from './watch-terminal.ts'
+import type { Io } from './io.ts'
 
 interface StoppableServer {
   readonly close: () => Promise<void>
@@ -13,7 +15,10 @@ interface StoppableServer {
  * Runs a server until SIGINT, SIGTERM or SIGQUIT, until its terminal is closed or, in a child process, until its parent
  * is gone; then closes it. A second signal ends the process at once. SIGHUP reloads it, unless the terminal was closed.
  */
-export async function runUntilStopped({ close, announcement = '', reload }: StoppableServer): Promise<void> {
+export async function runUntilStopped(
+  { stdout }: Io,
+  { close, announcement = '', reload }: StoppableServer,
+): Promise<void> {
   await new Promise<void>((resolve) => {
     for (const signal of stopSignals) process.once(signal, () => resolve())
     const isTerminalClosed = createTerminalWatcher()
@@ -25,10 +30,28 @@ export async function runUntilStopped({ close, announcement = '', reload }: Stop
       process.once('disconnect', () => resolve())
       if (!process.connected) resolve()
     }
-    process.stdout.write(announcement)
+    stdout.write(announcement)
   })
   for (const signal of stopSignals) process.once(signal, () => process.exit(1))
   await close()
   // An open channel would keep this process alive while the parent waits for its exit.
   if (process.connected) process.disconnect()
+}
+
+/**
+ * Returns a function that reports whether the current terminal of this process was closed. Without a terminal, as under
+ * a service manager, in a container or with nohup, it always returns false.
+ */
+function createTerminalWatcher(): () => boolean {
+  const hadTerminal = isatty(0) && hasTerminal()
+  return () => hadTerminal && !hasTerminal()
+}
+
+function hasTerminal(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', 'r'))
+    return true
+  } catch {
+    return false
+  }
 }

@@ -5,10 +5,12 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Backoff } from '../../lib/async/backoff.ts'
 import { stringify } from 'yaml'
 import { makeFolder } from '../../lib/fs/make-folder.ts'
 import { forkCatalog, stopCatalog } from '../common/catalog-process.ts'
 import { CommandFailure } from '../common/command-failure.ts'
+import type { Io } from '../common/io.ts'
 
 /** The reference catalog in a process of its own, which is restarted when it exits or hangs. */
 export interface BundledCatalog {
@@ -24,9 +26,8 @@ interface CatalogProcess {
 }
 
 const startupMs = 30_000
-/** Restart delay: doubles with each failure, and resets after a run of `stableRunMs`. */
-const initialDelayMs = 500
-const maxDelayMs = 30_000
+/** Delays of restarts; the first one again after a run of `stableRunMs`. */
+const restartDelays = { minMs: 500, maxMs: 30_000 }
 const stableRunMs = 60_000
 /** Consecutive failed checks after which the catalog is killed; a hanging engine fails them too. */
 const checkMs = 5_000
@@ -37,7 +38,7 @@ const maxFailedChecks = 3
  * Starts the reference catalog on a private loopback port, with its data in that folder. It ends with this process,
  * even if this one is killed. Rejects if the first start fails.
  */
-export async function startBundledCatalog(folder: string): Promise<BundledCatalog> {
+export async function startBundledCatalog(folder: string, io: Io): Promise<BundledCatalog> {
   const accessToken = randomBytes(32).toString('base64url')
   await makeFolder(folder)
   const start = (port: number) => startProcess(join(folder, 'catalog.yaml'), accessToken, port)
@@ -48,6 +49,7 @@ export async function startBundledCatalog(folder: string): Promise<BundledCatalo
     running,
     () => start(Number(new URL(url).port)),
     stopping.signal,
+    io,
     (next) => {
       running = next
     },
@@ -79,20 +81,21 @@ async function superviseCatalog(
   first: CatalogProcess,
   start: () => Promise<CatalogProcess>,
   stopping: AbortSignal,
+  io: Io,
   onRestart: (next: CatalogProcess) => void,
 ): Promise<void> {
   let running = first
-  let delayMs = initialDelayMs
+  const delays = new Backoff(restartDelays)
   for (;;) {
     const since = performance.now()
-    const end = await waitForExit(running)
-    if (performance.now() - since > stableRunMs) delayMs = initialDelayMs
+    const end = await waitForExit(running, io)
+    if (performance.now() - since > stableRunMs) delays.reset()
     let problem = `the catalog process exited (${end})`
     for (let isUp = false; !isUp;) {
       if (stopping.aborted) return
-      process.stderr.write(`${problem}; restarting in ${delayMs / 1000} s\n`)
+      const delayMs = delays.next()
+      io.stderr.write(`${problem}; restarting in ${(delayMs / 1000).toFixed(1)} s\n`)
       await sleep(delayMs, undefined, { signal: stopping }).catch(() => undefined)
-      delayMs = Math.min(2 * delayMs, maxDelayMs)
       if (stopping.aborted) return
       try {
         running = await start()
@@ -104,12 +107,12 @@ async function superviseCatalog(
         problem = error instanceof Error ? error.message : String(error)
       }
     }
-    process.stderr.write('the catalog process restarted\n')
+    io.stderr.write('the catalog process restarted\n')
   }
 }
 
 /** Waits for the process to exit, and kills it if it hangs; resolves to the reason of the exit. */
-async function waitForExit({ child, url }: CatalogProcess): Promise<string> {
+async function waitForExit({ child, url }: CatalogProcess, io: Io): Promise<string> {
   const ended = new AbortController()
   child.once('exit', () => ended.abort())
   if (child.exitCode === null && child.signalCode === null) {
@@ -118,7 +121,7 @@ async function waitForExit({ child, url }: CatalogProcess): Promise<string> {
       failures = (await isAlive(url)) ? 0 : failures + 1
     }
     if (!ended.signal.aborted) {
-      process.stderr.write('the catalog process is unresponsive and will be killed\n')
+      io.stderr.write('the catalog process is unresponsive and will be killed\n')
       child.kill('SIGKILL')
       await once(child, 'exit')
     }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { connect, connectNamespace, type Connection, type Table } from '@lancedb/lancedb'
+import type { Connection, Table } from '@lancedb/lancedb'
 // The built-in fetch of Node 20 never settles if the server closes the connection at once.
 import { fetch } from 'undici'
 import { readAuditLog, type StoredRecord } from '../../audit/storage/read-audit-log.ts'
@@ -9,7 +9,9 @@ import { createKey } from '../../identity/api-keys/key-store.ts'
 import { readPepper } from '../../identity/api-keys/pepper.ts'
 import { generateReadings, readingsSchema, createReadingVector } from './demo-readings.ts'
 import { devFiles } from './dev.ts'
+import { importCatalog, type CatalogPackage } from '../common/catalog-package.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
+import { printLine, type Io } from '../common/io.ts'
 import { programInvocation, quoteShellWord } from '../common/invocation.ts'
 
 export interface Tour {
@@ -25,37 +27,49 @@ const batchRows = 10_000
 const keyReloadTimeoutMs = 10_000
 
 /** Drives a running `dev` stack step by step, and prints each step and its result. */
-export async function runTour(tour: Tour): Promise<void> {
+export async function runTour(tour: Tour, io: Io): Promise<void> {
   const key = tour.apiKey ?? (await readDevelopmentKey(tour.dataDir))
+  const { connect } = await importClient()
   await waitUntilReachable(tour.url, key)
   const name = `readings_${Date.now().toString(36)}`
-  const developer = await connect('db://demo', { apiKey: key, hostOverride: tour.url })
+  const developer = await connect('db://any', { apiKey: key, hostOverride: tour.url })
 
-  printStep(1, 'Create the namespace "demo"', 'POST /v1/namespace/demo/create')
+  printStep(io, 1, 'Create the namespace "demo"', 'POST /v1/namespace/demo/create')
   await developer.createNamespace(namespace, { mode: 'exist_ok' })
-  print('   exists already')
+  printLine(io, '   exists already')
 
   printStep(
+    io,
     2,
     `Stream ${tour.rows} rows with vectors into demo.${name}`,
     'POST .../create and .../insert, Arrow streams',
   )
-  const table = await streamRows(developer, name, tour.rows)
+  const table = await streamRows(developer, name, tour.rows, io)
 
-  printStep(3, 'Query it', 'POST .../count_rows and .../query')
-  await query(table)
+  printStep(io, 3, 'Query it', 'POST .../count_rows and .../query')
+  await query(table, io)
 
-  printStep(4, 'Be denied', 'the principal "demo-analyst" may read this namespace, and nothing else')
-  await showDenial(tour, name)
+  printStep(io, 4, 'Be denied', 'the principal "demo-analyst" may read this namespace, and nothing else')
+  await showDenial(tour, name, io)
 
-  printStep(5, 'Commit with the gateway in front of the external manifest store', 'POST .../version/create')
+  printStep(
+    io,
+    5,
+    'Commit with the gateway in front of the external manifest store',
+    'POST .../version/create',
+  )
   const managed = `managed_${name}`
-  await commitVersions(tour.url, key, managed)
+  await commitVersions(tour.url, key, managed, io)
 
   const audit = join(tour.dataDir, devFiles.audit)
-  printStep(6, `Audit records of demo.${managed}`, audit)
-  await showAudit(audit, managed)
-  print(`\nDone. Verify the audit log: ${programInvocation()} audit verify ${quoteShellWord(audit)}`)
+  printStep(io, 6, `Audit records of demo.${managed}`, audit)
+  await showAudit(audit, managed, io)
+  printLine(io, `\nDone. Verify the audit log: ${programInvocation()} audit verify ${quoteShellWord(audit)}`)
+}
+
+async function importClient(): ReturnType<CatalogPackage['importClient']> {
+  const { importClient } = await importCatalog()
+  return await importClient()
 }
 
 async function readDevelopmentKey(dataDir: string): Promise<string> {
@@ -77,32 +91,35 @@ async function waitUntilReachable(url: string, key: string): Promise<void> {
   })
 }
 
-async function streamRows(client: Connection, name: string, rows: number): Promise<Table> {
+async function streamRows(client: Connection, name: string, rows: number, io: Io): Promise<Table> {
   const startedAt = performance.now()
   const table = await client.createEmptyTable(name, readingsSchema, namespace)
   for (let first = 0; first < rows; first += batchRows) {
     await table.add(generateReadings(first, Math.min(batchRows, rows - first)))
-    printProgress(Math.min(first + batchRows, rows), rows)
+    printProgress(io, Math.min(first + batchRows, rows), rows)
   }
   const seconds = (performance.now() - startedAt) / 1000
-  print(`   ${rows} rows in ${seconds.toFixed(1)} s; the table is at version ${await table.version()}`)
+  printLine(
+    io,
+    `   ${rows} rows in ${seconds.toFixed(1)} s; the table is at version ${await table.version()}`,
+  )
   return table
 }
 
-async function query(table: Table): Promise<void> {
-  print(`   rows with sensor = 7: ${await table.countRows('sensor = 7')}`)
-  print('   nearest to the vector of reading 4242:')
+async function query(table: Table, io: Io): Promise<void> {
+  printLine(io, `   rows with sensor = 7: ${await table.countRows('sensor = 7')}`)
+  printLine(io, '   nearest to the vector of reading 4242:')
   const nearest = table
     .query()
     .nearestTo([...createReadingVector(4242)])
     .limit(3)
     .select(['id', 'sensor', '_distance'])
   for (const { id, sensor, _distance } of await nearest.toArray()) {
-    print(`     id ${id}, sensor ${sensor}, distance ${Number(_distance).toFixed(4)}`)
+    printLine(io, `     id ${id}, sensor ${sensor}, distance ${Number(_distance).toFixed(4)}`)
   }
 }
 
-async function showDenial(tour: Tour, name: string): Promise<void> {
+async function showDenial(tour: Tour, name: string, io: Io): Promise<void> {
   const pepper = await readPepper(join(tour.dataDir, devFiles.pepper))
   const { text } = await createKey(join(tour.dataDir, devFiles.store), pepper, {
     principal: 'demo-analyst',
@@ -118,54 +135,56 @@ async function showDenial(tour: Tour, name: string): Promise<void> {
     allowed = await call('count_rows')
   }
   const denied = await call('drop')
-  print(`   count_rows: ${allowed.status} ${(await allowed.text()).trim()}`)
-  print(`   drop:       ${denied.status} ${(await denied.text()).trim()}`)
+  printLine(io, `   count_rows: ${allowed.status} ${(await allowed.text()).trim()}`)
+  printLine(io, `   drop:       ${denied.status} ${(await denied.text()).trim()}`)
   if (allowed.status !== 200 || denied.status !== 403) {
     throw new CommandFailure('expected 200 and 403; does `dev` run with its default policies?')
   }
 }
 
 /** This client writes data and manifests itself and requests each version; the catalog decides. */
-async function commitVersions(url: string, key: string, name: string): Promise<void> {
+async function commitVersions(url: string, key: string, name: string, io: Io): Promise<void> {
+  const { connectNamespace } = await importClient()
   const client = await connectNamespace('rest', { uri: url, headers: { 'x-api-key': key } })
   const table = await client.createTable(name, generateReadings(0, 100), namespace)
   await table.add(generateReadings(100, 100))
-  print(
+  printLine(
+    io,
     `   demo.${name}: ${await table.countRows()} rows in versions 1 and 2, each committed through the gateway`,
   )
 }
 
-async function showAudit(folder: string, table: string): Promise<void> {
+async function showAudit(folder: string, table: string, io: Io): Promise<void> {
   const shown = new Map<string, StoredRecord>()
   for await (const record of readAuditLog(folder)) {
     if (record.kind === 'intent' && record.id.at(-1) === table) {
       const { principal, rule, operation, details } = record
       shown.set(`${record.chain} ${record.seq}`, record)
-      print(
+      printLine(
+        io,
         `   ${record.time}  #${record.seq} intent   ${operation} by ${principal.name}, allowed by ${rule.policy}/${rule.rule}`,
       )
-      if (details !== undefined) print(`       ${JSON.stringify(details)}`)
+      if (details !== undefined) printLine(io, `       ${JSON.stringify(details)}`)
     } else if (record.kind === 'outcome' && shown.has(`${record.chain} ${record.intentSeq}`)) {
       const version = record.version === undefined ? '' : `, version ${record.version}`
-      print(`   ${record.time}  #${record.seq} outcome  of #${record.intentSeq}: ${record.result}${version}`)
-      print(`       hash ${record.hash}`)
+      printLine(
+        io,
+        `   ${record.time}  #${record.seq} outcome  of #${record.intentSeq}: ${record.result}${version}`,
+      )
+      printLine(io, `       hash ${record.hash}`)
     }
   }
 }
 
-function printStep(step: number, title: string, details: string): void {
-  print(`\n${step}. ${title}\n   (${details})`)
+function printStep(io: Io, step: number, title: string, details: string): void {
+  printLine(io, `\n${step}. ${title}\n   (${details})`)
 }
 
-function printProgress(done: number, all: number): void {
-  if (!process.stdout.isTTY) return
+function printProgress({ stdout }: Io, done: number, all: number): void {
+  if (!stdout.isTTY) return
   const width = 30
   const filled = Math.round((done / all) * width)
-  process.stdout.write(
+  stdout.write(
     `\r   [${'#'.repeat(filled)}${'.'.repeat(width - filled)}] ${done} of ${all}${done === all ? '\n' : ''}`,
   )
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`)
 }

@@ -13,6 +13,7 @@ import { startBundledCatalog, type BundledCatalog } from './bundled-catalog.ts'
 import { logSchema } from '../../config/log-settings.ts'
 import { runStep } from '../common/command-failure.ts'
 import { programInvocation, quoteShellWord } from '../common/invocation.ts'
+import type { Io } from '../common/io.ts'
 import { newCommand } from '../common/new-command.ts'
 import { runUntilStopped } from '../common/run-until-stopped.ts'
 import { makeFolder } from '../../lib/fs/make-folder.ts'
@@ -33,26 +34,26 @@ export const devFiles = {
 } as const
 
 /** Policies of `dev`, which allow everything to the principal of its key. */
-export const developmentPolicies = fileURLToPath(new URL('../../../policies/development', import.meta.url))
+const developmentPolicies = fileURLToPath(new URL('../../../policies/development', import.meta.url))
 
-export function devCommand(): Command {
-  return newCommand('dev')
+export function devCommand(io: Io): Command {
+  return newCommand('dev', io)
     .description('run a gateway with the bundled catalog on this machine')
     .option('--port <number>', 'port of the gateway; 0 picks a free port', parsePort, 2333)
     .option('--admin-port <number>', 'port for health and metrics; 0 picks a free port', parsePort, 2334)
     .option('--data-dir <dir>', 'folder for data, keys and the audit log', '.catalog-gateway')
     .option('--api-key <key>', 'the development key (principal "dev"); generated and stored if not given')
     .option('--policies <dir>', 'a folder of policies instead of the examples', developmentPolicies)
-    .action(runDev)
+    .action((options: DevOptions) => runDev(options, io))
 }
 
-async function runDev(options: DevOptions): Promise<void> {
+async function runDev(options: DevOptions, io: Io): Promise<void> {
   ignoreOtherSignals()
   const folder = resolve(options.dataDir)
   await runStep('the data folder cannot be used', () => makeFolder(folder))
   const key = options.apiKey ?? (await loadOrCreateKey(join(folder, devFiles.key)))
   const catalog = await runStep('the bundled catalog cannot start', () =>
-    startBundledCatalog(join(folder, 'catalog')),
+    startBundledCatalog(join(folder, 'catalog'), io),
   )
   try {
     await readOrCreatePepper(join(folder, devFiles.pepper))
@@ -69,9 +70,9 @@ async function runDev(options: DevOptions): Promise<void> {
       const announcement = formatWelcome(gateway.url, gateway.adminUrl, key, options.dataDir)
       const reload = async (): Promise<void> => {
         await gateway.reload()
-        process.stdout.write('policies and keys reloaded; see the log for errors\n')
+        io.stdout.write('policies and keys reloaded; see the log for errors\n')
       }
-      await runUntilStopped({ ...gateway, announcement, reload })
+      await runUntilStopped(io, { ...gateway, announcement, reload })
     } finally {
       await gateway.close()
     }
@@ -83,7 +84,13 @@ async function runDev(options: DevOptions): Promise<void> {
 function buildDevSettings(folder: string, options: DevOptions, catalog: BundledCatalog): GatewaySettings {
   return {
     listen: listenSchema.parse({ port: options.port }),
-    admin: { host: '127.0.0.1', port: options.adminPort, requireUpstream: false, console: true },
+    admin: {
+      host: '127.0.0.1',
+      port: options.adminPort,
+      allowedHosts: [],
+      requireUpstream: false,
+      console: true,
+    },
     workers: 1,
     upstreams: [
       upstreamSchema.parse({
@@ -92,6 +99,8 @@ function buildDevSettings(folder: string, options: DevOptions, catalog: BundledC
       }),
     ],
     passThrough: [],
+    crossSite: { allowedOrigins: [] },
+    databases: 'namespaces',
     identity: {
       apiKeys: { store: join(folder, devFiles.store), pepperFile: join(folder, devFiles.pepper) },
       issuers: [],
@@ -101,8 +110,9 @@ function buildDevSettings(folder: string, options: DevOptions, catalog: BundledC
     dialects: ['lance'],
     limits: limitsSchema.parse({}),
     timeouts: timeoutsSchema.parse({}),
+    outbound: { proxy: { noProxy: ['*'] } },
     log: logSchema.parse({ level: 'warn' }),
-    unsafe: [],
+    unsafe: ['development-policies'],
   }
 }
 

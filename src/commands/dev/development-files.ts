@@ -2,7 +2,7 @@ import { access, realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { GatewaySettings } from '../../config/gateway-settings.ts'
 import { acceptanceHint } from '../../config/unsafe-settings.ts'
-import { developmentPolicies, devFiles } from './dev.ts'
+import { devFiles } from './dev.ts'
 import { CommandFailure } from '../common/command-failure.ts'
 
 /** Throws CommandFailure if the settings name files of `dev` without accepting that explicitly. */
@@ -15,7 +15,6 @@ export async function assertNoDevelopmentFiles(settings: GatewaySettings): Promi
 export async function findDevelopmentFiles({
   identity,
   upstreams,
-  policies,
   unsafe,
 }: GatewaySettings): Promise<readonly string[]> {
   const secrets = [
@@ -35,12 +34,6 @@ export async function findDevelopmentFiles({
       found.push(`${setting} is in the data folder of \`dev\`, next to its key; ${expected}`)
     }
   }
-  if (!unsafe.includes('development-policies') && (await areDevelopmentPolicies(policies.folder))) {
-    const expected = `expected other policies, ${acceptanceHint('development-policies')}`
-    found.push(
-      `policies.folder contains the policies of \`dev\`, which allow its key everything; ${expected}`,
-    )
-  }
   return found
 }
 
@@ -50,10 +43,6 @@ async function isDevelopmentFile(file: string): Promise<boolean> {
     () => true,
     () => false,
   )
-}
-
-async function areDevelopmentPolicies(folder: string | undefined): Promise<boolean> {
-  return folder !== undefined && (await realPath(folder)) === (await realPath(developmentPolicies))
 }
 
 /** Resolves symbolic links. A missing file keeps its path: reading it reports the error. */

@@ -1,30 +1,18 @@
-import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { RuleReference } from '../../policy/engine/decision.ts'
 import { qualifiedRuleName } from '../../policy/testing/decision-test.ts'
+import { describeImplication } from '../../policy/language/deny-coverage.ts'
 import type { NamedSubjects, Subjects } from '../../policy/language/policy-document.ts'
 import { createRuleReference, type ReachingRule } from '../../policy/analysis/reaching-rules.ts'
 import { anySubject, listSubjects, anonymousSubject, type Subject } from '../../policy/analysis/subject.ts'
-
-export function printLine(line: string): void {
-  process.stdout.write(`${line}\n`)
-}
-
-export function printJson(value: unknown): void {
-  printLine(JSON.stringify(value, undefined, 2))
-}
-
-/** `prod/sales`, and `/` for the root. */
-export function formatId(id: Identifier): string {
-  return id.length === 0 ? '/' : id.join('/')
-}
 
 /** `team-sales/owner-drops (team.yaml:18)`. */
 export function formatRuleReference(rule: RuleReference): string {
   return `${qualifiedRuleName(rule)} (${rule.file}:${rule.line})`
 }
 
+/** The same, with the reason why the rule covers an operation that it does not name. */
 export function formatReachingRule(rule: ReachingRule): string {
-  return formatRuleReference(createRuleReference(rule))
+  return formatRuleReference(createRuleReference(rule)) + describeImplication(rule.implication)
 }
 
 /** `group analysts`, `every caller`, `callers without a credential`. */

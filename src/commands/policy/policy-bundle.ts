@@ -1,6 +1,7 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
-import { InvalidArgumentError, type Command } from 'commander'
+import type { Command } from 'commander'
+import { parsePositiveInteger } from '../common/arguments.ts'
 import { publicKeyId } from '../../lib/tls/public-key-id.ts'
 import { openSignedBundle, signBundle, listBundleFiles } from '../../policy/source/policy-bundle.ts'
 import { assertAnyPolicy, compilePolicyTexts } from '../../policy/source/load-policies.ts'
@@ -8,9 +9,9 @@ import { withFileErrors } from '../../policy/source/policy-files.ts'
 import { createFolderLocation } from '../../policy/source/policy-location.ts'
 import { readPublicKey } from '../../policy/source/open-policy-location.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
+import { printLine, type Io } from '../common/io.ts'
 import { configOption, readPolicyContext } from './policy-context.ts'
 import { policiesOption } from './policy-sources.ts'
-import { printLine } from './format-policy.ts'
 
 interface SignOptions {
   readonly policies: string
@@ -20,7 +21,12 @@ interface SignOptions {
   readonly out: string
 }
 
-export function addBundle(policy: Command): void {
+interface VerifyOptions {
+  readonly publicKey: string
+  readonly config?: string
+}
+
+export function addBundle(policy: Command, io: Io): void {
   policy
     .command('bundle')
     .description('bundle a folder of policies into one signed file')
@@ -29,7 +35,7 @@ export function addBundle(policy: Command): void {
     .requiredOption(
       '--serial <number>',
       'serial number; must be higher than that of the previous bundle',
-      parseSerial,
+      parsePositiveInteger,
     )
     .requiredOption('--out <file>', 'output file')
     .option(...configOption)
@@ -40,21 +46,21 @@ export function addBundle(policy: Command): void {
         '  openssl pkey -in bundle-key.pem -pubout -out bundle-key.pub.pem\n' +
         '  catalog-gateway policy bundle --policies policies --key bundle-key.pem --serial 1 --out policies.bundle',
     )
-    .action(bundle)
+    .action((options: SignOptions) => bundle(options, io))
 }
 
-export function addVerifyBundle(policy: Command): void {
+export function addVerifyBundle(policy: Command, io: Io): void {
   policy
     .command('verify-bundle')
     .description('check the signature of a bundle and the policies in it')
     .argument('<file>', 'the bundle')
     .requiredOption('--public-key <file>', 'the public key of the signer (SPKI, PEM)')
     .option(...configOption)
-    .action(verifyBundle)
+    .action((file: string, options: VerifyOptions) => verifyBundle(file, options, io))
 }
 
-async function bundle({ policies, config, key: keyFile, serial, out }: SignOptions): Promise<void> {
-  const { vocabulary } = await readPolicyContext({ config })
+async function bundle({ policies, config, key: keyFile, serial, out }: SignOptions, io: Io): Promise<void> {
+  const { vocabulary } = await readPolicyContext({ config }, io)
   // Read once: the signed files are those that were checked.
   const { files, set } = await runStep(`the policies in ${policies} cannot be used`, async () => {
     const { files } = await createFolderLocation(policies).read()
@@ -68,14 +74,11 @@ async function bundle({ policies, config, key: keyFile, serial, out }: SignOptio
   )
   await runStep(`${out} cannot be written`, () => writeFile(out, signBundle({ serial, files: texts }, key)))
   const id = publicKeyId(createPublicKey(key))
-  printLine(`wrote ${out}: ${set.size} policies, revision ${set.revision}, serial ${serial}, key ${id}`)
+  printLine(io, `wrote ${out}: ${set.size} policies, revision ${set.revision}, serial ${serial}, key ${id}`)
 }
 
-async function verifyBundle(
-  file: string,
-  { publicKey, config }: { publicKey: string; config?: string },
-): Promise<void> {
-  const { vocabulary } = await readPolicyContext({ config })
+async function verifyBundle(file: string, { publicKey, config }: VerifyOptions, io: Io): Promise<void> {
+  const { vocabulary } = await readPolicyContext({ config }, io)
   const key = await runStep('the key cannot be used', () => readPublicKey(publicKey))
   const { serial, texts, set } = await runStep(`the policies in ${file} cannot be used`, async () => {
     const bundle = openSignedBundle(await withFileErrors(file, () => readFile(file, 'utf8')), [key], file)
@@ -83,9 +86,10 @@ async function verifyBundle(
     return { serial: bundle.serial, texts, set: compilePolicyTexts(texts, vocabulary) }
   })
   printLine(
+    io,
     `valid: ${set.size} policies, revision ${set.revision}, serial ${serial}, key ${publicKeyId(key)}`,
   )
-  for (const { name } of texts) printLine(`  ${name}`)
+  for (const { name } of texts) printLine(io, `  ${name}`)
 }
 
 async function readPrivateKey(file: string): Promise<KeyObject> {
@@ -94,10 +98,4 @@ async function readPrivateKey(file: string): Promise<KeyObject> {
   throw new CommandFailure(
     `${file} contains a key of type ${String(key.asymmetricKeyType)}; expected Ed25519`,
   )
-}
-
-function parseSerial(text: string): number {
-  const number = Number(text)
-  if (/^[1-9]\d*$/.test(text) && Number.isSafeInteger(number)) return number
-  throw new InvalidArgumentError('expected an integer above 0')
 }

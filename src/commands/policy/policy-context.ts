@@ -1,12 +1,9 @@
-import { createExtraOperations } from '../../catalog-api/extra-operation.ts'
 import { readGatewaySettings } from '../../config/gateway-settings.ts'
 import type { PolicyNamespace } from '../../config/policy-kubernetes-settings.ts'
-import {
-  builtInVocabulary,
-  createPolicyVocabulary,
-  type PolicyVocabulary,
-} from '../../policy/language/policy-vocabulary.ts'
+import { createPolicyVocabulary, type PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
+import { createSettingsVocabulary } from '../../policy/source/settings-vocabulary.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
+import type { Io } from '../common/io.ts'
 
 export const configOption = [
   '--config <file>',
@@ -21,6 +18,9 @@ export interface PolicyContext {
   readonly namespaces: readonly PolicyNamespace[] | undefined
 }
 
+/** The vocabulary without settings: the policies may be those of `dev`. */
+export const anySettings = createPolicyVocabulary({ acceptsDevelopment: true })
+
 interface ContextOptions {
   readonly config?: string | undefined
   readonly kubernetes?: true
@@ -30,16 +30,19 @@ interface ContextOptions {
  * Reads the settings in `config`. Throws CommandFailure with all errors in them, and if they use no resources although
  * the command does.
  */
-export async function readPolicyContext({ config, kubernetes }: ContextOptions): Promise<PolicyContext> {
-  if (config === undefined) return { vocabulary: builtInVocabulary, namespaces: undefined }
-  const { upstreams, policies } = await runStep(`the settings in ${config} cannot be used`, () =>
-    readGatewaySettings(config, process.env),
+export async function readPolicyContext(
+  { config, kubernetes }: ContextOptions,
+  { environment }: Io,
+): Promise<PolicyContext> {
+  if (config === undefined) return { vocabulary: anySettings, namespaces: undefined }
+  const settings = await runStep(`the settings in ${config} cannot be used`, () =>
+    readGatewaySettings(config, environment),
   )
-  const namespaces = policies.kubernetes?.namespaces
+  const namespaces = settings.policies.kubernetes?.namespaces
   if (kubernetes && namespaces === undefined) {
     throw new CommandFailure(
       `the settings in ${config} contain no policies.kubernetes, so their gateway uses no resources; omit --kubernetes`,
     )
   }
-  return { vocabulary: createPolicyVocabulary(createExtraOperations(upstreams)), namespaces }
+  return { vocabulary: createSettingsVocabulary(settings), namespaces }
 }

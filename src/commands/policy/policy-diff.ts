@@ -1,4 +1,6 @@
 import type { Command } from 'commander'
+import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
+import { printJson, printLine, type Io } from '../common/io.ts'
 import { diffPolicies, type DecisionChange, type PolicyDiff } from '../../policy/analysis/diff-policies.ts'
 import { summarizeDiff } from '../../policy/analysis/summarize-diff.ts'
 import type { RuleDecision } from '../../policy/analysis/find-difference.ts'
@@ -20,7 +22,7 @@ import {
   requirePolicies,
   type SourceOptions,
 } from './policy-sources.ts'
-import { printLine, printJson, formatCondition, formatId, formatReachingRule } from './format-policy.ts'
+import { formatCondition, formatReachingRule } from './format-policy.ts'
 
 interface Options extends SourceOptions {
   readonly apply?: true
@@ -28,7 +30,7 @@ interface Options extends SourceOptions {
   readonly json?: true
 }
 
-export function addDiff(policy: Command): void {
+export function addDiff(policy: Command, io: Io): void {
   addClusterOptions(
     policy
       .command('diff')
@@ -51,28 +53,35 @@ export function addDiff(policy: Command): void {
       '\nExample:\n  catalog-gateway policy diff policies candidate\n' +
         '  catalog-gateway policy diff --kubernetes --context production candidate',
     )
-    .action(diff)
+    .action((folders: readonly string[], options: Options, command: Command) =>
+      diff(folders, options, command, io),
+    )
 }
 
-async function diff(folders: readonly string[], options: Options, command: Command): Promise<void> {
-  const [one, other] = await loadSides(folders, options, command)
+async function diff(folders: readonly string[], options: Options, command: Command, io: Io): Promise<void> {
+  const [one, other] = await loadSides(folders, options, command, io)
   const found = await runStep('the policies cannot be compared', async () =>
     diffPolicies(one.documents, other.documents),
   )
-  if (options.json) printJson(found.changes.map(toChangeReport))
-  else printDiff(found)
+  if (options.json) printJson(io, found.changes.map(toChangeReport))
+  else printDiff(io, found)
   if (options.failOnChange && found.changes.length > 0)
     throw new CommandFailure(`${found.changes.length} decisions change`)
 }
 
 type Sides = readonly [before: LoadedPolicies, after: LoadedPolicies]
 
-async function loadSides(folders: readonly string[], options: Options, command: Command): Promise<Sides> {
-  const context = await readPolicyContext(options)
+async function loadSides(
+  folders: readonly string[],
+  options: Options,
+  command: Command,
+  io: Io,
+): Promise<Sides> {
+  const context = await readPolicyContext(options, io)
   const [first = '', second, ...others] = folders
   if (options.kubernetes) {
     if (second !== undefined) command.error('error: expected one folder with --kubernetes: the candidates')
-    return loadClusterSides(first, options, context)
+    return loadClusterSides(first, options, context, io)
   }
   const unused = (['policies', 'apply'] as const).find((name) => options[name] !== undefined)
   if (unused !== undefined) command.error(`error: expected --kubernetes with --${unused}`)
@@ -84,40 +93,46 @@ async function loadSides(folders: readonly string[], options: Options, command: 
   return [await requirePolicies([first], vocabulary), await requirePolicies([second], vocabulary)]
 }
 
-async function loadClusterSides(folder: string, options: Options, context: PolicyContext): Promise<Sides> {
+async function loadClusterSides(
+  folder: string,
+  options: Options,
+  context: PolicyContext,
+  io: Io,
+): Promise<Sides> {
   const { policies, apply } = options
   const { vocabulary } = context
   const cluster = await openCluster(options, context)
   const before = await combineSources(policies, cluster, context)
   const beside = policies === undefined ? [] : [policies]
   const after = await requirePolicies([...beside, folder], vocabulary)
-  if (!apply) return [printRefused(before), after]
+  if (!apply) return [printRefused(io, before), after]
   const resources = await runStep(`the policies in ${folder} cannot be applied`, async () =>
     applyCandidates(cluster.resources, (await createFolderLocation(folder).read()).files),
   )
-  return [before, printRefused(await combineSources(policies, { ...cluster, resources }, context))]
+  return [before, printRefused(io, await combineSources(policies, { ...cluster, resources }, context))]
 }
 
-function printDiff(found: PolicyDiff): void {
+function printDiff(io: Io, found: PolicyDiff): void {
   const summaries = summarizeDiff(found)
-  if (summaries.length === 0) printLine('no decision changes')
+  if (summaries.length === 0) printLine(io, 'no decision changes')
   for (const [caller, ofCaller] of groupBy(summaries, ({ example }) => formatCaller(example.known.caller))) {
-    printLine(caller)
+    printLine(io, caller)
     for (const { example, permissions, coversSubtree } of ofCaller) {
       printLine(
+        io,
         `  ${example.direction}  ${formatPosition(example.position, coversSubtree)}: ${describePermissionSet(permissions)}`,
       )
       for (const [text, result] of example.known.conditions)
-        printLine(`    if ${result} is ${formatCondition(text)}`)
-      printLine(`    before: ${formatDecision(example.before)}`)
-      printLine(`    after:  ${formatDecision(example.after)}`)
+        printLine(io, `    if ${result} is ${formatCondition(text)}`)
+      printLine(io, `    before: ${formatDecision(example.before)}`)
+      printLine(io, `    after:  ${formatDecision(example.after)}`)
     }
   }
 }
 
 function formatPosition({ namespace, table }: ObjectPosition, isWhole: boolean): string {
-  if (table !== undefined) return `tables in ${formatId(namespace)} such as ${table}`
-  return `${formatId(namespace)} and ${isWhole ? 'everything' : 'anything no policy names'} beneath`
+  if (table !== undefined) return `tables in ${formatIdentifierText(namespace)} such as ${table}`
+  return `${formatIdentifierText(namespace)} and ${isWhole ? 'everything' : 'anything no policy names'} beneath`
 }
 
 function formatDecision({ allowed, decidingRule }: RuleDecision): string {

@@ -1,4 +1,7 @@
 import type { Command } from 'commander'
+import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
+import { parseIdArgument } from '../common/arguments.ts'
+import { printJson, printLine, type Io } from '../common/io.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { getOperation, isOperationName } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
@@ -9,7 +12,7 @@ import {
   type ExplainedRule,
 } from '../../policy/analysis/explain-decision.ts'
 import { conditionFacts } from '../../policy/language/unstated-facts.ts'
-import { factsAvailableFor } from '../../policy/conditions/operation-facts.ts'
+import { factsAvailableFor } from '../../policy/conditions/permission-facts.ts'
 import type { AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
 import { createRuleReference } from '../../policy/analysis/reaching-rules.ts'
 import {
@@ -18,7 +21,6 @@ import {
   addFactOption,
   diagnoseFacts,
   idArgument,
-  parseIdArgument,
   jsonOption,
   operationArgument,
   requirePermission,
@@ -28,22 +30,14 @@ import {
 } from './policy-options.ts'
 import { readPolicyContext } from './policy-context.ts'
 import { addSourceOptions, requireSources, type SourceOptions } from './policy-sources.ts'
-import {
-  alignColumns,
-  printLine,
-  printJson,
-  formatCondition,
-  formatId,
-  formatRuleReference,
-  formatPolicySubjects,
-} from './format-policy.ts'
+import { alignColumns, formatCondition, formatReachingRule, formatPolicySubjects } from './format-policy.ts'
 
 interface Options extends CallerOptions, SourceOptions {
   readonly fact: readonly FactArgument[]
   readonly json?: true
 }
 
-export function addExplain(policy: Command): void {
+export function addExplain(policy: Command, io: Io): void {
   const command = policy
     .command('explain')
     .description('explain a decision: the deciding rule and all other rules from the root to the object')
@@ -56,32 +50,52 @@ export function addExplain(policy: Command): void {
       '\nExample:\n  catalog-gateway policy explain --policies policies --as sam --group sales-engineers ' +
         'InsertIntoTable sales/orders --fact branch=main',
     )
-    .action(explain)
+    .action((name: string, id: Identifier, options: Options, command: Command) =>
+      explain(name, id, options, command, io),
+    )
 }
 
-async function explain(name: string, id: Identifier, options: Options, command: Command): Promise<void> {
-  const context = await readPolicyContext(options)
+async function explain(
+  name: string,
+  id: Identifier,
+  options: Options,
+  command: Command,
+  io: Io,
+): Promise<void> {
+  const context = await readPolicyContext(options, io)
   const operation = requirePermission(name, context.vocabulary, command)
   const problem = diagnoseFacts(operation, options.fact)
   if (problem !== undefined) command.error(`error: ${problem}`)
-  const { documents, set } = await requireSources(options, context)
+  const { documents, set } = await requireSources(options, context, io)
   const request = createAuthorizationRequest(createPrincipal(options), operation, id, options.fact)
   const decision = set.decide(request)
   const levels = explainDecision(documents, request)
   if (options.json) {
-    printJson({ decision, facts: listDecidedFacts(request), levels: levels.map(toLevelReport) })
+    printJson(io, { decision, facts: listDecidedFacts(request), levels: levels.map(toLevelReport) })
     return
   }
-  printLine(formatDecision(decision, request.principal.name, operation, id))
-  printLine(`  facts  ${formatFacts(request)}`)
-  if (levels.length === 0) printLine('no policy applies to this object or its parents')
-  for (const level of levels) printLevel(level)
+  const deciding = findDecidingRule(levels, decision)
+  printLine(io, formatDecision(decision, deciding, request.principal.name, operation, id))
+  printLine(io, `  facts  ${formatFacts(request)}`)
+  if (levels.length === 0) printLine(io, 'no policy applies to this object or its parents')
+  for (const level of levels) printLevel(io, level)
 }
 
-function formatDecision(decision: Decision, user: string, operation: Permission, id: Identifier): string {
-  const request = `${user}: ${operation} on ${formatId(id)}`
-  if (decision.rule === undefined) return `denied  ${request}\n  no rule allows it`
-  return `${decision.allowed ? 'allowed' : 'denied'}  ${request}\n  by ${formatRuleReference(decision.rule)}`
+function findDecidingRule(levels: readonly ExplainedLevel[], { rule }: Decision): ExplainedRule | undefined {
+  const rules = levels.flatMap((level) => level.rules)
+  return rules.find((one) => one.document.name === rule?.policy && one.rule.id === rule.rule)
+}
+
+function formatDecision(
+  { allowed }: Decision,
+  deciding: ExplainedRule | undefined,
+  user: string,
+  operation: Permission,
+  id: Identifier,
+): string {
+  const request = `${user}: ${operation} on ${formatIdentifierText(id)}`
+  if (deciding === undefined) return `denied  ${request}\n  no rule allows it`
+  return `${allowed ? 'allowed' : 'denied'}  ${request}\n  by ${formatReachingRule(deciding)}`
 }
 
 function listDecidedFacts({ permission, operation }: AuthorizationRequest): readonly DecidedFact[] {
@@ -110,20 +124,24 @@ function formatFacts(request: AuthorizationRequest): string {
   return facts.length === 0 ? 'none' : facts.join(', ')
 }
 
-function printLevel(level: ExplainedLevel): void {
+function printLevel(io: Io, level: ExplainedLevel): void {
   const notes = [
     ...(level.stopsInheritance ? ['inherit: false, so rules of parents do not allow anything here'] : []),
     ...(level.reservesPermission ? ['final, so no child policy can allow this'] : []),
   ]
-  printLine(`\n${formatId(level.namespace)}${notes.length === 0 ? '' : `  (${notes.join('; ')})`}`)
+  printLine(
+    io,
+    `\n${formatIdentifierText(level.namespace)}${notes.length === 0 ? '' : `  (${notes.join('; ')})`}`,
+  )
   const rows = level.rules.map((rule) => [
     `  ${rule.rule.effect}`,
-    formatRuleReference(createRuleReference(rule)),
+    formatReachingRule(rule),
     formatVerdict(rule),
   ])
-  for (const line of alignColumns(rows)) printLine(line)
+  for (const line of alignColumns(rows)) printLine(io, line)
   if (level.otherRuleCount > 0)
     printLine(
+      io,
       `  ${level.otherRuleCount} ${level.otherRuleCount === 1 ? 'rule' : 'rules'} about other operations`,
     )
 }
@@ -160,6 +178,7 @@ function toLevelReport({
       ...createRuleReference(rule),
       effect: rule.rule.effect,
       verdict: rule.verdict,
+      ...(rule.implication && { implication: rule.implication }),
       ...(rule.rule.condition && { condition: rule.rule.condition.text }),
       ...(rule.conditionError !== undefined && { reason: rule.conditionError }),
     })),
@@ -168,6 +187,7 @@ function toLevelReport({
 }
 
 function describeUnknownBranch(permission: Permission): string {
-  const isRead = isOperationName(permission) && getOperation(permission).effect === 'read'
-  return isRead ? 'that of the tag' : 'every branch'
+  const { effect, unknownBranch } = isOperationName(permission) ? getOperation(permission) : {}
+  if (effect !== 'read') return 'every branch'
+  return unknownBranch === 'tag' ? 'that of the tag' : 'any branch'
 }

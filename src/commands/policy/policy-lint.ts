@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { printJson, printLine, type Io } from '../common/io.ts'
 import type { Finding } from '../../policy/analysis/lint/finding.ts'
 import { lintPolicies } from '../../policy/analysis/lint/lint-policies.ts'
 import type { PolicyProblem } from '../../policy/language/policy-error.ts'
@@ -6,14 +7,14 @@ import { CommandFailure } from '../common/command-failure.ts'
 import { jsonOption } from './policy-options.ts'
 import { readPolicyContext } from './policy-context.ts'
 import { addSourceOptions, loadSources, type SourceOptions } from './policy-sources.ts'
-import { alignColumns, printLine, printJson } from './format-policy.ts'
+import { alignColumns } from './format-policy.ts'
 
 interface Options extends SourceOptions {
   readonly strict?: true
   readonly json?: true
 }
 
-export function addLint(policy: Command): void {
+export function addLint(policy: Command, io: Io): void {
   addSourceOptions(
     policy
       .command('lint')
@@ -24,14 +25,14 @@ export function addLint(policy: Command): void {
     .option('--strict', 'fail on warnings')
     .option(...jsonOption)
     .addHelpText('after', '\nExample:\n  catalog-gateway policy lint --policies policies --strict')
-    .action(lint)
+    .action((options: Options) => lint(options, io))
 }
 
-async function lint(options: Options): Promise<void> {
+async function lint(options: Options, io: Io): Promise<void> {
   const { strict, json } = options
-  const { documents, set, tests, refused } = await loadSources(options, await readPolicyContext(options))
+  const { documents, set, tests, refused } = await loadSources(options, await readPolicyContext(options, io))
   const findings = [...refused.map(toFinding), ...lintPolicies(documents, set, tests)]
-  if (json) printJson(findings)
+  if (json) printJson(io, findings)
   else {
     const rows = findings.map(({ level, check, file, line, message }) => [
       `${file}:${line}`,
@@ -39,13 +40,13 @@ async function lint(options: Options): Promise<void> {
       check,
       message,
     ])
-    for (const line of alignColumns(rows)) printLine(line)
+    for (const line of alignColumns(rows)) printLine(io, line)
   }
   const count = (wanted: string): number => findings.filter(({ level }) => level === wanted).length
   const [errors, warnings] = [count('error'), count('warning')]
   const summary = `${errors} errors, ${warnings} warnings in ${documents.length} policies`
   if (errors > 0 || (strict && warnings > 0)) throw new CommandFailure(summary)
-  if (!json) printLine(summary)
+  if (!json) printLine(io, summary)
 }
 
 function toFinding({ file, line = 1, message }: PolicyProblem): Finding {

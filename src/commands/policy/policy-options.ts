@@ -1,34 +1,26 @@
 import { omitUndefinedFacts } from '../../catalog-api/facts.ts'
 import { InvalidArgumentError, type Command } from 'commander'
 import { anonymousPrincipal, type Principal } from '../../identity/principal.ts'
-import { CatalogError } from '../../catalog-api/catalog-error.ts'
-import { parseIdentifier, type Identifier } from '../../catalog-api/identifiers.ts'
+import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
 import { conditionFacts, describeUnstatedFact } from '../../policy/language/unstated-facts.ts'
 import { objectKindOfPermission } from '../../policy/language/permission-object-kind.ts'
-import { permissionFacts } from '../../policy/conditions/operation-facts.ts'
+import { permissionFacts } from '../../policy/conditions/permission-facts.ts'
 import type { AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import { defaultRequestFacts } from '../../policy/language/read-tests.ts'
-import { collect } from '../common/arguments.ts'
+import { collect, parseIdArgument, parseTime } from '../common/arguments.ts'
 
 export const jsonOption = ['--json', 'print JSON'] as const
 export const operationArgument = [
   '<operation>',
   'an operation of the catalog API, such as InsertIntoTable',
 ] as const
-export const idArgument = ['<id>', 'the object as a path: prod/sales/orders; / is the root'] as const
-
-/** Parses `prod/sales/orders`. Names cannot contain a slash. */
-export function parseIdArgument(text: string): Identifier {
-  try {
-    return parseIdentifier(text, '/', 'allowed')
-  } catch (error) {
-    if (error instanceof CatalogError) throw new InvalidArgumentError(error.message)
-    throw error
-  }
-}
+export const idArgument = [
+  '<id>',
+  'the object, such as prod/sales/orders or prod$sales$orders; / is the root',
+] as const
 
 /** Finds the permission of that name. Ends the command if there is none. */
 export function requirePermission(
@@ -143,9 +135,7 @@ function collectFact(text: string, before: readonly FactArgument[]): readonly Fa
   const [name, value] = parsePair(text)
   if (!factNames.test(name))
     throw new InvalidArgumentError(`unknown fact ${JSON.stringify(name)}; see --help`)
-  if (name === 'now' && Number.isNaN(Date.parse(value))) {
-    throw new InvalidArgumentError('expected a time such as now=2026-12-24T18:00:00Z')
-  }
+  if (name === 'now') parseTime(value)
   if (name === 'destination') parseIdArgument(value)
   return [...before, [name, value]]
 }

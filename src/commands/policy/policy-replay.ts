@@ -1,4 +1,6 @@
 import type { Command } from 'commander'
+import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
+import { printJson, printLine, type Io } from '../common/io.ts'
 import { readAuditLogs } from '../../audit/storage/read-audit-log.ts'
 import { listKeys } from '../../identity/api-keys/key-store.ts'
 import type { LoadedPolicies } from '../../policy/source/load-policies.ts'
@@ -6,12 +8,12 @@ import { groupBy } from '../../lib/group-by.ts'
 import { inferGroups } from '../../audit/replay/inferred-groups.ts'
 import { replayRecord, type FindGroups, type ReplayedCall } from '../../audit/replay/replay-record.ts'
 import { indexDocuments, createRuleReference } from '../../policy/analysis/reaching-rules.ts'
-import { parseTime } from '../common/arguments.ts'
+import { parseTimeOrAge } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { jsonOption } from './policy-options.ts'
 import { configOption, readPolicyContext } from './policy-context.ts'
 import { requirePolicies } from './policy-sources.ts'
-import { printLine, printJson, formatId, formatReachingRule, formatRuleReference } from './format-policy.ts'
+import { formatReachingRule, formatRuleReference } from './format-policy.ts'
 
 interface Options {
   readonly audit: string
@@ -29,7 +31,7 @@ interface Tally {
   readonly count: number
 }
 
-export function addReplay(policy: Command): void {
+export function addReplay(policy: Command, io: Io): void {
   policy
     .command('replay')
     .description(
@@ -43,7 +45,11 @@ export function addReplay(policy: Command): void {
     )
     .option(...configOption)
     .option('--keys <file>', 'the API key store, or a folder of key stores, used to look up groups')
-    .option('--since <time>', 'only requests since this time, such as 2026-01-31T00:00:00Z', parseTime)
+    .option(
+      '--since <time>',
+      'only requests since this time, such as 2026-01-31T00:00:00Z or 1h (one hour ago)',
+      parseTimeOrAge,
+    )
     .option('--fail-on-change', 'exit with status 1 if a decision changes')
     .option(...jsonOption)
     .addHelpText(
@@ -53,20 +59,14 @@ export function addReplay(policy: Command): void {
         'unless they are recorded.\n' +
         'Requests that depend on missing data are counted as undecided.',
     )
-    .action(replay)
+    .action((options: Options) => replay(options, io))
 }
 
-async function replay({
-  audit,
-  candidate,
-  current,
-  config,
-  keys,
-  since,
-  failOnChange,
-  json,
-}: Options): Promise<void> {
-  const { vocabulary } = await readPolicyContext({ config })
+async function replay(
+  { audit, candidate, current, config, keys, since, failOnChange, json }: Options,
+  io: Io,
+): Promise<void> {
+  const { vocabulary } = await readPolicyContext({ config }, io)
   const { documents } = await requirePolicies([candidate], vocabulary)
   const index = indexDocuments(documents)
   const policies = current === undefined ? undefined : await requirePolicies([current], vocabulary)
@@ -92,10 +92,16 @@ async function replay({
   const undecided = all.filter(({ example }) => example.isAllowed === undefined)
   const unchanged = total - countCalls(changed) - countCalls(undecided)
   if (json) {
-    printJson({ calls: total, unchanged, changed: changed.map(toReport), undecided: undecided.map(toReport) })
+    printJson(io, {
+      calls: total,
+      unchanged,
+      changed: changed.map(toReport),
+      undecided: undecided.map(toReport),
+    })
   } else {
-    printReplay(changed, undecided)
+    printReplay(io, changed, undecided)
     printLine(
+      io,
       `${total} calls: ${unchanged} unchanged, ${countCalls(changed)} changed, ${countCalls(undecided)} undecided`,
     )
   }
@@ -142,26 +148,29 @@ function countCalls(tallies: readonly Tally[]): number {
   return tallies.reduce((sum, { count }) => sum + count, 0)
 }
 
-function printReplay(changed: readonly Tally[], undecided: readonly Tally[]): void {
+function printReplay(io: Io, changed: readonly Tally[], undecided: readonly Tally[]): void {
   for (const [operation, ofOperation] of groupBy(changed, ({ example }) => example.operation)) {
-    printLine(operation)
+    printLine(io, operation)
     for (const { example, count } of ofOperation) {
       const { principal, wasAllowed, recordedRule, decidingRule, time, id, request } = example
       printLine(
+        io,
         `  ${principal}: ${formatOutcome(wasAllowed)} -> ${formatOutcome(!wasAllowed)}, ${count} ${count === 1 ? 'call' : 'calls'}`,
       )
       printLine(
+        io,
         `    before: ${formatOutcome(wasAllowed)} ${recordedRule ? `by ${formatRuleReference(recordedRule)}` : 'as no rule allowed it'}`,
       )
       printLine(
+        io,
         `    after:  ${formatOutcome(!wasAllowed)} ${decidingRule ? `by ${formatReachingRule(decidingRule)}` : 'as no rule allows it'}`,
       )
-      printLine(`    for example ${time} on ${formatId(id)}, request ${request}`)
+      printLine(io, `    for example ${time} on ${formatIdentifierText(id)}, request ${request}`)
     }
   }
   const reasons = groupBy(undecided, ({ example }) => example.missing.join(' and '))
   for (const [missing, tallies] of reasons) {
-    printLine(`undecided: ${countCalls(tallies)}, because the log does not contain ${missing}`)
+    printLine(io, `undecided: ${countCalls(tallies)}, because the log does not contain ${missing}`)
   }
 }
 

@@ -2,7 +2,6 @@ import type { Command } from 'commander'
 import { formatProblem, type PolicyProblem } from '../../policy/language/policy-error.ts'
 import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
 import { listRefusals } from '../../policy/source/kubernetes/list-refusals.ts'
-import { loadResources } from '../../policy/source/kubernetes/load-resources.ts'
 import {
   assertAnyPolicy,
   compileContents,
@@ -11,8 +10,21 @@ import {
   type PolicyContents,
 } from '../../policy/source/load-policies.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
+import type { Io } from '../common/io.ts'
 import { configOption, type PolicyContext } from './policy-context.ts'
 import { divideResources, readCluster, type Cluster } from './read-cluster.ts'
+import type { DecisionTest } from '../../policy/testing/decision-test.ts'
+import { parsePolicyFile } from '../../policy/source/parse-policy-file.ts'
+import { createJudge } from '../../policy/source/kubernetes/judge-namespaces.ts'
+import { formatResource, nameOfResource } from '../../policy/source/kubernetes/resource-text.ts'
+import type { Verdict } from '../../policy/source/kubernetes/verdict.ts'
+import type { NamespaceContent } from '../../policy/source/kubernetes/watch-namespace.ts'
+
+interface LoadedResources {
+  readonly verdicts: readonly Verdict[]
+  /** Those of accepted policies. */
+  readonly tests: readonly DecisionTest[]
+}
 
 export const policiesOption = ['--policies <dir>', 'the folder of policies'] as const
 
@@ -70,8 +82,9 @@ export async function loadSources(options: SourceOptions, context: PolicyContext
 export async function requireSources(
   options: SourceOptions,
   context: PolicyContext,
+  io: Io,
 ): Promise<LoadedPolicies> {
-  return printRefused(await loadSources(options, context))
+  return printRefused(io, await loadSources(options, context))
 }
 
 export function openCluster(
@@ -97,8 +110,8 @@ export async function combineSources(
   return { ...compileContents(mergeContents([files, resources])), refused: listRefusals(verdicts) }
 }
 
-export function printRefused<Loaded extends LoadedSources>(loaded: Loaded): Loaded {
-  for (const problem of loaded.refused) process.stderr.write(`refused: ${formatProblem(problem)}\n`)
+export function printRefused<Loaded extends LoadedSources>({ stderr }: Io, loaded: Loaded): Loaded {
+  for (const problem of loaded.refused) stderr.write(`refused: ${formatProblem(problem)}\n`)
   return loaded
 }
 
@@ -127,4 +140,18 @@ async function readFolder(folder: string, vocabulary: PolicyVocabulary): Promise
     assertAnyPolicy(folder, contents.documents.length)
     return contents
   })
+}
+
+/** Reads the resources of Kubernetes namespaces once, as a gateway does that watches them. */
+async function loadResources(
+  contents: readonly NamespaceContent[],
+  vocabulary: PolicyVocabulary,
+): Promise<LoadedResources> {
+  const verdicts = await createJudge(vocabulary)(contents)
+  const accepted = verdicts.filter(({ reason }) => reason === 'Accepted')
+  const tests = accepted.flatMap(({ resource }) => {
+    const document = nameOfResource(resource)
+    return parsePolicyFile(formatResource(resource), vocabulary).tests.map((test) => ({ ...test, document }))
+  })
+  return { verdicts, tests }
 }

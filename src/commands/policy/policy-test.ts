@@ -12,10 +12,11 @@ import { createJunitReport } from '../../policy/testing/junit-report.ts'
 import type { PolicyDocument } from '../../policy/language/policy-document.ts'
 import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
+import { printJson, printLine, type Io } from '../common/io.ts'
 import { jsonOption } from './policy-options.ts'
 import { readPolicyContext } from './policy-context.ts'
 import { addSourceOptions, requireSources, type SourceOptions } from './policy-sources.ts'
-import { printLine, printJson, formatRuleReference } from './format-policy.ts'
+import { formatRuleReference } from './format-policy.ts'
 
 interface Options extends SourceOptions {
   readonly tests?: string
@@ -31,21 +32,21 @@ interface Coverage {
   readonly untested: readonly string[]
 }
 
-export function addTest(policy: Command): void {
+export function addTest(policy: Command, io: Io): void {
   addSourceOptions(policy.command('test').description('run the tests in the policies and in decision tables'))
     .option('--tests <dir>', 'a folder of decision tables (kind: DecisionTable)')
     .option('--junit <file>', 'write a JUnit report')
     .option('--min-coverage <percent>', 'fail if fewer rules are covered by tests (percent)', parsePercent)
     .option(...jsonOption)
     .addHelpText('after', '\nExample:\n  catalog-gateway policy test --policies policies --min-coverage 80')
-    .action(test)
+    .action((options: Options) => test(options, io))
 }
 
-async function test(options: Options): Promise<void> {
+async function test(options: Options, io: Io): Promise<void> {
   const { policies, tests, junit, minCoverage, json } = options
-  const context = await readPolicyContext(options)
+  const context = await readPolicyContext(options, io)
   const { vocabulary } = context
-  const loaded = await requireSources(options, context)
+  const loaded = await requireSources(options, context, io)
   const all = [...loaded.tests, ...(tests === undefined ? [] : await loadTests(tests, vocabulary))]
   if (all.length === 0) {
     throw new CommandFailure(
@@ -62,8 +63,8 @@ async function test(options: Options): Promise<void> {
     await runStep('the JUnit report cannot be written', () => writeFile(junit, createJunitReport(run)))
   }
   const failed = run.results.filter(({ mismatches }) => mismatches.length > 0)
-  if (json) printJson(toReport(run, coverage))
-  else printResults(run, failed, coverage)
+  if (json) printJson(io, toReport(run, coverage))
+  else printResults(io, run, failed, coverage)
   if (failed.length > 0) throw new CommandFailure(`${failed.length} of ${all.length} tests failed`)
   if (minCoverage !== undefined && coverage.percent < minCoverage) {
     throw new CommandFailure(
@@ -97,21 +98,24 @@ function measureCoverage({ decidingRules }: TestRun, documents: readonly PolicyD
   return { rules: rules.length, tested, percent, untested }
 }
 
-function printResults({ results }: TestRun, failed: readonly TestResult[], coverage: Coverage): void {
+function printResults(io: Io, { results }: TestRun, failed: readonly TestResult[], coverage: Coverage): void {
   for (const outcome of failed) {
     const { test, mismatches } = outcome
-    printLine(`FAILED ${test.file}:${test.line}  ${testTitle(outcome)}`)
+    printLine(io, `FAILED ${test.file}:${test.line}  ${testTitle(outcome)}`)
     const rule = test.rule === undefined ? '' : ` by ${test.rule}`
     for (const { permission, decision } of mismatches) {
-      printLine(`  ${permission}`)
-      printLine(`    expected  ${test.expect}${rule}`)
-      printLine(`    decided   ${formatDecision(decision)}`)
+      printLine(io, `  ${permission}`)
+      printLine(io, `    expected  ${test.expect}${rule}`)
+      printLine(io, `    decided   ${formatDecision(decision)}`)
     }
   }
   const decisions = results.reduce((sum, { test }) => sum + test.requests.length, 0)
-  printLine(`${results.length - failed.length} of ${results.length} tests passed (${decisions} decisions)`)
-  printLine(`rule coverage: ${coverage.tested} of ${coverage.rules} (${coverage.percent} %)`)
-  for (const rule of coverage.untested) printLine(`  untested: ${rule}`)
+  printLine(
+    io,
+    `${results.length - failed.length} of ${results.length} tests passed (${decisions} decisions)`,
+  )
+  printLine(io, `rule coverage: ${coverage.tested} of ${coverage.rules} (${coverage.percent} %)`)
+  for (const rule of coverage.untested) printLine(io, `  untested: ${rule}`)
 }
 
 function testTitle({ test }: TestResult): string {

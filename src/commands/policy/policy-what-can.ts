@@ -1,24 +1,19 @@
 import type { Command } from 'commander'
+import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
+import { printJson, printLine, type Io } from '../common/io.ts'
 import { describePermissionSet } from '../../policy/language/describe-permissions.ts'
 import { createRuleReference } from '../../policy/analysis/reaching-rules.ts'
 import { whatCan, type PermittedAccess, type NamespaceAccess } from '../../policy/analysis/what-can.ts'
 import { createPrincipal, addCallerOptions, jsonOption, type CallerOptions } from './policy-options.ts'
 import { readPolicyContext } from './policy-context.ts'
 import { addSourceOptions, requireSources, type SourceOptions } from './policy-sources.ts'
-import {
-  alignColumns,
-  printLine,
-  printJson,
-  formatCondition,
-  formatId,
-  formatReachingRule,
-} from './format-policy.ts'
+import { alignColumns, formatCondition, formatReachingRule, formatRuleReference } from './format-policy.ts'
 
 interface Options extends CallerOptions, SourceOptions {
   readonly json?: true
 }
 
-export function addWhatCan(policy: Command): void {
+export function addWhatCan(policy: Command, io: Io): void {
   addCallerOptions(
     addSourceOptions(
       policy
@@ -31,21 +26,22 @@ export function addWhatCan(policy: Command): void {
       'after',
       '\nExample:\n  catalog-gateway policy what-can --policies policies --as sam --group sales-engineers',
     )
-    .action(list)
+    .action((options: Options) => list(options, io))
 }
 
-async function list(options: Options): Promise<void> {
-  const { documents } = await requireSources(options, await readPolicyContext(options))
+async function list(options: Options, io: Io): Promise<void> {
+  const { documents } = await requireSources(options, await readPolicyContext(options, io), io)
   const caller = createPrincipal(options)
   const entries = whatCan(documents, caller)
-  if (options.json) printJson(entries.map(toEntryReport))
-  else if (entries.every(({ permits }) => permits.length === 0)) printLine(`${caller.name} may do nothing`)
-  else for (const entry of entries) printEntry(entry)
+  if (options.json) printJson(io, entries.map(toEntryReport))
+  else if (entries.every(({ permits }) => permits.length === 0))
+    printLine(io, `${caller.name} may do nothing`)
+  else for (const entry of entries) printEntry(io, entry)
 }
 
-function printEntry({ namespace, permits }: NamespaceAccess): void {
-  const where = namespace.length === 0 ? 'everywhere' : `${formatId(namespace)} and beneath`
-  printLine(`${where}${permits.length === 0 ? ': nothing' : ''}`)
+function printEntry(io: Io, { namespace, permits }: NamespaceAccess): void {
+  const where = namespace.length === 0 ? 'everywhere' : `${formatIdentifierText(namespace)} and beneath`
+  printLine(io, `${where}${permits.length === 0 ? ': nothing' : ''}`)
   const lines = alignColumns(
     permits.map(({ rule, permissions }) => [
       `  ${describePermissionSet(permissions)}${formatTables(rule.rule.tables)}`,
@@ -53,8 +49,8 @@ function printEntry({ namespace, permits }: NamespaceAccess): void {
     ]),
   )
   for (const [index, permit] of permits.entries()) {
-    printLine(lines[index] ?? '')
-    for (const line of formatRestrictions(permit)) printLine(`    ${line}`)
+    printLine(io, lines[index] ?? '')
+    for (const line of formatRestrictions(permit)) printLine(io, `    ${line}`)
   }
 }
 
@@ -65,7 +61,7 @@ function formatRestrictions({ rule, permissions, overridingDenies }: PermittedAc
     ...overridingDenies.map((deny) => {
       const denied = new Set([...permissions].filter((permission) => deny.rule.permissions.has(permission)))
       const when = deny.rule.condition === undefined ? '' : ` if ${formatCondition(deny.rule.condition.text)}`
-      return `unless denied: ${describePermissionSet(denied)}${formatTables(deny.rule.tables)}${when}  by ${formatReachingRule(deny)}`
+      return `unless denied: ${describePermissionSet(denied)}${formatTables(deny.rule.tables)}${when}  by ${formatRuleReference(createRuleReference(deny))}`
     }),
   ]
 }

@@ -1,23 +1,17 @@
 import type { Command } from 'commander'
+import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
+import { parseIdArgument } from '../common/arguments.ts'
+import { printJson, printLine, type Io } from '../common/io.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { objectKindOfPermission } from '../../policy/language/permission-object-kind.ts'
 import { createRuleReference } from '../../policy/analysis/reaching-rules.ts'
 import { whoCan, type Entitlement, type OverridingDeny } from '../../policy/analysis/who-can.ts'
-import {
-  idArgument,
-  parseIdArgument,
-  jsonOption,
-  operationArgument,
-  requirePermission,
-} from './policy-options.ts'
+import { idArgument, jsonOption, operationArgument, requirePermission } from './policy-options.ts'
 import { readPolicyContext } from './policy-context.ts'
 import { addSourceOptions, requireSources, type SourceOptions } from './policy-sources.ts'
 import {
   alignColumns,
-  printLine,
-  printJson,
   formatCondition,
-  formatId,
   formatNamedSubjects,
   formatReachingRule,
   formatPolicySubject,
@@ -28,7 +22,7 @@ interface Options extends SourceOptions {
   readonly json?: true
 }
 
-export function addWhoCan(policy: Command): void {
+export function addWhoCan(policy: Command, io: Io): void {
   addSourceOptions(
     policy
       .command('who-can')
@@ -41,16 +35,18 @@ export function addWhoCan(policy: Command): void {
       'after',
       '\nExample:\n  catalog-gateway policy who-can --policies policies DropTable sales/orders',
     )
-    .action(list)
+    .action((name: string, id: Identifier, options: Options, command: Command) =>
+      list(name, id, options, command, io),
+    )
 }
 
-async function list(name: string, id: Identifier, options: Options, command: Command): Promise<void> {
-  const context = await readPolicyContext(options)
+async function list(name: string, id: Identifier, options: Options, command: Command, io: Io): Promise<void> {
+  const context = await readPolicyContext(options, io)
   const operation = requirePermission(name, context.vocabulary, command)
-  const { documents } = await requireSources(options, context)
+  const { documents } = await requireSources(options, context, io)
   const { allowed, overruled } = whoCan(documents, operation, objectKindOfPermission(operation), id)
   if (options.json) {
-    printJson({
+    printJson(io, {
       allowed: allowed.map(toEntitlementReport),
       overruled: overruled.map(({ subject, allowedBy, deniedBy }) => ({
         subject,
@@ -60,7 +56,10 @@ async function list(name: string, id: Identifier, options: Options, command: Com
     })
     return
   }
-  printLine(`${operation} on ${formatId(id)}: ${allowed.length === 0 ? 'nobody' : ''}`.trimEnd())
+  printLine(
+    io,
+    `${operation} on ${formatIdentifierText(id)}: ${allowed.length === 0 ? 'nobody' : ''}`.trimEnd(),
+  )
   const lines = alignColumns(
     allowed.map(({ subject, reaching }) => [
       `  ${formatPolicySubject(subject)}`,
@@ -68,11 +67,12 @@ async function list(name: string, id: Identifier, options: Options, command: Com
     ]),
   )
   for (const [index, entitlement] of allowed.entries()) {
-    printLine(lines[index] ?? '')
-    for (const line of formatRestrictions(entitlement)) printLine(`    ${line}`)
+    printLine(io, lines[index] ?? '')
+    for (const line of formatRestrictions(entitlement)) printLine(io, `    ${line}`)
   }
   for (const { subject, allowedBy, deniedBy } of overruled) {
     printLine(
+      io,
       `  not ${formatPolicySubject(subject)}: ${formatReachingRule(allowedBy)} allows it, ${formatReachingRule(deniedBy)} denies it`,
     )
   }

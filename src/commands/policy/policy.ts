@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { Io } from '../common/io.ts'
 import { newCommand } from '../common/new-command.ts'
 import { addBundle, addVerifyBundle } from './policy-bundle.ts'
 import { addDiff } from './policy-diff.ts'
@@ -9,8 +10,8 @@ import { addTest } from './policy-test.ts'
 import { addWhatCan } from './policy-what-can.ts'
 import { addWhoCan } from './policy-who-can.ts'
 
-export function policyCommand(): Command {
-  const policy = newCommand('policy').description('test, explain, compare and query access policies')
+export function policyCommand(io: Io): Command {
+  const policy = newCommand('policy', io).description('test, explain, compare and query access policies')
   for (const add of [
     addTest,
     addExplain,
@@ -22,6 +23,6 @@ export function policyCommand(): Command {
     addBundle,
     addVerifyBundle,
   ])
-    add(policy)
+    add(policy, io)
   return policy
 }

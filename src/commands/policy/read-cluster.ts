@@ -3,6 +3,7 @@ import { groupBy } from '../../lib/group-by.ts'
 import { getMembers } from '../../lib/json/is-object.ts'
 import { parseKubernetesObject, type KubernetesObject } from '../../lib/kubernetes/kubernetes-object.ts'
 import { policyApiGroup, policyResourceName } from '../../policy/language/api-version.ts'
+import { isTerminating } from '../../policy/source/kubernetes/screen-resources.ts'
 import type { NamespaceContent } from '../../policy/source/kubernetes/watch-namespace.ts'
 import { runStep } from '../common/command-failure.ts'
 import { getObjects, type Kubectl } from './kubectl.ts'
@@ -21,7 +22,7 @@ export async function readCluster(
 ): Promise<Cluster> {
   const objects = await getObjects(kubectl, [`${policyResourceName}.${policyApiGroup}`, '--all-namespaces'])
   const resources = await runStep('the resources cannot be used', async () =>
-    objects.map(parseKubernetesObject).filter(({ metadata }) => metadata.deletionTimestamp === undefined),
+    objects.map(parseKubernetesObject).filter((resource) => !isTerminating(resource)),
   )
   return { resources, uids: await readUids(kubectl, namespaces) }
 }

@@ -8,8 +8,8 @@ export const operationModes = ['strict', 'durable', 'besteffort', 'off'] as cons
 export type OperationMode = (typeof operationModes)[number]
 
 /**
- * `commit`: creates, deletes or restores table versions. `data`: creates versions by changing rows. `admin`: any other
- * change.
+ * `commit`: creates, deletes or restores table versions. `data`: creates versions by changing rows, or prepares that.
+ * `admin`: any other change.
  */
 export type AuditClass = 'commit' | 'data' | 'admin' | 'read'
 

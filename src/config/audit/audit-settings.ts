@@ -20,7 +20,7 @@ export const auditSchema = z.strictObject({
         .describe('Operations that create, delete or restore table versions.'),
       data: operationMode
         .default(defaultModes.data)
-        .describe('Operations that create table versions by changing rows.'),
+        .describe('Operations that create table versions by changing rows, or prepare that.'),
       admin: operationMode
         .default(defaultModes.admin)
         .describe('All other operations that change something.'),
@@ -33,25 +33,6 @@ export const auditSchema = z.strictObject({
       'Recording mode of each class. strict: intent and outcome are on disk before the response; durable: the intent is on disk before the change; ' +
         'besteffort: records are written asynchronously; off: no records.',
     ),
-  maxSegmentBytes: z
-    .int()
-    .min(64 * 1024)
-    .max(1024 * mebibyte)
-    .default(64 * mebibyte)
-    .describe('Maximum size of a segment.'),
-  maxSegmentAgeMinutes: z.int().min(1).max(10_080).default(60).describe('Maximum age of a segment.'),
-  maxRecordsPerSeal: z
-    .int()
-    .min(1)
-    .max(10_000)
-    .default(1_000)
-    .describe('Maximum number of records of a seal.'),
-  sealIntervalSeconds: z
-    .int()
-    .min(1)
-    .max(3_600)
-    .default(10)
-    .describe('Maximum time until a record is sealed.'),
   reserveBytes: z
     .int()
     .min(0)

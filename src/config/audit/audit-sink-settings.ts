@@ -12,23 +12,6 @@ const commonFields = {
     .regex(/^[a-z0-9][a-z0-9-]{0,62}$/)
     .describe('Name of the sink in metrics and of its position file.'),
   format: z.enum(recordFormats).default('json').describe('Record format.'),
-  batch: z
-    .strictObject({
-      maxRecords: z.int().positive().max(10_000).default(500).describe('Maximum records of a batch.'),
-      maxBytes: z
-        .int()
-        .positive()
-        .max(16_777_216)
-        .default(1_048_576)
-        .describe('Maximum bytes of the log in a batch.'),
-      maxWaitMs: z
-        .int()
-        .min(0)
-        .max(60_000)
-        .default(200)
-        .describe('How long a record may wait for a batch to fill.'),
-    })
-    .prefault({}),
   maxLagHours: z
     .int()
     .positive()

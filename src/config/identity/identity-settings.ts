@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { resolveTlsFiles } from '../../lib/tls/tls-files.ts'
 import { bootstrapKeySchema } from './bootstrap-key-settings.ts'
 import { assertionSchema } from './assertion-settings.ts'
 import { clientCertificatesSchema } from './client-certificate-settings.ts'
@@ -75,6 +76,7 @@ export function resolveIdentityPaths(
     ...(bootstrapKey && { bootstrapKey: { ...bootstrapKey, file: absolute(bootstrapKey.file) } }),
     issuers: issuers.map((issuer) => ({
       ...issuer,
+      ...resolveTlsFiles(issuer, absolute),
       jwks: 'file' in issuer.jwks ? { file: absolute(issuer.jwks.file) } : issuer.jwks,
     })),
     ...(kubernetes && {
@@ -85,7 +87,11 @@ export function resolveIdentityPaths(
       },
     }),
     ...(introspection && {
-      introspection: { ...introspection, clientSecretFile: absolute(introspection.clientSecretFile) },
+      introspection: {
+        ...introspection,
+        ...resolveTlsFiles(introspection, absolute),
+        clientSecretFile: absolute(introspection.clientSecretFile),
+      },
     }),
     ...(jwksCacheFolder !== undefined && { jwksCacheFolder: absolute(jwksCacheFolder) }),
     ...(assertion && {

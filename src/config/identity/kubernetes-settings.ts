@@ -1,11 +1,5 @@
 import { z } from 'zod'
-import {
-  algorithmsSchema,
-  audienceSchema,
-  clockSkewSecondsSchema,
-  jwksTimingFields,
-  sourceNameSchema,
-} from './token-issuer-settings.ts'
+import { audienceSchema, sourceNameSchema } from './token-issuer-settings.ts'
 import { apiServerFields } from '../kubernetes-api-server-settings.ts'
 
 /** The service accounts of the Kubernetes cluster that the gateway runs in. */
@@ -18,14 +12,11 @@ export const kubernetesSchema = z.strictObject({
     .default('https://kubernetes.default.svc.cluster.local')
     .describe('Issuer of the cluster (--service-account-issuer).'),
   ...apiServerFields,
-  algorithms: algorithmsSchema.default(['RS256', 'ES256', 'ES384', 'ES512']),
-  clockSkewSeconds: clockSkewSecondsSchema,
   maxLifetimeSeconds: z
     .number()
     .positive()
     .default(86_400)
     .describe('Maximum lifetime of tokens: tokens of a deleted account are accepted until they expire.'),
-  ...jwksTimingFields,
 })
 
 export type KubernetesSettings = z.output<typeof kubernetesSchema>

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { tlsFiles } from '../../lib/tls/tls-files.ts'
 import { isTrustworthyUrl, trustworthyUrlSchema } from './trustworthy-url.ts'
 
 /** Asymmetric signatures only: with HS*, anyone who knows the public key of the issuer could sign. */
@@ -17,7 +18,6 @@ const algorithms = [
 ] as const
 
 const text = z.string().min(1)
-const daySeconds = 86_400
 
 /** Name of an identity source; the prefix of its principals and groups. */
 export const sourceNameSchema = z
@@ -32,7 +32,7 @@ export const audienceSchema = z
   .transform((audience) => (typeof audience === 'string' ? [audience] : audience))
   .describe('Accepted audiences (aud claim).')
 
-export const algorithmsSchema = z
+const algorithmsSchema = z
   .array(z.enum(algorithms, { error: `expected asymmetric algorithms only: ${algorithms.join(', ')}` }))
   .min(1)
   .describe('Accepted signature algorithms.')
@@ -44,32 +44,29 @@ export const clockSkewSecondsSchema = z
   .default(30)
   .describe('Allowed clock skew between issuer and gateway.')
 
-export const jwksTimingFields = {
-  refreshSeconds: z
-    .number()
-    .positive()
-    .max(daySeconds)
-    .default(600)
-    .describe('Refresh interval of the JWKS.'),
-  cooldownSeconds: z
-    .number()
-    .positive()
-    .max(daySeconds)
-    .default(30)
-    .describe('Minimum time between two fetches caused by unknown keys.'),
-  maxStaleSeconds: z
-    .number()
-    .positive()
-    .default(daySeconds)
-    .describe('How long the last JWKS is used while the issuer is unreachable.'),
-  timeoutSeconds: z.number().positive().max(60).default(5).describe('Timeout of a fetch.'),
+const claimPathSchema = z.union([text, z.array(text).min(1).max(16)], {
+  error: 'expected the name of a claim, or a list of names from the outermost member to the innermost',
+})
+
+export type ClaimPath = z.output<typeof claimPathSchema>
+
+export const claimFields = {
+  subjectClaim: claimPathSchema
+    .default('sub')
+    .describe(
+      'Claim with the name of the caller. A dot selects a nested member, or belongs to a name; a list contains exact names.',
+    ),
+  groupsClaim: claimPathSchema
+    .optional()
+    .describe(
+      'Claim with the groups of the caller, as subjectClaim: resource_access.my.client.roles, or [resource_access, my.client, roles]. The text of scope or scp is a list separated by spaces.',
+    ),
 }
 
 const remoteJwksSchema = z.strictObject({
   url: trustworthyUrlSchema
     .optional()
     .describe('URL of the JWKS (jwks_uri); by default discovered from the issuer.'),
-  ...jwksTimingFields,
 })
 
 const jwksFileSchema = z.strictObject({
@@ -83,10 +80,13 @@ const tokenIssuerSchema = z
     audience: audienceSchema,
     algorithms: algorithmsSchema,
     jwks: z.union([remoteJwksSchema, jwksFileSchema]).prefault({}),
-    subjectClaim: text
-      .default('sub')
-      .describe('Claim with the name of the caller; dots select nested members.'),
-    groupsClaim: text.optional().describe('Claim with the groups of the caller.'),
+    caFile: tlsFiles.caFile,
+    ...claimFields,
+    tokenUrl: trustworthyUrlSchema
+      .optional()
+      .describe(
+        'Token endpoint: the OpenAPI document then says that clients may get tokens there (OAuth 2.0, client credentials).',
+      ),
     clockSkewSeconds: clockSkewSecondsSchema,
     maxLifetimeSeconds: z
       .number()
@@ -98,6 +98,11 @@ const tokenIssuerSchema = z
     path: ['jwks'],
     message: 'expected url or file: only the metadata of an issuer with an https URL can be discovered',
   })
+  .refine(
+    ({ caFile, issuer, jwks }) =>
+      caFile === undefined || (!('file' in jwks) && (jwks.url ?? issuer).startsWith('https:')),
+    { path: ['caFile'], message: 'expected a JWKS at an https URL, because caFile is set' },
+  )
 
 export const tokenIssuersSchema = z.array(tokenIssuerSchema).superRefine((issuers, context) => {
   for (const member of ['name', 'issuer'] as const) {
@@ -114,5 +119,3 @@ export const tokenIssuersSchema = z.array(tokenIssuerSchema).superRefine((issuer
 export type TokenIssuerInput = z.input<typeof tokenIssuerSchema>
 
 export type TokenIssuer = z.output<typeof tokenIssuerSchema>
-
-export type JwksTiming = Omit<z.output<typeof remoteJwksSchema>, 'url'>

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isLoopback } from '../listen-address.ts'
 
 /**
  * Whether content from this URL is authentic: fetched over https or from this machine. Keys fetched in clear text could
@@ -9,7 +10,7 @@ export function isTrustworthyUrl(text: string): boolean {
   const { protocol, hostname, username, password } = new URL(text)
   if (username !== '' || password !== '') return false
   if (protocol === 'https:') return true
-  return protocol === 'http:' && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
+  return protocol === 'http:' && isLoopback(hostname.replace(/^\[(.*)\]$/, '$1'))
 }
 
 export const trustworthyUrlSchema = z.string().refine(isTrustworthyUrl, {

@@ -1,10 +1,11 @@
 import { isMap, isScalar, LineCounter, parse, parseDocument, type Document } from 'yaml'
 import type { z } from 'zod'
 import { findRedactedPaths } from './redact-secrets.ts'
-import { findTooDeepLine, tooDeepMessage } from '../../lib/yaml/yaml-nesting.ts'
+import { findTokenError } from '../../lib/yaml/yaml-tokens.ts'
+import { describeIssue } from './describe-issue.ts'
 import { environmentPrefix, listSettingVariables, type SettingVariable } from './setting-variables.ts'
 
-/** Invalid settings. The message lists every error on a line of its own, with file and line. */
+/** Invalid settings. The message lists every error on a line of its own, with file, line and column. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError'
 }
@@ -27,8 +28,8 @@ export function readSettings<Schema extends z.ZodType>(
   schema: Schema,
   source: SettingsSource,
 ): z.output<Schema> {
-  const deepLine = findTooDeepLine(source.text)
-  if (deepLine !== undefined) throw new SettingsError(`${source.file}:${deepLine}: ${tooDeepMessage}`)
+  const error = findTokenError(source.text)
+  if (error !== undefined) throw new SettingsError(`${source.file}:${error.line}: ${error.message}`)
   const lines = new LineCounter()
   const document = parseDocument(source.text, { lineCounter: lines, uniqueKeys: true })
   const syntax = document.errors.map(({ pos, message }) =>
@@ -40,7 +41,10 @@ export function readSettings<Schema extends z.ZodType>(
   const result = schema.safeParse(content)
   const hidden = findRedactedPaths(content).map((path) => ({ path, message: redactedMessage }))
   if (result.success && diagnostics.length + hidden.length === 0) return result.data
-  for (const { path, message } of [...hidden, ...(result.error?.issues ?? []).flatMap(diagnosticsForIssue)]) {
+  for (const { path, message } of [
+    ...hidden,
+    ...(result.error?.issues ?? []).flatMap((issue) => describeIssue(issue, schema, content)),
+  ]) {
     const text = `${path.join('.') || 'the file'}: ${message}`
     const variable = applied.find((each) => each.path.every((key, index) => key === path[index]))
     diagnostics.push(
@@ -66,16 +70,46 @@ function applyEnvironment(
   const applied: SettingVariable[] = []
   const diagnostics: string[] = []
   for (const [name, value] of Object.entries(environment)) {
-    if (!name.startsWith(environmentPrefix) || value === undefined) continue
+    if (value === undefined) continue
+    if (!name.startsWith(environmentPrefix)) {
+      const meant = isServiceLink(value) ? undefined : findMisspelledVariable(name, variables)
+      if (meant !== undefined)
+        diagnostics.push(`environment: ${name} is not a setting; did you mean ${meant}?`)
+      continue
+    }
     const variable = variables.get(name)
     const error =
       variable === undefined
-        ? `is not a setting; names are built as in ${environmentPrefix}UPSTREAM__URL`
+        ? `is not a setting; ${suggestVariable(name, variables)}`
         : applyVariable(document, variable, value)
     if (error !== undefined) diagnostics.push(`environment: ${name} ${error}`)
     else if (variable !== undefined) applied.push(variable)
   }
   return { applied, diagnostics }
+}
+
+/** Returns the variable that a name with our prefix but other underscores means. */
+function findMisspelledVariable(
+  name: string,
+  variables: ReadonlyMap<string, SettingVariable>,
+): string | undefined {
+  if (!name.startsWith('CATALOG_GATEWAY_')) return undefined
+  return [...variables.keys()].find((known) => foldUnderscores(known) === foldUnderscores(name))
+}
+
+function suggestVariable(name: string, variables: ReadonlyMap<string, SettingVariable>): string {
+  const meant = findMisspelledVariable(name, variables)
+  if (meant !== undefined) return `did you mean ${meant}?`
+  return `names are built as in ${environmentPrefix}UPSTREAM__URL`
+}
+
+function foldUnderscores(name: string): string {
+  return name.replaceAll(/_+/g, '_')
+}
+
+/** Kubernetes sets such variables for a Service whose name begins with that of the program. */
+function isServiceLink(value: string): boolean {
+  return /^(?:tcp|udp|sctp):/.test(value)
 }
 
 function applyVariable(
@@ -84,7 +118,8 @@ function applyVariable(
   text: string,
 ): string | undefined {
   let value: unknown = text
-  if (!isString && findTooDeepLine(text) !== undefined) return `cannot be read: ${tooDeepMessage}`
+  const error = isString ? undefined : findTokenError(text)
+  if (error !== undefined) return `cannot be read: ${error.message}`
   try {
     if (!isString) value = parse(text, { logLevel: 'error' })
   } catch {
@@ -115,17 +150,6 @@ function toPlainValue(document: Document, file: string): unknown {
   }
 }
 
-/** Invalid settings by path; an unknown key is one of its own. */
-export function diagnosticsForIssue(
-  issue: z.core.$ZodIssue,
-): { path: (string | number)[]; message: string }[] {
-  const path = issue.path.map((key) => (typeof key === 'number' ? key : String(key)))
-  if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({ path: [...path, key], message: 'unknown setting' }))
-  }
-  return [{ path, message: issue.message }]
-}
-
 /** Offset of the value at that path, or of its nearest existing parent. */
 function findOffset(document: Document, path: readonly (string | number)[]): number {
   for (let length = path.length; length > 0; length -= 1) {
@@ -142,5 +166,6 @@ function findOffset(document: Document, path: readonly (string | number)[]): num
 }
 
 function formatDiagnostic(file: string, lines: LineCounter, offset: number, message: string): string {
-  return `${file}:${lines.linePos(offset).line}: ${message}`
+  const { line, col } = lines.linePos(offset)
+  return `${file}:${line}:${col}: ${message}`
 }

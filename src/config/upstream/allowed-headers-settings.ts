@@ -51,6 +51,57 @@ export const passThroughRequestHeaders: ReadonlySet<string> = new Set([
   'x-xsrf-token',
 ])
 
+/**
+ * Response headers that every pass-through route returns: those about this response and its page. Headers about the whole
+ * origin are not: that is the origin of the catalog and of `/docs`, where a service worker could read keys.
+ */
+export const passThroughResponseHeaders: ReadonlySet<string> = new Set([
+  'accept-patch',
+  'accept-post',
+  'accept-ranges',
+  'access-control-allow-credentials',
+  'access-control-allow-headers',
+  'access-control-allow-methods',
+  'access-control-allow-origin',
+  'access-control-expose-headers',
+  'access-control-max-age',
+  'age',
+  'allow',
+  'cache-control',
+  'content-disposition',
+  'content-encoding',
+  'content-language',
+  'content-length',
+  'content-location',
+  'content-range',
+  'content-security-policy',
+  'content-security-policy-report-only',
+  'content-type',
+  'cross-origin-embedder-policy',
+  'cross-origin-opener-policy',
+  'cross-origin-resource-policy',
+  'date',
+  'etag',
+  'expires',
+  'last-modified',
+  'link',
+  'location',
+  'permissions-policy',
+  'pragma',
+  'referrer-policy',
+  'retry-after',
+  'server-timing',
+  'set-cookie',
+  'sourcemap',
+  'timing-allow-origin',
+  'vary',
+  'www-authenticate',
+  'x-content-type-options',
+  'x-frame-options',
+  'x-robots-tag',
+  'x-xss-protection',
+])
+
 /** Response headers that every caller receives; the gateway sets all others itself. */
 export const allowedResponseHeaders: ReadonlySet<string> = new Set([
   'content-encoding',
@@ -66,7 +117,7 @@ export const allowedResponseHeaders: ReadonlySet<string> = new Set([
 type ForbiddenHeaders = readonly (readonly [names: RegExp, reason: string])[]
 
 const reservedHeaders: ForbiddenHeaders = [
-  [/_/, 'some servers read _ as -; expected a name without _'],
+  [/[^a-z0-9-]/, 'some servers read other characters as -; expected letters, digits and - only'],
   [
     /^(connection|expect|host|http2-settings|keep-alive|te|trailer|transfer-encoding|upgrade|proxy-.*)$/,
     'it is a hop-by-hop header',
@@ -76,26 +127,43 @@ const reservedHeaders: ForbiddenHeaders = [
   [/^x-(catalog|lance)-/, 'the gateway sets the headers of the catalog API and forwards the context'],
 ]
 
+const identifiesCaller =
+  'it can identify the caller, and any caller could send it; expected `identity: assertion`'
+/**
+ * Words in the names of headers that identify or describe a caller, alone or within others: `x-userinfo`. No list of the
+ * proxies that set such headers is complete, so a harmless name with such a word is refused, too.
+ */
+const identityWords =
+  /access|account|actor|admin|anonymous|assert|auth|behalf|caller|cert|claim|consumer|credential|delegat|entitlement|group|ident|impersonat|jwt|login|mail|member|oidc|openid|owner|passw|permission|person|principal|privilege|profile|remote|role|saml|scope|secret|session|spiffe|subject|tailnet|token|user/
+/** The same, but parts of ordinary words, too. */
+const shortIdentityWords = /(^|-)(client|dn|gid|oid|ssl|sso|sub|tls|uid|upn)(-|$)/
+
 const forbiddenRequestHeaders: ForbiddenHeaders = [
   ...reservedHeaders,
   [/^x-lancedb-(database|database-prefix|user-id)$/, 'expected the setting `database` of the upstream'],
   [/^accept-encoding$/, 'the gateway reads responses and requests them uncompressed'],
-  [/^(if-.*|range)$/, 'the catalog API has no conditional requests and no partial responses'],
+  [/^(if-.*|range)$/, 'only reads of blobs can be conditional or partial, and forward it'],
   [
-    /^(forwarded|via|x-forwarded-.*|x-real-ip|x-original-.*|x-rewrite-url|x-http-method.*|x-method-override)$/,
+    /^via$|(^|-)(addr|address|forwarded|host|ip|method|original|path|peer|real|rewrite|uri|url)(-|$)/,
     'upstreams trust it if a proxy sends it, so callers must not set it',
   ],
   [
-    /^(authorization|cookie|(x-)?api-key|x-access-token|x-auth-token|x-amz-security-token|x-goog-api-key)$/,
+    /^(authorization|cookie2?|x-access-token|x-auth-token|x-amz-security-token)$|api-?key/,
     'it is a credential; expected `identity: original`, or the `credential` of the gateway',
   ],
   [
-    /(^|-)(remote-user|webauth-user|impersonate-.*|auth-request-.*|ssl-client-.*|client-cert.*)$|^cf-access-|^x-goog-(iap|authenticated)-|^x-ms-client-principal|^x-amzn-oidc-|-assertion$/,
-    'it identifies the caller, and any caller could send it; expected `identity: assertion`',
+    /external-?blob|(^|-)(initial-?|target-?)?bases$/,
+    'it could let the upstream read further objects, which policies decide on (ReferenceData)',
   ],
   [
     /^(x-vend-credentials|x-iceberg-access-delegation)$/,
     'it requests storage credentials, which policies decide on',
+  ],
+  [identityWords, identifiesCaller],
+  [shortIdentityWords, identifiesCaller],
+  [
+    /^(x-)?(amz|amzn|apigateway|apigee|azure|cf|endpoint|envoy|fastly|goog|istio|kong|ms|pomerium|tailscale|traefik|vouch)-/,
+    'proxies and clouds set headers with this prefix, and upstreams trust them',
   ],
 ]
 
@@ -130,10 +198,20 @@ export const allowedHeadersSettings = {
   ),
 }
 
-export const passThroughHeadersSetting = allowedHeadersSchema(
-  passThroughRequestHeaders,
-  forbiddenRequestHeaders,
-)
+export const passThroughHeadersSettings = {
+  allowedRequestHeaders: allowedHeadersSchema(passThroughRequestHeaders, forbiddenRequestHeaders).describe(
+    'Request headers forwarded in addition to those of browsers. Credentials of the gateway are never forwarded.',
+  ),
+  allowedResponseHeaders: allowedHeadersSchema(passThroughResponseHeaders, [
+    ...reservedHeaders,
+    [
+      /^(accept-ch|alt-svc|clear-site-data|critical-ch|expect-ct|nel|origin-.*|public-key-pins.*|report(ing|-to).*|service-worker.*|set-login|strict-transport-security)$/,
+      'it concerns the whole origin, not only the route',
+    ],
+  ]).describe(
+    'Response headers returned in addition to those about a response and its page. Headers about the whole origin are refused.',
+  ),
+}
 
 function findHeaderProblem(
   name: string,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { foldParameterName, isReservedParameter } from '../../catalog-api/reserved-parameters.ts'
+import { foldName, isReservedName } from '../../catalog-api/reserved-names.ts'
 
 export const parameterNameGrammar = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
 
@@ -13,7 +13,7 @@ export const allowedQueryParametersSetting = z
       const problem = findProblem(name, seen)
       if (problem !== undefined)
         context.addIssue({ code: 'custom', path: [index], message: `${JSON.stringify(name)}: ${problem}` })
-      seen.add(foldParameterName(name))
+      seen.add(foldName(name))
     }
   })
   .describe(
@@ -24,7 +24,7 @@ export const allowedQueryParametersSetting = z
 
 function findProblem(name: string, seen: ReadonlySet<string>): string | undefined {
   if (!parameterNameGrammar.test(name)) return 'expected a letter, then up to 63 letters, digits, "-" and "_"'
-  if (isReservedParameter(name))
+  if (isReservedName(name))
     return 'the catalog API has a parameter, member, fact or credential of this name, which the gateway must check'
-  return seen.has(foldParameterName(name)) ? 'it is listed twice' : undefined
+  return seen.has(foldName(name)) ? 'it is listed twice' : undefined
 }

@@ -21,6 +21,17 @@ const credentialSchema = z
     ({ value, file }) => (value === undefined) !== (file === undefined),
     'expected either value or file',
   )
+  .superRefine(({ header, value }, context) => {
+    const problem = value === undefined ? undefined : findCredentialProblem(header, value)
+    if (problem !== undefined) context.addIssue({ code: 'custom', path: ['value'], message: problem })
+  })
+
+/** Returns why a value cannot be that of the header; undefined if it can. The message does not contain the value. */
+export function findCredentialProblem(header: string, value: string): string | undefined {
+  // RFC 9110, section 11.4.
+  const hasScheme = header !== 'authorization' || /^[A-Za-z][\w.+-]* +\S/.test(value.trim())
+  return hasScheme ? undefined : 'has no scheme; expected a value such as "Bearer TOKEN"'
+}
 
 export const catalogAddressSettings = {
   url: z
@@ -38,7 +49,9 @@ export const catalogAddressSettings = {
       'Names of the headers for context, location and properties that this catalog reads: x-catalog-*, or x-lance-* as ' +
         'servers of Lance do.',
     ),
-  caFile: path.optional().describe('PEM file: CA certificates to trust instead of those of the system.'),
+  caFile: path
+    .optional()
+    .describe('PEM file: CA certificates to trust instead of those of the system and of `outbound.caFile`.'),
   credential: credentialSchema.optional(),
   maxConnections: z.int().positive().default(128).describe('Maximum connections.'),
 }

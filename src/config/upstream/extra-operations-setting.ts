@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { describeNameProblem, describePathProblem, unifies } from '../../catalog-api/extra-operation.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import { getOperation, operationNames } from '../../catalog-api/operations.ts'
-import { foldParameterName, isDecisiveParameter } from '../../catalog-api/reserved-parameters.ts'
+import { foldName, isDecisiveName, isDecisiveParameter } from '../../catalog-api/reserved-names.ts'
 import { parameterNameGrammar } from './allowed-query-parameters-setting.ts'
 
 const querySchema = z
@@ -11,7 +11,7 @@ const querySchema = z
   .default({})
   .superRefine((query, context) => {
     for (const name of Object.keys(query)) {
-      const message = describeParameterProblem(name)
+      const message = describeMemberProblem(name, isDecisiveParameter)
       if (message !== undefined) context.addIssue({ code: 'custom', path: [name], message })
     }
   })
@@ -25,22 +25,34 @@ const operationsOnObjects = operationNames.filter((name) => {
   return object === 'table' || object === 'namespace'
 })
 
+/** Says why the name at this index cannot be that of a member, the names before it being taken. */
+function describeNewMember(names: readonly string[], index: number): string | undefined {
+  const name = names[index] ?? ''
+  const before = names.slice(0, index).find((other) => isSameParameter(other, name))
+  return before === undefined
+    ? describeMemberProblem(name, isDecisiveName)
+    : `some catalogs read ${name} as ${before}; expected another name`
+}
+
 const idMembersSchema = z
   .record(z.string(), z.enum(operationsOnObjects))
   .default({})
   .superRefine((members, context) => {
     const names = Object.keys(members)
-    for (const [index, name] of names.entries()) {
-      const before = names.slice(0, index).find((other) => isSameParameter(other, name))
-      const message =
-        before === undefined
-          ? describeParameterProblem(name)
-          : `some catalogs read ${name} as ${before}; expected another name`
-      if (message !== undefined) context.addIssue({ code: 'custom', path: [name], message })
-    }
+    for (const [index, name] of names.entries()) addProblem(context, describeNewMember(names, index), [name])
   })
   .describe(
     'Members of the JSON body that hold the id of a further object, each with the operation that policies must allow on it: `target: CreateTable`.',
+  )
+
+const membersSchema = z
+  .array(z.string())
+  .default([])
+  .superRefine((names, context) => {
+    for (const index of names.keys()) addProblem(context, describeNewMember(names, index), [index])
+  })
+  .describe(
+    'Further members of the JSON body, at its top, with any value that has no names of facts, ids or credentials in it. All others are refused.',
   )
 
 const extraOperationSchema = z
@@ -54,7 +66,7 @@ const extraOperationSchema = z
       .string()
       .superRefine((path, context) => addProblem(context, describePathProblem(path)))
       .describe(
-        'Path at the upstream: /v1/table/{id}/page_cache/prewarm. A slash at its end is sent to the upstream.',
+        'Path at the upstream: /v1/table/{id}/file_cache/prewarm. A slash at its end is sent to the upstream.',
       ),
     effect: z
       .enum(['read', 'change'])
@@ -68,10 +80,11 @@ const extraOperationSchema = z
       ),
     query: querySchema,
     idMembers: idMembersSchema,
+    members: membersSchema,
     body: z.enum(['none', 'json', 'arrow']).default('json').describe('Request body.'),
     response: z.enum(['json', 'arrow']).default('json').describe('Body of a successful response.'),
   })
-  .superRefine(({ method, body, effect, group, query, idMembers }, context) => {
+  .superRefine(({ method, body, effect, group, query, idMembers, members }, context) => {
     for (const name of Object.keys(idMembers)) {
       const parameter = Object.keys(query).find((other) => isSameParameter(other, name))
       const message =
@@ -79,6 +92,16 @@ const extraOperationSchema = z
           ? parameter && `the query parameter ${parameter} has this name; expected another one`
           : `expected no id in a body of the form ${body}`
       addProblem(context, message, ['idMembers', name])
+    }
+    for (const [index, name] of members.entries()) {
+      const other = [...Object.keys(query), ...Object.keys(idMembers)].find((one) =>
+        isSameParameter(one, name),
+      )
+      const message =
+        body === 'json'
+          ? other && `${other} has this name already; expected another one`
+          : `expected no members in a body of the form ${body}`
+      addProblem(context, message, ['members', index])
     }
     if (method === 'GET' && body !== 'none')
       context.addIssue({ code: 'custom', path: ['body'], message: 'expected none for the method GET' })
@@ -131,17 +154,21 @@ export function findExtraOperationProblems(
   )
 }
 
-function describeParameterProblem(name: string): string | undefined {
+function describeMemberProblem(name: string, isDecisive: (name: string) => boolean): string | undefined {
   if (!parameterNameGrammar.test(name)) return 'expected a letter, then up to 63 letters, digits, "-" and "_"'
-  return isDecisiveParameter(name)
+  return isDecisive(name)
     ? 'the name is that of a fact, an id or a credential, which the gateway must check; expected another one'
     : undefined
 }
 
 function isSameParameter(one: string, other: string): boolean {
-  return foldParameterName(one) === foldParameterName(other)
+  return foldName(one) === foldName(other)
 }
 
-function addProblem(context: z.core.$RefinementCtx, message: string | undefined, path: string[] = []): void {
+function addProblem(
+  context: z.core.$RefinementCtx,
+  message: string | undefined,
+  path: (string | number)[] = [],
+): void {
   if (message !== undefined) context.addIssue({ code: 'custom', path, message })
 }

@@ -11,7 +11,9 @@ import {
   type Identifier,
   type QuotesInNames,
 } from '../../catalog-api/identifiers.ts'
+import { allowedColumnMetadataSettings } from './allowed-column-metadata-settings.ts'
 import { allowedHeadersSettings } from './allowed-headers-settings.ts'
+import { allowedMembersSetting } from './allowed-members-setting.ts'
 import { allowedQueryParametersSetting } from './allowed-query-parameters-setting.ts'
 import { extraOperationsSetting, findExtraOperationProblems } from './extra-operations-setting.ts'
 import { callerIdentities } from './caller-identity.ts'
@@ -19,15 +21,11 @@ import { callerIdentities } from './caller-identity.ts'
 const milliseconds = z.int().positive().max(2_147_483_647)
 
 const timeoutsSchema = z.strictObject({
-  queueTimeoutMs: milliseconds.default(10_000).describe('How long a request waits for a connection.'),
   connectTimeoutMs: milliseconds.default(5_000).describe('Connect timeout, including TLS.'),
   responseHeadersTimeoutMs: milliseconds
     .default(300_000)
     .describe('From the end of the request to the response headers; for an upload, between two chunks sent.'),
   responseBodyTimeoutMs: milliseconds.default(60_000).describe('Between two chunks of the response body.'),
-  sendTimeoutMs: milliseconds
-    .default(300_000)
-    .describe('Close if the client reads nothing of a streamed response for this long.'),
   totalTimeoutMs: milliseconds.default(3_600_000).describe('For a whole attempt.'),
 })
 
@@ -41,23 +39,8 @@ const healthSchema = z.strictObject({
   timeoutMs: milliseconds.default(2_000).describe('Timeout of a check.'),
 })
 
-const breakerSchema = z.strictObject({
-  consecutiveFailures: z
-    .int()
-    .positive()
-    .default(5)
-    .describe('Consecutive failed requests that trigger a check at once.'),
-  probeIntervalMs: milliseconds.default(1_000).describe('Between two checks while they fail.'),
-})
-
 const retriesSchema = z.strictObject({
   maxRetries: z.int().min(0).max(5).default(1).describe('Maximum retries of a read.'),
-  budgetPercent: z
-    .int()
-    .min(0)
-    .max(100)
-    .default(20)
-    .describe('Maximum ratio of retries to requests, in percent.'),
 })
 
 /** Header-safe parts, joined by slashes. */
@@ -102,13 +85,17 @@ const upstreamFieldsSchema = z.strictObject({
     .regex(databasePattern, 'expected the name of a database, and its prefix if it has one: "sales/eu"')
     .optional()
     .describe(
-      'Database of a LanceDB server, as in db://DATABASE/PREFIX, for all requests. A caller that ' +
-        'names another one is refused. Without it, no database is sent, and callers may name any.',
+      'Database of a LanceDB server, as in db://DATABASE/PREFIX, for all requests. For clients of LanceDB, it is the ' +
+        'database of the root. Without it, no database is sent.',
     ),
   ...allowedHeadersSettings,
   allowedQueryParameters: allowedQueryParametersSetting,
+  allowedMembers: allowedMembersSetting,
+  ...allowedColumnMetadataSettings,
   extraOperations: extraOperationsSetting,
-  maxConnections: catalogAddressSettings.maxConnections.describe('Maximum connections for small requests.'),
+  maxConnections: catalogAddressSettings.maxConnections.describe(
+    'Maximum connections for small requests; listings have an eighth as many of their own, at least 4.',
+  ),
   maxBulkConnections: z
     .int()
     .positive()
@@ -117,14 +104,17 @@ const upstreamFieldsSchema = z.strictObject({
       'Maximum connections for streamed bodies (Arrow, large JSON). One principal may ' +
         'use as many as stay free: half of them if it is alone.',
     ),
-  maxPendingRequests: z
+  compareVersionsSeconds: z
     .int()
-    .min(0)
-    .default(4_096)
-    .describe('Maximum pending requests of each pool; one principal may have half of them.'),
+    .positive()
+    .max(86_400)
+    .optional()
+    .describe(
+      'At most this long between two comparisons of the newest version of each table with the known one: versions that ' +
+        'clients committed past the gateway are recorded in the audit log. By default there are none.',
+    ),
   timeouts: timeoutsSchema.prefault({}),
   healthCheck: healthSchema.prefault({}),
-  circuitBreaker: breakerSchema.prefault({}),
   retries: retriesSchema.prefault({}),
 })
 

@@ -20,18 +20,13 @@ export async function openAccessView() {
 
 /** Reloads both after a change of the policies. */
 export async function reloadAccessView() {
-  const root = namespaceNode({ name: '/', policies: [], hasChildren: true }, [])
+  const root = namespaceNode({ name: '/', id: '/', policies: [], hasChildren: true })
   byId('tree').replaceChildren(element('ul', {}, root.item))
   await Promise.all([root.open(), showAccess()])
 }
 
-/**
- * @param {NamespaceEntry} namespace
- * @param {readonly string[]} path
- */
-function namespaceNode({ name, policies, hasChildren }, path) {
-  const isRoot = name === '/'
-  const id = isRoot ? '/' : [...path, name].join('/')
+/** @param {NamespaceEntry} namespace */
+function namespaceNode({ name, id, policies, hasChildren }) {
   const below = element('ul', { hidden: '' })
   const toggle = hasChildren
     ? element(
@@ -51,8 +46,7 @@ function namespaceNode({ name, policies, hasChildren }, path) {
     if (isLoaded || isOpen) return
     isLoaded = true
     const { nodes, omitted } = await fetchJson('namespaces', { id })
-    const childPath = isRoot ? [] : [...path, name]
-    below.append(...nodes.map((/** @type {NamespaceEntry} */ child) => namespaceNode(child, childPath).item))
+    below.append(...nodes.map((/** @type {NamespaceEntry} */ child) => namespaceNode(child).item))
     if (omitted > 0) below.append(element('li', { class: 'quiet' }, `and ${omitted} more`))
   }
 
@@ -80,9 +74,10 @@ async function showAccess() {
 }
 
 /** @param {AccessReport} report */
-function reportView({ groups, callers, forTables }) {
+function reportView({ id, groups, callers, forTables }) {
+  const title = element('h3', {}, 'On ', quoted(id))
   if (callers.length === 0)
-    return [element('p', {}, 'Nobody is allowed anything here.'), ...tableRules(forTables)]
+    return [title, element('p', {}, 'Nobody is allowed anything here.'), ...tableRules(forTables)]
   const detail = element('div', {})
   const columns = [{ title: 'Caller' }, ...groups.map(({ name }) => ({ title: name }))]
   const rows = callers.map((caller) => [
@@ -97,7 +92,7 @@ function reportView({ groups, callers, forTables }) {
   })
   matrix.append(table(columns, rows))
   const note = 'Number of allowed operations of the group; “if” depends on a condition or another rule.'
-  return [matrix, element('p', { class: 'quiet' }, note), detail, ...tableRules(forTables)]
+  return [title, matrix, element('p', { class: 'quiet' }, note), detail, ...tableRules(forTables)]
 }
 
 /**

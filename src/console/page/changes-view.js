@@ -1,5 +1,5 @@
 import { byId, element, facts, showItems } from './elements.js'
-import { clock, formatId, formatMs, quoted } from './format.js'
+import { clock, formatMs, quoted } from './format.js'
 
 /** @typedef {import('../newest-changes.ts').RecordedChange} RecordedChange */
 
@@ -26,10 +26,10 @@ function changeItem(change) {
       {},
       element(
         'summary',
-        { 'aria-label': `${operation} ${formatId(id)} by ${principal}: ${result}` },
+        { 'aria-label': `${operation} ${id} by ${principal}: ${result}` },
         element('strong', {}, operation),
         ' ',
-        quoted(formatId(id)),
+        quoted(id),
         objects > 1 ? ` and ${objects} objects` : undefined,
       ),
       element('dl', {}, ...facts(recordsOf(change))),

@@ -1,14 +1,6 @@
 import { element } from './elements.js'
 
 /**
- * An id as in the commands: `prod/sales`, and `/` for the root.
- * @param {readonly string[]} id
- */
-export function formatId(id) {
-  return id.length === 0 ? '/' : id.join('/')
-}
-
-/**
  * Marks text that came from a request.
  * @param {string} text
  */

@@ -1,6 +1,6 @@
 import { byId, element, show, showItems, table } from './elements.js'
 import { trafficChart } from './traffic-chart.js'
-import { formatNumber, clock, formatId, formatMs, quoted } from './format.js'
+import { formatNumber, clock, formatMs, quoted } from './format.js'
 
 /** @typedef {import('../traffic.ts').TrafficSummary} TrafficSummary */
 /** @typedef {import('../traffic.ts').RefusedRequest} RefusedRequest */
@@ -60,7 +60,7 @@ function refusalItem({ time, stage, reason, status, operation, id, principal, cl
       {},
       element('strong', { class: status >= 500 ? 'bad' : undefined }, `${status} ${reason}`),
       element('span', {}, operation),
-      id && quoted(formatId(id)),
+      id && quoted(id),
       clock(time),
     ),
     element(

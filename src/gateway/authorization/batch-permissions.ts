@@ -1,4 +1,3 @@
-import { assertFactSource } from '../../catalog-api/decisive-members.ts'
 import { refusal } from '../../catalog-api/catalog-error.ts'
 import { assertIdentifier, quoteForMessage, type Identifier } from '../../catalog-api/identifiers.ts'
 import { getOperation, type Operation, type OperationName } from '../../catalog-api/operations.ts'
@@ -6,7 +5,6 @@ import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
 import { isObject } from '../../lib/json/is-object.ts'
 import { operationFactsOf } from '../../policy/conditions/operation-facts.ts'
 import { assertManifestPath } from '../facts/manifest-path.ts'
-import { assertMemberSpelling } from '../facts/member-spelling.ts'
 import { describeJsonValue } from '../facts/fact-values.ts'
 import { getMember, readEntryFacts, type JsonObject } from '../facts/stated-facts.ts'
 import type { RequiredPermission } from './required-permission.ts'
@@ -14,7 +12,7 @@ import type { RequiredPermission } from './required-permission.ts'
 /**
  * Lists the permissions that the entries of a batch require, in order; none for other operations. Facts are read from
  * each entry, by the table of the operation that the entry stands for. Throws InvalidInput (400) for an entry that is
- * not an object, or that states a fact which its operation does not have.
+ * not an object, or that has the envelope of a request.
  */
 export function* listBatchPermissions(
   { entries }: Operation,
@@ -35,18 +33,12 @@ export function* listBatchPermissions(
   }
 }
 
-/** Throws InvalidInput (413) if a batch has more than `maxEntries` entries. */
-export function assertBatchSize({ entries }: Operation, members: JsonObject, maxEntries: number): void {
-  const list = entries && getMember(members, entries.member)
-  if (!Array.isArray(list) || list.length <= maxEntries) return
-  throw refusal('batch_too_large', `the batch has ${list.length} entries; expected at most ${maxEntries}`)
-}
-
 function entryPermission(name: OperationName, entry: JsonObject, what: string): RequiredPermission {
   const operation = getOperation(name)
-  assertMembers(operation, entry, what)
+  assertNoEnvelope(entry, what)
   const facts = readEntryFacts(operation, entry, what)
-  if (name === 'CreateTableVersion') assertManifestPath(facts.stated.manifestPath, `${what}.manifest_path`)
+  if (operation.requiredFacts.includes('manifestPath'))
+    assertManifestPath(facts.stated.manifestPath, `${what}.manifest_path`)
   if (facts.stated.location !== undefined || facts.stated.vendCredentials === true) {
     throw refusal(
       'invalid_body',
@@ -64,23 +56,11 @@ function entryPermission(name: OperationName, entry: JsonObject, what: string): 
   }
 }
 
-function assertMembers(operation: Operation, entry: JsonObject, what: string): void {
+function assertNoEnvelope(entry: JsonObject, what: string): void {
   for (const [name, value] of Object.entries(entry)) {
-    assertMemberSpelling(name)
     if (value === null) continue
-    assertFactSource(operation, 'body', name)
-    const isEnvelope = name === 'identity' || (name === 'context' && !isEmpty(value))
-    if (isEnvelope)
+    if (name === 'identity' || (name === 'context' && !isEmpty(value)))
       throw refusal('invalid_body', `${what}.${name} is not accepted inside a batch; send headers`)
-    if (name === 'query') assertNoFacts(operation, value)
-  }
-}
-
-function assertNoFacts(operation: Operation, query: unknown): void {
-  if (typeof query !== 'object' || query === null) return
-  for (const name of Object.keys(query)) {
-    assertMemberSpelling(name)
-    assertFactSource(operation, 'body.query', name)
   }
 }
 
@@ -128,6 +108,5 @@ function readEntryObject(value: unknown, what: string): JsonObject {
   if (!isObject(value)) {
     throw refusal('invalid_body', `"${what}" in the body is ${describeJsonValue(value)}; expected an object`)
   }
-  for (const name of Object.keys(value)) assertMemberSpelling(name)
   return value
 }

@@ -7,7 +7,7 @@ import {
   tableNotFound,
   transactionNotFound,
 } from '../../catalog-api/not-found.ts'
-import { findOperation, type AnyOperationName, type ObjectKind } from '../../catalog-api/operations.ts'
+import { findOperation } from '../../catalog-api/operations.ts'
 import { isEffectPermission } from '../../catalog-api/permissions.ts'
 import type { Decision } from '../../policy/engine/decision.ts'
 import type { AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
@@ -75,20 +75,12 @@ function createConcealingError(
 ): CatalogError | undefined {
   if (includesSubtree === true || isEffectPermission(permission) || id.length === 0) return undefined
   const parent: AuthorizationRequest = { ...request, kind: 'namespace', id: id.slice(0, -1) }
-  if (isCreation(permission, kind)) {
+  // Only the namespace of an object that it creates can be missing.
+  if (findOperation(permission)?.creates === true) {
     return policies.isConcealed(parent) ? namespaceNotFound(parent.id) : undefined
   }
   if (!policies.isConcealed(request)) return undefined
   if (kind === 'namespace') return namespaceNotFound(id)
   if (kind === 'transaction') return transactionNotFound(id)
   return policies.isConcealed(parent) ? namespaceNotFound(parent.id) : tableNotFound(id)
-}
-
-/** Whether the operation creates the object, so that only its namespace can be missing. */
-function isCreation(permission: AnyOperationName, kind: ObjectKind): boolean {
-  const errors = findOperation(permission)?.errors
-  if (errors === undefined) return false
-  return kind === 'namespace'
-    ? errors.includes('NamespaceAlreadyExists')
-    : kind !== 'transaction' && !errors.includes('TableNotFound')
 }

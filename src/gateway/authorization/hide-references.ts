@@ -46,8 +46,6 @@ export function hideReferences(error: CatalogError, request: PermittedRequest): 
 }
 
 /** Whether the operation concerns tags or branches, or versions, which tags and branches retain. */
-function concernsReferences({ name, facts }: Operation): boolean {
-  const isOnReference =
-    name.endsWith('TableTag') || name.endsWith('TableBranch') || name === 'GetTableTagVersion'
-  return isOnReference || name === 'BatchDeleteTableVersions' || facts.some(([fact]) => fact === 'tag')
+function concernsReferences({ references, facts }: Operation): boolean {
+  return references === 'names' || facts.some(([fact]) => fact === 'tag')
 }

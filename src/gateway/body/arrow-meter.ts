@@ -1,19 +1,28 @@
 import { hash } from 'node:crypto'
 import type { UploadFacts } from '../../audit/records/audit-record.ts'
+import { CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
 import { continuation, prefixLength, readMessage } from '../../lib/arrow/message.ts'
-import { readSchema } from '../../lib/arrow/schema.ts'
+import { readSchema, type ArrowSchema } from '../../lib/arrow/schema.ts'
 import { formatSchemaFields } from './arrow-schema-text.ts'
 
-/** Larger headers are not read: a schema header is decoded, and a batch header grows with its columns. */
+/** Larger headers are refused: a schema header is decoded, and a batch header grows with its columns. */
 const maxSchemaBytes = 1024 * 1024
 const maxHeaderBytes = 8 * 1024 * 1024
 
+/** Saved chunks below this size are joined: a chunk takes more memory than its bytes. */
+const minSavedBytes = 512
+
+/** Returns the extension types of a schema whose values can refer to other objects. Throws CatalogError to refuse it. */
+type CheckSchema = (schema: ArrowSchema) => readonly string[]
+
 /**
- * Measures an Arrow IPC stream in passing, from its message headers alone: no data is decoded, and none is copied
- * except a header that spans several chunks. It never throws and never changes a byte; after the first invalid message
- * it only counts bytes. The claims of a header are not verified against the data.
+ * Checks and measures an Arrow IPC stream in passing, from its message headers alone: no data is decoded, and none is
+ * copied except a header that spans several chunks. It never changes a byte. The claims of a header are not verified
+ * against the data.
  */
 export class ArrowMeter {
+  readonly #checkSchema: CheckSchema
+  #references: readonly string[] = []
   #bytes = 0
   #batches = 0
   #rows = 0
@@ -26,18 +35,35 @@ export class ArrowMeter {
   /** Received chunks of an incomplete prefix or header. */
   #partialChunks: Buffer[] = []
 
-  /** Reads the next chunk. The chunk is not used after the call. */
+  constructor(checkSchema: CheckSchema) {
+    this.#checkSchema = checkSchema
+  }
+
+  /** Whether the schema has been read and checked. */
+  get hasSchema(): boolean {
+    return this.#schema !== undefined
+  }
+
+  /** Extension types in the schema whose values can refer to other objects. */
+  get references(): readonly string[] {
+    return this.#references
+  }
+
+  /**
+   * Reads the next chunk. The chunk is not used after the call. Throws InvalidInput (400) if the bytes so far begin no
+   * Arrow IPC stream with one schema, which some reader could understand otherwise, and the error of the check.
+   */
   push(chunk: Buffer): void {
     this.#bytes += chunk.length
-    if (this.#problem !== undefined) return
     try {
       this.#read(chunk)
     } catch (error) {
-      // Offsets outside of the message throw RangeError.
-      this.#problem =
-        error instanceof RangeError ? 'a header has an offset out of range' : 'a header is malformed'
+      if (error instanceof CatalogError) throw error
+      this.#problem = error instanceof RangeError ? error.message : 'a header is malformed'
     }
-    if (this.#problem !== undefined) this.#partialChunks = []
+    if (this.#problem === undefined) return
+    this.#partialChunks = []
+    throw refusal('malformed_body', `the body is not an Arrow IPC stream that can be read: ${this.#problem}`)
   }
 
   /** Returns the facts measured so far. */
@@ -51,6 +77,7 @@ export class ArrowMeter {
       batches: this.#batches,
       rows: this.#rows,
       ...(this.#schema !== undefined && { schema: this.#schema }),
+      ...(this.#references.length > 0 && { references: this.#references }),
       ...(unread !== undefined && { unread }),
     }
   }
@@ -72,7 +99,9 @@ export class ArrowMeter {
 
   /** Copies the chunk: its memory is reused. */
   #savePartial(taken: Buffer): void {
-    this.#partialChunks.push(Buffer.from(taken))
+    const last = this.#partialChunks.at(-1)
+    if (last === undefined || last.length >= minSavedBytes) this.#partialChunks.push(Buffer.from(taken))
+    else this.#partialChunks[this.#partialChunks.length - 1] = Buffer.concat([last, taken])
   }
 
   #completePart(last: Buffer): void {
@@ -88,9 +117,11 @@ export class ArrowMeter {
     if (prefix.readUInt32LE(0) !== continuation) {
       this.#problem =
         prefix.toString('latin1', 0, 6) === 'ARROW1' ? 'an Arrow file, not a stream' : 'not an Arrow stream'
-    } else if (length === 0) {
+    } else if (length === 0 && this.hasSchema) {
       this.#expect('end', Infinity)
-    } else if (length < 0 || length > maxHeaderBytes) {
+    } else if (length === 0) {
+      this.#problem = 'no schema at the start'
+    } else if (length < 0 || length > (this.hasSchema ? maxHeaderBytes : maxSchemaBytes)) {
       this.#problem = `a header has ${length} bytes`
     } else {
       this.#expect('header', length)
@@ -105,12 +136,13 @@ export class ArrowMeter {
       return
     }
     const { kind, header, bodyLength } = message
-    if (bodyLength < 0 || (kind === 'schema') !== isFirst) {
+    const isMisplaced = (kind === 'schema') !== isFirst || (kind === 'schema' && bodyLength !== 0)
+    if (bodyLength < 0 || isMisplaced) {
       this.#problem = isFirst ? 'no schema at the start' : 'unexpected message'
-    } else if (kind === 'schema' && bytes.length > maxSchemaBytes) {
-      this.#problem = `the schema has ${bytes.length} bytes`
     } else if (kind === 'schema') {
-      this.#schema = hash('sha256', formatSchemaFields(readSchema(header, bytes.length)))
+      const schema = readSchema(header, bytes.length)
+      this.#references = this.#checkSchema(schema)
+      this.#schema = hash('sha256', formatSchemaFields(schema))
     } else if (kind === 'batch') {
       const rows = Number(header.length())
       this.#batches += 1

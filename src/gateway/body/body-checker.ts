@@ -1,25 +1,22 @@
-import { isExtraOperation } from '../../catalog-api/extra-operation.ts'
-import { decisiveMembers, isDecisiveMember } from '../../catalog-api/decisive-members.ts'
-import { refusal, type CatalogError } from '../../catalog-api/catalog-error.ts'
-import { quoteForMessage } from '../../catalog-api/identifiers.ts'
-import type { Operation } from '../../catalog-api/operations.ts'
-import type { NamedJob } from '../facts/started-jobs.ts'
+import { refusal } from '../../catalog-api/catalog-error.ts'
+import { factForQueryMember } from '../../catalog-api/decisive-members.ts'
+import { isOpen } from '../../lib/json/json-form.ts'
+import { listIdMembers, type Operation } from '../../catalog-api/operations.ts'
+import type { NamedWork } from '../facts/sealed-ids.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 import { listDetailMembers, isFilterMember } from '../facts/change-details.ts'
 import type { Matched } from '../context.ts'
-import { assertQueryMemberName, checkMember, checkQueryMember } from './check-member.ts'
+import { checkMember, checkQueryMember, queryIdentityError } from './check-member.ts'
+import { BodyMembers, lateMemberError } from './body-members.ts'
 import { isOverriddenByHeader } from './body-context.ts'
 import { parseExactJson } from '../json/exact-json.ts'
-import {
-  JsonTransformer,
-  type MemberInterest,
-  type JsonVisitor,
-  type OpenObjectReference,
-} from '../json/json-transformer.ts'
-import { assertMemberSpelling } from '../facts/member-spelling.ts'
+import { JsonTransformer, type JsonVisitor, type OpenObjectReference } from '../json/json-transformer.ts'
 import { createMapVisitor } from './map-visitor.ts'
 
-/** Checks a JSON body chunk by chunk. */
+/**
+ * Checks a JSON body chunk by chunk. Members that the operation does not have are refused at every depth, and values of
+ * kinds that they cannot have.
+ */
 export interface BodyChecker {
   /** Rejects JSON that parsers read differently, and each member as soon as it contradicts the route. */
   readonly json: JsonTransformer
@@ -28,7 +25,9 @@ export interface BodyChecker {
   /** The object `query` of the body, once a member of it has been read. */
   getQueryObject(): OpenObjectReference | undefined
   /** The job that the body names by a sealed id. */
-  getJob(): NamedJob | undefined
+  getJob(): NamedWork | undefined
+  /** Paths of members outside the catalog API that the settings of the upstream allow. */
+  readonly allowedMembers: ReadonlySet<string>
   /** Called when the intent has been created: further members that it would have to contain are rejected. */
   freezeAuditedMembers(): void
 }
@@ -43,8 +42,11 @@ interface BodyCheckerOptions {
   readonly retainsFilters: boolean
   /** Maximum size of a retained value. */
   readonly maxValueBytes: number
+  /** Maximum number of members and list items; see JsonTransformer. */
+  readonly maxValues: number
+  readonly maxBatchEntries: number
   /** Returns the job of a sealed id. */
-  readonly openJob: (jobId: string) => NamedJob | undefined
+  readonly openJob: (jobId: string) => NamedWork | undefined
 }
 
 export function createBodyChecker(request: Matched, options: BodyCheckerOptions): BodyChecker {
@@ -53,7 +55,8 @@ export function createBodyChecker(request: Matched, options: BodyCheckerOptions)
   const members: Record<string, unknown> = { __proto__: null }
   let isFrozen = false
   let query: OpenObjectReference | undefined
-  let job: NamedJob | undefined
+  let job: NamedWork | undefined
+  const names = new BodyMembers(operation, request.routeUpstream.getRequestForm(operation))
   const onMember: OnMember = (name, value) => {
     const isLate = isFrozen && operation.effect !== 'read' && listDetailMembers(operation).has(name)
     if (isLate) throw lateMemberError(name)
@@ -61,19 +64,21 @@ export function createBodyChecker(request: Matched, options: BodyCheckerOptions)
   }
   const visitor: JsonVisitor =
     operation.body === 'map'
-      ? createMapVisitor(request, onMember)
-      : createMemberVisitor(request, options, {
+      ? createMapVisitor(request, names, onMember)
+      : createMemberVisitor(request, options, names, {
           onMember,
           onQueryObject: (object) => (query ??= object),
           onJob: (named) => (job = named),
         })
   return {
-    json: new JsonTransformer(visitor, options.maxValueBytes),
+    json: new JsonTransformer(visitor, options.maxValueBytes, 'object', options.maxValues),
     members,
     getQueryObject: () => query,
     getJob: () => job,
+    allowedMembers: names.allowed,
     freezeAuditedMembers() {
       isFrozen = true
+      if (operation.effect !== 'read') names.freezeAllowed()
     },
   }
 }
@@ -83,73 +88,74 @@ type OnMember = (name: string, value: unknown) => void
 interface MemberListener {
   readonly onMember: OnMember
   readonly onQueryObject: (object: OpenObjectReference) => void
-  readonly onJob: (job: NamedJob) => void
+  readonly onJob: (job: NamedWork) => void
 }
 
 function createMemberVisitor(
   request: Matched,
-  { retainsAll, retainsFilters, openJob }: BodyCheckerOptions,
+  { retainsAll, retainsFilters, maxBatchEntries, openJob }: BodyCheckerOptions,
+  members: BodyMembers,
   { onMember, onQueryObject, onJob }: MemberListener,
 ): JsonVisitor {
-  const { operation, parameters } = request.route
-  const recorded = listDetailMembers(operation)
-  const isExtra = isExtraOperation(operation)
+  const { operation } = request.route
   const { emptyIsAbsent } = operation
-  const holdsOptional = listOptionalParents(operation)
-  /** Names of the open members by depth; lists have none, so the path of an object in a list equals no other. */
-  const path: string[] = []
+  const wanted = listWantedMembers(operation)
+  let batchEntries = 0
 
-  function interestInBody(name: string): MemberInterest {
-    assertMemberSpelling(name)
-    if (name === 'identity') return 'removal'
-    if (name === 'context') return 'both'
-    if (retainsAll) return 'both'
-    // An object in it may state facts, so it is never skipped.
-    if (name === 'query' && !isExtra) return retainsFilters && recorded.has(name) ? 'both' : 'members'
-    if (isFilterMember(name) && !retainsFilters) return 'nothing'
-    const isWanted =
-      name === 'id' ||
-      name === 'index_name' ||
-      isDecisiveMember(name) ||
-      (isExtra && decisiveMembers.has(name)) ||
-      recorded.has(name) ||
-      parameters.has(name)
-    if (isWanted) return 'value'
-    return holdsOptional.has(name) ? 'members' : 'nothing'
+  /** Members that are read as values; the other ones only for the names within them. */
+  function isWanted(name: string): boolean {
+    if (retainsAll) return true
+    // Restated members are added to it while it is open.
+    if (name === 'query') return retainsFilters && wanted.has(name)
+    if (isFilterMember(name) && !retainsFilters) return false
+    return wanted.has(name) || request.route.parameters.has(name)
+  }
+
+  function isWantedBelow(name: string, depth: number): boolean {
+    if (depth !== 2 || members.nameAt(1) !== 'query') return false
+    return name === 'id' || name === 'context' || factForQueryMember(operation, name) !== undefined
   }
 
   function replaceJobId(value: unknown): string | undefined {
     const job = typeof value === 'string' ? openJob(value) : undefined
     if (job === undefined) return undefined
     onJob(job)
-    return JSON.stringify(job.jobId)
+    return JSON.stringify(job.upstreamId)
   }
 
   return {
     visitName(name, depth, object) {
-      path.length = depth
-      path[depth] = name
-      if (depth === 1) return interestInBody(name)
-      const [, parent] = path
-      if (depth === 2 && parent === 'context')
-        return isOverriddenByHeader(name, request) ? 'removal' : 'nothing'
-      if (depth === 2 && parent === 'query') {
+      if (depth === 1 && name === 'identity') return 'removal'
+      const form = members.enter(name, depth)
+      if (depth === 2 && members.nameAt(1) === 'context' && isOverriddenByHeader(name, request))
+        return 'removal'
+      if (depth === 2 && members.nameAt(1) === 'query') {
+        if (name === 'identity') throw queryIdentityError()
         onQueryObject(object)
-        return queryMemberInterest(name)
       }
-      return parent !== undefined && holdsOptional.has(parent) ? 'members' : 'nothing'
+      const isValue = depth === 1 ? isWanted(name) : isWantedBelow(name, depth)
+      if (isOpen(form)) return isValue ? 'value' : 'nothing'
+      return isValue ? 'both' : 'members'
     },
-    isAbsentIfEmpty: (name, depth) =>
-      depth === 1
-        ? emptyIsAbsent.has(name)
-        : holdsOptional.has(path[1] ?? '') && emptyIsAbsent.has(path.slice(1).join('.')),
+    visitKind: (kind) => members.assertKind(kind),
+    visitItem(depth) {
+      if (operation.entries === undefined || depth !== 2) return
+      if (members.nameAt(1) !== operation.entries.member) return
+      batchEntries += 1
+      if (batchEntries > maxBatchEntries)
+        throw refusal(
+          'batch_too_large',
+          `the batch has more than ${maxBatchEntries} entries; send it in parts`,
+        )
+    },
+    leaveMember: (depth) => members.leave(depth),
+    isAbsentIfEmpty: (name, depth) => emptyIsAbsent.has(depth === 1 ? name : members.path),
     visitValue(text, name, depth) {
       if (depth > 1) {
-        checkQueryMember(request, name, JSON.parse(text))
-        return undefined
+        return checkQueryMember(request, name, JSON.parse(text))
       }
       const value: unknown = recordsNumbers(operation, name) ? parseExactJson(text) : JSON.parse(text)
-      const namesJob = operation.namesJob && name === 'job_id'
+      const namesJob = (operation.namesJob || operation.selectsJob) && name === 'job_id'
       const replacement = namesJob ? replaceJobId(value) : checkMember(request, name, value)
       onMember(name, replacement === undefined ? value : JSON.parse(replacement))
       return replacement
@@ -157,31 +163,27 @@ function createMemberVisitor(
   }
 }
 
-/** Whether the intent records the exact numbers of that member. */
-function recordsNumbers({ recorded, entries }: Operation, name: string): boolean {
-  return recorded.includes(name) || entries?.member === name
-}
+const wantedByOperation = new WeakMap<Operation, ReadonlySet<string>>()
 
-const parentsByOperation = new WeakMap<Operation, ReadonlySet<string>>()
-
-/** Lists the members that contain members which count as absent if they are empty. */
-function listOptionalParents(operation: Operation): ReadonlySet<string> {
-  let names = parentsByOperation.get(operation)
+/** Lists the members that repeat the route, state facts, name further objects or are recorded. */
+function listWantedMembers(operation: Operation): ReadonlySet<string> {
+  let names = wantedByOperation.get(operation)
   if (names === undefined) {
-    const nested = [...operation.emptyIsAbsent].filter((path) => path.includes('.'))
-    parentsByOperation.set(operation, (names = new Set(nested.map((path) => path.split('.')[0] ?? ''))))
+    const facts = operation.facts.flatMap(([, sources]) => sources.filter(({ in: part }) => part === 'body'))
+    names = new Set([
+      'id',
+      'context',
+      'index_name',
+      ...facts.map(({ name }) => name),
+      ...listIdMembers(operation),
+      ...listDetailMembers(operation),
+    ])
+    wantedByOperation.set(operation, names)
   }
   return names
 }
 
-function queryMemberInterest(name: string): MemberInterest {
-  assertQueryMemberName(name)
-  return name === 'id' || name === 'context' || isDecisiveMember(name) ? 'value' : 'members'
-}
-
-function lateMemberError(name: string): CatalogError {
-  return refusal(
-    'invalid_body',
-    `${quoteForMessage(name)} is too late in a body of this size; send it before large members`,
-  )
+/** Whether the intent records the exact numbers of that member. */
+function recordsNumbers({ recorded, entries }: Operation, name: string): boolean {
+  return recorded.includes(name) || entries?.member === name
 }

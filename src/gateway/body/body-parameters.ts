@@ -13,12 +13,14 @@ const jsonTypes: Readonly<Partial<Record<ParameterType, string>>> = {
 }
 
 /**
- * Adds the parameters of a listing that the body states, as in other requests without an official body. Parameters of
+ * Adds to the parameters of a listing those that the body states, as in other requests without an official body. Parameters of
  * both places were compared before. Throws InvalidInput (400) for a value that the query would not accept.
  */
-export function addBodyParameters(route: RouteMatch, members: JsonObject): RouteMatch {
-  const { operation, parameters } = route
-  if (operation.lists === undefined) return route
+export function addBodyParameters(
+  { operation, parameters }: RouteMatch,
+  members: JsonObject,
+): RouteMatch['parameters'] {
+  if (operation.lists === undefined) return parameters
   const added = new Map(parameters)
   for (const [name, type] of operation.query) {
     const value = members[name]
@@ -30,5 +32,5 @@ export function addBodyParameters(route: RouteMatch, members: JsonObject): Route
       throw refusal('invalid_body', `${label} is ${describeJsonValue(value)}; expected a ${jsonTypes[type]}`)
     added.set(name, validateParameter(label, type, typeof value === 'string' ? value : JSON.stringify(value)))
   }
-  return added.size === parameters.size ? route : { ...route, parameters: added }
+  return added
 }

@@ -1,39 +1,29 @@
-import { assertFactSource, decisiveMembers, factForMember } from '../../catalog-api/decisive-members.ts'
-import { isExtraOperation } from '../../catalog-api/extra-operation.ts'
-import type { Operation } from '../../catalog-api/operations.ts'
+import { factForMember } from '../../catalog-api/decisive-members.ts'
+import type { FactName } from '../../catalog-api/facts.ts'
+import { listIdMembers, type Operation } from '../../catalog-api/operations.ts'
 import { refusal, type CatalogError } from '../../catalog-api/catalog-error.ts'
-import { isSameIdentifier, quoteForMessage } from '../../catalog-api/identifiers.ts'
+import { isSameIdentifier, quoteForMessage, type Identifier } from '../../catalog-api/identifiers.ts'
 import { describeJsonValue, parseFactMember } from '../facts/fact-values.ts'
 import type { Matched } from '../context.ts'
 import { assertBodyContext } from './body-context.ts'
 import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
-import { assertMemberSpelling } from '../facts/member-spelling.ts'
+import { respellWord } from '../facts/word-spelling.ts'
 
 /**
- * Flags of DescribeTable that clients repeat in the body with the defaults of their model: the query takes precedence.
- */
-const defaultedFlags: ReadonlySet<string> = new Set([
-  'with_table_uri',
-  'load_detailed_metadata',
-  'check_declared',
-])
-
-/**
- * Compares a body member with the route, the query and the table of facts. Returns replacement
- * JSON if the member must change. Throws InvalidInput (400) for a member that contradicts the route, states a fact that
- * the operation does not have, or is invalid for every route.
+ * Compares a body member with the route, the query and the table of facts. Returns replacement JSON if the member must
+ * change. Throws InvalidInput (400) for a member that contradicts the route, or is invalid for every route.
  */
 export function checkMember(request: Matched, name: string, value: unknown): string | undefined {
-  const { operation, id, indexName, parameters } = request.route
+  const { operation, indexName, parameters } = request.route
   if (value === null) return undefined
-  if (isExtraOperation(operation)) assertNotDecisive(operation, name)
-  assertFactSource(operation, 'body', name)
   assertFactValue(request, name, value)
   if (name === 'context') assertBodyContext(value)
   // A route without an object has the empty id, and so must the body: only its entries name objects.
   const hasSameId =
     operation.routeMembers.includes('id') || operation.object === 'none' || operation.body === 'map'
-  if (name === 'id' && hasSameId) assertSameId(value, 'id', id)
+  if (name === 'id' && hasSameId) assertSameId(value, 'id', toRelativeId(request))
+  const absolute = restateRelativeId(request, name, value)
+  if (absolute !== undefined) return absolute
   if (name === 'index_name' && operation.routeMembers.includes('index_name')) {
     if (typeof value !== 'string')
       throw refusal(
@@ -44,13 +34,14 @@ export function checkMember(request: Matched, name: string, value: unknown): str
       throw conflictError(name, quoteForMessage(value), quoteForMessage(indexName ?? ''))
   }
   const parameter = parameters.get(name)
+  const fact = factForMember(operation, name)
   // Members that state facts are compared as facts.
-  if (parameter === undefined || factForMember(operation, name) !== undefined) return undefined
+  if (fact !== undefined) return respellMember(operation, fact, value)
+  if (parameter === undefined) return undefined
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   const expected = typeof parameter === 'string' ? parameter : JSON.stringify(parameter)
   if (text === expected) return undefined
-  const isDefault = operation.name === 'DescribeTable' && defaultedFlags.has(name) && value === false
-  if (isDefault) return expected
+  if (value === false && operation.defaultedFlags.includes(name)) return expected
   throw conflictError(name, JSON.stringify(value), quoteForMessage(expected))
 }
 
@@ -58,27 +49,40 @@ export function checkMember(request: Matched, name: string, value: unknown): str
  * Checks a member of the object `query` in a body, which concerns the object of the route, too. Throws InvalidInput
  * (400).
  */
-export function checkQueryMember({ route }: Matched, name: string, value: unknown): void {
-  if (value === null) return
-  assertFactSource(route.operation, 'body.query', name)
-  if (name === 'id') assertSameId(value, 'query.id', route.id)
+export function checkQueryMember(request: Matched, name: string, value: unknown): string | undefined {
+  const { route, database } = request
+  if (value === null) return undefined
+  if (name === 'id') assertSameId(value, 'query.id', toRelativeId(request))
   if (name === 'context') throw refusal('invalid_body', '"query.context" is not accepted; send it as headers')
+  return name === 'id' && database.length > 0 ? JSON.stringify(route.id) : undefined
 }
 
-/** Checks all members of a value that may be the object `query` in a body. Throws InvalidInput (400). */
-export function checkQuery(request: Matched, query: unknown): void {
-  if (typeof query !== 'object' || query === null) return
-  for (const [name, value] of Object.entries(query)) {
-    assertQueryMemberName(name)
-    checkQueryMember(request, name, value)
-  }
+/** InvalidInput (400). */
+export function queryIdentityError(): CatalogError {
+  return refusal('invalid_body', '"query.identity" is not accepted; send it as headers')
 }
 
-/** Throws InvalidInput (400) for a name that no object `query` has, or that resembles one. */
-export function assertQueryMemberName(name: string): void {
-  assertMemberSpelling(name)
-  if (name === 'identity')
-    throw refusal('invalid_body', '"query.identity" is not accepted; send it as headers')
+/** The error for an id that is relative to a database, in a body that is forwarded as it is. */
+export function relativeIdError(what: string): CatalogError {
+  return refusal(
+    'invalid_body',
+    `${quoteForMessage(what)} is not accepted beside "metadata" in a database; omit it`,
+  )
+}
+
+/** The id of the route as the client sends it. */
+function toRelativeId({ route, database }: Matched): Identifier {
+  return route.id.slice(database.length)
+}
+
+/** Returns an id in the body from the root; undefined for any other member, and if the client sends it so. */
+function restateRelativeId({ route, database }: Matched, name: string, value: unknown): string | undefined {
+  if (database.length === 0 || !isListOfStrings(value)) return undefined
+  const { operation, id } = route
+  // A job has no id besides its own.
+  if (name === 'id') return id.length === 0 ? undefined : JSON.stringify(id)
+  const isId = listIdMembers(operation).includes(name) || factForMember(operation, name) === 'newNamespace'
+  return isId ? JSON.stringify([...database, ...value]) : undefined
 }
 
 /** Throws InvalidInput (400) if an id in the body is not a list of strings, or differs from the id of the route. */
@@ -92,16 +96,11 @@ function assertSameId(value: unknown, what: string, id: readonly string[]): void
   if (!isSameIdentifier(value, id)) throw conflictError(what, JSON.stringify(value), JSON.stringify(id))
 }
 
-/** Members with the same meaning in every request. */
-const commonMembers: ReadonlySet<string> = new Set(['id', 'identity', 'context'])
-
-/** Nothing says what such a member means in an extra operation, and policies would not see it. */
-function assertNotDecisive({ name: operation }: Operation, name: string): void {
-  if (commonMembers.has(name) || !decisiveMembers.has(name)) return
-  throw refusal(
-    'misplaced_parameter',
-    `${operation} does not accept the member ${quoteForMessage(name)} of the body, which other operations take a fact or an id from; omit it`,
-  )
+/** Returns replacement JSON for a mode or behavior that catalogs may read as another one. */
+function respellMember(operation: Operation, fact: FactName, value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined
+  const spelled = respellWord(operation, fact, value)
+  return spelled === value ? undefined : JSON.stringify(spelled)
 }
 
 /** Facts are read again from the complete body; this check rejects a large body early. */

@@ -1,7 +1,21 @@
 import { Readable } from 'node:stream'
+import type { RunInSlices } from '../../lib/async/run-in-slices.ts'
 import type { JsonTransformer } from '../json/json-transformer.ts'
 
 const highWaterMark = 64 * 1024
+
+/** Reading a smaller chunk costs less than a pause. */
+const minSlicedBytes = 1024
+
+/** Reads a chunk of a body in slices, in which the event loop serves other callers. */
+export async function readInSlices(
+  text: JsonTransformer,
+  chunk: Buffer,
+  runInSlices: RunInSlices,
+): Promise<void> {
+  if (chunk.length < minSlicedBytes) text.push(chunk)
+  else await runInSlices(text.pushInSteps(chunk))
+}
 
 /**
  * Streams a checked JSON body: the part that has been read, then the rest as it arrives. The last chunk is held back
@@ -11,9 +25,13 @@ const highWaterMark = 64 * 1024
 export function createJsonStream(
   text: JsonTransformer,
   rest: AsyncGenerator<Buffer, void>,
+  runInSlices: RunInSlices,
   onEnd: (isObject: boolean) => void,
 ): Readable {
-  const stream = Readable.from(readCheckedChunks(text, rest, onEnd), { objectMode: false, highWaterMark })
+  const stream = Readable.from(readCheckedChunks(text, rest, runInSlices, onEnd), {
+    objectMode: false,
+    highWaterMark,
+  })
   // An attempt that has ended no longer listens for errors of the remaining body.
   stream.on('error', () => undefined)
   // Closing a generator that was never started does not close the inner generator.
@@ -23,10 +41,11 @@ export function createJsonStream(
 async function* readCheckedChunks(
   text: JsonTransformer,
   rest: AsyncIterable<Buffer>,
+  runInSlices: RunInSlices,
   onEnd: (isObject: boolean) => void,
 ): AsyncGenerator<Buffer, void> {
   for await (const chunk of rest) {
-    text.push(chunk)
+    await readInSlices(text, chunk, runInSlices)
     yield* text.takeReady()
   }
   onEnd(text.end())

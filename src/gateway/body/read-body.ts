@@ -5,7 +5,7 @@ import type { DownstreamBody } from '../downstream.ts'
 /** The beginning of a body. */
 export interface BodyStart {
   readonly bytes: Buffer
-  /** The rest of the body; undefined if it is complete. The receiver must read it or call `return`. */
+  /** The rest of the body, which need not be read; undefined if it is complete. */
   readonly rest?: AsyncGenerator<Buffer, void> | undefined
 }
 

@@ -8,9 +8,10 @@ import type { OpenObjectReference } from '../json/json-transformer.ts'
 import type { StatedFacts } from '../../catalog-api/facts.ts'
 import type { Operation } from '../../catalog-api/operations.ts'
 import { isObject } from '../../lib/json/is-object.ts'
-import type { Matched } from '../context.ts'
+import type { ReceivedHead } from '../received-head.ts'
 import type { FactValue } from '../facts/fact-values.ts'
 import { findHeader, getMember } from '../facts/stated-facts.ts'
+import { respellWord } from '../facts/word-spelling.ts'
 
 /*
  * Some facts have several sources, for old clients or in the interface itself, and a catalog may read any of them. The
@@ -26,9 +27,14 @@ export interface RestatedHead {
 /**
  * Repeats facts with several sources in all their sources in the head. Returns undefined if nothing changes.
  */
-export function restateHead({ route, head }: Matched, stated: StatedFacts): RestatedHead | undefined {
-  if (route.operation.factsWithSeveralSources.length === 0) return undefined
-  const parameters = new Map(route.parameters)
+export function restateHead(
+  route: RouteMatch,
+  head: ReceivedHead,
+  stated: StatedFacts,
+): RestatedHead | undefined {
+  const words = listRespelledWords(route)
+  if (route.operation.factsWithSeveralSources.length === 0 && words.length === 0) return undefined
+  const parameters = new Map([...route.parameters, ...words])
   const added: string[] = []
   for (const [value, source] of sourcesToRestate(route.operation, stated)) {
     if (source.in === 'query' && !parameters.has(source.name))
@@ -40,9 +46,22 @@ export function restateHead({ route, head }: Matched, stated: StatedFacts): Rest
         added.push(name, escapeNonAscii(formatFactText(value)))
     }
   }
-  return parameters.size === route.parameters.size && added.length === 0
+  return parameters.size === route.parameters.size && added.length === 0 && words.length === 0
     ? undefined
     : { parameters, headers: added }
+}
+
+/** Lists the modes in the query that catalogs may read as other ones, as they are forwarded. */
+function listRespelledWords({ operation, parameters }: RouteMatch): readonly (readonly [string, string])[] {
+  if (operation.modes.length === 0) return []
+  return operation.facts.flatMap(([fact, sources]) =>
+    sources.flatMap(({ in: part, name }) => {
+      const text = part === 'query' ? parameters.get(name) : undefined
+      if (typeof text !== 'string') return []
+      const spelled = respellWord(operation, fact, text)
+      return spelled === text ? [] : [[name, spelled] as const]
+    }),
+  )
 }
 
 /**

@@ -26,7 +26,7 @@ export async function openAdmin(
     worker.setAdminSources(registries, checks)
     return worker.adminUrl
   }
-  const admin = createAdminServer(registries, () => readReadiness(checks))
+  const admin = createAdminServer(registries, () => readReadiness(checks), settings.admin)
   closers.push(() => admin.close())
   if (console !== undefined) await addConsole(admin, console)
   return listen(admin, settings.admin)

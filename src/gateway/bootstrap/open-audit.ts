@@ -8,6 +8,7 @@ import {
   createAuditEventLogger,
   registerAuditHeadMetrics,
   registerAuditMetrics,
+  registerAuditVolumeMetrics,
 } from '../../observability/metrics/audit-metrics.ts'
 import { registerSinkMetrics, createSinkObserver } from '../../observability/metrics/sink-metrics.ts'
 import type { Bootstrap } from './open-observability.ts'
@@ -23,20 +24,22 @@ interface OpenedAudit {
  * closed last, so that they deliver the last records. Retention keeps the segments named by `unresolved`.
  */
 export async function openAudit(
-  { settings: { audit, policies }, closers, metrics, log }: Bootstrap,
+  { settings: { audit, policies }, tuning, closers, metrics, log, outbound }: Bootstrap,
   unresolved: NonNullable<Retention['inDoubtIntents']>,
 ): Promise<OpenedAudit> {
   const sinks = await openSinks({
     folder: audit.folder,
     settings: audit.sinks,
     resource: { gateway: hostname(), software: version },
-    observer: createSinkObserver(metrics.registry, log),
+    observer: createSinkObserver(metrics.registry, log, audit.sinks),
+    outbound,
   })
   closers.push(() => sinks.close())
   registerSinkMetrics(metrics.registry, sinks)
   const options = createAuditLogOptions(audit)
   const auditLog = await openAuditLog({
     ...options,
+    ...tuning.auditLog,
     keepsPolicyFiles: policies.lastGood !== undefined,
     retention: {
       ...options.retention,
@@ -60,5 +63,6 @@ export async function openAudit(
   sinks.start(() => auditLog.durableEnd())
   registerAuditHeadMetrics(metrics.registry, auditLog)
   registerAuditMetrics(metrics.registry, auditLog)
+  registerAuditVolumeMetrics(metrics.registry, audit.folder)
   return { auditLog, sinks }
 }

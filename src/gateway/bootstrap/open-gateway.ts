@@ -5,10 +5,10 @@ import {
   type CertificateMetrics,
 } from '../../observability/metrics/certificate-metrics.ts'
 import type { ReadinessCheck } from '../../observability/health/readiness.ts'
-import type { RunningChangeTracking } from '../changes/start-change-tracking.ts'
+import { type RunningChangeTracking, startChangeTracking } from '../changes/start-change-tracking.ts'
 import { createDocumentFinder } from '../documents.ts'
 import { createListingObserver } from '../listing/listing-observer.ts'
-import { createStartedJobs } from '../facts/started-jobs.ts'
+import { createSealedIds } from '../facts/sealed-ids.ts'
 import { createPageTokens, openTokenSecret } from '../listing/page-tokens.ts'
 import { createConsoleRecorder } from '../observability/console-recorder.ts'
 import { createCredentialRefusalRecorder } from '../observability/credential-refusal-recorder.ts'
@@ -16,18 +16,21 @@ import { createReadinessChecks } from '../observability/gateway-readiness.ts'
 import { createRequestObserver, type RequestObserver } from '../observability/request-observer.ts'
 import { createRequestReporter } from '../observability/request-reporter.ts'
 import type { Scheme } from '../origin-form.ts'
+import { createClientAddressReader } from '../client-address.ts'
+import { createForwardedCertificateReader } from '../forwarded-certificate.ts'
 import type { Pipeline } from '../pipeline.ts'
 import { createRequestHandler, type RequestHandler } from '../request-handler.ts'
 import { cacheRoutes, createRouteFinder } from '../stages/match.ts'
 import type { ConsoleSource } from '../../console/console.ts'
 import { openAudit } from './open-audit.ts'
-import { openChanges } from './open-changes.ts'
 import { openIdentity } from './open-identity.ts'
 import { openLimits, type OpenedLimits } from './open-limits.ts'
-import type { Observability } from './open-observability.ts'
+import type { Observability, Bootstrap } from './open-observability.ts'
 import { openPolicies } from './open-policies.ts'
 import { openUpstreams } from './open-upstreams.ts'
 import type { WorkerOptions } from './worker-options.ts'
+import type { AuditLog } from '../../audit/log/audit-log.ts'
+import type { Upstreams } from '../upstream/upstreams.ts'
 
 /** How requests reach a gateway. */
 export interface GatewayAccess {
@@ -57,7 +60,7 @@ export async function openGateway(
   observability: Observability,
   { scheme, basePath, staticKey, worker }: GatewayAccess,
 ): Promise<OpenedGateway> {
-  const { settings, closers, metrics, log, gatewayLog, traces } = observability
+  const { settings, closers, metrics, log, files, gatewayLog, traces } = observability
   const recorder = settings.admin.console ? createConsoleRecorder() : undefined
   let changes: RunningChangeTracking | undefined
   const { auditLog, sinks } = await openAudit(observability, () => changes?.listInDoubtIntents())
@@ -67,7 +70,7 @@ export async function openGateway(
   const assertions = assertion && (await openAssertionSigner(assertion, Date.now))
   const certificates = registerCertificateMetrics(metrics.registry)
   const upstreams = await openUpstreams(observability, assertions, certificates)
-  const { tracker: changeTracker } = (changes = await openChanges(observability, auditLog, upstreams.all))
+  const { tracker: changeTracker } = (changes = await openChanges(observability, auditLog, upstreams))
   const limiting = await openLimits(observability, upstreams, worker?.charge)
   const credentials = createCredentialRefusalRecorder(auditLog)
   closers.push(() => credentials.close())
@@ -84,11 +87,20 @@ export async function openGateway(
   )
   const tokenSecret = await openTokenSecret(settings.audit.folder, listing?.tokenKeyFile)
   const pipeline: Pipeline = {
-    findDocument: createDocumentFinder(assertions?.jwks, basePath, upstreams.extraOperations),
-    findRoute: cacheRoutes(createRouteFinder(upstreams, basePath)),
+    findDocument: createDocumentFinder(
+      assertions?.jwks,
+      basePath,
+      upstreams.extraOperations,
+      settings.identity.issuers.flatMap(({ name, tokenUrl }) =>
+        tokenUrl === undefined ? [] : [{ name, tokenUrl }],
+      ),
+    ),
+    findRoute: cacheRoutes(createRouteFinder(upstreams, { basePath, databases: settings.databases })),
     dialects: new Set(['catalog', ...settings.dialects]),
-    maxHeaders: limits.maxHeaderCount,
     scheme,
+    readClientAddress: createClientAddressReader(settings.listen),
+    readForwardedCertificate: createForwardedCertificateReader(settings.listen),
+    allowedOrigins: new Set(settings.crossSite.allowedOrigins),
     authenticator,
     failedAuthentications: limiting.limits.failedAuthentications,
     policies,
@@ -99,7 +111,7 @@ export async function openGateway(
     changeTracker,
     listingObserver: createListingObserver(metrics.registry, log),
     pageTokens: createPageTokens(tokenSecret),
-    startedJobs: createStartedJobs(tokenSecret),
+    sealedIds: createSealedIds(tokenSecret),
   }
   const shown = {
     upstreams: upstreams.all,
@@ -110,7 +122,7 @@ export async function openGateway(
   }
   return {
     pipeline,
-    handler: createRequestHandler({ pipeline, limits, timeouts, observer }),
+    handler: createRequestHandler({ pipeline, timeouts, observer }),
     observer,
     limiting,
     certificates,
@@ -121,10 +133,25 @@ export async function openGateway(
         authenticator,
         upstreams,
         shared: limiting.shared,
+        files,
         requiresUpstream: settings.admin.requireUpstream,
       }),
       ...policies.checks,
     ],
     createConsole: recorder && ((checks) => recorder.createSource({ ...shown, checks })),
   }
+}
+
+/** Starts change tracking, resolves in-doubt changes of the audit log, and compares versions. */
+async function openChanges(
+  { settings, closers, metrics, log }: Bootstrap,
+  audit: AuditLog,
+  upstreams: Upstreams,
+): Promise<RunningChangeTracking> {
+  const { registry } = metrics
+  const changes = await startChangeTracking({ audit, settings: settings.audit, upstreams, registry, log })
+  closers.push(() => changes.close())
+  // The segments that unresolved changes need are known only now.
+  audit.prune()
+  return changes
 }

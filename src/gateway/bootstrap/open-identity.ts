@@ -8,15 +8,17 @@ import type { Bootstrap } from './open-observability.ts'
 
 /** Opens the authenticator. Every reload of its keys is counted, logged and recorded in the audit log. */
 export async function openIdentity(
-  { settings, closers, metrics, log }: Bootstrap,
+  { settings, closers, metrics, log, outbound }: Bootstrap,
   staticKey: StaticKey | undefined,
   audit: AuditLog,
 ): Promise<Authenticator> {
   const { apiKeys, bootstrapKey, ...rest } = settings.identity
   const key = staticKey ?? (bootstrapKey && (await readBootstrapKey(bootstrapKey)))
+  const withoutGroups = new Set<string>()
   let isOpen = false
   const authenticator = await createAuthenticator({
     ...rest,
+    outbound,
     ...(key && { staticKey: key }),
     ...(apiKeys && {
       apiKeys: {
@@ -25,11 +27,27 @@ export async function openIdentity(
         lastUsedFile: apiKeys.lastUsedFile,
       },
     }),
-    report: ({ source, outcome, cause }) => {
+    report: ({ source, outcome, cause, changes }) => {
       // The first read is no reload.
       if (!isOpen && outcome === 'changed') return
       if (outcome === 'unwritten') {
         log.warn({ source, error: String(cause) }, 'key cache not saved')
+        return
+      }
+      if (outcome === 'missing-groups') {
+        metrics.tokensWithoutGroups.inc({ issuer: source })
+        // Callers may have no groups: one line is a hint, the metric shows whether no token has them.
+        if (!withoutGroups.has(source)) log.warn({ source }, 'groups claim not found in a token')
+        withoutGroups.add(source)
+        return
+      }
+      if (outcome === 'refused-keys') {
+        metrics.identityReloads.inc({ source, result: 'failure' })
+        log.error({ source, error: String(cause) }, 'invalid API keys refused: the others are in force')
+        return
+      }
+      if (outcome === 'unusable-keys') {
+        log.warn({ source, error: String(cause) }, 'unusable keys in JWKS')
         return
       }
       metrics.identityReloads.inc({ source, result: outcome === 'changed' ? 'success' : 'failure' })
@@ -37,7 +55,7 @@ export async function openIdentity(
         audit.recordReload({ what: 'keys', revision: source, details: { result: 'failure' } })
         log.error({ source, error: String(cause) }, 'key reload failed')
       } else {
-        audit.recordReload({ what: 'keys', revision: source })
+        audit.recordReload({ what: 'keys', revision: source, ...(changes && { keys: changes }) })
         log.info({ source }, 'keys reloaded')
       }
     },

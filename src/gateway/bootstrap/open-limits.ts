@@ -5,11 +5,12 @@ import type { BucketStore } from '../../limits/shared/bucket-store.ts'
 import { createWorkerSharedLimits } from '../../limits/shared/worker-shared-limits.ts'
 import type { SharedLimits } from '../../limits/shared/shared-limits.ts'
 import { createLoadShedder, type LoadShedder } from '../../limits/overload/load-shedder.ts'
-import { computeMaxConnections } from '../../http1/server/max-connections.ts'
+import { computeMaxConnections } from '../../listener/max-connections.ts'
 import { RequestQueue } from '../../http1/server/request-queue.ts'
 import { registerBodyMemoryMetrics } from '../../observability/metrics/body-memory-metrics.ts'
 import { registerSharedLimitsMetrics } from '../../observability/metrics/shared-limits-metrics.ts'
 import { registerLoadSheddingMetrics } from '../../observability/metrics/load-shedding-metrics.ts'
+import { countListingConnections } from '../upstream/upstream.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import type { Bootstrap } from './open-observability.ts'
 
@@ -31,12 +32,12 @@ export interface OpenedLimits {
  * unusable; an unresponsive server of shared limits delays the start only briefly.
  */
 export async function openLimits(
-  { settings, closers, metrics, log }: Bootstrap,
+  { settings, tuning, closers, metrics, log, outbound }: Bootstrap,
   upstreams: Upstreams,
   charge: BucketStore['charge'] | undefined,
 ): Promise<OpenedLimits> {
   const { registry } = metrics
-  const shared = await openShared({ settings, metrics, log }, charge)
+  const shared = await openShared({ settings, metrics, log, outbound }, charge)
   closers.push(() => shared?.close())
   const limits = createLimits(settings.limits, shared?.createBuckets)
   await shared?.start()
@@ -44,7 +45,7 @@ export async function openLimits(
   const bodyMemory = createBodyMemory(settings.limits.maxJsonMemoryBytes)
   registerBodyMemoryMetrics(registry, bodyMemory)
   const requestQueue = new RequestQueue()
-  const shedding = createLoadShedder(settings.limits.loadSheddingThresholdMs, requestQueue, upstreams.all)
+  const shedding = createLoadShedder(requestQueue, upstreams.all, tuning.loadSheddingThresholdMs)
   closers.push(() => shedding.close())
   registerLoadSheddingMetrics(registry, shedding)
   const activeRequests = new FairCapacity(maxConnections, 1)
@@ -52,7 +53,7 @@ export async function openLimits(
 }
 
 async function openShared(
-  { settings, metrics, log }: Pick<Bootstrap, 'settings' | 'metrics' | 'log'>,
+  { settings, metrics, log, outbound }: Omit<Bootstrap, 'tuning' | 'closers' | 'files'>,
   charge: BucketStore['charge'] | undefined,
 ): Promise<SharedLimits | undefined> {
   const { shared: sharing } = settings.limits
@@ -60,14 +61,15 @@ async function openShared(
   if (sharing === undefined) return charge && createWorkerSharedLimits(charge)
   // Imported on demand: a gateway without shared limits does not load the client.
   const { openSharedLimits } = await import('../../limits/shared/shared-limits.ts')
-  return await openSharedLimits(sharing, observer)
+  return await openSharedLimits(sharing, outbound, observer)
 }
 
 /** The number of connections that the limit of open files allows, at most that of the settings. */
 async function allowedConnections({ settings, log }: Pick<Bootstrap, 'settings' | 'log'>): Promise<number> {
   const { maxConnections: wanted } = settings.limits
   const toUpstreams = settings.upstreams.reduce(
-    (sum, { maxConnections, maxBulkConnections }) => sum + maxConnections + maxBulkConnections,
+    (sum, { maxConnections, maxBulkConnections }) =>
+      sum + maxConnections + countListingConnections(maxConnections) + maxBulkConnections,
     0,
   )
   const allowed = await computeMaxConnections(wanted, toUpstreams)

@@ -1,19 +1,26 @@
 import type { GatewaySettings } from '../../config/gateway-settings.ts'
 import type { ClosingStack } from '../../lib/async/closing-stack.ts'
+import { createFileFollower, type FileFollower } from '../../lib/fs/file-follower.ts'
+import { openOutbound, type Outbound } from '../../lib/outbound/outbound.ts'
 import { openLog, type GatewayLog, type Logger } from '../../observability/log/gateway-log.ts'
+import { registerFileMetrics } from '../../observability/metrics/file-metrics.ts'
 import { createMetrics, type Metrics } from '../../observability/metrics/metrics.ts'
 import type { SpanObserver } from '../../observability/traces/span-queue.ts'
 import type { Traces } from '../../observability/traces/traces.ts'
 import type { TracesSettings } from '../../config/traces-settings.ts'
 import { version } from '../../version.ts'
 import { registerLogMetrics } from '../../observability/metrics/log-metrics.ts'
+import type { GatewayTuning } from './gateway-tuning.ts'
 import { registerSpanMetrics } from '../../observability/traces/span-metrics.ts'
 
 export interface Bootstrap {
   readonly settings: GatewaySettings
+  readonly tuning: GatewayTuning
   readonly closers: ClosingStack
   readonly metrics: Metrics
   readonly log: Logger
+  readonly files: FileFollower
+  readonly outbound: Outbound
 }
 
 /** The log, metrics and traces of a gateway. */
@@ -26,19 +33,29 @@ export interface Observability extends Bootstrap {
 export async function openObservability(
   settings: GatewaySettings,
   closers: ClosingStack,
+  tuning: GatewayTuning = {},
 ): Promise<Observability> {
   const metrics = createMetrics(version, settings.metrics)
   const gatewayLog = openLog(settings.log.level, registerLogMetrics(metrics.registry))
   closers.push(() => gatewayLog.close())
   const log = gatewayLog.logger
+  const files = createFileFollower(registerFileMetrics(metrics.registry, log, () => files.listFailing()))
+  closers.push(() => files.close())
+  const outbound = await openOutbound(settings.outbound, process.env, files.follow)
+  for (const entry of outbound.malformedNoProxy) log.warn({ entry }, 'malformed entry of NO_PROXY')
   const observer = registerSpanMetrics(metrics.registry, log)
-  const traces = settings.traces && (await openTraces(settings.traces, observer))
+  const traces = settings.traces && (await openTraces(settings.traces, observer, outbound, tuning))
   closers.push(() => traces?.close())
-  return { settings, closers, metrics, log, gatewayLog, traces }
+  return { settings, tuning, closers, metrics, log, files, outbound, gatewayLog, traces }
 }
 
 /** Imported on demand: a gateway without traces does not load the library. */
-async function openTraces(settings: TracesSettings, observer: SpanObserver): Promise<Traces> {
+async function openTraces(
+  settings: TracesSettings,
+  observer: SpanObserver,
+  outbound: Outbound,
+  { maxQueuedSpans }: GatewayTuning,
+): Promise<Traces> {
   const library = await import('../../observability/traces/traces.ts')
-  return library.openTraces(settings, version, observer)
+  return library.openTraces(settings, version, observer, outbound, maxQueuedSpans)
 }

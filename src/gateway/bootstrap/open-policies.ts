@@ -1,12 +1,13 @@
 import type { AuditLog } from '../../audit/log/audit-log.ts'
-import { createExtraOperations } from '../../catalog-api/extra-operation.ts'
-import { createPolicyVocabulary, type PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
+import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
+import { createSettingsVocabulary } from '../../policy/source/settings-vocabulary.ts'
 import { describeConditionError } from '../../policy/conditions/condition.ts'
 import type { OpenDocumentSource } from '../../policy/source/document-source.ts'
 import { createEmergencyLocation, toEmergencyDocuments } from '../../policy/source/emergency-policies.ts'
 import { mirrorSource } from '../../policy/source/mirror-source.ts'
 import { combineSources, openLocation, type PolicySource } from '../../policy/source/policy-source.ts'
 import type { PoliciesFollower } from '../observability/policies-follower.ts'
+import { listIgnoredFiles } from '../../policy/source/policy-files.ts'
 import { createFolderLocation } from '../../policy/source/policy-location.ts'
 import type { ReportConditionFailure } from '../../policy/engine/rule-compiler.ts'
 import { type PolicySettings } from '../../config/policy-settings.ts'
@@ -29,7 +30,7 @@ export interface OpenedPolicies extends PolicySource {
 }
 
 /** Receives reports about policies, and what these may name. */
-interface PolicyObservers extends Omit<Bootstrap, 'settings'> {
+interface PolicyObservers extends Omit<Bootstrap, 'settings' | 'tuning' | 'outbound'> {
   readonly audit: AuditLog
   readonly vocabulary: PolicyVocabulary
   readonly follower?: PoliciesFollower | undefined
@@ -45,16 +46,28 @@ export async function openPolicies(
   audit: AuditLog,
   follower: PoliciesFollower | undefined,
 ): Promise<OpenedPolicies> {
-  const { settings, closers, metrics, log } = bootstrap
-  const vocabulary = createPolicyVocabulary(createExtraOperations(settings.upstreams))
+  const { settings, closers, metrics, log, files } = bootstrap
+  const vocabulary = createSettingsVocabulary(settings)
   const kept = settings.policies.lastGood
   const opened = kept && (await openLastGood(kept, bootstrap, audit, vocabulary))
-  const observers = { closers, metrics, log, audit, follower, vocabulary, lastGood: opened?.lastGood }
+  const observers = { closers, metrics, log, files, audit, follower, vocabulary, lastGood: opened?.lastGood }
+  await warnOfIgnoredFiles(settings.policies, log)
   const resources = await openResources(settings.policies, observers)
   const policies = await openBoth(settings.policies, resources, observers)
   closers.push(() => policies.close())
   await openWebhook(settings.policies, observers)
   return { ...policies, findProblem: () => resources?.findProblem(), checks: opened?.checks ?? [] }
+}
+
+async function warnOfIgnoredFiles(
+  { folder, emergencyFolder }: PolicySettings,
+  log: Bootstrap['log'],
+): Promise<void> {
+  for (const each of [folder, emergencyFolder]) {
+    // A folder that cannot be read is an error of its policies.
+    const files = each === undefined ? [] : await listIgnoredFiles(each).catch(() => [])
+    if (files.length > 0) log.warn({ files }, 'files beside policies ignored: expected .yaml or .yml')
+  }
 }
 
 /** Imported on demand: a gateway without policies in Kubernetes does not load the client. */

@@ -25,7 +25,7 @@ export interface PolicyResources extends KubernetesPolicies {
 export function openPolicyResources(
   settings: PolicyKubernetesSettings,
   vocabulary: PolicyVocabulary,
-  { closers, metrics, log }: Omit<Bootstrap, 'settings'>,
+  { closers, metrics, log }: Pick<Bootstrap, 'closers' | 'metrics' | 'log'>,
 ): PolicyResources {
   const { namespaces } = settings
   const client = createKubernetesClient(settings)
@@ -52,9 +52,10 @@ export function openPolicyResources(
         errors.set(namespace, message)
       },
       onResults(results) {
-        const accepted = results.filter(isAccepted).length
-        gauges.setResources({ accepted, refused: results.length - accepted })
-        logChanges(results)
+        const remaining = results.filter(({ accepted }) => accepted.reason !== 'Terminating')
+        const accepted = remaining.filter(isAccepted).length
+        gauges.setResources({ accepted, refused: remaining.length - accepted })
+        logChanges(remaining)
         writeStatus(results)
       },
     },

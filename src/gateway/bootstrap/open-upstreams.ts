@@ -3,25 +3,42 @@ import type { CertificateMetrics } from '../../observability/metrics/certificate
 import { registerUpstreamMetrics } from '../upstream/upstream-metrics.ts'
 import { createCallerHeaders } from '../upstream/caller-headers.ts'
 import { readUpstreamOptions } from '../upstream/upstream-files.ts'
-import { createUpstreamLog } from '../upstream/upstream-log.ts'
 import { createUpstreams, type Upstreams } from '../upstream/upstreams.ts'
 import type { Bootstrap } from './open-observability.ts'
+import type { Logger } from '../../observability/log/gateway-log.ts'
+import type { UpstreamObserver } from '../upstream/upstream-observer.ts'
 
-/** Opens the upstreams, and reads the files that their settings name. */
+/** Opens the upstreams, and follows the files that their settings name. */
 export async function openUpstreams(
-  { settings, closers, metrics, log }: Bootstrap,
+  { settings, tuning, closers, metrics, log, files, outbound }: Bootstrap,
   assertions: AssertionSigner | undefined,
   certificates: CertificateMetrics,
 ): Promise<Upstreams> {
   const options = await Promise.all(
     settings.upstreams.map(async (upstream) => ({
-      ...(await readUpstreamOptions(upstream)),
+      ...(await readUpstreamOptions(upstream, outbound, files.follow, (certificate) =>
+        certificates.setUpstream(upstream.name, certificate),
+      )),
+      tuning: tuning.upstream,
       callerHeaders: createCallerHeaders(upstream.name, upstream.identity, assertions),
     })),
   )
-  for (const { name, tls } of options) certificates.setUpstream(name, tls.cert)
   const upstreams = createUpstreams(options, createUpstreamLog(log))
   closers.push(() => upstreams.close())
   registerUpstreamMetrics(metrics.registry, upstreams.all)
   return upstreams
+}
+
+/** Logs that an upstream is lost and that it is back. */
+function createUpstreamLog(log: Logger): UpstreamObserver {
+  return {
+    healthChanged(upstream, isHealthy, reason) {
+      if (isHealthy) log.info({ upstream }, 'upstream healthy')
+      else log.warn({ upstream, reason }, 'upstream unhealthy')
+    },
+    circuitChanged(upstream, state, reason) {
+      if (state === 'closed') log.info({ upstream }, 'circuit closed')
+      else log.warn({ upstream, reason }, 'circuit opened')
+    },
+  }
 }

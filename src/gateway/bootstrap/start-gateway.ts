@@ -1,15 +1,18 @@
 import type { SecureContextOptions } from 'node:tls'
 import type { GatewaySettings } from '../../config/gateway-settings.ts'
+import type { TlsSettings } from '../../config/listen-settings.ts'
 import type { StaticKey } from '../../identity/api-keys/api-keys.ts'
 import { ClosingStack } from '../../lib/async/closing-stack.ts'
+import type { FileFollower } from '../../lib/fs/file-follower.ts'
 import { reloadFiles } from '../../lib/fs/reload.ts'
-import { readServerCertificates } from '../../lib/tls/server-certificates.ts'
+import type { ListenerOptions } from '../../listener/listener.ts'
+import { listServerCertificateFiles, readServerCertificates } from '../../lib/tls/server-certificates.ts'
 import { createGatewayServer } from '../gateway-server.ts'
 import type { PassThrough } from '../pass-through/open-pass-through.ts'
+import type { GatewayTuning } from './gateway-tuning.ts'
 import { openAdmin } from './open-admin.ts'
 import { openGateway, type OpenedGateway } from './open-gateway.ts'
-import { openObservability } from './open-observability.ts'
-import { watchCertificates } from './watch-certificates.ts'
+import { openObservability, type Bootstrap } from './open-observability.ts'
 import type { WorkerOptions } from './worker-options.ts'
 
 export interface GatewayOptions {
@@ -18,6 +21,7 @@ export interface GatewayOptions {
   readonly staticKey?: StaticKey
   /** Present if several processes share a port. */
   readonly worker?: WorkerOptions
+  readonly tuning?: GatewayTuning
 }
 
 /** A gateway that serves. */
@@ -34,43 +38,43 @@ export interface RunningGateway {
  * Starts a gateway. Throws for unusable settings or files before the first request is accepted; everything opened until
  * then is closed.
  */
-export async function startGateway({ settings, staticKey, worker }: GatewayOptions): Promise<RunningGateway> {
+export async function startGateway({
+  settings,
+  staticKey,
+  worker,
+  tuning,
+}: GatewayOptions): Promise<RunningGateway> {
   const closers = new ClosingStack()
   try {
-    const observability = await openObservability(settings, closers)
+    const observability = await openObservability(settings, closers, tuning)
     const { listen, limits, timeouts } = settings
     const scheme = listen.tls === undefined ? 'http' : 'https'
     const { basePath = '' } = listen
     const gateway = await openGateway(observability, { scheme, basePath, staticKey, worker })
     const { handler, observer, limiting, certificates } = gateway
-    const tls = listen.tls && { settings: listen.tls, context: await readServerCertificates(listen.tls) }
+    const tls =
+      listen.tls &&
+      (await openCertificates(listen.tls, observability.files, (context) => {
+        server.setCertificates(context)
+        certificates.setListener(context.cert)
+      }))
     certificates.setListener(tls?.context.cert)
-    const passThrough = await openRoutes(settings, gateway, closers)
+    const passThrough = await openRoutes(observability, gateway)
     const server = createGatewayServer({
       handler,
       observer,
       abortUpstream: () => gateway.pipeline.upstreams.close(),
-      listener: {
-        listen,
-        limits: { ...limits, maxConnections: limiting.maxConnections },
-        timeouts,
-        scheduler: limiting.requestQueue,
-        tls,
-        ...(passThrough && { interceptor: passThrough }),
-      },
+      listen,
+      limits: { ...limits, maxConnections: limiting.maxConnections },
+      timeouts,
+      scheduler: limiting.requestQueue,
+      tls,
+      interceptor: passThrough,
     })
     const checks = [{ name: 'gateway', findProblem: server.findProblem }, ...gateway.checks]
     const adminUrl = await openAdmin(observability, checks, gateway.createConsole?.(checks), worker)
     closers.push(() => server.close())
     const url = await server.listen(listen)
-    if (tls !== undefined) {
-      const onChange = (context: SecureContextOptions): void => {
-        server.setCertificates(context)
-        certificates.setListener(context.cert)
-      }
-      const followed = await watchCertificates({ ...tls, log: observability.log, onChange })
-      closers.push(() => followed.close())
-    }
     return { url, adminUrl, reload: reloadFiles, close: () => closers.close() }
   } catch (error) {
     await closers.close()
@@ -78,16 +82,42 @@ export async function startGateway({ settings, staticKey, worker }: GatewayOptio
   }
 }
 
+/**
+ * Reads the certificates of the listener, and follows their files, which may be written one after the other: until they
+ * match, the last valid ones stay in force.
+ */
+async function openCertificates(
+  settings: TlsSettings,
+  { follow }: FileFollower,
+  onChange: (context: SecureContextOptions) => void,
+): Promise<NonNullable<ListenerOptions['tls']>> {
+  const certificates = await follow({
+    setting: 'listen.tls',
+    files: listServerCertificateFiles(settings),
+    read: () => readServerCertificates(settings),
+    onChange,
+  })
+  return { clientCertificate: settings.clientAuth, context: certificates.current }
+}
+
 /** Undefined without pass-through routes: a gateway without them does not load the proxy. */
 async function openRoutes(
-  { passThrough: routes, upstreams }: GatewaySettings,
+  { settings, tuning, closers, outbound }: Bootstrap,
   { pipeline: admission, handler, observer }: OpenedGateway,
-  closers: ClosingStack,
 ): Promise<PassThrough | undefined> {
+  const { passThrough: routes, upstreams } = settings
   if (routes.length === 0) return undefined
   const { openPassThrough } = await import('../pass-through/open-pass-through.ts')
   const catalogUrls = upstreams.map(({ url }) => url)
-  const opened = await openPassThrough({ routes, catalogUrls, admission, handler, observer })
+  const opened = await openPassThrough({
+    routes,
+    tuning: tuning.passThrough,
+    catalogUrls,
+    outbound,
+    admission,
+    handler,
+    observer,
+  })
   closers.push(() => opened.close())
   return opened
 }

@@ -33,6 +33,12 @@ export interface TrackedChange {
   resolveLater(receipt: Promise<IntentReceipt>): void
 }
 
+/** A part of a multipart write has another effect than the operation that uploads it. */
+function createsVersion({ operation, effect }: IntentEntry): boolean {
+  const definition = findOperation(operation)
+  return definition?.versions !== undefined && definition.effect === effect
+}
+
 interface ChangeTrackerOptions {
   readonly history: TableHistory
   /** The chain of the intents. */
@@ -52,7 +58,7 @@ export function createChangeTracker(options: ChangeTrackerOptions): ChangeTracke
   return {
     getPreviousVersion(operation, id, details) {
       const version = details?.['version']
-      return operation === 'CreateTableVersion' && typeof version === 'number'
+      return findOperation(operation)?.statesVersion === true && typeof version === 'number'
         ? version - 1
         : history.getNewestVersion(id, getBranch(details))
     },
@@ -66,7 +72,7 @@ export function createChangeTracker(options: ChangeTrackerOptions): ChangeTracke
           // 202 means started: the version is created later.
           status !== 202 &&
           versions === undefined &&
-          findOperation(entry.operation)?.versions !== undefined,
+          createsVersion(entry),
         async addVersion(outcome) {
           const made = await observeVersion(entry)
           return made === undefined ? outcome : { ...outcome, version: made.version, versions: [made] }

@@ -1,6 +1,7 @@
 import { listKeys } from '../../audit/records/fact-details.ts'
 import { getMember } from '../facts/stated-facts.ts'
-import type { Details, IntentEntry, CreatedVersion } from '../../audit/records/audit-record.ts'
+import type { AuditedObject, Details, IntentEntry, CreatedVersion } from '../../audit/records/audit-record.ts'
+import { findOperation, type BatchEntries } from '../../catalog-api/operations.ts'
 import { getBranch } from '../../audit/in-doubt/table-history.ts'
 
 interface ChangedBranch {
@@ -19,24 +20,28 @@ const maxTextLength = 1024
 export function readCreatedVersions(change: ChangeFacts, response: unknown): CreatedVersion[] {
   if (change.effect !== 'commit') return []
   const { operation, id, details, objects = [] } = change
-  if (operation !== 'BatchCreateTableVersions' && operation !== 'BatchCommitTables') {
+  const entries = findOperation(operation)?.entries
+  if (entries === undefined) {
     return [readCreatedVersion({ id, details }, getMember(response, 'version'))].filter(
       (made) => made !== undefined,
     )
   }
-  const list = getMember(response, operation === 'BatchCommitTables' ? 'results' : 'versions')
+  const list = getMember(response, entries.results)
   if (!Array.isArray(list)) return []
   return objects
-    .map((object, index) => {
-      const result: unknown = list[index]
-      return readCreatedVersion(
-        object,
-        operation === 'BatchCommitTables'
-          ? getMember(getMember(result, 'create_table_version'), 'version')
-          : result,
-      )
-    })
+    .map((object, index) => readCreatedVersion(object, readEntryResult(entries, object, list[index])))
     .filter((made) => made !== undefined)
+}
+
+/** If the operations of entries differ, the result is in the member that held the entry. */
+function readEntryResult(
+  { operation: operations }: BatchEntries,
+  { operation }: AuditedObject,
+  result: unknown,
+): unknown {
+  if (typeof operations === 'string') return result
+  const found = Object.entries(operations).find(([, name]) => name === operation)
+  return found && getMember(getMember(result, found[0]), 'version')
 }
 
 /** Parses a version of the interface: a number or an object. Undefined for anything else. */

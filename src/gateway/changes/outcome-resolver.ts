@@ -1,3 +1,4 @@
+import { Backoff } from '../../lib/async/backoff.ts'
 import type { AuditLog } from '../../audit/log/audit-log.ts'
 import { decideResolution, type ResolutionDecision } from '../../audit/in-doubt/decide-resolution.ts'
 import { toChangeEffect, type InDoubtChange } from '../../audit/in-doubt/in-doubt-changes.ts'
@@ -9,6 +10,7 @@ import type {
 } from '../../audit/records/audit-record.ts'
 import type { TableHistory } from '../../audit/in-doubt/table-history.ts'
 import { fetchVersion } from './fetch-version.ts'
+import { sendGatewayRequest } from './send-gateway-request.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 
 /** In milliseconds. */
@@ -46,9 +48,9 @@ interface PendingResolution {
   lookups: number
   /** Whether a lookup has returned a result. */
   hasLookupResult: boolean
-  /** Time of the next lookup, and the delay after it if it fails. */
+  /** Time of the next lookup, and the delays after it if it fails. */
   nextAt: number
-  retryDelayMs: number
+  readonly retryDelays: Backoff
   /** Time of the first observed absence that counts. */
   absentSince: number | undefined
   /** Set if only recording is left. */
@@ -56,8 +58,7 @@ interface PendingResolution {
 }
 
 const maxPending = 10_000
-const initialRetryDelayMs = 500
-const maxRetryDelayMs = 5 * 60_000
+const retryDelays = { minMs: 500, maxMs: 5 * 60_000 }
 
 /**
  * Starts resolving. There is one lookup at a time for each upstream, and only with capacity that clients do not use.
@@ -103,7 +104,7 @@ export function createOutcomeResolver(options: OutcomeResolverOptions): OutcomeR
     const isEarly = Date.now() < resolvedAt && (result === 'absent' || result === 'undecided')
     if (isEarly) entry.nextAt = resolvedAt
     else if (result === 'undecided' && mayBeDecidedByOthers(entry))
-      entry.nextAt = Date.now() + initialRetryDelayMs
+      entry.nextAt = Date.now() + retryDelays.minMs
     else if (result !== 'absent') await decide(entry, result, evidence, versions)
     else if (entry.absentSince === undefined) {
       entry.absentSince = Date.now()
@@ -131,7 +132,9 @@ export function createOutcomeResolver(options: OutcomeResolverOptions): OutcomeR
       return { decision: undecidedResolution('its upstream is no longer configured'), versions }
     let decision = undecidedResolution('the change leaves no trace that identifies it')
     for (const lookup of request.lookups) {
-      const found = await fetchVersion(upstream, lookup, closing.signal)
+      const found = await fetchVersion(lookup, (request) =>
+        sendGatewayRequest(upstream, request, closing.signal),
+      )
       entry.lookups += 1
       if (typeof found.found === 'object') versions.push(found.found)
       // The other versions of a committed batch are looked up for the record.
@@ -169,8 +172,7 @@ export function createOutcomeResolver(options: OutcomeResolverOptions): OutcomeR
   /** Called if a lookup or the record failed. */
   async function postpone(entry: PendingResolution): Promise<void> {
     const now = Date.now()
-    entry.nextAt = now + entry.retryDelayMs * (0.75 + 0.5 * Math.random())
-    entry.retryDelayMs = Math.min(maxRetryDelayMs, entry.retryDelayMs * 2)
+    entry.nextAt = now + entry.retryDelays.next()
     if (isClosed || entry.resolution !== undefined || now - entry.change.since < times.maxAgeMs) return
     const evidence = 'the upstream gave no answer within the maximum age'
     await decide(entry, 'undecided', evidence, []).catch(() => undefined)
@@ -185,7 +187,7 @@ export function createOutcomeResolver(options: OutcomeResolverOptions): OutcomeR
         lookups: 0,
         hasLookupResult: false,
         nextAt,
-        retryDelayMs: initialRetryDelayMs,
+        retryDelays: new Backoff(retryDelays),
         absentSince: undefined,
         resolution: undefined,
       })

@@ -1,10 +1,15 @@
+import { truncateDetail } from '../../audit/records/fact-details.ts'
 import type { OutcomeEntry } from '../../audit/records/audit-record.ts'
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
+import { uploadIdName, type Operation } from '../../catalog-api/operations.ts'
 import { AttemptFailed, type UpstreamResponse } from '../upstream/upstream-attempt.ts'
 import { readCreatedVersions } from './created-versions.ts'
 import type { Payload } from '../body/payload.ts'
 import type { Matched } from '../context.ts'
+import { getMember } from '../facts/stated-facts.ts'
 import type { TrackedChange } from './change-tracker.ts'
+import type { ManagedVersions } from '../upstream/managed-versions.ts'
+import { parseJsonBytes } from '../../lib/json/parse-json-bytes.ts'
 import { getFailureReason } from '../upstream/attempt-failure.ts'
 
 /** A change that was sent to the upstream. */
@@ -13,25 +18,46 @@ interface SentChange extends Matched {
   readonly intent: { readonly change: TrackedChange } | undefined
 }
 
+/** What the response to a change says. */
+interface ReadResponse {
+  readonly status: number
+  /** Parsed; undefined without a JSON body, and for an error. */
+  readonly body: unknown
+  readonly managedVersions: ManagedVersions
+}
+
 /** Creates the outcome of a change with a response. */
 export function createOutcome(
-  response: UpstreamResponse,
+  { status, body, managedVersions }: ReadResponse,
   request: SentChange,
   startedAt: number,
 ): OutcomeEntry {
-  const { status } = response
   const entry = request.intent?.change.entry
-  const versions = entry === undefined ? [] : readCreatedVersions(entry, parseResponse(response))
+  const versions = entry === undefined ? [] : readCreatedVersions(entry, body)
   // The versions of a batch belong to several tables.
-  const version = request.route.operation.object === 'none' ? undefined : versions[0]?.version
+  const { operation } = request.route
+  const version = operation.object === 'none' ? undefined : versions[0]?.version
+  const uploadId = operation.multipart === 'begins' ? getMember(body, uploadIdName) : undefined
+  const details = {
+    ...(managedVersions === 'unmanaged' && { managedVersions: false }),
+    ...(typeof uploadId === 'string' && { [uploadIdName]: truncateDetail(uploadId) }),
+  }
   return {
-    result: status < 300 ? 'committed' : status < 500 ? 'rejected' : 'unknown',
+    result: getResult(status, operation),
     status,
     version,
     versions: versions.length > 0 ? versions : undefined,
     upload: getUploadFacts(request),
     durationMs: elapsedMs(startedAt),
+    details: Object.keys(details).length > 0 ? details : undefined,
   }
+}
+
+function getResult(status: number, { effect }: Operation): OutcomeEntry['result'] {
+  // Not modified: what was read is unchanged.
+  if (status < 300 || (status === 304 && effect === 'read')) return 'committed'
+  // Not implemented: the upstream has not even tried.
+  return status < 500 || status === 501 ? 'rejected' : 'unknown'
 }
 
 /** Creates the outcome of a change without a response. */
@@ -59,13 +85,8 @@ function elapsedMs(startedAt: number): number {
 }
 
 /** Parses the success response to a change; undefined if it is not JSON. */
-function parseResponse({ status, body }: UpstreamResponse): unknown {
-  if (status >= 300 || body === undefined || body.length === 0) return undefined
-  try {
-    return JSON.parse(body.toString('utf8'))
-  } catch {
-    return undefined
-  }
+export function parseResponse({ status, body }: UpstreamResponse): unknown {
+  return status >= 300 || body === undefined || body.length === 0 ? undefined : parseJsonBytes(body)
 }
 
 function getUploadFacts({ payload }: SentChange): OutcomeEntry['upload'] {

@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { AuditLog } from '../../audit/log/audit-log.ts'
 import { readInDoubtChanges } from '../../audit/in-doubt/in-doubt-changes.ts'
-import type { IntentReference, OutOfBandVersions } from '../../audit/records/audit-record.ts'
+import type { ComparisonEntry, IntentReference, OutOfBandVersions } from '../../audit/records/audit-record.ts'
 import type { AuditSettings } from '../../config/audit/audit-settings.ts'
 import { TableHistory } from '../../audit/in-doubt/table-history.ts'
 import type { Logger } from '../../observability/log/gateway-log.ts'
@@ -10,7 +10,9 @@ import { memoize } from '../../lib/memoize.ts'
 import { createChangeTracker, type ChangeTracker } from './change-tracker.ts'
 import { createVersionObserver } from './version-observer.ts'
 import { createOutcomeResolver } from './outcome-resolver.ts'
-import type { Upstream } from '../upstream/upstream.ts'
+import { createComparisonObserver } from './comparison-observer.ts'
+import { startVersionComparer } from './version-comparer.ts'
+import type { Upstreams } from '../upstream/upstreams.ts'
 
 /** The change tracking of a running gateway. */
 export interface RunningChangeTracking {
@@ -24,7 +26,7 @@ export interface RunningChangeTracking {
 interface ChangeTrackingOptions {
   readonly audit: AuditLog
   readonly settings: AuditSettings
-  readonly upstreams: readonly Upstream[]
+  readonly upstreams: Upstreams
   readonly registry: Registry
   readonly log: Logger
 }
@@ -33,8 +35,8 @@ interface ChangeTrackingOptions {
 const maxLinesPerSecond = 10
 
 /**
- * Reads tables and in-doubt changes from the newest part of the audit log, starts resolving the latter, and tracks new
- * changes. Rejects if the log cannot be read.
+ * Reads tables and in-doubt changes from the newest part of the audit log, starts resolving the latter, tracks new
+ * changes, and compares the versions of upstreams if the settings say so. Rejects if the log cannot be read.
  */
 export async function startChangeTracking(options: ChangeTrackingOptions): Promise<RunningChangeTracking> {
   const { audit, settings, upstreams, log } = options
@@ -42,18 +44,21 @@ export async function startChangeTracking(options: ChangeTrackingOptions): Promi
   const requests = await readInDoubtChanges(settings.folder, history)
   const metrics = createChangeMetrics(options.registry, () => resolver.listInDoubtIntents().length)
   const lines = createLogThrottle(maxLinesPerSecond)
-  const onOutOfBand = (outOfBand: readonly OutOfBandVersions[], request: string): void => {
+  const onOutOfBand = (
+    outOfBand: readonly OutOfBandVersions[],
+    source: { requestId: string } | { upstream: string },
+  ): void => {
     for (const { id, branch, from, to } of outOfBand) {
       metrics.outOfBand.inc(to - from + 1)
       const suppressed = lines.take('out of band')
       if (suppressed === undefined) continue
-      log.warn({ id, branch, from, to, requestId: request, suppressed }, 'out-of-band versions found')
+      log.warn({ id, branch, from, to, ...source, suppressed }, 'out-of-band versions found')
     }
   }
   const resolver = createOutcomeResolver({
     audit,
     history,
-    upstreams,
+    upstreams: upstreams.all,
     isContinuous: settings.continuity !== 'off',
     times: {
       settleTimeMs: settings.resolution.gracePeriodSeconds * 1_000,
@@ -61,28 +66,38 @@ export async function startChangeTracking(options: ChangeTrackingOptions): Promi
     },
     onResolved({ result, evidence, outOfBand = [] }, { intent: { request } }) {
       metrics.resolved.inc({ result })
-      onOutOfBand(outOfBand, request)
+      onOutOfBand(outOfBand, { requestId: request })
       log.info({ requestId: request, result, evidence }, 'in-doubt change resolved')
     },
   })
   for (const request of requests) resolver.add(request)
-  const observer = createVersionObserver(upstreams)
+  const observer = createVersionObserver(upstreams.all)
   const tracker = createChangeTracker({
     history,
     chain: audit.chain,
     isContinuous: settings.continuity !== 'off',
     resolve: (request) => resolver.add(request),
     observeVersion: (entry) => observer.observe(entry),
-    onOutOfBand,
+    onOutOfBand: (outOfBand, requestId) => onOutOfBand(outOfBand, { requestId }),
     onEnd({ operation, effect }, result) {
       if (effect !== 'read') metrics.change(operation, effect, result).inc()
     },
+  })
+  const comparer = startVersionComparer({
+    audit,
+    history,
+    upstreams,
+    onDifference({ upstream, id, before, version, outOfBand }: ComparisonEntry) {
+      if (outOfBand !== undefined) onOutOfBand(outOfBand, { upstream })
+      else log.warn({ id, before, version, upstream }, 'lower version found')
+    },
+    onRound: createComparisonObserver(options.registry, log),
   })
   return {
     tracker,
     listInDoubtIntents: () => resolver.listInDoubtIntents(),
     async close() {
-      await Promise.all([observer.close(), resolver.close()])
+      await Promise.all([observer.close(), resolver.close(), comparer.close()])
     },
   }
 }

@@ -2,6 +2,7 @@ import type { IntentEntry, CreatedVersion } from '../../audit/records/audit-reco
 import { getBranch } from '../../audit/in-doubt/table-history.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { fetchVersion } from './fetch-version.ts'
+import { sendGatewayRequest } from './send-gateway-request.ts'
 
 /** Fetches versions that responses to changes do not state. */
 export interface VersionObserver {
@@ -27,7 +28,9 @@ export function createVersionObserver(upstreams: readonly Upstream[]): VersionOb
     if (upstream === undefined) return undefined
     const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(timeoutMs)])
     try {
-      const { found } = await fetchVersion(upstream, { id, branch: getBranch(details) }, signal)
+      const { found } = await fetchVersion({ id, branch: getBranch(details) }, (request) =>
+        sendGatewayRequest(upstream, request, signal),
+      )
       return typeof found === 'object' ? { ...found, observed: true } : undefined
     } catch {
       return undefined

@@ -21,20 +21,23 @@ export function listDetailMembers(operation: Operation): ReadonlySet<string> {
 
 /**
  * Creates the details of a change for the audit log: the facts that were authorized, under their names in the
- * interface, other recorded members of the operation, and query parameters outside the interface. They are limited in
- * size and never contain table data.
+ * interface, other recorded members of the operation, and what the request has outside of the interface: its query
+ * parameters, and the paths of its members. They are limited in size and never contain table data.
  */
 export function createChangeDetails(
-  { operation, indexName, parameters, extraParameters }: RouteMatch,
+  { operation, indexName, blob, parameters, extraParameters }: RouteMatch,
   stated: StatedFacts,
   members: JsonObject,
+  allowedMembers: ReadonlySet<string>,
 ): Details {
-  if (operation.effect === 'read') return {}
+  if (operation.effect === 'read' && operation.recorded.length === 0) return {}
   const details = createDetails(operation, stated, (name) => parameters.get(name) ?? getMember(members, name))
   return {
     ...details,
     ...(indexName !== undefined && { index_name: indexName }),
+    ...(blob !== undefined && { column: truncateDetail(blob.column), row_id: blob.rowId }),
     ...(extraParameters !== undefined && { query_parameters: listParameters(extraParameters) }),
+    ...(allowedMembers.size > 0 && { members: [...allowedMembers] }),
   }
 }
 
@@ -53,9 +56,17 @@ function createDetails(operation: Operation, stated: StatedFacts, sent: (name: s
     const value = sent(name)
     if (value === undefined) continue
     // The log hashes filters by default: filters with the same prefix would become equal if they were truncated.
-    details[name] = isFilterMember(name) && isJson(value) ? value : truncateDetail(value)
+    details[name] = isFilterMember(name) && isJson(value) ? value : truncateDetail(withoutKey(name, value))
   }
   return details
+}
+
+/** Subjects of grants: principals, groups and roles by id or name. Any other, such as `a:KEY`, may hold a secret. */
+const namedSubject = /^[pPgGr]:/
+
+function withoutKey(name: string, value: unknown): unknown {
+  if (name !== 'subject' || (typeof value === 'string' && namedSubject.test(value))) return value
+  return '(a credential)'
 }
 
 /** Whether a member contains SQL, and therefore values of rows. */

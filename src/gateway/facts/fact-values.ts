@@ -116,9 +116,20 @@ function parseFactMap(value: unknown, where: string): ReadonlyMap<string, string
   const map = new Map<string, string>()
   const entries = Object.entries(value)
   assertAtMost(maxKeys, entries.length, where, 'keys')
+  const keysByFold = new Map<string, string>()
   for (const [key, text] of entries) {
     if (typeof text !== 'string')
       throw wrongTypeError(`${quoteForMessage(key)} in ${where}`, text, 'a string')
+    // Some catalogs ignore the case of keys, and would read one of the two.
+    const folded = key.toUpperCase().toLowerCase()
+    const other = keysByFold.get(folded)
+    if (other !== undefined) {
+      throw refusal(
+        'ambiguous_member',
+        `${where} has the keys ${quoteForMessage(other)} and ${quoteForMessage(key)}, which some catalogs do not tell apart; omit one`,
+      )
+    }
+    keysByFold.set(folded, key)
     map.set(key, text)
   }
   return map

@@ -9,6 +9,8 @@ import {
 import { refusal } from '../../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import type { Operation } from '../../catalog-api/operations.ts'
+import { isReferenceSwitch } from '../../catalog-api/reference-switches.ts'
+import { foldName } from '../../catalog-api/reserved-names.ts'
 import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
 import { isObject } from '../../lib/json/is-object.ts'
 import {
@@ -116,7 +118,20 @@ function readFacts(operation: Operation, read: ReadSource): StatedFacts {
     if (first !== undefined) setFact((facts ??= {}), fact, first.value)
   }
   if (facts === undefined) return noStatedFacts
+  assertNoReferenceSwitch(facts.properties, 'the properties')
+  assertNoReferenceSwitch(facts.storageOptions, 'the storage options')
   return facts.properties === undefined ? facts : withLocationProperty(operation, facts, facts.properties)
+}
+
+/** Some catalogs read options of their engine there. */
+function assertNoReferenceSwitch(map: ReadonlyMap<string, string> | undefined, where: string): void {
+  for (const key of map?.keys() ?? []) {
+    if (!isReferenceSwitch(foldName(key))) continue
+    throw refusal(
+      'invalid_fact',
+      `the key ${quoteForMessage(key)} among ${where} could let the catalog read further objects; omit it`,
+    )
+  }
 }
 
 /** The parsers return a value of the type of the fact, which the compiler cannot relate. */

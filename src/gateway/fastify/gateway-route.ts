@@ -5,6 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { refusal } from '../../catalog-api/catalog-error.ts'
 import type { GatewaySettings } from '../../config/gateway-settings.ts'
 import { authenticateByApplication } from '../../identity/application.ts'
+import { readConnectionAddresses } from '../../lib/net/connection-addresses.ts'
 import {
   createNodeRequests,
   type NodeRequestHandler,
@@ -111,7 +112,7 @@ export class GatewayRoute {
     const raw: unknown = request.raw
     const rawResponse: unknown = reply.raw
     if (raw instanceof Http2ServerRequest && rawResponse instanceof Http2ServerResponse)
-      this.#requests.takeHttp2(raw, rawResponse, onRequest)
+      this.#requests.takeHttp2(raw, rawResponse, readConnectionAddresses(raw.socket), onRequest)
     else this.#takeHttp1(request.raw, reply.raw, onRequest)
   }
 
@@ -123,7 +124,9 @@ export class GatewayRoute {
     const { socket } = raw
     let pipelined = this.#pipelined.get(socket)
     if (pipelined === undefined) this.#pipelined.set(socket, (pipelined = new PipelinedRequests(socket)))
-    pipelined.add(raw, rawResponse, () => this.#requests.takeHttp1(raw, rawResponse, onRequest))
+    pipelined.add(raw, rawResponse, () =>
+      this.#requests.takeHttp1(raw, rawResponse, readConnectionAddresses(socket), onRequest),
+    )
   }
 
   #authenticatorFor(request: FastifyRequest): Pipeline['authenticator'] | undefined {

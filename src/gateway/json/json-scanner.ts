@@ -12,12 +12,15 @@ export interface JsonScanHandler {
   readonly name: (name: string, depth: number) => void
   /** Called at the start of a member value. */
   readonly value: (at: number) => void
-  /** Called at the start of the first item of a list. */
-  readonly firstItem: () => void
+  /** Called at the start of an item of a list. Items of a list that is the outermost value have depth 1. */
+  readonly item: (at: number, depth: number) => void
   /** Called at the end of a member value; `isEmpty` for an object or list without content. */
   readonly valueEnd: (at: number, depth: number, isEmpty: boolean) => void
   readonly closeObject: () => void
 }
+
+/** What a text may be: an object, `null` or nothing; or any JSON value or nothing. */
+export type JsonRoot = 'object' | 'any'
 
 const maxDepth = 64
 
@@ -49,12 +52,13 @@ const expectations = {
 } as const
 
 /**
- * Validates a JSON text that arrives in chunks: strict UTF-8 without a byte order mark, RFC 8259, an object, `null` or
- * nothing, at most 64 levels deep. Retains nothing but a name that spans chunks. Every method throws InvalidInput (400)
- * as soon as no continuation of the text can be valid.
+ * Validates a JSON text that arrives in chunks: strict UTF-8 without a byte order mark, RFC 8259, at most 64 levels deep.
+ * Retains nothing but a name that spans chunks. Every method throws InvalidInput (400) as soon as no continuation of the
+ * text can be valid.
  */
 export class JsonScanner {
   readonly #handler: JsonScanHandler
+  readonly #root: JsonRoot
   readonly #utf8 = new Utf8Validator()
   #expected: number = expectations.start
   #chunk: Buffer = nothing
@@ -71,8 +75,9 @@ export class JsonScanner {
   /** The last or the next name. */
   readonly #name = new JsonNameReader()
 
-  constructor(events: JsonScanHandler) {
-    this.#handler = events
+  constructor(handler: JsonScanHandler, root: JsonRoot = 'object') {
+    this.#handler = handler
+    this.#root = root
   }
 
   push(chunk: Buffer): void {
@@ -89,7 +94,9 @@ export class JsonScanner {
   end(): boolean {
     if (!this.#utf8.end()) throw refusal('malformed_body', 'the body is not valid UTF-8')
     if (this.#expected === expectations.start) return false
-    if (this.#expected !== expectations.end) throw invalidJsonError()
+    const isNumber = this.#depth === 0 && this.#expected === expectations.number
+    if (this.#expected !== expectations.end && !(isNumber && canEndNumber(this.#numberPart)))
+      throw invalidJsonError()
     return !this.#isNull
   }
 
@@ -150,6 +157,7 @@ export class JsonScanner {
     if (this.#chunk.subarray(at, at + 3).toString('latin1') === '\u00ef\u00bb\u00bf') {
       throw refusal('malformed_body', 'the body begins with a byte order mark; send plain UTF-8')
     }
+    if (this.#root === 'any' && byte !== 0xef) return this.#beginValue(byte, at)
     const isJson =
       byte === 0x5b ||
       byte === quote ||
@@ -160,7 +168,7 @@ export class JsonScanner {
 
   #beginValue(byte: number, at: number): number {
     if (this.#isObject[this.#depth] === true) this.#handler.value(this.#chunkOffset + at)
-    else if (this.#expected === expectations.firstItem) this.#handler.firstItem()
+    else if (this.#depth > 0) this.#handler.item(this.#chunkOffset + at, this.#depth)
     switch (byte) {
       case quote:
         this.#expected = expectations.string

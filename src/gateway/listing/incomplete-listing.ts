@@ -1,6 +1,7 @@
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { incompleteHeader } from '../../catalog-api/headers.ts'
-import { formatIdentifier, quoteForMessage, type Identifier } from '../../catalog-api/identifiers.ts'
+import { formatIdentifierForMessage } from '../../catalog-api/not-found.ts'
+import { formatIdentifier, type Identifier } from '../../catalog-api/identifiers.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import type { SourceFailures } from './listing-page.ts'
 
@@ -41,7 +42,7 @@ export function createUnavailableError(listing: IncompleteListing): CatalogError
     const catalog =
       namespace.length === 0
         ? 'the catalog of the root namespace'
-        : `the catalog of ${quoteForMessage(formatIdentifier(namespace, listing.delimiter))}`
+        : `the catalog of ${formatIdentifierForMessage(namespace)}`
     return [`${catalog}: ${message}`]
   })
   const message = reasons.length === 0 ? 'no catalog is available' : reasons.join('; ')

@@ -34,6 +34,8 @@ import type { Upstreams } from '../upstream/upstreams.ts'
 interface PermittedListing extends Authenticated {
   readonly permit: { readonly policies: PolicySet; readonly facts: RequestFacts }
   readonly allowedBy: { readonly revision: string }
+  /** Those of the route and of the body. */
+  readonly parameters: RouteMatch['parameters']
 }
 
 interface ListingOptions {
@@ -57,18 +59,22 @@ export async function createListingResponse(
   response: DownstreamResponse,
   { upstreams, pageTokens, listingObserver, spans }: ListingOptions,
 ): Promise<UpstreamResponse> {
-  const { head, route, principal, permit } = request
+  const { head, principal, permit, parameters } = request
+  const route = { ...request.route, parameters }
   const { policies, facts } = permit
   const kind = route.operation.lists === 'namespaces' ? 'namespace' : 'table'
   const limit = getLimit(route)
   const scope = createTokenScope(request)
   const { position, startAfter } = readPosition(route, pageTokens, scope, upstreams.quotesInNames)
   // LanceDB's clients take the response for the names in the root, as their server sends them, and refuse other ids.
-  const rootTablesOnly = isLancedb(request)
+  const rootTablesOnly = head.isLancedb
   const sources = createListingSources(
     route,
     upstreams,
-    { rootTablesOnly },
+    {
+      rootTablesOnly,
+      canSeeBeneath: (id) => policies.findVisibleBeneath({ principal, request: facts, id }) !== undefined,
+    },
     (upstream, target) =>
       readUpstreamJson(upstream, target, {
         holder: getPrincipalKey(principal),
@@ -110,7 +116,7 @@ export async function createListingResponse(
       ...gatewayHeaders({
         requestId: head.requestId,
         policyRevision: policies.revision,
-        isLancedb: isLancedb(request),
+        isLancedb: head.isLancedb,
       }),
     ],
     body: Buffer.from(JSON.stringify(body)),
@@ -126,15 +132,11 @@ function getLimit({ parameters }: RouteMatch): number {
  * in force, and a position only leads to another part of the same listing.
  */
 function createTokenScope(request: PermittedListing): string {
-  const { principal, route } = request
-  const { operation, id, parameters } = route
+  const { head, principal, route, parameters } = request
+  const { operation, id } = route
   const caller = getPrincipalKey(principal)
   const includesDeclared = parameters.get('include_declared') ?? 'true'
-  return JSON.stringify([1, caller, operation.name, id, includesDeclared, isLancedb(request)])
-}
-
-function isLancedb({ head }: PermittedListing): boolean {
-  return head.database !== undefined
+  return JSON.stringify([1, caller, operation.name, id, includesDeclared, head.isLancedb])
 }
 
 /**

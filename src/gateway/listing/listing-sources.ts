@@ -25,6 +25,8 @@ export function getListedMember({ lists = 'tables' }: Pick<Operation, 'lists'>):
 }
 
 interface ListingScope {
+  /** Whether the policies can make anything beneath the namespace visible. */
+  readonly canSeeBeneath: (namespace: Identifier) => boolean
   /** Whether a listing of all tables is restricted to those in the root. */
   readonly rootTablesOnly: boolean
 }
@@ -42,24 +44,25 @@ export type OnNameLeftOut = (upstream: string, reason: CatalogError) => void
  * Creates the sources of a listing: the listing of the upstream of the namespace, without names that belong to other
  * upstreams, and the names of mount points, whether or not that upstream has such namespaces. A listing of all tables
  * merges those of all upstreams, each without names that belong to others, and does without upstreams that fail. If it
- * is restricted to the root, only one upstream has such tables.
+ * is restricted to the root, only one upstream has such tables. Upstreams in which the caller can see nothing are not read.
  */
 export function createListingSources(
   route: RouteMatch,
   upstreams: Upstreams,
-  { rootTablesOnly }: ListingScope,
+  { canSeeBeneath, rootTablesOnly }: ListingScope,
   read: ReadUpstream,
   onNameLeftOut: OnNameLeftOut = () => undefined,
 ): readonly ListingSource[] {
   const { lists } = route.operation
+  if (!canSeeBeneath(route.id)) return []
   if (lists === 'all tables' && rootTablesOnly) {
     const source = createAllTablesSource(upstreams.root, route, upstreams, read, onNameLeftOut)
     return [{ ...source, toIdentifier: (name) => omitNested(source.toIdentifier(name)) }]
   }
   if (lists === 'all tables') {
-    return upstreams.all.map((upstream) =>
-      createAllTablesSource(upstream, route, upstreams, read, onNameLeftOut),
-    )
+    return upstreams.all
+      .filter(({ namespaces = [[]] }) => namespaces.some(canSeeBeneath))
+      .map((upstream) => createAllTablesSource(upstream, route, upstreams, read, onNameLeftOut))
   }
   const leadingOn = upstreams.listMountNames(route.id)
   const own = createChildrenSource(upstreams.forId(route.id), route, upstreams, read, onNameLeftOut)

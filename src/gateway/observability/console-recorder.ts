@@ -1,3 +1,4 @@
+import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
 import type { AuditLog } from '../../audit/log/audit-log.ts'
 import type { Sinks } from '../../audit/sinks/open-sinks.ts'
 import type { ConsoleSource } from '../../console/console.ts'
@@ -43,14 +44,15 @@ export function createConsoleRecorder(): ConsoleRecorder {
         const { operation, status, decision, refusal, endedAt } = end
         traffic.addRequest(operation, status, decision, endedAt - trace.startedAt)
         if (refusal === undefined) return
+        const { route, principal } = trace.progress
         traffic.addRefusal({
           time: Date.now(),
           stage: trace.stage,
           reason: refusal.reason,
           status,
           operation,
-          id: trace.progress.route?.id,
-          principal: trace.progress.principal?.name,
+          id: route && formatIdentifierText(route.id),
+          principal: principal?.name,
           client: trace.client,
           requestId: trace.requestId,
         })
@@ -106,13 +108,13 @@ function getUpstreamState(upstream: Upstream): ConsoleState['upstreams'][number]
   return {
     name,
     origin,
-    namespaces: namespaces?.map((namespace) => namespace.join('/')),
+    namespaces: namespaces?.map(formatIdentifierText),
     healthy: health.isHealthy(),
     breaker: breaker.state,
-    active: { small: slots.small.active(), bulk: slots.bulk.active() },
-    pending: slots.small.pending() + slots.bulk.pending(),
+    active: { small: slots.small.active() + slots.listing.active(), bulk: slots.bulk.active() },
+    pending: slots.small.pending() + slots.listing.pending() + slots.bulk.pending(),
     connections: client.connectionCount(),
-    maxConnections: slots.small.maxActive + slots.bulk.maxActive,
+    maxConnections: slots.small.maxActive + slots.listing.maxActive + slots.bulk.maxActive,
   }
 }
 

@@ -1,17 +1,19 @@
 import type { AuditLog } from '../../audit/log/audit-log.ts'
+import type { Details } from '../../audit/records/audit-record.ts'
 import type { Trace } from '../trace.ts'
 
-type RefusedRequest = Pick<Trace, 'requestId' | 'client' | 'progress' | 'policyRevision'>
+type RefusedRequest = Pick<Trace, 'requestId' | 'client' | 'peer' | 'progress' | 'policyRevision'>
 
-/** A refusal without a principal. */
+/** A refusal that callers, or pages in their browsers, can cause any number of times. */
 interface CredentialRefusal {
   readonly status: number
   readonly reason: string
+  readonly details?: Details
 }
 
 /**
- * Records refusals without a principal in the audit log, at a limited rate, so that guessing keys, or sending none,
- * cannot fill the disk.
+ * Records refusals in the audit log at a limited rate: guessing keys, sending none, or a page that sends requests in the
+ * name of its visitors cannot fill the disk.
  */
 export interface CredentialRefusalRecorder {
   record(request: RefusedRequest, error: CredentialRefusal): void
@@ -30,7 +32,7 @@ const periodMs = 60_000
 const maxClients = 1_000
 
 /**
- * Creates a recorder. The first refusal by client and reason is recorded at once; further ones are counted, and
+ * Creates a recorder. The first refusal by client, principal and reason is recorded at once; further ones are counted, and
  * recorded as one at the end of the minute. Clients beyond the maximum are counted together, by reason.
  */
 export function createCredentialRefusalRecorder(
@@ -48,10 +50,11 @@ export function createCredentialRefusalRecorder(
   }
 
   function record(
-    { requestId, client, progress: { route, principal }, policyRevision }: RefusedRequest,
+    { requestId, client, peer, progress: { route, principal }, policyRevision }: RefusedRequest,
     error: CredentialRefusal,
-    details?: { repeats: number; since: string },
+    repeats?: { repeats: number; since: string },
   ): void {
+    const details = { ...error.details, ...repeats }
     audit.recordRefusal({
       request: requestId,
       status: error.status,
@@ -60,13 +63,15 @@ export function createCredentialRefusalRecorder(
       ...(principal && { principal }),
       ...(policyRevision !== undefined && { policyRevision }),
       client,
-      ...(details && { details }),
+      peer,
+      ...(Object.keys(details).length > 0 && { details }),
     })
   }
 
   return {
     record(request, refusal) {
-      const own = `${refusal.reason} ${request.client}`
+      const { client: address, progress } = request
+      const own = `${refusal.reason} ${address} ${progress.principal?.name ?? ''}`
       const isFull = counted.size >= maxClients && !counted.has(own)
       const key = isFull ? refusal.reason : own
       const known = counted.get(key)
@@ -75,9 +80,9 @@ export function createCredentialRefusalRecorder(
         return
       }
       const since = new Date().toISOString()
-      const { requestId, progress, policyRevision } = request
-      const client = isFull ? 'several' : request.client
-      const noted = { requestId, progress, policyRevision, client }
+      const { requestId, policyRevision, peer } = request
+      const client = isFull ? 'several' : address
+      const noted = { requestId, progress, policyRevision, client, peer: isFull ? undefined : peer }
       counted.set(key, { request: noted, refusal, since, count: isFull ? 1 : 0 })
       if (!isFull) record(request, refusal)
     },

@@ -2,6 +2,7 @@ import type { AuditLog } from '../../audit/log/audit-log.ts'
 import type { Authenticator } from '../../identity/authenticate.ts'
 import type { SharedLimits } from '../../limits/shared/shared-limits.ts'
 import type { PolicySource } from '../../policy/source/policy-source.ts'
+import type { FileFollower } from '../../lib/fs/file-follower.ts'
 import type { ReadinessCheck } from '../../observability/health/readiness.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 
@@ -11,18 +12,28 @@ interface GatewayReadinessOptions {
   readonly authenticator: Pick<Authenticator, 'status'>
   readonly upstreams: Pick<Upstreams, 'all'>
   readonly shared: Pick<SharedLimits, 'isReady'> | undefined
+  readonly files: Pick<FileFollower, 'listFailing'>
   /** Whether the gateway is only ready while an upstream is healthy. */
   readonly requiresUpstream: boolean
 }
+
+/**
+ * How long a gateway that has just started waits for its upstreams before it gets requests: the network of a new pod,
+ * its sidecars or a catalog that starts at the same time may take a while. It ends, because a gateway without an
+ * upstream still responds with errors that clients understand.
+ */
+const startupMs = 20_000
 
 /**
  * Creates the readiness checks of a gateway. Each returns a description of the problem for operators; none does work of
  * its own.
  */
 export function createReadinessChecks(parts: GatewayReadinessOptions): ReadinessCheck[] {
-  const { audit, policies, authenticator, upstreams, shared, requiresUpstream } = parts
+  const { audit, policies, authenticator, upstreams, shared, files, requiresUpstream } = parts
   // Losing the keys later does not make the gateway unready: other replicas lose them too, and API keys still work.
   let hadKeys = false
+  const startedAt = performance.now()
+  const haveBeenChecked = () => Promise.all(upstreams.all.map(({ health }) => health.firstCheck))
   return [
     {
       name: 'policies',
@@ -44,6 +55,15 @@ export function createReadinessChecks(parts: GatewayReadinessOptions): Readiness
       },
     },
     {
+      name: 'api_keys',
+      // Other replicas read the same store.
+      isWarning: true,
+      findProblem: () =>
+        authenticator.status().apiKeys.isOutdated
+          ? 'the API key store has errors: the last valid keys, or only the valid entries, are in use'
+          : undefined,
+    },
+    {
       name: 'audit',
       findProblem: () => (audit.status().writable ? undefined : 'audit log unavailable: changes are refused'),
     },
@@ -56,11 +76,21 @@ export function createReadinessChecks(parts: GatewayReadinessOptions): Readiness
           : undefined,
     },
     {
+      name: 'startup',
+      // As with keys, losing an upstream later does not make the gateway unready.
+      findProblem: async () => {
+        await haveBeenChecked()
+        if (performance.now() - startedAt >= startupMs) return undefined
+        const unreached = upstreams.all.filter(({ health }) => !health.hasPassed())
+        return unreached.length === 0 ? undefined : `no health check has passed yet: ${listNames(unreached)}`
+      },
+    },
+    {
       name: 'upstreams',
       // Without its upstream, a gateway still responds with errors that clients understand.
       isWarning: !requiresUpstream,
       findProblem: async () => {
-        await Promise.all(upstreams.all.map(({ health }) => health.firstCheck))
+        await haveBeenChecked()
         const unhealthy = upstreams.all.filter(({ health }) => !health.isHealthy())
         if (requiresUpstream)
           return unhealthy.length < upstreams.all.length ? undefined : 'no healthy upstream'
@@ -75,6 +105,27 @@ export function createReadinessChecks(parts: GatewayReadinessOptions): Readiness
         return refusing.length === 0
           ? undefined
           : `the credential of the gateway is refused: ${listNames(refusing)}`
+      },
+    },
+    {
+      name: 'managed_versions',
+      isWarning: true,
+      findProblem: () => {
+        const unmanaged = upstreams.all.filter(({ managedVersions }) => managedVersions === 'unmanaged')
+        return unmanaged.length === 0
+          ? undefined
+          : `clients commit to the storage, past the gateway: ${listNames(unmanaged)}`
+      },
+    },
+    {
+      name: 'files',
+      // A restart would fail.
+      isWarning: true,
+      findProblem: () => {
+        const failing = files.listFailing()
+        return failing.length === 0
+          ? undefined
+          : `the last good values stay in use; not reloaded: ${failing.join(', ')}`
       },
     },
   ]

@@ -6,7 +6,7 @@ export interface RequestEnd {
   readonly operation: string
   /** Status of the response; 499 if the client disconnected first. */
   readonly status: number
-  /** Decision of the policies; `none` if they were not asked, or if an allowed request failed. */
+  /** Decision of the policies; `none` if they were not asked, or not about the body. */
   readonly decision: 'allow' | 'deny' | 'none'
   readonly refusal: CatalogError | undefined
   /** Milliseconds of performance.now(). */

@@ -26,6 +26,7 @@ export function formatRequestLogLine(
     memberToJson('requestId', trace.requestId) +
     memberToJson('traceId', spans?.traceId) +
     memberToJson('client', trace.client) +
+    memberToJson('peer', trace.peer) +
     (principal === undefined ? '' : formatPrincipalMembers(principal)) +
     `,"operation":"${operation}"` +
     memberToJson('prefix', trace.passThrough?.prefix) +

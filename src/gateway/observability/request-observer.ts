@@ -7,13 +7,15 @@ import type { Metrics } from '../../observability/metrics/metrics.ts'
 import { createLogThrottle } from '../../observability/log/log-throttle.ts'
 import { memoize } from '../../lib/memoize.ts'
 import type { DownstreamRequest, ObservedResponse } from '../downstream.ts'
-import type { ConnectionErrorReason } from '../../http1/server/connection-set.ts'
+import type { ConnectionAddresses } from '../../lib/net/connection-addresses.ts'
+import type { ConnectionErrorReason } from '../../listener/listener-handler.ts'
+import { CrossSiteError } from '../assert-same-site.ts'
 import { DeniedError } from '../authorization/denied-error.ts'
 import { createNamespaceLabeler } from '../../observability/metrics/namespace-label.ts'
-import { createStageTimer } from './stage-timer.ts'
 import type { CredentialRefusalRecorder } from './credential-refusal-recorder.ts'
 import type { RequestReporter } from './request-reporter.ts'
-import type { PassThroughTrace, Trace } from '../trace.ts'
+import { type PassThroughTrace, type Trace, stages } from '../trace.ts'
+import type { DurationHistogram } from '../../observability/metrics/duration-histogram.ts'
 
 /** Receives the events of requests from the server. */
 export interface RequestObserver {
@@ -25,7 +27,7 @@ export interface RequestObserver {
   /** Called for bytes that are not a request, and for a connection that was closed without a response. */
   readonly connectionRejected: (
     reason: ConnectionErrorReason | 'connect_not_supported',
-    client?: string,
+    addresses?: ConnectionAddresses,
     cause?: string,
   ) => void
   /** Called if active requests are aborted by a shutdown. */
@@ -34,6 +36,8 @@ export interface RequestObserver {
 
 /** By reason: connections without requests must not fill the disk with log lines. */
 const maxLinesPerSecond = 10
+/** In characters. Host names have at most 253. */
+const maxOriginLength = 300
 
 /** Creates an observer that counts and logs every request, and records denials in the audit log. */
 export function createRequestObserver(
@@ -70,12 +74,13 @@ export function createRequestObserver(
       const isUnknown =
         error instanceof AuthenticationError || trace.progress.principal?.method === 'anonymous'
       if (trace.passThrough?.isAllowed === false) recordRouteDenial(audit, trace, trace.passThrough, error)
+      else if (error instanceof CrossSiteError) recordCrossSite(credentials, trace, error)
       else if (error instanceof DeniedError && !isUnknown) recordDenial(audit, trace, error)
       else if (error instanceof DeniedError || error instanceof AuthenticationError) {
         credentials.record(trace, { status: error.status, reason })
       }
     },
-    connectionRejected(reason, client, cause) {
+    connectionRejected(reason, addresses, cause) {
       countRefusal('receive', reason).inc()
       const suppressed = lines.take(reason)
       if (suppressed === undefined) return
@@ -83,7 +88,8 @@ export function createRequestObserver(
         {
           stage: 'receive',
           reason,
-          client,
+          client: addresses?.client,
+          ...(addresses && addresses.peer !== addresses.client && { peer: addresses.peer }),
           ...(cause !== undefined && { cause }),
           ...(suppressed > 0 && { suppressed }),
         },
@@ -107,9 +113,9 @@ export function createRequestObserver(
     const namespace = nameNamespace === undefined ? [] : [nameNamespace(trace.progress.route)]
     counter(operation, String(status), decision, ...namespace).inc()
     requestTimer(operation).observe((now - trace.startedAt) / 1000, trace.traceId)
-    if (trace.forwardedAt !== undefined) {
-      const seconds = (now - trace.forwardedAt) / 1000
-      upstreamTimer(trace.upstream ?? '', operation).observe(seconds, trace.traceId)
+    if (trace.upstream !== undefined && !Number.isNaN(trace.sentAt)) {
+      const seconds = (now - trace.sentAt) / 1000
+      upstreamTimer(trace.upstream, operation).observe(seconds, trace.traceId)
     }
     trace.endStage(now)
     timeStages(trace)
@@ -143,14 +149,32 @@ function recordDenial(audit: AuditLog, trace: Trace, error: DeniedError): void {
     ...(rule && { rule }),
     policyRevision: revision,
     client: trace.client,
+    peer: trace.peer,
     details: { needs: error.denialMessage },
   })
+}
+
+/** The caller did nothing wrong, and the other site can send any number of requests. */
+function recordCrossSite(
+  credentials: CredentialRefusalRecorder,
+  trace: Trace,
+  { status, reason, principal, page }: CrossSiteError,
+): void {
+  trace.progress = { ...trace.progress, principal }
+  const origin = page.origin?.slice(0, maxOriginLength)
+  const { passThrough, method } = trace
+  const details = {
+    ...(origin !== undefined && { origin }),
+    ...(page.site !== undefined && { site: page.site.slice(0, maxOriginLength) }),
+    ...(passThrough && { prefix: passThrough.prefix, method }),
+  }
+  credentials.record(trace, { status, reason, details })
 }
 
 /** Records a caller that the rule of a pass-through route does not allow. */
 function recordRouteDenial(
   audit: AuditLog,
-  { requestId, method, client, progress: { principal } }: Trace,
+  { requestId, method, client, peer, progress: { principal } }: Trace,
   { prefix }: PassThroughTrace,
   { status, reason }: CatalogError,
 ): void {
@@ -161,6 +185,19 @@ function recordRouteDenial(
     reason,
     ...(principal && { principal }),
     client,
+    peer,
     details,
   })
+}
+
+/** Creates a function that records the stage durations of a completed request. */
+function createStageTimer(histogram: DurationHistogram): (trace: Trace) => void {
+  // Looked up once: this runs for every request.
+  const series = stages.map((stage) => histogram.labels(stage))
+  return ({ stageMs }) => {
+    for (let index = 0; index < series.length; index += 1) {
+      const ms = stageMs[index] ?? NaN
+      if (!Number.isNaN(ms)) series[index]?.observe(ms / 1000)
+    }
+  }
 }

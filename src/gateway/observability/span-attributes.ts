@@ -23,7 +23,10 @@ export function createSpanAttributes(
     ...(route && { 'http.route': route.operation.path }),
     ...(upstream !== undefined && { 'catalog_gateway.upstream': upstream }),
     ...(refusal && { 'error.type': refusal.reason, 'catalog_gateway.stage': trace.stage }),
-    ...(include.includes('client') && { 'client.address': trace.client }),
+    ...(include.includes('client') && {
+      'client.address': trace.client,
+      ...(trace.peer !== undefined && { 'network.peer.address': trace.peer }),
+    }),
     ...(include.includes('principal') && principal && { 'enduser.id': principal.name }),
     ...(include.includes('id') && route && { 'catalog_gateway.id': [...route.id] }),
   }

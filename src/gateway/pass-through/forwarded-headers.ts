@@ -1,14 +1,15 @@
-import { getHeaderDialect, hopByHopHeaders, requestIdHeader } from '../../catalog-api/headers.ts'
-import { passThroughRequestHeaders } from '../../config/upstream/allowed-headers-settings.ts'
+import { requestIdHeader } from '../../catalog-api/headers.ts'
+import {
+  passThroughRequestHeaders,
+  passThroughResponseHeaders,
+} from '../../config/upstream/allowed-headers-settings.ts'
 import type { PassThroughSettings } from '../../config/pass-through-settings.ts'
 import { parseConnectionTokens } from '../../lib/http/connection-tokens.ts'
 import type { ReceivedHead } from '../received-head.ts'
+import type { PassThroughRoute } from './pass-through-route.ts'
 import type { PassThroughPaths } from './pass-through-target.ts'
 
-type HeadersByName = Readonly<Record<string, string | string[] | undefined>>
-
-/** Headers about the whole origin. A service worker of a route could read the requests of `/docs`, keys included. */
-const ownHeaders: ReadonlySet<string> = new Set([requestIdHeader, 'alt-svc', 'service-worker-allowed'])
+export type HeadersByName = Readonly<Record<string, string | string[] | undefined>>
 
 /** Creates the headers of a request that goes upstream: never a credential of the gateway, nor headers of proxies. */
 export function createForwardedHeaders(
@@ -34,20 +35,30 @@ export function createForwardedHeaders(
   return Object.fromEntries(headers)
 }
 
+/** Of a response that accepts a WebSocket connection (RFC 6455, section 4.2.2). */
+const webSocketResponseHeaders: ReadonlySet<string> = new Set([
+  'sec-websocket-accept',
+  'sec-websocket-extensions',
+  'sec-websocket-protocol',
+])
+
 /**
- * Creates the headers of a response from those of the upstream, without those that concern its connection or that only
- * the gateway sets: names and values in turn. A `location` within the upstream of the route becomes one below the prefix.
+ * Creates the headers of a response from those of the upstream: names and values in turn. A `location` within the upstream
+ * of the route becomes one below the prefix.
  */
 export function createResponseHeaders(
   received: HeadersByName,
-  paths: PassThroughPaths,
+  { paths, settings: { allowedResponseHeaders } }: Pick<PassThroughRoute, 'paths' | 'settings'>,
   target: URL,
 ): string[] {
   const listed = new Set([received['connection'] ?? []].flat().flatMap(parseConnectionTokens))
   const headers: string[] = []
   for (const [name, value] of Object.entries(received)) {
-    const isOfGateway = ownHeaders.has(name) || getHeaderDialect(name) !== undefined
-    if (listed.has(name) || hopByHopHeaders.has(name) || isOfGateway) continue
+    const isAllowed =
+      passThroughResponseHeaders.has(name) ||
+      webSocketResponseHeaders.has(name) ||
+      allowedResponseHeaders.includes(name)
+    if (!isAllowed || listed.has(name)) continue
     for (const one of [value ?? []].flat()) {
       headers.push(name, name === 'location' ? relocate(one, paths, target) : one)
     }

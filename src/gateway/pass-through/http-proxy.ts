@@ -1,7 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Readable } from 'node:stream'
 import httpProxy from '@fastify/http-proxy'
 import fastify from 'fastify'
-import { Dispatcher, type Pool } from 'undici'
+import type { Dispatcher, Pool } from 'undici'
 import { refusal } from '../../catalog-api/catalog-error.ts'
 import type { NodeResponse } from '../../node-http/node-response.ts'
 import type { RawRequestPair } from '../../node-http/interceptor.ts'
@@ -9,31 +10,29 @@ import { ClientDisconnected } from '../client-disconnected.ts'
 import type { DownstreamBody } from '../downstream.ts'
 import { gatewayHeaders, type ResponseContext } from '../gateway-headers.ts'
 import type { AdmittedRequest } from './admit-request.ts'
-import { createForwardedHeaders, createResponseHeaders } from './forwarded-headers.ts'
+import { createForwardedHeaders, createResponseHeaders, type HeadersByName } from './forwarded-headers.ts'
 import type { PassThroughRoute } from './pass-through-route.ts'
 import { sendBody } from './send-body.ts'
-import { toDownstreamError } from './upstream-failure.ts'
+import { toPassThroughError } from './upstream-failure.ts'
 
 /** An admitted request on its way to the upstream of its route. */
-interface ProxiedRequest extends AdmittedRequest {
-  readonly route: PassThroughRoute
+interface ProxiedRequest {
+  readonly admitted: AdmittedRequest
   readonly body: DownstreamBody
   readonly response: NodeResponse
   readonly context: ResponseContext
 }
 
-type ReceivedResponse = Pick<Dispatcher.ResponseData<unknown>, 'statusCode' | 'headers' | 'body'>
-
 interface ProxyAttempt extends ProxiedRequest {
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal
-  /** The response of the upstream, when its head has arrived. */
-  received: ReceivedResponse | undefined
+  /** Headers of the response, once its head has arrived. */
+  headers: HeadersByName
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
 }
 
-/** Forwards admitted requests by @fastify/http-proxy, in an application of Fastify that never listens. */
+/** Forwards admitted requests by @fastify/http-proxy. */
 export interface HttpProxy {
   /** Resolves when the response is written. Rejects with the error for the client, or with ClientDisconnected. */
   forward(request: ProxiedRequest, raw: RawRequestPair): Promise<void>
@@ -41,18 +40,30 @@ export interface HttpProxy {
 }
 
 /**
- * Opens the proxy of these routes. The plugin joins targets and upstreams, and sends the requests. Heads and bodies are
- * those that the gateway has read and will write: over HTTP/2, the plugin would take a cut body for a whole one.
+ * Opens the proxy of these routes: an application of Fastify, which gets its requests by `routing`. The plugin joins
+ * targets and upstreams, and sends the requests. Heads and bodies are those that the gateway has read and will write: over
+ * HTTP/2, the plugin would take a cut body for a whole one.
  */
 export async function openHttpProxy(routes: readonly PassThroughRoute[]): Promise<HttpProxy> {
   const attempts = new AsyncLocalStorage<ProxyAttempt>()
+  const getAttempt = (): ProxyAttempt => {
+    const attempt = attempts.getStore()
+    if (attempt === undefined) throw new Error('no request to forward')
+    return attempt
+  }
   const fail = (reply: { hijack(): unknown }, error: unknown): void => {
     reply.hijack()
-    attempts.getStore()?.reject(error)
+    getAttempt().reject(error)
   }
   const app = fastify({ exposeHeadRoutes: false })
   app.setErrorHandler((error, _request, reply) => fail(reply, error))
   app.setNotFoundHandler((_request, reply) => fail(reply, refusal('unknown_route', 'unknown route')))
+  // Fastify takes a body without type and length over HTTP/2 for none.
+  app.addHook('preValidation', (request, _reply, done) => {
+    const { admitted, body } = getAttempt()
+    request.body = admitted.head.hasBody ? body.stream : undefined
+    done()
+  })
   for (const { settings, paths, origin, pool } of routes) {
     await app.register(httpProxy, {
       prefix: paths.prefix,
@@ -60,17 +71,22 @@ export async function openHttpProxy(routes: readonly PassThroughRoute[]): Promis
       httpMethods: settings.methods,
       internalRewriteLocationHeader: false,
       disableRequestLogging: true,
-      undici: new AttemptDispatcher(pool, attempts),
+      undici: createAbortableClient(pool, () => getAttempt().signal),
       replyOptions: {
         // By default, GET is repeated ten times after a 503.
         retryDelay: () => null,
+        rewriteRequestHeaders: () => createForwardedHeaders(getAttempt().admitted.head, settings),
+        rewriteHeaders(headers) {
+          getAttempt().headers = headers
+          return {}
+        },
         onError: (reply, { error }) => fail(reply, error),
-        onResponse(_request, reply) {
-          const attempt = attempts.getStore()
+        onResponse(_request, reply, { statusCode, stream }) {
           // The plugin goes on after an error.
-          if (reply.sent || attempt?.received === undefined) return
+          if (reply.sent) return
           reply.hijack()
-          sendResponse(attempt, attempt.received).then(attempt.resolve, attempt.reject)
+          const attempt = getAttempt()
+          sendResponse(attempt, statusCode, stream).then(attempt.resolve, attempt.reject)
         },
       },
     })
@@ -80,19 +96,27 @@ export async function openHttpProxy(routes: readonly PassThroughRoute[]): Promis
   const routing = app.routing.bind(app)
   return {
     async forward(request, raw) {
-      const { response, head } = request
+      const { response, admitted } = request
       const client = new AbortController()
-      response.onClose.add(() => client.abort(new ClientDisconnected('the client closed the connection')))
-      const { signal } = client
-      raw.request.url = head.target
+      raw.request.url = admitted.head.target
       try {
         await new Promise<void>((resolve, reject) => {
-          const attempt: ProxyAttempt = { ...request, signal, received: undefined, resolve, reject }
+          response.onClose.add(() => {
+            client.abort(new ClientDisconnected('the client closed the connection'))
+            if (response.isDestroyed) reject(client.signal.reason)
+          })
+          const attempt: ProxyAttempt = {
+            ...request,
+            signal: client.signal,
+            headers: {},
+            resolve,
+            reject,
+          }
           attempts.run(attempt, () => Reflect.apply(routing, undefined, [raw.request, raw.response]))
         })
       } catch (error) {
         if (response.isDestroyed) throw new ClientDisconnected('the client closed the connection')
-        throw toDownstreamError(error)
+        throw toPassThroughError(error)
       }
     },
     async close() {
@@ -103,13 +127,15 @@ export async function openHttpProxy(routes: readonly PassThroughRoute[]): Promis
 }
 
 async function sendResponse(
-  { response, route: { paths, origin }, upstreamPath, context }: ProxyAttempt,
-  { statusCode, headers, body }: ReceivedResponse,
+  { admitted, response, context, headers }: ProxyAttempt,
+  status: number,
+  body: Readable,
 ): Promise<void> {
+  const { passThroughRoute: route, upstreamPath } = admitted
   try {
-    const sent = createResponseHeaders(headers, paths, new URL(upstreamPath, origin))
+    const sent = createResponseHeaders(headers, route, new URL(upstreamPath, route.origin))
     try {
-      response.writeHead(statusCode, [...sent, ...gatewayHeaders(context)])
+      response.writeHead(status, [...sent, ...gatewayHeaders(context)])
     } catch (cause) {
       throw refusal('upstream_response_invalid', 'the upstream sent a malformed response', { cause })
     }
@@ -121,46 +147,21 @@ async function sendResponse(
   }
 }
 
-/** Sends each request with the head and the body that the gateway has read, and aborts it when its client leaves. */
-class AttemptDispatcher extends Dispatcher {
-  readonly #pool: Pool
-  readonly #attempts: AsyncLocalStorage<ProxyAttempt>
-
-  constructor(pool: Pool, attempts: AsyncLocalStorage<ProxyAttempt>) {
-    super()
-    this.#pool = pool
-    this.#attempts = attempts
-  }
-
-  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
-    return this.#pool.dispatch(options, handler)
-  }
-
-  override request<Opaque = null>(
+/** Requests of a pool that are aborted by a signal, which the plugin has no option for. */
+function createAbortableClient(pool: Pool, getSignal: () => AbortSignal): Pick<Dispatcher, 'request'> {
+  function request<Opaque = null>(
     options: Dispatcher.RequestOptions<Opaque>,
   ): Promise<Dispatcher.ResponseData<Opaque>>
-  override request<Opaque = null>(
+  function request<Opaque = null>(
     options: Dispatcher.RequestOptions<Opaque>,
     callback: (error: Error | null, data: Dispatcher.ResponseData<Opaque>) => void,
   ): void
-  override request<Opaque = null>(
+  function request<Opaque = null>(
     options: Dispatcher.RequestOptions<Opaque>,
     callback?: (error: Error | null, data: Dispatcher.ResponseData<Opaque>) => void,
   ): Promise<Dispatcher.ResponseData<Opaque>> | void {
-    const attempt = this.#attempts.getStore()
-    if (attempt === undefined || callback === undefined) throw new Error('no request to forward')
-    const { head, body, route, signal } = attempt
-    this.#pool.request(
-      {
-        ...options,
-        headers: createForwardedHeaders(head, route.settings),
-        body: head.hasBody ? body.stream : null,
-        signal,
-      },
-      (error, data) => {
-        if (error === null) attempt.received = data
-        callback(error, data)
-      },
-    )
+    const abortable = { ...options, signal: getSignal() }
+    return callback === undefined ? pool.request(abortable) : pool.request(abortable, callback)
   }
+  return { request }
 }

@@ -1,7 +1,8 @@
 import { refusal, type CatalogError } from '../../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
+import { apiPaths } from '../../catalog-api/operations.ts'
 import { maxTargetLength, pathGrammar, queryGrammar } from '../../catalog-api/request-target.ts'
-import { getCatalogPath } from '../../config/pass-through-settings.ts'
+import { getCatalogPaths } from '../../config/pass-through-settings.ts'
 import { getBasePath } from '../../lib/http/base-path.ts'
 
 /** The paths of a pass-through route, none with a slash at its end. */
@@ -14,8 +15,8 @@ export interface PassThroughPaths {
 }
 
 /**
- * Finds the paths of catalogs at the host of the upstream, on any port: a proxy may serve both. `/v1` is one at
- * every host, because one host may have several names.
+ * Finds the paths of catalogs at the host of the upstream, on any port: a proxy may serve both. Those of the catalog API
+ * are at every host, because one host may have several names.
  */
 export function createPassThroughPaths(
   prefix: string,
@@ -23,7 +24,7 @@ export function createPassThroughPaths(
   catalogs: readonly URL[],
 ): PassThroughPaths {
   const atHost = catalogs.filter(({ hostname }) => hostname === upstream.hostname)
-  const catalogPaths = ['/v1', ...atHost.map((catalog) => fold(getCatalogPath(catalog)))]
+  const catalogPaths = [...apiPaths, ...atHost.flatMap(getCatalogPaths).map(fold)]
   return { prefix, upstreamPath: getBasePath(upstream), catalogPaths }
 }
 

@@ -3,7 +3,7 @@ import { ClientDisconnected } from '../client-disconnected.ts'
 
 /** Codes of undici and of Node.js, by the reason that the client gets. */
 const reasonByCode: Readonly<Record<string, RefusalReason>> = {
-  UND_ERR_CONNECT_TIMEOUT: 'upstream_connect_timeout',
+  CONNECT_TIMEOUT: 'upstream_connect_timeout',
   UND_ERR_HEADERS_TIMEOUT: 'upstream_timeout',
   ETIMEDOUT: 'upstream_connect_timeout',
 }
@@ -17,7 +17,7 @@ const messages: Readonly<Partial<Record<RefusalReason, string>>> = {
  * The error that a client gets for a request that failed: 502 or 504, or the error of its own body. @fastify/http-proxy
  * wraps errors in others, as their causes.
  */
-export function toDownstreamError(error: unknown): Error {
+export function toPassThroughError(error: unknown): Error {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof CatalogError || cause instanceof ClientDisconnected) return cause
     if (isRefusedByPlugin(cause)) {

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { CallbackList } from '../../lib/async/callback-list.ts'
 import { ClientDisconnected } from '../client-disconnected.ts'
 import type { ObservedResponse } from '../downstream.ts'
 import { gatewayHeaders, type ResponseContext } from '../gateway-headers.ts'
 import type { AdmittedRequest } from './admit-request.ts'
 import { createForwardedHeaders, createResponseHeaders } from './forwarded-headers.ts'
-import type { PassThroughRoute } from './pass-through-route.ts'
 
 const webSocketHeaders: ReadonlySet<string> = new Set([
   'sec-websocket-extensions',
@@ -26,6 +26,8 @@ export function isWebSocketRequest({ method, headers }: IncomingMessage): boolea
 export class WebSocketTunnel implements ObservedResponse {
   status = 0
   isComplete = false
+  /** Called when the connection of the client is closed. */
+  readonly onClose = new CallbackList()
   readonly #request: IncomingMessage
   readonly #bytesWrittenBefore: number
   readonly #client = new AbortController()
@@ -33,7 +35,14 @@ export class WebSocketTunnel implements ObservedResponse {
   constructor(request: IncomingMessage) {
     this.#request = request
     this.#bytesWrittenBefore = request.socket.bytesWritten
-    request.socket.once('close', () => this.#client.abort())
+    request.socket.once('close', () => {
+      this.#client.abort()
+      this.onClose.call()
+    })
+  }
+
+  get isDestroyed(): boolean {
+    return this.#request.socket.destroyed
   }
 
   get hasHead(): boolean {
@@ -51,25 +60,26 @@ export class WebSocketTunnel implements ObservedResponse {
 
   /** Connects to the upstream, and resolves when both sides have ended. `received` are bytes behind the request. */
   async run(
-    { head, upstreamPath }: AdmittedRequest,
-    { settings, paths, origin, pool }: PassThroughRoute,
+    { head, passThroughRoute: route, upstreamPath, releaseSlot }: AdmittedRequest,
     received: Buffer,
     context: ResponseContext,
   ): Promise<void> {
-    const headers = createForwardedHeaders(head, settings)
+    const headers = createForwardedHeaders(head, route.settings)
     for (let index = 0; index < head.headers.length; index += 2) {
       const name = head.headers[index] ?? ''
       if (webSocketHeaders.has(name)) headers[name] = head.headers[index + 1] ?? ''
     }
     const path = upstreamPath + readQuery(head.target)
     const { signal } = this.#client
-    const upgraded = await pool.upgrade({ path, method: 'GET', headers, protocol: 'websocket', signal })
+    const upgraded = await route.pool.upgrade({ path, method: 'GET', headers, protocol: 'websocket', signal })
+    // Its connection no longer belongs to the pool.
+    releaseSlot()
     const { socket } = this.#request
     if (socket.destroyed) {
       upgraded.socket.destroy()
       throw new ClientDisconnected('the client closed the connection')
     }
-    const sent = createResponseHeaders(upgraded.headers, paths, new URL(upstreamPath, origin))
+    const sent = createResponseHeaders(upgraded.headers, route, new URL(upstreamPath, route.origin))
     sent.push('connection', 'upgrade', 'upgrade', 'websocket', ...gatewayHeaders(context))
     const lines = sent.map((text, index) => (index % 2 === 0 ? `${text}: ` : `${text}\r\n`))
     this.status = 101

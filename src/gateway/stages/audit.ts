@@ -2,27 +2,19 @@ import { factsFormat } from '../../audit/records/fact-details.ts'
 import type { AuditLog, IntentReceipt } from '../../audit/log/audit-log.ts'
 import type { AuditedObject, IntentEntry } from '../../audit/records/audit-record.ts'
 import { refusal } from '../../catalog-api/catalog-error.ts'
-import type { ChangeTracker, TrackedChange } from '../changes/change-tracker.ts'
+import type { ChangeTracker } from '../changes/change-tracker.ts'
+import type { WrittenIntent } from '../changes/written-intent.ts'
 import { isOperationName, getOperation } from '../../catalog-api/operations.ts'
 import { awaitAuditRecord } from '../await-audit-record.ts'
 import { advance } from '../context.ts'
-import { createEntryDetails } from '../facts/change-details.ts'
+import { createChangeDetails, createEntryDetails } from '../facts/change-details.ts'
 import { listAdditionalPermissions, type RequiredPermission } from '../authorization/required-permission.ts'
-import type { Checked } from './check.ts'
+import type { EntriesAdmitted } from './limit-entries.ts'
 
 /** A request that may be forwarded: the intent of a change is in the audit log, if its operation is audited. */
-export interface Audited extends Checked {
+export interface Audited extends EntriesAdmitted {
   /** Undefined for operations that are not audited; by default these are reads. */
   readonly intent: WrittenIntent | undefined
-}
-
-/** An intent that was passed to the audit log. */
-export interface WrittenIntent {
-  /** Resolved, unless the record is asynchronous. */
-  readonly receipt: Promise<IntentReceipt>
-  /** Whether the response waits until the outcome is written. */
-  readonly awaitsOutcome: boolean
-  readonly change: TrackedChange
 }
 
 export interface AuditOptions {
@@ -31,27 +23,37 @@ export interface AuditOptions {
 }
 
 /**
- * Stage 7: writes the intent of a change. It is on disk before the first byte goes upstream, unless the settings audit
+ * Stage 10: writes the intent of a change. It is on disk before the first byte goes upstream, unless the settings audit
  * its operation otherwise (config/audit/audit-modes.ts). Throws ServiceUnavailable (503) if the log cannot be written in
  * time, and InvalidInput (413) for a batch that is too large for one record.
  */
-export async function audit(request: Checked, { auditLog, changeTracker }: AuditOptions): Promise<Audited> {
+export async function audit(
+  request: EntriesAdmitted,
+  { auditLog, changeTracker }: AuditOptions,
+): Promise<Audited> {
   const mode = auditLog.modeFor(request.route.operation)
   if (mode === 'off') return advance(request, { intent: undefined })
   const change = changeTracker.startChange(createIntent(request, auditLog, changeTracker))
-  if (mode === 'besteffort') {
-    const receipt = auditLog.recordIntent(change.entry, false)
-    // The log counts the failure, and the outcome reports it again.
-    receipt.catch(() => undefined)
-    return advance(request, { intent: { receipt, awaitsOutcome: false, change } })
-  }
+  const startedAt = performance.now()
+  const receipt = auditLog.recordIntent(change.entry, mode !== 'besteffort')
   try {
-    const receipt = Promise.resolve(await writeIntent(auditLog, change.entry))
-    return advance(request, { intent: { receipt, awaitsOutcome: mode === 'strict', change } })
+    await awaitAuditRecord(receipt, mode, 'the change was not made')
   } catch (error) {
     change.complete({ result: 'failed', durationMs: 0 })
+    recordNotSent(auditLog, receipt, startedAt)
     throw error
   }
+  return advance(request, { intent: { receipt, awaitsOutcome: mode === 'strict', change } })
+}
+
+/** An intent that becomes durable too late gets an outcome. */
+function recordNotSent(auditLog: AuditLog, receipt: Promise<IntentReceipt>, startedAt: number): void {
+  receipt
+    .then((recorded) => {
+      const outcome = { result: 'failed', durationMs: performance.now() - startedAt } as const
+      return auditLog.recordOutcome(recorded, { ...outcome, details: { reason: 'not sent' } })
+    })
+    .catch(() => undefined)
 }
 
 /** In characters of JSON: all callers share the log. */
@@ -63,9 +65,14 @@ function assertRecordable(objects: readonly AuditedObject[]): void {
   throw refusal('batch_too_large', 'the batch is too large for one audit record; send it in parts')
 }
 
-function createIntent(request: Checked, { contextKeys }: AuditLog, tracking: ChangeTracker): IntentEntry {
-  const { head, permit, details } = request
-  const { operation, id } = request.route
+function createIntent(
+  request: EntriesAdmitted,
+  { contextKeys }: AuditLog,
+  tracking: ChangeTracker,
+): IntentEntry {
+  const { head, permit, body, sentRoute } = request
+  const { operation, id } = sentRoute
+  const details = createChangeDetails(sentRoute, permit.stated, body.members, body.allowedMembers)
   const further = listAdditionalPermissions(permit.decisions)
   const isCommit = operation.effect === 'commit'
   const { rule, revision } = request.allowedBy
@@ -81,6 +88,7 @@ function createIntent(request: Checked, { contextKeys }: AuditLog, tracking: Cha
     rule,
     policyRevision: revision,
     client: head.client,
+    peer: head.peer,
     context: contextKeys.length > 0 ? Object.fromEntries(permit.facts.context) : undefined,
     upstream: request.upstream.name,
     database: request.upstream.database,
@@ -101,21 +109,4 @@ function createAuditedObject(
       : undefined
   const before = isCommit ? tracking.getPreviousVersion(permission, id, details) : undefined
   return { operation: permission, id, details, before }
-}
-
-/** Resolves with the receipt of the intent. One that becomes durable too late gets the outcome "not sent". */
-async function writeIntent(auditLog: AuditLog, entry: IntentEntry): Promise<IntentReceipt> {
-  const startedAt = performance.now()
-  const written = auditLog.recordIntent(entry)
-  try {
-    return await awaitAuditRecord(written, 'the change was not made')
-  } catch (error) {
-    written
-      .then((receipt) => {
-        const outcome = { result: 'failed', durationMs: performance.now() - startedAt } as const
-        return auditLog.recordOutcome(receipt, { ...outcome, details: { reason: 'not sent' } })
-      })
-      .catch(() => undefined)
-    throw error
-  }
 }

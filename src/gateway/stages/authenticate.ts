@@ -2,21 +2,25 @@ import type { Authenticator } from '../../identity/authenticate.ts'
 import type { Principal } from '../../identity/principal.ts'
 import { AuthenticationError } from '../../identity/authentication-error.ts'
 import type { FailedAuthentications } from '../../limits/failed-authentications.ts'
+import { assertSameSite, type CrossSiteOptions } from '../assert-same-site.ts'
 import { advance, type Authenticated, type Received } from '../context.ts'
 
-export interface AuthenticateOptions {
+export interface AuthenticateOptions extends CrossSiteOptions {
   readonly authenticator: Pick<Authenticator, 'authenticate'>
   readonly failedAuthentications: FailedAuthentications
 }
 
 /**
  * Stage 3: finds the principal of the credentials. Rejects with AuthenticationError (400, 401, 503), or with
- * LimitExceeded (429) if too many credentials from the address were refused.
+ * LimitExceeded (429) if too many credentials from the address were refused, or with CrossSiteError (403) for a credential
+ * that a browser added to the request of another site. `acceptsLinks`: whether other sites may link to what is requested.
  */
 export async function authenticate<Request extends Received>(
   request: Request,
-  { authenticator, failedAuthentications }: AuthenticateOptions,
+  options: AuthenticateOptions,
+  acceptsLinks = false,
 ): Promise<Request & Pick<Authenticated, 'principal'>> {
+  const { authenticator, failedAuthentications } = options
   const { client, credentials } = request.head
   failedAuthentications.assertAllowed(client)
   let principal: Principal
@@ -28,5 +32,6 @@ export async function authenticate<Request extends Received>(
     if (isRefused) failedAuthentications.recordFailure(client)
     throw error
   }
+  assertSameSite(request.head, principal, options, acceptsLinks)
   return advance(request, { principal })
 }

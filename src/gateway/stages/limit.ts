@@ -1,14 +1,15 @@
-import { isOperationName, getOperation } from '../../catalog-api/operations.ts'
 import type { BodyMemory } from '../../limits/overload/body-memory.ts'
 import type { FairCapacity } from '../../limits/overload/fair-capacity.ts'
 import type { LimitLease } from '../../limits/limit.ts'
 import type { Limits } from '../../limits/limits.ts'
 import { getPrincipalKey, type LimitedRequest } from '../../limits/limit-key.ts'
 import { Overloaded, type LoadShedder } from '../../limits/overload/load-shedder.ts'
+import { runInSlices, type Steps } from '../../lib/async/run-in-slices.ts'
 import { ClientDisconnected } from '../client-disconnected.ts'
-import { advance } from '../context.ts'
+import type { ReadableRequest } from '../body/checked-body.ts'
+import { advance, type Authenticated } from '../context.ts'
 import type { DownstreamResponse } from '../downstream.ts'
-import type { Authorized, FullPermit } from './authorize.ts'
+import type { Authorized } from './authorize.ts'
 
 export interface LimitOptions {
   readonly limits: Limits
@@ -18,12 +19,8 @@ export interface LimitOptions {
   readonly bodyMemory: BodyMemory
 }
 
-export interface Admitted extends Authorized {
-  /** Counts bytes of the body against byte quotas; undefined if no quota counts them. */
-  readonly countReceived: ((bytes: number) => void) | undefined
-  /** Reserves memory for bytes of the body. Throws Overloaded (503). */
-  readonly reserveMemory: (bytes: number) => void
-}
+/** A request that holds capacity of every limit. */
+export interface Admitted extends Authorized, ReadableRequest {}
 
 const countSentIntervalMs = 250
 
@@ -37,40 +34,59 @@ export function limit(
   response: DownstreamResponse,
   { limits, activeRequests, shedding, bodyMemory }: LimitOptions,
 ): Admitted {
-  if (response.isDestroyed)
-    throw new ClientDisconnected('the client closed the connection before it was admitted')
-  const { upstream, route, principal } = request
+  const { routeUpstream, route, principal } = request
   const holder = getPrincipalKey(principal)
-  shedding.admit(upstream.name, route.operation, holder)
-  if (!activeRequests.canTake(holder)) throw new Overloaded()
-  const lease = limits.admit(limitedRequest(request))
-  activeRequests.take(holder)
-  const stopCounting = lease?.countSent && countSent(response, lease.countSent)
-  response.onClose.add(() => {
-    activeRequests.release(holder)
-    stopCounting?.()
-    lease?.release()
-  })
+  shedding.admit(routeUpstream.name, route.operation, holder)
+  holdActiveRequest(activeRequests, holder, response)
+  const lease = limits.admit(toLimitedRequest(request))
+  if (lease !== undefined) {
+    const stopCounting = lease.countSent && countSent(response, lease.countSent)
+    response.onClose.add(() => {
+      stopCounting?.()
+      lease.release()
+    })
+  }
   const reserveMemory = bodyMemory.createReservation(holder, (release) => {
     if (response.isDestroyed) release()
     else response.onClose.add(release)
   })
-  return advance(request, { countReceived: lease?.countReceived, reserveMemory })
+  return advance(request, {
+    countReceived: lease?.countReceived,
+    reserveMemory,
+    runInSlices: <Result>(steps: Steps<Result>) => runUntilClosed(steps, holder, response),
+  })
 }
 
-/**
- * Counts each entry of a batch as a request, so that batches do not bypass rate limits. Throws LimitExceeded (429) or
- * LimitsUnavailable (503).
- */
-export function limitEntries(request: Authorized, { decisions }: FullPermit, limits: Limits): void {
-  if (request.route.operation.entries === undefined) return
-  const entries = decisions.flatMap(({ requiredPermission: { entry, permission, id } }) =>
-    entry !== undefined && isOperationName(permission) ? [{ operation: getOperation(permission), id }] : [],
-  )
-  limits.admitEntries(limitedRequest(request), entries)
+/** Takes one of the active requests until the response is over. Throws Overloaded (503) or ClientDisconnected. */
+export function holdActiveRequest(
+  activeRequests: FairCapacity,
+  holder: string,
+  response: Pick<DownstreamResponse, 'isDestroyed' | 'onClose'>,
+): void {
+  if (response.isDestroyed)
+    throw new ClientDisconnected('the client closed the connection before it was admitted')
+  if (!activeRequests.take(holder)) throw new Overloaded()
+  response.onClose.add(() => activeRequests.release(holder))
 }
 
-function limitedRequest({ head, route, principal }: Authorized): LimitedRequest {
+async function runUntilClosed<Result>(
+  steps: Steps<Result>,
+  holder: string,
+  response: DownstreamResponse,
+): Promise<Result> {
+  const closed = new AbortController()
+  const discard = (): void => closed.abort(new ClientDisconnected('the client closed the connection'))
+  if (response.isDestroyed) discard()
+  else response.onClose.add(discard)
+  try {
+    return await runInSlices(steps, { holder, signal: closed.signal })
+  } finally {
+    response.onClose.delete(discard)
+  }
+}
+
+/** What limits count of a request. */
+export function toLimitedRequest({ head, route, principal }: Authenticated): LimitedRequest {
   const { client, hasBody, contentLength } = head
   return { principal, route, client, hasBody, contentLength }
 }

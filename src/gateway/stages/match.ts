@@ -2,15 +2,21 @@ import { LRUCache } from 'lru-cache'
 import { assertFactSource } from '../../catalog-api/decisive-members.ts'
 import { refusal } from '../../catalog-api/catalog-error.ts'
 import { parseTargetIn } from '../../catalog-api/request-target.ts'
+import { placeInDatabase } from '../../catalog-api/place-in-database.ts'
 import { createRouteTable } from '../../catalog-api/route-table.ts'
 import { advance, type Matched, type Received } from '../context.ts'
+import { createDatabases } from '../databases.ts'
 import { buildUpstreamTarget } from '../upstream/upstream-target.ts'
+import type { DatabasesSetting } from '../../config/databases-setting.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 
-type UpstreamRoute = Pick<Matched, 'route' | 'upstream' | 'upstreamTarget'>
+type FoundRoute = Pick<Matched, 'route' | 'database' | 'routeUpstream' | 'routeTarget'>
 
-/** Finds the route of a method and a request target. Throws CatalogError (400, 404, 405). */
-export type FindRoute = (method: string, target: string) => UpstreamRoute
+/**
+ * Finds the route of a method, a request target and the database that a client of LanceDB names. Throws CatalogError
+ * (400, 404, 405, 406).
+ */
+export type FindRoute = (method: string, target: string, database?: string) => FoundRoute
 
 const maxCachedRoutes = 4_096
 /** In characters. Longer targets are rare, and would let callers fill the memory. */
@@ -18,49 +24,70 @@ const maxCachedTargetLength = 512
 
 /**
  * Stage 2: finds the operation and the id by the operations table alone, and the upstream by the id. Throws
- * CatalogError (400, 404, 405).
+ * CatalogError (400, 404, 405, 406).
  */
 export function match(request: Received, findRoute: FindRoute): Matched {
-  const { method, target, hasBody, tableHeaders } = request.head
-  const found = findRoute(method, target)
+  const { method, target, database, hasBody, tableHeaders } = request.head
+  const found = findRoute(method, target, database)
   const { operation } = found.route
-  if (hasBody && method === 'GET') {
-    throw refusal('unexpected_body', `unexpected body in a GET request for ${operation.name}`)
+  if (hasBody && method !== 'POST') {
+    throw refusal('unexpected_body', `unexpected body in a ${method} request for ${operation.name}`)
   }
   for (const name of tableHeaders) assertFactSource(operation, 'header', name)
   return advance(request, found)
 }
 
+interface RouteFinderOptions {
+  /** Precedes every path; empty by default. */
+  readonly basePath?: string
+  /** `refused` by default. */
+  readonly databases?: DatabasesSetting
+}
+
 /**
- * Creates the finder of the routes below `basePath`, which is empty if there is none. A query parameter that only
+ * Creates the finder of the routes. A query parameter that only
  * another upstream accepts, and an extra operation that only another one has, is refused when the upstream is certain
  * (`findSoleUpstream`).
  */
-export function createRouteFinder(upstreams: Upstreams, basePath = ''): FindRoute {
+export function createRouteFinder(
+  upstreams: Upstreams,
+  { basePath = '', databases: setting = 'refused' }: RouteFinderOptions = {},
+): FindRoute {
   const allowedParameters = new Set(upstreams.all.flatMap((upstream) => [...upstream.allowedQueryParameters]))
   const routes = createRouteTable(upstreams.extraOperations)
   const options = { basePath, allowedParameters, quotes: upstreams.quotesInNames }
-  return (method, target) => {
-    const route = parseTargetIn(routes, method, target, options)
-    const upstream = upstreams.forId(route.id)
-    return { route, upstream, upstreamTarget: buildUpstreamTarget(upstream, route) }
+  const databases = createDatabases(setting, upstreams)
+  return (method, target, named) => {
+    const database = databases.find(named)
+    const route = placeInDatabase(parseTargetIn(routes, method, target, options), database)
+    databases.assertNotRoot(route.id)
+    const routeUpstream = upstreams.forId(route.id)
+    return { route, database, routeUpstream, routeTarget: buildUpstreamTarget(routeUpstream, route) }
   }
 }
 
 /** Caches found routes: clients repeat targets, and parsing one takes 2 us. */
 export function cacheRoutes(find: FindRoute): FindRoute {
   const caches = new Map(
-    ['GET', 'POST'].map((method) => [method, new LRUCache<string, UpstreamRoute>({ max: maxCachedRoutes })]),
+    ['GET', 'HEAD', 'POST'].map((method) => [
+      method,
+      new LRUCache<string, FoundRoute>({ max: maxCachedRoutes }),
+    ]),
   )
-  return (method, target) => {
+  return (method, target, database) => {
     const cache = caches.get(method)
-    const cached = cache?.get(target)
+    // No target contains a space.
+    const key = database === undefined ? target : `${target} ${database}`
+    const cached = cache?.get(key)
     if (cached !== undefined) return cached
-    if (cache === undefined || target.length > maxCachedTargetLength) return find(method, target)
-    // A substring retains the whole head in memory, secrets included; a copy does not.
-    const copy = Buffer.from(target, 'latin1').toString('latin1')
-    const found = find(method, copy)
-    cache.set(copy, found)
+    if (cache === undefined || key.length > maxCachedTargetLength) return find(method, target, database)
+    const found = find(method, copyText(target), database && copyText(database))
+    cache.set(copyText(key), found)
     return found
   }
+}
+
+/** A substring retains the whole head in memory, secrets included; a copy does not. */
+function copyText(text: string): string {
+  return Buffer.from(text, 'latin1').toString('latin1')
 }

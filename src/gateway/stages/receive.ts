@@ -1,7 +1,11 @@
 import {
   apiKeyHeader,
+  clientDialectHeader,
   getHeaderDialect,
   headerDialects,
+  isLancedbClient,
+  lancedbCredentialType,
+  lancedbCredentialTypeHeader,
   toCatalogHeader,
   lancedbDatabaseHeader,
   lancedbPrefixHeader,
@@ -10,17 +14,23 @@ import {
 import type { HeaderDialect } from '../../catalog-api/headers.ts'
 import { CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
-import { parseConnectionTokens, removeHeaders } from '../../lib/http/connection-tokens.ts'
+import { parseConnectionTokens } from '../../lib/http/connection-tokens.ts'
+import { removeHeaders } from '../../lib/http/header-list.ts'
+import { readSendingPage, sendingPageHeaders } from '../../lib/http/sending-page.ts'
 import { contextKeyToHeader } from '../context-keys.ts'
 import { toOriginForm, type Scheme } from '../origin-form.ts'
-import type { Received } from '../context.ts'
+import type { ReadClientAddress } from '../client-address.ts'
+import { Received } from '../context.ts'
 import type { DownstreamRequest } from '../downstream.ts'
+import type { ReadForwardedCertificate } from '../forwarded-certificate.ts'
 import type { ReceivedHead } from '../received-head.ts'
 
 /** Headers that identify a request or its sender: rejected if repeated or listed in `Connection`. */
 const guardedHeaders: ReadonlySet<string> = new Set([
   apiKeyHeader,
   requestIdHeader,
+  clientDialectHeader,
+  lancedbCredentialTypeHeader,
   lancedbDatabaseHeader,
   lancedbPrefixHeader,
   'authorization',
@@ -32,11 +42,18 @@ const guardedHeaders: ReadonlySet<string> = new Set([
   'transfer-encoding',
 ])
 
+/** Decide whether a page of another site sent the request: rejected if repeated. */
+const pageHeaders: ReadonlySet<string> = new Set(sendingPageHeaders)
+
+/** Requests with more headers are refused. */
+export const maxRequestHeaders = 128
+
 export interface ReceiveOptions {
   readonly dialects: ReadonlySet<HeaderDialect>
-  readonly maxHeaders: number
   /** Scheme of the listener. */
   readonly scheme: Scheme
+  readonly readClientAddress: ReadClientAddress
+  readonly readForwardedCertificate: ReadForwardedCertificate
 }
 
 /**
@@ -47,15 +64,15 @@ export interface ReceiveOptions {
  */
 export function receive(
   request: DownstreamRequest,
-  { dialects: accepted, maxHeaders, scheme }: ReceiveOptions,
+  { dialects: accepted, scheme, readClientAddress, readForwardedCertificate }: ReceiveOptions,
   requestId: string,
 ): Received {
   const single = new Map<string, string>()
   const headers: string[] = []
   const connectionTokens: string[] = []
   const { method, target, version, headers: raw } = request.head
-  if (raw.length / 2 > maxHeaders) {
-    throw refusal('too_many_headers', `the request has more than ${maxHeaders} headers`)
+  if (raw.length / 2 > maxRequestHeaders) {
+    throw refusal('too_many_headers', `the request has more than ${maxRequestHeaders} headers`)
   }
   for (let index = 0; index < raw.length; index += 2) {
     const name = raw[index] ?? ''
@@ -69,6 +86,7 @@ export function receive(
     } else if (guardedHeaders.has(name)) {
       addOnce(single, name, value)
     } else {
+      if (pageHeaders.has(name)) addOnce(single, name, value)
       assertNoLookalike(name)
       headers.push(name, value)
     }
@@ -101,32 +119,51 @@ export function receive(
     )
   }
   const contentLength = single.has('content-length') ? Number(single.get('content-length')) : undefined
+  const host = single.get('host')
+  const client = readClientAddress(request, connectionTokens)
   const head: ReceivedHead = {
     requestId,
-    client: request.remoteAddress,
+    client,
+    peer: request.addresses.peer === client ? undefined : request.addresses.peer,
     method,
-    target: toOriginForm(target, single.get('host'), scheme),
+    target: toOriginForm(target, host, scheme),
+    host,
     credentials: {
       apiKey: single.get(apiKeyHeader),
       authorization: single.get('authorization'),
       connection: request.socket,
+      forwardedCertificate: readForwardedCertificate(request, connectionTokens),
     },
+    isOidcToken: single.get(lancedbCredentialTypeHeader) === lancedbCredentialType,
+    page: readSendingPage((name) => single.get(name)),
     headers: connectionTokens.length === 0 ? headers : removeConnectionListed(headers, connectionTokens),
     database: readDatabase(single),
+    isLancedb: readDialect(single),
     contentType: single.get('content-type'),
     contentEncoding: single.get('content-encoding'),
     contentLength,
     hasBody: request.head.body !== 0,
     tableHeaders: findTableHeaders(single),
   }
-  return { head }
+  return new Received(head)
 }
 
 /** A remote client of LanceDB names a database with every request, which identifies its dialect. */
 function readDatabase(single: ReadonlyMap<string, string>): string | undefined {
   const database = single.get(lancedbDatabaseHeader)
   const prefix = single.get(lancedbPrefixHeader)
-  return database === undefined || prefix === undefined ? database : `${database}/${prefix}`
+  return prefix === undefined ? database : `${database ?? ''}/${prefix}`
+}
+
+function readDialect(single: ReadonlyMap<string, string>): boolean {
+  const reported = single.get(clientDialectHeader)
+  if (reported !== undefined && reported !== 'lancedb' && reported !== 'catalog') {
+    throw refusal(
+      'unknown_dialect',
+      `unknown ${clientDialectHeader} ${quoteForMessage(reported)}; expected lancedb or catalog`,
+    )
+  }
+  return isLancedbClient(reported, single.has(lancedbDatabaseHeader))
 }
 
 const noTableHeaders: readonly ('location' | 'properties')[] = []

@@ -16,6 +16,7 @@ type FailureKind =
   | 'upstream_connect_timeout'
   | 'shutting_down'
   | 'upstream_request_invalid'
+  | 'upstream_response_invalid'
   | 'upstream_unreachable'
 
 const failureMessages: Readonly<Record<Exclude<FailureKind, 'downstream'>, string>> = {
@@ -24,6 +25,7 @@ const failureMessages: Readonly<Record<Exclude<FailureKind, 'downstream'>, strin
   upstream_connect_timeout: 'upstream connect timeout',
   shutting_down: 'the gateway is shutting down',
   upstream_request_invalid: 'the request could not be sent to the upstream',
+  upstream_response_invalid: 'the catalog sent an invalid response',
   upstream_unreachable: 'the catalog could not be reached, or closed the connection',
 }
 
@@ -33,6 +35,7 @@ const failureByTransportCode: Readonly<Partial<Record<TransportErrorCode, Failur
   CONNECT_TIMEOUT: 'upstream_connect_timeout',
   CLIENT_CLOSED: 'shutting_down',
   BAD_REQUEST: 'upstream_request_invalid',
+  BAD_RESPONSE: 'upstream_response_invalid',
 }
 
 /** Whether the status means that a server, or one behind a proxy, cannot serve requests now. */
@@ -51,7 +54,11 @@ export function isUnavailableResponse({ status, body }: UpstreamResponse): boole
 /** Whether the connection to the upstream failed, rather than the client or a timeout. */
 export function isTransportFailure(cause: unknown): boolean {
   const failure = classifyFailure(cause)
-  return failure === 'upstream_unreachable' || failure === 'upstream_connect_timeout'
+  return (
+    failure === 'upstream_unreachable' ||
+    failure === 'upstream_connect_timeout' ||
+    failure === 'upstream_response_invalid'
+  )
 }
 
 /**
@@ -62,7 +69,11 @@ export function toDownstreamError(error: unknown): unknown {
   if (!(error instanceof AttemptFailed)) return error
   const { cause } = error
   const failure = classifyFailure(cause)
-  return failure === 'downstream' ? cause : refusal(failure, failureMessages[failure], { cause })
+  if (failure === 'downstream') return cause
+  const message = failureMessages[failure]
+  // These texts are about the framing, and quote nothing of the response.
+  const reason = failure === 'upstream_response_invalid' && cause instanceof Error ? `: ${cause.message}` : ''
+  return refusal(failure, message + reason, { cause })
 }
 
 /** Why an attempt failed, in one word for the audit record: the code of a transport error, if there is one. */

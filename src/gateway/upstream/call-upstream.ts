@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { Backoff } from '../../lib/async/backoff.ts'
 import { refusal } from '../../catalog-api/catalog-error.ts'
 import { ClientDisconnected } from '../client-disconnected.ts'
 import {
@@ -11,15 +12,16 @@ import { runTracedAttempt } from './traced-attempt.ts'
 import { isTransportFailure, isUnavailableResponse } from './attempt-failure.ts'
 import type { Upstream } from './upstream.ts'
 
-/** Delay between retries; the first one is sent at once. */
-const retryDelayMs = 50
+/** Before the second retry and those after it; the first one does not wait. */
+const retryDelays = { minMs: 100, maxMs: 1_000 }
 
 /**
- * Sends a request to an upstream when a slot of its pool is free and the circuit is closed. A request that `mayRetry`
- * (a read whose body is in memory) is retried if the connection failed before the response began, within the retry
- * budget of the upstream. A response is never retried, whatever its status: a 503 with `retry-after` tells the client
- * when to retry, and retries of the gateway would only add to the load. Rejects with AttemptFailed if the request was
- * sent, else with ClientDisconnected or ServiceUnavailable (503).
+ * Sends a request to an upstream, with the headers of each of its requests, when a slot of its pool is free and the
+ * circuit is closed. A request that `mayRetry` (a read whose body is in memory) is retried if the connection failed
+ * before the response began, within the retry budget of the upstream. A response is not retried, whatever its status,
+ * unless it refuses a credential that has been replaced: a 503 with `retry-after` tells the client when to retry, and
+ * retries of the gateway would only add to the load. Rejects with AttemptFailed if the request was sent, else with
+ * ClientDisconnected or ServiceUnavailable (503).
  */
 export async function callUpstream(
   upstream: Upstream,
@@ -36,10 +38,11 @@ export async function callUpstream(
     if (options.response.isDestroyed)
       throw new ClientDisconnected('the client closed the connection while its request was pending')
     retryBudget.deposit()
+    let backoff: Backoff | undefined
     for (let attempt = 1; ; attempt += 1) {
       assertCircuitClosed(upstream)
       try {
-        const response = await runTracedAttempt(upstream, request, options, attempt)
+        const response = await sendWithCredential(upstream, request, options, attempt)
         if (isUnavailableResponse(response)) breaker.recordFailure()
         else breaker.recordSuccess()
         return response
@@ -48,11 +51,34 @@ export async function callUpstream(
         const isLast = !mayRetry || attempt > upstream.retries.maxRetries || !isRetryable(error)
         if (isLast || breaker.state === 'open' || !retryBudget.tryWithdraw()) throw error
       }
-      if (attempt > 1) await pause(Math.random() * retryDelayMs * 2 ** attempt)
+      if (attempt > 1) await pause((backoff ??= new Backoff(retryDelays)).next())
     }
   } finally {
     slots.release(holder)
   }
+}
+
+/**
+ * Runs one attempt with the current credential of the gateway. If the upstream refuses it and its file has another one,
+ * sends a request whose body is in memory once more: the upstream has not processed it.
+ */
+async function sendWithCredential(
+  upstream: Upstream,
+  request: UpstreamRequest,
+  options: UpstreamCallOptions,
+  attempt: number,
+): Promise<UpstreamResponse> {
+  const { credentials } = upstream
+  const send = (attemptNumber: number): Promise<UpstreamResponse> => {
+    const headers = [...request.headers, ...upstream.getOwnHeaders()]
+    return runTracedAttempt(upstream, { ...request, headers }, options, attemptNumber)
+  }
+  const refused = credentials.current
+  const response = await send(attempt)
+  if (response.status !== 401) return response
+  await credentials.refresh()
+  const isInMemory = request.body === null || Buffer.isBuffer(request.body)
+  return isInMemory && credentials.current !== refused ? send(attempt + 1) : response
 }
 
 /** Throws ServiceUnavailable (503) with `retry-after` if the circuit of the upstream is open. */

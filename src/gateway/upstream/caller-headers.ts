@@ -1,6 +1,10 @@
 import type { CallerIdentity } from '../../config/upstream/caller-identity.ts'
 import type { AssertionSigner } from '../../identity/assertion/assertions.ts'
-import { apiKeyHeader } from '../../catalog-api/headers.ts'
+import {
+  apiKeyHeader,
+  lancedbCredentialType,
+  lancedbCredentialTypeHeader,
+} from '../../catalog-api/headers.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
 import type { Principal } from '../../identity/principal.ts'
 import type { ReceivedHead } from '../received-head.ts'
@@ -44,6 +48,9 @@ export function createCallerHeaders(
 function createVerifiedCredentialHeaders({ principal, head }: ForwardedRequest): readonly string[] {
   const { apiKey, authorization } = head.credentials
   if (principal.method === 'api-key' && apiKey !== undefined) return [apiKeyHeader, apiKey]
-  if (principal.method === 'token' && authorization !== undefined) return ['authorization', authorization]
+  if (principal.method === 'token' && authorization !== undefined) {
+    const type = head.isOidcToken ? [lancedbCredentialTypeHeader, lancedbCredentialType] : []
+    return ['authorization', authorization, ...type]
+  }
   return []
 }

@@ -33,9 +33,12 @@ export interface ConnectionSlots {
    * Resolves when a slot has been taken. Throws ServiceUnavailable (503 with `retry-after`) if the queue is full or the
    * request was pending for too long, and ClientDisconnected if the client closes the connection.
    */
-  wait(holder: CapacityHolder, response: DownstreamResponse): Promise<void>
+  wait(holder: CapacityHolder, response: WaitingResponse): Promise<void>
   release(holder: CapacityHolder): void
 }
+
+/** The response to a request that waits for a slot. */
+export type WaitingResponse = Pick<DownstreamResponse, 'isDestroyed' | 'onClose'>
 
 interface PendingRequest {
   readonly since: number
@@ -146,8 +149,9 @@ function queueFullError(): CatalogError {
 
 /**
  * The connection pools of an upstream. `bulk` is for requests whose body streams, up or down: a slow client holds such
- * a connection for as long as it likes. `small` is for all others, which never wait for a client.
+ * a connection for as long as it likes. `listing` is for the reads of listings: one listing may need dozens of them.
+ * `small` is for all others, which never wait for a client.
  */
-export const poolNames = ['small', 'bulk'] as const
+export const poolNames = ['small', 'bulk', 'listing'] as const
 
 export type PoolName = (typeof poolNames)[number]

@@ -1,18 +1,18 @@
 import { defaultDelimiter } from '../../catalog-api/identifiers.ts'
-import { getOperation } from '../../catalog-api/operations.ts'
 import { buildTarget } from '../../catalog-api/request-target.ts'
-import type { ConnectorOptions } from '../../http1/client/connector.ts'
 import { sendRequest } from '../../http1/client/send-request.ts'
-import { createHttp1Client } from '../../http1/client/http1-client.ts'
+import { createHttp1Client, type Http1ClientOptions } from '../../http1/client/http1-client.ts'
+import type { Followed } from '../../lib/fs/follow-files.ts'
 import { isUnavailableStatus } from './attempt-failure.ts'
+import { ownOperations } from './own-operations.ts'
 
-export interface HealthCheckerOptions extends ConnectorOptions {
+export interface HealthCheckerOptions extends Pick<Http1ClientOptions, 'url' | 'opener'> {
   readonly connectTimeoutMs: number
   readonly basePath: string
   readonly delimiter: string
-  readonly headers: readonly string[]
-  /** Whether the headers contain a credential of the gateway. */
-  readonly hasCredential: boolean
+  readonly getHeaders: () => readonly string[]
+  /** Those in the headers; read again when the upstream refuses them. */
+  readonly credentials: Followed<readonly string[]>
   /** Replaces the default target; the base path is not prepended. */
   readonly path?: string | undefined
   readonly intervalMs: number
@@ -27,6 +27,8 @@ export interface HealthCheckerOptions extends ConnectorOptions {
 export interface HealthChecker {
   readonly firstCheck: Promise<void>
   isHealthy(): boolean
+  /** Whether any check has passed. */
+  hasPassed(): boolean
   /** Whether the latest check was rejected with 401 although it had the credential of the gateway. */
   isCredentialRefused(): boolean
   /** Starts a check, unless one is running. */
@@ -57,7 +59,7 @@ export function startHealthChecker(options: HealthCheckerOptions): HealthChecker
   })
   const path = options.path ?? options.basePath + buildProbeTarget(options.delimiter)
   let failures = 0
-  let wasHealthy = false
+  let hasPassed = false
   let status: number | undefined
   let isClosed = false
   let isChecking = false
@@ -66,9 +68,10 @@ export function startHealthChecker(options: HealthCheckerOptions): HealthChecker
   async function findProblem(): Promise<string | undefined> {
     try {
       const signal = AbortSignal.timeout(timeoutMs)
-      const request = { method: 'GET', path, headers: options.headers, body: null } as const
+      const request = { method: 'GET', path, headers: options.getHeaders(), body: null } as const
       const response = await sendRequest(client, request, maxResponseBytes, signal)
       status = response.status
+      if (status === 401) await options.credentials.refresh()
       return isUnavailableStatus(status) ? `status ${status}` : undefined
     } catch (error) {
       status = undefined
@@ -84,7 +87,7 @@ export function startHealthChecker(options: HealthCheckerOptions): HealthChecker
     if (isClosed) return
     const isUp = problem === undefined
     failures = isUp ? 0 : failures + 1
-    wasHealthy ||= isUp
+    hasPassed ||= isUp
     options.onResult(problem)
     const nextMs = isUp ? intervalMs : Math.min(intervalMs, failingIntervalMs)
     timer = setTimeout(() => void check(), nextMs).unref()
@@ -92,8 +95,9 @@ export function startHealthChecker(options: HealthCheckerOptions): HealthChecker
 
   return {
     firstCheck: check(),
-    isHealthy: () => failures === 0 || (wasHealthy && failures < failuresToUnhealthy),
-    isCredentialRefused: () => options.hasCredential && status === 401,
+    hasPassed: () => hasPassed,
+    isHealthy: () => failures === 0 || (hasPassed && failures < failuresToUnhealthy),
+    isCredentialRefused: () => options.credentials.current.length > 0 && status === 401,
     checkNow() {
       if (!isChecking && !isClosed) void check()
     },
@@ -107,7 +111,9 @@ export function startHealthChecker(options: HealthCheckerOptions): HealthChecker
 
 /** The cheapest read that every catalog has and that reaches its store. */
 export function buildProbeTarget(delimiter = defaultDelimiter): string {
-  const operation = getOperation('ListNamespaces')
   const parameters = new Map([['limit', '1']])
-  return buildTarget({ operation, id: [], delimiter, indexName: undefined, parameters }, delimiter)
+  return buildTarget(
+    { operation: ownOperations.listNamespaces, id: [], delimiter, indexName: undefined, parameters },
+    delimiter,
+  )
 }

@@ -5,6 +5,7 @@ import type { CapacityHolder } from '../../limits/overload/fair-capacity.ts'
 import type { RequestSpans } from '../../observability/traces/request-spans.ts'
 import type { DownstreamResponse } from '../downstream.ts'
 import { callUpstream } from './call-upstream.ts'
+import { assertNotCompressed } from './content-coding.ts'
 import type { UpstreamResponse } from './upstream-attempt.ts'
 import { createUpstreamError } from './upstream-error.ts'
 import { toDownstreamError } from './attempt-failure.ts'
@@ -22,7 +23,7 @@ export interface ReadUpstreamOptions {
 }
 
 /**
- * Reads a JSON object from an upstream by an operation without a body, for a response that the gateway composes itself.
+ * Reads a JSON object from an upstream by an operation without a body, for a listing that the gateway composes itself.
  * Uses a slot and retries like any other read. Throws the CatalogError to send to the client, or ClientDisconnected.
  */
 export async function readUpstreamJson(
@@ -41,10 +42,11 @@ export async function readUpstreamJson(
     {
       response,
       addedHeaders: [],
+      responseHeaders: [],
       spans,
       abortsWithClient: true,
       buffersResponse: true,
-      pool: 'small',
+      pool: 'listing',
       holder,
     },
     true,
@@ -52,6 +54,7 @@ export async function readUpstreamJson(
     throw toDownstreamError(error)
   })
   if (upstreamResponse.status >= 300) throw createUpstreamError(upstreamResponse, upstream, headers)
+  assertNotCompressed(upstreamResponse.headers)
   return parseJsonObject(upstreamResponse)
 }
 

@@ -8,9 +8,9 @@ import type { ForwardedRequest } from './caller-headers.ts'
 import type { Upstream } from './upstream.ts'
 
 /**
- * Creates the headers that an upstream receives, except those of the body: the permitted headers of the caller, those
- * that `restated` facts add, and those of the gateway. Catalog headers get the names that the upstream reads. Names and
- * values in turn.
+ * Creates the headers that an upstream receives, except those of the body and of every request: the permitted headers
+ * of the caller for the operation, those that `restated` facts add, and those of the gateway. Catalog headers get the
+ * names that the upstream reads. Names and values in turn.
  */
 export function createRequestHeaders(
   upstream: Upstream,
@@ -18,18 +18,20 @@ export function createRequestHeaders(
   restated: readonly string[] = [],
 ): string[] {
   const headers: string[] = []
-  const { headers: sent, requestId, database } = request.head
+  const { headers: sent, requestId, isLancedb } = request.head
+  const { requestHeaders } = request.route.operation
   for (const given of [sent, restated]) {
     for (let index = 0; index < given.length; index += 2) {
       const name = given[index] ?? ''
       const value = given[index + 1] ?? ''
       if (getHeaderDialect(name) !== undefined)
         headers.push(fromCatalogHeader(name, upstream.headerDialect), value)
-      else if (upstream.allowedRequestHeaders.has(name)) headers.push(name, value)
+      else if (upstream.allowedRequestHeaders.has(name) || requestHeaders.includes(name))
+        headers.push(name, value)
     }
   }
-  headers.push(requestIdHeader, requestId, ...upstream.fixedHeaders)
-  if (database !== undefined) headers.push(clientDialectHeader, 'lancedb')
+  headers.push(requestIdHeader, requestId)
+  if (isLancedb) headers.push(clientDialectHeader, 'lancedb')
   // An upstream that receives a database with every request cannot derive the dialect from it.
   else if (upstream.database !== undefined) headers.push(clientDialectHeader, 'catalog')
   headers.push(...upstream.callerHeaders(request))

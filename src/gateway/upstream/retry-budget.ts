@@ -1,10 +1,3 @@
-export interface RetrySettings {
-  /** Maximum number of retries of one request. */
-  readonly maxRetries: number
-  /** Maximum ratio of retries to requests over time, in whole percent. */
-  readonly budgetPercent: number
-}
-
 /** Limits retries to a small ratio of all requests, so that they cannot multiply the load of a failing upstream. */
 export interface RetryBudget {
   /** Called for the first attempt of a request. */
@@ -16,8 +9,8 @@ export interface RetryBudget {
 /** Maximum burst of retries after an idle period. */
 const maxSavedRetries = 50
 
-/** Creates a full budget. */
-export function createRetryBudget({ budgetPercent }: RetrySettings): RetryBudget {
+/** Creates a full budget. `budgetPercent` is the maximum ratio of retries to requests over time, in whole percent. */
+export function createRetryBudget(budgetPercent: number): RetryBudget {
   // In hundredths of a retry: sums of fractions are inexact.
   const most = budgetPercent === 0 ? 0 : maxSavedRetries * 100
   let saved = most

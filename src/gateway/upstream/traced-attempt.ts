@@ -7,6 +7,7 @@ import {
 } from './upstream-attempt.ts'
 import type { Upstream } from './upstream.ts'
 import { getFailureReason } from './attempt-failure.ts'
+import { removeHeaders } from '../../lib/http/header-list.ts'
 
 /** Headers that identify the span that a request continues (W3C Trace Context). */
 const traceHeaders: ReadonlySet<string> = new Set(['traceparent', 'tracestate'])
@@ -34,7 +35,7 @@ async function runAttemptInSpan(
   spans: RequestSpans,
 ): Promise<UpstreamResponse> {
   const span = startClientSpan(spans, upstream, request, attempt)
-  const headers = [...removeTraceHeaders(request.headers), ...span.headers]
+  const headers = [...removeHeaders(request.headers, traceHeaders), ...span.headers]
   try {
     const response = await runAttempt(upstream, { ...request, headers }, options, attempt > 1)
     const isFailure = response.status >= 400
@@ -66,8 +67,4 @@ function startClientSpan(
     'catalog_gateway.upstream': upstream.name,
     ...(attempt > 1 && { 'http.request.resend_count': attempt - 1 }),
   })
-}
-
-function removeTraceHeaders(headers: readonly string[]): string[] {
-  return headers.filter((_, index) => !traceHeaders.has(headers[index - (index % 2)] ?? ''))
 }

@@ -1,7 +1,10 @@
-import { lancedbServerHeader } from '../../catalog-api/headers.ts'
+import { lancedbServerHeader, limitLancedbServerVersion } from '../../catalog-api/headers.ts'
+import { decodeContent } from '../../lib/http/decode-content.ts'
+import { withoutByteOrderMark } from '../../lib/json/without-byte-order-mark.ts'
 import type { CapacityHolder } from '../../limits/overload/fair-capacity.ts'
 import type { RequestSpans } from '../../observability/traces/request-spans.ts'
-import { parseConnectionTokens, removeHeaders } from '../../lib/http/connection-tokens.ts'
+import { parseConnectionTokens } from '../../lib/http/connection-tokens.ts'
+import { hasHeader, removeHeaders } from '../../lib/http/header-list.ts'
 import { scheduleAtTickEnd } from '../../lib/async/schedule-at-tick-end.ts'
 import type { DownstreamResponse } from '../downstream.ts'
 import { ClientDisconnected } from '../client-disconnected.ts'
@@ -9,8 +12,10 @@ import type { ResponseHead } from '../../http1/client/response-head.ts'
 import type { RequestController, ResponseHandler } from '../../http1/client/request-controller.ts'
 import type { WriteCallback } from '../../http1/codec/message-writer.ts'
 import type { OutgoingRequest } from '../../http1/client/outgoing-request.ts'
+import { badResponse } from '../../http1/client/transport-error.ts'
 import type { Http1Client } from '../../http1/client/http1-client.ts'
 import type { PoolName } from './connection-slots.ts'
+import { getContentCoding } from './content-coding.ts'
 
 export type UpstreamRequest = OutgoingRequest
 
@@ -20,8 +25,8 @@ export interface UpstreamResponse {
   /** Headers that may be forwarded to the client: names and values in turn. */
   readonly headers: readonly string[]
   /**
-   * The whole body, or undefined if it has been streamed to the client. The body of an error may be truncated: its
-   * status is enough.
+   * The whole body, or undefined if it has been streamed to the client. Without byte order mark, and decoded if it had a
+   * content coding and is not large; the headers tell. The body of an error may be truncated: its status is enough.
    */
   readonly body: Buffer | undefined
 }
@@ -31,6 +36,8 @@ export interface UpstreamCallOptions {
   readonly response: DownstreamResponse
   /** Headers that the gateway adds to the response: names and values in turn. */
   readonly addedHeaders: readonly string[]
+  /** Names of headers that are forwarded besides those of every response. */
+  readonly responseHeaders: readonly string[]
   /** Whether a successful response is buffered, so that the gateway can read it first. Errors always are. */
   readonly buffersResponse: boolean
   /** Whether the attempt is aborted if the client disconnects. Changes continue, so that their outcome is known. */
@@ -54,6 +61,8 @@ export interface AttemptUpstream {
 /** Maximum size of a buffered response; the rest of an error body is not read. */
 const maxBufferedBytes = 16 * 1024 * 1024
 const maxErrorBytes = 64 * 1024
+/** Of a compressed response. Decoding blocks the event loop. */
+const maxDecodedBytes = 1024 * 1024
 
 /** An attempt that ended without a complete response; see the cause. */
 export class AttemptFailed extends Error {
@@ -99,6 +108,7 @@ class ResponseRelay implements ResponseHandler {
   #sendTimer: NodeJS.Timeout | undefined
   #controller: RequestController | undefined
   #mayHaveBeenSent = false
+  #request: UpstreamRequest | undefined
   #status = 0
   #headers: string[] = []
   #isStreaming = false
@@ -121,6 +131,7 @@ class ResponseRelay implements ResponseHandler {
 
   /** A retry uses a new connection: idle ones may have failed like that of the previous attempt. */
   start(client: Http1Client, request: UpstreamRequest, isRetry: boolean): void {
+    this.#request = request
     this.#controller = client.dispatch(request, this, isRetry)
   }
 
@@ -130,8 +141,15 @@ class ResponseRelay implements ResponseHandler {
 
   onResponseStart({ status, headers }: ResponseHead): void {
     this.#status = status
-    this.#headers = filterHeaders(headers, this.#allowedHeaders, this.#options.addedHeaders)
-    const { response, buffersResponse } = this.#options
+    // The client would take a part for the whole.
+    if (status === 206 && !hasHeader(this.#request?.headers ?? [], 'range')) {
+      this.#abort(badResponse('the response is a part, which was not requested'))
+      return
+    }
+    const { response, buffersResponse, responseHeaders, addedHeaders } = this.#options
+    const isAllowed = (name: string): boolean =>
+      this.#allowedHeaders.has(name) || responseHeaders.includes(name)
+    this.#headers = filterHeaders(headers, isAllowed, addedHeaders)
     if (buffersResponse || !isSuccess(status)) this.#buffered = []
     else response.writeHead(status, this.#headers)
   }
@@ -188,8 +206,18 @@ class ResponseRelay implements ResponseHandler {
   }
 
   #resolveResponse(): void {
-    const body = this.#buffered === undefined ? undefined : Buffer.concat(this.#buffered)
+    const body = this.#buffered === undefined ? undefined : this.#readBuffered(Buffer.concat(this.#buffered))
     this.#resolve({ status: this.#status, headers: this.#headers, body })
+  }
+
+  /** The gateway requests no content coding, but some proxies compress all the same. */
+  #readBuffered(body: Buffer): Buffer {
+    const coding = getContentCoding(this.#headers)
+    if (coding === undefined) return withoutByteOrderMark(body)
+    const decoded = decodeContent(body, coding, maxDecodedBytes)
+    if (decoded === undefined) return body
+    this.#headers = removeHeaders(this.#headers, new Set(['content-encoding']))
+    return withoutByteOrderMark(decoded)
   }
 
   #progress(): AttemptFailed['progress'] {
@@ -236,10 +264,10 @@ function isSuccess(status: number): boolean {
   return status >= 200 && status < 300
 }
 
-/** Combines the allowed headers of the upstream, except hop-by-hop ones, with those of the gateway. */
+/** Combines the allowed headers of the response, except hop-by-hop ones, with those of the gateway. */
 function filterHeaders(
   sent: readonly string[],
-  names: ReadonlySet<string>,
+  isAllowed: (name: string) => boolean,
   own: readonly string[],
 ): string[] {
   const headers: string[] = []
@@ -248,7 +276,9 @@ function filterHeaders(
     const name = sent[index] ?? ''
     const value = sent[index + 1] ?? ''
     if (name === 'connection') listed = new Set([...(listed ?? []), ...parseConnectionTokens(value)])
-    if (names.has(name)) headers.push(name, value)
+    if (isAllowed(name)) {
+      headers.push(name, name === lancedbServerHeader ? limitLancedbServerVersion(value) : value)
+    }
   }
   const passed = listed === undefined ? headers : removeHeaders(headers, listed)
   for (let index = 0; index < own.length; index += 2) {

@@ -1,15 +1,53 @@
-import { readFile } from 'node:fs/promises'
-import { readTlsFiles } from '../../lib/tls/tls-files.ts'
+import type { FollowSetting } from '../../lib/fs/file-follower.ts'
+import { fixed, type Followed } from '../../lib/fs/follow-files.ts'
+import { readHeaderValue } from '../../lib/fs/read-secret.ts'
+import type { Outbound } from '../../lib/outbound/outbound.ts'
+import { createSocketOpener } from '../../lib/outbound/socket-opener.ts'
+import { listTlsFiles, readTlsFiles, type TlsMaterial } from '../../lib/tls/tls-files.ts'
+import { findCredentialProblem } from '../../config/upstream/catalog-address-settings.ts'
 import type { UpstreamSettings } from '../../config/upstream/upstream-settings.ts'
 import type { UpstreamOptions } from './upstream.ts'
 
 /**
- * Reads the files that the settings name. Throws what reading throws, and for a certificate, an authority or a key
- * that cannot be used.
+ * Reads the files that the settings name, with `follow`. Throws what reading throws, and for a certificate, an authority
+ * or a key that cannot be used. `onCertificate` gets the certificate of the gateway, now and after each change.
  */
-export async function readUpstreamOptions(settings: UpstreamSettings): Promise<UpstreamOptions> {
-  const { serverName, credential } = settings
-  const tls = { ...(await readTlsFiles(settings, 'for the upstream')), servername: serverName }
-  const value = credential?.file === undefined ? credential?.value : await readFile(credential.file, 'utf8')
-  return { ...settings, tls, credentials: credential ? [credential.header, (value ?? '').trim()] : [] }
+export async function readUpstreamOptions(
+  settings: UpstreamSettings,
+  outbound: Outbound,
+  follow: FollowSetting,
+  onCertificate: (pem: string | undefined) => void = () => undefined,
+): Promise<UpstreamOptions> {
+  const setting = `upstreams.${settings.name}`
+  const material: Followed<TlsMaterial> = await follow({
+    setting: `${setting}.tls`,
+    files: listTlsFiles(settings),
+    read: () => readTlsFiles(settings, 'for the upstream'),
+    onChange: ({ cert }) => onCertificate(cert),
+  })
+  onCertificate(material.current.cert)
+  const opener = createSocketOpener(outbound, { material, serverName: settings.serverName })
+  return {
+    ...settings,
+    opener,
+    credentials: await followCredential(settings, `${setting}.credential`, follow),
+  }
+}
+
+function followCredential(
+  { credential }: UpstreamSettings,
+  setting: string,
+  follow: FollowSetting,
+): Promise<Followed<readonly string[]>> | Followed<readonly string[]> {
+  if (credential === undefined) return fixed([])
+  const { header, file, value = '' } = credential
+  if (file === undefined) return fixed([header, value.trim()])
+  return follow({ setting, files: [file], read: async () => [header, await readCredential(header, file)] })
+}
+
+async function readCredential(header: string, file: string): Promise<string> {
+  const value = await readHeaderValue(file)
+  const problem = findCredentialProblem(header, value)
+  if (problem !== undefined) throw new Error(`the credential ${problem}: ${file}`)
+  return value
 }

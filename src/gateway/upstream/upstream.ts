@@ -1,17 +1,23 @@
 import { defaultDelimiter, type Identifier, type QuotesInNames } from '../../catalog-api/identifiers.ts'
 import type { ExtraOperationDeclaration } from '../../catalog-api/extra-operation.ts'
+import type { JsonForm } from '../../lib/json/json-form.ts'
+import type { Operation } from '../../catalog-api/operations.ts'
+import { createRequestForms, type AllowedMembers } from '../../catalog-api/body-forms.ts'
 import { lancedbDatabaseHeader, lancedbPrefixHeader, type HeaderDialect } from '../../catalog-api/headers.ts'
 import {
   allowedRequestHeaders,
   allowedResponseHeaders,
 } from '../../config/upstream/allowed-headers-settings.ts'
+import type { Followed } from '../../lib/fs/follow-files.ts'
 import { getBasePath } from '../../lib/http/base-path.ts'
+import type { SocketOpener } from '../../lib/outbound/socket-opener.ts'
+import type { ManagedVersions } from './managed-versions.ts'
 import type { PoolName } from './connection-slots.ts'
 import type { CallerHeaders } from './caller-headers.ts'
 import type { CallerIdentity } from '../../config/upstream/caller-identity.ts'
 import { CircuitBreaker, type CircuitBreakerSettings } from './circuit-breaker.ts'
 import { createConnectionSlots, type ConnectionSlots } from './connection-slots.ts'
-import { createRetryBudget, type RetryBudget, type RetrySettings } from './retry-budget.ts'
+import { createRetryBudget, type RetryBudget } from './retry-budget.ts'
 import { createHttp1Client, type Http1Client } from '../../http1/client/http1-client.ts'
 import { startHealthChecker, type HealthChecker } from './health-checker.ts'
 import { createTransitionReporter, type UpstreamObserver } from './upstream-observer.ts'
@@ -31,7 +37,7 @@ export interface UpstreamOptions {
   /** Namespaces of the upstream; undefined for the upstream that serves everything else. */
   readonly namespaces?: readonly Identifier[] | undefined
   /** Credential of the gateway: header names and values in turn. */
-  readonly credentials: readonly string[]
+  readonly credentials: Followed<readonly string[]>
   /** What the upstream receives about the caller; nothing by default. */
   readonly identity?: CallerIdentity
   /** The headers that carry it. */
@@ -41,35 +47,57 @@ export interface UpstreamOptions {
   /** Lower-case names of headers that are forwarded besides those of the interface. */
   readonly allowedRequestHeaders?: readonly string[]
   readonly allowedQueryParameters?: readonly string[]
+  /** Paths of members of JSON bodies that it receives besides those of the catalog API, by operation. */
+  readonly allowedMembers?: AllowedMembers
+  readonly allowedExtensionTypes?: readonly string[]
+  readonly allowedSchemaMetadata?: readonly string[]
   /** Operations of this upstream that the catalog API does not have. */
   readonly extraOperations?: readonly ExtraOperationDeclaration[]
   readonly allowedResponseHeaders?: readonly string[]
-  /** PEM texts, and the name to verify. The certificate of the upstream is always verified. */
-  readonly tls: {
-    readonly ca?: string | undefined
-    readonly cert?: string | undefined
-    readonly key?: string | undefined
-    readonly servername?: string | undefined
-  }
+  /** Opens connections to it. */
+  readonly opener: SocketOpener
   readonly maxConnections: number
   readonly maxBulkConnections: number
-  readonly maxPendingRequests: number
   /** In milliseconds; see the settings. */
   readonly timeouts: {
-    readonly queueTimeoutMs: number
     readonly connectTimeoutMs: number
     readonly responseHeadersTimeoutMs: number
     readonly responseBodyTimeoutMs: number
-    readonly sendTimeoutMs: number
     readonly totalTimeoutMs: number
   }
+  /** At most this long between two comparisons of its versions with the known ones; undefined for none. */
+  readonly compareVersionsSeconds?: number | undefined
   readonly healthCheck: {
     readonly path?: string | undefined
     readonly intervalMs: number
     readonly timeoutMs: number
   }
-  readonly circuitBreaker: CircuitBreakerSettings
-  readonly retries: RetrySettings
+  readonly retries: {
+    /** Maximum number of retries of one request. */
+    readonly maxRetries: number
+  }
+  readonly tuning?: Partial<UpstreamTuning> | undefined
+}
+
+/** How requests wait, fail and are repeated. */
+export interface UpstreamTuning extends CircuitBreakerSettings {
+  /** Maximum pending requests of each pool; one principal may have half of them. */
+  readonly maxPendingRequests: number
+  /** How long a request waits for a connection. */
+  readonly queueTimeoutMs: number
+  /** A request is aborted if the client reads nothing of a streamed response for this long. */
+  readonly sendTimeoutMs: number
+  /** Maximum ratio of retries to requests over time, in whole percent. */
+  readonly retryBudgetPercent: number
+}
+
+const defaultTuning: UpstreamTuning = {
+  maxPendingRequests: 4_096,
+  queueTimeoutMs: 10_000,
+  sendTimeoutMs: 300_000,
+  retryBudgetPercent: 20,
+  consecutiveFailures: 5,
+  probeIntervalMs: 1_000,
 }
 
 /** A catalog behind the gateway, with its connections and what is known of how it is. */
@@ -86,8 +114,9 @@ export interface Upstream {
   /** Names of the catalog headers that it receives. */
   readonly headerDialect: HeaderDialect
   readonly namespaces: readonly Identifier[] | undefined
-  /** Headers of every request, the credential of the gateway and the database: names and values in turn. */
-  readonly fixedHeaders: readonly string[]
+  readonly credentials: UpstreamOptions['credentials']
+  /** Returns the headers of every request, such as the credential of the gateway and the database: names and values in turn. */
+  readonly getOwnHeaders: () => readonly string[]
   readonly database: string | undefined
   /** Headers of callers that are forwarded, besides those of `dialects`. */
   readonly allowedRequestHeaders: ReadonlySet<string>
@@ -95,33 +124,49 @@ export interface Upstream {
   readonly allowedResponseHeaders: ReadonlySet<string>
   /** Query parameters of callers that are forwarded, besides those of the catalog API. */
   readonly allowedQueryParameters: ReadonlySet<string>
+  /** Members of JSON bodies that it receives besides those of the catalog API. */
+  readonly allowedMembers: AllowedMembers
+  /** Returns the form of the JSON bodies that it receives. */
+  readonly getRequestForm: (operation: Operation) => JsonForm
+  /** Arrow extension types, and metadata in name spaces of catalogs, that are forwarded besides those that are known. */
+  readonly allowedExtensionTypes: ReadonlySet<string>
+  readonly allowedSchemaMetadata: ReadonlySet<string>
   /** Names of its operations that the catalog API does not have. */
   readonly extraOperations: ReadonlySet<string>
   readonly callerHeaders: CallerHeaders
   /** Whether it authenticates callers itself. */
   readonly forwardsCredential: boolean
-  readonly timeouts: UpstreamOptions['timeouts']
-  readonly retries: RetrySettings
+  readonly timeouts: UpstreamOptions['timeouts'] & Pick<UpstreamTuning, 'sendTimeoutMs'>
+  readonly retries: UpstreamOptions['retries']
+  readonly compareVersionsSeconds: number | undefined
   /** Every request holds a slot, so there are no more connections than slots. */
   readonly client: Http1Client
   readonly slots: Readonly<Record<PoolName, ConnectionSlots>>
   readonly breaker: CircuitBreaker
   readonly retryBudget: RetryBudget
   readonly health: HealthChecker
+  /** By the latest table that was declared through the gateway. */
+  managedVersions: ManagedVersions
   /** Aborts active requests. */
   close(): void
+}
+
+/** Returns the maximum number of connections for listings: enough for several callers, of whom none has more than half. */
+export function countListingConnections(maxConnections: number): number {
+  return Math.max(4, Math.ceil(maxConnections / 8))
 }
 
 /** Creates the client and starts health checks. Requests need not wait for either. */
 export function createUpstream(options: UpstreamOptions, observer?: UpstreamObserver): Upstream {
   const url = new URL(options.url)
-  const { name, database, timeouts } = options
-  const fixedHeaders = listFixedHeaders(options)
+  const tuning = { ...defaultTuning, ...options.tuning }
+  const { name, database, timeouts, allowedMembers = {} } = options
+  const getOwnHeaders = createOwnHeaders(options)
   const basePath = getBasePath(url)
   const delimiter = options.delimiter ?? defaultDelimiter
   const client = createHttp1Client({
     url,
-    tls: options.tls,
+    opener: options.opener,
     timeouts: {
       connectTimeoutMs: timeouts.connectTimeoutMs,
       headersTimeoutMs: timeouts.responseHeadersTimeoutMs,
@@ -129,24 +174,24 @@ export function createUpstream(options: UpstreamOptions, observer?: UpstreamObse
       totalTimeoutMs: timeouts.totalTimeoutMs,
     },
   })
-  const breaker = new CircuitBreaker(options.circuitBreaker, () => health.checkNow())
+  const breaker = new CircuitBreaker(tuning, () => health.checkNow())
   const reportTransitions = observer && createTransitionReporter(name, observer)
   const health = startHealthChecker({
     ...options.healthCheck,
     url,
-    tls: options.tls,
+    opener: options.opener,
     connectTimeoutMs: timeouts.connectTimeoutMs,
     basePath,
     delimiter,
-    headers: fixedHeaders,
-    hasCredential: options.credentials.length > 0,
-    failingIntervalMs: options.circuitBreaker.probeIntervalMs,
+    getHeaders: getOwnHeaders,
+    credentials: options.credentials,
+    failingIntervalMs: tuning.probeIntervalMs,
     onResult: (problem) => {
       breaker.recordProbe(problem === undefined)
       reportTransitions?.({ isHealthy: health.isHealthy(), circuit: breaker.state }, problem)
     },
   })
-  const queue = { maxPending: options.maxPendingRequests, queueTimeoutMs: timeouts.queueTimeoutMs }
+  const queue = { maxPending: tuning.maxPendingRequests, queueTimeoutMs: tuning.queueTimeoutMs }
   return {
     name,
     origin: url.origin,
@@ -156,25 +201,37 @@ export function createUpstream(options: UpstreamOptions, observer?: UpstreamObse
     quotesInNames: options.quotesInNames,
     headerDialect: options.headerDialect,
     namespaces: options.namespaces,
-    fixedHeaders,
+    credentials: options.credentials,
+    getOwnHeaders,
     database,
     allowedRequestHeaders: new Set([...allowedRequestHeaders, ...(options.allowedRequestHeaders ?? [])]),
     allowedResponseHeaders: new Set([...allowedResponseHeaders, ...(options.allowedResponseHeaders ?? [])]),
     allowedQueryParameters: new Set(options.allowedQueryParameters),
+    allowedMembers,
+    getRequestForm: createRequestForms(allowedMembers),
+    allowedExtensionTypes: new Set(options.allowedExtensionTypes),
+    allowedSchemaMetadata: new Set(options.allowedSchemaMetadata),
     extraOperations: new Set(options.extraOperations?.map((operation) => operation.name)),
     callerHeaders: options.callerHeaders ?? (() => []),
     forwardsCredential: options.identity === 'original',
-    timeouts,
+    timeouts: { ...timeouts, sendTimeoutMs: tuning.sendTimeoutMs },
+    compareVersionsSeconds: options.compareVersionsSeconds,
     retries: options.retries,
     client,
     slots: {
       // Small requests end soon, and a released slot goes to the holder with the fewest.
       small: createConnectionSlots({ ...queue, maxActive: options.maxConnections, maxHeldToFree: 7 }),
       bulk: createConnectionSlots({ ...queue, maxActive: options.maxBulkConnections, maxHeldToFree: 1 }),
+      listing: createConnectionSlots({
+        ...queue,
+        maxActive: countListingConnections(options.maxConnections),
+        maxHeldToFree: 1,
+      }),
     },
     breaker,
-    retryBudget: createRetryBudget(options.retries),
+    retryBudget: createRetryBudget(tuning.retryBudgetPercent),
     health,
+    managedVersions: 'unknown',
     close() {
       health.close()
       client.close()
@@ -182,9 +239,10 @@ export function createUpstream(options: UpstreamOptions, observer?: UpstreamObse
   }
 }
 
-/** Lists the headers of every request to an upstream: names and values in turn. */
-export function listFixedHeaders({ credentials, database }: UpstreamOptions): readonly string[] {
-  return [...credentials, ...createDatabaseHeaders(database)]
+/** Returns what returns the headers of every request to an upstream: names and values in turn. */
+export function createOwnHeaders({ credentials, database }: UpstreamOptions): () => readonly string[] {
+  const databaseHeaders = createDatabaseHeaders(database)
+  return () => ['accept-encoding', 'identity', ...credentials.current, ...databaseHeaders]
 }
 
 function createDatabaseHeaders(database: string | undefined): string[] {

@@ -3,7 +3,9 @@ import { scheduleAtTickEnd } from '../../lib/async/schedule-at-tick-end.ts'
 import { toError } from '../../lib/errors/to-error.ts'
 import { MessageWriter } from '../codec/message-writer.ts'
 import { SocketReader, type SocketReaderHandler } from '../codec/socket-reader.ts'
-import type { Connector } from './connector.ts'
+import type { OutboundTarget } from '../../lib/outbound/find-proxy.ts'
+import type { PendingSocket, SocketOpener } from '../../lib/outbound/socket-opener.ts'
+import { deferWriteErrors } from './defer-write-errors.ts'
 import { serializeRequestHead, type SerializedHead } from './outgoing-request.ts'
 import type { ControlledConnection, RequestController } from './request-controller.ts'
 import type { ResponseHead } from './response-head.ts'
@@ -26,6 +28,8 @@ export interface ClientTimeouts {
 export interface ConnectionOwner {
   readonly host: string
   readonly timeouts: ClientTimeouts
+  readonly opener: SocketOpener
+  readonly target: OutboundTarget
   onIdle(connection: ClientConnection): void
   onClose(connection: ClientConnection): void
 }
@@ -50,29 +54,42 @@ interface Active {
 
 const closed: State = { kind: 'closed' }
 
-/** Carries one request at a time. Is reused only if the request was written completely and nothing follows its response. */
+/**
+ * Of the request before, while the next one is written behind it. Node reports a write to TLS as complete one iteration of
+ * the event loop later, and a fast upstream responds before that. More is left only if the upstream has responded without
+ * reading the request: the next one could be stuck behind it.
+ */
+const maxUnwrittenBytes = 64 * 1024
+
+/**
+ * Carries one request at a time. Is reused only if the whole request was passed to the socket, which writes in order, and
+ * nothing follows its response.
+ */
 export class ClientConnection implements ControlledConnection, ResponseParserHandler, SocketReaderHandler {
   #state: State
   readonly #owner: ConnectionOwner
-  readonly #socket: Socket
+  /** TLS material at the time of opening. */
+  readonly #material: SocketOpener['material']
+  readonly #pending: PendingSocket
+  /** Undefined until it is connected. */
+  #socket: Socket | undefined
   readonly #connectTimer: NodeJS.Timeout
   readonly #reader = new SocketReader(this)
   #lastActivityAt = 0
 
-  constructor(connector: Connector, owner: ConnectionOwner, controller: RequestController) {
+  constructor(owner: ConnectionOwner, controller: RequestController) {
     this.#owner = owner
+    this.#material = owner.opener.material
     this.#state = { kind: 'connecting', controller }
     controller.attach(this)
-    this.#socket = connector.open(this.#reader.onread)
-    this.#socket
-      .on('data', this.#onData)
-      .once(connector.isSecure ? 'secureConnect' : 'connect', this.#onConnect)
-      .once('end', this.#onEnd)
-      .once('error', (error) => this.close(error))
-      .once('close', () => {
-        this.#reader.close()
-        this.close(new TransportError('CONNECTION_CLOSED', 'the connection was closed'))
-      })
+    this.#pending = owner.opener.open(
+      owner.target,
+      (error, socket) => {
+        if (error === null) this.#onConnect(socket)
+        else this.close(error)
+      },
+      this.#reader.onread,
+    )
     this.#connectTimer = setTimeout(
       () => this.close(new TransportError('CONNECT_TIMEOUT', 'the connection was not established in time')),
       owner.timeouts.connectTimeoutMs,
@@ -84,11 +101,18 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
   }
 
   get isPaused(): boolean {
-    return this.#socket.isPaused()
+    return this.#socket?.isPaused() === true
   }
 
   isReusable(now: number): boolean {
-    return this.#state.kind === 'idle' && now < this.#state.until
+    const state = this.#state
+    return (
+      state.kind === 'idle' &&
+      now < state.until &&
+      this.#socket !== undefined &&
+      this.#socket.writableLength <= maxUnwrittenBytes &&
+      !this.#isOutdated()
+    )
   }
 
   /** Only for a reusable connection. */
@@ -100,10 +124,11 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
   }
 
   applyFlowControl(): void {
-    if (this.#state.kind === 'closed') return
+    const socket = this.#socket
+    if (this.#state.kind === 'closed' || socket === undefined) return
     const isBlocked = this.#isBlocked()
-    if (isBlocked === this.#socket.isPaused()) return
-    if (isBlocked) this.#socket.pause()
+    if (isBlocked === socket.isPaused()) return
+    if (isBlocked) socket.pause()
     else scheduleAtTickEnd(() => this.onUnblocked())
   }
 
@@ -112,19 +137,20 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
     const { headersTimeoutMs, bodyTimeoutMs, totalTimeoutMs } = this.#owner.timeouts
     if (state.kind === 'closed') return
     if (state.kind === 'idle') {
-      if (now >= state.until) this.close(createIdleTimeoutError())
+      if (!this.isReusable(now)) this.close(createIdleTimeoutError())
       return
     }
     if (now - state.controller.startedAt > totalTimeoutMs) {
       this.close(new RequestTimeout('the request took too long'))
       return
     }
-    if (state.kind !== 'active' || this.#socket.isPaused()) return
+    const socket = this.#socket
+    if (state.kind !== 'active' || socket === undefined || socket.isPaused()) return
     const inactiveMs = now - this.#lastActivityAt
     if (state.response !== undefined) {
       if (inactiveMs > bodyTimeoutMs)
         this.close(new TransportError('BODY_TIMEOUT', 'the response did not continue in time'))
-    } else if (inactiveMs > headersTimeoutMs && (state.isSent || this.#socket.writableNeedDrain)) {
+    } else if (inactiveMs > headersTimeoutMs && (state.isSent || socket.writableNeedDrain)) {
       this.close(new TransportError('HEADERS_TIMEOUT', 'the response did not start in time'))
     }
   }
@@ -149,7 +175,11 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
   onUnblocked(): void {
     if (this.#state.kind === 'closed' || this.#isBlocked()) return
     this.#lastActivityAt = performance.now()
-    this.#socket.resume()
+    this.#socket?.resume()
+  }
+
+  #isOutdated(): boolean {
+    return this.#owner.opener.material !== this.#material
   }
 
   #isBlocked(): boolean {
@@ -176,7 +206,7 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
     const state = this.#state
     if (state.kind !== 'active') return
     const keepAliveMs = state.response?.keepAliveMs ?? 0
-    if (state.isSent && this.#socket.writableLength === 0 && keepAliveMs > 0) {
+    if (state.isSent && keepAliveMs > 0) {
       detachRequest(state)
       this.#state = { kind: 'idle', until: performance.now() + keepAliveMs }
       this.applyFlowControl()
@@ -187,21 +217,34 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
     state.controller.handler.onResponseEnd(last)
   }
 
-  readonly #onConnect = (): void => {
+  #onConnect(socket: Socket): void {
     clearTimeout(this.#connectTimer)
+    this.#socket = socket
+    deferWriteErrors(socket)
+    socket
+      .on('data', this.#onData)
+      .once('end', this.#onEnd)
+      .once('error', (error) => this.close(error))
+      .once('close', () => {
+        this.#reader.close()
+        this.close(new TransportError('CONNECTION_CLOSED', 'the connection was closed'))
+      })
     const state = this.#state
     if (state.kind === 'connecting') this.#start(state.controller)
+    this.applyFlowControl()
   }
 
   /** Has no effect on a request that was aborted meanwhile. */
   #start(controller: RequestController): void {
     const before = this.#state
+    const socket = this.#socket
     if ((before.kind !== 'connecting' && before.kind !== 'scheduled') || before.controller !== controller)
       return
+    if (socket === undefined) return
     const state: Active = {
       kind: 'active',
       controller,
-      parser: new ResponseParser(this),
+      parser: new ResponseParser(this, controller.request.method === 'HEAD'),
       isSent: false,
       stopSending: undefined,
       response: undefined,
@@ -211,20 +254,20 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
     try {
       const head = serializeRequestHead(controller.request, this.#owner.host)
       controller.handler.onRequestStart()
-      if (this.#state === state) this.#write(state, head)
+      if (this.#state === state) this.#write(socket, state, head)
     } catch (error) {
       this.close(toError(error))
     }
   }
 
-  #write(state: Active, head: SerializedHead): void {
+  #write(socket: Socket, state: Active, head: SerializedHead): void {
     const { body } = state.controller.request
     if (body === null || Buffer.isBuffer(body)) {
       state.isSent = true
-      new MessageWriter(this.#socket, head.text, false).end(body ?? '')
+      new MessageWriter(socket, head.text, false).end(body ?? '')
       return
     }
-    state.stopSending = sendBody(this.#socket, head, body, {
+    state.stopSending = sendBody(socket, head, body, {
       onProgress: () => (this.#lastActivityAt = performance.now()),
       onSent: () => {
         state.isSent = true
@@ -264,8 +307,7 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
     this.#state = closed
     clearTimeout(this.#connectTimer)
     if ('controller' in state) detachRequest(state)
-    this.#socket.on('error', () => undefined)
-    this.#socket.destroy()
+    this.#pending.cancel()
     this.#owner.onClose(this)
   }
 }

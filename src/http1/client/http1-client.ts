@@ -4,7 +4,7 @@ import {
   type ClientTimeouts,
   type ConnectionOwner,
 } from './client-connection.ts'
-import { createConnector, type ConnectorOptions } from './connector.ts'
+import type { SocketOpener } from '../../lib/outbound/socket-opener.ts'
 import type { OutgoingRequest } from './outgoing-request.ts'
 import { RequestController, type ResponseHandler } from './request-controller.ts'
 import { TransportError } from './transport-error.ts'
@@ -21,7 +21,10 @@ export interface Http1Client {
   close(): void
 }
 
-export interface Http1ClientOptions extends ConnectorOptions {
+export interface Http1ClientOptions {
+  /** `http` or `https`; the path is ignored. */
+  readonly url: URL
+  readonly opener: SocketOpener
   readonly timeouts: ClientTimeouts
 }
 
@@ -29,8 +32,8 @@ const minTimeoutCheckIntervalMs = 10
 const maxTimeoutCheckIntervalMs = 1_000
 
 export function createHttp1Client(options: Http1ClientOptions): Http1Client {
-  const { url, timeouts } = options
-  const connector = createConnector(options)
+  const { url, opener, timeouts } = options
+  const isSecure = url.protocol === 'https:'
   const connections = new Set<ClientConnection>()
   const idle: ClientConnection[] = []
   const shortestTimeoutMs = Math.min(
@@ -48,6 +51,12 @@ export function createHttp1Client(options: Http1ClientOptions): Http1Client {
   const owner: ConnectionOwner = {
     host: url.host,
     timeouts,
+    opener,
+    target: {
+      isSecure,
+      host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+      port: Number(url.port) || (isSecure ? 443 : 80),
+    },
     onIdle: (connection) => void idle.push(connection),
     onClose(connection) {
       connections.delete(connection)
@@ -84,7 +93,7 @@ export function createHttp1Client(options: Http1ClientOptions): Http1Client {
       if (needsNewConnection)
         idle[0]?.close(new TransportError('CLIENT_CLOSED', 'replaced by a new connection'))
       const connection = needsNewConnection ? undefined : takeIdle()
-      if (connection === undefined) connections.add(new ClientConnection(connector, owner, controller))
+      if (connection === undefined) connections.add(new ClientConnection(owner, controller))
       else connection.send(controller)
       timer ??= setTimeout(checkTimeouts, intervalMs).unref()
       return controller

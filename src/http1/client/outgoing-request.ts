@@ -3,7 +3,7 @@ import { contentLengthGrammar, isHeaderField } from '../codec/header-fields.ts'
 import { TransportError } from './transport-error.ts'
 
 export interface OutgoingRequest {
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'HEAD' | 'POST'
   readonly path: string
   /** Names and values in turn. A `content-length` is used for a source only; without one, the body is sent in chunks. */
   readonly headers: readonly string[]

@@ -1,6 +1,6 @@
 import { parseConnectionTokens } from '../../lib/http/connection-tokens.ts'
 import { contentLengthGrammar, headGrammar, parseHeaderFields } from '../codec/header-fields.ts'
-import { badResponse } from './transport-error.ts'
+import { badResponse, type TransportError } from './transport-error.ts'
 
 export interface ResponseHead {
   readonly status: number
@@ -18,28 +18,61 @@ const maxKeepAliveMs = 600_000
 /** A connection is not reused this close to the end of its keep-alive timeout. */
 const keepAliveMarginMs = 2_000
 
+const partialLine = /^[\t\x20-\x7e\x80-\xff]*\r?$/
 const statusLine = /^HTTP\/1\.([01]) ([1-9][0-9]{2})(?: |$)/
 
 /**
- * Takes a head without the empty line at its end (RFC 9112). Throws TransportError for every deviation and ambiguity.
+ * Takes a head without the empty line at its end (RFC 9112), and whether it responds to HEAD. Throws TransportError for
+ * every deviation and ambiguity.
  */
-export function parseResponseHead(text: string): ResponseHead {
-  if (!headGrammar.test(text)) throw badResponse('the head of the response has invalid characters')
-  const lineEnd = text.indexOf('\r\n')
-  const match = statusLine.exec(lineEnd === -1 ? text : text.slice(0, lineEnd))
-  if (match === null) throw badResponse('the response does not start with a status line of HTTP/1.1')
-  const status = Number(match[2])
-  const headers =
-    lineEnd === -1
-      ? []
-      : parseHeaderFields(text, lineEnd + 2, (has) => badResponse(`the response has ${has}`), maxHeaders)
-  const { body, keepAliveMs } = parseFraming(status, match[1] === '1', headers)
+export function parseResponseHead(text: string, isToHead = false): ResponseHead {
+  if (!headGrammar.test(text)) throw invalidCharacters(text)
+  const { status, isHttp11, end } = parseStatusLine(text)
+  const headers = parseFields(text, end)
+  const { body, keepAliveMs } = parseFraming(status, isHttp11, headers, isToHead)
   return { status, headers, body, keepAliveMs }
+}
+
+/** Checks whole lines of a head, without the CRLF of the last one. Throws TransportError. */
+export function checkHeadLines(text: string, hasStatusLine: boolean): void {
+  if (!headGrammar.test(text)) throw invalidCharacters(text)
+  parseFields(text, hasStatusLine ? parseStatusLine(text).end : 0)
+}
+
+/** Checks a part of one line of a head, whose last character may be the CR of its CRLF. Throws TransportError. */
+export function checkPartialLine(text: string): void {
+  if (!partialLine.test(text)) throw invalidCharacters(text)
+}
+
+function parseStatusLine(text: string) {
+  const found = text.indexOf('\r\n')
+  const match = statusLine.exec(found === -1 ? text : text.slice(0, found))
+  if (match === null) throw badResponse('the response does not start with a status line of HTTP/1.1')
+  const end = found === -1 ? text.length : found + 2
+  return { status: Number(match[2]), isHttp11: match[1] === '1', end }
+}
+
+function parseFields(text: string, from: number): string[] {
+  return parseHeaderFields(text, from, (has) => badResponse(`the response has ${has}`), maxHeaders)
+}
+
+function invalidCharacters(text: string): TransportError {
+  const hasOtherLineEnd = /(?:^|[^\r])\n|\r(?!\n)/.test(text)
+  return badResponse(
+    hasOtherLineEnd
+      ? 'the head of the response has a line that does not end with CRLF'
+      : 'the head of the response has invalid characters',
+  )
 }
 
 type Framing = Pick<ResponseHead, 'body' | 'keepAliveMs'>
 
-function parseFraming(status: number, isHttp11: boolean, headers: readonly string[]): Framing {
+function parseFraming(
+  status: number,
+  isHttp11: boolean,
+  headers: readonly string[],
+  isToHead: boolean,
+): Framing {
   let length: string | undefined
   let coding: string | undefined
   let keepAliveMs = isHttp11 ? defaultKeepAliveMs : 0
@@ -66,6 +99,8 @@ function parseFraming(status: number, isHttp11: boolean, headers: readonly strin
   }
   if (coding !== undefined && (length !== undefined || !isHttp11))
     throw badResponse('the end of the response is ambiguous')
+  // A server that sends the body nevertheless could have it read as the next response.
+  if (isToHead) return { body: 0, keepAliveMs: 0 }
   if (status === 204 || status === 304) {
     const isReusable = status === 304 || (coding === undefined && Number(length ?? 0) === 0)
     return { body: 0, keepAliveMs: isReusable ? keepAliveMs : 0 }

@@ -1,4 +1,5 @@
 import { ChunkedDecoder } from '../codec/chunked-decoder.ts'
+import { createHeadTooLarge, headEnd, maxHeadBytes, PartialHead } from './partial-head.ts'
 import { parseResponseHead, type ResponseHead } from './response-head.ts'
 import { badResponse, TransportError } from './transport-error.ts'
 
@@ -13,24 +14,23 @@ export interface ResponseParserHandler {
 /** Larger last chunks are reported as data. */
 const smallBytes = 16 * 1024
 
-const maxHeadBytes = 64 * 1024
 const maxInterimResponses = 8
-const headStart = Buffer.from('HTTP/1.')
-const headEnd = Buffer.from('\r\n\r\n')
 
 /** Throws TransportError for an invalid response, and for bytes behind it; the connection cannot be reused then. */
 export class ResponseParser {
   readonly #handler: ResponseParserHandler
+  readonly #isToHead: boolean
   #state: 'head' | 'sized' | 'chunked' | 'until closed' | 'complete' | 'stopped' = 'head'
   #remaining = 0
   #last: Buffer | undefined
   #decoder: ChunkedDecoder | undefined
   #interimResponses = 0
-  #partialHead: Buffer | undefined
-  #partialBytes = 0
+  #partialHead: PartialHead | undefined
 
-  constructor(handler: ResponseParserHandler) {
+  /** `isToHead`: whether the request is HEAD, so that its response has no body. */
+  constructor(handler: ResponseParserHandler, isToHead = false) {
     this.#handler = handler
+    this.#isToHead = isToHead
   }
 
   /** Prevents further callbacks. */
@@ -110,35 +110,24 @@ export class ResponseParser {
     if (this.#partialHead !== undefined) return this.#parsePartialHead(this.#partialHead, bytes, from)
     const end = bytes.indexOf(headEnd, from)
     if (end === -1) {
-      this.#partialHead = Buffer.allocUnsafe(maxHeadBytes)
+      this.#partialHead = new PartialHead()
       return this.#parsePartialHead(this.#partialHead, bytes, from)
     }
-    if (end - from > maxHeadBytes) throw headTooLarge()
+    if (end - from > maxHeadBytes) throw createHeadTooLarge()
     this.#endHead(bytes.toString('latin1', from, end))
     return end + headEnd.length
   }
 
-  #parsePartialHead(partial: Buffer, bytes: Buffer, from: number): number {
-    const before = this.#partialBytes
-    const copied = bytes.copy(partial, before, from)
-    this.#partialBytes += copied
-    const known = partial.subarray(0, this.#partialBytes)
-    const compared = Math.min(headStart.length, known.length)
-    if (known.compare(headStart, 0, compared, 0, compared) !== 0)
-      throw badResponse('the response is not of HTTP/1.1')
-    const end = known.indexOf(headEnd, Math.max(0, before - headEnd.length + 1))
-    if (end === -1) {
-      if (this.#partialBytes === maxHeadBytes) throw headTooLarge()
-      return from + copied
-    }
+  #parsePartialHead(partial: PartialHead, bytes: Buffer, from: number): number {
+    const { text, end } = partial.append(bytes, from)
+    if (text === undefined) return end
     this.#partialHead = undefined
-    this.#partialBytes = 0
-    this.#endHead(known.toString('latin1', 0, end))
-    return from + end + headEnd.length - before
+    this.#endHead(text)
+    return end
   }
 
   #endHead(text: string): void {
-    const head = parseResponseHead(text)
+    const head = parseResponseHead(text, this.#isToHead)
     if (head.status < 200) {
       this.#interimResponses += 1
       if (head.status === 101) throw badResponse('the upstream switches protocols without being asked')
@@ -150,8 +139,4 @@ export class ResponseParser {
     else this.#state = this.#remaining === 0 ? 'complete' : 'sized'
     this.#handler.onResponseStart(head)
   }
-}
-
-function headTooLarge(): TransportError {
-  return badResponse('the head of the response is too large')
 }

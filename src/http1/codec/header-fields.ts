@@ -48,3 +48,14 @@ function trim(text: string, from: number, to: number): string {
 function isBlank(code: number): boolean {
   return code === 0x20 || code === 0x09
 }
+
+/** Returns the value of a header (lower-case name) in a list of names and values; undefined if missing or repeated. */
+export function findSingleHeader(headers: readonly string[], name: string): string | undefined {
+  let single: string | undefined
+  for (let index = 0; index < headers.length; index += 2) {
+    if (headers[index] !== name) continue
+    if (single !== undefined) return undefined
+    single = headers[index + 1] ?? ''
+  }
+  return single
+}

@@ -1,5 +1,7 @@
 import type { Socket } from 'node:net'
 import type { WriteCallback } from '../codec/message-writer.ts'
+import type { ConnectionAddresses } from '../../lib/net/connection-addresses.ts'
+import { findSingleHeader } from '../codec/header-fields.ts'
 import type { RequestHead } from './request-head.ts'
 
 /** Consumes the body of a request. Nothing is called after `onRequestEnd` or `onRequestError`. */
@@ -18,7 +20,7 @@ export interface RequestBodyHandler {
 
 export interface RequestConnection {
   readonly socket: Socket
-  readonly remoteAddress: string
+  readonly addresses: ConnectionAddresses
   /** Reads the body if a handler wants it, and stops otherwise. */
   applyFlowControl(): void
   /** Aborts the request and its response: closes the connection, or resets the stream of HTTP/2. */
@@ -39,7 +41,7 @@ const discard: RequestBodyHandler = {
 export class IncomingRequest {
   readonly head: RequestHead
   readonly socket: Socket
-  readonly remoteAddress: string
+  readonly addresses: ConnectionAddresses
   /** When the head was received, on the clock of performance.now(). */
   readonly receivedAt: number
   readonly #connection: RequestConnection
@@ -52,7 +54,7 @@ export class IncomingRequest {
   constructor(head: RequestHead, receivedAt: number, connection: RequestConnection) {
     this.head = head
     this.socket = connection.socket
-    this.remoteAddress = connection.remoteAddress
+    this.addresses = connection.addresses
     this.receivedAt = receivedAt
     this.#connection = connection
     this.#state = head.body === 0 || head.body === 'unknown' ? 'complete' : 'receiving'
@@ -93,14 +95,7 @@ export class IncomingRequest {
 
   /** The value of a header (lower-case name); undefined if it is missing or repeated. */
   singleHeader(name: string): string | undefined {
-    const { headers } = this.head
-    let single: string | undefined
-    for (let index = 0; index < headers.length; index += 2) {
-      if (headers[index] !== name) continue
-      if (single !== undefined) return undefined
-      single = headers[index + 1] ?? ''
-    }
-    return single
+    return findSingleHeader(this.head.headers, name)
   }
 
   /** All headers by name; repeated values are joined by commas. */

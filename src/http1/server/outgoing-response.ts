@@ -3,9 +3,10 @@ import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { CallbackList } from '../../lib/async/callback-list.ts'
 import { MessageWriter, type WriteCallback } from '../codec/message-writer.ts'
-import { httpDate } from './http-date.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 import { assertResponseHeader } from './response-header.ts'
+
+let currentDate = ''
 
 export interface ResponseConnection {
   /** Announced to the client. */
@@ -186,4 +187,13 @@ export class OutgoingResponse {
     this.onClose.call()
     this.#connection.onResponseEnd()
   }
+}
+
+/** The current time as an HTTP date (RFC 9110, section 5.6.7). Formatted once a second. */
+function httpDate(): string {
+  if (currentDate === '') {
+    currentDate = new Date().toUTCString()
+    setTimeout(() => (currentDate = ''), 1_000 - (Date.now() % 1_000)).unref()
+  }
+  return currentDate
 }

@@ -61,8 +61,8 @@ export class RequestBody {
   }
 
   /**
-   * Resolves when 16 KiB of an upload or all of it have arrived; at once for a stream, which has been read before. Rejects
-   * with the error of the body.
+   * Resolves when an upload has started (UploadSource); at once for a stream, which has been read before. Rejects with the
+   * error of the body.
    */
   started(): Promise<void> {
     if (this.#stream?.errored) return Promise.reject(this.#stream.errored)

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import type { ConnectionAddresses } from '../../lib/net/connection-addresses.ts'
 
 /** A connection that the listener has accepted, in any protocol. */
 export interface ServedConnection {
@@ -25,5 +26,5 @@ export interface ConnectionOwner {
 
 /** Serves connections that a listener has accepted, from their first byte that was not read. */
 export interface ConnectionServer {
-  serve(socket: Socket, owner: ConnectionOwner): ServedConnection
+  serve(socket: Socket, addresses: ConnectionAddresses, owner: ConnectionOwner): ServedConnection
 }

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { closeGracefully } from '../../lib/net/close-gracefully.ts'
 import { ConnectionAge } from './connection-age.ts'
+import type { ConnectionAddresses } from '../../lib/net/connection-addresses.ts'
 import type { ConnectionHandler } from './connection-handler.ts'
 import { ConnectionInput } from './connection-input.ts'
 import { findExpiry, type ConnectionState } from './connection-state.ts'
@@ -23,7 +24,7 @@ export class ServerConnection
   implements ServedConnection, RequestConnection, ResponseConnection, RequestParserHandler
 {
   readonly socket: Socket
-  readonly remoteAddress: string
+  readonly addresses: ConnectionAddresses
   readonly keepAliveSeconds: number
   #state: ConnectionState
   readonly #handler: ConnectionHandler
@@ -36,11 +37,11 @@ export class ServerConnection
   #bytesWrittenBefore = 0
   readonly #age: ConnectionAge
 
-  constructor(accepted: Socket, handler: ConnectionHandler) {
+  constructor(accepted: Socket, addresses: ConnectionAddresses, handler: ConnectionHandler) {
     const { keepAliveTimeoutMs, maxConnectionAgeMs, sendTimeoutMs } = handler.timeouts
     this.#input = new ConnectionInput(accepted, this)
     this.socket = this.#input.socket
-    this.remoteAddress = accepted.remoteAddress ?? ''
+    this.addresses = addresses
     this.keepAliveSeconds = Math.floor(keepAliveTimeoutMs / 1000)
     this.#state = { kind: 'opened', since: this.#receivedAt }
     this.#handler = handler
@@ -130,7 +131,7 @@ export class ServerConnection
   }
 
   onRequestStart(head: RequestHead, bytes: Buffer, start: number, end: number): void {
-    if (this.#handler.handsOver?.(head.target) === true) {
+    if (this.#handler.handsOver?.(head) === true) {
       this.#state = { kind: 'handingOver', head: bytes.subarray(start, end) }
       return
     }
@@ -230,7 +231,7 @@ export class ServerConnection
       .off('timeout', this.#onTimeout)
       .off('end', this.#onEnd)
       .off('close', this.#onClose)
-    this.#handler.onHandOver(this, socket)
+    this.#handler.onHandOver(this, socket, this.addresses)
   }
 
   #becomeIdle(): void {
@@ -241,7 +242,7 @@ export class ServerConnection
   }
 
   #reject(error: RequestError): void {
-    this.#handler.onRequestError(error, this.remoteAddress)
+    this.#handler.onRequestError(error, this.addresses)
     const state = this.#state
     if (state.kind === 'drainingBody') {
       this.#close()
@@ -270,7 +271,7 @@ export class ServerConnection
 
   /** Closes the connection when the client has, or at the limits of a lingering close. */
   #linger(): void {
-    if (this.socket.destroyed || !this.#handler.lingerSlots.acquire(this.remoteAddress)) {
+    if (this.socket.destroyed || !this.#handler.lingerSlots.acquire(this.addresses.client)) {
       this.#close()
       return
     }
@@ -290,7 +291,7 @@ export class ServerConnection
     this.#state = closing
     this.#input.take()
     if (state.kind === 'queued') this.#handler.scheduler.cancel(this.#startRequest)
-    if (state.kind === 'lingering') this.#handler.lingerSlots.release(this.remoteAddress)
+    if (state.kind === 'lingering') this.#handler.lingerSlots.release(this.addresses.client)
     if (state.kind === 'serving' || state.kind === 'drainingBody') state.request.abort()
   }
 
@@ -316,7 +317,7 @@ export class ServerConnection
   readonly #onTimeout = (): void => {
     const { kind } = this.#state
     if ((kind !== 'serving' && kind !== 'finishing') || this.socket.writableLength === 0) return
-    this.#handler.onSendTimeout(this.remoteAddress)
+    this.#handler.onSendTimeout(this.addresses)
     this.destroy()
   }
 

@@ -13,12 +13,17 @@ import {
 export interface UploadWatcher {
   /** The chunk is valid until this returns. */
   chunk(bytes: Buffer): void
+  /** Whether the body is held back until more of it has arrived. */
+  readonly needsMore?: () => boolean
   /** Called before the last chunk is passed on. */
   readonly end?: () => void
 }
 
-/** Enough of a body to connect to an upstream. */
+/** Enough of a body to connect to an upstream, unless the watcher needs more. */
 const startBytes = 16 * 1024
+
+/** Held chunks below this size are joined: a chunk takes more memory than its bytes. */
+const minHeldBytes = 512
 
 /** Passes the body of a request on as it arrives, without copying large chunks. Stopping it leaves the connection open. */
 export class UploadSource implements BodySource, BodyConsumer {
@@ -51,12 +56,15 @@ export class UploadSource implements BodySource, BodyConsumer {
     return this.#sink !== undefined && this.#watcher.end === undefined
   }
 
-  /** Resolves when 16 KiB of the body or all of it have arrived. Rejects with the error of a body that fails before. */
+  /**
+   * Resolves when 16 KiB of the body, and all that the watcher needs, or all of it have arrived. Rejects with the error of
+   * a body that fails before.
+   */
   started(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#onStarted = (error) => (error ? reject(error) : resolve())
       if (this.#end instanceof Error) reject(this.#end)
-      else if (this.#end === 'complete' || this.#received >= startBytes) resolve()
+      else if (this.#end === 'complete' || this.#hasStarted()) resolve()
       else this.#reader.read()
     })
   }
@@ -102,11 +110,12 @@ export class UploadSource implements BodySource, BodyConsumer {
     if (release !== undefined && this.#sink !== undefined) {
       this.#sink.onData(chunk, release)
     } else {
-      this.#held.push(chunk)
+      this.#hold(chunk)
       if (this.#sink !== undefined) this.#passHeld(this.#watcher.end === undefined ? 0 : 1)
     }
-    if (this.#received >= startBytes) this.#onStarted?.()
-    return this.#sink === undefined ? this.#received < startBytes : !this.#isPaused
+    const hasStarted = this.#hasStarted()
+    if (hasStarted) this.#onStarted?.()
+    return this.#sink === undefined ? !hasStarted : !this.#isPaused
   }
 
   onEnd(): void {
@@ -129,6 +138,17 @@ export class UploadSource implements BodySource, BodyConsumer {
     this.#end = error
     sink?.onError(error)
     this.#onStarted?.(error)
+  }
+
+  #hasStarted(): boolean {
+    return this.#received >= startBytes && this.#watcher.needsMore?.() !== true
+  }
+
+  #hold(chunk: Buffer): void {
+    const last = this.#held.at(-1)
+    const isLong = last === undefined || last.length >= minHeldBytes
+    if (isLong || this.#sink !== undefined) this.#held.push(chunk)
+    else this.#held[this.#held.length - 1] = Buffer.concat([last, chunk])
   }
 
   /** Passes chunks on, except the last `count`. The sink may stop the source. */

@@ -37,6 +37,11 @@ export function assertPepper(pepper: Uint8Array): void {
   if (pepper.length < 32) throw new Error('the pepper of the API keys must have at least 32 bytes')
 }
 
+/** Returns 16 hex digits that tell peppers apart without revealing them. */
+export function identifyPepper(pepper: Uint8Array): string {
+  return createHmac('sha256', pepper).update('catalog-gateway pepper').digest('hex').slice(0, 16)
+}
+
 /** HMAC-SHA-256 with the pepper. The secret is random, so a slow hash is unnecessary. */
 export function hashSecret(pepper: Uint8Array, secret: string): Buffer {
   return createHmac('sha256', pepper).update(secret).digest()

@@ -1,14 +1,15 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { apiKeyNameSchema } from '../../config/identity/api-key-name.ts'
+import { listKeyChanges, type ComparableKey } from './key-changes.ts'
 import type { StoredKey } from './key-store-file.ts'
-import { readKeyFiles, computeKeyFilesStamp } from './read-key-files.ts'
+import { readKeyFiles, readUsableKeys, computeKeyFilesStamp } from './read-key-files.ts'
 import { assertPepper, hashSecret, parseApiKey } from './api-key-format.ts'
 import type { ReportEvent } from '../identity-event.ts'
 import { openLastUsedRecorder } from './last-used.ts'
 import type { Principal } from '../principal.ts'
 import { createVerifiedKeyCache } from './verified-key-cache.ts'
 import { AuthenticationError } from '../authentication-error.ts'
-import { watchSource } from '../../lib/fs/watch-file.ts'
+import { followFiles } from '../../lib/fs/follow-files.ts'
 
 /** A key known as clear text, for development or bootstrap: 8 to 256 printable characters without spaces. */
 export interface StaticKey {
@@ -38,7 +39,7 @@ export interface ApiKeysOptions {
 export interface ApiKeysStatus {
   /** Number of keys in the store, including revoked and expired ones. */
   readonly keys: number
-  /** Whether the store has changed and its current content cannot be loaded. */
+  /** Whether the current content of the store cannot be loaded, or only its valid entries. */
   readonly isOutdated: boolean
   /** When the next principal will have no valid key, in milliseconds since 1970; undefined if none will. */
   readonly nextExpiryMs: number | undefined
@@ -57,43 +58,57 @@ interface VerifiedKey {
   readonly subject: string | undefined
 }
 
-/** Throws if the store cannot be loaded now; retains the last valid keys if it cannot be loaded later. */
+/**
+ * Throws if the store cannot be read now, and leaves out its invalid entries; retains the last valid keys if it cannot be
+ * loaded later. Keys of an earlier process are never used: they may have been revoked.
+ */
 export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
   const { store, now, report } = options
   const pepper = store?.pepper ?? randomBytes(32)
   assertPepper(pepper)
   const matchStaticKey = createStaticKeyMatcher(options.staticKey)
   const verifiedKeys = createVerifiedKeyCache<LoadedKey>()
-  let keys: LoadedKeys = new Map()
-  let expiryTimes: readonly number[] = []
   let isOutdated = false
+  let isFirst = true
 
-  const watched =
+  /** A start with one invalid entry has the other keys. Later the last keys are better: all of them were valid. */
+  async function readKeys(file: string): Promise<LoadedKeys> {
+    if (!isFirst) return loadKeys(await readKeyFiles(file))
+    isFirst = false
+    const { keys, problems } = await readUsableKeys(file)
+    isOutdated = problems.length > 0
+    if (isOutdated) report({ source: 'api-keys', outcome: 'refused-keys', cause: problems.join('\n') })
+    return loadKeys(keys)
+  }
+
+  const followed =
     store &&
-    (await watchSource(
-      { stamp: () => computeKeyFilesStamp(store.file), read: () => readKeyFiles(store.file) },
-      (stored) => {
-        keys = new Map(stored.map((key) => [key.id, loadKey(key)]))
+    (await followFiles({
+      stamp: () => computeKeyFilesStamp(store.file),
+      read: () => readKeys(store.file),
+      intervalMs: options.reloadIntervalMs,
+      onChange(keys, before) {
         verifiedKeys.clear()
-        expiryTimes = listPrincipalExpiryTimes(keys)
         isOutdated = false
-        report({ source: 'api-keys', outcome: 'changed' })
+        report({
+          source: 'api-keys',
+          outcome: 'changed',
+          changes: listKeyChanges(before.byId, keys.byId),
+        })
       },
-      {
-        intervalMs: options.reloadIntervalMs,
-        onError(cause) {
-          isOutdated = true
-          report({ source: 'api-keys', outcome: 'failed', cause })
-        },
+      onError(cause) {
+        isOutdated = true
+        report({ source: 'api-keys', outcome: 'failed', cause })
       },
-    ))
+    }))
+  const getKeys = (): LoadedKeys => followed?.current ?? noKeys
   const lastUsed =
     store?.lastUsedFile === undefined
       ? undefined
       : openLastUsedRecorder({
           file: store.lastUsedFile,
           intervalMs: options.lastUsedIntervalMs,
-          isKnown: (id) => keys.has(id),
+          isKnown: (id) => getKeys().byId.has(id),
           onError: (cause) => report({ source: 'api-keys', outcome: 'unwritten', cause }),
         })
 
@@ -104,34 +119,39 @@ export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
       const nowMs = now()
       const digest = verifiedKeys.computeDigest(text)
       let key = verifiedKeys.get(digest)
-      if (key === undefined) verifiedKeys.set(digest, (key = verifySecret(keys, pepper, text)))
+      if (key === undefined) verifiedKeys.set(digest, (key = verifySecret(getKeys().byId, pepper, text)))
       assertActive(key, nowMs)
       lastUsed?.record(key.principal.credentialId, nowMs)
       return key
     },
-    status: () => ({ keys: keys.size, isOutdated, nextExpiryMs: expiryTimes.find((end) => end > now()) }),
+    status: () => ({
+      keys: getKeys().byId.size,
+      isOutdated,
+      nextExpiryMs: getKeys().expiryTimes.find((end) => end > now()),
+    }),
     async close() {
-      watched?.close()
+      followed?.close()
       await lastUsed?.close()
     },
   }
 }
 
-interface LoadedKey extends VerifiedKey {
-  readonly hash: Buffer
-  readonly isRevoked: boolean
-  /** Milliseconds since 1970. */
-  readonly notBefore: number
-  readonly expiresAt: number
+/** Times are in milliseconds since 1970. */
+interface LoadedKey extends VerifiedKey, Omit<ComparableKey, keyof VerifiedKey> {}
+
+interface LoadedKeys {
+  readonly byId: ReadonlyMap<string, LoadedKey>
+  /** When principals lose their last key, in milliseconds since 1970, soonest first. */
+  readonly expiryTimes: readonly number[]
 }
 
-type LoadedKeys = ReadonlyMap<string, LoadedKey>
+const noKeys: LoadedKeys = { byId: new Map(), expiryTimes: [] }
 
 // Compared if the id is unknown, so that all refusals take equally long.
 const placeholderHash = Buffer.alloc(32)
 
 /** Returns the key with this secret, regardless of its validity period. Throws AuthenticationError. */
-function verifySecret(keys: LoadedKeys, pepper: Uint8Array, text: string): LoadedKey {
+function verifySecret(keys: LoadedKeys['byId'], pepper: Uint8Array, text: string): LoadedKey {
   const parts = parseApiKey(text)
   if (parts === undefined) throw new AuthenticationError('malformed_api_key')
   const key = keys.get(parts.id)
@@ -147,6 +167,11 @@ function assertActive(key: LoadedKey, nowMs: number): void {
   if (nowMs >= key.expiresAt) throw new AuthenticationError('expired_api_key')
 }
 
+function loadKeys(stored: readonly StoredKey[]): LoadedKeys {
+  const byId = new Map(stored.map((key) => [key.id, loadKey(key)]))
+  return { byId, expiryTimes: listPrincipalExpiryTimes(byId) }
+}
+
 function loadKey(key: StoredKey): LoadedKey {
   return {
     hash: Buffer.from(key.hash, 'hex'),
@@ -156,11 +181,14 @@ function loadKey(key: StoredKey): LoadedKey {
     subject: key.subject,
     notBefore: key.notBefore === undefined ? -Infinity : Date.parse(key.notBefore),
     expiresAt: key.expiresAt === undefined ? Infinity : Date.parse(key.expiresAt),
+    createdBy: key.createdBy,
+    revokedBy: key.revokedBy,
+    replaces: key.replaces,
   }
 }
 
 /** Soonest first; omits principals that always have a valid key. */
-function listPrincipalExpiryTimes(keys: LoadedKeys): readonly number[] {
+function listPrincipalExpiryTimes(keys: LoadedKeys['byId']): readonly number[] {
   const expiryTimes = new Map<string, number>()
   for (const { principal, isRevoked, expiresAt } of keys.values()) {
     if (!isRevoked)

@@ -1,7 +1,7 @@
 import { isSeq } from 'yaml'
 import { ApiKeyStoreError, parseKeyStore, type KeyDocument, type StoredKey } from './key-store-file.ts'
 import { readKeyFiles } from './read-key-files.ts'
-import { assertPepper, hashSecret, generateApiKey, formatApiKey } from './api-key-format.ts'
+import { assertPepper, hashSecret, generateApiKey, formatApiKey, identifyPepper } from './api-key-format.ts'
 import { replaceFile } from '../../lib/fs/replace-file.ts'
 
 const header =
@@ -15,6 +15,10 @@ export interface NewKey {
   readonly notBefore?: Date
   readonly expiresAt?: Date
   readonly description?: string
+  /** Who creates the key, for the audit log of the gateways. */
+  readonly createdBy?: string
+  /** Id of the key of which this one is the successor. */
+  readonly replaces?: string
 }
 
 /** A created key. Its text is available only here. */
@@ -35,11 +39,13 @@ export async function createKey(path: string, pepper: Uint8Array, request: NewKe
   return created
 }
 
-/** Revokes a key permanently; a key that is already revoked keeps its time. Throws if the id is unknown. */
-export async function revokeKey(path: string, id: string): Promise<void> {
+/** Revokes a key permanently; a key that is already revoked keeps its time and actor. Throws if the id is unknown. */
+export async function revokeKey(path: string, id: string, revokedBy?: string): Promise<void> {
   await updateStore(path, (store) => {
     const { index, key } = findKey(path, store, id)
-    if (key.revokedAt === undefined) setTime(store, index, 'revokedAt', new Date())
+    if (key.revokedAt !== undefined) return
+    setTime(store, index, 'revokedAt', new Date())
+    if (revokedBy !== undefined) store.document.setIn(['keys', index, 'revokedBy'], revokedBy)
   })
 }
 
@@ -49,7 +55,7 @@ export async function revokeKey(path: string, id: string): Promise<void> {
 export async function rotateKey(
   path: string,
   pepper: Uint8Array,
-  { id, endsAt }: { readonly id: string; readonly endsAt: Date },
+  { id, endsAt, by }: { readonly id: string; readonly endsAt: Date; readonly by?: string },
 ): Promise<CreatedKey> {
   const created: CreatedKey[] = []
   await updateStore(path, (store) => {
@@ -58,7 +64,10 @@ export async function rotateKey(
     if (key.revokedAt !== undefined || expires <= Date.now()) {
       throw new ApiKeyStoreError([`${path}: the key is revoked or expired`])
     }
-    const successor = generateKey(pepper, createSuccessorRequest(key))
+    const successor = generateKey(pepper, {
+      ...createSuccessorRequest(key),
+      ...(by !== undefined && { createdBy: by }),
+    })
     if (endsAt.getTime() < expires) setTime(store, index, 'expiresAt', endsAt)
     appendKey(store, successor.key)
     created.push(successor)
@@ -70,6 +79,7 @@ export async function rotateKey(
 }
 
 function createSuccessorRequest({
+  id,
   principal,
   groups,
   subject,
@@ -81,6 +91,7 @@ function createSuccessorRequest({
   return {
     principal,
     groups,
+    replaces: id,
     ...(subject === undefined ? {} : { subject }),
     ...(description === undefined ? {} : { description }),
     ...(lifetime === undefined ? {} : { expiresAt: new Date(Date.now() + lifetime) }),
@@ -90,14 +101,17 @@ function createSuccessorRequest({
 function generateKey(pepper: Uint8Array, request: NewKey): CreatedKey {
   assertPepper(pepper)
   const parts = generateApiKey()
-  const { principal, groups, subject, notBefore, expiresAt, description } = request
+  const { principal, groups, subject, notBefore, expiresAt, description, createdBy, replaces } = request
   const key: StoredKey = {
     id: parts.id,
     principal,
     groups: [...groups],
     ...(subject === undefined ? {} : { subject }),
     hash: hashSecret(pepper, parts.secret).toString('hex'),
+    pepper: identifyPepper(pepper),
     createdAt: new Date().toISOString(),
+    ...(createdBy === undefined ? {} : { createdBy }),
+    ...(replaces === undefined ? {} : { replaces }),
     ...(notBefore === undefined ? {} : { notBefore: notBefore.toISOString() }),
     ...(expiresAt === undefined ? {} : { expiresAt: expiresAt.toISOString() }),
     ...(description === undefined ? {} : { description }),

@@ -1,13 +1,22 @@
 import { randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { hasErrorCode } from '../../lib/fs/system-error.ts'
-import { assertPepper } from './api-key-format.ts'
+import { assertPepper, identifyPepper } from './api-key-format.ts'
+import type { StoredKey } from './key-store-file.ts'
 
 /** Reads the pepper of the API key hashes; ignores surrounding white space. Rejects if it is shorter than 32 bytes. */
 export async function readPepper(file: string): Promise<Buffer> {
   const pepper = Buffer.from((await readFile(file, 'utf8')).trim())
   assertPepper(pepper)
   return pepper
+}
+
+/** Throws if every key that names its pepper was created with another one. */
+export function assertPepperOfKeys(pepper: Uint8Array, keys: readonly Pick<StoredKey, 'pepper'>[]): void {
+  const own = identifyPepper(pepper)
+  const named = keys.flatMap((key) => key.pepper ?? [])
+  if (named.length === 0 || named.includes(own)) return
+  throw new Error('it is not the pepper that the keys were created with; every key would be invalid')
 }
 
 /** Reads the pepper; if the file is missing, creates it with a new secret, readable by its owner only. */

@@ -1,21 +1,28 @@
-import { readFile } from 'node:fs/promises'
 import { LRUCache } from 'lru-cache'
 import { Agent } from 'undici'
 import { z } from 'zod'
+import type { Followed } from '../../lib/fs/follow-files.ts'
+import type { SocketOpener } from '../../lib/outbound/socket-opener.ts'
+import { createUndiciConnector } from '../../lib/outbound/undici-connector.ts'
 import {
   getBoundCertificateThumbprint,
   createCallerReader,
   createTokenPrincipal,
   type Claims,
+  type ReadCaller,
 } from '../jwt/claims.ts'
 import { fetchDocument } from '../jwt/fetch-document.ts'
 import type { IntrospectionSettings } from '../../config/identity/introspection-settings.ts'
+import type { ReportEvent } from '../identity-event.ts'
 import { AuthenticationError } from '../authentication-error.ts'
 import { estimateBytes, type VerifiedToken } from '../jwt/verified-token.ts'
 
 const maxActive = 50_000
 const maxActiveBytes = 32 * 1024 * 1024
 const maxInactive = 10_000
+const inactiveCacheMs = 10_000
+/** Further tokens get 503. */
+const maxConcurrent = 64
 
 export interface Introspection {
   /**
@@ -23,6 +30,12 @@ export interface Introspection {
    */
   verify(token: string, digest: string): VerifiedToken | Promise<VerifiedToken>
   close(): Promise<void>
+}
+
+/** How the gateway reaches the authorization server. */
+interface IntrospectionClient {
+  readonly opener: SocketOpener
+  readonly secret: Followed<string>
 }
 
 interface ActiveToken {
@@ -34,8 +47,20 @@ interface ActiveToken {
  * Concurrent requests with the same token share one query. Without a definite response, requests fail with 503: an
  * unavailable server makes no token valid or invalid. `now` is the time in milliseconds.
  */
-export function openIntrospection(settings: IntrospectionSettings, now: () => number): Introspection {
-  const agent = new Agent({ connections: settings.maxConcurrentIntrospections, pipelining: 1 })
+export function openIntrospection(
+  settings: IntrospectionSettings,
+  { opener, secret }: IntrospectionClient,
+  now: () => number,
+  report: ReportEvent,
+): Introspection {
+  const readCaller = createCallerReader(settings, () =>
+    report({ source: settings.name, outcome: 'missing-groups' }),
+  )
+  const agent = new Agent({
+    connections: maxConcurrent,
+    pipelining: 1,
+    connect: createUndiciConnector(opener, settings.timeoutSeconds * 1000),
+  })
   const closing = new AbortController()
   const requests = new Map<string, Promise<VerifiedToken>>()
   // Inactive tokens have a cache of their own, so that random ones cannot evict valid ones.
@@ -50,16 +75,22 @@ export function openIntrospection(settings: IntrospectionSettings, now: () => nu
     let response: Claims
     try {
       const timeout = AbortSignal.timeout(settings.timeoutSeconds * 1000)
-      response = await introspect(settings, token, agent, AbortSignal.any([timeout, closing.signal]))
+      const signal = AbortSignal.any([timeout, closing.signal])
+      const used = secret.current
+      response = await introspect(settings, used, token, agent, signal).catch(async (error: unknown) => {
+        await secret.refresh()
+        if (secret.current === used) throw error
+        return introspect(settings, secret.current, token, agent, signal)
+      })
     } catch (cause) {
       throw new AuthenticationError('introspection_unavailable', cause)
     }
     try {
-      const verified = verifyResponse(settings, response, digest, now())
+      const verified = verifyResponse(settings, readCaller, response, digest, now())
       active.set(digest, { verified, expiresAtMs: getResponseExpiry(settings, response, now()) })
       return verified
     } catch (error) {
-      inactiveUntil.set(digest, now() + settings.inactiveCacheSeconds * 1000)
+      inactiveUntil.set(digest, now() + inactiveCacheMs)
       throw error
     }
   }
@@ -71,7 +102,7 @@ export function openIntrospection(settings: IntrospectionSettings, now: () => nu
       if (now() < (inactiveUntil.get(digest) ?? 0)) throw new AuthenticationError('inactive_token')
       const requested = requests.get(digest)
       if (requested !== undefined) return requested
-      if (requests.size >= settings.maxConcurrentIntrospections) {
+      if (requests.size >= maxConcurrent) {
         throw new AuthenticationError('introspection_unavailable', 'too many concurrent introspections')
       }
       const request = introspectToken(token, digest).finally(() => requests.delete(digest))
@@ -89,15 +120,15 @@ export function openIntrospection(settings: IntrospectionSettings, now: () => nu
 const introspectionResponseSchema = z.looseObject({ active: z.boolean() })
 
 async function introspect(
-  { url, clientId, clientSecretFile }: IntrospectionSettings,
+  { url, clientId }: IntrospectionSettings,
+  secret: string,
   token: string,
   dispatcher: Agent,
   signal: AbortSignal,
 ): Promise<Claims> {
-  const secret = (await readFile(clientSecretFile, 'utf8')).trim()
   // Both are form-encoded before they are joined (RFC 6749 section 2.3.1).
   const pair = [clientId, secret].map((part) => new URLSearchParams([['', part]]).toString().slice(1))
-  const text = await fetchDocument(url, {
+  const response = await fetchDocument(url, {
     method: 'POST',
     signal,
     dispatcher,
@@ -107,12 +138,13 @@ async function introspect(
     },
     body: new URLSearchParams({ token, token_type_hint: 'access_token' }).toString(),
   })
-  return introspectionResponseSchema.parse(JSON.parse(text))
+  return introspectionResponseSchema.parse(response)
 }
 
 /** Throws AuthenticationError unless the token is an active, unbound access token for this audience. */
 function verifyResponse(
   settings: IntrospectionSettings,
+  readCaller: ReadCaller,
   response: Claims,
   digest: string,
   nowMs: number,
@@ -136,7 +168,7 @@ function verifyResponse(
   if (typeof nbf === 'number' && nbf * 1000 - skewMs > nowMs)
     throw new AuthenticationError('token_not_yet_valid')
   return {
-    principal: createTokenPrincipal(settings.name, createCallerReader(settings)(response), response, digest),
+    principal: createTokenPrincipal(settings.name, readCaller(response), response, digest),
     certificateThumbprint: getBoundCertificateThumbprint(response),
   }
 }

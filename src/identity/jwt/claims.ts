@@ -1,3 +1,4 @@
+import type { ClaimPath } from '../../config/identity/token-issuer-settings.ts'
 import type { Principal } from '../principal.ts'
 import { AuthenticationError } from '../authentication-error.ts'
 import { isObject } from '../../lib/json/is-object.ts'
@@ -26,12 +27,21 @@ export type ReadCaller = (claims: Claims) => TokenCaller
 export type Claims = Readonly<Record<string, unknown>>
 
 export interface ClaimNames {
-  readonly subjectClaim: string
-  readonly groupsClaim?: string | undefined
+  readonly subjectClaim: ClaimPath
+  readonly groupsClaim?: ClaimPath | undefined
 }
 
-export function createCallerReader({ subjectClaim, groupsClaim }: ClaimNames): ReadCaller {
-  return (claims) => ({ subject: readSubject(claims, subjectClaim), groups: readGroups(claims, groupsClaim) })
+/** Creates a reader of callers. `onMissingGroups` is called for each token without the configured groups claim. */
+export function createCallerReader(
+  { subjectClaim, groupsClaim }: ClaimNames,
+  onMissingGroups: () => void,
+): ReadCaller {
+  return (claims) => {
+    const subject = readSubject(claims, subjectClaim)
+    const groups = groupsClaim === undefined ? [] : readGroups(claims, groupsClaim)
+    if (groups === undefined) onMissingGroups()
+    return { subject, groups: groups ?? [] }
+  }
 }
 
 /** Creates the principal of a caller; `issuer` is its configured name. `digest` is the SHA-256 of the token in hex. */
@@ -80,37 +90,65 @@ export function getBoundCertificateThumbprint({ cnf }: Claims): string | undefin
   return thumbprint
 }
 
-function readSubject(claims: Claims, claim: string): string {
-  const subject = findClaim(claims, claim)
-  if (!isValidPrincipalName(subject)) throw new AuthenticationError('invalid_subject')
+function readSubject(claims: Claims, claim: ClaimPath): string {
+  const [subject, ...others] = findClaims(claims, claim)
+  if (others.length > 0 || !isValidPrincipalName(subject)) throw new AuthenticationError('invalid_subject')
   return subject
 }
 
-/** A claim that cannot be read is refused, because a rule may deny one of its groups. */
-function readGroups(claims: Claims, claim: string | undefined): readonly string[] {
-  if (claim === undefined) return []
-  const groups = findClaim(claims, claim)
-  if (groups === undefined) {
-    // The issuer stores the groups elsewhere because there are too many (OpenID Connect Core, section 5.6.2).
-    const elsewhere = findClaim(claims, '_claim_names')
-    if (isObject(elsewhere) && Object.hasOwn(elsewhere, claim))
-      throw new AuthenticationError('invalid_groups')
-    return []
+/**
+ * Undefined if there is no such claim. A claim that cannot be read, or in more than one way, is refused: a rule may deny
+ * one of its groups.
+ */
+function readGroups(claims: Claims, claim: ClaimPath): readonly string[] | undefined {
+  const [groups, ...others] = findClaims(claims, claim)
+  if (others.length > 0 || (groups === undefined && isStoredElsewhere(claims, claim))) {
+    throw new AuthenticationError('invalid_groups')
   }
-  const list: unknown[] = Array.isArray(groups) ? groups : [groups]
+  if (groups === undefined) return undefined
+  const list = toList(groups, claim)
   if (!list.every(isValidPrincipalName)) throw new AuthenticationError('invalid_groups')
   return list
 }
 
-/** Prefers the exact name (`https://corp.example/groups`), otherwise follows the dots (`realm.roles`). */
-function findClaim(claims: Claims, path: string): unknown {
-  if (Object.hasOwn(claims, path)) return claims[path]
-  let value: unknown = claims
-  for (const part of path.split('.')) {
-    if (!isObject(value) || !Object.hasOwn(value, part)) return undefined
-    value = value[part]
-  }
-  return value
+/** Scopes may be one string with spaces (RFC 8693 section 4.2, RFC 9068); in names of groups, spaces are valid. */
+function toList(groups: unknown, claim: ClaimPath): readonly unknown[] {
+  if (Array.isArray(groups)) return groups
+  const isScope = ['scope', 'scp'].includes(String(claim))
+  return isScope && typeof groups === 'string' ? groups.split(' ').filter((scope) => scope !== '') : [groups]
+}
+
+/** Issuers store groups elsewhere if there are too many (OpenID Connect Core, section 5.6.2). */
+function isStoredElsewhere({ _claim_names: elsewhere }: Claims, claim: ClaimPath): boolean {
+  if (!isObject(elsewhere)) return false
+  const names = typeof claim === 'string' ? getPrefixes(claim.split('.')) : claim.slice(0, 1)
+  return names.some((name) => Object.hasOwn(elsewhere, name))
+}
+
+/**
+ * Returns the values of all claims that the path may refer to. In a text, each dot either selects a nested member or
+ * belongs to a name (`resource_access.my.client.roles`, `https://corp.example/groups`). A list contains exact names.
+ */
+function findClaims(claims: Claims, path: ClaimPath): readonly unknown[] {
+  return typeof path === 'string' ? findByText(claims, path.split('.')) : findByNames(claims, path)
+}
+
+/** Visits each member of the claims at most once, since only one split of the text leads to it. */
+function findByText(value: unknown, parts: readonly string[]): readonly unknown[] {
+  if (parts.length === 0) return [value]
+  return getPrefixes(parts).flatMap((name, index) =>
+    isObject(value) && Object.hasOwn(value, name) ? findByText(value[name], parts.slice(index + 1)) : [],
+  )
+}
+
+function findByNames(value: unknown, [name, ...rest]: readonly string[]): readonly unknown[] {
+  if (name === undefined) return [value]
+  return isObject(value) && Object.hasOwn(value, name) ? findByNames(value[name], rest) : []
+}
+
+/** `a`, `a.b`, `a.b.c` */
+function getPrefixes(parts: readonly string[]): readonly string[] {
+  return parts.map((_, index) => parts.slice(0, index + 1).join('.'))
 }
 
 export function isValidPrincipalName(value: unknown): value is string {

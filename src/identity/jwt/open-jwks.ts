@@ -1,17 +1,23 @@
 import { readFile } from 'node:fs/promises'
+import { Agent } from 'undici'
+import type { Outbound } from '../../lib/outbound/outbound.ts'
+import { createUndiciConnector } from '../../lib/outbound/undici-connector.ts'
 import type { ReportEvent } from '../identity-event.ts'
-import type { JwksTiming, TokenIssuer } from '../../config/identity/token-issuer-settings.ts'
+import type { TokenIssuer } from '../../config/identity/token-issuer-settings.ts'
 import { createJwksFile } from './jwks-file.ts'
-import { parseJwks, type Jwks } from './jwks.ts'
+import { parseJwks, reportChange, type Jwks, type JwksSnapshot } from './jwks.ts'
 import { createDiscoveryFetcher, createUrlFetcher, type FetchJwks } from './fetch-jwks.ts'
-import { openRemoteJwks } from './remote-jwks.ts'
-import { watchFile } from '../../lib/fs/watch-file.ts'
+import { defaultJwksTiming, openRemoteJwks, type JwksTiming } from './remote-jwks.ts'
+import { fileStamp, followFiles } from '../../lib/fs/follow-files.ts'
 
 export interface JwksOptions {
   readonly reloadIntervalMs: number
   /** Folder in which the last valid JWKS of issuers are cached. */
   readonly jwksCacheFolder: string | undefined
+  /** Deviations from `defaultJwksTiming`. */
+  readonly jwksTiming?: Partial<JwksTiming>
   readonly report: ReportEvent
+  readonly outbound: Outbound
   /** Current time in milliseconds. */
   readonly now: () => number
 }
@@ -20,48 +26,67 @@ export interface JwksOptions {
 export async function openJwks(issuer: TokenIssuer, options: JwksOptions): Promise<Jwks> {
   const { jwks, name } = issuer
   if ('file' in jwks) return await openJwksFile(jwks.file, name, options)
-  const fetch = jwks.url === undefined ? createDiscoveryFetcher(issuer.issuer) : createUrlFetcher(jwks.url)
-  return await openFetchedJwks(issuer, jwks, fetch, options)
+  const fetch = await openIssuerFetcher(issuer, jwks.url, options.outbound)
+  return await openFetchedJwks(issuer, fetch, options)
+}
+
+/** Reads the TLS files of an issuer, and fetches its keys from their URL, or from that in its metadata. */
+export async function openIssuerFetcher(
+  { name, issuer, caFile }: Pick<TokenIssuer, 'name' | 'issuer' | 'caFile'>,
+  url: string | undefined,
+  outbound: Outbound,
+): Promise<FetchJwks> {
+  const opener = await outbound.openClient(`identity.issuers.${name}`, { caFile })
+  const dispatcher = new Agent({ connect: createUndiciConnector(opener, defaultJwksTiming.timeout * 1000) })
+  return url === undefined ? createDiscoveryFetcher(issuer, dispatcher) : createUrlFetcher(url, dispatcher)
 }
 
 export async function openFetchedJwks(
   { name, issuer }: { readonly name: string; readonly issuer: string },
-  timing: JwksTiming,
   fetch: FetchJwks,
-  { now, report, jwksCacheFolder }: JwksOptions,
+  { now, report, jwksCacheFolder, jwksTiming }: JwksOptions,
 ): Promise<Jwks> {
   const jwksFile = jwksCacheFolder === undefined ? undefined : createJwksFile(jwksCacheFolder, name, issuer)
-  return await openRemoteJwks(timing, { name, now, report, fetch, jwksFile })
+  const timing = { ...defaultJwksTiming, ...jwksTiming }
+  return await openRemoteJwks({ name, now, report, fetch, jwksFile, timing })
 }
 
 async function openJwksFile(file: string, name: string, options: JwksOptions): Promise<Jwks> {
   const { now, report } = options
-  let snapshot = parseJwks(await readFile(file, 'utf8'), undefined)
   let fetchedAt = now()
-  let fetches = 0
+  let fetches = 1
   let consecutiveFailures = 0
-
-  function replaceKeys(text: string): void {
-    snapshot = parseJwks(text, snapshot)
-    fetches++
-    fetchedAt = now()
-    consecutiveFailures = 0
-    report({ source: name, outcome: 'changed' })
-  }
-
-  const watched = await watchFile(file, replaceKeys, {
+  let last: JwksSnapshot | undefined
+  const followed = await followFiles({
+    stamp: () => fileStamp(file),
+    read: async () => (last = parseJwks(JSON.parse(await readFile(file, 'utf8')), last)),
     intervalMs: options.reloadIntervalMs,
+    onChange(snapshot) {
+      fetches++
+      fetchedAt = now()
+      consecutiveFailures = 0
+      reportChange(snapshot, name, report)
+    },
     onError(cause) {
       fetches++
       consecutiveFailures++
       report({ source: name, outcome: 'failed', cause })
     },
   })
+  reportChange(followed.current, name, report)
   return {
-    current: () => snapshot,
-    // The file is watched; an unknown key in a token does not make it newer.
-    refresh: async () => snapshot,
-    status: () => ({ keyCount: snapshot.keyCount, isUsable: true, fetchedAt, fetches, consecutiveFailures }),
-    close: async () => watched.close(),
+    current: () => followed.current,
+    async refresh() {
+      await followed.refresh()
+      return followed.current
+    },
+    status: () => ({
+      keyCount: followed.current.keyCount,
+      isUsable: true,
+      fetchedAt,
+      fetches,
+      consecutiveFailures,
+    }),
+    close: async () => followed.close(),
   }
 }

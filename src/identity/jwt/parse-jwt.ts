@@ -1,6 +1,7 @@
 import { AuthenticationError } from '../authentication-error.ts'
-import { hasDuplicateKey } from '../../lib/json/has-duplicate-key.ts'
 import { isObject } from '../../lib/json/is-object.ts'
+
+const jsonTokens = /"(?:[^"\\]|\\.)*"|[{}[\],:]/g
 
 const compactForm = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/
 
@@ -47,4 +48,29 @@ function parsePart(part: string): Readonly<Record<string, unknown>> {
 /** Some bytes have several base64url encodings: the last digit may contain unused bits. */
 function isCanonical(part: string): boolean {
   return Buffer.from(part, 'base64url').toString('base64url') === part
+}
+
+/**
+ * Whether an object at any depth of a JSON text repeats a member: readers differ in which one they use. Names are
+ * compared after unescaping, so `"s\u0075b"` repeats `"sub"`. The text must be valid JSON.
+ */
+function hasDuplicateKey(text: string): boolean {
+  // Names seen in each open object; undefined for an open array.
+  const open: (Set<string> | undefined)[] = []
+  let last = ''
+  for (const [token] of text.matchAll(jsonTokens)) {
+    if (token === '{') open.push(new Set())
+    else if (token === '[') open.push(undefined)
+    else if (token === '}' || token === ']') open.pop()
+    else if (token === ':' && isDuplicate(open.at(-1), last)) return true
+    last = token
+  }
+  return false
+}
+
+function isDuplicate(names: Set<string> | undefined, written: string): boolean {
+  const name = String(JSON.parse(written))
+  if (names?.has(name) === true) return true
+  names?.add(name)
+  return false
 }

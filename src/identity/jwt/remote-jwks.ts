@@ -1,14 +1,29 @@
+import { Backoff } from '../../lib/async/backoff.ts'
 import type { ReportEvent } from '../identity-event.ts'
-import type { JwksTiming } from '../../config/identity/token-issuer-settings.ts'
 import type { JwksFile } from './jwks-file.ts'
 import type { FetchJwks } from './fetch-jwks.ts'
-import { parseJwks, type Jwks, type JwksStatus, type JwksSnapshot } from './jwks.ts'
+import { parseJwks, reportChange, type Jwks, type JwksStatus, type JwksSnapshot } from './jwks.ts'
 import { AuthenticationError } from '../authentication-error.ts'
 
 /** Tolerated backward change of the clock since keys were written to disk. */
 const maxClockChangeMs = 60_000
 
+/** When a JWKS is fetched, in seconds. */
+export interface JwksTiming {
+  /** A JWKS is fetched before it is this old. */
+  readonly refresh: number
+  /** Minimum time between two fetches caused by unknown keys. */
+  readonly cooldown: number
+  /** How long the last JWKS is used while the issuer is unreachable. */
+  readonly maxStale: number
+  /** Timeout of a fetch. */
+  readonly timeout: number
+}
+
+export const defaultJwksTiming: JwksTiming = { refresh: 600, cooldown: 30, maxStale: 86_400, timeout: 5 }
+
 export interface RemoteJwksOptions {
+  readonly timing: JwksTiming
   readonly fetch: FetchJwks
   /** File of the last valid keys for the next start. */
   readonly jwksFile: JwksFile | undefined
@@ -22,21 +37,21 @@ export interface RemoteJwksOptions {
  * Fetches keys before they expire, and when a token refers to an unknown key; concurrent requests share one fetch,
  * limited to one per cooldown. If the first fetch fails, uses the keys on disk, or opens without keys.
  */
-export async function openRemoteJwks(timing: JwksTiming, options: RemoteJwksOptions): Promise<Jwks> {
-  const jwks = new RemoteJwks(timing, options)
+export async function openRemoteJwks(options: RemoteJwksOptions): Promise<Jwks> {
+  const jwks = new RemoteJwks(options)
   await jwks.fetch()
   if (jwks.current() === undefined) await jwks.restore()
   return jwks
 }
 
 class RemoteJwks implements Jwks {
-  readonly #timing: JwksTiming
   readonly #options: RemoteJwksOptions
   readonly #closing = new AbortController()
   #snapshot: JwksSnapshot | undefined
   #fetchedAt: number | undefined
   #fetches = 0
   #consecutiveFailures = 0
+  readonly #backoff: Backoff
   #lastFailure: unknown
   #pending: Promise<void> | undefined
   #lastOnDemandFetchAt = -Infinity
@@ -44,15 +59,16 @@ class RemoteJwks implements Jwks {
   /** Serializes writes to disk. */
   #persisting: Promise<void> = Promise.resolve()
 
-  constructor(timing: JwksTiming, options: RemoteJwksOptions) {
-    this.#timing = timing
+  constructor(options: RemoteJwksOptions) {
+    const maxMs = options.timing.cooldown * 1000
+    this.#backoff = new Backoff({ minMs: Math.min(1_000, maxMs), maxMs })
     this.#options = options
   }
 
   current(): JwksSnapshot | undefined {
-    const { maxStaleSeconds } = this.#timing
+    const { now, timing } = this.#options
     if (this.#fetchedAt === undefined) return undefined
-    return this.#options.now() - this.#fetchedAt < maxStaleSeconds * 1000 ? this.#snapshot : undefined
+    return now() - this.#fetchedAt < timing.maxStale * 1000 ? this.#snapshot : undefined
   }
 
   async refresh(): Promise<JwksSnapshot> {
@@ -81,8 +97,11 @@ class RemoteJwks implements Jwks {
       const found = await jwksFile?.read()
       // Keys with a future time would never expire.
       if (found === undefined || found.fetchedAt > now() + maxClockChangeMs) return
-      this.#snapshot ??= parseJwks(found.text, undefined)
-      this.#fetchedAt ??= found.fetchedAt
+      // A fetch may have succeeded meanwhile.
+      if (this.#snapshot !== undefined) return
+      this.#snapshot = parseJwks(JSON.parse(found.text), undefined)
+      this.#fetchedAt = found.fetchedAt
+      reportChange(this.#snapshot, name, report)
     } catch (cause) {
       report({ source: name, outcome: 'failed', cause })
     }
@@ -107,26 +126,27 @@ class RemoteJwks implements Jwks {
 
   /** Has its own cooldown, so that a background fetch does not delay the discovery of a new key. */
   #fetchOnDemand(): Promise<void> | undefined {
-    const now = this.#options.now()
-    if (now - this.#lastOnDemandFetchAt < this.#timing.cooldownSeconds * 1000) return undefined
+    const { timing, ...options } = this.#options
+    const now = options.now()
+    if (now - this.#lastOnDemandFetchAt < timing.cooldown * 1000) return undefined
     this.#lastOnDemandFetchAt = now
     return this.fetch()
   }
 
   async #fetchNow(): Promise<void> {
-    const { timeoutSeconds } = this.#timing
-    const { name, now, report, fetch } = this.#options
+    const { name, now, report, fetch, timing } = this.#options
     clearTimeout(this.#timer)
     this.#fetches++
     try {
-      const timeout = AbortSignal.timeout(timeoutSeconds * 1000)
-      const text = await fetch(AbortSignal.any([timeout, this.#closing.signal]))
+      const timeout = AbortSignal.timeout(timing.timeout * 1000)
+      const document = await fetch(AbortSignal.any([timeout, this.#closing.signal]))
       const before = this.#snapshot
-      this.#snapshot = parseJwks(text, before)
+      this.#snapshot = parseJwks(document, before)
       this.#fetchedAt = now()
       this.#consecutiveFailures = 0
-      if (this.#snapshot !== before) report({ source: name, outcome: 'changed' })
-      this.#persist(text, this.#fetchedAt)
+      this.#backoff.reset()
+      if (this.#snapshot !== before) reportChange(this.#snapshot, name, report)
+      this.#persist(JSON.stringify(document), this.#fetchedAt)
     } catch (cause) {
       this.#consecutiveFailures++
       this.#lastFailure = cause
@@ -143,13 +163,12 @@ class RemoteJwks implements Jwks {
       .catch((cause: unknown) => report({ source: name, outcome: 'unwritten', cause }))
   }
 
-  /** Schedules a fetch before the keys expire; after failures, in 1, 2, 4 ... seconds up to the cooldown. */
+  /** Schedules a fetch before the keys expire; after failures, with growing delays up to the cooldown. */
   #scheduleFetch(): void {
     if (this.#closing.signal.aborted) return
-    const { refreshSeconds, cooldownSeconds } = this.#timing
-    const failures = this.#consecutiveFailures
-    const seconds = failures === 0 ? refreshSeconds * 0.8 : Math.min(cooldownSeconds, 2 ** (failures - 1))
-    this.#timer = setTimeout(() => void this.fetch(), seconds * 1000)
+    const beforeExpiryMs = this.#options.timing.refresh * 800
+    const delayMs = this.#consecutiveFailures === 0 ? beforeExpiryMs : this.#backoff.next()
+    this.#timer = setTimeout(() => void this.fetch(), delayMs)
     this.#timer.unref()
   }
 }

@@ -1,25 +1,32 @@
-import { readFile } from 'node:fs/promises'
 import { Agent } from 'undici'
 import { z } from 'zod'
+import { readSecret } from '../../lib/fs/read-secret.ts'
 import { readPemFile } from '../../lib/tls/pem-file.ts'
 import type { TokenCaller, Claims } from './claims.ts'
 import { fetchDocument } from './fetch-document.ts'
 import type { KubernetesSettings } from '../../config/identity/kubernetes-settings.ts'
+import type { TokenIssuer } from '../../config/identity/token-issuer-settings.ts'
 import { assertIssuer, type FetchJwks } from './fetch-jwks.ts'
 import { AuthenticationError } from '../authentication-error.ts'
+
+/** How tokens of every cluster are verified: signed by one of these algorithms (--service-account-signing-key-file). */
+export const clusterTokens: Pick<TokenIssuer, 'algorithms' | 'clockSkewSeconds'> = {
+  algorithms: ['RS256', 'ES256', 'ES384', 'ES512'],
+  clockSkewSeconds: 30,
+}
 
 /** Sends the token only to the API server of the cluster. Reads certificate and token each time: both are rotated. */
 export function createClusterFetcher(settings: KubernetesSettings): FetchJwks {
   const { apiServer, caFile, tokenFile, issuer } = settings
   const base = apiServer.replace(/\/$/, '')
   return async (signal) => {
-    const token = (await readFile(tokenFile, 'utf8')).trim()
+    const token = await readSecret(tokenFile)
     const ca = await readPemFile(caFile, 'CERTIFICATE')
     const dispatcher = new Agent({ connect: { ca, rejectUnauthorized: true } })
-    const fetchRoute = (route: string): Promise<string> =>
+    const fetchRoute = (route: string): Promise<unknown> =>
       fetchDocument(base + route, { signal, dispatcher, headers: { authorization: `Bearer ${token}` } })
     try {
-      const discovered: unknown = JSON.parse(await fetchRoute('/.well-known/openid-configuration'))
+      const discovered = await fetchRoute('/.well-known/openid-configuration')
       assertIssuer(z.looseObject({ issuer: z.string() }).parse(discovered).issuer, issuer)
       return await fetchRoute('/openid/v1/jwks')
     } finally {

@@ -139,7 +139,10 @@ async function verifyWithCandidates(
     try {
       return await jwtVerify(token, key, options)
     } catch (error) {
-      if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw error
+      // Errors of others than the library come from a key that cannot be used.
+      const isOtherKey =
+        error instanceof errors.JWSSignatureVerificationFailed || !(error instanceof errors.JOSEError)
+      if (!isOtherKey) throw error
     }
     tried++
     if (tried === maxCandidates) break

@@ -2,6 +2,7 @@ import type { X509Certificate } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { isValidPrincipalName } from '../jwt/claims.ts'
+import { isCompleteChain, readClientChain } from '../../lib/tls/client-chain.ts'
 import type { ClientCertificateSettings } from '../../config/identity/client-certificate-settings.ts'
 import type { Principal } from '../principal.ts'
 import { AuthenticationError } from '../authentication-error.ts'
@@ -13,51 +14,70 @@ export interface VerifiedCertificate {
 }
 
 /**
- * Undefined without a certificate. Throws AuthenticationError for a certificate that TLS did not verify, that has
- * expired since, or that does not identify exactly one caller. `now` is the time in milliseconds.
+ * Reads the certificate that a trusted proxy has verified, or else that of the connection. Undefined without either.
+ * Throws AuthenticationError for a certificate that TLS did not verify for this connection, whose issuers are not all
+ * known, that has expired since, as may its issuers, or that does not identify exactly one caller. Of a forwarded one,
+ * the proxy is trusted for the chain. `now` is the time in milliseconds.
  */
 export function createCertificateReader(
   settings: ClientCertificateSettings,
   now: () => number,
-): (connection: Socket | undefined) => VerifiedCertificate | undefined {
+): (
+  connection: Socket | undefined,
+  forwarded: X509Certificate | undefined,
+) => VerifiedCertificate | undefined {
   // The certificate of a connection does not change between its requests.
-  const cache = new WeakMap<Socket, VerifiedCertificate & { readonly expiresAtMs: number }>()
+  const cache = new WeakMap<Socket | X509Certificate, VerifiedCertificate & Validity>()
 
-  function read(connection: TLSSocket, certificate: X509Certificate) {
-    if (!connection.authorized) throw new AuthenticationError('untrusted_certificate')
-    const verified = { ...verifyCertificate(settings, certificate), expiresAtMs: getChainExpiry(certificate) }
-    cache.set(connection, verified)
+  function read(connection: Socket | undefined, forwarded: X509Certificate | undefined) {
+    const source = forwarded ?? connection
+    if (source === undefined) return undefined
+    const cached = cache.get(source)
+    if (cached !== undefined) return cached
+    const chain = forwarded === undefined ? readVerifiedChain(connection) : [forwarded]
+    const [certificate] = chain
+    if (certificate === undefined) return undefined
+    const verified = { ...identify(settings, certificate), ...getValidity(chain) }
+    cache.set(source, verified)
     return verified
   }
 
-  return (connection) => {
-    if (!(connection instanceof TLSSocket)) return undefined
-    let verified = cache.get(connection)
-    if (verified === undefined) {
-      const certificate = connection.getPeerX509Certificate()
-      if (certificate === undefined) return undefined
-      verified = read(connection, certificate)
-    }
-    // Also false if the time is invalid.
+  return (connection, forwarded) => {
+    const verified = read(connection, forwarded)
+    if (verified === undefined) return undefined
+    // Both also if the time is invalid.
+    if (!(now() >= verified.startsAtMs)) throw new AuthenticationError('untrusted_certificate')
     if (!(now() < verified.expiresAtMs)) throw new AuthenticationError('expired_certificate')
     return verified
   }
 }
 
-/** Returns when the first certificate of the chain expires, in milliseconds; NaN if a time cannot be parsed. */
-function getChainExpiry(certificate: X509Certificate): number {
-  let expiresAtMs = Infinity
-  const seen = new Set<string>()
-  for (let one: X509Certificate | undefined = certificate; one !== undefined; one = one.issuerCertificate) {
-    // A self-signed authority is its own issuer.
-    if (seen.has(one.fingerprint256)) break
-    seen.add(one.fingerprint256)
-    expiresAtMs = Math.min(expiresAtMs, Date.parse(one.validTo))
-  }
-  return expiresAtMs
+/** Empty without a certificate. */
+function readVerifiedChain(connection: Socket | undefined): readonly X509Certificate[] {
+  if (!(connection instanceof TLSSocket)) return []
+  const chain = readClientChain(connection)
+  if (chain.length === 0) return chain
+  if (!connection.authorized) throw new AuthenticationError('untrusted_certificate')
+  // It was verified by the authorities and the revocation list of an earlier connection.
+  if (connection.isSessionReused()) throw new AuthenticationError('resumed_tls_session')
+  if (!isCompleteChain(chain)) throw new AuthenticationError('unknown_certificate_issuer')
+  return chain
 }
 
-function verifyCertificate(
+/** When all certificates of a chain are valid, in milliseconds; NaN if a time cannot be parsed. */
+interface Validity {
+  readonly startsAtMs: number
+  readonly expiresAtMs: number
+}
+
+function getValidity(chain: readonly X509Certificate[]): Validity {
+  return {
+    startsAtMs: Math.max(...chain.map(({ validFrom }) => Date.parse(validFrom))),
+    expiresAtMs: Math.min(...chain.map(({ validTo }) => Date.parse(validTo))),
+  }
+}
+
+function identify(
   { name, sanType }: ClientCertificateSettings,
   certificate: X509Certificate,
 ): VerifiedCertificate {

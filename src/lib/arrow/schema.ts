@@ -84,7 +84,8 @@ const maxDepth = 64
 /**
  * Reads the schema of a message; safe for untrusted input. `maxBytes` is the size of the message: a FlatBuffers message
  * can refer to one part many times, so a schema larger than its message is refused. Throws RangeError for that, for
- * more than 64 levels and for offsets outside of the message.
+ * more than 64 levels, for offsets outside of the message, and for two values of one metadata key: readers take the
+ * first or the last.
  */
 export function readSchema(schema: Schema, maxBytes: number): ArrowSchema {
   const reader = new SchemaReader(maxBytes)
@@ -122,8 +123,14 @@ class SchemaReader {
       this.#takeBytes(8)
       return [this.#readText(pair?.key() ?? '') ?? '', this.#readText(pair?.value() ?? '') ?? '']
     }
-    const pairs = readList(parent.customMetadataLength(), (index) => read(parent.customMetadata(index)))
-    return Object.fromEntries(pairs)
+    const metadata = new Map<string, string>()
+    for (const [key, value] of readList(parent.customMetadataLength(), (index) =>
+      read(parent.customMetadata(index)),
+    )) {
+      if ((metadata.get(key) ?? value) !== value) throw new RangeError('a key of the metadata has two values')
+      metadata.set(key, value)
+    }
+    return Object.fromEntries(metadata)
   }
 
   #readType(field: Field): ArrowType {

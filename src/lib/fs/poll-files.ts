@@ -3,6 +3,8 @@ import { onReload } from './reload.ts'
 export interface FilePolling {
   /** Whether a poll in progress must have no effect any more. */
   readonly isClosed: boolean
+  /** Polls without waiting for the end of the interval. Resolves when the poll has ended. */
+  pollNow(): Promise<void>
   close(): void
 }
 
@@ -31,6 +33,7 @@ export function pollFiles(poll: (isForced: boolean) => Promise<void>, intervalMs
     get isClosed() {
       return isClosed
     },
+    pollNow: () => pollInOrder(),
     close() {
       isClosed = true
       unsubscribe()

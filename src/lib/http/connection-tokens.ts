@@ -5,8 +5,3 @@ export function parseConnectionTokens(value: string): string[] {
     .split(',')
     .map((token) => token.trim())
 }
-
-/** Removes headers by name from a list of lower-case names and values in turn. */
-export function removeHeaders(headers: readonly string[], names: ReadonlySet<string>): string[] {
-  return headers.filter((_, index) => !names.has(headers[index - (index % 2)] ?? ''))
-}

@@ -8,6 +8,7 @@ import {
   type AdmissionRequest,
   type AdmissionResult,
 } from './admission-review.ts'
+import { readBounded } from '../http/read-bounded.ts'
 
 /** A review contains the new object and the old one; etcd stores at most 1.5 MiB of each by default. */
 const maxBodyBytes = 4 * 1024 * 1024
@@ -82,27 +83,15 @@ async function respond(
     sendError(response, 405, 'expected POST')
     return
   }
-  const body = await readBody(request)
+  const isTooLong = Number(request.headers['content-length']) > maxBodyBytes
+  const body = isTooLong ? undefined : await readBounded(request, maxBodyBytes)
   if (body === undefined) {
     sendError(response, 413, `the body is larger than ${maxBodyBytes} bytes`)
     return
   }
-  const asked = parseAdmissionReview(parseJson(body))
+  const asked = parseAdmissionReview(parseJson(body.toString()))
   if (asked === undefined) sendError(response, 400, 'expected an AdmissionReview of admission.k8s.io/v1')
   else send(response, 200, createAdmissionReview(asked, await review(asked)))
-}
-
-/** Returns undefined if the body is too large; the rest of it is not read. */
-async function readBody(request: IncomingMessage): Promise<string | undefined> {
-  if (Number(request.headers['content-length']) > maxBodyBytes) return undefined
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    chunks.push(chunk)
-    size += chunk.length
-    if (size > maxBodyBytes) return undefined
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }
 
 function parseJson(text: string): unknown {

@@ -1,10 +1,11 @@
-import { readFile } from 'node:fs/promises'
+import { readSecret } from '../fs/read-secret.ts'
 import { buildConnector, Pool, type Dispatcher } from 'undici'
 import { toError } from '../errors/to-error.ts'
 import { readPemFile } from '../tls/pem-file.ts'
 import { createStatusError, KubernetesError } from './kubernetes-error.ts'
 import { parseJson } from './parse-json.ts'
 import { readWatchEvents, type WatchEvent } from './watch-event.ts'
+import { readBounded } from '../http/read-bounded.ts'
 
 type Query = Readonly<Record<string, string | number | boolean>>
 
@@ -119,25 +120,16 @@ function createConnector(caFile: string): buildConnector.connector {
 }
 
 async function readToken(file: string): Promise<string> {
-  const token = await readFile(file, 'utf8').catch((cause: unknown) => {
+  return readSecret(file).catch((cause: unknown) => {
     throw new KubernetesError('Unreachable', 'the token for the API server cannot be read', { cause })
   })
-  return token.trim()
 }
 
 /** Rejects if the text has more than `maxBytes`. */
 async function readText(body: AsyncIterable<Buffer>, maxBytes: number): Promise<string> {
-  const chunks: Buffer[] = []
-  let size = 0
-  // Leaving the loop closes the connection.
-  for await (const chunk of body) {
-    size += chunk.length
-    if (size > maxBytes) {
-      throw new KubernetesError('TooLarge', `the response of the API server is larger than ${maxBytes} bytes`)
-    }
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
+  const bytes = await readBounded(body, maxBytes)
+  if (bytes !== undefined) return bytes.toString()
+  throw new KubernetesError('TooLarge', `the response of the API server is larger than ${maxBytes} bytes`)
 }
 
 async function* withTransportErrors(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Backoff } from '../async/backoff.ts'
 import { getMembers } from '../json/is-object.ts'
 import type { KubernetesClient } from './kubernetes-client.ts'
 import { KubernetesError, toKubernetesError } from './kubernetes-error.ts'
@@ -122,14 +123,14 @@ export function watchResources(options: WatchResourcesOptions): ResourceWatch {
   }
 
   async function run(): Promise<void> {
-    let failures = 0
+    const backoff = new Backoff({ minMs: timing.minDelayMs, maxMs: timing.maxDelayMs })
     for (;;) {
       attempt = new AbortController()
       connectedAt = Infinity
       const wasListed = version !== undefined
       try {
         await follow()
-        failures = 0
+        backoff.reset()
       } catch (cause) {
         if (isClosed) return
         const error = toKubernetesError(cause)
@@ -138,10 +139,8 @@ export function watchResources(options: WatchResourcesOptions): ResourceWatch {
         // Versions expire.
         if (error.status === 410 && wasListed) continue
         onError(error)
-        const wasStable = performance.now() - connectedAt >= timing.maxDelayMs
-        failures = wasStable ? 1 : failures + 1
-        const delayMs = Math.min(timing.minDelayMs * 2 ** (failures - 1), timing.maxDelayMs)
-        await pause(randomBetween(delayMs / 2, delayMs), attempt.signal)
+        if (performance.now() - connectedAt >= timing.maxDelayMs) backoff.reset()
+        await pause(backoff.next(), attempt.signal)
       }
       if (isClosed) return
     }

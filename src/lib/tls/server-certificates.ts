@@ -10,6 +10,11 @@ export interface ServerCertificateFiles {
   readonly clientCrlFile?: string | undefined
 }
 
+export function listServerCertificateFiles(files: ServerCertificateFiles): readonly string[] {
+  const { certFile, keyFile, clientCaFile, clientCrlFile } = files
+  return [certFile, keyFile, clientCaFile, clientCrlFile].filter((file) => file !== undefined)
+}
+
 /** Throws if a file cannot be read or is incomplete, or if certificate and key do not match. */
 export async function readServerCertificates(files: ServerCertificateFiles): Promise<SecureContextOptions> {
   const { certFile, keyFile, clientCaFile, clientCrlFile } = files

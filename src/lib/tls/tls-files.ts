@@ -6,7 +6,9 @@ const path = z.string().min(1)
 
 /** TLS settings of a client, as members of a zod object. */
 export const tlsFiles = {
-  caFile: path.optional().describe('PEM file: CA certificates to trust instead of those of the system.'),
+  caFile: path
+    .optional()
+    .describe('PEM file: CA certificates to trust instead of those of the system and of `outbound.caFile`.'),
   clientCertificate: z
     .strictObject({
       certFile: path.describe('PEM file: the certificate chain of the gateway.'),
@@ -16,9 +18,10 @@ export const tlsFiles = {
     .describe('Client certificate of the gateway.'),
 }
 
-type TlsFiles = z.output<z.ZodObject<typeof tlsFiles>>
+export type TlsFiles = z.output<z.ZodObject<typeof tlsFiles>>
 
-interface TlsMaterial {
+/** PEM texts; by default, those of the system are trusted. */
+export interface TlsMaterial {
   readonly ca?: string
   readonly cert?: string
   readonly key?: string
@@ -38,6 +41,12 @@ export function resolveTlsFiles(
       clientCertificate: { certFile: absolute(client.certFile), keyFile: absolute(client.keyFile) },
     }),
   }
+}
+
+/** The files of the settings. */
+export function listTlsFiles({ caFile, clientCertificate }: TlsFiles): readonly string[] {
+  const files = [caFile, clientCertificate?.certFile, clientCertificate?.keyFile]
+  return files.filter((file) => file !== undefined)
 }
 
 /** `owner` completes the error, as in `of an audit sink`. Throws if a file cannot be read or is invalid. */

@@ -42,6 +42,7 @@ export class Overloaded extends CatalogError {
 }
 
 const tickMs = 50
+const defaultMaxDelayMs = 1_000
 
 /**
  * Monitors the event loop lag, the delay of requests queued in it, and the queue delay of each connection pool. While a
@@ -49,9 +50,9 @@ const tickMs = 50
  * those that would wait for that pool, so that principals within their fair share are not refused because others queue.
  */
 export function createLoadShedder(
-  maxDelayMs: number,
   queue: QueueDelay,
   upstreams: readonly UpstreamLoad[],
+  maxDelayMs = defaultMaxDelayMs,
 ): LoadShedder {
   const processController = createShedController(maxDelayMs)
   const shouldShedForProcess = createEvenShedder(processController)

@@ -3,6 +3,7 @@ import { connectTimeoutMs, readRedisAccess } from './redis-access.ts'
 import { chargeScript, chargeScriptHash } from './charge-script.ts'
 import type { Charge } from './shared-buckets.ts'
 import type { SharedLimitsSettings } from '../../config/shared-limits-settings.ts'
+import type { Outbound } from '../../lib/outbound/outbound.ts'
 import { withTimeout } from '../../lib/async/with-timeout.ts'
 
 /** A connection to the server; unusable after the first failure. */
@@ -18,11 +19,12 @@ export interface BucketStore {
  */
 export async function openBucketStore(
   settings: SharedLimitsSettings,
+  outbound: Outbound,
   onLost: () => void,
   signal: AbortSignal,
 ): Promise<BucketStore> {
   const client = createClient({
-    ...(await readRedisAccess(settings)),
+    ...(await readRedisAccess(settings, outbound)),
     RESP: 2,
     database: Number(new URL(settings.url).pathname.slice(1)),
     disableClientInfo: true,

@@ -1,9 +1,21 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { Backoff } from '../../lib/async/backoff.ts'
 import { createNotifier } from '../../lib/async/notifier.ts'
 import type { BucketStore } from './bucket-store.ts'
-import { LimitsUnavailable } from './limits-unavailable.ts'
 import type { Charge, SharedBuckets, SyncState } from './shared-buckets.ts'
 import { withTimeout } from '../../lib/async/with-timeout.ts'
+import { CatalogError, getRefusalOptions } from '../../catalog-api/catalog-error.ts'
+
+/** The shared limits are unreachable, and the settings refuse requests in this case: 503 with `retry-after`. */
+class LimitsUnavailable extends CatalogError {
+  constructor() {
+    super(
+      'ServiceUnavailable',
+      'shared limits are unavailable; retry later',
+      getRefusalOptions('shared_limits_unavailable'),
+    )
+  }
+}
 
 /** Receives sync events. Must not throw. */
 export interface SyncObserver {
@@ -42,7 +54,7 @@ const batchMs = 20
 const probeIntervalMs = 5_000
 /** Maximum keys per call: the server processes nothing else in the meantime. */
 const maxKeys = 256
-const [minPauseMs, maxPauseMs] = [100, 5_000]
+const pauseBounds = { minMs: 100, maxMs: 5_000 }
 const probeMs = 1
 
 /** Syncs in the background with one call in flight; no request waits for it. */
@@ -77,7 +89,7 @@ export function createBucketSync(options: BucketSyncOptions): BucketSync {
   }
 
   async function run(onAttempt: () => void): Promise<void> {
-    let pauseMs = minPauseMs
+    const pauses = new Backoff(pauseBounds)
     while (!signal.aborted) {
       const startedAt = performance.now()
       try {
@@ -90,9 +102,8 @@ export function createBucketSync(options: BucketSyncOptions): BucketSync {
       }
       onAttempt()
       // Continue to back off if connections are lost repeatedly.
-      if (performance.now() - startedAt > maxPauseMs) pauseMs = minPauseMs
-      await sleep(pauseMs * (0.5 + Math.random() / 2))
-      pauseMs = Math.min(pauseMs * 2, maxPauseMs)
+      if (performance.now() - startedAt > pauseBounds.maxMs) pauses.reset()
+      await sleep(pauses.next())
     }
   }
 

@@ -1,4 +1,5 @@
-import { readFile } from 'node:fs/promises'
+import { readSecret } from '../../lib/fs/read-secret.ts'
+import type { Outbound } from '../../lib/outbound/outbound.ts'
 import { readTlsFiles } from '../../lib/tls/tls-files.ts'
 import type { SharedLimitsSettings } from '../../config/shared-limits-settings.ts'
 
@@ -6,7 +7,10 @@ import type { SharedLimitsSettings } from '../../config/shared-limits-settings.t
 export const connectTimeoutMs = 5_000
 
 /** Reads the files of the settings. Rejects if one cannot be read or used. */
-export async function readRedisAccess({ url, username, passwordFile, tls }: SharedLimitsSettings) {
+export async function readRedisAccess(
+  { url, username, passwordFile, tls }: SharedLimitsSettings,
+  outbound: Outbound,
+) {
   const { hostname, port, protocol } = new URL(url)
   const socket = {
     host: hostname.replace(/^\[(.*)\]$/, '$1'),
@@ -14,10 +18,13 @@ export async function readRedisAccess({ url, username, passwordFile, tls }: Shar
     connectTimeout: connectTimeoutMs,
     reconnectStrategy: false as const,
   }
-  const tlsFiles = tls && (await readTlsFiles(tls, 'of the shared limits'))
+  const material = tls && (await readTlsFiles(tls, 'of the shared limits'))
   return {
-    socket: protocol === 'rediss:' ? { ...socket, tls: true as const, ...tlsFiles } : socket,
+    socket:
+      protocol === 'rediss:'
+        ? { ...socket, tls: true as const, ...outbound.getTlsOptions(material ?? {}) }
+        : socket,
     ...(username !== undefined && { username }),
-    ...(passwordFile !== undefined && { password: (await readFile(passwordFile, 'utf8')).trim() }),
+    ...(passwordFile !== undefined && { password: await readSecret(passwordFile) }),
   }
 }

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { Outbound } from '../../lib/outbound/outbound.ts'
 import type { BucketFactory } from '../token-buckets.ts'
 import { readRedisAccess } from './redis-access.ts'
 import { openBucketStore } from './bucket-store.ts'
@@ -22,15 +23,16 @@ export interface SharedLimits {
  */
 export async function openSharedLimits(
   settings: SharedLimitsSettings,
+  outbound: Outbound,
   observer: SyncObserver,
 ): Promise<SharedLimits> {
-  await readRedisAccess(settings)
+  await readRedisAccess(settings, outbound)
   const { keyPrefix, timeoutMs, onFailure } = settings
   // The hash tag in braces makes a cluster store all keys in one slot.
   const formatKey = (...parts: readonly unknown[]): string =>
     `{${keyPrefix}}:${digest(JSON.stringify(parts))}`
   const sync = createBucketSync({
-    connect: (onLost, signal) => openBucketStore(settings, onLost, signal),
+    connect: (onLost, signal) => openBucketStore(settings, outbound, onLost, signal),
     timeoutMs,
     isClosedOnFailure: onFailure === 'closed',
     probeKey: formatKey('probe'),

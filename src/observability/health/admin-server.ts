@@ -1,19 +1,32 @@
+import { isIP } from 'node:net'
 import fastify, { type FastifyInstance } from 'fastify'
 import type { Registry } from 'prom-client'
 import { renderMetrics } from '../metrics/render-metrics.ts'
 import type { Readiness } from './readiness.ts'
+import { parseHostName } from '../../lib/http/host-name.ts'
+
+interface AdminAccess {
+  /** Listen address. */
+  readonly host: string
+  /** A name that begins with a dot includes its subdomains. */
+  readonly allowedHosts: readonly string[]
+}
 
 /** Few clients poll this port, with small requests. */
 const maxConnections = 100
 const timeoutMs = 10_000
 
+const unexpectedHost = 'unexpected host; expected an IP address, localhost, or a name of admin.allowedHosts'
+
 /**
  * `/livez` responds while the event loop runs; `/readyz` responds with 503 and the problems by name while there are
- * any, and lists warnings in any case. No endpoint needs credentials: keep the port off public networks.
+ * any, and lists warnings in any case. No endpoint needs credentials: keep the port off public networks. Requests for
+ * hosts that are not allowed get 403.
  */
 export function createAdminServer(
   registries: () => readonly Registry[] | Promise<readonly Registry[]>,
   findReadiness: () => Promise<Readiness>,
+  access: AdminAccess,
 ): FastifyInstance {
   const server = fastify({
     forceCloseConnections: true,
@@ -22,6 +35,11 @@ export function createAdminServer(
     http: { headersTimeout: timeoutMs },
   })
   server.server.maxConnections = maxConnections
+  const isAllowedHost = createHostTest(access)
+  server.addHook('onRequest', (request, reply, next) => {
+    if (isAllowedHost(request.headers.host)) next()
+    else void reply.code(403).send({ error: unexpectedHost })
+  })
   server.get('/livez', () => ({ status: 'ok' }))
   server.get('/readyz', async (_request, reply) => {
     const { problems, warnings } = await findReadiness()
@@ -48,4 +66,23 @@ export async function listen(
   const address = server.server.address()
   const bound = typeof address === 'object' && address !== null ? address.port : port
   return `http://${host.includes(':') ? `[${host}]` : host}:${bound}`
+}
+
+/**
+ * Creates the test of the `host` header of a request. The admin port needs no credentials, and a page can give its own
+ * name any address (DNS rebinding). It cannot do so with an address or with localhost, and browsers always send the header.
+ */
+function createHostTest({ host, allowedHosts }: AdminAccess): (header: string | undefined) => boolean {
+  const names = new Set([host.toLowerCase(), ...allowedHosts.map((name) => name.replace(/^\./, ''))])
+  const suffixes = ['.localhost', ...allowedHosts.filter((name) => name.startsWith('.'))]
+  return (header) => {
+    if (header === undefined) return true
+    const name = parseHostName(header)
+    return (
+      name === 'localhost' ||
+      isIP(name) !== 0 ||
+      names.has(name) ||
+      suffixes.some((suffix) => name.endsWith(suffix))
+    )
+  }
 }

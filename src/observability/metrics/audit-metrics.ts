@@ -1,3 +1,5 @@
+import type { StatsFs } from 'node:fs'
+import { statfs } from 'node:fs/promises'
 import { Gauge, type Aggregator, type Registry } from 'prom-client'
 import type { AuditLogEvent } from '../../audit/log/audit-log-event.ts'
 import type { AuditLog, AuditStatus } from '../../audit/log/audit-log.ts'
@@ -29,6 +31,31 @@ export function registerAuditMetrics(registry: Registry, audit: AuditLog): void 
     'sum',
     'Changes with an intent and no outcome yet.',
     ({ unresolved }) => unresolved,
+  )
+}
+
+/** The size and the free space of the volume of the audit log, which only grows unless there is a retention. */
+export function registerAuditVolumeMetrics(registry: Registry, folder: string): void {
+  const gauge = (name: string, help: string, read: (volume: StatsFs) => number) =>
+    new Gauge({
+      name: `catalog_gateway_audit_volume_${name}`,
+      help,
+      // The processes of a gateway have one volume.
+      aggregator: 'min',
+      registers: [registry],
+      async collect() {
+        this.set(await statfs(folder).then(read, () => NaN))
+      },
+    })
+  gauge(
+    'available_bytes',
+    'Free space on the volume of the audit log; NaN if it cannot be read.',
+    ({ bavail, bsize }) => bavail * bsize,
+  )
+  gauge(
+    'size_bytes',
+    'Size of the volume of the audit log; NaN if it cannot be read.',
+    ({ blocks, bsize }) => blocks * bsize,
   )
 }
 

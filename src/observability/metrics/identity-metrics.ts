@@ -25,7 +25,7 @@ export function registerIdentityMetrics(
   gauge(
     'api_keys_outdated',
     'max',
-    'Whether the last reload of the API key store failed (1); the last valid keys stay in use.',
+    'Whether the API key store has errors (1); the last valid keys, or only the valid entries after a start, are in use.',
     () => (keys().isOutdated ? 1 : 0),
   )
   gauge(
@@ -65,7 +65,12 @@ function registerIssuerMetrics(registry: Registry, authenticator: Pick<Authentic
         }
       },
     })
-  gauge('keys', 'max', 'Keys in the JWKS of the issuer.', ({ keyCount }) => keyCount)
+  gauge(
+    'keys',
+    'max',
+    'Keys in the JWKS of the issuer that can verify signatures.',
+    ({ keyCount }) => keyCount,
+  )
   gauge('usable', 'min', 'Whether tokens of the issuer can be verified (1) or not (0).', ({ isUsable }) =>
     isUsable ? 1 : 0,
   )

@@ -34,6 +34,7 @@ export interface Metrics {
   readonly policyConditionFailures: Counter<'effect'>
   readonly policyShadowDifferences: Counter<'operation' | 'change'>
   readonly identityReloads: Counter<'source' | 'result'>
+  readonly tokensWithoutGroups: Counter<'issuer'>
 }
 
 export function createMetrics(version: string, { namespaces }: MetricsSettings = {}): Metrics {
@@ -63,7 +64,7 @@ export function createMetrics(version: string, { namespaces }: MetricsSettings =
     }),
     stageSeconds: createDurationHistogram({
       name: 'catalog_gateway_stage_duration_seconds',
-      help: 'Time that a request spent in a stage; check includes waiting for the body, forward waiting for the upstream.',
+      help: 'Time that a request spent in a stage; read_body includes waiting for the body, send waiting for the upstream, respond waiting for the client.',
       labelNames: ['stage'],
       buckets: stageSeconds,
       registry,
@@ -149,6 +150,12 @@ export function createMetrics(version: string, { namespaces }: MetricsSettings =
       name: 'catalog_gateway_identity_reloads_total',
       help: 'Reloads of API keys and JWKS by source and result (success, failure).',
       labelNames: ['source', 'result'],
+      registers,
+    }),
+    tokensWithoutGroups: new Counter({
+      name: 'catalog_gateway_tokens_without_groups_total',
+      help: 'Verified tokens that do not have the groups claim of their issuer; cached tokens are not counted again.',
+      labelNames: ['issuer'],
       registers,
     }),
   }

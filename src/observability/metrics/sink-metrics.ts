@@ -7,14 +7,24 @@ import { createLogThrottle } from '../log/log-throttle.ts'
 /** A failing sink fails repeatedly. */
 const maxLinesPerSecond = 1
 
-export function createSinkObserver(registry: Registry, log: Logger): SinkObserver {
+/** Counts from 0 for each sink, so that the first rejected record is an increase. */
+export function createSinkObserver(
+  registry: Registry,
+  log: Logger,
+  sinks: readonly { readonly name: string }[],
+): SinkObserver {
   const registers = [registry]
   const labelNames = ['sink'] as const
   const counter = (name: string, help: string) =>
     new Counter({ name: `catalog_gateway_audit_sink_${name}_total`, help, labelNames, registers })
   const delivered = counter('records_delivered', 'Audit records delivered to the sink.')
   const failures = counter('delivery_failures', 'Failed deliveries of a batch to the sink; they are retried.')
-  const rejected = counter('records_rejected', 'Audit records that the sink rejected permanently.')
+  const rejected = counter(
+    'records_rejected',
+    'Audit records that the sink rejected permanently; a report of each is delivered if it is identified.',
+  )
+  for (const { name: sink } of sinks)
+    for (const each of [delivered, failures, rejected]) each.inc({ sink }, 0)
   const lines = createLogThrottle(maxLinesPerSecond)
   return {
     delivered: (sink, records) => delivered.inc({ sink }, records),

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import type { IncomingHttpHeaders } from 'node:http'
 import { hostname } from 'node:os'
 import { ROOT_CONTEXT, type TextMapGetter } from '@opentelemetry/api'
@@ -11,7 +10,9 @@ import {
   TraceIdRatioBasedSampler,
   type SpanExporter,
 } from '@opentelemetry/sdk-trace'
-import { readPemFile } from '../../lib/tls/pem-file.ts'
+import { readHeaderValue } from '../../lib/fs/read-secret.ts'
+import { createHttpAgent } from '../../lib/outbound/http-agent.ts'
+import type { Outbound } from '../../lib/outbound/outbound.ts'
 import { createPerformanceEpoch } from '../../lib/time/performance-epoch.ts'
 import { startRequestSpans, type RequestSpans } from './request-spans.ts'
 import { createSpanQueue, type SpanObserver } from './span-queue.ts'
@@ -26,6 +27,8 @@ export interface Traces {
 
 /** A traceparent has 55 characters today; future versions may be longer (W3C Trace Context, 4.3). */
 const maxTraceparentLength = 256
+/** Further spans are dropped and counted. */
+const defaultMaxQueuedSpans = 16_384
 const maxBatchSpans = 512
 const batchDelayMs = 1_000
 
@@ -36,11 +39,13 @@ export async function openTraces(
   settings: TracesSettings,
   version: string,
   observer: SpanObserver,
+  outbound: Outbound,
+  maxQueuedSpans: number = defaultMaxQueuedSpans,
 ): Promise<Traces> {
-  const { maxQueuedSpans, timeoutMs } = settings
+  const { timeoutMs } = settings
   const batchSpans = Math.min(maxBatchSpans, maxQueuedSpans)
   // Shutdown exports the whole queue at once.
-  const exporter = await openExporter(settings, Math.ceil(maxQueuedSpans / batchSpans) + 1)
+  const exporter = await openExporter(settings, outbound, Math.ceil(maxQueuedSpans / batchSpans) + 1)
   const provider = new TracerProvider({
     // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
     resource: resourceFromAttributes({
@@ -82,11 +87,12 @@ export async function openTraces(
 
 async function openExporter(
   { caFile, credential, endpoint, timeoutMs }: TracesSettings,
+  outbound: Outbound,
   concurrencyLimit: number,
 ): Promise<SpanExporter> {
-  const ca = caFile && (await readPemFile(caFile, 'CERTIFICATE'))
+  const opener = await outbound.openClient('traces', { caFile })
   const readCredential = async (): Promise<Record<string, string>> =>
-    credential ? { [credential.header]: (await readFile(credential.file, 'utf8')).trim() } : {}
+    credential ? { [credential.header]: await readHeaderValue(credential.file) } : {}
   // Detects a missing file at start rather than at the first batch.
   await readCredential()
   return new OTLPTraceExporter({
@@ -94,7 +100,7 @@ async function openExporter(
     headers: readCredential,
     timeoutMillis: timeoutMs,
     concurrencyLimit,
-    httpAgentOptions: { keepAlive: true, ...(ca !== undefined && { ca }) },
+    httpAgentOptions: (protocol) => createHttpAgent(protocol, opener, timeoutMs, { keepAlive: true }),
   })
 }
 

@@ -1,4 +1,5 @@
 import type { Identifier } from '../../catalog-api/identifiers.ts'
+import { isInNamespace } from '../../catalog-api/object-kinds.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import { findDifference, type DecisionDifference, type KnownInputs } from './find-difference.ts'
 import { representativeNames } from './name-classes.ts'
@@ -115,8 +116,7 @@ function positionsInNamespace(
 }
 
 export function isNamespaceMember(permission: Permission): boolean {
-  const kind = objectKindOfPermission(permission)
-  return kind !== 'namespace' && kind !== 'none'
+  return isInNamespace(objectKindOfPermission(permission))
 }
 
 function findChangesAt(

@@ -1,9 +1,11 @@
 import type { Identifier } from '../../catalog-api/identifiers.ts'
+import { getNamespaceDepth } from '../../catalog-api/object-kinds.ts'
 import type { ObjectKind } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import type { RuleReference } from '../engine/decision.ts'
 import { groupBy } from '../../lib/group-by.ts'
 import { createNameMatcher } from '../conditions/name-pattern.ts'
+import type { Implication } from '../language/deny-coverage.ts'
 import type { PolicyDocument, PolicyRule } from '../language/policy-document.ts'
 
 /*
@@ -27,15 +29,16 @@ export interface ReachingRule {
   readonly document: PolicyDocument
   readonly rule: PolicyRule
   readonly obstacle: Obstacle | undefined
+  /** Why it covers the permission; undefined if it names it. */
+  readonly implication: Implication | undefined
 }
 
 /** Documents by `namespaceKey`. */
 export type DocumentIndex = ReadonlyMap<string, readonly PolicyDocument[]>
 
 export function objectPosition(kind: ObjectKind, id: Identifier): ObjectPosition {
-  return kind === 'namespace' || kind === 'none'
-    ? { namespace: id, table: undefined }
-    : { namespace: id.slice(0, -1), table: id.at(-1) }
+  const depth = getNamespaceDepth(kind, id)
+  return { namespace: id.slice(0, depth), table: id[depth] }
 }
 
 export function indexDocuments(documents: readonly PolicyDocument[]): DocumentIndex {
@@ -69,7 +72,12 @@ export function rulesReaching(
     }
     return document.rules
       .filter(({ permissions }) => permissions.has(permission))
-      .map((rule) => ({ document, rule, obstacle: obstacleTo(rule) }))
+      .map((rule) => ({
+        document,
+        rule,
+        obstacle: obstacleTo(rule),
+        implication: rule.implied.get(permission),
+      }))
   })
 }
 

@@ -70,7 +70,12 @@ function ancestorKeys(namespace: Identifier): readonly string[] {
   return [...namespace, ''].map((_, depth) => namespaceKey(namespace.slice(0, depth)))
 }
 
-function changeKey({ permission, direction, known, before, after }: DecisionChange): string {
+function changeKey(change: DecisionChange): string {
+  return JSON.stringify([change.permission, causeKey(change)])
+}
+
+/** Equal for changes that differ only in the operation and the position. */
+function causeKey({ direction, known, before, after }: DecisionChange): string {
   const { isAnonymous, user, key, groups, excludedGroups } = known.caller
   const caller = [
     isAnonymous,
@@ -80,7 +85,6 @@ function changeKey({ permission, direction, known, before, after }: DecisionChan
     excludedGroups === 'all' ? excludedGroups : [...excludedGroups],
   ]
   return JSON.stringify([
-    permission,
     direction,
     caller,
     [...known.conditions],
@@ -90,8 +94,7 @@ function changeKey({ permission, direction, known, before, after }: DecisionChan
 }
 
 function locatedChangeKey({ change, coversSubtree }: LocatedChange): string {
-  const { permission: _, ...rest } = change
-  return JSON.stringify([changeKey({ ...rest, permission: 'ListTables' }), change.position, coversSubtree])
+  return JSON.stringify([causeKey(change), change.position, coversSubtree])
 }
 
 function decidingRuleReference({ decidingRule }: RuleDecision): unknown {

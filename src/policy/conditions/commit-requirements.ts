@@ -1,5 +1,12 @@
-import { getOperation, operationNames, type Operation } from '../../catalog-api/operations.ts'
+import type { FactName } from '../../catalog-api/facts.ts'
+import {
+  getOperation,
+  operationNames,
+  type Operation,
+  type OperationName,
+} from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
+import { destinationPermission } from '../../catalog-api/requirements.ts'
 import type { Condition, RequirementRestriction, RequirementData } from './condition.ts'
 import { unknown, factValue, type Fact } from './fact.ts'
 import { isUnderFolder } from './storage-path.ts'
@@ -44,6 +51,10 @@ export function listChangePermissions(extraOperations: readonly Operation[]): Ch
 /** Without extra operations. */
 export const builtInChanges = listChangePermissions([])
 
+function listOperationsWith(fact: FactName): readonly OperationName[] {
+  return operationNames.filter((name) => getOperation(name).facts.some(([stated]) => stated === fact))
+}
+
 // White space, control characters, Unicode default-ignorable characters and the Braille blank.
 const invisibleText = /^[\p{White_Space}\p{C}\p{Default_Ignorable_Code_Point}\u2800]*$/u
 
@@ -63,10 +74,16 @@ export function restoreRequirement(requirement: RequirementData): Condition {
 
 /** Requires that every new version has these metadata keys, each with a visible value. */
 export function requireMetadataKeys(keys: readonly string[]): CommitRequirement {
-  return createRequirement('metadata', ['CreateTableVersion'], { metadata: keys }, ['metadata'], (facts) => {
-    const metadata = factValue(facts.metadata)
-    return keys.some((key) => invisibleText.test(metadata.get(key) ?? ''))
-  })
+  return createRequirement(
+    'metadata',
+    listOperationsWith('metadata'),
+    { metadata: keys },
+    ['metadata'],
+    (facts) => {
+      const metadata = factValue(facts.metadata)
+      return keys.some((key) => invisibleText.test(metadata.get(key) ?? ''))
+    },
+  )
 }
 
 /** `wholeTable`: permissions for whole-table changes that stay allowed. */
@@ -104,7 +121,7 @@ export function allowOnlyFolders(folders: readonly string[]): CommitRequirement 
   }
   return createRequirement(
     'folders',
-    ['CreateTableVersion', 'ChooseLocation', 'ChooseStorage'],
+    [...listOperationsWith('manifestPath'), 'ChooseLocation', 'ChooseStorage'],
     { folders },
     ['location', 'manifestPath'],
     ({ location, manifestPath }, { permission }) => {
@@ -143,6 +160,7 @@ function createBranchRequirement(
   changes: ChangePermissions,
   isForbidden: (branch: string) => boolean,
 ): CommitRequirement {
+  const allowsRename = listOperationsWith('newName').some((name) => wholeTable.has(name))
   const named = wholeTable.size > 0 ? { allowWholeTable: [...wholeTable] } : {}
   return createRequirement(
     'branches',
@@ -151,8 +169,9 @@ function createBranchRequirement(
     ['branch'],
     ({ branch }, { permission }) => {
       if (branch !== unknown) return isForbidden(factValue(branch))
-      // CreateTable has an unknown branch only for the destination of a rename.
-      return !wholeTable.has(permission === 'CreateTable' ? 'RenameTable' : permission)
+      // It has an unknown branch only for the destination of a rename.
+      if (permission === destinationPermission) return !allowsRename
+      return !wholeTable.has(permission)
     },
     wholeTable,
   )

@@ -7,6 +7,7 @@ import {
 } from '@marcbachmann/cel-js'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import { celFunctions, conditionFunctions, loopFunctions } from './condition-functions.ts'
+import { timeFunctions } from './time-functions.ts'
 import { conditionTypes, conditionVariables, type ConditionVariable } from './condition-variables.ts'
 import { isConditionFact, type ConditionFact, type ConditionInput } from './authorization-request.ts'
 import { getMembers } from '../../lib/json/is-object.ts'
@@ -48,13 +49,15 @@ export interface ConditionError {
 
 const maxLength = 2000
 
-/** Only this file uses cel-js. */
+/** Only this file and `time-functions.ts` use cel-js. */
 const environment = new Environment({
   limits: { maxAstNodes: 300, maxDepth: 24, maxListElements: 100, maxMapEntries: 20, maxCallArguments: 4 },
 })
 for (const [name, type] of Object.entries(conditionTypes)) environment.registerType(name, type)
 for (const [name, { type }] of Object.entries(conditionVariables)) environment.registerVariable(name, type)
 for (const { signature, call } of conditionFunctions.values()) environment.registerFunction(signature, call)
+for (const { overloads } of timeFunctions.values())
+  for (const [signature, call] of overloads) environment.registerFunction(signature, call)
 
 /** The limits on length and syntax bound the cost of an evaluation. */
 export function compileCondition(text: string): Condition | ConditionError {
@@ -70,7 +73,9 @@ export function compileCondition(text: string): Condition | ConditionError {
     if (!valid) return parseLibraryError(typeError)
     if (type !== 'bool')
       return { index: 0, message: `is of type ${type}; expected a comparison, of type bool` }
-    return createCondition(text, evaluate, names)
+    return (
+      findFailingConstant(evaluate.ast, text) ?? createCondition(text, parseWithTimeFunctions(text), names)
+    )
   } catch (error) {
     return parseLibraryError(error)
   }
@@ -128,6 +133,44 @@ function createScopeClass(read: readonly (readonly [string, ConditionVariable])[
   return Scope
 }
 
+/** Parses the text again with the functions that cel-js does not let one replace; errors name those that were written. */
+function parseWithTimeFunctions(text: string): (scope: object) => unknown {
+  const evaluate = environment.parse(text)
+  replaceTimeFunctions(evaluate.ast)
+  return evaluate
+}
+
+function replaceTimeFunctions(node: ASTNode): void {
+  if (node.op === 'call' || node.op === 'rcall') {
+    node.args[0] = timeFunctions.get(node.args[0])?.name ?? node.args[0]
+  }
+  for (const child of childNodes(node.args)) replaceTimeFunctions(child)
+}
+
+/**
+ * Finds a part without variables that fails in every request, such as `int("x")` or `1 / 0`. Best effort: a part whose
+ * text lacks its outer parentheses cannot be parsed alone.
+ */
+function findFailingConstant(node: ASTNode, text: string): ConditionError | undefined {
+  for (const child of childNodes(node.args)) {
+    const error = findFailingConstant(child, text)
+    if (error !== undefined) return error
+  }
+  if (node.op === 'value' || !isConstant(node)) return undefined
+  const part = text.slice(node.start, node.end)
+  try {
+    parseWithTimeFunctions(part)({})
+    return undefined
+  } catch (error) {
+    if (error instanceof ParseError) return undefined
+    return errorAt(node, `${part} always fails: ${parseLibraryError(error).message}`)
+  }
+}
+
+function isConstant(node: ASTNode): boolean {
+  return node.op !== 'id' && [...childNodes(node.args)].every(isConstant)
+}
+
 /** Rejects syntax that cel-js accepts and conditions must not use; adds the identifiers to `names`. */
 function findUnsupported(
   node: ASTNode,
@@ -162,7 +205,12 @@ function validateCall(node: ASTNode, name: string, args: readonly ASTNode[]): Co
     }
     if (name.startsWith('get') && args.length > 0)
       return errorAt(node, `"${name}" takes no time zone; times are in UTC`)
-    return undefined
+    const [literal] = args
+    if (literal?.op !== 'value' || typeof literal.args !== 'string') return undefined
+    const error = timeFunctions.get(name)?.validateArgument(literal.args)
+    return error === undefined
+      ? undefined
+      : errorAt(literal, `${JSON.stringify(literal.args)} is not a ${name}: ${error}`)
   }
   const [argument] = args
   if (argument?.op !== 'value' || typeof argument.args !== 'string') {

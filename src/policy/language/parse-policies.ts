@@ -1,12 +1,15 @@
 import type { Permission } from '../../catalog-api/permissions.ts'
+import { acceptanceHint } from '../../config/unsafe-settings.ts'
 import type { PolicyDocument, PolicyRule } from './policy-document.ts'
 import type { PolicyProblem } from './policy-error.ts'
 import { readRequirement, readRequirements } from './read-commits.ts'
+import { readProtection, readProtections } from './read-protection.ts'
 import { fileApiVersion, policyKind, resourceApiVersion } from './api-version.ts'
 import {
   decisionTableFields,
   documentFields,
   metadataFields,
+  policyModes,
   resourceMetadataFields,
 } from './policy-fields.ts'
 import { readTextMap } from './read-json.ts'
@@ -35,7 +38,7 @@ const readMetadataFields = createFieldsReader(metadataFields)
 const readResourceMetadataFields = createFieldsReader(resourceMetadataFields)
 const readVersion = createChoiceReader([fileApiVersion, resourceApiVersion])
 const readKind = createChoiceReader([policyKind])
-const readMode = createChoiceReader(['enforce', 'shadow'])
+const readModeName = createChoiceReader(policyModes)
 const readInherit = createChoiceReader([true, false])
 const readOnDeny = createChoiceReader([403, 404])
 
@@ -109,13 +112,12 @@ function readDocument(
   if (fields === undefined) return undefined
   const named = readName(fields, report)
   readKind(fields.get('kind'), report)
-  const mode = readOptional(fields, 'mode', readMode, report)
-  const isShadow = mode === 'shadow'
-  const namespace = readNamespace(fields.get('namespace'), report)
+  const isShadow =
+    readOptional(fields, 'mode', (field) => readMode(field, report, vocabulary), report) === 'shadow'
+  const namespace = readNamespace(fields.get('namespace'), report, vocabulary)
   const inherit = readOptional(fields, 'inherit', readInherit, report) ?? true
   const final =
-    readOptional(fields, 'final', (field) => readPermissions(field, report, vocabulary, 'deny'), report) ??
-    noPermissions
+    readOptional(fields, 'final', (field) => readReserved(field, report, vocabulary), report) ?? noPermissions
   const onDeny = readOptional(fields, 'onDeny', readOnDeny, report)
   const rules = readRules(fields, locate, report, vocabulary)
   const location = { document: named?.name ?? '', file }
@@ -138,6 +140,22 @@ function readDocument(
     file,
     ...locate(named.offset),
   }
+}
+
+function readMode(
+  field: Field,
+  report: ReportProblem,
+  { options }: PolicyVocabulary,
+): (typeof policyModes)[number] | undefined {
+  const mode = readModeName(field, report)
+  if (mode === 'development' && !options.acceptsDevelopment) {
+    report(
+      field.offset,
+      `${field.name} is development: the policy is for \`catalog-gateway dev\` alone; expected another folder, ` +
+        `${acceptanceHint('development-policies')} in the settings`,
+    )
+  }
+  return mode
 }
 
 interface Name {
@@ -177,9 +195,19 @@ type ReadRule = (
   vocabulary: PolicyVocabulary,
 ) => PolicyRule | undefined
 
-/** Reads rules and commit requirements, in the order of their lines. */
+/** Operations that policies beneath cannot allow are denied to them, so they are completed as those of a deny. */
+function readReserved(
+  field: Field,
+  report: ReportProblem,
+  vocabulary: PolicyVocabulary,
+): ReadonlySet<Permission> {
+  const named = readPermissions(field, report, vocabulary, 'deny')
+  return vocabulary.coverDeny(named, { includesMoves: false }).permissions
+}
+
+/** Reads rules, protections and commit requirements, in the order of their lines. */
 function readRules(
-  fields: Fields<'rules' | 'commits'>,
+  fields: Fields<'rules' | 'protect' | 'commits'>,
   locate: Locate,
   report: ReportProblem,
   vocabulary: PolicyVocabulary,
@@ -198,9 +226,12 @@ function readRules(
     }
   }
   const required = readOptional(fields, 'commits', readRequirements, report)
+  const protections = readOptional(fields, 'protect', readProtections, report)
   if (required !== undefined) readAll(required, readRequirement)
-  if (required === undefined || fields.has('rules')) {
+  if (protections !== undefined) readAll(protections, readProtection)
+  const hasOthers = required !== undefined || protections !== undefined
+  if (!hasOthers || fields.has('rules')) {
     readAll(readItems(fields.get('rules'), '[{ id, effect, subjects, operations }]', report) ?? [], readRule)
   }
-  return required === undefined ? rules.slice() : rules.toSorted((one, other) => one.line - other.line)
+  return hasOthers ? rules.toSorted((one, other) => one.line - other.line) : rules.slice()
 }

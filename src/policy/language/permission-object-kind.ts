@@ -1,8 +1,8 @@
 import { getOperation, isOperationName, type ObjectKind } from '../../catalog-api/operations.ts'
-import type { Permission } from '../../catalog-api/permissions.ts'
+import { extraPermissions, isEffectPermission, type Permission } from '../../catalog-api/permissions.ts'
 
-/** Permissions that are effects of operations apply to tables, except for ReadAnyTable. */
+/** The kind of the objects that a permission is decided on. Extra operations act on tables. */
 export function objectKindOfPermission(permission: Permission): ObjectKind {
-  if (permission === 'ReadAnyTable') return 'none'
+  if (isEffectPermission(permission)) return extraPermissions[permission].object
   return isOperationName(permission) ? getOperation(permission).object : 'table'
 }

@@ -1,6 +1,7 @@
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import type { Condition } from '../conditions/condition.ts'
+import type { Coverage } from './deny-coverage.ts'
 
 export interface NamedSubjects {
   /** Names of principals. A service account is given as the principal in its token. */
@@ -18,12 +19,11 @@ export interface Subjects extends NamedSubjects {
   readonly except: NamedSubjects | undefined
 }
 
-/** A rule as written, with groups of operations expanded. */
-export interface PolicyRule {
+/** A rule as written, with groups of operations expanded, and with what a deny covers besides. */
+export interface PolicyRule extends Coverage {
   readonly id: string
   readonly effect: 'allow' | 'deny'
   readonly subjects: Subjects
-  readonly permissions: ReadonlySet<Permission>
   /** Patterns of table names; undefined for the namespace itself and everything beneath it. */
   readonly tables: readonly string[] | undefined
   readonly condition: Condition | undefined

@@ -4,11 +4,15 @@ import { descriptionAnnotation, resourceApiVersion } from './api-version.ts'
  * The fields of the policy language with their descriptions, for the parser and for the JSON Schema.
  */
 
+export const policyModes = ['enforce', 'shadow', 'development'] as const
+
 export const documentFields = {
   apiVersion: 'The version of the language.',
   kind: 'The kind of the document.',
   metadata: 'Name and description of the policy.',
-  mode: 'shadow: the policy is evaluated, but only differences are counted and logged. Default: enforce.',
+  mode:
+    'shadow: the policy is evaluated, but only differences are counted and logged. development: it is in force in ' +
+    '`catalog-gateway dev` alone; other gateways refuse it. Default: enforce.',
   namespace: 'The namespace of the policy, as a list of names. [] is the root.',
   inherit: 'false: allow rules of parent namespaces do not apply here or beneath.',
   final: 'Operations, or groups of them, that policies of child namespaces cannot allow.',
@@ -16,6 +20,7 @@ export const documentFields = {
     'Response to a denial, here and beneath. 404: conceal that the object exists. 403: denied. ' +
     'Default: 403 for callers that may list the object, otherwise 404.',
   commits: 'Requirements for every commit to a table here or beneath, for all callers.',
+  protect: 'Tables that only the named callers may use: short denies of everything to all others.',
   rules: 'Allow and deny rules.',
   tests: 'Expected decisions of the policies in the folder, for `policy test`; no effect on requests.',
 } as const
@@ -33,7 +38,7 @@ export const testFields = {
   operations: 'Operations, or groups of them; each is decided separately.',
   namespace: 'The namespace, as a list of names.',
   table: 'The table, view or function: namespace and name, as a list of names.',
-  transaction: 'The transaction, as a list of names.',
+  transaction: 'The transaction: the id of its table and its own name, as a list of names.',
   beneath: 'true: the namespace and everything beneath it, existing or not.',
   given: 'Facts of the request.',
   expect: 'allow, or deny.',
@@ -97,7 +102,17 @@ export const ruleFields = {
   tables:
     'Names of tables directly in the namespace; * matches any characters. By default the rule covers the ' +
     'namespace and everything beneath it.',
+  moves:
+    'allow: a deny with tables does not also deny renaming, deregistering, restoring and branching them; ' +
+    'a caller that may do that can then use their content under another name.',
   when: 'A condition in CEL that must hold for the rule to apply.',
+} as const
+
+export const protectionFields = {
+  id: ruleFields.id,
+  tables: 'Names of tables, views and functions directly in the namespace; * matches any characters.',
+  operations: 'What is denied: operations, or groups of them. Default: all.',
+  except: 'Callers that the protection does not apply to.',
 } as const
 
 export const namedSubjectFields = {

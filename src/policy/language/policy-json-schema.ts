@@ -11,6 +11,8 @@ import {
   freezeFields,
   requestFields,
   metadataFields,
+  policyModes,
+  protectionFields,
   namedSubjectFields,
   requirementFields,
   resourceMetadataFields,
@@ -30,7 +32,7 @@ export function createPolicySchema(): Schema {
     $schema: 'http://json-schema.org/draft-07/schema#',
     title: 'AccessPolicy of the catalog gateway',
     ...createObjectSchema(documentFields, documentSchemas, ['apiVersion', 'kind', 'metadata', 'namespace'], {
-      anyOf: [{ required: ['rules'] }, { required: ['commits'] }],
+      anyOf: [{ required: ['rules'] }, { required: ['commits'] }, { required: ['protect'] }],
       ...metadataByVersion,
     }),
     definitions,
@@ -80,8 +82,11 @@ const ruleSchemas = {
   }),
   operations,
   tables: names,
+  moves: { const: 'allow' },
   when: { type: 'string', maxLength: 2000 },
 }
+
+const protectionSchemas = { id: label, tables: names, operations, except: { $ref: '#/definitions/except' } }
 
 const requirementSchemas = {
   id: label,
@@ -118,7 +123,7 @@ const testSchema = createObjectSchema(
     operations,
     namespace: path,
     table: { ...path, minItems: 1 },
-    transaction: { ...path, minItems: 1 },
+    transaction: { ...path, minItems: 2 },
     beneath: { const: true },
     given: createObjectSchema(
       requestFields,
@@ -186,7 +191,7 @@ const documentSchemas = {
   kind: { const: policyKind },
   metadata: {},
   namespace: { type: 'array', items: { type: 'string', minLength: 1, pattern: '^[^*]+$' } },
-  mode: { enum: ['enforce', 'shadow'] },
+  mode: { enum: policyModes },
   inherit: { type: 'boolean' },
   final: operations,
   onDeny: { enum: [403, 404] },
@@ -204,6 +209,10 @@ const documentSchemas = {
     },
     ['require'],
   ),
+  protect: {
+    type: 'array',
+    items: createObjectSchema(protectionFields, protectionSchemas, ['id', 'tables']),
+  },
   rules: {
     type: 'array',
     items: createObjectSchema(ruleFields, ruleSchemas, ['id', 'effect', 'subjects', 'operations']),

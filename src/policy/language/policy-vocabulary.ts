@@ -1,16 +1,29 @@
 import { LRUCache } from 'lru-cache'
-import type { Operation } from '../../catalog-api/operations.ts'
+import { defaultDelimiter } from '../../catalog-api/identifiers.ts'
+import { getOperation, operationNames, type Operation } from '../../catalog-api/operations.ts'
 import {
   createPermissionTable,
   type Permission,
   type PermissionTable,
 } from '../../catalog-api/permissions.ts'
+import { createDenyCoverage, type CoverDeny } from './deny-coverage.ts'
 import { listChangePermissions, type ChangePermissions } from '../conditions/commit-requirements.ts'
+
+/** What policies may contain besides the catalog API, according to the settings of a gateway. */
+export interface VocabularyOptions {
+  readonly extraOperations: readonly Operation[]
+  /** Whether policies may have `mode: development`. */
+  readonly acceptsDevelopment: boolean
+  /** Strings that no name of an object contains: the catalogs separate names by them. */
+  readonly separators: readonly string[]
+}
 
 /** The names of operations and groups that policies may use, and what they stand for. Immutable. */
 export interface PolicyVocabulary {
+  readonly options: VocabularyOptions
   readonly permissions: PermissionTable
   readonly changes: ChangePermissions
+  readonly coverDeny: CoverDeny
   /** Returns whether it is the name of an operation, a permission or a group. */
   has(name: string): boolean
   /**
@@ -19,8 +32,12 @@ export interface PolicyVocabulary {
   expand(names: readonly string[], effect: 'allow' | 'deny'): ReadonlySet<Permission>
 }
 
-/** Creates the vocabulary of the catalog API and of extra operations. */
-export function createPolicyVocabulary(extraOperations: readonly Operation[]): PolicyVocabulary {
+/** Creates the vocabulary of the catalog API and of the options; `mode: development` is refused by default. */
+export function createPolicyVocabulary({
+  extraOperations = [],
+  acceptsDevelopment = false,
+  separators = [defaultDelimiter],
+}: Partial<VocabularyOptions>): PolicyVocabulary {
   const permissions = createPermissionTable(extraOperations)
   const byName = new Map<string, readonly Permission[]>([
     ...permissions.groups,
@@ -29,8 +46,10 @@ export function createPolicyVocabulary(extraOperations: readonly Operation[]): P
   // Most rules use one of a few lists of operations.
   const sets = new LRUCache<string, ReadonlySet<Permission>>({ max: 1000 })
   return {
+    options: { extraOperations, acceptsDevelopment, separators },
     permissions,
     changes: listChangePermissions(extraOperations),
+    coverDeny: createDenyCoverage([...operationNames.map(getOperation), ...extraOperations]),
     has: (name) => byName.has(name),
     expand(names, effect) {
       const coversEverything = effect === 'deny' && names.includes('all')
@@ -45,5 +64,5 @@ export function createPolicyVocabulary(extraOperations: readonly Operation[]): P
   }
 }
 
-/** The vocabulary without extra operations. */
-export const builtInVocabulary = createPolicyVocabulary([])
+/** The vocabulary without options. */
+export const builtInVocabulary = createPolicyVocabulary({})

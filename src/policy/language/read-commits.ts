@@ -9,8 +9,10 @@ import {
   type ChangePermissions,
   type CommitRequirement,
 } from '../conditions/commit-requirements.ts'
+import { parseTimestamp, validateTimestamp } from '../../lib/time/parse-timestamp.ts'
 import { validateFolder } from '../conditions/storage-path.ts'
 import { commitFields, freezeFields, requirementFields } from './policy-fields.ts'
+import { nothingImplied } from './deny-coverage.ts'
 import type { PolicyRule } from './policy-document.ts'
 import type { PolicyVocabulary } from './policy-vocabulary.ts'
 import { readExceptions } from './read-subjects.ts'
@@ -61,7 +63,8 @@ export function readRequirement(
   if (id === undefined || requirement === undefined) return undefined
   const { permissions, condition } = requirement
   const subjects = { users: [], groups: [], keys: [], any: true, anonymous: true, except }
-  return { id, effect: 'deny', subjects, permissions, tables: undefined, condition, line }
+  const coverage = { permissions, implied: nothingImplied }
+  return { id, effect: 'deny', subjects, ...coverage, tables: undefined, condition, line }
 }
 
 function readAllowedWholeTable(
@@ -119,17 +122,12 @@ const requirementReaders: Readonly<Record<(typeof requirementKinds)[number], Rea
   },
 }
 
-const timeGrammar = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/
-
-/** Reads a time with an offset from UTC (RFC 3339), in milliseconds since the epoch. */
+/** Reads a time with zone (RFC 3339), in milliseconds since 1970. */
 export function readTime(field: Field, report: ReportProblem): number | undefined {
   const text = readText(field, report)
   if (text === undefined) return undefined
-  const time = timeGrammar.test(text) ? Date.parse(text) : Number.NaN
-  if (!Number.isNaN(time)) return time
-  report(
-    field.offset,
-    `${field.name} is ${JSON.stringify(text)}; expected a time such as 2026-12-20T00:00:00Z`,
-  )
+  const error = validateTimestamp(text)
+  if (error === undefined) return parseTimestamp(text)
+  report(field.offset, `${field.name} is ${JSON.stringify(text)}: ${error}`)
   return undefined
 }

@@ -1,6 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
+import { describeJoinedName, formatNameList, splitNames } from '../../catalog-api/identifier-text.ts'
 import { assertName, type Identifier } from '../../catalog-api/identifiers.ts'
+import { isInNamespace } from '../../catalog-api/object-kinds.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import {
   compileCondition,
@@ -8,6 +10,7 @@ import {
   type Condition,
   type ConditionError,
 } from '../conditions/condition.ts'
+import { nothingImplied } from './deny-coverage.ts'
 import { ruleFields } from './policy-fields.ts'
 import type { PolicyRule } from './policy-document.ts'
 import { objectKindOfPermission } from './permission-object-kind.ts'
@@ -16,6 +19,7 @@ import { readSubjects } from './read-subjects.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import { sourceOffset } from './yaml/scalar-offset.ts'
 import {
+  anyText,
   createChoiceReader,
   createFieldsReader,
   readOptional,
@@ -29,6 +33,7 @@ import {
 
 const readRuleFields = createFieldsReader(ruleFields)
 const readEffect = createChoiceReader(['allow', 'deny'])
+const readMoves = createChoiceReader(['allow'])
 
 const maxLabelLength = 128
 const labelGrammar = new RegExp(`^[A-Za-z0-9][A-Za-z0-9._-]{0,${maxLabelLength - 1}}$`)
@@ -45,17 +50,25 @@ export function readRule(
   const id = readLabel(fields.get('id'), report)
   const effect = readEffect(fields.get('effect'), report)
   const subjects = readSubjects(fields.get('subjects'), report)
-  const permissions = readPermissions(fields.get('operations'), report, vocabulary, effect)
-  const tables = readOptional(fields, 'tables', readTables, report)
-  if (tables !== undefined && permissions.size > 0 && ![...permissions].some(isTablePermission)) {
+  const named = readPermissions(fields.get('operations'), report, vocabulary, effect)
+  const tables = readOptional(fields, 'tables', (item) => readTables(item, report, vocabulary), report)
+  if (tables !== undefined && named.size > 0 && ![...named].some(isTablePermission)) {
     report(
       fields.get('tables').offset,
       `${fields.get('tables').name} has no effect: none of the operations applies to a table`,
     )
   }
+  const moves = readOptional(fields, 'moves', readMoves, report)
+  if (moves !== undefined && (effect !== 'deny' || tables === undefined)) {
+    report(fields.get('moves').offset, `${fields.get('moves').name} is allowed only in a deny with "tables"`)
+  }
   const condition = readOptional(fields, 'when', readCondition, report)
   if (id === undefined || effect === undefined) return undefined
-  return { id, effect, subjects, permissions, tables, condition, line }
+  const coverage =
+    effect === 'deny'
+      ? vocabulary.coverDeny(named, { includesMoves: tables !== undefined && moves === undefined })
+      : { permissions: named, implied: nothingImplied }
+  return { id, effect, subjects, ...coverage, tables, condition, line }
 }
 
 /** Errors are reported at the exact character in the file. */
@@ -92,11 +105,33 @@ export function readLabel(field: Field, report: ReportProblem): string | undefin
 }
 
 /** Reads a namespace. An invalid name is an error, because the policy would never apply. */
-export function readNamespace(field: Field, report: ReportProblem): Identifier {
-  return readTexts(field, '[prod, sales]', report, (part) =>
-    part.includes('*')
-      ? (item) => `${item} contains "*"; namespaces must be named exactly`
-      : validateName(part),
+export function readNamespace(field: Field, report: ReportProblem, vocabulary: PolicyVocabulary): Identifier {
+  return readIdentifier(field, report, vocabulary, (part) =>
+    part.includes('*') ? (item) => `${item} contains "*"; namespaces must be named exactly` : undefined,
+  )
+}
+
+/** Reads an id as a list of names. Reports names that no object has. */
+export function readIdentifier(
+  field: Field,
+  report: ReportProblem,
+  { options: { separators } }: PolicyVocabulary,
+  validate: ValidateText = anyText,
+): Identifier {
+  const expected = (): string =>
+    formatNameList(listTexts(field).flatMap((text) => splitNames(text, ['/', ...separators])))
+  return readTexts(
+    field,
+    '[prod, sales]',
+    report,
+    (part) => validate(part) ?? rejectSeparators(part, separators, expected) ?? validateName(part),
+  )
+}
+
+function listTexts({ node }: Field): readonly string[] {
+  const items = node?.kind === 'list' ? node.items : []
+  return items.flatMap((item) =>
+    item.kind === 'scalar' && typeof item.value === 'string' ? [item.value] : [],
   )
 }
 
@@ -118,16 +153,31 @@ function validatePermission(name: string, vocabulary: PolicyVocabulary): ReturnT
 }
 
 function isTablePermission(permission: Permission): boolean {
-  const kind = objectKindOfPermission(permission)
-  return permission === 'ReadAnyTable' || (kind !== 'namespace' && kind !== 'none')
+  return permission === 'ReadAnyTable' || isInNamespace(objectKindOfPermission(permission))
 }
 
-function readTables(field: Field, report: ReportProblem): readonly string[] {
+export function readTables(
+  field: Field,
+  report: ReportProblem,
+  { options: { separators } }: PolicyVocabulary,
+): readonly string[] {
   return readNonEmptyTexts(field, '[orders, "evt_*"]', report, (pattern) =>
     pattern.includes('**')
       ? (item) => `${item} contains "**"; omit "tables" for everything beneath the namespace`
-      : validateName(pattern.replaceAll('*', 'x')),
+      : (rejectSeparators(pattern, separators, () => oneName) ?? validateName(pattern.replaceAll('*', 'x'))),
   )
+}
+
+const oneName = 'the name alone: the namespace is that of the policy'
+
+/** Rejects a text with a separator; `expected` is what the message expects instead. */
+function rejectSeparators(
+  name: string,
+  separators: readonly string[],
+  expected: () => string,
+): ReturnType<ValidateText> {
+  const message = describeJoinedName(name, separators, expected)
+  return message === undefined ? undefined : (item) => `${item}: ${message}`
 }
 
 /** Rejects names that no object can have: the rule or policy would silently never apply. */

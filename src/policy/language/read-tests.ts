@@ -2,6 +2,7 @@ import { anonymousPrincipal, authenticationMethods, type Principal } from '../..
 import { assertIdentifier, type Identifier } from '../../catalog-api/identifiers.ts'
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { omitUndefinedFacts, type StatedFacts } from '../../catalog-api/facts.ts'
+import { isInNamespace } from '../../catalog-api/object-kinds.ts'
 import type { ObjectKind } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import { readTime } from './read-commits.ts'
@@ -10,10 +11,10 @@ import { conditionFacts, describeUnstatedFact } from './unstated-facts.ts'
 import { readJsonObject, readTextMap } from './read-json.ts'
 import { callerFields, requestFields, testFields } from './policy-fields.ts'
 import { objectKindOfPermission } from './permission-object-kind.ts'
-import { permissionFacts } from '../conditions/operation-facts.ts'
+import { permissionFacts } from '../conditions/permission-facts.ts'
 import type { AuthorizationRequest, RequestFacts } from '../conditions/authorization-request.ts'
 import type { PolicyVocabulary } from './policy-vocabulary.ts'
-import { readPermissions } from './read-rule.ts'
+import { readIdentifier, readPermissions } from './read-rule.ts'
 import {
   anyText,
   createChoiceReader,
@@ -67,12 +68,12 @@ function readTest(
   if (fields === undefined) return undefined
   const expect = readExpectation(fields.get('expect'), report)
   const beneath = readOptional(fields, 'beneath', readTrue, report) ?? false
-  const object = readObject(field, fields, report)
+  const object = readObject(field, fields, report, vocabulary)
   const caller = readOptional(fields, 'as', readCaller, report) ?? defaultCaller
   const permissions = readPermissions(fields.get('operations'), report, vocabulary)
   const given = readOptional(fields, 'given', readStatedFields, report)
   const request = given === undefined ? defaultRequestFacts : readRequestFacts(given, report)
-  const stated = given === undefined ? {} : readStatedFacts(given, report)
+  const stated = given === undefined ? {} : readStatedFacts(given, report, vocabulary)
   if (given !== undefined) checkStatedFacts(given, permissions, report)
   if (expect === undefined || object === undefined) return undefined
   if (beneath && object.field !== 'namespace') {
@@ -113,6 +114,7 @@ function readObject(
   test: Field,
   fields: Fields<ObjectField>,
   report: ReportProblem,
+  vocabulary: PolicyVocabulary,
 ): NamedObject | undefined {
   const [field, ...more] = objectFields.filter((name) => fields.has(name))
   if (field === undefined || more.length > 0) {
@@ -120,11 +122,23 @@ function readObject(
     report(test.offset, `${test.name} ${found}; expected exactly one of ${objectFields.join(', ')}`)
     return undefined
   }
-  const id = readTexts(fields.get(field), '[prod, sales]', report, anyText)
+  let isValid = true
+  const reportName: ReportProblem = (offset, message) => {
+    isValid = false
+    report(offset, message)
+  }
+  const id = readIdentifier(fields.get(field), reportName, vocabulary)
+  if (!isValid) return undefined
   if (field !== 'namespace' && id.length === 0) {
     report(
       fields.get(field).offset,
       `${fields.get(field).name} is empty; expected its namespace and its name`,
+    )
+  }
+  if (field === 'transaction' && id.length === 1) {
+    report(
+      fields.get(field).offset,
+      `${fields.get(field).name} names no table; expected the id of the table and the transaction`,
     )
   }
   try {
@@ -157,7 +171,7 @@ function checkObjectKinds(
 function objectFieldFor(permission: Permission): ObjectField {
   const kind = objectKindOfPermission(permission)
   if (kind === 'transaction') return kind
-  return kind === 'namespace' || kind === 'none' ? 'namespace' : 'table'
+  return isInNamespace(kind) ? 'table' : 'namespace'
 }
 
 const defaultCaller: Principal = { name: 'somebody', method: 'api-key', groups: new Set(), credentialId: '' }
@@ -207,12 +221,21 @@ function readRequestFacts(stated: StatedFields, report: ReportProblem): RequestF
 }
 
 /** Facts that the operation does not have are ignored. */
-function readStatedFacts(stated: StatedFields, report: ReportProblem): StatedFacts {
+function readStatedFacts(
+  stated: StatedFields,
+  report: ReportProblem,
+  vocabulary: PolicyVocabulary,
+): StatedFacts {
   const text = (name: keyof typeof requestFields): string | undefined =>
     readOptional(stated, name, readText, report)
   const map = (name: keyof typeof requestFields): ReadonlyMap<string, string> | undefined =>
     readOptional(stated, name, readTextMap, report)
-  const destination = readOptional(stated, 'destination', readDestination, report)
+  const destination = readOptional(
+    stated,
+    'destination',
+    (field) => readIdentifier(field, report, vocabulary),
+    report,
+  )
   return omitUndefinedFacts({
     mode: text('mode'),
     behavior: text('behavior'),
@@ -225,10 +248,6 @@ function readStatedFacts(stated: StatedFields, report: ReportProblem): StatedFac
     metadata: map('metadata'),
     properties: map('properties'),
   })
-}
-
-function readDestination(field: Field, report: ReportProblem): Identifier {
-  return readTexts(field, '[b, t]', report, anyText)
 }
 
 /** Reports facts that no request for any of the operations states: the test would not test what it says. */

@@ -1,6 +1,6 @@
 import { getKeys } from '../../lib/get-keys.ts'
 import { permissionNames, type Permission } from '../../catalog-api/permissions.ts'
-import { factsStatedFor } from '../conditions/operation-facts.ts'
+import { factsStatedFor } from '../conditions/permission-facts.ts'
 import { describePermissionSet } from './describe-permissions.ts'
 import { noFacts, type ConditionFact } from '../conditions/authorization-request.ts'
 

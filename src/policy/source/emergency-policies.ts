@@ -12,7 +12,7 @@ export function createEmergencyLocation(folder: string): PolicyLocation {
     ...location,
     async read() {
       const { stamp, files } = await location.read()
-      return { stamp, files: files.map(({ name, bytes }) => ({ name: prefix + name, bytes })) }
+      return { stamp, files: files.map((file) => ({ ...file, name: prefix + file.name })) }
     },
   }
 }

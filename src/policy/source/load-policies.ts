@@ -47,14 +47,19 @@ export interface PolicyContents extends Pick<ParsedPolicies, 'tests'> {
   readonly documents: readonly PolicyDocument[]
 }
 
-/** Reads the policies of a folder. Throws PolicyError with every error in every file. */
-export async function readPolicyFolder(
-  folder: string,
+/** Reads policies. Throws PolicyError with every error in every file. */
+export async function readPolicies(
+  location: PolicyLocation,
   vocabulary: PolicyVocabulary,
 ): Promise<PolicyContents> {
-  const texts = await createFolderLocation(folder).read()
+  const texts = await location.read()
   const files = texts.files.map((file) => parsePolicyFile(file, vocabulary))
   return { documents: mergeFiles(files), tests: files.flatMap((file) => file.tests) }
+}
+
+/** Reads the policies of a folder, see `readPolicies`. */
+export function readPolicyFolder(folder: string, vocabulary: PolicyVocabulary): Promise<PolicyContents> {
+  return readPolicies(createFolderLocation(folder), vocabulary)
 }
 
 /** Compiles documents with unique names. */

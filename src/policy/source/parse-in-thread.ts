@@ -25,7 +25,7 @@ const filesInMessage = 100
  */
 export async function parseInThread(
   files: readonly PolicyText[],
-  { permissions: { extraOperations } }: PolicyVocabulary,
+  { options }: PolicyVocabulary,
 ): Promise<readonly ParsedFile[]> {
   const thread = startThread()
   try {
@@ -37,7 +37,7 @@ export async function parseInThread(
         problems: [] as PolicyProblem[],
       }))
       for (
-        let parts = await requestParts(thread, { files: batch, extraOperations });
+        let parts = await requestParts(thread, { files: batch, options });
         parts !== undefined;
         parts = await requestParts(thread, undefined)
       ) {
@@ -63,10 +63,8 @@ function startThread(): Worker {
 }
 
 /** Runs the TypeScript source, for tests: a thread does not inherit the module loader of the process. */
-const runSource = `import('tsx/esm/api').then(({ register }) => {
-  register()
-  return import(require('node:worker_threads').workerData)
-})`
+const runSource = `require('tsx/cjs/api').register()
+require(require('node:url').fileURLToPath(require('node:worker_threads').workerData))`
 
 async function requestParts(
   thread: Worker,

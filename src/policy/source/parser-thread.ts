@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads'
 import { parsePolicyFile } from './parse-policy-file.ts'
-import { createPolicyVocabulary } from '../language/policy-vocabulary.ts'
+import { builtInVocabulary, createPolicyVocabulary } from '../language/policy-vocabulary.ts'
 import { toTransferable, type ParsedPart, type ParseRequest } from './transferable-document.ts'
 
 /*
@@ -11,14 +11,17 @@ import { toTransferable, type ParsedPart, type ParseRequest } from './transferab
 /** A larger batch would stall the event loop of the receiver. */
 const rulesInBatch = 100
 
-let batches: Iterator<readonly ParsedPart[], void> = batchesOf({ files: [], extraOperations: [] })
+let batches: Iterator<readonly ParsedPart[], void> = batchesOf({
+  files: [],
+  options: builtInVocabulary.options,
+})
 parentPort?.on('message', (request: ParseRequest | undefined) => {
   if (request !== undefined) batches = batchesOf(request)
   parentPort?.postMessage(batches.next().value)
 })
 
-function* batchesOf({ files, extraOperations }: ParseRequest): Generator<readonly ParsedPart[], void> {
-  const vocabulary = createPolicyVocabulary(extraOperations)
+function* batchesOf({ files, options }: ParseRequest): Generator<readonly ParsedPart[], void> {
+  const vocabulary = createPolicyVocabulary(options)
   let batch: ParsedPart[] = []
   let rules = 0
   for (const [index, file] of files.entries()) {

@@ -1,6 +1,6 @@
 import { stat as statWithCallback, type BigIntStats, type Dirent } from 'node:fs'
 import { readdir, realpath } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, relative, sep } from 'node:path'
 import { promisify } from 'node:util'
 import { PolicyError } from '../language/policy-error.ts'
 
@@ -17,6 +17,10 @@ export interface PolicyFile {
   readonly name: string
   /** Real path, with links resolved. */
   readonly path: string
+  /** Device and inode number: changes when another file replaces it. */
+  readonly inode: string
+  /** Whether a link leads to it, as in a mounted ConfigMap: a change replaces the whole file. */
+  readonly isLinked: boolean
   /** Changes with the content of the file, or when another file replaces it. */
   readonly stamp: string
   /** Whether the file changed so recently that it may be incomplete or change again without a new stamp. */
@@ -42,10 +46,15 @@ export async function listPolicyFiles(folder: string): Promise<readonly PolicyFi
     if (!isNew(top)) return
     // Sequential, so that a file with two names is listed under the first.
     for (const entry of await listEntries(top)) {
-      const { name, path, status } = entry
+      const { name, path, status, isLinked } = entry
+      // Container runtimes create a folder in place of a missing file that is mounted.
+      if (isPolicyFile(name) && !status.isFile())
+        throw new PolicyError([{ file: name, message: 'is not a file; expected a policy file by this name' }])
       if (status.isDirectory()) await withFileErrors(name, () => visit(entry))
       else if (status.isFile() && isPolicyFile(name) && isNew(entry)) {
-        found.push({ name, path, stamp: fileStamp(status), isRecentlyChanged: isRecent(status.ctimeMs) })
+        const inode = `${status.dev}:${status.ino}`
+        const isRecentlyChanged = isRecent(status.ctimeMs)
+        found.push({ name, path, inode, isLinked, stamp: fileStamp(status), isRecentlyChanged })
       }
     }
   }
@@ -58,9 +67,19 @@ export async function listPolicyFiles(folder: string): Promise<readonly PolicyFi
         { file: folder, message: 'is not a folder; expected a folder of .yaml or .yml files' },
       ])
     }
-    await visit({ name: '', path, status })
+    await visit({ name: '', path, status, isLinked: false })
   })
   return found.toSorted(byName)
+}
+
+/** Lists files that are not read although their names suggest policies, such as backups of editors. */
+export async function listIgnoredFiles(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  return entries
+    .filter(({ name }) => /\.(ya?ml|json)/i.test(name) && !isPolicyFile(name))
+    .map(({ parentPath, name }) => relative(folder, join(parentPath, name)))
+    .filter((path) => !path.split(sep).some((part) => part.startsWith('.')))
+    .toSorted()
 }
 
 /** Links are candidates whatever their name: their target is not known yet. */
@@ -69,13 +88,14 @@ function isCandidateEntry(entry: Dirent): boolean {
 }
 
 function isPolicyFile(name: string): boolean {
-  return name.endsWith('.yaml') || name.endsWith('.yml')
+  return /\.ya?ml$/i.test(name)
 }
 
 interface FoundEntry {
   readonly name: string
   readonly path: string
   readonly status: BigIntStats
+  readonly isLinked: boolean
 }
 
 async function listEntries({ name, path }: FoundEntry): Promise<readonly FoundEntry[]> {
@@ -91,8 +111,9 @@ function fileStamp({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
 
 async function statEntry(path: string, name: string, entry: Dirent): Promise<FoundEntry> {
   try {
-    const real = entry.isSymbolicLink() ? await realpath(path) : path
-    return { name, path: real, status: await stat(real, { bigint: true }) }
+    const isLinked = entry.isSymbolicLink()
+    const real = isLinked ? await realpath(path) : path
+    return { name, path: real, status: await stat(real, { bigint: true }), isLinked }
   } catch (error) {
     throw createReadError(name, error)
   }

@@ -26,6 +26,10 @@ interface PolicySnapshot {
 export interface PolicyText {
   readonly name: string
   readonly bytes: Uint8Array
+  /** Changes when another file replaces it; undefined if it is not a file of its own. */
+  readonly inode?: string
+  /** Whether a change replaces the whole file. */
+  readonly isLinked?: boolean
 }
 
 /**
@@ -40,10 +44,15 @@ export function createFolderLocation(folder: string): PolicyLocation {
       for (let attempt = 1; attempt <= 5; attempt++) {
         const found = await listPolicyFiles(folder)
         if (!found.some(({ isRecentlyChanged }) => isRecentlyChanged)) {
-          const files = await mapConcurrently(found, async ({ name, path }): Promise<PolicyText> => ({
-            name,
-            bytes: await withFileErrors(name, () => readFileAsync(path)),
-          }))
+          const files = await mapConcurrently(
+            found,
+            async ({ name, path, inode, isLinked }): Promise<PolicyText> => ({
+              name,
+              inode,
+              isLinked,
+              bytes: await withFileErrors(name, () => readFileAsync(path)),
+            }),
+          )
           const stamp = combineStamps(found)
           if (stamp === combineStamps(await listPolicyFiles(folder))) return { stamp, files }
         }

@@ -1,10 +1,10 @@
 import { restoreRequirement } from '../conditions/commit-requirements.ts'
 import type { Condition, RequirementData } from '../conditions/condition.ts'
-import type { Operation } from '../../catalog-api/operations.ts'
 import type { PolicyText } from './policy-location.ts'
 import { getMembers } from '../../lib/json/is-object.ts'
 import type { PolicyDocument, PolicyRule } from '../language/policy-document.ts'
 import type { PolicyProblem } from '../language/policy-error.ts'
+import type { VocabularyOptions } from '../language/policy-vocabulary.ts'
 import { compileCached } from '../language/read-rule.ts'
 
 /** A policy document that can be posted between threads: plain data, without compiled conditions. */
@@ -22,10 +22,10 @@ interface TransferableCondition {
   readonly requirement: RequirementData | undefined
 }
 
-/** Files to parse, and the extra operations that they may name. */
+/** Files to parse, and what they may contain. */
 export interface ParseRequest {
   readonly files: readonly PolicyText[]
-  readonly extraOperations: readonly Operation[]
+  readonly options: VocabularyOptions
 }
 
 /** Part of the content of one file; `index` is the index of the file in the list of files. */

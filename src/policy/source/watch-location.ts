@@ -2,6 +2,7 @@ import { pollFiles } from '../../lib/fs/poll-files.ts'
 import type { PolicyDocument } from '../language/policy-document.ts'
 import { PolicyError } from '../language/policy-error.ts'
 import type { PolicyVocabulary } from '../language/policy-vocabulary.ts'
+import { assertNotCut, listRestrictiveFiles } from './assert-not-cut.ts'
 import { isEnforced, mergeFiles } from './compile-documents.ts'
 import type { DocumentObserver, DocumentSource } from './document-source.ts'
 import type { LastGoodPolicies } from './last-good/last-good-policies.ts'
@@ -52,6 +53,7 @@ export async function watchLocation(
   if (error === undefined) lastGood?.retain(texts.files, first)
   else observer.fail(error)
   let isEmpty = !first.some(isEnforced)
+  let restrictive = error === undefined ? listRestrictiveFiles(texts.files, first) : []
   // Undefined if the last poll failed, so that the next one reads again.
   let loadedStamp = error === undefined ? texts.stamp : undefined
   let lastError = error?.message
@@ -71,10 +73,13 @@ export async function watchLocation(
     const isEmptyNow = !documents.some(isEnforced)
     if (isEmptyNow && !isEmpty && !mayBeEmptied)
       throw new PolicyError([{ file: location.name, message: emptiedMessage }])
+    const restrictiveNow = listRestrictiveFiles(files, documents)
+    assertNotCut(restrictive, restrictiveNow, files)
     if (polling.isClosed) return
     await observer.load(documents, isForced)
     lastGood?.retain(files, documents)
     isEmpty = isEmptyNow
+    restrictive = restrictiveNow
     lastError = undefined
   }
 

@@ -155,6 +155,7 @@ const end = { chain: 'b', seq: 4, hash: '22' }
 const tables = [{ id: ['production', 'orders'], prev: '33' }]
 const ofIntent = { request: 'asked', intentSeq: 1, intentChain: 'c', tables }
 const made = [{ id: ['production', 'orders'], version: 8 }]
+const versions7And8 = [{ id: ['production', 'orders'], from: 7, to: 8 }]
 const reported = { ...ofIntent, evidence: 'seen', lookups: 1 }
 const quiet = { activity_id: 99, severity_id: 1, actor: { app_name: 'catalog-gateway' } }
 const alarm = { ...quiet, severity_id: 4 }
@@ -183,6 +184,28 @@ const events: {
         client: '10.0.0.1',
       },
       { activity_id: 99, status_id: 99, action_id: 1, actor: { user: { name: 'corp:alice' } } },
+    ],
+  ],
+  comparison: [
+    [
+      {
+        upstream: 'lake',
+        id: ['production', 'orders'],
+        before: 6,
+        version: 8,
+        outOfBand: versions7And8,
+        tables,
+      },
+      {
+        ...alarm,
+        api: { operation: 'comparison' },
+        dst_endpoint: { svc_name: 'lake' },
+        resources: [{ type: 'table', data: { id: ['production', 'orders'] }, version: '8' }],
+      },
+    ],
+    [
+      { upstream: 'lake', id: ['production', 'orders'], before: 6, version: 2, tables },
+      { ...alarm, resources: [{ version: '2' }] },
     ],
   ],
   tampered: [[{ file: 'f', what: 'removed', restored: true }, alarm]],

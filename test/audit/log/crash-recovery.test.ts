@@ -4,15 +4,8 @@ import { expect, it } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { recoverFolder } from '../../../src/audit/log/recovery.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
-import {
-  anIntent,
-  committed,
-  logOptions,
-  ofKind,
-  recordsOf,
-  segmentsOf,
-  temporaryFolder,
-} from '../audit-fixtures.ts'
+import { anIntent, committed, logOptions, ofKind, recordsOf, segmentsOf } from '../audit-fixtures.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /** Creates a folder as after a crash: of three intents, only the second has an outcome. */
 async function crashedFolder(): Promise<{ folder: string; path: string; chain: string }> {

@@ -5,9 +5,10 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
 import { respondWith, startRecordingUpstream } from '../../gateway/support/recording-upstream.ts'
-import { eventually } from '../../gateway/support/waiting.ts'
-import { ofKind, recordsOf, temporaryFolder } from '../audit-fixtures.ts'
+import { ofKind, recordsOf } from '../audit-fixtures.ts'
 import { keyOf } from '../verify/forge-log.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { eventually } from '../../support/eventually.ts'
 
 /** A small disk that is really full, in a private mount namespace. */
 const onSmallDisk = 'mount -t tmpfs -o size=2m tmpfs "$TMPDIR" && exec "$0" --import tsx "$@"'

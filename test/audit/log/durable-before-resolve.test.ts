@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
-import { logOptions, ofKind, recordsOf, temporaryFolder } from '../audit-fixtures.ts'
+import { logOptions, ofKind, recordsOf } from '../audit-fixtures.ts'
 import { killedWriter } from './killed-writer.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 it('the log contains all records reported by a killed writer', async () => {
   const folder = await temporaryFolder()

@@ -1,10 +1,12 @@
 import { expect, it } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
-import { logOptions, ofKind, recordsOf, segmentsOf, temporaryFolder } from '../audit-fixtures.ts'
+import { logOptions, ofKind, recordsOf, segmentsOf } from '../audit-fixtures.ts'
 import { canFailSyncs, programOf, withFailingSync, type FailingSync } from './failing-syncs.ts'
 import { keyOf } from '../verify/forge-log.ts'
 import { cutPower } from '../storage/power-cut.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { everyInTheLongForm } from '../../support/thorough.ts'
 
 // Seven records fill a segment. Before the first rotation, one fdatasync makes the first segment durable, and four
 // calls of fsync the two keys, the segment name, and the journal.
@@ -17,7 +19,7 @@ const failures: (FailingSync & { what: string; refused: number })[] = [
   { what: 'the folder, again and again', call: 'fsync', which: '5..7', refused: 3 },
 ]
 
-it.skipIf(!canFailSyncs).each(failures)(
+it.skipIf(!canFailSyncs).each(everyInTheLongForm(failures, 2))(
   'rejects records while $what cannot be synced at a rotation, and loses no accepted one',
   async ({ refused, ...failure }) => {
     const folder = await temporaryFolder()

@@ -4,10 +4,12 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
-import { logOptions, ofKind, recordsOf, segmentsOf, temporaryFolder } from '../audit-fixtures.ts'
+import { logOptions, ofKind, recordsOf, segmentsOf } from '../audit-fixtures.ts'
 import { canFailSyncs, programOf, withFailingSync, type FailingSync } from './failing-syncs.ts'
 import { keyOf } from '../verify/forge-log.ts'
 import { cutPower } from '../storage/power-cut.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { everyInTheLongForm } from '../../support/thorough.ts'
 
 const failures: (FailingSync & { what: string })[] = [
   { what: 'what the journal puts back', call: 'fdatasync', which: '1' },
@@ -16,7 +18,7 @@ const failures: (FailingSync & { what: string })[] = [
   { what: 'the name of the next chain', call: 'fsync', which: '1' },
 ]
 
-it.skipIf(!canFailSyncs).each(failures)(
+it.skipIf(!canFailSyncs).each(everyInTheLongForm(failures, 2))(
   'a start that cannot sync $what fails, leaves no chain, and loses nothing',
   async (failure) => {
     const folder = await temporaryFolder()

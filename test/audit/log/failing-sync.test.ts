@@ -2,10 +2,11 @@ import { expect, it } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
 import { everyInTheLongForm } from '../../support/thorough.ts'
-import { logOptions, ofKind, recordsOf, temporaryFolder } from '../audit-fixtures.ts'
+import { logOptions, ofKind, recordsOf } from '../audit-fixtures.ts'
 import { canFailSyncs, programOf, withFailingSync } from './failing-syncs.ts'
 import { keyOf } from '../verify/forge-log.ts'
 import { cutPower } from '../storage/power-cut.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 // The first sync belongs to the creation of the file, the second to the record that does not fit into the full journal.
 // If it fails, the file is synced again immediately, and with each further record.

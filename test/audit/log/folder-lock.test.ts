@@ -5,7 +5,8 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
-import { logOptions, segmentsOf, temporaryFolder } from '../audit-fixtures.ts'
+import { logOptions, segmentsOf } from '../audit-fixtures.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 async function deadProcess(): Promise<number> {
   const child = spawn(process.execPath, ['-e', ''])

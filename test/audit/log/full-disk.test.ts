@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
-import { ofKind, recordsOf, temporaryFolder } from '../audit-fixtures.ts'
+import { ofKind, recordsOf } from '../audit-fixtures.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const limited = 'ulimit -f "$0"; exec "$1" --import tsx "${@:2}"'
 

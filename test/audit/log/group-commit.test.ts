@@ -2,16 +2,9 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
-import { eventually } from '../../gateway/support/waiting.ts'
-import {
-  aRefusal,
-  anIntent,
-  committed,
-  logOptions,
-  ofKind,
-  recordsOf,
-  temporaryFolder,
-} from '../audit-fixtures.ts'
+import { aRefusal, anIntent, committed, logOptions, ofKind, recordsOf } from '../audit-fixtures.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { eventually } from '../../support/eventually.ts'
 
 it('a thousand concurrent intents share a few flushes, and all are durable', async () => {
   const folder = await temporaryFolder()

@@ -2,12 +2,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { readJournal } from '../../../src/audit/storage/write-ahead-journal.ts'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
-import { anIntent } from '../intent-fixtures.ts'
+import { anIntent, logOptions } from '../audit-fixtures.ts'
 
 const [folder = '', ...lengths] = process.argv.slice(2)
 let failed = 0
 const observe = { flushed() {}, failed: () => (failed += 1), dropped() {} }
-const log = await openAuditLog({ folder, gateway: 'gateway-0', software: '0.1.0', observer: observe })
+const log = await openAuditLog(logOptions(folder, { observer: observe }))
 const tooLarge = { note: 'x'.repeat(100_000) }
 const seen: unknown[] = []
 

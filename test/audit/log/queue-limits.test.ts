@@ -2,15 +2,8 @@ import { expect, it } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { AuditUnavailable } from '../../../src/audit/log/audit-unavailable.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
-import {
-  aRefusal,
-  anIntent,
-  committed,
-  logOptions,
-  ofKind,
-  recordsOf,
-  temporaryFolder,
-} from '../audit-fixtures.ts'
+import { aRefusal, anIntent, committed, logOptions, ofKind, recordsOf } from '../audit-fixtures.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 it('rejects an intent if the queue is full, and counts it in a gap record', async () => {
   const folder = await temporaryFolder()

@@ -11,9 +11,9 @@ import {
   ofKind,
   recordsOf,
   segmentsOf,
-  temporaryFolder,
 } from '../audit-fixtures.ts'
 import { forge, keyOf } from '../verify/forge-log.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const open = (folder: string, changes: Partial<AuditLogOptions> = {}) =>
   openAuditLog(logOptions(folder, { keepsPolicyFiles: true, ...changes }))

@@ -4,17 +4,10 @@ import { expect, it } from 'vitest'
 import type { Retention } from '../../../src/audit/log/retention.ts'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
-import { eventually } from '../../gateway/support/waiting.ts'
-import {
-  anIntent,
-  committed,
-  logOptions,
-  ofKind,
-  recordsOf,
-  segmentsOf,
-  temporaryFolder,
-} from '../audit-fixtures.ts'
+import { anIntent, committed, logOptions, ofKind, recordsOf, segmentsOf } from '../audit-fixtures.ts'
 import { forge, keyOf } from '../verify/forge-log.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { eventually } from '../../support/eventually.ts'
 
 /** Opens a log with several segments of 4,000 bytes, oldest first. */
 async function segmentedLog(retention?: Retention, folder?: string) {

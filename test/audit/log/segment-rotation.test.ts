@@ -3,15 +3,8 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
-import {
-  anIntent,
-  committed,
-  logOptions,
-  ofKind,
-  recordsOf,
-  segmentsOf,
-  temporaryFolder,
-} from '../audit-fixtures.ts'
+import { anIntent, committed, logOptions, ofKind, recordsOf, segmentsOf } from '../audit-fixtures.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 it('a chain continues across segments without a gap', async () => {
   const folder = await temporaryFolder()

@@ -6,8 +6,9 @@ import type { AuditLogEvent } from '../../../src/audit/log/audit-log-event.ts'
 import { fileCheckIntervalMs } from '../../../src/audit/log/chain-writer.ts'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
-import { anIntent, logOptions, ofKind, recordsOf, segmentsOf, temporaryFolder } from '../audit-fixtures.ts'
+import { anIntent, logOptions, ofKind, recordsOf, segmentsOf } from '../audit-fixtures.ts'
 import { keyOf } from '../verify/forge-log.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /** Modifies the file of an open log, appends two intents, and returns the log. */
 async function tamperedLog(tamper: (path: string) => Promise<unknown>) {

@@ -2,15 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
-import {
-  aRefusal,
-  anIntent,
-  committed,
-  logOptions,
-  recordsOf,
-  segmentsOf,
-  temporaryFolder,
-} from '../audit-fixtures.ts'
+import { aRefusal, anIntent, committed, logOptions, recordsOf, segmentsOf } from '../audit-fixtures.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 it('a record contains the members of the entry in a fixed order', async () => {
   const folder = await temporaryFolder()

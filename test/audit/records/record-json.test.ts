@@ -15,7 +15,7 @@ import type {
   RefusalEntry,
   ResolvedEntry,
 } from '../../../src/audit/records/audit-record.ts'
-import { temporaryFolder } from '../audit-fixtures.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /** All members of an entry, in the order of the record. */
 type Ordered<Entry> = { readonly [Member in keyof Required<Entry>]: unknown }
@@ -100,6 +100,7 @@ it('writes an intent like JSON.stringify', async () => {
     rule,
     policyRevision: text,
     client: text,
+    peer: maybe(text),
     context: maybe(context),
     upstream: text,
     database: maybe(text),
@@ -120,6 +121,7 @@ it('writes an intent like JSON.stringify', async () => {
     rule: intent.rule,
     policyRevision: intent.policyRevision,
     client: intent.client,
+    peer: intent.peer,
     context: only(intent.context, 'tenant'),
     upstream: intent.upstream,
     database: intent.database,
@@ -139,7 +141,7 @@ it('writes an intent like JSON.stringify', async () => {
 it('writes a refusal like JSON.stringify', async () => {
   const redaction = await someRedaction()
   const records = createRequestRecordFactory(redaction)
-  const optional = { operation, id, principal, rule, policyRevision: text, context, details }
+  const optional = { operation, id, principal, rule, policyRevision: text, peer: text, context, details }
   const entry: fc.Arbitrary<RefusalEntry> = fc.record(
     { request: text, status: fc.nat(), reason: text, client: text, ...optional },
     { requiredKeys: ['request', 'status', 'reason', 'client'] },
@@ -154,6 +156,7 @@ it('writes a refusal like JSON.stringify', async () => {
     rule: refusal.rule,
     policyRevision: refusal.policyRevision,
     client: refusal.client,
+    peer: refusal.peer,
     context: only(refusal.context, 'tenant'),
     details: redaction.redactDetails(refusal.details),
   })

@@ -4,7 +4,8 @@ import { expect, it } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import type { IntentEntry } from '../../../src/audit/records/audit-record.ts'
 import { redactionSchema } from '../../../src/config/audit/redaction-settings.ts'
-import { aRefusal, anIntent, logOptions, ofKind, recordsOf, temporaryFolder } from '../audit-fixtures.ts'
+import { aRefusal, anIntent, logOptions, ofKind, recordsOf } from '../audit-fixtures.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const filter = "card = '4111 1111 1111 1111'"
 
@@ -29,7 +30,7 @@ async function recorded(settings: object, folder?: string) {
 
 it('records no SQL, claims or context entries by default', async () => {
   const { intent, refusal, text } = await recorded({})
-  for (const planted of ['4111', 'planted', 'acme', 'sales', 'alice@example.org'])
+  for (const planted of ['4111 1111', 'planted', 'acme', 'sales', 'alice@example.org'])
     expect(text).not.toContain(planted)
   expect(intent.details).toEqual({
     mode: 'append',
@@ -82,4 +83,27 @@ it('generates a key readable by its owner only, or reads one of sufficient lengt
   expect(same.intent.details).toEqual((await recorded({}, folder)).intent.details)
   await writeFile(keyFile, 'short')
   await expect(recorded({ keyFile })).rejects.toThrow('the redaction key has 5 bytes')
+})
+
+it('principals, actors and ids in changes of keys get the pseudonyms of requests; many changes get several records', async () => {
+  const folder = await temporaryFolder()
+  const redaction = redactionSchema.parse({ pseudonymize: ['principals'] })
+  const log = await openAuditLog(logOptions(folder, { redaction }))
+  await log.recordIntent({ ...entry, principal: { name: 'ada', method: 'api-key', credentialId: 'key-1' } })
+  const rotated = { change: 'rotated', key: 'key-2', principal: 'ada', by: 'eve', replaces: 'key-1' } as const
+  const keys = Array.from({ length: 150 }, (_, index) => ({ ...rotated, key: `key-${index + 2}` }))
+  log.recordReload({ what: 'keys', revision: 'api-keys', keys })
+  await log.close()
+  const records = await recordsOf(folder)
+  const { name, credentialId } = ofKind(records, 'intent')[0]?.principal ?? {}
+  const reloads = ofKind(records, 'reload')
+  expect(reloads.map((reload) => reload.keys?.length)).toEqual([100, 50])
+  expect(reloads[0]?.keys?.[0]).toEqual({
+    change: 'rotated',
+    key: expect.stringMatching(/^c-[0-9a-f]{32}$/),
+    principal: name,
+    by: expect.stringMatching(/^p-[0-9a-f]{32}$/),
+    replaces: credentialId,
+  })
+  expect(JSON.stringify(records)).not.toMatch(/"(?:ada|eve|key-\d+)"/)
 })

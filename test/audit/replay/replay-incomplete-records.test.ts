@@ -160,7 +160,9 @@ it('treats facts in records of earlier versions as unrecorded', () => {
   const made = { operation: 'CreateTable', details: {} } as const
   expect(replayed(made, [only('location == ""')])).toMatch(/^whether location == ""/)
   const closed = { ...everything, id: 'no', effect: 'deny' as const, operations: ['ChooseLocation'] }
-  expect(replayed(made, [everything, closed])).toBe('whether it also required ChooseLocation')
+  expect(replayed(made, [everything, closed])).toBe(
+    'whether it also required ChooseLocation and whether it also required ReferenceData',
+  )
   expect(replayed({ operation: 'DropTable', details: { branch: 'ci/7' } }, [only('branch == "ci/7"')])).toBe(
     'denied',
   )

@@ -1,10 +1,10 @@
 import { once } from 'node:events'
-import { connect, type AddressInfo, type Socket } from 'node:net'
+import { connect, createServer as createPlainServer, type AddressInfo, type Socket } from 'node:net'
 import { createServer, type TlsOptions } from 'node:tls'
 import { onTestFinished } from 'vitest'
 import { mechanisms, saslServer, type SaslUser } from './sasl-server.ts'
 
-const keys = { metadata: 3, saslHandshake: 17, apiVersions: 18, saslAuthenticate: 36 }
+const keys = { produce: 0, metadata: 3, saslHandshake: 17, apiVersions: 18, saslAuthenticate: 36 }
 
 export interface KafkaFront {
   readonly address: string
@@ -14,13 +14,19 @@ export interface KafkaFront {
 /**
  * Adds TLS and SASL to a broker without them, such as the mock cluster of librdkafka. Forwards everything else
  * unchanged, except the port of the broker, which is replaced by this one. Without a user there is no SASL; with one,
- * nothing is forwarded before the login.
+ * nothing is forwarded before the login. Messages with the text `refused` get that error code, as from a broker that does
+ * not accept them.
  */
-export async function startKafkaFront(broker: string, tls: TlsOptions, user?: SaslUser): Promise<KafkaFront> {
+export async function startKafkaFront(
+  broker: string,
+  tls: TlsOptions | undefined,
+  user?: SaslUser,
+  refusal?: { readonly text: string; readonly code: number },
+): Promise<KafkaFront> {
   const brokerPort = Number(broker.split(':')[1])
   const logins: { mechanism: string; isGood: boolean }[] = []
   const sockets = new Set<Socket>()
-  const server = createServer(tls, (client) => {
+  const accept = (client: Socket): void => {
     const upstream = connect(brokerPort, '127.0.0.1')
     for (const socket of [client, upstream]) {
       sockets.add(socket)
@@ -47,6 +53,8 @@ export async function startKafkaFront(broker: string, tls: TlsOptions, user?: Sa
         const lifetime = frame.readInt16BE(2) > 0 ? Buffer.alloc(8) : Buffer.alloc(0)
         const error = result.isGood === false ? [int16(58), text('no')] : [int16(0), int16(-1)]
         response(...error, int32(result.response.length), result.response, lifetime)
+      } else if (refusal !== undefined && key === keys.produce && frame.includes(refusal.text)) {
+        response(refuseMessages(body, frame.readInt16BE(2), refusal.code))
       } else if (isIn || key === keys.apiVersions) send(upstream, frame)
       else client.destroy()
     })
@@ -55,7 +63,8 @@ export async function startKafkaFront(broker: string, tls: TlsOptions, user?: Sa
       if (key === keys.metadata) send(client, withPort(frame, brokerPort, portOf(server)))
       else send(client, key === keys.apiVersions && user !== undefined ? withSasl(frame) : frame)
     })
-  })
+  }
+  const server = tls === undefined ? createPlainServer(accept) : createServer(tls, accept)
   await once(server.listen(0, '127.0.0.1'), 'listening')
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy()
@@ -104,6 +113,25 @@ function withSasl(frame: Buffer): Buffer {
     ...added.flat(),
     frame.subarray(10),
   ])
+}
+
+/** The response to a ProduceRequest of version 3 to 7: the error for each of its partitions. */
+function refuseMessages(request: Buffer, version: number, code: number): Buffer {
+  // After the transactional id, which is null, the acks and the timeout.
+  let at = 8
+  const readInt32 = (): number => request.readInt32BE((at += 4) - 4)
+  const topics = readInt32()
+  const parts = [int32(topics)]
+  for (let topic = 0; topic < topics; topic += 1) {
+    const name = request.subarray(at, (at += 2 + request.readInt16BE(at)))
+    const partitions = readInt32()
+    parts.push(name, int32(partitions))
+    for (let partition = 0; partition < partitions; partition += 1) {
+      parts.push(int32(readInt32()), int16(code), Buffer.alloc(version >= 5 ? 24 : 16, 0xff))
+      at += readInt32()
+    }
+  }
+  return Buffer.concat([...parts, int32(0)])
 }
 
 function int16(value: number): Buffer {

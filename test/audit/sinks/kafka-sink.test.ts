@@ -3,11 +3,12 @@ import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, it } from 'vitest'
-import { eventually } from '../../gateway/support/waiting.ts'
 import { hasOpenssl, makeAuthority } from '../../identity/mtls/test-certificates.ts'
-import { anIntent, committed, temporaryFolder } from '../audit-fixtures.ts'
+import { anIntent, committed } from '../audit-fixtures.ts'
 import { startKafkaFront } from './kafka-front.ts'
-import { linesInLog, openLogWithSinks, quickly } from './log-with-sinks.ts'
+import { linesInLog, openLogWithSinks, shortRetry } from './log-with-sinks.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { eventually } from '../../support/eventually.ts'
 
 // No Kafka is available where these tests run. They use the mock cluster of librdkafka, an in-memory broker that an
 // independent client library provides for its own tests, read by kcat.
@@ -15,7 +16,13 @@ const hasBroker = spawnSync('kcat', ['-V']).status === 0
 if (!hasBroker) console.warn('SKIPPED: the tests of the Kafka sink, as there is no kcat on this machine.')
 
 function settingsFor(broker: string): object {
-  return { name: 'broker', type: 'kafka', brokers: [broker], topic: 'audit', timeoutMs: 2_000, ...quickly }
+  return {
+    name: 'broker',
+    type: 'kafka',
+    brokers: [broker],
+    topic: 'audit',
+    retry: shortRetry,
+  }
 }
 
 interface Broker {
@@ -97,6 +104,36 @@ it.skipIf(!hasBroker)('undelivered records stay in the log until a broker accept
   await eventually(() =>
     expect(broker.messages().some(({ value }) => value.includes('"while it is away"'))).toBe(true),
   )
+})
+
+it.skipIf(!hasBroker).each([
+  ['MESSAGE_TOO_LARGE', 10],
+  ['RECORD_LIST_TOO_LARGE', 18],
+  ['INVALID_TIMESTAMP', 32],
+  ['INVALID_RECORD', 87],
+])('a record that a broker refuses with %s is replaced by a report', async (_name, code) => {
+  const [folder, broker] = [await temporaryFolder(), await startBroker()]
+  const front = await startKafkaFront(broker.address, undefined, undefined, { text: 'poison', code })
+  const { log, sinks, rejections } = await openLogWithSinks(folder, [settingsFor(front.address)])
+  for (const name of ['before', 'poison', 'after']) await log.recordIntent(anIntent(name))
+  await eventually(() => expect(sinks.status()).toMatchObject([{ status: { lagRecords: 0 } }]))
+  const expected = (await linesInLog(folder)).map((line) => {
+    const { chain, seq } = JSON.parse(line) as { chain: string; seq: number }
+    return `${chain}:${seq}${line.includes('poison') ? ':refused' : ''}`
+  })
+  await eventually(() => expect(new Set(broker.messages().map(({ id }) => id))).toEqual(new Set(expected)))
+  expect(rejections).toHaveLength(1)
+})
+
+it.skipIf(!hasBroker)('a broker that may not be written to is no reason to skip a record', async () => {
+  const topicAuthorizationFailed = 29
+  const [folder, broker] = [await temporaryFolder(), await startBroker()]
+  const refusal = { text: 'poison', code: topicAuthorizationFailed }
+  const front = await startKafkaFront(broker.address, undefined, undefined, refusal)
+  const { log, failures, rejections } = await openLogWithSinks(folder, [settingsFor(front.address)])
+  await log.recordIntent(anIntent('poison'))
+  await eventually(() => expect(failures.length).toBeGreaterThan(6))
+  expect(rejections).toEqual([])
 })
 
 const isWithoutTls = !hasBroker || !hasOpenssl()

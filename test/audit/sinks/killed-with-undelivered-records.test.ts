@@ -3,16 +3,17 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { eventually } from '../../gateway/support/waiting.ts'
-import { temporaryFolder } from '../audit-fixtures.ts'
-import { httpSettings, linesInLog, openLogWithSinks } from './log-with-sinks.ts'
+import { httpSettings, linesInLog, openLogWithSinks, quickly } from './log-with-sinks.ts'
 import { distinct, drops, linesOf, startReceiver, takes, type Receiving } from './http-receiver.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const script = fileURLToPath(new URL('writing-process.ts', import.meta.url))
 
 /** Writes until enough intents are durable and the receiver has received some, and is then killed. */
 async function writeAndDie(folder: string, settings: object, intents: number, isEnough: () => boolean) {
-  const child = spawn(process.execPath, ['--import', 'tsx', script, folder, JSON.stringify([settings])], {
+  const input = [[settings], { ...quickly, maxBatchRecords: 20 }].map((each) => JSON.stringify(each))
+  const child = spawn(process.execPath, ['--import', 'tsx', script, folder, ...input], {
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   const exited = once(child, 'exit')
@@ -27,7 +28,7 @@ async function writeAndDie(folder: string, settings: object, intents: number, is
 
 it('a killed process loses no undelivered record, and duplicates are identical', async () => {
   const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
-  const settings = httpSettings(receiver.url, { batch: { maxRecords: 20, maxWaitMs: 0 } })
+  const settings = httpSettings(receiver.url)
   const durable: string[] = []
   let count = 0
   /** Accepts most batches, some with a lost acknowledgement. */
@@ -39,7 +40,7 @@ it('a killed process loses no undelivered record, and duplicates are identical',
     durable.push(...(await writeAndDie(folder, settings, 20, () => receiver.seen.length > before + 2)))
   }
   receiver.receiving = takes
-  const { sinks } = await openLogWithSinks(folder, [settings])
+  const { sinks } = await openLogWithSinks(folder, [settings], {}, { maxBatchRecords: 20 })
   await eventually(() => expect(sinks.status()).toMatchObject([{ status: { lagRecords: 0 } }]))
   const lines = await linesInLog(folder)
   await eventually(() => expect(new Set(linesOf(receiver.taken))).toEqual(new Set(lines)))

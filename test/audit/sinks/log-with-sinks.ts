@@ -2,9 +2,10 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { openAuditLog, type AuditLog, type AuditLogOptions } from '../../../src/audit/log/audit-log.ts'
-import type { SinkObserver } from '../../../src/audit/sinks/sink-delivery.ts'
+import type { SinkObserver, BatchBounds } from '../../../src/audit/sinks/sink-delivery.ts'
 import { openSinks, type Sinks } from '../../../src/audit/sinks/open-sinks.ts'
 import { sinksSchema } from '../../../src/config/audit/audit-sink-settings.ts'
+import { directOutbound } from '../../../src/lib/outbound/outbound.ts'
 import { logOptions, segmentsOf } from '../audit-fixtures.ts'
 
 export interface LogWithSinks {
@@ -20,6 +21,7 @@ export async function openLogWithSinks(
   folder: string,
   sinkSettings: readonly object[],
   changed: Partial<AuditLogOptions> = {},
+  batch: Partial<BatchBounds> = {},
 ): Promise<LogWithSinks> {
   const failures: unknown[] = []
   const rejections: string[] = []
@@ -31,7 +33,14 @@ export async function openLogWithSinks(
   }
   const settings = sinksSchema.parse(sinkSettings)
   const resource = { gateway: 'gateway-0', software: '0.1.0' }
-  const sinks = await openSinks({ folder, settings, resource, observer })
+  const sinks = await openSinks({
+    folder,
+    settings,
+    batch: { ...quickly, ...batch },
+    resource,
+    observer,
+    outbound: directOutbound,
+  })
   const log = await openAuditLog({
     ...logOptions(folder, changed),
     observer: { flushed: () => sinks.wake(), failed: () => undefined, dropped: () => undefined },
@@ -44,19 +53,21 @@ export async function openLogWithSinks(
   return { log, sinks, failures, rejections, close }
 }
 
+/** The timeout is the default: a receiver that responds gets no record twice, however slow this machine is. */
 export function httpSettings(url: string, changed: object = {}): object {
   return {
     name: 'receiver',
     type: 'http',
     url,
-    timeoutMs: 300,
-    batch: { maxWaitMs: 0 },
-    ...quickly,
+    retry: shortRetry,
     ...changed,
   }
 }
 
-export const quickly = { retry: { minBackoffMs: 10, maxBackoffMs: 40 } }
+/** The batches of tests do not wait. */
+export const quickly = { maxWaitMs: 0 }
+
+export const shortRetry = { minBackoffMs: 10, maxBackoffMs: 40 }
 
 /** Reads all lines of the log, independently of the code under test. */
 export async function linesInLog(folder: string): Promise<string[]> {

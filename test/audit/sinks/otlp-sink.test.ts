@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { eventually } from '../../gateway/support/waiting.ts'
-import { aRefusal, anIntent, temporaryFolder } from '../audit-fixtures.ts'
+import { aRefusal, anIntent } from '../audit-fixtures.ts'
 import { httpSettings, linesInLog, openLogWithSinks } from './log-with-sinks.ts'
 import { startReceiver, takes } from './http-receiver.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { eventually } from '../../support/eventually.ts'
 
 // The messages of opentelemetry.proto.collector.logs.v1 and their parts, in the JSON encoding of OTLP: names in
 // lowerCamelCase, 64-bit integers as strings, enums as integers. Unknown members are errors here.

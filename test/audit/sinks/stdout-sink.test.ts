@@ -3,16 +3,17 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { eventually } from '../../gateway/support/waiting.ts'
-import { temporaryFolder } from '../audit-fixtures.ts'
-import { linesInLog, quickly } from './log-with-sinks.ts'
+import { linesInLog, quickly, shortRetry } from './log-with-sinks.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const script = fileURLToPath(new URL('writing-process.ts', import.meta.url))
 
 it('a stalled reader of standard output blocks nothing, and gets all records as complete lines', async () => {
   const folder = await temporaryFolder()
-  const settings = [{ name: 'stdout', type: 'stdout', timeoutMs: 50, batch: { maxWaitMs: 0 }, ...quickly }]
-  const child = spawn(process.execPath, ['--import', 'tsx', script, folder, JSON.stringify(settings)], {
+  const settings = [{ name: 'stdout', type: 'stdout', timeoutMs: 50, retry: shortRetry }]
+  const input = [settings, quickly].map((each) => JSON.stringify(each))
+  const child = spawn(process.execPath, ['--import', 'tsx', script, folder, ...input], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const exited = once(child, 'exit')

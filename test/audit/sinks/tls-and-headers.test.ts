@@ -3,11 +3,12 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { gatewaySettingsSchema } from '../../../src/config/gateway-settings.ts'
 import { redactSecrets } from '../../../src/config/loading/redact-secrets.ts'
-import { eventually } from '../../gateway/support/waiting.ts'
 import { hasOpenssl, makeAuthority } from '../../identity/mtls/test-certificates.ts'
-import { anIntent, temporaryFolder } from '../audit-fixtures.ts'
+import { anIntent } from '../audit-fixtures.ts'
 import { httpSettings, openLogWithSinks } from './log-with-sinks.ts'
 import { startReceiver } from './http-receiver.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const isWithout = !hasOpenssl()
 if (isWithout) console.warn('SKIPPED: the tests of sinks with TLS, as there is no openssl on this machine.')
@@ -71,7 +72,7 @@ it.skipIf(isWithout)('rejects a mismatched certificate and key at startup', asyn
   const clientCertificate = { certFile, keyFile: stranger.keyFile }
   const settings = httpSettings(receiver.url, { ...trusting, clientCertificate })
   await expect(openLogWithSinks(join(folder, 'log'), [settings])).rejects.toThrow(
-    'certificate and key of an audit sink',
+    'certificate and key of audit.sinks.',
   )
 })
 

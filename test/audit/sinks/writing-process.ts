@@ -3,15 +3,18 @@ import { writeSync } from 'node:fs'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { openSinks } from '../../../src/audit/sinks/open-sinks.ts'
 import { sinksSchema } from '../../../src/config/audit/audit-sink-settings.ts'
+import { directOutbound } from '../../../src/lib/outbound/outbound.ts'
 import { anIntent, committed } from '../intent-fixtures.ts'
 
-const [folder = '', settings = ''] = process.argv.slice(2)
+const [folder = '', settings = '', batch = ''] = process.argv.slice(2)
 const ignore = (): void => undefined
 const sinks = await openSinks({
   folder,
   settings: sinksSchema.parse(JSON.parse(settings)),
+  batch: JSON.parse(batch) as object,
   resource: { gateway: 'gateway-0', software: '0.1.0' },
   observer: { delivered: ignore, failed: ignore, cursorNotSaved: ignore, rejected: ignore },
+  outbound: directOutbound,
 })
 const log = await openAuditLog({
   folder,

@@ -7,9 +7,10 @@ import { journalCheckIntervalMs } from '../../../src/audit/log/chain-writer.ts'
 import { journalName } from '../../../src/audit/storage/write-ahead-journal.ts'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
-import { anIntent, logOptions, ofKind, recordsOf, segmentsOf, temporaryFolder } from '../audit-fixtures.ts'
+import { anIntent, logOptions, ofKind, recordsOf, segmentsOf } from '../audit-fixtures.ts'
 import { forge } from '../verify/forge-log.ts'
 import { cutPower, losses, unsyncedPart } from './power-cut.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /** Creates a folder as after a kill, with the requests one to five in the journal, and its segment. */
 async function killedFolder(): Promise<{ folder: string; path: string; file: string }> {

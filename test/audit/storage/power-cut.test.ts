@@ -6,10 +6,11 @@ import { openAuditLog, type AuditLog } from '../../../src/audit/log/audit-log.ts
 import { recoverFolder } from '../../../src/audit/log/recovery.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
 import { isThorough } from '../../support/thorough.ts'
-import { anIntent, logOptions, ofKind, recordsOf, segmentsOf, temporaryFolder } from '../audit-fixtures.ts'
+import { anIntent, logOptions, ofKind, recordsOf, segmentsOf } from '../audit-fixtures.ts'
 import { keyOf } from '../verify/forge-log.ts'
 import { killedWriter } from '../log/killed-writer.ts'
 import { cutPower, losses, unsyncedPart, type Unsynced } from './power-cut.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /** Sixteen of these exceed the journal. */
 const large = { note: 'x'.repeat(65_000) }

@@ -5,9 +5,10 @@ import { journalName } from '../../../src/audit/storage/write-ahead-journal.ts'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { readAuditLog } from '../../../src/audit/storage/read-audit-log.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
-import { runProgram } from '../../e2e/built-program.ts'
-import { anIntent, committed, logOptions, temporaryFolder } from '../audit-fixtures.ts'
+import { runCommand } from '../../support/run-command.ts'
+import { anIntent, committed, logOptions } from '../audit-fixtures.ts'
 import { losses, unsyncedPart, type Unsynced } from './power-cut.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const requests = ['one', 'two', 'three']
 
@@ -85,7 +86,7 @@ it('reports records missing from both the file and the damaged journal', async (
 it('the commands read the journal, and verify reports that, or its absence', async () => {
   const { folder, part, whole } = await copied()
   await losses['is gone'](part, part.from)
-  const audit = (command: string, ...more: string[]) => runProgram(['audit', command, folder, ...more])
+  const audit = (command: string, ...more: string[]) => runCommand(['audit', command, folder, ...more])
   const verified = await audit('verify')
   expect(verified.status).toBe(0)
   expect(verified.output).toContain(`good: ${linesIn(whole)} records in 1 chains`)

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { readAuditLog } from '../../../src/audit/storage/read-audit-log.ts'
-import { anIntent, committed, logOptions, segmentsOf, temporaryFolder } from '../audit-fixtures.ts'
+import { anIntent, committed, logOptions, segmentsOf } from '../audit-fixtures.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 it.for(['not JSON', 'null', '{}', '{"v":1,"kind":"seal","chain":"a","seq":1}'])(
   'rejects a log with the line %s',

@@ -9,7 +9,7 @@ import {
   journalName,
   readJournal,
 } from '../../../src/audit/storage/write-ahead-journal.ts'
-import { temporaryFolder } from '../audit-fixtures.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const file = '00000000-0123456789ab-0000.jsonl'
 const lines = (length: number, text = '{"v":1}\n') => Buffer.alloc(length, text)

@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
-import { anIntent, committed, logOptions, recordsOf, segmentsOf, temporaryFolder } from '../audit-fixtures.ts'
+import { anIntent, committed, logOptions, recordsOf, segmentsOf } from '../audit-fixtures.ts'
 import { keyOf } from './forge-log.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /** Writes chains of seven records each: start, seal, two intents, two outcomes, seal. */
 async function writeChains(count: number): Promise<{ folder: string; paths: string[] }> {

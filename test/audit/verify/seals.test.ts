@@ -6,17 +6,10 @@ import { openAuditLog, type AuditLog, type AuditLogOptions } from '../../../src/
 import { readSealVerifier } from '../../../src/audit/records/seal-key.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
 import { verifyAuditLogs } from '../../../src/audit/verify/verify-audit-logs.ts'
-import { eventually } from '../../gateway/support/waiting.ts'
-import {
-  anIntent,
-  committed,
-  logOptions,
-  ofKind,
-  recordsOf,
-  segmentsOf,
-  temporaryFolder,
-} from '../audit-fixtures.ts'
+import { anIntent, committed, logOptions, ofKind, recordsOf, segmentsOf } from '../audit-fixtures.ts'
 import { forge, keyOf } from './forge-log.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { eventually } from '../../support/eventually.ts'
 
 async function writeChanges(log: AuditLog, count: number): Promise<void> {
   for (let n = 0; n < count; n += 1)

@@ -4,8 +4,9 @@ import { expect, it } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { proveTable } from '../../../src/audit/verify/prove-table.ts'
 import { verifyProofs } from '../../../src/audit/verify/verify-proofs.ts'
-import { aRefusal, anIntent, committed, logOptions, temporaryFolder } from '../audit-fixtures.ts'
+import { aRefusal, anIntent, committed, logOptions } from '../audit-fixtures.ts'
 import { keyOf } from './forge-log.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const orders = ['production', 'orders']
 const people = ['production', 'people']

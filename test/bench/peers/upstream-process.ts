@@ -1,8 +1,11 @@
 // Upstream of all measurements: responds as fast as a Node process can. It only parses the framing of a request and the
-// table name, which selects the response. Arguments: its port, and the sizes of the large bodies.
+// table name, which selects the response. Arguments: its port, and the sizes of the large bodies. Uses TLS if the
+// environment names the files of a certificate.
 import { createHash, type Hash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { STATUS_CODES } from 'node:http'
 import { createServer, type Socket } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
 import {
   bodySizes,
   commitResponse,
@@ -30,7 +33,12 @@ const downloads = new Map<string, Buffer>(
 )
 const withDotSegments = responseOf(Buffer.from('{}'), dotSegmentsStatus)
 
-createServer({ noDelay: true }, serve).listen(Number(port), '127.0.0.1')
+const { BENCH_CERT_FILE: certFile, BENCH_KEY_FILE: keyFile } = process.env
+const server =
+  certFile === undefined || keyFile === undefined
+    ? createServer({ noDelay: true }, serve)
+    : createTlsServer({ noDelay: true, cert: readFileSync(certFile), key: readFileSync(keyFile) }, serve)
+server.listen(Number(port), '127.0.0.1')
 
 /** Next part of a request: its head, a body of known length, or the size, the data or the end of a chunk. */
 type Expected = 'head' | 'body' | 'size' | 'chunk' | 'chunk-end' | 'trailer'

@@ -5,12 +5,15 @@ import { getMembers, isObject } from '../../../src/lib/json/is-object.ts'
 /** Objects without described members, by the reason. */
 const deliberatelyEmpty: Readonly<Record<string, readonly string[]>> = {
   'Only the catalog interprets code, types and environments of functions.': [
-    'CreateFunctionRequest.artifact',
-    'CreateFunctionRequest.runtime',
-    'CreateFunctionRequest.signature',
     'DescribeFunctionResponse.artifact',
     'DescribeFunctionResponse.runtime',
     'DescribeFunctionResponse.signature',
+    'FunctionApplication.initialization',
+    'FunctionApplication.inputs[].value',
+    'FunctionColumns.input_bindings[]',
+    'FunctionColumns.input_schema',
+    'FunctionColumns.output_schema',
+    'FunctionColumns.outputs[]',
     'FunctionVersion.artifact',
     'FunctionVersion.runtime',
     'FunctionVersion.signature',

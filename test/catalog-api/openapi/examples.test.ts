@@ -33,7 +33,7 @@ const { paths, components } = JSON.parse(text) as {
   }
 }
 
-const binaryTypes = /^application\/vnd\.apache\.arrow\./
+const binaryTypes = /^application\/(?:octet-stream|vnd\.apache\.arrow\.)/
 
 /** Throws if the example does not match a schema of the document. */
 function assertMatches({ schema, example }: Content): void {

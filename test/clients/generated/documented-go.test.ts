@@ -3,9 +3,9 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, expect, inject, it } from 'vitest'
-import { temporaryFolder } from '../../e2e/built-program.ts'
 import { startDev } from '../../e2e/running-dev.ts'
 import { findProgram } from '../documented-program.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const run = promisify(execFile)
 const dev = await startDev()

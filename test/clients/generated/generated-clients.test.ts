@@ -2,11 +2,11 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { FixedSizeList, Field, Float32, Int32, Table, tableToIPC, vectorFromArray } from 'apache-arrow'
 import { afterAll, expect, inject, it } from 'vitest'
-import { temporaryFolder } from '../../e2e/built-program.ts'
 import { startDev } from '../../e2e/running-dev.ts'
 import { getKeys } from '../../../src/lib/get-keys.ts'
 import { runScenario } from '../run-scenario.ts'
 import { buildClient, languages } from './openapi-generator.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const dev = await startDev()
 afterAll(() => dev.remove())

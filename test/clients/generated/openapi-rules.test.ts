@@ -2,8 +2,8 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, inject, it } from 'vitest'
 import { getOpenApiDocument } from '../../../src/catalog-api/openapi/openapi-document.ts'
-import { temporaryFolder } from '../../e2e/built-program.ts'
 import { lint } from './openapi-linters.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 it.for(['redocly', 'spectral'] as const)(
   'the OpenAPI document keeps the recommended rules of %s',

@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, inject, it } from 'vitest'
 import { auditedChanges } from '../../e2e/audited-changes.ts'
-import { temporaryFolder } from '../../e2e/built-program.ts'
 import { hasOpenssl, makeAuthority, type TestAuthority } from '../../identity/mtls/test-certificates.ts'
 import { runScenario } from '../run-scenario.ts'
 import { startTokenGateway } from '../token-gateway.ts'
 import type { JavaClient } from './java-libraries.ts'
 import { compileScenario } from './java-programs.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const run = promisify(execFile)
 

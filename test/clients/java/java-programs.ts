@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { temporaryFolder } from '../../e2e/built-program.ts'
 import { librariesOf, type JavaClient } from './java-libraries.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const run = promisify(execFile)
 const sources = fileURLToPath(new URL('.', import.meta.url))

@@ -1,10 +1,10 @@
 import { describe, expect, inject, it } from 'vitest'
 import { auditedChanges } from '../../e2e/audited-changes.ts'
-import { temporaryFolder } from '../../e2e/built-program.ts'
 import { hasOpenssl, makeAuthority } from '../../identity/mtls/test-certificates.ts'
 import { runScenario } from '../run-scenario.ts'
 import { startTokenGateway } from '../token-gateway.ts'
 import { scriptCommand } from './python-scripts.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 async function startTlsGateway() {
   const authority = await makeAuthority(await temporaryFolder(), 'authority')

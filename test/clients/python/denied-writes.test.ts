@@ -1,5 +1,5 @@
 import { expect, inject, it } from 'vitest'
-import { runningBackend } from '../../backend/support/running-backend.ts'
+import { runningBackend } from '../../../src/backend/test/support/running-backend.ts'
 import { readAuditLog } from '../../../src/audit/storage/read-audit-log.ts'
 import { allowEverything } from '../../gateway/support/open-gateway.ts'
 import { startGatewayBefore } from '../../gateway/support/running-gateway.ts'

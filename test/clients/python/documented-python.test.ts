@@ -3,12 +3,12 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, expect, inject, it } from 'vitest'
-import { temporaryFolder } from '../../e2e/built-program.ts'
 import { startDev } from '../../e2e/running-dev.ts'
 import { hasOpenssl, makeAuthority } from '../../identity/mtls/test-certificates.ts'
 import { findProgram } from '../documented-program.ts'
 import { pythonOf, type PythonEnvironment } from './python-environments.ts'
 import { startTokenGateway } from '../token-gateway.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const run = promisify(execFile)
 const dev = await startDev()
@@ -29,6 +29,7 @@ async function runPython(
 it.for<[label: string, PythonEnvironment, printed: string]>([
   ['lancedb', 'lancedb-0.40.0', 'hello\n'],
   ['async', 'lancedb-0.40.0', '1\n'],
+  ['databases', 'lancedb-0.40.0', '1 2\n'],
   ['lance', 'lance-14.0.2', '6\n'],
   ['catalog', 'lance-14.0.2', 'True\n'],
 ])('the documented program %s for Python works', async ([label, environment, printed], { skip }) => {

@@ -33,6 +33,8 @@ async def main():
     with reported("search with a filter"):
         query = (await table.search(vector)).where("id = 3").limit(9)
         expect((await query.to_arrow()).num_rows, 2)
+    with reported("search vectors"):
+        expect((await table.vector_search(vector).limit(2).to_arrow()).num_rows, 2)
     with reported("search without a vector"):
         expect((await table.query().where("id < 3").to_arrow()).num_rows, 4)
     with reported("read batches"):
@@ -58,6 +60,18 @@ async def main():
         await table.alter_columns({"path": "twice", "rename": "double"})
         await table.drop_columns(["double"])
         expect((await table.schema()).names, ["id", "text", "v"])
+    with reported("metadata of a field"):
+        await table.replace_field_metadata("id", {"unit": "m"})
+        expect((await table.schema()).field("id").metadata, {b"unit": b"m"})
+    with reported("it gets no storage options"):
+        expect([await table.initial_storage_options(), await table.latest_storage_options()], [None, None])
+    with reported("what it cannot do remotely"):
+        for call in [db.get_read_consistency_interval, table.migrate_manifest_paths_v2]:
+            try:
+                await call()
+                raise AssertionError("expected an error")
+            except (NotImplementedError, ValueError):
+                pass
     with reported("add a column by its type"):
         await table.add_columns(pa.field("score", pa.float32()))
     with reported("tag and check out"):
@@ -105,6 +119,9 @@ async def main():
     with reported("drop"):
         await db.drop_table("people_async")
         expect("people_async" in await db.table_names(), False)
+    with reported("close"):
+        db.close()
+        expect(db.is_open(), False)
     finish()
 
 

@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Pool, type Dispatcher } from 'undici'
 import { expect, inject, it, onTestFinished } from 'vitest'
 import { startGatewayProgram, type GatewayProgram } from '../../e2e/gateway-program.ts'
+import { arrowStart } from '../../support/arrow-upload.ts'
 import { adapterEnvironment, startRestAdapter } from './rest-adapter.ts'
 
 const mebibyte = 1024 * 1024
@@ -74,6 +75,7 @@ it('an upload that is too large for the REST adapter is refused while it is sent
   const { gateway, post } = await startBefore(adapter.url)
   let sent = 0
   function* chunks(): Generator<Buffer> {
+    yield arrowStart
     for (; sent < 1024 * mebibyte; sent += upload.length) yield upload
   }
   const idle = await gateway.residentBytes()

@@ -11,8 +11,8 @@ import { stageVersions } from '../../conformance/staged-versions.ts'
 import { expectError } from '../../gateway/support/expect-error.ts'
 import type { GatewaySetup, TestedGateway } from '../../gateway/support/open-gateway.ts'
 import { startGatewayBefore } from '../../gateway/support/running-gateway.ts'
-import { eventually } from '../../gateway/support/waiting.ts'
 import { adapterEnvironment, beforeRestAdapter, startRestAdapter } from './rest-adapter.ts'
+import { eventually } from '../../support/eventually.ts'
 
 /** Resolves in-doubt changes without delay. */
 function resolvingSetup(url: string): GatewaySetup {

@@ -2,11 +2,11 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { onTestFinished } from 'vitest'
-import { temporaryFolder } from '../../e2e/built-program.ts'
 import { withUpstream, type GatewaySetup } from '../../gateway/support/open-gateway.ts'
 import { upstreamSchema } from '../../../src/config/upstream/upstream-settings.ts'
 import type { PythonEnvironment } from './python-environments.ts'
 import { scriptCommand } from './python-scripts.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /** The environment with the REST adapter. */
 export const adapterEnvironment: PythonEnvironment = 'lance-14.0.2'

@@ -36,6 +36,15 @@ def expect_error(part, action):
         raise AssertionError("expected an error")
 
 
+def expect_kind(kind, action):
+    """Fails unless the action raises an error of that kind."""
+    try:
+        action()
+    except kind:
+        return
+    raise AssertionError(f"expected {kind.__name__}")
+
+
 def causes(error):
     while error is not None:
         yield error

@@ -3,12 +3,12 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, expect, inject, it } from 'vitest'
-import { temporaryFolder } from '../../e2e/built-program.ts'
 import { startDev } from '../../e2e/running-dev.ts'
 import { hasOpenssl, makeAuthority } from '../../identity/mtls/test-certificates.ts'
 import { findProgram } from '../documented-program.ts'
 import { buildRustProgram, rustTestMs } from './rust-programs.ts'
 import { startTokenGateway } from '../token-gateway.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const run = promisify(execFile)
 const dev = await startDev()

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { temporaryFolder } from '../../e2e/built-program.ts'
 import { cachedClient } from '../clients-cache.ts'
 import { rustFolder } from './rust-crates.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const run = promisify(execFile)
 const buildMs = 600_000

@@ -3,9 +3,10 @@ import { join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { aRefusal, anIntent, committed, logOptions, segmentsOf } from '../../audit/audit-fixtures.ts'
-import { makeTemporaryFolder, removeFolder, runProgram, type ProgramEnd } from '../../e2e/built-program.ts'
+import { runCommand, type CommandEnd } from '../../support/run-command.ts'
+import { makeTemporaryFolder, removeFolder } from '../../support/temporary-folder.ts'
 
-const orders = 'production$orders'
+const orders = 'production/orders'
 let folder = ''
 let publicKey = ''
 
@@ -26,8 +27,8 @@ beforeAll(async () => {
   return () => removeFolder(folder)
 })
 
-const audit = (...parameters: string[]): Promise<ProgramEnd> => runProgram(['audit', ...parameters])
-const linesOf = ({ output }: ProgramEnd): string[] => output.trimEnd().split('\n')
+const audit = (...parameters: string[]): Promise<CommandEnd> => runCommand(['audit', ...parameters])
+const linesOf = ({ output }: CommandEnd): string[] => output.trimEnd().split('\n')
 
 it('verify checks the seals with a key, and prints the evidence for the verdict', async () => {
   const without = await audit('verify', folder)
@@ -52,11 +53,20 @@ it('verify checks the seals with a key, and prints the evidence for the verdict'
 
 it.each([
   ['by table', ['--table', orders], ['intent', 'outcome', 'refusal']],
+  ['by table, as in a path', ['--table', 'production$orders'], ['intent', 'outcome', 'refusal']],
+  ['by table, as in a record', ['--table', '["production","orders"]'], ['intent', 'outcome', 'refusal']],
   ['by principal', ['--principal', 'corp:alice'], ['intent', 'outcome', 'refusal']],
   ['by operation', ['--operation', 'DropTable'], ['refusal']],
   ['by all of them', ['--operation', 'CreateTableVersion', '--table', orders], ['intent', 'outcome']],
   ['by time', ['--until', '2020-01-01T00:00:00Z'], []],
   ['from a time', ['--since', '2020-01-01T00:00:00Z', '--operation', 'DropTable'], ['refusal']],
+  ['from an age', ['--since', '1h', '--operation', 'DropTable'], ['refusal']],
+  ['by request', ['--request', 'b'], ['intent', 'outcome']],
+  ['by rule', ['--rule', 'writers', '--request', 'b'], ['intent', 'outcome']],
+  ['by rule of a policy', ['--rule', 'production/writers', '--request', 'b'], ['intent', 'outcome']],
+  ['refused requests', ['--denied'], ['refusal']],
+  ['the newest', ['--last', '2', '--table', orders], ['outcome', 'refusal']],
+  ['the newest, of fewer', ['--last', '9', '--denied'], ['refusal']],
 ])('query selects %s', async (_, filters, kinds) => {
   const { status, output } = await audit('query', folder, ...filters, '--json')
   const records = output.split('\n').slice(0, -1)
@@ -66,10 +76,10 @@ it.each([
 
 it('query prints a table that control characters in names cannot break', async () => {
   const lines = linesOf(await audit('query', folder))
-  expect(lines[0]).toMatch(/^TIME +CHAIN:SEQ +KIND +PRINCIPAL +OPERATION +OBJECT +RESULT$/)
+  expect(lines[0]).toMatch(/^TIME +CHAIN:SEQ +KIND +PRINCIPAL +OPERATION +OBJECT +REQUEST +RESULT$/)
   expect(lines).toHaveLength(9)
   expect(lines[4]).toMatch(
-    / outcome +corp:alice +CreateTableVersion +production\$orders +committed version 7$/,
+    / outcome +corp:alice +CreateTableVersion +production\/orders +a +committed version 7$/,
   )
   expect(lines[5]).toMatch(/ intent +corp:bob\?\[2J /)
 })
@@ -92,7 +102,7 @@ it('prove prints a history that verify-proof accepts', async () => {
   expect(await audit('verify-proof', file, '--public-key', publicKey)).toMatchObject({
     status: 0,
     output: expect.stringMatching(
-      /^valid: 3 records of table production\$orders, from its first record on, complete from/,
+      /^valid: 3 records of table production\/orders, from its first record on, complete from/,
     ),
   })
   await writeFile(file, output.replace('corp:alice', 'corp:carol'))

@@ -2,7 +2,8 @@ import { beforeAll, expect, it } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import type { OutcomeEntry } from '../../../src/audit/records/audit-record.ts'
 import { anIntent, committed, logOptions } from '../../audit/audit-fixtures.ts'
-import { makeTemporaryFolder, removeFolder, runProgram } from '../../e2e/built-program.ts'
+import { runCommand } from '../../support/run-command.ts'
+import { makeTemporaryFolder, removeFolder } from '../../support/temporary-folder.ts'
 
 const id = ['production', 'orders']
 const people = ['production', 'people']
@@ -39,24 +40,29 @@ beforeAll(async () => {
     { chain: log.chain, seq, request, tables },
     { result: 'undecided', evidence: 'nothing tells', lookups: 1, outOfBand: [{ id, from: 14, to: 15 }] },
   )
+  const compared = { upstream: 'lake', id, before: 15 }
+  await log.recordComparison({ ...compared, version: 17, outOfBand: [{ id, from: 16, to: 17 }] })
+  await log.recordComparison({ ...compared, version: 3 })
   await log.close()
   return () => removeFolder(folder)
 })
 
 it('the result lists out-of-band versions', async () => {
-  const { output } = await runProgram(['audit', 'query', folder])
+  const { output } = await runCommand(['audit', 'query', folder])
   const results = output
     .split('\n')
-    .filter((line) => / (outcome|resolved) /.test(line))
-    .map((line) => line.slice(line.search(/committed|unknown|undecided/)))
+    .filter((line) => / (outcome|resolved|comparison) /.test(line))
+    .map((line) => line.slice(line.search(/committed|unknown|undecided|version/)))
   expect(results).toEqual([
     'committed version 6',
     'committed version 6 (observed)',
     'committed version 9; out of band: 7..8',
     'committed version 11; out of band: 10',
     'committed version 3; out of band: 1..2 on branch dev?[2J',
-    'committed; out of band: production$orders 12..13, production$people 4 on branch dev',
+    'committed; out of band: production/orders 12..13, production/people 4 on branch dev',
     'unknown',
     'undecided: nothing tells; out of band: 14..15',
+    'version 17 after 15; out of band: 16..17',
+    'version 3 after 15',
   ])
 })

@@ -1,8 +1,9 @@
 import { appendFile, readdir, readFile, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { runProgram, temporaryFolder } from '../../e2e/built-program.ts'
+import { runCommand } from '../../support/run-command.ts'
 import { startDev } from '../../e2e/running-dev.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /** Writes a log with some changes; returns its folder and its only file. */
 async function writtenLog(): Promise<{ folder: string; file: string }> {
@@ -15,9 +16,12 @@ async function writtenLog(): Promise<{ folder: string; file: string }> {
 
 it('accepts a log as the gateway wrote it, and rejects any change', async () => {
   const { folder, file } = await writtenLog()
-  const verify = () => runProgram(['audit', 'verify', folder])
+  const verify = () => runCommand(['audit', 'verify', folder])
   const text = await readFile(file, 'utf8')
-  const good = { status: 0, output: expect.stringMatching(/^good: 9 records in 1 chains, 0 changes without/) }
+  const good = {
+    status: 0,
+    output: expect.stringMatching(/^good: \d+ records in 1 chains, 0 changes without/),
+  }
   expect(await verify()).toMatchObject(good)
 
   await writeFile(file, text.replace('"two"', '"six"'))
@@ -41,8 +45,8 @@ it('accepts a log as the gateway wrote it, and rejects any change', async () => 
 
 it('rejects a folder without a log', async () => {
   const folder = await temporaryFolder()
-  const empty = await runProgram(['audit', 'verify', folder])
+  const empty = await runCommand(['audit', 'verify', folder])
   expect(empty).toMatchObject({ status: 1, messages: expect.stringMatching(/contains no audit log/) })
-  const missing = await runProgram(['audit', 'verify', join(folder, 'none')])
+  const missing = await runCommand(['audit', 'verify', join(folder, 'none')])
   expect(missing).toMatchObject({ status: 1, messages: expect.stringMatching(/does not exist/) })
 })

@@ -1,12 +1,13 @@
 import { cp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import { devFiles } from '../../../src/commands/dev/dev.ts'
 import { findDevelopmentFiles } from '../../../src/commands/dev/development-files.ts'
 import { readGatewaySettings } from '../../../src/config/gateway-settings.ts'
-import { runProgram, temporaryFolder } from '../../e2e/built-program.ts'
+import { runProgram } from '../../e2e/built-program.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const policies = fileURLToPath(new URL('../../../policies/development', import.meta.url))
 
@@ -53,13 +54,18 @@ it.for(['check', 'serve'])('%s refuses the keys of dev', async (command) => {
   )
 })
 
-it('detects policies of dev by their folder, even through a symbolic link', async () => {
-  for (const folder of [policies, 'linked']) {
-    const changes = { policies: { folder }, unsafe: ['development-key'] }
-    expect(await found(changes)).toEqual([
-      expect.stringMatching(/^policies\.folder .*development-policies\]$/),
-    ])
-  }
+it.for([
+  ['check', 'policies', 'a copy'],
+  ['check', 'linked', 'a link'],
+  ['check', dirname(policies), 'a folder around them'],
+  ['serve', dirname(policies), 'a folder around them'],
+])('%s refuses the policies of dev in %s: %s', async ([command = '', folder]) => {
+  const file = await developmentSettings({ policies: { folder }, unsafe: ['development-key'] })
+  const { status, output, messages } = await runProgram([command, '--config', file])
+  expect({ status, output }).toEqual({ status: 1, output: '' })
+  expect(messages).toMatch(
+    /development\.yaml:\d+:7: mode is development: .*; expected another folder, or unsafe: \[development-policies\]/,
+  )
 })
 
 it('detects the key of dev as a credential', async () => {
@@ -77,8 +83,9 @@ it('detects the key of dev as a bootstrap key', async () => {
 
 it('ignores accepted files and files that are not from dev', async () => {
   expect(await found({ unsafe: ['development-key'] })).toEqual([])
-  const all = { policies: { folder: policies }, unsafe: ['development-key', 'development-policies'] }
-  expect(await found(all)).toEqual([])
+  const unsafe = ['development-key', 'development-policies']
+  const accepted = await developmentSettings({ policies: { folder: policies }, unsafe })
+  expect(await runProgram(['check', '--config', accepted])).toMatchObject({ status: 0 })
   const file = await developmentSettings()
   await rm(join(file, '..', '.catalog-gateway', devFiles.key))
   expect(await readFile(file, 'utf8')).toContain(devFiles.store)

@@ -1,8 +1,10 @@
 import { expect, it } from 'vitest'
-import { startProgram, temporaryFolder } from '../../e2e/built-program.ts'
+import { startProgram } from '../../e2e/built-program.ts'
 import { childrenOf, isRunning } from '../../e2e/process-tree.ts'
-import { eventually, startDev } from '../../e2e/running-dev.ts'
+import { startDev } from '../../e2e/running-dev.ts'
 import { everyInTheLongForm, isThorough } from '../../support/thorough.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { eventually } from '../../support/eventually.ts'
 
 it.for(everyInTheLongForm(['SIGTERM', 'SIGINT'] as const, 2))(
   '%s stops the gateway and its catalog',
@@ -44,7 +46,7 @@ it('without --api-key a key is created; key and data survive a restart', async (
   expect(keys[1]).toBe(keys[0])
 })
 
-it('a hanging catalog does not block the shutdown of dev', async () => {
+it.runIf(isThorough)('a hanging catalog does not block the shutdown of dev', async () => {
   const dev = await startDev({ dataFolder: await temporaryFolder() })
   const [catalog] = await childrenOf(dev.program.pid)
   process.kill(Number(catalog), 'SIGSTOP')

@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { runProgram, temporaryFolder } from '../../e2e/built-program.ts'
+import { runCommand } from '../../support/run-command.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const policies = `apiVersion: catalog-gateway/v1
 kind: AccessPolicy
@@ -18,7 +19,7 @@ rules:
 async function explain(...parameters: string[]) {
   const folder = await temporaryFolder()
   await writeFile(join(folder, 'p.yaml'), policies)
-  return runProgram(['policy', 'explain', '--policies', folder, '--as', 'al', ...parameters])
+  return runCommand(['policy', 'explain', '--policies', folder, '--as', 'al', ...parameters])
 }
 
 it.for([

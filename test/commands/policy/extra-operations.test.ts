@@ -2,7 +2,8 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { stringify } from 'yaml'
-import { runProgram, temporaryFolder } from '../../e2e/built-program.ts'
+import { runCommand } from '../../support/run-command.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const policy = {
   apiVersion: 'catalog-gateway/v1',
@@ -50,8 +51,8 @@ it.for<readonly [command: string, parameters: readonly string[], output: RegExp]
     const { config, policies } = await makeFiles()
     const parameters = ['policy', name, '--policies', policies, ...more]
     const [run, without] = await Promise.all([
-      runProgram([...parameters, '--config', config]),
-      runProgram(parameters),
+      runCommand([...parameters, '--config', config]),
+      runCommand(parameters),
     ])
     expect(run).toMatchObject({ status: 0, output: expect.stringMatching(output) as string })
     expect(without.status).not.toBe(0)
@@ -64,20 +65,20 @@ it('`policy diff` compares policies that name extra operations', async () => {
   const before = join(folder, 'before')
   await mkdir(before)
   await writeFile(join(before, 'sales.yaml'), stringify({ ...policy, rules: [], tests: undefined }))
-  const { status, output } = await runProgram(['policy', 'diff', before, policies, '--config', config])
+  const { status, output } = await runCommand(['policy', 'diff', before, policies, '--config', config])
   expect(status).toBe(0)
   expect(output).toContain('CompactTable')
 })
 
 it('`check` finds a policy that names an operation which no upstream declares', async () => {
   const { config, policies } = await makeFiles()
-  expect(await runProgram(['check', '--config', config])).toMatchObject({
+  expect(await runCommand(['check', '--config', config])).toMatchObject({
     status: 0,
     output: expect.stringContaining('name: CompactTable') as string,
   })
   const rules = [{ ...policy.rules[0], operations: ['CompactTabel'] }]
   await writeFile(join(policies, 'sales.yaml'), stringify({ ...policy, rules }))
-  const { status, messages } = await runProgram(['check', '--config', config])
+  const { status, messages } = await runCommand(['check', '--config', config])
   expect(status).toBe(1)
   expect(messages).toMatch(
     /sales\.yaml:\d+:\d+: .*unknown operation or group "CompactTabel"; did you mean "CompactTable"\?/,

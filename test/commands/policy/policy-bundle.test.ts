@@ -2,8 +2,9 @@ import { execFileSync } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { runProgram } from '../../e2e/built-program.ts'
-import { readerPolicy, temporaryFolder, writeFiles } from '../../policy/source/policy-folder.ts'
+import { runCommand } from '../../support/run-command.ts'
+import { readerPolicy, writeFiles } from '../../policy/source/policy-folder.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 it('the documented commands sign and verify policies, and detect a changed bundle', async () => {
   const folder = await temporaryFolder()
@@ -14,13 +15,13 @@ it('the documented commands sign and verify policies, and detect a changed bundl
   expect(commands).toHaveLength(4)
   for (const command of commands.slice(0, 2))
     execFileSync('sh', ['-c', command], { cwd: folder, stdio: 'pipe' })
-  const run = (command = '') => runProgram(command.split(' ').slice(1).map(absolute))
+  const run = (command = '') => runCommand(command.split(' ').slice(1).map(absolute))
   const absolute = (word: string): string => (/^(?:policies|bundle-key)/.test(word) ? at(word) : word)
 
   const signed = await run(commands[2])
   expect(signed).toMatchObject({ status: 0, messages: '' })
   expect(signed.output).toMatch(
-    /^wrote \S+policies\.bundle: 1 policies, revision [0-9a-f]{64}, serial 1, key [0-9a-f]{16}\n$/,
+    /^wrote .+policies\.bundle: 1 policies, revision [0-9a-f]{64}, serial 1, key [0-9a-f]{16}\n$/,
   )
   const verified = await run(commands[3])
   expect(verified).toMatchObject({ status: 0, messages: '' })

@@ -2,8 +2,10 @@ import { cp, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { stringify } from 'yaml'
-import { projectFolder, runProgram, temporaryFolder } from '../../e2e/built-program.ts'
+import { projectFolder } from '../../e2e/built-program.ts'
+import { runCommand } from '../../support/run-command.ts'
 import { startDev } from '../../e2e/running-dev.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const development = join(projectFolder, 'policies', 'development')
 
@@ -48,7 +50,7 @@ it('replays the log of a gateway with other policies, without guessing unlogged 
 
   const replay = async (...more: string[]): Promise<Report> => {
     const folders = ['--audit', dev.auditFolder, '--candidate', candidate]
-    const { status, output, messages } = await runProgram(['policy', 'replay', ...folders, '--json', ...more])
+    const { status, output, messages } = await runCommand(['policy', 'replay', ...folders, '--json', ...more])
     expect({ status, messages }).toEqual({ status: 0, messages: '' })
     return JSON.parse(output) as Report
   }
@@ -81,7 +83,7 @@ it('replays the log of a gateway with other policies, without guessing unlogged 
     }),
   )
 
-  const people = await runProgram([
+  const people = await runCommand([
     'policy',
     'replay',
     '--audit',
@@ -104,5 +106,5 @@ it('replays the log of a gateway with other policies, without guessing unlogged 
 
 async function replayNothing(audit: string, candidate: string) {
   const since = ['--since', '2100-01-01T00:00:00Z']
-  return runProgram(['policy', 'replay', '--audit', audit, '--candidate', candidate, ...since])
+  return runCommand(['policy', 'replay', '--audit', audit, '--candidate', candidate, ...since])
 }

@@ -2,7 +2,8 @@ import { join } from 'node:path'
 import { writeFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { stringify } from 'yaml'
-import { runProgram, temporaryFolder } from '../../e2e/built-program.ts'
+import { runCommand } from '../../support/run-command.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 it.each([
   ['lint', /expected --policies <dir>, --kubernetes or both/],
@@ -15,14 +16,14 @@ it.each([
   ['diff a b --kubectl kubectl', /expected --kubernetes with --kubectl/],
   ['lint --policies a --context b', /expected --kubernetes with --context/],
 ])('`policy %s` is bad usage', async (line, message) => {
-  const { status, output, messages } = await runProgram(['policy', ...line.split(' ')])
+  const { status, output, messages } = await runCommand(['policy', ...line.split(' ')])
   expect({ status, output }).toEqual({ status: 2, output: '' })
   expect(messages).toMatch(message)
 })
 
 it('a missing kubectl is reported', async () => {
   const kubectl = join(await temporaryFolder(), 'kubectl')
-  const { status, output, messages } = await runProgram([
+  const { status, output, messages } = await runCommand([
     'policy',
     'lint',
     '--kubernetes',
@@ -34,7 +35,7 @@ it('a missing kubectl is reported', async () => {
 })
 
 it('another program than kubectl is reported', async () => {
-  const { status, messages } = await runProgram(['policy', 'lint', '--kubernetes', '--kubectl', 'echo'])
+  const { status, messages } = await runCommand(['policy', 'lint', '--kubernetes', '--kubectl', 'echo'])
   expect(status).toBe(1)
   expect(messages).toMatch(/printed something else than a list of resources; is --kubectl its path\?/)
 })
@@ -48,7 +49,7 @@ it('settings without Kubernetes namespaces use no resources', async () => {
     audit: { folder: 'audit' },
   }
   await writeFile(config, stringify(settings))
-  const { status, messages } = await runProgram(['policy', 'lint', '--kubernetes', '--config', config])
+  const { status, messages } = await runCommand(['policy', 'lint', '--kubernetes', '--config', config])
   expect(status).toBe(1)
   expect(messages).toMatch(/contain no policies\.kubernetes, so their gateway uses no resources/)
 })

@@ -84,6 +84,19 @@ export const indexCases = cases({
     'rejects a missing index': ({ expectError, sampleTable }) =>
       expectError('DescribeTableIndexStats', sampleTable, { indexName: 'absent' }, 'TableIndexNotFound'),
   },
+  PrewarmTableIndex: {
+    'accepts an index, and rejects a missing one': async (fixture) => {
+      const id = await indexed(fixture)
+      await fixture.ok('PrewarmTableIndex', id, { indexName: 'by_id' })
+      await fixture.expectError('PrewarmTableIndex', id, { indexName: 'absent' }, 'TableIndexNotFound')
+    },
+  },
+  PrewarmTableData: {
+    'accepts columns, or none for all of them': async ({ ok, sampleTable }) => {
+      for (const body of [undefined, {}, { columns: [] }, { columns: ['id'] }])
+        await ok('PrewarmTableData', sampleTable, { body })
+    },
+  },
   DropTableIndex: {
     'drops the index': async (fixture) => {
       const id = await indexed(fixture)

@@ -10,6 +10,13 @@ async function idsIn(fixture: Fixture, id: readonly string[], query: object = {}
   return idsOf(bytes)
 }
 
+/** A scan and a search, as clients of the interface and as LanceDB's remote client send them. */
+const queryForms = [
+  { k: 5, vector: { single_vector: [] }, columns: { column_names: ['id'] } },
+  { k: 5, vector: [], columns: ['id'], ef: null },
+  { k: 5, vector: { single_vector: [2, 1] }, vector_column: 'embedding' },
+  { k: 5, vector: [2, 1], vector_column: 'embedding', columns: { renamed: 'id' } },
+]
 const ask = (query: object) => ({ body: { k: 1, vector: null, ...query } })
 const everyRow = [0, 1, 2]
 
@@ -180,12 +187,20 @@ export const rowCases = cases({
       }
     },
     'returns the nearest vectors first, for every form of the vector': async ({ call, sampleTable }) => {
-      for (const vector of [{ single_vector: [2, 1] }, [2, 1]]) {
+      for (const vector of [{ single_vector: [2, 1] }, [2, 1], { multi_vector: [[2, 1]] }, [[2, 1]]]) {
         const { bytes } = await call('QueryTable', sampleTable, {
           body: { k: 2, vector, vector_column: 'embedding' },
         })
         deepEqual(idsOf(bytes), [2, 1])
         assert(columnsOf(bytes).includes('_distance'))
+      }
+    },
+    'scans for every form of no vector': async ({ call, table }) => {
+      const id = await table()
+      for (const vector of [undefined, null, [], {}, { single_vector: [] }, { multi_vector: [] }]) {
+        const { bytes } = await call('QueryTable', id, { body: { k: 100, vector } })
+        deepEqual(idsOf(bytes), everyRow)
+        equal(columnsOf(bytes).includes('_distance'), false)
       }
     },
     'returns row ids if requested': async ({ call, sampleTable }) => {
@@ -238,6 +253,12 @@ export const rowCases = cases({
       equal(typeof json, 'string')
       equal(String(json).includes(String(location).replace(/^file:\/+/, '')), false)
     },
+    'plans a query in every form': async ({ call, sampleTable }) => {
+      for (const body of queryForms.flatMap((query) => [{ query }, query])) {
+        const { status, json } = await call('ExplainTableQueryPlan', sampleTable, { body })
+        deepEqual([status, typeof json], [200, 'string'])
+      }
+    },
     'rejects an invalid query': async ({ expectError, sampleTable }) => {
       const query = { k: 1, vector: null, filter: 'id >> >' }
       await expectError('ExplainTableQueryPlan', sampleTable, { body: { query } }, 'InvalidInput')
@@ -251,6 +272,12 @@ export const rowCases = cases({
         body: { k: 5, vector: null, filter: 'id > 0' },
       })
       match(String(json), /output_rows|metrics/)
+    },
+    'measures a query in every form': async ({ call, sampleTable }) => {
+      for (const body of queryForms.flatMap((query) => [{ query }, query])) {
+        const { status, json } = await call('AnalyzeTableQueryPlan', sampleTable, { body })
+        deepEqual([status, typeof json], [200, 'string'])
+      }
     },
     'rejects an invalid query': ({ expectError, sampleTable }) =>
       expectError(

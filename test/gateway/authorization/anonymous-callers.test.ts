@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { expectError } from '../support/expect-error.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
+import { arrowUpload } from '../../support/arrow-upload.ts'
 
 const policies = [
   {
@@ -38,7 +39,7 @@ it('have anonymous permissions and audit records of their own', async () => {
   const response = await open.gateway.post('/v1/table/public$rivers/insert', {
     ...nobody,
     headers: { 'content-type': 'application/vnd.apache.arrow.stream' },
-    body: 'x',
+    body: arrowUpload,
   })
   expect(response).toMatchObject({ status: 200 })
   const [arrival] = open.upstream.requests.splice(0)

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
+import { eventually } from '../../support/eventually.ts'
 import { expectError } from '../support/expect-error.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
 
@@ -75,9 +76,8 @@ it('conceals a table in a batch and the destination of a rename as in other requ
 it('records the actual denial in the audit log', async () => {
   const response = await shared.gateway.post('/v1/table/open$vault/drop', { as: 'ann' })
   const id = response.headers['x-request-id']
-  await expect
-    .poll(async () => ofKind(await recordsOf(shared.gateway.auditFolder), 'refusal'))
-    .toContainEqual(
+  await eventually(async () =>
+    expect(ofKind(await recordsOf(shared.gateway.auditFolder), 'refusal')).toContainEqual(
       expect.objectContaining({
         request: id,
         status: 404,
@@ -85,5 +85,6 @@ it('records the actual denial in the audit log', async () => {
         rule: expect.objectContaining({ policy: 'open', rule: 'no-vault' }) as object,
         details: { needs: 'you are not allowed DropTable on "open$vault"' },
       }),
-    )
+    ),
+  )
 })

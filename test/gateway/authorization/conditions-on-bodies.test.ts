@@ -3,6 +3,7 @@ import { beforeEach, expect, it } from 'vitest'
 import { expectError } from '../support/expect-error.ts'
 import { allowEverything, type RequestOptions } from '../support/open-gateway.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
+import { arrowUpload } from '../../support/arrow-upload.ts'
 
 const shared = useSharedGateway({
   users: ['ci', 'stager', 'clerk'],
@@ -67,9 +68,9 @@ const rows: readonly Row[] = [
   ['an update of a branch', 'ci', 'orders/update', { branch: 'ci/7', updates: [] }],
   ['an update of main', 'ci', 'orders/update', { updates: [] }, /UpdateTable/],
   ['an update without a body', 'ci', 'orders/update', '', /UpdateTable/],
-  ['an insert into a branch', 'ci', 'orders/insert?branch=ci%2F7', 'arrow'],
-  ['an insert into main', 'ci', 'orders/insert', 'arrow', /InsertIntoTable/],
-  ['an insert into another branch', 'ci', 'orders/insert?branch=cit', 'arrow', /InsertIntoTable/],
+  ['an insert into a branch', 'ci', 'orders/insert?branch=ci%2F7', arrowUpload],
+  ['an insert into main', 'ci', 'orders/insert', arrowUpload, /InsertIntoTable/],
+  ['an insert into another branch', 'ci', 'orders/insert?branch=cit', arrowUpload, /InsertIntoTable/],
   ['a branch of CI', 'ci', 'orders/branches/create', { name: 'ci/8' }],
   ['a branch of CI from main', 'ci', 'orders/branches/create', { name: 'ci/8', from_branch: 'main' }],
   [
@@ -106,8 +107,8 @@ const rows: readonly Row[] = [
 it.each(
   rows.map(([what, ...row]) => [what, row[3] === undefined ? 'is allowed' : 'is denied', ...row] as const),
 )('%s %s', async (_what, _expected, as, target, body, refused) => {
-  const isJson = typeof body === 'object'
-  const headers = isJson || body === '' ? {} : { 'content-type': 'application/vnd.apache.arrow.stream' }
+  const isArrow = body === arrowUpload
+  const headers = !isArrow ? {} : { 'content-type': 'application/vnd.apache.arrow.stream' }
   const response = await shared.gateway.post(`/v1/table/lake$${target}`, { as, body, headers })
   if (refused === undefined) {
     expect(response).toMatchObject({ status: 200 })
@@ -144,11 +145,11 @@ it('denies before the body is read if no body could change the decision', async 
 })
 
 it('reads a large body completely if a condition depends on it', async () => {
-  const padding = 'x'.repeat(600 * 1024)
-  const query = { padding, branch: 'ci/7' }
+  const context = { padding: 'x'.repeat(600 * 1024) }
+  const query = { context, branch: 'ci/7' }
   const describe = (body: object) => shared.gateway.post('/v1/table/lake$orders/describe', { as: 'ci', body })
   expect(await describe(query)).toMatchObject({ status: 200 })
-  expectError(await describe({ padding, branch: 'main' }), {
+  expectError(await describe({ context, branch: 'main' }), {
     kind: 'PermissionDenied',
     says: /DescribeTable/,
   })

@@ -1,10 +1,10 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { formatPolicies, type WrittenPolicy } from '../../policy/policy-builder.ts'
 import { allowEverything, openGateway } from '../support/open-gateway.ts'
 import { startRecordingUpstream } from '../support/recording-upstream.ts'
-import { eventually } from '../support/waiting.ts'
+import { eventually } from '../../support/eventually.ts'
 
 /** Named as the policy of the main folder: names of the two do not collide. */
 const denyOrders: WrittenPolicy = {
@@ -19,12 +19,6 @@ const denyOrders: WrittenPolicy = {
       tables: ['orders'],
     },
   ],
-}
-
-async function replace(file: string, text: string): Promise<void> {
-  const written = join(dirname(file), '..', 'written')
-  await writeFile(written, text)
-  await rename(written, file)
 }
 
 async function startWithEmergencyFolder(
@@ -48,8 +42,11 @@ async function startWithEmergencyFolder(
     gateway,
     folder,
     /** Replaces the emergency policies. */
-    write: (text: string) => replace(join(folder, 'deny.yaml'), text),
-    replaceMain: (text: string) => replace(gateway.policyFile, text),
+    write: async (text: string) => {
+      const written = join(folder, '..', 'deny')
+      await writeFile(written, text)
+      await rename(written, join(folder, 'deny.yaml'))
+    },
     status: async () => (await gateway.post('/v1/table/orders/describe')).status,
     metrics: async () => (await fetch(`${gateway.adminUrl}/metrics`)).text(),
   }
@@ -58,9 +55,9 @@ async function startWithEmergencyFolder(
 const failed = 'catalog_gateway_policy_last_reload_successful 0'
 
 it('an emergency deny takes effect while the main policies do not compile, and is lifted by removing it', async () => {
-  const { status, metrics, replaceMain, write, folder } = await startWithEmergencyFolder(undefined)
+  const { gateway, status, metrics, write, folder } = await startWithEmergencyFolder(undefined)
   expect(await status()).toBe(200)
-  await replaceMain('kind: [')
+  await gateway.replacePolicies('kind: [')
   await eventually(async () => expect(await metrics()).toContain(failed))
   await write(formatPolicies([denyOrders]))
   await eventually(async () => expect(await status()).toBe(403))
@@ -70,16 +67,14 @@ it('an emergency deny takes effect while the main policies do not compile, and i
 })
 
 it('an invalid emergency policy holds back neither the main policies nor the last emergency policies', async () => {
-  const { gateway, status, metrics, replaceMain, write } = await startWithEmergencyFolder(
-    formatPolicies([denyOrders]),
-  )
+  const { gateway, status, metrics, write } = await startWithEmergencyFolder(formatPolicies([denyOrders]))
   expect(await status()).toBe(403)
   await write('kind: [')
   await eventually(async () => expect(await metrics()).toContain(failed))
-  await replaceMain(formatPolicies([{ ...allowEverything, rules: [] }]))
+  await gateway.replacePolicies(formatPolicies([{ ...allowEverything, rules: [] }]))
   const other = async (): Promise<number> => (await gateway.post('/v1/table/others/describe')).status
   await eventually(async () => expect(await other()).toBe(403))
-  await replaceMain(formatPolicies([allowEverything]))
+  await gateway.replacePolicies(formatPolicies([allowEverything]))
   await eventually(async () => expect(await other()).toBe(200))
   expect(await status()).toBe(403)
 })

@@ -1,11 +1,10 @@
-import { writeFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { formatPolicies, type WrittenPolicy } from '../../policy/policy-builder.ts'
 import { expectError } from '../support/expect-error.ts'
 import { respondWith } from '../support/recording-upstream.ts'
 import { startGatewayAndUpstream, useSharedGateway } from '../support/running-gateway.ts'
-import { eventually } from '../support/waiting.ts'
+import { eventually } from '../../support/eventually.ts'
 
 /** `ann` administers `team`; `root` may act on every job. */
 const policies: readonly WrittenPolicy[] = [
@@ -96,7 +95,7 @@ it('a caller loses its jobs with the permission for the operation that started t
   const describe = () => own.gateway.post('/v1/jobs/describe', { as: 'ann', body: { job_id: job } })
   expect(await describe()).toMatchObject({ status: 200 })
   const revoked = policies.filter(({ name }) => name !== 'team')
-  await writeFile(own.gateway.policyFile, formatPolicies(revoked))
+  await own.gateway.replacePolicies(formatPolicies(revoked))
   await eventually(async () => {
     expectError(await describe(), { kind: 'NamespaceNotFound', says: 'team' })
   })

@@ -1,29 +1,23 @@
-import { readFile, rename, writeFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { formatPolicies } from '../../policy/policy-builder.ts'
 import { allowEverything } from '../support/open-gateway.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
-import { eventually } from '../support/waiting.ts'
+import { eventually } from '../../support/eventually.ts'
 
 it('applies changed policies without a restart, and ignores broken ones', async () => {
   const { gateway } = await startGatewayAndUpstream()
-  const replace = async (text: string): Promise<void> => {
-    await writeFile(`${gateway.policyFile}.new`, text)
-    await rename(`${gateway.policyFile}.new`, gateway.policyFile)
-  }
   const status = async (): Promise<number> => (await gateway.post('/v1/table/orders/describe')).status
   const metrics = async (): Promise<string> => (await fetch(`${gateway.adminUrl}/metrics`)).text()
-  const before = await readFile(gateway.policyFile, 'utf8')
   expect(await status()).toBe(200)
 
-  await replace(formatPolicies([{ ...allowEverything, rules: [] }]))
+  await gateway.replacePolicies(formatPolicies([{ ...allowEverything, rules: [] }]))
   await eventually(async () => expect(await status()).toBe(403))
-  await replace('kind: [')
+  await gateway.replacePolicies('kind: [')
   const failed = 'catalog_gateway_policy_reloads_total{result="failure"} 1'
   await eventually(async () => expect(await metrics()).toContain(failed))
   expect(await status()).toBe(403)
-  await replace(before)
+  await gateway.replacePolicies(formatPolicies([allowEverything]))
   await eventually(async () => expect(await status()).toBe(200))
 
   // A reload takes effect before its record is on disk.

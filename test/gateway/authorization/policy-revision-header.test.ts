@@ -1,13 +1,11 @@
 import { expect, it } from 'vitest'
 import { policyRevisionHeader } from '../../../src/catalog-api/headers.ts'
 import { loadPolicies } from '../../../src/policy/source/load-policies.ts'
-import { dirname } from 'node:path'
 import { useSharedGateway } from '../support/running-gateway.ts'
 
 const shared = useSharedGateway({ users: ['ann'] })
 
-const revision = async (): Promise<string> =>
-  (await loadPolicies(dirname(shared.gateway.policyFile))).revision
+const revision = async (): Promise<string> => (await loadPolicies(shared.gateway.policyFolder)).revision
 
 it.each<[what: string, method: 'GET' | 'POST', target: string, status: number, as?: string]>([
   ['a read', 'POST', '/v1/table/t/describe', 200],
@@ -37,7 +35,7 @@ it('errors of the body or of the upstream name the policies that allowed the req
 })
 
 it.each<[what: string, target: string, as: string | null, status: number]>([
-  ['no route', '/v1/nothing', 'dev', 404],
+  ['no route', '/v1/nothing', 'dev', 406],
   ['no credential', '/v1/table/t/describe', null, 401],
   ['a bad credential', '/v1/table/t/describe', 'not-a-key', 401],
 ])('refusals before authorization name no policies: %s', async (_what, target, as, status) => {

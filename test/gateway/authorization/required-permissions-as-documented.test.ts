@@ -1,16 +1,17 @@
 import fc from 'fast-check'
-import { z } from 'zod'
+import { runInSlices } from '../../../src/lib/async/run-in-slices.ts'
 import { afterAll, expect, it } from 'vitest'
+import { directOpener } from '../../support/direct-opener.ts'
+import { arrowUpload } from '../../support/arrow-upload.ts'
 import { DeniedError } from '../../../src/gateway/authorization/denied-error.ts'
 import { noBody } from '../../../src/gateway/downstream.ts'
-import { createStartedJobs } from '../../../src/gateway/facts/started-jobs.ts'
+import { createSealedIds } from '../../../src/gateway/facts/sealed-ids.ts'
 import { authorize } from '../../../src/gateway/stages/authorize.ts'
-import { check } from '../../../src/gateway/stages/check.ts'
+import { authorizeBody } from '../../../src/gateway/stages/authorize-body.ts'
 import { match, createRouteFinder } from '../../../src/gateway/stages/match.ts'
+import { readBody } from '../../../src/gateway/stages/read-body.ts'
 import { upstreamSchema } from '../../../src/config/upstream/upstream-settings.ts'
 import { createUpstreams } from '../../../src/gateway/upstream/upstreams.ts'
-import { createLimits } from '../../../src/limits/limits.ts'
-import { callerLimitFields } from '../../../src/config/caller-limit-settings.ts'
 import type { Permission } from '../../../src/catalog-api/permissions.ts'
 import { unknown } from '../../../src/policy/conditions/fact.ts'
 import type { OperationFacts } from '../../../src/policy/conditions/authorization-request.ts'
@@ -25,6 +26,7 @@ import {
   type WrittenRequirement,
 } from '../../policy/policy-builder.ts'
 import { isThorough } from '../../support/thorough.ts'
+import { fixed } from '../../../src/lib/fs/follow-files.ts'
 
 /** A required permission as documented in policies/README.md. */
 interface Need {
@@ -130,6 +132,10 @@ const cases: fc.Arbitrary<Case> = fc.oneof<fc.Arbitrary<Case>[]>(
     needs: [
       { permission: 'RenameTable', id, facts: everyBranch },
       { permission: 'CreateTable', id: to, facts: moved },
+      // Catalogs read an empty list as the root, or as absent.
+      ...(to.length === 1
+        ? [{ permission: 'CreateTable' as const, id: [...id.slice(0, -1), ...to], facts: moved }]
+        : []),
     ],
   })),
   table.map((id) => ({
@@ -212,36 +218,45 @@ const lenientPolicies: fc.Arbitrary<readonly WrittenPolicy[]> = fc
   ])
 
 const upstreams = createUpstreams([
-  { ...upstreamSchema.parse({ url: 'http://127.0.0.1:9' }), name: 'catalog', tls: {}, credentials: [] },
+  {
+    ...upstreamSchema.parse({ url: 'http://127.0.0.1:9' }),
+    name: 'catalog',
+    opener: directOpener,
+    credentials: fixed([]),
+  },
 ])
 afterAll(() => upstreams.close())
-const limits = createLimits(z.strictObject(callerLimitFields).parse({}))
-const startedJobs = createStartedJobs(Buffer.alloc(32))
-const bodyLimits = { maxJsonBytes: 1_000_000, maxBatchEntries: 100 }
+const sealedIds = createSealedIds(Buffer.alloc(32))
+const bodyLimits = { maxJsonBytes: 1_000_000, maxBatchEntries: 100, maxJsonValues: 10_000 }
 
 /** Whether all stages accept the request. */
 async function passes(set: PolicySet, { path, body }: Case): Promise<boolean> {
-  const bytes = Buffer.from(body === undefined ? 'ARROW' : JSON.stringify(body))
+  const bytes = body === undefined ? arrowUpload : Buffer.from(JSON.stringify(body))
   const head = {
     requestId: 'r',
     client: '192.0.2.7',
     method: 'POST',
     target: path,
     credentials: { apiKey: undefined, authorization: undefined, connection: undefined },
+    isOidcToken: false,
     headers: [],
     database: undefined,
+    isLancedb: false,
     contentType: undefined,
     contentEncoding: undefined,
     contentLength: bytes.length,
     hasBody: true,
     tableHeaders: [],
+    host: undefined,
+    peer: undefined,
+    page: undefined,
   }
   const matched = match({ head }, createRouteFinder(upstreams))
   try {
     const authorized = authorize({ ...matched, principal: ann }, set, now)
-    const admitted = { ...authorized, countReceived: undefined, reserveMemory: () => undefined }
+    const admitted = { ...authorized, countReceived: undefined, reserveMemory: () => undefined, runInSlices }
     const arriving = { ...noBody, readAll: () => Promise.resolve(bytes) }
-    await check(admitted, arriving, { bodyLimits, limits, upstreams, startedJobs })
+    await authorizeBody(await readBody(admitted, arriving, { bodyLimits, upstreams, sealedIds }))
     return true
   } catch (error) {
     if (error instanceof DeniedError) return false

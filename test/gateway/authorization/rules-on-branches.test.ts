@@ -85,13 +85,13 @@ const changes: readonly Change[] = [
     what: 'DropNamespace Cascade',
     path: on('namespace', 'drop'),
     body: () => ({ behavior: 'Cascade' }),
-    names: ['DropTable'],
+    names: ['DropTable', 'DropMaterializedView', 'DropView'],
   },
   {
     what: 'CreateNamespace Overwrite',
     path: on('namespace', 'create'),
     body: () => ({ mode: 'Overwrite' }),
-    names: ['DropTable'],
+    names: ['DropTable', 'DropMaterializedView', 'DropView'],
   },
   {
     what: 'an entry that deregisters',
@@ -180,7 +180,7 @@ const forms: Readonly<Record<string, Form>> = {
       rules: [
         {
           ...anything,
-          when: `branch.like("ci/*") || operation in ["DropNamespace", "CreateNamespace"] || operation in ${list(names)}`,
+          when: `branch.like("ci/*") || operation in ["DropNamespace", "CreateNamespace", "DropFunction", "DropSecret"] || operation in ${list(names)}`,
         },
       ],
     }),

@@ -19,7 +19,7 @@ const setup = {
   users: ['named', 'grouped', 'reader', 'nothing'],
   policies: [
     allowEverything,
-    allow('named', 'CompactTable', 'CloneTable', 'PrewarmTable'),
+    allow('named', 'CompactTable', 'MirrorTable', 'PrewarmTable'),
     allow('grouped', 'admin'),
     allow('reader', 'read'),
     {
@@ -42,7 +42,7 @@ const setup = {
           id: 'closed',
           effect: 'deny',
           subjects: { any: true },
-          operations: ['CloneTable'],
+          operations: ['MirrorTable'],
           when: 'branch == "main"',
         },
       ],
@@ -51,7 +51,7 @@ const setup = {
 } as const
 const shared = useSharedGateway(setup)
 
-const [clone, compact, prewarm] = ['clone', 'compact', 'page_cache/prewarm']
+const [mirror, compact, prewarm] = ['mirror', 'compact', 'file_cache/prewarm']
 
 describe('an extra operation', () => {
   it.each([
@@ -59,23 +59,23 @@ describe('an extra operation', () => {
     ['callers of a rule that names it', 'named', compact, 200],
     ['no caller of a group that the settings do not name', 'grouped', compact, 403],
     ['no caller of all, without a group', 'dev', compact, 403],
-    ['callers of its group', 'grouped', clone, 200],
-    ['callers of all, with a group', 'dev', clone, 200],
+    ['callers of its group', 'grouped', mirror, 200],
+    ['callers of all, with a group', 'dev', mirror, 200],
     ['callers of read, if it is a read of the group query', 'reader', prewarm, 200],
-    ['no caller of another group', 'reader', clone, 403],
+    ['no caller of another group', 'reader', mirror, 403],
   ])('is allowed to %s', async (_whom, as, action, status) => {
     const { gateway } = shared
     expect((await gateway.post(`/v1/table/sales$orders/${action}`, { as })).status).toBe(status)
   })
 
   it.each([
-    ['a rule on branches', 'restricted', clone, 403],
+    ['a rule on branches', 'restricted', mirror, 403],
     ['a rule on branches that allows it by name', 'restricted', compact, 200],
     ['a rule on branches, if it is a read', 'restricted', prewarm, 200],
     ['a freeze', 'frozen', compact, 403],
     ['a freeze, if it is a read', 'frozen', prewarm, 200],
     ['a deny of all, even without a group', 'closed', compact, 403],
-    ['a deny on main, because its branch is unknown', 'main', clone, 403],
+    ['a deny on main, because its branch is unknown', 'main', mirror, 403],
   ])('is decided by %s', async (_rule, namespace, action, status) => {
     const { gateway } = shared
     const response = await gateway.post(`/v1/table/${namespace}$orders/${action}`, { as: 'named' })

@@ -4,6 +4,7 @@ import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { expectError } from '../support/expect-error.ts'
 import type { GatewaySetup } from '../support/open-gateway.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
+import { arrowBytes } from '../../support/arrow-upload.ts'
 
 const limits = { maxJsonBytes: 10_000, maxStreamedJsonBytes: 600_000, maxArrowBytes: 800_000 }
 const setup: GatewaySetup = {
@@ -11,27 +12,37 @@ const setup: GatewaySetup = {
 }
 const shared = useSharedGateway(setup)
 
-const cases: [what: string, target: string, limit: number][] = [
-  ['JSON that decides', '/v1/table/orders/describe', limits.maxJsonBytes],
-  ['JSON that streams through', '/v1/table/orders/query', limits.maxStreamedJsonBytes],
-  ['JSON of a change that streams through', '/v1/table/orders/delete', limits.maxStreamedJsonBytes],
-  ['an Arrow stream', '/v1/table/orders/insert', limits.maxArrowBytes],
+type CreateBody = (bytes: number, target: string) => Buffer
+
+const cases: [what: string, target: string, limit: number, create: CreateBody][] = [
+  ['JSON that decides', '/v1/table/orders/describe', limits.maxJsonBytes, jsonBytes],
+  ['JSON that streams through', '/v1/table/orders/query', limits.maxStreamedJsonBytes, jsonBytes],
+  [
+    'JSON of a change that streams through',
+    '/v1/table/orders/delete',
+    limits.maxStreamedJsonBytes,
+    jsonBytes,
+  ],
+  ['an Arrow stream', '/v1/table/orders/insert', limits.maxArrowBytes, arrowBytes],
 ]
 
-function bodyOf(bytes: number): Buffer {
-  return Buffer.from(`{"a":"${'x'.repeat(bytes - 8)}"}`)
+/** A body that describes, queries or deletes. */
+function jsonBytes(bytes: number, target: string): Buffer {
+  const name = target.endsWith('describe') ? 'context' : target.endsWith('query') ? 'filter' : 'predicate'
+  const [start, end] = name === 'context' ? ['{"context":{"a":"', '"}}'] : [`{"${name}":"`, '"}']
+  return Buffer.from(`${start}${'x'.repeat(bytes - start.length - end.length)}${end}`)
 }
 
 function inChunks(body: Buffer): Readable {
   return Readable.from([body.subarray(0, 5_000), body.subarray(5_000)], { objectMode: false })
 }
 
-it.each(cases)('%s may be as large as its limit, and no larger', async (_what, target, limit) => {
+it.each(cases)('%s may be as large as its limit, and no larger', async (_what, target, limit, create) => {
   const { gateway, upstream } = shared
   for (const send of [(body: Buffer) => body, inChunks]) {
-    expect(await gateway.post(target, { body: send(bodyOf(limit)) })).toMatchObject({ status: 200 })
+    expect(await gateway.post(target, { body: send(create(limit, target)) })).toMatchObject({ status: 200 })
     expect(await upstream.requests.splice(0)[0]?.body).toHaveLength(limit)
-    const response = await gateway.post(target, { body: send(bodyOf(limit + 1)) })
+    const response = await gateway.post(target, { body: send(create(limit + 1, target)) })
     expectError(response, {
       kind: 'InvalidInput',
       status: 413,
@@ -46,7 +57,7 @@ it.each(cases)('%s may be as large as its limit, and no larger', async (_what, t
 it('rejects an upload with an excessive content-length before it is recorded', async () => {
   const { gateway } = shared
   const before = ofKind(await recordsOf(gateway.auditFolder), 'intent').length
-  const body = bodyOf(limits.maxArrowBytes + 1)
+  const body = arrowBytes(limits.maxArrowBytes + 1)
   expect(await gateway.post('/v1/table/orders/insert', { body })).toMatchObject({ status: 413 })
   expect(ofKind(await recordsOf(gateway.auditFolder), 'intent')).toHaveLength(before)
 })

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { orders, streamOf } from '../../backend/engine/sample-tables.ts'
+import { orders, streamOf } from '../../../src/backend/test/engine/sample-tables.ts'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
-import { runningBackend } from '../../backend/support/running-backend.ts'
+import { runningBackend } from '../../../src/backend/test/support/running-backend.ts'
 import { expectError } from '../support/expect-error.ts'
 import { startGatewayBefore } from '../support/running-gateway.ts'
 

@@ -4,16 +4,19 @@ import { expect, it } from 'vitest'
 import { getHeaderValues } from '../support/recording-upstream.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
 import { createDeferred, waitUntilStable } from '../support/waiting.ts'
+import { arrowBytes, arrowUpload } from '../../support/arrow-upload.ts'
 
 const shared = useSharedGateway()
 const insert = '/v1/table/orders/insert'
 const mebibyte = 1024 * 1024
 
-/** A body of this many bytes that reports read chunks; every chunk is different. */
+/** An Arrow stream of this many bytes that reports read chunks; every chunk is different. */
 function upload(bytes: number, see: (chunk: Buffer) => void): Readable {
   function* chunks(): Generator<Buffer> {
-    const chunk = Buffer.alloc(64 * 1024)
-    for (let taken = 0; taken < bytes; taken += chunk.length) {
+    const chunk = arrowBytes(64 * 1024)
+    see(chunk)
+    yield Buffer.from(chunk)
+    for (let taken = chunk.length; taken < bytes; taken += chunk.length) {
       const next = Buffer.from(randomFillSync(chunk, 0, 64))
       see(next)
       yield next
@@ -26,7 +29,7 @@ it('the request id of a query is neither forwarded nor the id of the request', a
   const { gateway, upstream } = shared
   const headers = { 'x-request-id': 'of-the-header' }
   const target = `${insert}/?request_id=of-the-query&mode=append`
-  const response = await gateway.post(target, { body: 'rows', headers })
+  const response = await gateway.post(target, { body: arrowUpload, headers })
   expect(response).toMatchObject({ status: 200, headers: { 'x-request-id': 'of-the-header' } })
   expect(upstream.requests.map((request) => request.target)).toEqual([`${insert}?mode=append`])
   expect(getHeaderValues(upstream.requests[0] ?? { rawHeaders: [] }, 'x-request-id')).toEqual([

@@ -3,9 +3,10 @@ import type { Details } from '../../../src/audit/records/audit-record.ts'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { respondWith } from '../support/recording-upstream.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
+import { arrowUpload } from '../../support/arrow-upload.ts'
 
 const properties = { env: 'prod', token: 'a-secret' }
-const arrow = 'ARROW'
+const arrow = arrowUpload
 
 it.each<
   [what: string, target: string, body: object | string, headers: Record<string, string>, details: Details]
@@ -38,13 +39,13 @@ it.each<
     {},
     { on: ['id'], when_not_matched_by_source_delete: true },
   ],
-  ['DropTable', 'drop', { reason: 'old', version: 7 }, {}, {}],
+  ['DropTable', 'drop', { context: { reason: 'old' } }, {}, {}],
   ['DropTableIndex', 'index/i/drop', { branch: 'ci/7' }, {}, { branch: 'ci/7', index_name: 'i' }],
-  ['UpdateTable', 'update', { updates: [], properties, version: 3 }, {}, { property_keys: ['env', 'token'] }],
+  ['UpdateTable', 'update', { updates: [], properties }, {}, { property_keys: ['env', 'token'] }],
   [
     'RenameTable',
     'rename',
-    { new_table_name: 'u', new_namespace: ['old'], tags: [] },
+    { new_table_name: 'u', new_namespace: ['old'] },
     {},
     { new_table_name: 'u', new_namespace_id: ['old'] },
   ],
@@ -58,7 +59,7 @@ it.each<
   [
     'CreateTableVersion',
     'version/create',
-    { version: 2, manifest_path: 't/_versions/s', metadata: { ticket: 'T-1' }, ranges: [1] },
+    { version: 2, manifest_path: 't/_versions/s', metadata: { ticket: 'T-1' } },
     {},
     { version: 2, manifest_path: 't/_versions/s', metadata_keys: ['ticket'] },
   ],

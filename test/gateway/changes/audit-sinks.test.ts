@@ -5,7 +5,8 @@ import { httpSettings, linesInLog } from '../../audit/sinks/log-with-sinks.ts'
 import { distinct, linesOf, stalls, startReceiver, takes } from '../../audit/sinks/http-receiver.ts'
 import { respondWith } from '../support/recording-upstream.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
-import { eventually } from '../support/waiting.ts'
+import { arrowUpload } from '../../support/arrow-upload.ts'
+import { eventually } from '../../support/eventually.ts'
 
 async function metricsOf(adminUrl: string): Promise<string> {
   return (await fetch(`${adminUrl}/metrics`)).text()
@@ -18,6 +19,10 @@ it('a stalled sink blocks no change, appears in the metrics, and gets all record
   const { gateway, upstream } = await startGatewayAndUpstream({
     adjust: (settings) => ({ ...settings, audit: { ...settings.audit, sinks } }),
   })
+  // An alert on the increase would miss the first rejected record of a counter that starts at 1.
+  expect(await metricsOf(gateway.adminUrl)).toMatch(
+    /^catalog_gateway_audit_sink_records_rejected_total\{sink="receiver"\} 0$/m,
+  )
   upstream.answering = respondWith(200, { version: 3 })
   for (const name of ['one', 'two', 'three']) {
     const response = await gateway.post(`/v1/table/${name}/delete`, {
@@ -58,7 +63,7 @@ it('records context entries and filters if the settings ask for them', async () 
     'x-catalog-ctx-other': 'planted',
     'content-type': 'application/vnd.apache.arrow.stream',
   }
-  await gateway.post(merge, { headers, body: 'no arrow' })
+  await gateway.post(merge, { headers, body: arrowUpload })
   await gateway.stop()
   const text = (await linesInLog(gateway.auditFolder)).join('\n')
   expect(text).toContain('"context":{"tenant":"acme"}')

@@ -8,7 +8,8 @@ import {
   type RecordingUpstream,
 } from '../support/recording-upstream.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
-import { eventually } from '../support/waiting.ts'
+import { arrowUpload } from '../../support/arrow-upload.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const quickly: GatewaySetup = {
   adjust: (settings) => ({
@@ -132,9 +133,10 @@ it('a version stays undecided until all changes that may have created it have be
 
 it('retention keeps intents that are being resolved', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream({
+    tuning: { auditLog: { segmentBytes: 4_000 } },
     adjust: async (settings, folder) => {
       const usual = (await quickly.adjust?.(settings, folder)) ?? settings
-      return { ...usual, audit: { ...usual.audit, maxSegmentBytes: 4_000, retention: { maxBytes: 1 } } }
+      return { ...usual, audit: { ...usual.audit, retention: { maxBytes: 1 } } }
     },
   })
   let isSilent = true
@@ -200,15 +202,31 @@ it('a batch is resolved as a whole', async () => {
 /** An insert whose response is lost, after one that created version 4. */
 async function lostInsert(gateway: TestedGateway, upstream: RecordingUpstream, newest: number) {
   upstream.answering = respondWith(200, { version: 4 })
-  await gateway.post('/v1/table/sales$orders/insert', { body: 'ARROW' })
+  await gateway.post('/v1/table/sales$orders/insert', { body: arrowUpload })
   upstream.answering = breakingOff(respondWith(200, { version: { ...final, version: newest } }))
-  await gateway.post('/v1/table/sales$orders/insert', { body: 'ARROW' })
+  await gateway.post('/v1/table/sales$orders/insert', { body: arrowUpload })
   return (await resolvedIn(gateway.auditFolder)).resolved[0]
 }
 
 it('resolves a change of rows if no version follows the attributed ones', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(quickly)
   expect(await lostInsert(gateway, upstream, 4)).toMatchObject({ result: 'not_committed' })
+})
+
+it('the completion of a multipart write is in doubt without a response; a part of it creates no version', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream(quickly)
+  const table = '/v1/table/sales$orders'
+  upstream.answering = respondWith(200, { version: 4, upload_id: 'upload-1' })
+  await gateway.post(`${table}/insert`, { body: arrowUpload })
+  const { json } = await gateway.post(`${table}/multipart_write/create`)
+  const named = `upload_id=${encodeURIComponent((json as { upload_id: string }).upload_id)}`
+  await gateway.post(`${table}/insert?${named}`, { body: arrowUpload })
+  upstream.answering = breakingOff(respondWith(200, { version: final }))
+  expect(await gateway.post(`${table}/multipart_write/complete?${named}`)).toMatchObject({ status: 502 })
+  const { records, resolved } = await resolvedIn(gateway.auditFolder)
+  expect(ofKind(records, 'intent').at(-1)).toMatchObject({ operation: 'CompleteMultipartWrite', before: 4 })
+  expect(ofKind(records, 'outcome').at(-1)).toMatchObject({ result: 'unknown' })
+  expect(resolved).toMatchObject([{ result: 'undecided', evidence: 'the author of version 7 is unknown' }])
 })
 
 it('leaves a version undecided that a change of rows may have created', async () => {

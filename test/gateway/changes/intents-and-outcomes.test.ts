@@ -8,7 +8,8 @@ import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { respondWith, getHeaderValues } from '../support/recording-upstream.ts'
 import { allowEverything } from '../support/open-gateway.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
-import { eventually } from '../support/waiting.ts'
+import { arrowUpload } from '../../support/arrow-upload.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const commit = '/v1/table/sales$orders/version/create'
 const manifest = { version: 7, manifest_path: 'sales/orders/_versions/staging', e_tag: 'x' }
@@ -66,7 +67,7 @@ it('writes the intent of an upload before its first byte is sent', async () => {
     response.end('{}')
   }
   const headers = { 'x-request-id': 'r2' }
-  await gateway.post('/v1/table/orders/insert?branch=b', { body: 'ARROW', headers })
+  await gateway.post('/v1/table/orders/insert?branch=b', { body: arrowUpload, headers })
   expect(seen).toEqual(['start', 'intent r2'])
   const [intent] = ofKind(await recordsOf(gateway.auditFolder), 'intent')
   expect(intent).toMatchObject({ operation: 'InsertIntoTable', details: { branch: 'b' } })
@@ -77,6 +78,7 @@ it.each<[status: number, body: object, outcome: { result: string; version?: numb
   [202, { job_id: 'j' }, { result: 'committed' }],
   [409, { error: 'taken', code: 14 }, { result: 'rejected' }],
   [500, {}, { result: 'unknown' }],
+  [501, {}, { result: 'rejected' }],
   [503, {}, { result: 'unknown' }],
 ])('a change with the response %i %j has the outcome %j', async (status, body, outcome) => {
   const { gateway, upstream } = await startGatewayAndUpstream()
@@ -165,8 +167,9 @@ it('does not record reads, however they end', async () => {
   for (const status of [200, 404, 500]) {
     // The gateway reads the responses to listings.
     upstream.answering = respondWith(status, { namespaces: [], tables: [], views: [] })
-    for (const { method, path } of reads) {
-      const target = path.replace('{id}', 'orders').replace('{index_name}', 'i')
+    for (const { method, path, object } of reads) {
+      const id = object === 'transaction' ? 'orders$7' : 'orders'
+      const target = path.replace('{id}', () => id).replaceAll(/\{\w+\}/g, '7')
       expect(await gateway.send(method, target)).toMatchObject({ status })
     }
   }

@@ -3,7 +3,9 @@ import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import type { GatewaySetup, TestedGateway } from '../support/open-gateway.ts'
 import { respondWith, type RequestHandler } from '../support/recording-upstream.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
-import { createDeferred, eventually } from '../support/waiting.ts'
+import { createDeferred } from '../support/waiting.ts'
+import { arrowUpload } from '../../support/arrow-upload.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const id = ['sales', 'orders']
 const table = '/v1/table/sales$orders'
@@ -39,7 +41,7 @@ async function outcomesOf(gateway: TestedGateway) {
 async function changeAfter4(change: string, body: object | string | undefined, version: number) {
   const { gateway, upstream } = await startGatewayAndUpstream(continuous)
   upstream.answering = respondWith(200, { version: 4 })
-  await gateway.post(`${table}/insert`, { body: 'ARROW' })
+  await gateway.post(`${table}/insert`, { body: arrowUpload })
   upstream.answering = respond(statesNone, newest(version))
   const response = await gateway.post(`${table}/${change}`, body === undefined ? {} : { body })
   expect(response.status).toBe(200)
@@ -54,8 +56,8 @@ const changes: readonly [change: string, body: object | string | undefined][] = 
   ['index/by_id/drop', undefined],
   ['schema_metadata/update', { owner: 'ann' }],
   ['delete', { predicate: 'id = 1' }],
-  ['merge_insert?on=id', 'ARROW'],
-  ['insert', 'ARROW'],
+  ['merge_insert?on=id', arrowUpload],
+  ['insert', arrowUpload],
 ]
 
 it.each(changes)(
@@ -78,7 +80,7 @@ it.each(changes)('flags an out-of-band commit before or right after %s', async (
   const { gateway, upstream, outcome } = await changeAfter4(change, body, 6)
   expect(outcome).toMatchObject({ version: 6, outOfBand: [{ id, from: 5, to: 5 }] })
   upstream.answering = respondWith(200, { version: 8 })
-  await gateway.post(`${table}/insert`, { body: 'ARROW' })
+  await gateway.post(`${table}/insert`, { body: arrowUpload })
   expect((await outcomesOf(gateway))[2]).toMatchObject({ outOfBand: [{ id, from: 7, to: 7 }] })
 })
 
@@ -88,7 +90,7 @@ it('versions after an overwriting registration start with those of the dataset',
   expect(outcome).toMatchObject({ version: 2, versions: [{ id, version: 2, observed: true }] })
   expect(outcome?.outOfBand).toBeUndefined()
   upstream.answering = respondWith(200, { version: 4 })
-  await gateway.post(`${table}/insert`, { body: 'ARROW' })
+  await gateway.post(`${table}/insert`, { body: arrowUpload })
   const [, , next] = await outcomesOf(gateway)
   expect(next).toMatchObject({ version: 4, outOfBand: [{ id, from: 3, to: 3 }] })
 })
@@ -116,6 +118,12 @@ it.each<[what: string, question: RequestHandler]>([
   expect(outcome).not.toHaveProperty('versions')
 })
 
+const bodies: Readonly<Record<string, string | object>> = {
+  insert: arrowUpload,
+  restore: { version: 2 },
+  create_index: { column: 'a', index_type: 'BTREE' },
+}
+
 it.each<[what: string, change: string, response: RequestHandler, setup: GatewaySetup]>([
   ['a stated version', 'insert', respondWith(200, { version: 7 }), continuous],
   ['a job', 'create_index', respondWith(202, { job_id: 'j' }), continuous],
@@ -127,7 +135,7 @@ it.each<[what: string, change: string, response: RequestHandler, setup: GatewayS
 ])('does not query the upstream after %s', async (_what, change, response, setup) => {
   const { gateway, upstream } = await startGatewayAndUpstream(setup)
   upstream.answering = respond(response, newest(9))
-  await gateway.post(`${table}/${change}`, { body: change === 'insert' ? 'ARROW' : { version: 2 } })
+  await gateway.post(`${table}/${change}`, { body: bodies[change] ?? {} })
   expect(await outcomesOf(gateway)).toHaveLength(1)
   expect(upstream.requests.map(({ target }) => target)).not.toContain(describe)
 })
@@ -163,7 +171,7 @@ it('does not flag an observed version that another response states later, also a
   expect(outcome).toMatchObject({ version: 5 })
   const inserted = createDeferred()
   upstream.answering = after(inserted.promise, respondWith(200, { version: 7 }))
-  const insert = gateway.post(`${table}/insert`, { body: 'ARROW' })
+  const insert = gateway.post(`${table}/insert`, { body: arrowUpload })
   await eventually(() => expect(upstream.requests).toHaveLength(4))
   upstream.answering = respond(statesNone, newest(7))
   // It is version 6: the insert created version 7 before the upstream described the newest one.
@@ -179,6 +187,6 @@ it('does not flag an observed version that another response states later, also a
   await gateway.stop()
   const second = await startGatewayAndUpstream(continuity('warn', { folder: gateway.auditFolder }))
   second.upstream.answering = respondWith(200, { version: 9 })
-  await second.gateway.post(`${table}/insert`, { body: 'ARROW' })
+  await second.gateway.post(`${table}/insert`, { body: arrowUpload })
   expect((await outcomesOf(gateway))[4]).toMatchObject({ outOfBand: [{ id, from: 8, to: 8 }] })
 })

@@ -1,9 +1,13 @@
+import { Readable } from 'node:stream'
 import { Int32, Table, tableToIPC, vectorFromArray } from 'apache-arrow'
 import { expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { respondWith } from '../support/recording-upstream.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
-import { eventually } from '../support/waiting.ts'
+import { expectError } from '../support/expect-error.ts'
+import { createDeferred } from '../support/waiting.ts'
+import { arrowUpload, batchMessage, endOfStreamBytes } from '../../support/arrow-upload.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const commit = '/v1/table/sales$orders/version/create'
 const insert = '/v1/table/sales$orders/insert'
@@ -46,12 +50,23 @@ it('records an upload with its bytes, rows and schema, and with the last recorde
   })
 })
 
-it('forwards an upload that is not an Arrow stream unchanged, and records it as such', async () => {
+it('records why the rest of an upload was not forwarded', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
-  expect(await gateway.post(insert, { body: 'no Arrow at all' })).toMatchObject({ status: 200 })
-  expect(String(await upstream.requests[0]?.body)).toBe('no Arrow at all')
+  const arrived = createDeferred<void>()
+  upstream.answering = (_arrival, _response, request) => request.once('data', () => arrived.resolve())
+  async function* body(): AsyncGenerator<Buffer> {
+    const batch = batchMessage(100_000)
+    yield Buffer.concat([arrowUpload.subarray(0, -endOfStreamBytes), batch, Buffer.alloc(100_000)])
+    await arrived.promise
+    yield arrowUpload
+  }
+  expectError(await gateway.post(insert, { body: Readable.from(body()) }), {
+    kind: 'InvalidInput',
+    says: 'not an Arrow IPC stream that can be read: unexpected message',
+  })
+  await expect(upstream.requests[0]?.body).rejects.toThrow('aborted')
   expect(ofKind(await recordsOf(gateway.auditFolder), 'outcome')).toMatchObject([
-    { upload: { bytes: 15, rows: 0, unread: 'not an Arrow stream' } },
+    { result: 'unknown', upload: { batches: 1, unread: 'unexpected message' } },
   ])
 })
 
@@ -76,7 +91,7 @@ async function afterAGap(continuity: 'off' | 'warn') {
   })
   for (const version of [3, 4, 7]) {
     upstream.answering = respondWith(200, { version })
-    await gateway.post(insert, { body: 'ARROW' })
+    await gateway.post(insert, { body: arrowUpload })
   }
   const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
   const [, , last] = ofKind(await recordsOf(gateway.auditFolder), 'outcome')
@@ -100,7 +115,7 @@ it('knows the versions of tables after a restart', async () => {
     adjust: (settings) => ({ ...settings, audit: { ...settings.audit, continuity: 'warn' } }),
   })
   first.upstream.answering = respondWith(200, { version: 4 })
-  await first.gateway.post(insert, { body: 'ARROW' })
+  await first.gateway.post(insert, { body: arrowUpload })
   await first.gateway.stop()
   const second = await startGatewayAndUpstream({
     adjust: (settings) => ({
@@ -109,7 +124,7 @@ it('knows the versions of tables after a restart', async () => {
     }),
   })
   second.upstream.answering = respondWith(200, { version: 6 })
-  await second.gateway.post(insert, { body: 'ARROW' })
+  await second.gateway.post(insert, { body: arrowUpload })
   const records = await recordsOf(first.gateway.auditFolder)
   expect(ofKind(records, 'intent')[1]).toMatchObject({ before: 4 })
   expect(ofKind(records, 'outcome')[1]).toMatchObject({ outOfBand: [{ id, from: 5, to: 5 }] })

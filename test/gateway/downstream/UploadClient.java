@@ -8,18 +8,24 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.security.KeyStore;
 import java.security.cert.CertificateFactory;
+import java.util.Arrays;
+import java.util.Base64;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 
-/** Uploads zeros and prints status and body of the response. Arguments: URL, key, bytes, length or chunks, CA file. */
+/**
+ * Uploads zeros behind a start and prints status and body of the response. Arguments: URL, key, start in base64, bytes,
+ * length or chunks, CA file.
+ */
 public class UploadClient {
   public static void main(String[] args) throws Exception {
-    byte[] bytes = new byte[Integer.parseInt(args[2])];
-    BodyPublisher body = args[3].equals("length")
+    byte[] start = Base64.getDecoder().decode(args[2]);
+    byte[] bytes = Arrays.copyOf(start, Integer.parseInt(args[3]));
+    BodyPublisher body = args[4].equals("length")
         ? BodyPublishers.ofByteArray(bytes)
         : BodyPublishers.ofInputStream(() -> new ByteArrayInputStream(bytes));
     HttpClient.Builder client = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1);
-    if (args.length > 4) client.sslContext(trust(args[4]));
+    if (args.length > 5) client.sslContext(trust(args[5]));
     HttpRequest request = HttpRequest.newBuilder(URI.create(args[0]))
         .header("x-api-key", args[1])
         .header("content-type", "application/vnd.apache.arrow.stream")

@@ -15,6 +15,7 @@ import {
 import { hasProgram } from '../../support/find-program.ts'
 import { respondWith } from '../support/recording-upstream.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
+import { arrowBytes } from '../../support/arrow-upload.ts'
 
 interface SentRequest {
   readonly url: string
@@ -37,7 +38,7 @@ interface RealClient {
   post(request: SentRequest): Promise<Received>
 }
 
-const large = Buffer.alloc(8 * 1024 * 1024, 'arrow')
+const large = arrowBytes(8 * 1024 * 1024)
 const requests: [what: string, operation: string, body: Buffer, response: Buffer][] = [
   ['JSON', 'describe', Buffer.from('{"version":1}'), Buffer.from('{"location":"s3://orders"}')],
   ['an upload', 'insert', large, Buffer.from('{"version":2}')],

@@ -5,7 +5,9 @@ import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { withUpstream, type TestedGateway } from '../support/open-gateway.ts'
 import { respondWith, type RecordingUpstream } from '../support/recording-upstream.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
-import { createDeferred, eventually, type Deferred } from '../support/waiting.ts'
+import { createDeferred, type Deferred } from '../support/waiting.ts'
+import { arrowBytes } from '../../support/arrow-upload.ts'
+import { eventually } from '../../support/eventually.ts'
 
 it('aborts an upload upstream if its client disconnects, and records its outcome', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
@@ -13,7 +15,7 @@ it('aborts an upload upstream if its client disconnects, and records its outcome
   const leave = new AbortController()
   const body = new PassThrough()
   body.on('error', () => undefined)
-  body.write(Buffer.alloc(64 * 1024))
+  body.write(arrowBytes(64 * 1024))
   const response = gateway.post('/v1/table/orders/insert', { body, signal: leave.signal })
   await eventually(() => expect(upstream.requests).toHaveLength(1))
   leave.abort()

@@ -3,6 +3,7 @@ import { expectError } from '../support/expect-error.ts'
 import { getHeaderValues, respondWith, type RecordingUpstream } from '../support/recording-upstream.ts'
 import type { GatewaySetup } from '../support/open-gateway.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
+import { arrowUpload } from '../../support/arrow-upload.ts'
 
 const withLance: GatewaySetup = { adjust: (settings) => ({ ...settings, dialects: ['lance'] }) }
 const beforeLance: GatewaySetup = {
@@ -12,7 +13,7 @@ const beforeLance: GatewaySetup = {
     upstreams: settings.upstreams.map((usual) => ({ ...usual, headerDialect: 'lance' })),
   }),
 }
-const create = { body: 'ARROW' }
+const create = { body: arrowUpload }
 
 /** The headers for context, location and properties that the last request had, under whatever name. */
 function catalogHeadersOf({ requests }: RecordingUpstream): Record<string, string> {

@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { tokenIssuersSchema } from '../../../src/config/identity/token-issuer-settings.ts'
-import { runningBackend } from '../../backend/support/running-backend.ts'
+import { runningBackend } from '../../../src/backend/test/support/running-backend.ts'
 import { hasBrowser, startBrowser } from '../../console/browser.ts'
 import { signToken, startIssuer, type TestIssuer } from '../../identity/jwt/token-issuer.ts'
 import { allowEverything } from '../support/open-gateway.ts'

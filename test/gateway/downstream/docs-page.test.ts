@@ -34,7 +34,7 @@ it('serves a page and its files publicly, without an upstream request', async ()
 it('shows the OpenAPI document of this gateway', async () => {
   const text = (await get('/docs/json')).bytes.toString()
   expect(JSON.parse(text)).toEqual((await get('/openapi.json')).json)
-  expect(text).toContain('CloneTable')
+  expect(text).toContain('MirrorTable')
 })
 
 it('HEAD and ETag save the transfer of a file', async () => {

@@ -7,15 +7,17 @@ import { useSharedGateway } from '../support/running-gateway.ts'
 const shared = useSharedGateway()
 const describe = '/v1/table/orders/describe'
 const notFound = { kind: 'Unsupported', status: 404 } as const
+const noOperation = { kind: 'Unsupported', status: 406 } as const
 const wrongMethod = { kind: 'Unsupported', status: 405 } as const
 
 it.each<
   [what: string, method: 'GET' | 'POST' | 'PUT' | 'OPTIONS', target: string, ExpectedError, RequestOptions?]
 >([
   ['no operation', 'GET', '/', { ...notFound, says: 'unknown route "/"' }],
-  ['an unknown path', 'POST', '/v1/table/orders/explode', { ...notFound, says: 'orders/explode"' }],
+  ['an unknown path', 'POST', '/v1/table/orders/explode', { ...noOperation, says: 'orders/explode"' }],
   ['another prefix', 'POST', '/v2/table/orders/describe', { ...notFound, says: '/v2/' }],
-  ['upper case', 'POST', '/v1/Table/orders/describe', { ...notFound, says: '/v1/Table/' }],
+  ['upper case', 'POST', '/v1/Table/orders/describe', { ...noOperation, says: '/v1/Table/' }],
+  ['the path of the API itself', 'GET', '/v1', { ...notFound, says: '/v1' }],
   [
     'another method',
     'GET',
@@ -54,7 +56,7 @@ it.each<
     'no credential and an unknown route',
     'POST',
     '/v1/nothing',
-    { ...notFound, says: 'unknown route' },
+    { ...noOperation, says: 'unknown route' },
     { as: null },
   ],
   [

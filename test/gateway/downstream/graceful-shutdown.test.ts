@@ -4,10 +4,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { openRawConnection } from '../support/raw-connection.ts'
-import { sendRaw, rawRequest } from '../support/raw-request.ts'
+import { chunkOf, rawRequest, rawUpload, sendRaw } from '../support/raw-request.ts'
 import { respondWith } from '../support/recording-upstream.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
-import { createDeferred, eventually } from '../support/waiting.ts'
+import { createDeferred } from '../support/waiting.ts'
+import { arrowBytes } from '../../support/arrow-upload.ts'
+import { eventually } from '../../support/eventually.ts'
 
 /**
  * Less than the gateway waits for connections that delay it, which is half a minute. A shutdown takes half a second,
@@ -91,7 +93,7 @@ it('a pipelined request during the shutdown follows a response that closes the c
 
 it('announces the shutdown on the admin port before it refuses connections', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream({
-    adjust: (settings) => ({ ...settings, timeouts: { ...settings.timeouts, drainDelayMs: 1_500 } }),
+    adjust: (settings) => ({ ...settings, timeouts: { ...settings.timeouts, drainDelayMs: 4_000 } }),
   })
   const finish = createDeferred()
   const hung = respondWith(200, { tables: [] })
@@ -127,12 +129,7 @@ it('aborts requests after the grace period, and records the outcome of a change'
   const key = `x-api-key: ${gateway.key('dev')}`
   const upload = openRawConnection(gateway.url)
   const lines = ['POST /v1/table/orders/insert HTTP/1.1', 'host: g', key]
-  upload.write(
-    rawRequest(
-      [...lines, 'transfer-encoding: chunked'],
-      `4000\r\n${'ARROW'.repeat(4_000).slice(0, 0x4000)}\r\n`,
-    ),
-  )
+  upload.write(rawUpload([...lines, 'transfer-encoding: chunked'], chunkOf(arrowBytes(0x4000))))
   const stalled = openRawConnection(gateway.url)
   stalled.write(
     rawRequest(['POST /v1/table/orders/describe HTTP/1.1', 'host: g', key, 'content-length: 9'], '{'),

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { requiringUpstream, withUpstream } from '../support/open-gateway.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
-import { eventually } from '../support/waiting.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const watched = withUpstream(({ healthCheck }) => ({ healthCheck: { ...healthCheck, intervalMs: 50 } }))
 

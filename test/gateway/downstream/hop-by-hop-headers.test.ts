@@ -29,7 +29,15 @@ it('does not forward hop-by-hop headers of the client, including those listed in
   expect(response).toMatchObject({ status: 200, headers: { connection: 'close' } })
   const [arrival] = upstream.requests
   const names = arrival?.rawHeaders.filter((_, index) => index % 2 === 0).toSorted()
-  expect(names).toEqual(['connection', 'content-length', 'host', 'user-agent', 'x-request-id'])
+  expect(names).toEqual([
+    'accept-encoding',
+    'connection',
+    'content-length',
+    'host',
+    'user-agent',
+    'x-request-id',
+  ])
+  expect(getHeaderValues(arrival ?? { rawHeaders: [] }, 'accept-encoding')).toEqual(['identity'])
   expect(getHeaderValues(arrival ?? { rawHeaders: [] }, 'connection')).toEqual(['keep-alive'])
 })
 

@@ -13,12 +13,14 @@ import {
   type TestAuthority,
   type TestCertificate,
 } from '../../identity/mtls/test-certificates.ts'
-import { errorCodes, type Field } from '../../support/http2-frames.ts'
+import type { Field } from '../../support/hpack.ts'
+import { errorCodes } from '../../support/http2-frames.ts'
 import { receiveHead } from '../support/http2-client.ts'
 import type { GatewaySetup } from '../support/open-gateway.ts'
 import { openRawHttp2 } from '../support/raw-http2.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
-import { createDeferred, eventually } from '../support/waiting.ts'
+import { createDeferred } from '../support/waiting.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const loader = 'spiffe://cluster.example/loader'
 const stranger = 'spiffe://cluster.example/stranger'

@@ -3,9 +3,11 @@ import { withHttp2, type GatewaySetup } from '../support/open-gateway.ts'
 import { openRawHttp2, type RawHttp2 } from '../support/raw-http2.ts'
 import { respondWith } from '../support/recording-upstream.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
-import { createDeferred, eventually } from '../support/waiting.ts'
-import { errorCodes, type Field } from '../../support/http2-frames.ts'
+import { createDeferred } from '../support/waiting.ts'
+import type { Field } from '../../support/hpack.ts'
+import { errorCodes } from '../../support/http2-frames.ts'
 import type { TimeoutSettings } from '../../../src/config/listen-settings.ts'
+import { eventually } from '../../support/eventually.ts'
 
 function withTimeouts(timeouts: Partial<TimeoutSettings>): GatewaySetup {
   return {
@@ -28,7 +30,7 @@ function query(connection: RawHttp2, streamId: number, key: string): Promise<boo
 
 it.each<[label: string, setup: GatewaySetup]>([
   ['shuts down', withHttp2],
-  ['ends a connection at its maximum age', withTimeouts({ maxConnectionAgeMs: 500 })],
+  ['ends a connection at its maximum age', withTimeouts({ maxConnectionAgeMs: 2_000 })],
 ])('sends GOAWAY when it %s, completes streams, and serves no later ones', async (label, setup) => {
   const { gateway, upstream } = await startGatewayAndUpstream(setup)
   const finish = createDeferred()

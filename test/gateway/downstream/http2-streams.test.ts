@@ -4,8 +4,11 @@ import { withHttp2, type GatewaySetup } from '../support/open-gateway.ts'
 import { openRawHttp2, type RawHttp2 } from '../support/raw-http2.ts'
 import { respondWith } from '../support/recording-upstream.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
-import { createDeferred, eventually } from '../support/waiting.ts'
-import { errorCodes, type Field } from '../../support/http2-frames.ts'
+import { createDeferred } from '../support/waiting.ts'
+import { arrowBytes, arrowUpload } from '../../support/arrow-upload.ts'
+import type { Field } from '../../support/hpack.ts'
+import { errorCodes } from '../../support/http2-frames.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const mebibyte = 1024 * 1024
 const query = '/v1/table/orders/query'
@@ -56,11 +59,13 @@ it('an upload that the upstream does not read leaves room to other streams', asy
   const connection = await openRawHttp2(gateway.url)
   upstream.answering = (_arrival, _response, request) => void request.pause()
   await connection.request(1, fieldsOf(insert, key), false)
-  for (let count = 0; count < 16; count += 1) await connection.data(1, Buffer.alloc(16_000))
+  for (let count = 0; count < 16; count += 1)
+    await connection.data(1, count === 0 ? arrowBytes(16_000) : Buffer.alloc(16_000))
   await eventually(() => expect(upstream.requests).toHaveLength(1))
   upstream.answering = respondWith(200, {})
   await connection.request(3, fieldsOf(insert, key), false)
-  for (let count = 0; count < 3; count += 1) await connection.data(3, Buffer.alloc(16_000), count === 2)
+  await connection.data(3, arrowBytes(16_000))
+  for (let count = 0; count < 2; count += 1) await connection.data(3, Buffer.alloc(16_000), count === 1)
   expect(await connection.waitForStatus(3)).toBe(200)
 })
 
@@ -121,8 +126,8 @@ it('sends 100 (Continue) to a request that is forwarded, and not to one that is 
   expect(connection.heads(1)).toEqual([403])
   await connection.request(3, fieldsOf(insert, gateway.key('dev'), expectation), false)
   await eventually(() => expect(connection.heads(3)).toEqual([100]))
-  await connection.data(3, 'ARROW', true)
+  await connection.data(3, arrowUpload, true)
   expect(await connection.waitForEnd(3)).toBe('complete')
   expect(connection.heads(3)).toEqual([100, 200])
-  expect(String(await upstream.requests[0]?.body)).toBe('ARROW')
+  expect(await upstream.requests[0]?.body).toEqual(arrowUpload)
 })

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { limitsSchema } from '../../../src/config/listen-settings.ts'
+import { maxRequestHeaders } from '../../../src/gateway/stages/receive.ts'
 import { withUpstream } from '../support/open-gateway.ts'
 import { respondWith } from '../support/recording-upstream.ts'
 import { hasDifference } from '../support/servers.ts'
@@ -20,7 +21,8 @@ it.each([
   [401, 'POST', describeTable, { as: null }],
   [401, 'POST', describeTable, { as: 'a-key-that-is-none' }],
   [403, 'POST', describeTable, { as: 'nobody' }],
-  [404, 'POST', '/v1/nothing', {}],
+  [404, 'POST', '/nothing', {}],
+  [406, 'POST', '/v1/nothing', {}],
   [405, 'DELETE', describeTable, {}],
 ] as const)('a response %i to %s %s %j', async (status, method, target, parts) => {
   const { gateway, upstream } = shared
@@ -42,18 +44,36 @@ it.each([400, 404, 409, 429, 500, 503])('an error %i of the upstream', async (st
   }
 })
 
-it.each([200, 404, 503])('the version of the upstream takes precedence, with %i', async (status) => {
+// 0.6 is the newest version that clients know. 0.3 is the version of an upstream that states none.
+it.each([
+  ['0.1.0', '0.1.0'],
+  ['0.2.9', '0.2.9'],
+  ['0.3.0-beta.1', '0.3.0-beta.1'],
+  ['0.3.0', '0.3.0'],
+  ['0.3.1', '0.3.1'],
+  ['0.4.0', '0.4.0'],
+  ['0.5.0-beta.1+build', '0.5.0-beta.1+build'],
+  ['0.6.0', '0.6.0'],
+  ['0.6.1', '0.6.0'],
+  ['0.10.0', '0.6.0'],
+  ['1.0.0', '0.6.0'],
+  ['0.2', '0.3.0'],
+  ['', '0.3.0'],
+  ['newest', '0.3.0'],
+] as const)('the version %j of the upstream becomes %j', async (stated, announced) => {
   const { gateway, upstream } = shared
-  upstream.answering = respondWith(status, {}, { 'phalanx-version': '0.5.0' })
-  for (const target of [describeTable, '/v1/table/t/drop']) {
-    const response = await gateway.post(target, { headers: lancedb })
-    expect(response).toMatchObject({ status, headers: { 'phalanx-version': '0.5.0' } })
+  for (const status of [200, 404, 503]) {
+    upstream.answering = respondWith(status, {}, { 'phalanx-version': stated })
+    for (const target of [describeTable, '/v1/table/t/drop']) {
+      const response = await gateway.post(target, { headers: lancedb })
+      expect(response).toMatchObject({ status, headers: { 'phalanx-version': announced } })
+    }
   }
 })
 
 it('an unreachable upstream', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(
-    withUpstream((usual) => ({ circuitBreaker: { ...usual.circuitBreaker, consecutiveFailures: 1 } })),
+    withUpstream(() => ({}), { consecutiveFailures: 1 }),
   )
   await upstream.close()
   for (const status of [502, 503]) {
@@ -74,10 +94,11 @@ it('a rate', async () => {
 })
 
 it.skipIf(hasDifference('refuses by a reset'))('too many headers', async () => {
-  const { gateway } = await startGatewayAndUpstream({
-    adjust: (settings) => ({ ...settings, limits: { ...settings.limits, maxHeaderCount: 3 } }),
-  })
-  const headers = { ...lancedb, a: '1', b: '2', c: '3' }
+  const { gateway } = await startGatewayAndUpstream()
+  const headers = {
+    ...lancedb,
+    ...Object.fromEntries(Array.from({ length: maxRequestHeaders }, (_, index) => [`x-${index}`, ''])),
+  }
   const response = await gateway.post(describeTable, { headers })
   expect(response).toMatchObject({ status: 431, headers: { 'phalanx-version': '0.3.0' } })
 })

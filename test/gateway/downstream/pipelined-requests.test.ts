@@ -3,7 +3,8 @@ import { openRawConnection } from '../support/raw-connection.ts'
 import { rawRequest } from '../support/raw-request.ts'
 import { respondWith } from '../support/recording-upstream.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
-import { createDeferred, eventually } from '../support/waiting.ts'
+import { createDeferred } from '../support/waiting.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const shared = useSharedGateway()
 

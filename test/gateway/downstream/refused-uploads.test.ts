@@ -11,6 +11,8 @@ import { openRawConnection } from '../support/raw-connection.ts'
 import { rawRequest } from '../support/raw-request.ts'
 import { respondWith } from '../support/recording-upstream.ts'
 import { startGatewayAndUpstream, useSharedGateway } from '../support/running-gateway.ts'
+import { arrowStart } from '../../support/arrow-upload.ts'
+import { everyInTheLongForm, isThorough } from '../../support/thorough.ts'
 
 const setup: GatewaySetup = { users: ['reader'] }
 const shared = useSharedGateway(setup)
@@ -39,7 +41,7 @@ function uploadWithNode(framing: 'length' | 'chunks'): Promise<string> {
 }
 
 it.each(framings)('a Node client gets the refusal of an upload of 40 MB with %s', async (framing) => {
-  for (let count = 0; count < 5; count += 1)
+  for (let count = 0; count < (isThorough ? 5 : 2); count += 1)
     expect(await uploadWithNode(framing)).toMatch(/^403 .*InsertIntoTable.*"code":15/)
   expect(shared.upstream.requests).toEqual([])
 })
@@ -74,12 +76,13 @@ describe.skipIf(!hasJava)('a Java client, which writes the whole upload before i
   const program = join(import.meta.dirname, 'UploadClient.java')
 
   async function upload(url: string, key: string, framing: string, ...caFile: string[]): Promise<string> {
-    const args = [program, `${url}${insert}`, key, String(uploadBytes), framing, ...caFile]
+    const start = arrowStart.toString('base64')
+    const args = [program, `${url}${insert}`, key, start, String(uploadBytes), framing, ...caFile]
     const { stdout } = await promisify(execFile)('java', args)
     return stdout
   }
 
-  it.each(framings)(
+  it.each(everyInTheLongForm(framings, 2))(
     'gets the refusal of an upload of 40 MB with %s',
     { timeout: 60_000 },
     async (framing) => {
@@ -107,7 +110,7 @@ describe.skipIf(!hasJava)('a Java client, which writes the whole upload before i
         listen: { ...settings.listen, tls: { certFile, keyFile, clientAuth: 'none' } },
       }),
     })
-    for (const framing of framings) {
+    for (const framing of everyInTheLongForm(framings, 2)) {
       const response = await upload(gateway.url, gateway.key('reader'), framing, authority.certFile)
       expect(response).toMatch(/^403 .*InsertIntoTable/)
     }

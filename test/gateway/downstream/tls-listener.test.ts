@@ -10,11 +10,12 @@ import {
   type TestAuthority,
   type TestCertificate,
 } from '../../identity/mtls/test-certificates.ts'
+import type { GatewaySettings } from '../../../src/config/gateway-settings.ts'
 import { countRefusals } from '../support/count-refusals.ts'
 import type { GatewaySetup } from '../support/open-gateway.ts'
 import { openRawConnection } from '../support/raw-connection.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
-import { eventually } from '../support/waiting.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const request = 'GET /v1/table HTTP/1.1\r\nhost: g\r\nconnection: close\r\n\r\n'
 
@@ -55,10 +56,15 @@ describe.skipIf(!hasOpenssl())('TLS from clients (skipped without openssl)', () 
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
-  function withTls(clientCertificate: 'none' | 'optional' | 'required', certificate = first): GatewaySetup {
+  function withTls(
+    clientCertificate: 'none' | 'optional' | 'required',
+    certificate = first,
+    change: (settings: GatewaySettings) => Partial<GatewaySettings> = () => ({}),
+  ): GatewaySetup {
     return {
       adjust: (settings) => ({
         ...settings,
+        ...change(settings),
         listen: {
           ...settings.listen,
           tls: {
@@ -68,7 +74,6 @@ describe.skipIf(!hasOpenssl())('TLS from clients (skipped without openssl)', () 
             ...(clientCertificate !== 'none' && { clientCaFile: own.certFile }),
           },
         },
-        timeouts: { ...settings.timeouts, headersTimeoutMs: 500 },
       }),
     }
   }
@@ -86,14 +91,9 @@ describe.skipIf(!hasOpenssl())('TLS from clients (skipped without openssl)', () 
   })
 
   it('closes connections with incomplete handshakes for others', async () => {
-    const { adjust } = withTls('none')
-    const { gateway } = await startGatewayAndUpstream({
-      adjust: async (settings, files) => {
-        const adjusted = (await adjust?.(settings, files)) ?? settings
-        const { timeouts, limits } = settings
-        return { ...adjusted, timeouts, limits: { ...limits, maxConnections: 3 } }
-      },
-    })
+    const { gateway } = await startGatewayAndUpstream(
+      withTls('none', first, ({ limits }) => ({ limits: { ...limits, maxConnections: 3 } })),
+    )
     const silent = Array.from({ length: 3 }, () => openRawConnection(gateway.url))
     for (const { socket } of silent) if (socket.connecting) await once(socket, 'connect')
     for (let count = 0; count < 3; count += 1)
@@ -142,7 +142,10 @@ describe.skipIf(!hasOpenssl())('TLS from clients (skipped without openssl)', () 
   })
 
   it('closes and counts plain HTTP, garbage and silence on a TLS port', async () => {
-    const { gateway } = await startGatewayAndUpstream(withTls('none'))
+    const { gateway } = await startGatewayAndUpstream(
+      // Long enough for the handshake of the last one on a busy machine.
+      withTls('none', first, ({ timeouts }) => ({ timeouts: { ...timeouts, headersTimeoutMs: 2_000 } })),
+    )
     for (const bytes of [request, 'garbage\r\n', '']) {
       const connection = openRawConnection(gateway.url)
       connection.write(bytes)

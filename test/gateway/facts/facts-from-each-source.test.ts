@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { FactName, FactSourcePath } from '../../../src/catalog-api/facts.ts'
-import { operationNames, type OperationName } from '../../../src/catalog-api/operations.ts'
+import { getOperation, operationNames, type OperationName } from '../../../src/catalog-api/operations.ts'
 import { documentedFacts, unknownBranches } from '../../catalog-api/documented-facts.ts'
 import type { WrittenRule } from '../../policy/policy-builder.ts'
 import { allowEverything } from '../support/open-gateway.ts'
@@ -12,6 +12,7 @@ import {
   type StatedRequest,
   type Statement,
 } from '../support/stated-request.ts'
+import { arrowUpload } from '../../support/arrow-upload.ts'
 
 // For every operation, every fact of it, and every location of that fact in the interface document: a caller whose rule
 // depends on the fact.
@@ -214,7 +215,7 @@ function locationsOf(
 
 async function errorOf({ what, as, request, status, arrives }: Case): Promise<string | undefined> {
   const { method, target, headers, members } = request
-  const body = members ?? (method === 'GET' ? undefined : 'arrow')
+  const body = members ?? (method === 'GET' ? undefined : arrowUpload)
   const response = await shared.gateway.send(method, target, {
     as,
     headers,
@@ -232,7 +233,10 @@ async function errorOf({ what, as, request, status, arrives }: Case): Promise<st
   return undefined
 }
 
-const withFacts = operationNames.filter((name) => Object.keys(documentedFacts[name]).length > 0)
+/** The branch of a multipart write is also in its id: attacks/upstream/a-multipart-write-of-another-caller covers that. */
+const withFacts = operationNames.filter(
+  (name) => Object.keys(documentedFacts[name]).length > 0 && getOperation(name).multipart !== 'names',
+)
 
 it.each(withFacts)('reads the facts of %s from all their locations', async (name) => {
   const facts = Object.entries(documentedFacts[name]) as [FactName, readonly FactSourcePath[]][]

@@ -34,7 +34,10 @@ const authenticateByHeader: NonNullable<CatalogGatewayOptions['authenticate']> =
   return typeof name === 'string' ? { name } : undefined
 }
 
-/** Mounts the gateway under `/catalog` in front of a recording upstream, until the end of the test. */
+/**
+ * Mounts the gateway under `/catalog` in front of a recording upstream, until the end of the test. The application
+ * authenticates, unless the settings have an `identity`.
+ */
 export async function startApplication(setup: Setup = {}): Promise<EmbeddedApplication> {
   const { app = fastify(), settings, ...options } = setup
   const folder = await mkdtemp(join(tmpdir(), 'embedded-'))
@@ -49,7 +52,7 @@ export async function startApplication(setup: Setup = {}): Promise<EmbeddedAppli
   await app.register(catalogGateway, {
     prefix: '/catalog',
     folder,
-    authenticate: authenticateByHeader,
+    ...(settings?.identity === undefined && { authenticate: authenticateByHeader }),
     ...options,
     settings: {
       upstream: { url: upstream.url, healthCheck: { path: healthPath, intervalMs: 60_000 } },

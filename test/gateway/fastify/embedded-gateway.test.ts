@@ -20,6 +20,25 @@ it('serves the catalog under the prefix, and leaves other routes to the applicat
   expect((await fetch(`${url}/catalog/openapi.json`)).status).toBe(200)
 })
 
+it('serves HEAD, and ranges of blobs', async () => {
+  const { url, upstream } = await startApplication()
+  const blob = `${url}/catalog/v1/table/a/blob/image/7/bytes`
+  upstream.answering = ({ method }, response) =>
+    method === 'HEAD'
+      ? response.writeHead(200, { 'content-length': 10 }).end()
+      : response.writeHead(206, { 'content-length': 1, 'content-range': 'bytes 0-0/10' }).end('0')
+  const described = await fetch(blob, { method: 'HEAD', headers: { 'x-user': 'alice' } })
+  expect([described.status, described.headers.get('content-length')]).toEqual([200, '10'])
+  const part = await fetch(blob, { headers: { 'x-user': 'alice', range: 'bytes=0-0' } })
+  expect([part.status, part.headers.get('content-range'), await part.text()]).toEqual([
+    206,
+    'bytes 0-0/10',
+    '0',
+  ])
+  expect((await fetch(blob, { method: 'HEAD', headers: { 'x-user': 'bob' } })).status).toBe(403)
+  expect(upstream.requests.map(({ method }) => method)).toEqual(['HEAD', 'GET'])
+})
+
 it('authenticates by the application, and fails closed', async () => {
   const { url, upstream } = await startApplication()
   const target = `${url}/catalog/v1/table/a/describe`
@@ -67,7 +86,7 @@ it('reads targets raw, whatever the router of the application makes of them', as
   const long = 'x'.repeat(300)
   expect((await fetch(`${url}/catalog/v1/table/${long}/describe`, post('alice'))).status).toBe(200)
   expect((await fetch(`${url}/catalog/v1/table/a%24b/describe`, post('alice'))).status).toBe(200)
-  expect((await fetch(`${url}/catalog/v1/table/a%2Fdescribe`, post('alice'))).status).toBe(404)
+  expect((await fetch(`${url}/catalog/v1/table/a%2Fdescribe`, post('alice'))).status).toBe(406)
   expect((await fetch(`${url}/CATALOG/v1/table/a/describe`, post('alice'))).status).toBe(404)
   expect(upstream.requests).toHaveLength(2)
 })

@@ -4,8 +4,11 @@ import { text } from 'node:stream/consumers'
 import fastify, { type FastifyInstance } from 'fastify'
 import { expect, it, onTestFinished } from 'vitest'
 import { openRawConnection } from '../support/raw-connection.ts'
-import { createDeferred, eventually } from '../support/waiting.ts'
+import { createDeferred } from '../support/waiting.ts'
 import { startApplication } from './embedded-application.ts'
+import { chunkOf } from '../support/raw-request.ts'
+import { arrowBytes } from '../../support/arrow-upload.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const describe = '/catalog/v1/table/a/describe'
 const json = { ':method': 'POST', 'content-type': 'application/json', 'x-user': 'alice' }
@@ -103,7 +106,7 @@ it('never completes an upload that its client has cancelled', async () => {
     if (app.initialConfig.http2 === true) {
       const stream = openSession(url).request({ ':method': 'POST', ':path': target, ...arrow })
       stream.on('error', () => undefined)
-      stream.write(Buffer.alloc(40_000))
+      stream.write(arrowBytes(40_000))
       await eventually(() => expect(upload).toBeDefined())
       // Closing it would end its body first.
       stream.destroy(new Error('cancelled'))
@@ -113,7 +116,7 @@ it('never completes an upload that its client has cancelled', async () => {
       connection.write(
         `POST ${target} HTTP/1.1\r\nhost: g\r\n${head.join('')}transfer-encoding: chunked\r\n\r\n`,
       )
-      connection.write(`9c40\r\n${'\0'.repeat(40_000)}\r\n`)
+      connection.write(chunkOf(arrowBytes(40_000)))
       await eventually(() => expect(upload).toBeDefined())
       connection.socket.destroy()
     }

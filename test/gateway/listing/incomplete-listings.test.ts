@@ -12,7 +12,7 @@ import {
   type RequestHandler,
 } from '../support/recording-upstream.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
-import { eventually } from '../support/waiting.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const header = 'x-catalog-gateway-incomplete'
 const catalogs = {
@@ -58,7 +58,7 @@ async function threeCatalogs(): Promise<Listed> {
         ...upstreamSchema.parse({
           name,
           url: upstreams[name].url,
-          healthCheck: { path: healthPath, intervalMs: 20, timeoutMs: 500 },
+          healthCheck: { path: healthPath, intervalMs: 20 },
         }),
         namespaces: catalogs[name].namespaces,
       })),

@@ -41,13 +41,18 @@ beforeAll(async () => {
     upstreams.set(name, upstream)
   }
   gateway = await openGateway('http://127.0.0.1:9', {
-    users: ['ann'],
+    users: ['ann', 'bob'],
     policies: [
       allowEverything,
       {
         name: 'ann',
         namespace: ['prod', 'lake', 'raw'],
         rules: [{ id: 'reads', effect: 'allow', subjects: { users: ['ann'] }, operations: ['read'] }],
+      },
+      {
+        name: 'bob',
+        namespace: ['archive'],
+        rules: [{ id: 'reads', effect: 'allow', subjects: { users: ['bob'] }, operations: ['read'] }],
       },
     ],
     adjust: (settings) => ({
@@ -95,6 +100,16 @@ it.each<[as: string, target: string, expected: readonly string[]]>([
     expect(listNames(pages)).toEqual(expected)
     expect(pages).toHaveLength(Math.max(1, Math.ceil(expected.length / (limit ?? 1_000))))
   }
+})
+
+it('reads only catalogs in which the caller can see something', async () => {
+  for (const { requests } of upstreams.values()) requests.length = 0
+  await gateway.get('/v1/table', { as: 'bob' })
+  const read = [...upstreams].filter(([, { requests }]) =>
+    requests.some(({ target }) => target.includes('/table')),
+  )
+  // The namespaces of `rest` include all others.
+  expect(read.map(([name]) => name)).toEqual(['rest', 'lake'])
 })
 
 it('joins ids by the delimiter of the request, and fails for a name that contains it', async () => {

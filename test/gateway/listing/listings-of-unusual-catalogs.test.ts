@@ -5,7 +5,8 @@ import { allowEverything } from '../support/open-gateway.ts'
 import { listNames, readPage, readPages } from '../support/read-pages.ts'
 import { respondWith } from '../support/recording-upstream.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
-import { createDeferred, eventually } from '../support/waiting.ts'
+import { createDeferred } from '../support/waiting.ts'
+import { eventually } from '../../support/eventually.ts'
 
 /** `ann` may see the tables in the root whose names begin with `s`. */
 const shared = useSharedGateway({

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { compareIdentifiers } from '../../../src/gateway/listing/listing-page.ts'
-import { runningBackend } from '../../backend/support/running-backend.ts'
+import { runningBackend } from '../../../src/backend/test/support/running-backend.ts'
 import {
   createAuthorizationRequest,
   createCaller,

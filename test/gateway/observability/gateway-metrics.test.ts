@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { respondWith } from '../support/recording-upstream.ts'
 import { sendRaw } from '../support/raw-request.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
-import { eventually } from '../support/waiting.ts'
+import { eventually } from '../../support/eventually.ts'
 
 it('counts requests by operation, status and decision, and refusals by stage and reason', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream({ users: ['nobody'] })
@@ -27,8 +27,8 @@ it('counts requests by operation, status and decision, and refusals by stage and
   expect(counted.toSorted()).toEqual([
     'catalog_gateway_refusals_total{stage="authenticate",reason="missing_credential"} 1',
     'catalog_gateway_refusals_total{stage="authorize",reason="no_rule"} 1',
-    'catalog_gateway_refusals_total{stage="check",reason="conflicting_values"} 1',
-    'catalog_gateway_refusals_total{stage="match",reason="unknown_route"} 1',
+    'catalog_gateway_refusals_total{stage="match",reason="unknown_operation"} 1',
+    'catalog_gateway_refusals_total{stage="read_body",reason="conflicting_values"} 1',
     'catalog_gateway_refusals_total{stage="receive",reason="malformed_request"} 1',
     'catalog_gateway_requests_total{operation="DescribeTable",status="200",decision="allow"} 2',
     'catalog_gateway_requests_total{operation="DescribeTable",status="400",decision="none"} 1',
@@ -36,7 +36,7 @@ it('counts requests by operation, status and decision, and refusals by stage and
     'catalog_gateway_requests_total{operation="DescribeTable",status="403",decision="deny"} 1',
     'catalog_gateway_requests_total{operation="DropTable",status="200",decision="allow"} 1',
     'catalog_gateway_requests_total{operation="DropTable",status="503",decision="allow"} 1',
-    'catalog_gateway_requests_total{operation="unknown",status="404",decision="none"} 1',
+    'catalog_gateway_requests_total{operation="unknown",status="406",decision="none"} 1',
   ])
   expect(text).toMatch(/^catalog_gateway_request_duration_seconds_count\{operation="DropTable"\} 2$/m)
   expect(text).toMatch(

@@ -72,15 +72,29 @@ it('a 503 of the upstream is returned, not retried', async () => {
   expect(application.requests).toHaveLength(1)
 })
 
-it('headers about the connection of the upstream are not returned', async () => {
-  const { gateway, application } = await startGatewayWithRoute()
-  application.answering = (_, response) =>
-    response
-      .writeHead(200, { connection: 'x-internal', 'x-internal': '1', 'x-request-id': 'theirs', 'x-own': '1' })
-      .end()
+it('headers about the response are returned, others only if the route allows them, and none about the connection', async () => {
+  const { gateway, application } = await startGatewayWithRoute({
+    route: { allowedResponseHeaders: ['x-total-count'] },
+  })
+  const received = {
+    connection: 'pragma',
+    pragma: 'no-cache',
+    'x-request-id': 'theirs',
+    'content-security-policy': "default-src 'self'",
+    etag: '"1"',
+    'x-total-count': '3',
+    'x-internal': '1',
+    server: 'internal/1.0',
+  }
+  application.answering = (_, response) => response.writeHead(200, received).end()
   const { headers } = await gateway.get('/ui', { headers: { 'x-request-id': 'ours' } })
-  expect(headers).toMatchObject({ 'x-request-id': 'ours', 'x-own': '1' })
-  expect(headers).not.toHaveProperty('x-internal')
+  expect(headers).toMatchObject({
+    'x-request-id': 'ours',
+    'content-security-policy': "default-src 'self'",
+    etag: '"1"',
+    'x-total-count': '3',
+  })
+  for (const name of ['pragma', 'x-internal', 'server']) expect(headers).not.toHaveProperty(name)
 })
 
 it('an upstream that cannot be reached is 502 in the shape of the interface', async () => {

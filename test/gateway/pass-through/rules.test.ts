@@ -6,7 +6,7 @@ import { countRefusals } from '../support/count-refusals.ts'
 import { expectError } from '../support/expect-error.ts'
 import type { TestedGateway } from '../support/open-gateway.ts'
 import { startGatewayWithRoute } from '../support/pass-through-gateway.ts'
-import { eventually } from '../support/waiting.ts'
+import { eventually } from '../../support/eventually.ts'
 
 async function readRecords({ auditFolder }: TestedGateway, kind: StoredRecord['kind']) {
   const found: StoredRecord[] = []

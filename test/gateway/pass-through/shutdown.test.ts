@@ -1,7 +1,8 @@
 import { text } from 'node:stream/consumers'
 import { expect, it } from 'vitest'
 import { startGatewayWithRoute } from '../support/pass-through-gateway.ts'
-import { createDeferred, eventually } from '../support/waiting.ts'
+import { createDeferred } from '../support/waiting.ts'
+import { eventually } from '../../support/eventually.ts'
 
 it('a request that is active when the gateway stops completes', async () => {
   const { gateway, application } = await startGatewayWithRoute()

@@ -7,7 +7,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { startGatewayWithRoute } from '../support/pass-through-gateway.ts'
 import type { TestedGateway } from '../support/open-gateway.ts'
 import { readRaw, rawRequest } from '../support/raw-request.ts'
-import { createDeferred, eventually } from '../support/waiting.ts'
+import { createDeferred } from '../support/waiting.ts'
+import { eventually } from '../../support/eventually.ts'
 
 function openSession({ url }: TestedGateway): ClientHttp2Session {
   const session = connectHttp2(url)

@@ -13,6 +13,7 @@ import { withRoute } from '../support/pass-through-gateway.ts'
 import { readRaw, rawRequest } from '../support/raw-request.ts'
 import { startRecordingUpstream } from '../support/recording-upstream.ts'
 import { touchesCatalog } from './lenient-path.ts'
+import { isThorough } from '../../support/thorough.ts'
 
 const catalog = new URL('https://host.example:8443')
 
@@ -47,7 +48,7 @@ it.each(['https://host.example', 'https://host.example/ui', 'https://host.exampl
         const path = accept(target, paths)
         expect(path !== undefined && touchesCatalog(path)).toBe(false)
       }),
-      { numRuns: 20_000 },
+      { numRuns: isThorough ? 20_000 : 2_000 },
     )
   },
 )
@@ -66,7 +67,7 @@ it('a plain target passes as it is', () => {
 it('a path of a catalog is refused at another port of its host, too, with its base path', () => {
   const lance = new URL('https://host.example/Lance')
   const paths = createPassThroughPaths('/ui', new URL('https://host.example:9000'), [catalog, lance])
-  for (const path of ['/v1', '/V1/table', '/%761/x', '/lance', '/LANCE/ui']) {
+  for (const path of ['/v1', '/V1/table', '/%761/x', '/Admin/authz/acl/add', '/lance', '/LANCE/ui']) {
     expect(() => toUpstreamPath(`/ui${path}`, paths)).toThrow('belongs to the catalog')
   }
   expect(toUpstreamPath('/ui/v10', paths)).toBe('/v10')

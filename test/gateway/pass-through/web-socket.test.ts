@@ -7,7 +7,8 @@ import { WebSocket } from 'undici'
 import { readAuditLog } from '../../../src/audit/storage/read-audit-log.ts'
 import { startGatewayWithRoute } from '../support/pass-through-gateway.ts'
 import { readRaw, rawRequest } from '../support/raw-request.ts'
-import { createDeferred, eventually } from '../support/waiting.ts'
+import { createDeferred } from '../support/waiting.ts'
+import { eventually } from '../../support/eventually.ts'
 
 interface EchoServer {
   readonly url: string
@@ -99,7 +100,8 @@ it('open connections end when the gateway stops', async () => {
   const startedAt = performance.now()
   await gateway.stop()
   await closed
-  expect(performance.now() - startedAt).toBeLessThan(5_000)
+  // Active requests would have half a minute.
+  expect(performance.now() - startedAt).toBeLessThan(20_000)
 })
 
 const upgrade = (target: string, ...more: string[]): string =>

@@ -4,6 +4,7 @@ import { createMinimalRequest } from '../support/minimal-request.ts'
 import { withUpstream } from '../support/open-gateway.ts'
 import { respondWith, getHeaderValues } from '../support/recording-upstream.ts'
 import { startGatewayAndUpstream, useSharedGateway } from '../support/running-gateway.ts'
+import { arrowUpload } from '../../support/arrow-upload.ts'
 
 const shared = useSharedGateway()
 
@@ -13,19 +14,25 @@ it('forwards every operation with its canonical target, without credentials of t
   const { gateway, upstream } = shared
   upstream.answering = respondWith(200, { fine: true })
   for (const name of operationNames) {
-    const { method, path, body, object, lists } = getOperation(name)
+    const { method, path, body, object, lists, multipart } = getOperation(name)
     // Responses that the gateway composes itself: see listings-*.test.ts.
     if (lists !== undefined) continue
+    // Only an id that the gateway has sealed: see multipart-writes.test.ts.
+    if (multipart === 'names') continue
     // On a route without an id, the delimiter applies to the names in the response.
     const query = object === 'none' ? 'delimiter=.' : queries[name]
-    const sent = path.replace('{id}', 'sales.orders').replace('{index_name}', 'by%5Fday')
+    const sent = path
+      .replace('{id}', 'sales.orders')
+      .replace('{index_name}', 'by%5Fday')
+      .replace('{column}', 'by%5Fday')
+      .replace('{row_id}', '7')
     const json = body === 'arrow' || method === 'GET' ? undefined : createMinimalRequest(name).members
     const response = await gateway.send(
       method,
       `${sent}/?delimiter=.${queries[name] ? `&${queries[name]}` : ''}`,
       {
         headers: { 'x-api-key': gateway.key('dev'), cookie: 'session=1', 'x-catalog-ctx-a': 'd' },
-        ...(body === 'arrow' && { body: 'ARROW' }),
+        ...(body === 'arrow' && { body: arrowUpload }),
         ...(json && { body: json }),
       },
     )
@@ -34,7 +41,11 @@ it('forwards every operation with its canonical target, without credentials of t
       status: 200,
       json: { fine: true },
     })
-    const canonical = path.replace('{id}', 'sales%24orders').replace('{index_name}', 'by_day')
+    const canonical = path
+      .replace('{id}', 'sales%24orders')
+      .replace('{index_name}', 'by_day')
+      .replace('{column}', 'by_day')
+      .replace('{row_id}', '7')
     const arrival = upstream.requests.pop()
     expect(arrival).toMatchObject({ method, target: query ? `${canonical}?${query}` : canonical })
     expect(upstream.requests.splice(0)).toEqual([])
@@ -48,7 +59,8 @@ it('forwards every operation with its canonical target, without credentials of t
     for (const stripped of ['x-api-key', 'authorization', 'cookie']) {
       expect(getHeaderValues(rest, stripped)).toEqual([])
     }
-    expect(String(await arrival?.body)).toBe(body === 'arrow' ? 'ARROW' : json ? JSON.stringify(json) : '')
+    const sentBody = body === 'arrow' ? arrowUpload : Buffer.from(json ? JSON.stringify(json) : '')
+    expect(await arrival?.body).toEqual(sentBody)
   }
 })
 

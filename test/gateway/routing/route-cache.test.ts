@@ -1,10 +1,12 @@
 import fc from 'fast-check'
 import { expect, it, onTestFinished } from 'vitest'
+import { directOpener } from '../../support/direct-opener.ts'
 import { cacheRoutes, createRouteFinder, type FindRoute } from '../../../src/gateway/stages/match.ts'
 import { upstreamSchema } from '../../../src/config/upstream/upstream-settings.ts'
 import { createUpstreams } from '../../../src/gateway/upstream/upstreams.ts'
 import { buildTarget } from '../../../src/catalog-api/request-target.ts'
 import { anyTarget } from '../../catalog-api/arbitrary-targets.ts'
+import { fixed } from '../../../src/lib/fs/follow-files.ts'
 
 function counted() {
   const upstreams = createUpstreams(
@@ -12,23 +14,23 @@ function counted() {
       ...upstreamSchema.parse({ url: 'http://127.0.0.1:9' }),
       name: `upstream-${number}`,
       namespaces,
-      tls: {},
-      credentials: [],
+      opener: directOpener,
+      credentials: fixed([]),
     })),
   )
   onTestFinished(() => upstreams.close())
-  const find = createRouteFinder(upstreams)
+  const find = createRouteFinder(upstreams, { databases: 'namespaces' })
   const requested: string[] = []
-  const findAndCount: FindRoute = (method, target) => {
-    requested.push(`${method} ${target}`)
-    return find(method, target)
+  const findAndCount: FindRoute = (method, target, database) => {
+    requested.push(`${method} ${target}${database === undefined ? '' : ` in ${database}`}`)
+    return find(method, target, database)
   }
   return { find, findAndCount, asked: requested }
 }
 
-function outcomeOf(find: FindRoute, method: string, target: string): unknown {
+function outcomeOf(find: FindRoute, method: string, target: string, database?: string): unknown {
   try {
-    return find(method, target)
+    return find(method, target, database)
   } catch (error) {
     return error
   }
@@ -48,14 +50,21 @@ it('cached routes equal uncached ones, whatever was requested before', () => {
     },
   )
   const asks = fc.array(
-    fc.tuple(fc.constantFrom('GET', 'POST', 'PUT', 'get'), fc.nat(), fc.constantFrom('', '/', '?', '?a=b')),
+    fc.tuple(
+      fc.constantFrom('GET', 'POST', 'PUT', 'get'),
+      fc.nat(),
+      fc.constantFrom('', '/', '?', '?a=b'),
+      fc.constantFrom(undefined, '', 'any', 'x1', 'x2', 'a'),
+    ),
     { maxLength: 30 },
   )
   fc.assert(
     fc.property(pool, asks, (targets, requests) => {
-      for (const [method, which, more] of requests) {
+      for (const [method, which, more, database] of requests) {
         const target = `${targets[which % targets.length] ?? ''}${more}`
-        expect(outcomeOf(remembering, method, target)).toEqual(outcomeOf(find, method, target))
+        expect(outcomeOf(remembering, method, target, database)).toEqual(
+          outcomeOf(find, method, target, database),
+        )
       }
     }),
   )
@@ -77,12 +86,29 @@ it('parses a target once, each spelling and method separately', () => {
   expect(requested.filter((ask) => ask.startsWith('GET'))).toHaveLength(3)
 })
 
+it('parses a target once for each database, and never returns the route of another one', () => {
+  const { findAndCount, asked: requested } = counted()
+  const remembering = cacheRoutes(findAndCount)
+  const target = '/v1/table/t/describe'
+  for (const _ of [1, 2]) {
+    const ids = [undefined, 'any', 'x1', 'x2'].map(
+      (database) => remembering('POST', target, database).route.id,
+    )
+    expect(ids).toEqual([['t'], ['t'], ['x1', 't'], ['x2', 't']])
+  }
+  expect(requested).toEqual(
+    [target, `${target} in any`, `${target} in x1`, `${target} in x2`].map((ask) => `POST ${ask}`),
+  )
+})
+
 it('many or long targets do not increase memory', () => {
   const { findAndCount, asked: requested } = counted()
   const remembering = cacheRoutes(findAndCount)
   const long = `/v1/table/${'a'.repeat(600)}/describe`
   for (const _ of [1, 2]) remembering('POST', long)
   expect(requested).toHaveLength(2)
+  for (const _ of [1, 2]) remembering('POST', '/v1/table/t/describe', 'd'.repeat(600))
+  expect(requested.splice(2)).toHaveLength(2)
   const others = Array.from({ length: 5_000 }, (_, number) => `/v1/table/t${number}/describe`)
   for (const other of others) remembering('POST', other)
   remembering('POST', others[4_999] ?? '')

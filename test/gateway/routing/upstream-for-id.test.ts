@@ -1,7 +1,9 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { directOpener } from '../../support/direct-opener.ts'
 import { upstreamSchema } from '../../../src/config/upstream/upstream-settings.ts'
 import { createUpstreams } from '../../../src/gateway/upstream/upstreams.ts'
+import { fixed } from '../../../src/lib/fs/follow-files.ts'
 
 interface Lying {
   readonly name: string
@@ -14,8 +16,8 @@ async function whereLie(upstreams: readonly Lying[], ids: readonly string[][]): 
     upstreams.map((each) => ({
       ...upstreamSchema.parse({ url: 'http://127.0.0.1:9' }),
       ...each,
-      tls: {},
-      credentials: [],
+      opener: directOpener,
+      credentials: fixed([]),
     })),
   )
   try {

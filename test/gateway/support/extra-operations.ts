@@ -13,15 +13,25 @@ export function readExtraOperations(written: WrittenOperations) {
 export const extraOperations = readExtraOperations([
   {
     name: 'PrewarmTable',
-    path: '/v1/table/{id}/page_cache/prewarm/',
+    path: '/v1/table/{id}/file_cache/prewarm/',
     effect: 'read',
     group: 'query',
     query: { dry_run: 'boolean' },
   },
-  { name: 'CloneTable', path: '/v1/table/{id}/clone', group: 'admin' },
-  { name: 'CompactTable', path: '/v1/table/{id}/compact', query: { target_rows: 'integer' } },
+  {
+    name: 'MirrorTable',
+    path: '/v1/table/{id}/mirror',
+    group: 'admin',
+    members: ['note', 'count', 'pad'],
+  },
+  {
+    name: 'CompactTable',
+    path: '/v1/table/{id}/compact',
+    query: { target_rows: 'integer' },
+    members: ['note'],
+  },
   { name: 'WritePart', path: '/v1/table/{id}/multipart_write/part', body: 'arrow', group: 'write' },
-  { name: 'GetPageCache', method: 'GET', path: '/v1/table/{id}/page_cache', effect: 'read', body: 'none' },
+  { name: 'GetFileCache', method: 'GET', path: '/v1/table/{id}/file_cache', effect: 'read', body: 'none' },
 ])
 
 /** A setup whose only upstream has these operations. */

@@ -1,12 +1,16 @@
-import { randomBytes } from 'node:crypto'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
 import type { Dispatcher } from 'undici'
+import { operationNames, operations } from '../../../src/catalog-api/operations.ts'
 import { auditSchema } from '../../../src/config/audit/audit-settings.ts'
 import type { GatewaySettings } from '../../../src/config/gateway-settings.ts'
 import { limitsSchema, listenSchema, timeoutsSchema } from '../../../src/config/listen-settings.ts'
+import type { GatewayTuning } from '../../../src/gateway/bootstrap/gateway-tuning.ts'
 import { startGateway } from '../../../src/gateway/bootstrap/start-gateway.ts'
 import { type WorkerOptions } from '../../../src/gateway/bootstrap/worker-options.ts'
 import { upstreamSchema, type UpstreamSettings } from '../../../src/config/upstream/upstream-settings.ts'
@@ -25,6 +29,7 @@ export interface GatewaySetup {
   readonly users?: readonly string[]
   /** Present for one of several processes. */
   readonly worker?: WorkerOptions
+  readonly tuning?: GatewayTuning
   readonly adjust?: (settings: GatewaySettings, folder: string) => GatewaySettings | Promise<GatewaySettings>
 }
 
@@ -40,9 +45,11 @@ export interface RequestOptions {
 export interface TestedGateway {
   readonly url: string
   readonly adminUrl: string
-  readonly policyFile: string
+  readonly policyFolder: string
   readonly auditFolder: string
   key(principal: string): string
+  /** Replaces the file with the policies. */
+  replacePolicies(text: string): Promise<void>
   send(method: Dispatcher.HttpMethod, target: string, parts?: RequestOptions): Promise<TestResponse>
   get(target: string, parts?: RequestOptions): Promise<TestResponse>
   post(target: string, parts?: RequestOptions): Promise<TestResponse>
@@ -54,12 +61,15 @@ export interface TestedGateway {
   close(): Promise<void>
 }
 
+/** Policies must name these operations: no group has them. */
+export const ungrouped = operationNames.filter((name) => operations[name].group === undefined)
+
 /** Everything, for `dev`; denials to others are not concealed, even if they may not list. */
 export const allowEverything: WrittenPolicy = {
   name: 'everything',
   namespace: [],
   onDeny: 403,
-  rules: [{ id: 'all', effect: 'allow', subjects: { users: ['dev'] }, operations: ['all'] }],
+  rules: [{ id: 'all', effect: 'allow', subjects: { users: ['dev'] }, operations: ['all', ...ungrouped] }],
 }
 
 /** Everything for two principals, `dev` and `mallory`. */
@@ -73,9 +83,13 @@ export const allowEverythingForTwo = {
   ],
 } satisfies GatewaySetup
 
-/** A setup that changes the default upstream settings. */
-export function withUpstream(change: (usual: UpstreamSettings) => Partial<UpstreamSettings>): GatewaySetup {
+/** A setup that changes the default upstream settings, and how requests to it wait, fail and are repeated. */
+export function withUpstream(
+  change: (usual: UpstreamSettings) => Partial<UpstreamSettings>,
+  tuning: GatewayTuning['upstream'] = {},
+): GatewaySetup {
   return {
+    tuning: { upstream: tuning },
     adjust: (settings) => ({
       ...settings,
       upstreams: settings.upstreams.map((usual) => ({ ...usual, ...change(usual) })),
@@ -86,6 +100,7 @@ export function withUpstream(change: (usual: UpstreamSettings) => Partial<Upstre
 /** Adds to the setup that the gateway is only ready while an upstream is healthy. */
 export function requiringUpstream(setup: GatewaySetup): GatewaySetup {
   return {
+    ...setup,
     adjust: async (settings, folder) => {
       const adjusted = (await setup.adjust?.(settings, folder)) ?? settings
       return { ...adjusted, admin: { ...adjusted.admin, requireUpstream: true } }
@@ -116,6 +131,7 @@ async function openIn(folder: string, upstreamUrl: string, setup: GatewaySetup):
     settings: (await setup.adjust?.(settings, folder)) ?? settings,
     staticKey: { text: keys.get('dev') ?? '', principal: 'dev', groups: [] },
     ...(setup.worker && { worker: setup.worker }),
+    ...(setup.tuning && { tuning: setup.tuning }),
   })
   const client = testedServer.connect(new URL(gateway.url).origin)
   const key = (principal: string): string => keys.get(principal) ?? principal
@@ -126,8 +142,12 @@ async function openIn(folder: string, upstreamUrl: string, setup: GatewaySetup):
   return {
     url: gateway.url,
     adminUrl: gateway.adminUrl,
-    policyFile: join(folder, 'policies', 'policies.yaml'),
+    policyFolder: join(folder, 'policies'),
     auditFolder: settings.audit.folder,
+    async replacePolicies(text) {
+      await writeFile(join(folder, 'written'), text)
+      await rename(join(folder, 'written'), join(folder, 'policies', 'policies.yaml'))
+    },
     key,
     open,
     send,
@@ -154,14 +174,31 @@ async function makeFiles(folder: string, { users = [], policies }: GatewaySetup)
     keys.set(principal, text)
   }
   await mkdir(join(folder, 'policies'))
-  await writeFile(join(folder, 'policies', 'policies.yaml'), formatPolicies(policies ?? [allowEverything]))
+  const text = formatPolicies(policies ?? [allowEverything])
+  await symlink(await settledFile(text), join(folder, 'policies', 'policies.yaml'))
   return keys
 }
+
+/**
+ * Returns a file with that text. Gateways and test runs share it, because a gateway does not read a file that has just
+ * been written before 100 ms have passed.
+ */
+async function settledFile(text: string): Promise<string> {
+  const file = join(settledFiles, `${createHash('sha256').update(text).digest('hex')}.yaml`)
+  if (existsSync(file)) return file
+  await mkdir(settledFiles, { recursive: true })
+  const draft = join(settledFiles, randomUUID())
+  await writeFile(draft, text)
+  await rename(draft, file)
+  return file
+}
+
+const settledFiles = fileURLToPath(new URL('../../../node_modules/.cache/test-policies', import.meta.url))
 
 function settingsFor(folder: string, upstreamUrl: string): GatewaySettings {
   return {
     listen: listenSchema.parse({ port: 0, ...testedServer.listen }),
-    admin: { host: '127.0.0.1', port: 0, requireUpstream: false, console: false },
+    admin: { host: '127.0.0.1', port: 0, allowedHosts: [], requireUpstream: false, console: false },
     workers: 1,
     upstreams: [
       upstreamSchema.parse({
@@ -172,6 +209,8 @@ function settingsFor(folder: string, upstreamUrl: string): GatewaySettings {
       }),
     ],
     passThrough: [],
+    crossSite: { allowedOrigins: [] },
+    databases: 'refused',
     identity: {
       apiKeys: { store: join(folder, 'keys.yaml'), pepperFile: join(folder, 'pepper') },
       issuers: [],
@@ -182,6 +221,7 @@ function settingsFor(folder: string, upstreamUrl: string): GatewaySettings {
     dialects: [],
     limits: limitsSchema.parse({ maxJsonBytes: 1024 * 1024 }),
     timeouts: timeoutsSchema.parse({}),
+    outbound: {},
     log: logSchema.parse({ level: 'silent' }),
     unsafe: [],
   }

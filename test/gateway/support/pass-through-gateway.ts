@@ -1,4 +1,5 @@
 import { passThroughSchema } from '../../../src/config/pass-through-settings.ts'
+import type { GatewayTuning } from '../../../src/gateway/bootstrap/gateway-tuning.ts'
 import type { GatewaySettings } from '../../../src/config/gateway-settings.ts'
 import type { GatewaySetup, TestedGateway } from './open-gateway.ts'
 import { startGatewayBefore } from './running-gateway.ts'
@@ -14,21 +15,26 @@ interface GatewayWithRoute {
 
 interface RouteSetup {
   readonly route?: object
+  readonly tuning?: GatewayTuning['passThrough']
   readonly listen?: Partial<GatewaySettings['listen']>
-  readonly adjust?: (settings: GatewaySettings) => GatewaySettings
+  readonly adjust?: GatewaySetup['adjust']
   readonly users?: readonly string[]
 }
 
 /** The setup of a gateway with one route, `/ui`, which `dev` may use. */
-export function withRoute(upstream: string, { route, listen, adjust, users }: RouteSetup = {}): GatewaySetup {
+export function withRoute(
+  upstream: string,
+  { route, tuning, listen, adjust, users }: RouteSetup = {},
+): GatewaySetup {
   const passThrough = passThroughSchema.parse([
     { prefix: '/ui', upstream, allow: { users: ['dev'] }, ...route },
   ])
   return {
     ...(users && { users }),
-    adjust: (settings) => {
+    tuning: { passThrough: tuning },
+    adjust: (settings, folder) => {
       const changed = { ...settings, passThrough, listen: { ...settings.listen, ...listen } }
-      return adjust?.(changed) ?? changed
+      return adjust?.(changed, folder) ?? changed
     },
   }
 }

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
-import { eventually } from './waiting.ts'
+import { eventually } from '../../support/eventually.ts'
 
 /** A connection that sends arbitrary bytes at any time. It is closed at the end of the test. */
 export interface RawConnection {

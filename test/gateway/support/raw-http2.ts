@@ -1,19 +1,19 @@
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { connect as connectTls, type ConnectionOptions } from 'node:tls'
 import { onTestFinished } from 'vitest'
+import { decodeFields, type Field } from '../../support/hpack.ts'
 import {
   errorCodes,
   FrameReader,
   frameTypes,
+  maxPayloadBytes,
   preface,
   writeFrame,
   writeHead,
-  type Field,
   type Frame,
 } from '../../support/http2-frames.ts'
-import { eventually } from './waiting.ts'
 
 /** How a stream has ended: its END_STREAM, an error code, or the end of the connection. */
 type StreamEnd = 'complete' | 'closed' | number
@@ -25,6 +25,8 @@ export interface RawHttp2 {
   /** Sends HEADERS with these fields behind `:scheme` and `:authority`; `endsStream` by default. */
   request(streamId: number, fields: readonly Field[], endsStream?: boolean): Promise<boolean>
   data(streamId: number, bytes: Buffer | string, endsStream?: boolean): Promise<boolean>
+  /** Sends all of a body, as fast as the gateway takes it, unless it ends the stream before. */
+  upload(streamId: number, body: Buffer): Promise<void>
   reset(streamId: number, code?: number): Promise<boolean>
   /** Closes the sending side. */
   end(): void
@@ -34,6 +36,9 @@ export interface RawHttp2 {
   /** Statuses of all heads of a stream. */
   heads(streamId: number): (number | undefined)[]
   status(streamId: number): number | undefined
+  /** Fields of the response, without pseudo-headers. */
+  headers(streamId: number): Field[]
+  bytes(streamId: number): Buffer
   body(streamId: number): string
   isClosed(): boolean
   waitForStatus(streamId: number): Promise<number>
@@ -46,8 +51,10 @@ export interface RawHttp2 {
 }
 
 const noHeaderTable = Buffer.of(0, 1, 0, 0, 0, 0)
-/** `:status` of the static table (RFC 7541, appendix A), from index 8 on. */
-const statuses = [200, 204, 206, 304, 400, 404, 500]
+/** The identifier of SETTINGS_INITIAL_WINDOW_SIZE, and its value without it (RFC 9113, section 6.5.2). */
+const initialWindowSize = { id: 4, byDefault: 65_535 }
+/** How long a test waits for frames of the gateway. */
+const timeoutMs = 20_000
 
 /** The windows of `unread` streams are never enlarged: the client reads 64 KiB of each. With `tls`, it offers h2 by ALPN. */
 export async function openRawHttp2(
@@ -60,8 +67,12 @@ export async function openRawHttp2(
   const socket = tls ? connectTls({ ...address, ...tls, ALPNProtocols: ['h2'] }) : connect(address)
   onTestFinished(() => void socket.destroy())
   const received: Frame[] = []
+  const changes = new EventEmitter().setMaxListeners(0)
   const reader = new FrameReader()
-  socket.on('error', () => undefined).on('end', () => socket.end())
+  socket
+    .on('error', () => undefined)
+    .on('end', () => socket.end())
+    .on('close', () => changes.emit('change'))
   await once(socket, tls ? 'secureConnect' : 'connect')
   socket.on('data', (bytes: Buffer) => {
     for (const frame of reader.read(bytes)) {
@@ -74,7 +85,18 @@ export async function openRawHttp2(
       for (const id of unread.includes(streamId) ? [0] : [0, streamId])
         socket.write(writeFrame(frameTypes.windowUpdate, 0, id, bytes))
     }
+    changes.emit('change')
   })
+  /** Looks again whenever frames arrive. */
+  const waitFor = async <Value>(find: () => Value | undefined): Promise<Value> => {
+    const signal = AbortSignal.timeout(timeoutMs)
+    for (;;) {
+      const found = find()
+      if (found !== undefined) return found
+      if (isClosed()) throw new Error('the gateway has closed the connection')
+      await once(changes, 'change', { signal })
+    }
+  }
   const isClosed = (): boolean => socket.destroyed || socket.readableEnded
   const ofStream = (streamId: number): Frame[] => received.filter((frame) => frame.streamId === streamId)
   const write: RawHttp2['write'] = async (...frames) => {
@@ -92,11 +114,18 @@ export async function openRawHttp2(
     }
     return !isClosed()
   }
-  const heads: RawHttp2['heads'] = (streamId) =>
+  const fieldsOf = (streamId: number): Field[][] =>
     ofStream(streamId)
       .filter(({ type }) => type === frameTypes.headers)
-      .map(({ payload }) => readStatus(payload))
+      .map(({ payload }) => decodeFields(payload))
+  const heads: RawHttp2['heads'] = (streamId) => fieldsOf(streamId).map(readStatus)
   const status: RawHttp2['status'] = (streamId) => heads(streamId).findLast((one) => one !== 100)
+  const bytes: RawHttp2['bytes'] = (streamId) =>
+    Buffer.concat(
+      ofStream(streamId)
+        .filter(({ type }) => type === frameTypes.data)
+        .map(({ payload }) => payload),
+    )
   const findEnd = (streamId: number): StreamEnd | undefined => {
     const frames = ofStream(streamId)
     const isWhole = frames.some(({ type, flags }) => type <= frameTypes.headers && flags % 2 === 1)
@@ -104,18 +133,30 @@ export async function openRawHttp2(
     if (isWhole) return 'complete'
     return reset?.payload.readUInt32BE() ?? (isClosed() ? 'closed' : undefined)
   }
+  const upload: RawHttp2['upload'] = async (streamId, body) => {
+    let sent = 0
+    while (sent < body.length) {
+      const window = await waitFor(() => {
+        const bytes = Math.min(countWindow(received, 0), countWindow(received, streamId)) - sent
+        return bytes > 0 || findEnd(streamId) !== undefined ? bytes : undefined
+      })
+      if (findEnd(streamId) !== undefined) return
+      const chunk = body.subarray(sent, sent + Math.min(window, maxPayloadBytes))
+      sent += chunk.length
+      await write(writeFrame(frameTypes.data, sent === body.length ? 1 : 0, streamId, chunk))
+    }
+    if (body.length === 0) await write(writeFrame(frameTypes.data, 1, streamId))
+  }
   await write(preface, writeFrame(frameTypes.settings, 0, 0, noHeaderTable))
   // The windows of the gateway are in force once its settings are acknowledged.
-  await eventually(() => {
-    if (!received.some(({ type, flags }) => type === frameTypes.settings && flags === 0))
-      throw new Error('no settings')
-  })
+  await waitFor(() => received.find(({ type, flags }) => type === frameTypes.settings && flags === 0))
   return {
     write,
     request: (streamId, fields, endsStream = true) =>
       write(writeHead(streamId, [[':scheme', 'http'], [':authority', 'g'], ...fields], endsStream)),
     data: (streamId, bytes, endsStream = false) =>
       write(writeFrame(frameTypes.data, endsStream ? 1 : 0, streamId, Buffer.from(bytes))),
+    upload,
     reset: (streamId, code = errorCodes.cancel) =>
       write(writeFrame(frameTypes.rstStream, 0, streamId, Buffer.of(0, 0, 0, code))),
     end: () => void socket.end(),
@@ -123,25 +164,15 @@ export async function openRawHttp2(
     received,
     heads,
     status,
-    body: (streamId) =>
-      Buffer.concat(
-        ofStream(streamId)
-          .filter(({ type }) => type === frameTypes.data)
-          .map(({ payload }) => payload),
-      ).toString(),
+    headers: (streamId) =>
+      fieldsOf(streamId)
+        .at(-1)
+        ?.filter(([name]) => !name.startsWith(':')) ?? [],
+    bytes,
+    body: (streamId) => bytes(streamId).toString(),
     isClosed,
-    waitForStatus: (streamId) =>
-      eventually(() => {
-        const found = status(streamId)
-        if (found === undefined) throw new Error(`no response; closed: ${isClosed()}`)
-        return found
-      }),
-    waitForEnd: (streamId) =>
-      eventually(() => {
-        const end = findEnd(streamId)
-        if (end === undefined) throw new Error('the stream is open')
-        return end
-      }),
+    waitForStatus: (streamId) => waitFor(() => status(streamId)),
+    waitForEnd: (streamId) => waitFor(() => findEnd(streamId)),
     resets: (streamId) =>
       ofStream(streamId)
         .filter(({ type }) => type === frameTypes.rstStream)
@@ -151,21 +182,22 @@ export async function openRawHttp2(
   }
 }
 
-/** The first field of a block is its status: an index, or a literal with three digits in the code of Huffman. */
-function readStatus(block: Buffer): number | undefined {
-  const at = block.findIndex((byte) => byte < 0x20 || byte >= 0x40)
-  const first = block[at] ?? 0
-  if (first >= 0x80) return statuses[first - 0x88]
-  const length = (block[at + 1] ?? 0) & 0x7f
-  const text = block.subarray(at + 2, at + 2 + length)
-  if ((block[at + 1] ?? 0) < 0x80) return Number(text.toString())
-  let bits = [...text].map((byte) => byte.toString(2).padStart(8, '0')).join('')
-  let digits = ''
-  while (digits.length < 3) {
-    const short = Number.parseInt(bits.slice(0, 5), 2)
-    const isShort = short <= 2
-    digits += isShort ? short : Number.parseInt(bits.slice(0, 6), 2) - 0b011001 + 3
-    bits = bits.slice(isShort ? 5 : 6)
-  }
-  return Number(digits)
+function readStatus(fields: readonly Field[]): number | undefined {
+  const text = fields.find(([name]) => name === ':status')?.[1]
+  return text === undefined ? undefined : Number(text)
+}
+
+/** How many bytes the gateway has allowed so far: on the connection if `streamId` is 0, else on a stream. */
+function countWindow(received: readonly Frame[], streamId: number): number {
+  const settings = received.filter(({ type, flags }) => type === frameTypes.settings && flags === 0)
+  const initial = streamId === 0 ? undefined : settings.map(readInitialWindow).findLast(Boolean)
+  return received
+    .filter((frame) => frame.type === frameTypes.windowUpdate && frame.streamId === streamId)
+    .reduce((sum, { payload }) => sum + payload.readUInt32BE(), initial ?? initialWindowSize.byDefault)
+}
+
+function readInitialWindow({ payload }: Frame): number | undefined {
+  for (let at = 0; at < payload.length; at += 6)
+    if (payload.readUInt16BE(at) === initialWindowSize.id) return payload.readUInt32BE(at + 2)
+  return undefined
 }

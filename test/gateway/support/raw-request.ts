@@ -5,7 +5,7 @@ import { createTestResponse, type TestResponse } from './test-response.ts'
 const timeoutMs = 10_000
 
 /** Bytes of a connection, in one or several chunks. */
-type Parts = string | Buffer | AsyncIterable<string>
+type Parts = string | Buffer | AsyncIterable<string | Buffer>
 
 /** Sends bytes, and reads responses until the gateway closes the connection. Throws for an incomplete response. */
 export async function sendRaw(url: string, parts: Parts): Promise<TestResponse[]> {
@@ -67,4 +67,14 @@ function responsesIn(bytes: Buffer): TestResponse[] {
 function readHeader(line: string): [name: string, value: string] {
   const colon = line.indexOf(':')
   return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()]
+}
+
+/** Writes a request with a binary body. */
+export function rawUpload(lines: readonly string[], body: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(rawRequest(lines), 'latin1'), body])
+}
+
+/** Frames bytes as one chunk of a body. */
+export function chunkOf(bytes: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')])
 }

@@ -1,6 +1,6 @@
 import { Pool } from 'undici'
 import type { ListenSettings } from '../../../src/config/listen-settings.ts'
-import type { Field } from '../../support/http2-frames.ts'
+import type { Field } from '../../support/hpack.ts'
 import { createHttp2Client } from './http2-client.ts'
 import { rawRequest, sendRaw } from './raw-request.ts'
 import type { TestClient } from './test-client.ts'
@@ -33,6 +33,8 @@ type Difference =
   | 'refuses by a reset'
   /** `:path` has no absolute form, as `:authority` is always there (RFC 9113, section 8.3.1). */
   | 'paths only'
+  /** A body is in frames; `transfer-encoding` is refused (RFC 9113, section 8.2.2). */
+  | 'frames in place of chunks'
 
 const http1 = {
   connect: (origin: string): TestClient => new Pool(origin),
@@ -58,7 +60,7 @@ export const servers = {
   'HTTP/1.1 by node': { ...http1, listen: { parser: 'node' }, differences: ['tabs in framing'] },
   'HTTP/2': {
     listen: { h2c: true },
-    differences: ['refuses by a reset', 'paths only'],
+    differences: ['refuses by a reset', 'paths only', 'frames in place of chunks'],
     connect: createHttp2Client,
     sendWritten: (url, { method, target, lines, body }) =>
       sendUnchecked(

@@ -1,5 +1,4 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { vi } from 'vitest'
 
 /** A promise that is resolved from outside. */
 export interface Deferred<Value> {
@@ -12,10 +11,6 @@ export function createDeferred<Value = undefined>(): Deferred<Value> {
   let resolve: ((value: Value) => void) | undefined
   const promise = new Promise<Value>((settle) => (resolve = settle))
   return { promise, resolve: (value) => resolve?.(value) }
-}
-
-export function eventually<Value>(attempt: () => Value | Promise<Value>): Promise<Value> {
-  return vi.waitFor(attempt, { timeout: 20_000, interval: 20 })
 }
 
 /** Resolves with a growing number once it has not grown for that many milliseconds. */

@@ -81,7 +81,7 @@ function pem(key: KeyObject): string {
 
 function credentialsOf(arrivals: readonly ReceivedRequest[]): Record<string, string[]> {
   const arrival = arrivals.at(-1)
-  const names = ['x-api-key', 'authorization', 'x-catalog-assertion']
+  const names = ['x-api-key', 'authorization', 'x-lancedb-credential-type', 'x-catalog-assertion']
   return Object.fromEntries(
     names.flatMap((name) => {
       const values = arrival === undefined ? [] : getHeaderValues(arrival, name)
@@ -110,6 +110,27 @@ it('only the original credential that was verified', async () => {
   // The key is not verified, because the token takes precedence: it could belong to another principal.
   await gateway.post(describeOrders, { headers: { 'x-api-key': 'not-verified', authorization } })
   expect(credentialsOf(upstream.requests)).toEqual({ authorization: [authorization] })
+})
+
+it.each([
+  ['none', 'oidc', {}],
+  ['assertion', 'oidc', {}],
+  ['original', 'oidc', { 'x-lancedb-credential-type': ['oidc'] }],
+  ['original', 'OIDC', {}],
+  ['original', 'session', {}],
+] as const)('with %s, the type %j of a token of LanceDB', async (identity, type, expected) => {
+  const { gateway, upstream } = await startGatewayAndUpstream(setup({ identity }))
+  const named = { 'x-lancedb-credential-type': type }
+  await gateway.post(describeOrders, { as: null, headers: { authorization: token(), ...named } })
+  const { authorization, 'x-catalog-assertion': assertion, ...sent } = credentialsOf(upstream.requests)
+  expect([authorization, assertion].map((values) => values?.length)).toEqual([
+    identity === 'original' ? 1 : undefined,
+    identity === 'assertion' ? 1 : undefined,
+  ])
+  expect(sent).toEqual(expected)
+  // An API key has no type.
+  await gateway.post(describeOrders, { headers: named })
+  expect(credentialsOf(upstream.requests)).not.toHaveProperty('x-lancedb-credential-type')
 })
 
 it('an assertion verifiable by the JWKS: principal, request and expiry', async () => {

@@ -9,22 +9,21 @@ import {
   type TestedGateway,
 } from '../support/open-gateway.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
-import { eventually } from '../support/waiting.ts'
+import { arrowUpload } from '../../support/arrow-upload.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const query = '/v1/table/orders/query'
 const describe = '/v1/table/orders/describe'
 const sendings: readonly [target: string, body: object | string][] = [
   [query, {}],
-  ['/v1/table/orders/insert', 'x'],
+  ['/v1/table/orders/insert', arrowUpload],
 ]
 
 function narrow(maxPendingRequests: number, waitMs = 60_000): GatewaySetup {
-  return withUpstream(({ timeouts }) => ({
-    maxConnections: 1,
-    maxBulkConnections: 1,
+  return withUpstream(() => ({ maxConnections: 1, maxBulkConnections: 1 }), {
     maxPendingRequests,
-    timeouts: { ...timeouts, queueTimeoutMs: waitMs },
-  }))
+    queueTimeoutMs: waitMs,
+  })
 }
 
 /** An upstream that holds requests until the test lets it respond to the next one. */
@@ -82,7 +81,7 @@ it('gives a released slot to the principal with the fewest, whatever the order o
     upstream,
     answerNext: responseNext,
   } = await patientPair({
-    ...withUpstream(() => ({ maxBulkConnections: 2, maxPendingRequests: 16 })),
+    ...withUpstream(() => ({ maxBulkConnections: 2 }), { maxPendingRequests: 16 }),
     ...allowEverythingForTwo,
   })
   const inTurn = []

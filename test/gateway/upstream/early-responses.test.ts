@@ -6,6 +6,7 @@ import { expectError } from '../support/expect-error.ts'
 import { sendRaw, rawRequest } from '../support/raw-request.ts'
 import { respondWith, type RequestHandler } from '../support/recording-upstream.ts'
 import { startGatewayBefore, useSharedGateway } from '../support/running-gateway.ts'
+import { arrowStart } from '../../support/arrow-upload.ts'
 
 const shared = useSharedGateway()
 const insert = '/v1/table/orders/insert'
@@ -13,10 +14,12 @@ const tooLarge = { 'content-type': 'text/plain', 'content-length': 9 }
 
 /** Never ends by itself: the sender must wait for a response. */
 function endless(): Readable {
+  let next = arrowStart
   return new Readable({
     highWaterMark: 64 * 1024,
     read() {
-      this.push(Buffer.alloc(64 * 1024))
+      this.push(next)
+      next = Buffer.alloc(64 * 1024)
     },
   })
 }
@@ -82,10 +85,13 @@ it('does not parse the rest of an upload with an early response as the next requ
   upstream.answering = (_arrival, response) => response.writeHead(413, tooLarge).end('too large')
   const found = await sendRaw(
     gateway.url,
-    rawRequest(
-      [`POST ${insert} HTTP/1.1`, ...head, `content-length: ${length}`],
-      drop.repeat(Math.ceil(length / drop.length)).slice(0, length),
-    ) + rawRequest(['GET /v1/table/o/tags/list HTTP/1.1', ...head, 'connection: close']),
+    Buffer.from(
+      rawRequest(
+        [`POST ${insert} HTTP/1.1`, ...head, `content-length: ${length}`],
+        (arrowStart.toString('latin1') + drop.repeat(Math.ceil(length / drop.length))).slice(0, length),
+      ) + rawRequest(['GET /v1/table/o/tags/list HTTP/1.1', ...head, 'connection: close']),
+      'latin1',
+    ),
   )
   expectError(found[0], { kind: 'InvalidInput', status: 413, says: '413' })
   // The connection is closed, or continues with the request after the upload.

@@ -6,6 +6,7 @@ import { allowEverything } from '../support/open-gateway.ts'
 import { respondWith } from '../support/recording-upstream.ts'
 import { startGatewayAndUpstream, useSharedGateway } from '../support/running-gateway.ts'
 import type { WrittenPolicy } from '../../policy/policy-builder.ts'
+import { arrowBytes } from '../../support/arrow-upload.ts'
 
 const everyExtra: WrittenPolicy = {
   name: 'extra',
@@ -15,7 +16,7 @@ const everyExtra: WrittenPolicy = {
       id: 'use',
       effect: 'allow',
       subjects: { users: ['dev'] },
-      operations: ['PrewarmTable', 'CloneTable', 'CompactTable', 'WritePart', 'GetPageCache'],
+      operations: ['PrewarmTable', 'MirrorTable', 'CompactTable', 'WritePart', 'GetFileCache'],
     },
   ],
 }
@@ -27,33 +28,33 @@ describe('an extra operation', () => {
   it('is forwarded in the form of its declaration', async () => {
     const { gateway, upstream } = shared
     const targets = [
-      '/v1/table/sales.orders/page_cache/prewarm?delimiter=.&dry_run=TRUE',
-      '/v1/table/sales$orders/page_cache/prewarm/',
-      '/v1/table/sales%24orders/clone/',
+      '/v1/table/sales.orders/file_cache/prewarm?delimiter=.&dry_run=TRUE',
+      '/v1/table/sales$orders/file_cache/prewarm/',
+      '/v1/table/sales%24orders/mirror/',
     ]
     for (const target of targets)
       expect(await gateway.post(target, { body: {} })).toMatchObject({ status: 200 })
-    expect(await gateway.get('/v1/table/sales$orders/page_cache')).toMatchObject({ status: 200 })
+    expect(await gateway.get('/v1/table/sales$orders/file_cache')).toMatchObject({ status: 200 })
     expect(upstream.requests.map(({ method, target }) => `${method} ${target}`)).toEqual([
-      'POST /v1/table/sales%24orders/page_cache/prewarm/?dry_run=true',
-      'POST /v1/table/sales%24orders/page_cache/prewarm/',
-      'POST /v1/table/sales%24orders/clone',
-      'GET /v1/table/sales%24orders/page_cache',
+      'POST /v1/table/sales%24orders/file_cache/prewarm/?dry_run=true',
+      'POST /v1/table/sales%24orders/file_cache/prewarm/',
+      'POST /v1/table/sales%24orders/mirror',
+      'GET /v1/table/sales%24orders/file_cache',
     ])
   })
 
   it('has a JSON body that passes unchanged, or none', async () => {
     const { gateway, upstream } = shared
-    const body = '{"id":["orders"],"target":"x","count":1.0,"branch":null}'
-    await gateway.post('/v1/table/orders/clone', { body, headers: { 'content-type': 'application/json' } })
-    await gateway.post('/v1/table/orders/clone')
+    const body = '{"id":["orders"],"note":"x","count":1.0}'
+    await gateway.post('/v1/table/orders/mirror', { body, headers: { 'content-type': 'application/json' } })
+    await gateway.post('/v1/table/orders/mirror')
     const received = await Promise.all(upstream.requests.map(async (request) => String(await request.body)))
     expect(received).toEqual([body, ''])
   })
 
   it('may upload an Arrow stream', async () => {
     const { gateway, upstream } = shared
-    const body = Buffer.from('not inspected')
+    const body = arrowBytes(100_000)
     const headers = { 'content-type': 'application/vnd.apache.arrow.stream' }
     const target = '/v1/table/orders/multipart_write/part'
     expect(await gateway.post(target, { body, headers })).toMatchObject({ status: 200 })
@@ -63,22 +64,22 @@ describe('an extra operation', () => {
   })
 
   it.each([
-    ['another method', 'GET', '/v1/table/orders/clone', 'Unsupported', 'use POST'],
-    ['an undeclared parameter', 'POST', '/v1/table/orders/clone?dry_run=1', 'InvalidInput', 'unknown query'],
+    ['another method', 'GET', '/v1/table/orders/mirror', 'Unsupported', 'use POST'],
+    ['an undeclared parameter', 'POST', '/v1/table/orders/mirror?dry_run=1', 'InvalidInput', 'unknown query'],
     [
       'a parameter of another type',
       'POST',
-      '/v1/table/o/page_cache/prewarm?dry_run=1',
+      '/v1/table/o/file_cache/prewarm?dry_run=1',
       'InvalidInput',
       'true or',
     ],
-    ['no table', 'POST', '/v1/table/$/clone', 'InvalidInput', 'CloneTable takes the id of a table'],
-    ['a further segment', 'POST', '/v1/table/orders/clone/now', 'NotFound', 'unknown route'],
+    ['no table', 'POST', '/v1/table/$/mirror', 'InvalidInput', 'MirrorTable takes the id of a table'],
+    ['a further segment', 'POST', '/v1/table/orders/mirror/now', 'NoOperation', 'unknown route'],
   ] as const)('is refused with %s', async (_what, method, target, kind, says) => {
     const { gateway, upstream } = shared
     const response = await gateway.send(method, target)
     expect(response.json).toMatchObject({ error: expect.stringContaining(says) as string })
-    expect(response.status).toBe({ Unsupported: 405, InvalidInput: 400, NotFound: 404 }[kind])
+    expect(response.status).toBe({ Unsupported: 405, InvalidInput: 400, NoOperation: 406 }[kind])
     expect(upstream.requests).toEqual([])
   })
 
@@ -87,7 +88,12 @@ describe('an extra operation', () => {
       name: 'reader',
       namespace: [],
       rules: [
-        { id: 'r', effect: 'allow', subjects: { users: ['ci'] }, operations: ['PrewarmTable', 'CloneTable'] },
+        {
+          id: 'r',
+          effect: 'allow',
+          subjects: { users: ['ci'] },
+          operations: ['PrewarmTable', 'MirrorTable'],
+        },
       ],
     }
     const { gateway, upstream } = await startGatewayAndUpstream({
@@ -97,20 +103,20 @@ describe('an extra operation', () => {
     })
     const response = { table: { storage_options: { aws_secret_access_key: 's', region: 'eu' } } }
     upstream.answering = respondWith(200, response)
-    for (const target of ['/v1/table/orders/clone', '/v1/table/orders/page_cache/prewarm']) {
+    for (const target of ['/v1/table/orders/mirror', '/v1/table/orders/file_cache/prewarm']) {
       expect((await gateway.post(target)).json).toEqual(response)
       expect((await gateway.post(target, { as: 'ci' })).json).toEqual({
         table: { storage_options: { region: 'eu' } },
       })
     }
     upstream.answering = respondWith(200, '')
-    expect(await gateway.post('/v1/table/orders/clone', { as: 'ci' })).toMatchObject({ status: 200 })
+    expect(await gateway.post('/v1/table/orders/mirror', { as: 'ci' })).toMatchObject({ status: 200 })
   })
 
   it('is recorded if it is a change, with its parameters', async () => {
     const { gateway } = await startGatewayAndUpstream(setup)
-    await gateway.post('/v1/table/sales$orders/compact?target_rows=5', { body: { target: 'x' } })
-    await gateway.post('/v1/table/sales$orders/page_cache/prewarm')
+    await gateway.post('/v1/table/sales$orders/compact?target_rows=5', { body: { note: 'x' } })
+    await gateway.post('/v1/table/sales$orders/file_cache/prewarm')
     await gateway.stop()
     const records = await recordsOf(gateway.auditFolder)
     expect(ofKind(records, 'intent')).toMatchObject([
@@ -128,27 +134,27 @@ describe('an extra operation', () => {
 
   it('has its name in metrics', async () => {
     const { gateway } = shared
-    await gateway.post('/v1/table/orders/clone')
+    await gateway.post('/v1/table/orders/mirror')
     const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
-    expect(metrics).toMatch(/^catalog_gateway_requests_total\{operation="CloneTable",status="200".* \d+$/m)
+    expect(metrics).toMatch(/^catalog_gateway_requests_total\{operation="MirrorTable",status="200".* \d+$/m)
   })
 
   it('is in the OpenAPI document of this gateway', async () => {
     const { json } = await shared.gateway.get('/openapi.json', { as: null })
     expect(json).toMatchObject({
       paths: {
-        '/v1/table/{id}/clone': {
-          post: { operationId: 'CloneTable', 'x-effect': 'change', 'x-group': 'admin' },
+        '/v1/table/{id}/mirror': {
+          post: { operationId: 'MirrorTable', 'x-effect': 'change', 'x-group': 'admin' },
         },
-        '/v1/table/{id}/page_cache': { get: { operationId: 'GetPageCache' } },
+        '/v1/table/{id}/file_cache': { get: { operationId: 'GetFileCache' } },
       },
     })
   })
 
   it('is not known to another gateway in the same process', async () => {
     const { gateway } = await startGatewayAndUpstream()
-    expect(JSON.stringify((await gateway.get('/openapi.json')).json)).not.toContain('CloneTable')
-    const response = await gateway.post('/v1/table/orders/clone')
-    expectError(response, { kind: 'Unsupported', status: 404, says: 'unknown route' })
+    expect(JSON.stringify((await gateway.get('/openapi.json')).json)).not.toContain('MirrorTable')
+    const response = await gateway.post('/v1/table/orders/mirror')
+    expectError(response, { kind: 'Unsupported', status: 406, says: 'unknown route' })
   })
 })

@@ -8,6 +8,58 @@ function errors(settings: object): string[] {
   return error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`) ?? []
 }
 
+/** Of proxies that authenticate callers, each by another product. */
+const identityHeaders = [
+  'X-authentik-username',
+  'X-authentik-entitlements',
+  'X-authentik-meta-app-member',
+  'Tailscale-User-Login',
+  'X-Consumer-Username',
+  'X-Consumer-Custom-Id',
+  'X-Anonymous-Consumer',
+  'X-Credential-Identifier',
+  'X-Authenticated-Userid',
+  'X-Vouch-User',
+  'X-Vouch-IdP-Claims-Groups',
+  'X-Auth-Request-Preferred-Username',
+  'X-Auth-Request-Groups',
+  'Remote-Groups',
+  'Remote-Email',
+  'Remote-Name',
+  'Cf-Access-Authenticated-User-Email',
+  'X-Goog-Authenticated-User-Email',
+  'X-Amzn-Oidc-Identity',
+  'X-Amzn-Oidc-Data',
+  'X-Amzn-Mtls-Clientcert-Subject',
+  'X-Userinfo',
+  'X-Endpoint-API-UserInfo',
+  'X-ID-Token',
+  'X-Jwt-Payload',
+  'X-Pomerium-Claim-Email',
+  'X-WebAuth-User',
+  'X-SSL-Client-S-DN',
+  'X-Client-Verify',
+  'X-Hasura-Role',
+  'X-Trino-User',
+  'X-Spiffe-Id',
+  'X-SSO-Uid',
+  'On-Behalf-Of',
+]
+
+/** Of proxies, about the request and the connection. */
+const proxyHeaders = [
+  'Forwarded',
+  'True-Client-IP',
+  'CF-Connecting-IP',
+  'X-Cluster-Client-IP',
+  'X-Envoy-Original-Path',
+  'X-HTTP-Method-Override',
+  'X-Rewrite-URL',
+  'X-Vouch-Anything',
+  'Tailscale-Anything',
+  'Cf-Anything',
+]
+
 it.each([
   ['Authorization', 'expected `identity: original`'],
   ['x-api-key', 'expected `identity: original`'],
@@ -31,9 +83,14 @@ it.each([
   ['x-ms-client-principal-id', 'expected `identity: assertion`'],
   ['x-forwarded-for', 'callers must not set it'],
   ['x-original-url', 'callers must not set it'],
-  ['range', 'no partial responses'],
+  ['range', 'only reads of blobs'],
   ['x-vend-credentials', 'policies decide'],
-  ['x_tenant', 'expected a name without _'],
+  ['x_tenant', 'expected letters, digits and - only'],
+  ['remote.user', 'expected letters, digits and - only'],
+  ['Remote_User', 'expected letters, digits and - only'],
+  ['x-forwarded!for', 'expected letters, digits and - only'],
+  ...identityHeaders.map((name): [string, string] => [name, 'expected `identity: assertion`']),
+  ...proxyHeaders.map((name): [string, string] => [name, 'upstreams trust']),
   ['x tenant', 'expected the name of a header'],
   ['user-agent', 'it is always forwarded; remove it'],
 ])('of callers: %s', (name, says) => {

@@ -1,15 +1,14 @@
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { requiringUpstream, withUpstream, type TestedGateway } from '../support/open-gateway.ts'
 import { startRecordingUpstream, getHeaderValues } from '../support/recording-upstream.ts'
 import { startGatewayAndUpstream, startGatewayBefore } from '../support/running-gateway.ts'
-import { eventually } from '../support/waiting.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const read = '/v1/table/orders/describe'
 const watched = requiringUpstream(
-  withUpstream(({ healthCheck }) => ({
-    healthCheck: { ...healthCheck, intervalMs: 20, timeoutMs: 200 },
-    circuitBreaker: { consecutiveFailures: 1_000, probeIntervalMs: 20 },
-  })),
+  withUpstream(({ healthCheck }) => ({ healthCheck: { ...healthCheck, intervalMs: 20, timeoutMs: 1_000 } }), {
+    consecutiveFailures: 1_000,
+  }),
 )
 
 async function gaugeOfHealth(gateway: TestedGateway): Promise<string | undefined> {
@@ -43,6 +42,48 @@ it.each([502, 503, 504, undefined])(
     expect((await fetch(`${gateway.adminUrl}/readyz`)).status).toBe(200)
   },
 )
+
+const readyz = async ({ adminUrl }: TestedGateway) => {
+  const response = await fetch(`${adminUrl}/readyz`)
+  return { status: response.status, body: await response.json() }
+}
+
+const notReached = {
+  status: 503,
+  body: { problems: { startup: 'no health check has passed yet: catalog' } },
+}
+
+it('a gateway that starts before its upstream is ready when a check passes, and stays ready without it', async () => {
+  const upstream = await startRecordingUpstream()
+  onTestFinished(() => upstream.close())
+  upstream.healthStatus = 503
+  const frequent = withUpstream(({ healthCheck }) => ({ healthCheck: { ...healthCheck, intervalMs: 20 } }), {
+    consecutiveFailures: 1_000,
+  })
+  const gateway = await startGatewayBefore(upstream.url, frequent)
+  expect(await readyz(gateway)).toMatchObject(notReached)
+  upstream.healthStatus = 200
+  await eventually(async () => expect(await readyz(gateway)).toMatchObject({ status: 200 }))
+  upstream.healthStatus = 503
+  await eventually(async () => expect(await gaugeOfHealth(gateway)).toBe('0'))
+  expect(await readyz(gateway)).toMatchObject({
+    status: 200,
+    body: { warnings: { upstreams: 'unhealthy: catalog' } },
+  })
+})
+
+it('a gateway whose upstream is away when it starts is ready after 20 seconds, to respond with errors', async () => {
+  const upstream = await startRecordingUpstream()
+  onTestFinished(() => upstream.close())
+  upstream.healthStatus = 503
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const gateway = await startGatewayBefore(upstream.url)
+  vi.advanceTimersByTime(19_999)
+  expect(await readyz(gateway)).toMatchObject(notReached)
+  vi.advanceTimersByTime(1)
+  expect(await readyz(gateway)).toMatchObject({ status: 200 })
+})
 
 it('a gateway that requires its upstream is not ready without it, and sends requests anyway', async () => {
   const upstream = await startRecordingUpstream()

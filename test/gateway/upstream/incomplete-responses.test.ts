@@ -18,7 +18,11 @@ import { createDeferred } from '../support/waiting.ts'
 const read = '/v1/table/orders/describe'
 const rows = '/v1/table/orders/query'
 const change = '/v1/table/orders/drop'
-const failed = { kind: 'ServiceUnavailable', status: 502, says: 'or closed the connection' } as const
+const failed = {
+  kind: 'ServiceUnavailable',
+  status: 502,
+  says: 'the catalog sent an invalid response: the response has neither a content-length nor chunks',
+} as const
 
 it.each([
   ['of HTTP/1.0', 'HTTP/1.0 200 OK\r\ncontent-type: application/json\r\n\r\n{"location":"s3://a"}'],

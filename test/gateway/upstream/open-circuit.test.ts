@@ -4,16 +4,19 @@ import { expectError } from '../support/expect-error.ts'
 import { withUpstream, type TestedGateway } from '../support/open-gateway.ts'
 import { respondWith, type RequestHandler } from '../support/recording-upstream.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
-import { createDeferred, eventually } from '../support/waiting.ts'
+import { createDeferred } from '../support/waiting.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const read = '/v1/table/orders/describe'
 const change = '/v1/table/orders/drop'
 const failures = 3
-const probed = withUpstream(({ healthCheck }) => ({
-  circuitBreaker: { consecutiveFailures: failures, probeIntervalMs: 50 },
-  healthCheck: { ...healthCheck, intervalMs: 60_000 },
-  retries: { maxRetries: 0, budgetPercent: 0 },
-}))
+const probed = withUpstream(
+  ({ healthCheck }) => ({
+    healthCheck: { ...healthCheck, intervalMs: 60_000 },
+    retries: { maxRetries: 0 },
+  }),
+  { consecutiveFailures: failures, probeIntervalMs: 50 },
+)
 const cutOff: RequestHandler = (_arrival, response) => response.socket?.destroy()
 
 async function stateOfBreaker(gateway: TestedGateway): Promise<string | undefined> {

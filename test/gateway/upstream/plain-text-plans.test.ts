@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { orders, streamOf } from '../../backend/engine/sample-tables.ts'
-import { runningBackend } from '../../backend/support/running-backend.ts'
+import { orders, streamOf } from '../../../src/backend/test/engine/sample-tables.ts'
+import { runningBackend } from '../../../src/backend/test/support/running-backend.ts'
 import { respondWith, startRecordingUpstream } from '../support/recording-upstream.ts'
 import { startGatewayBefore } from '../support/running-gateway.ts'
 

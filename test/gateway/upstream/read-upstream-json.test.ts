@@ -1,9 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest'
+import { directOpener } from '../../support/direct-opener.ts'
 import type { ServedResponse } from '../../../src/gateway/request-handler.ts'
 import { ClientDisconnected } from '../../../src/gateway/client-disconnected.ts'
-import { limitsSchema, listenSchema, timeoutsSchema } from '../../../src/config/listen-settings.ts'
-import { createListener } from '../../../src/gateway/listener.ts'
-import { RequestQueue } from '../../../src/http1/server/request-queue.ts'
 import { readUpstreamJson } from '../../../src/gateway/upstream/read-upstream-json.ts'
 import { upstreamSchema } from '../../../src/config/upstream/upstream-settings.ts'
 import { createUpstream, type Upstream } from '../../../src/gateway/upstream/upstream.ts'
@@ -14,7 +12,10 @@ import {
   startRecordingUpstream,
   getHeaderValues,
 } from '../support/recording-upstream.ts'
-import { createDeferred, eventually } from '../support/waiting.ts'
+import { createDeferred } from '../support/waiting.ts'
+import { fixed } from '../../../src/lib/fs/follow-files.ts'
+import { runServer } from '../../http1/server/running-server.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const target = parseTarget('GET', '/v1/namespace/$/list?limit=2&page_token=n')
 
@@ -27,8 +28,8 @@ async function catalog() {
       delimiter: '.',
       healthCheck: { path: healthPath },
     }),
-    tls: {},
-    credentials: ['x-api-key', 'of-the-gateway'],
+    opener: directOpener,
+    credentials: fixed(['x-api-key', 'of-the-gateway']),
   })
   onTestFinished(() => upstream.close())
   return { recording, upstream }
@@ -37,29 +38,13 @@ async function catalog() {
 /** Reads for a client that can disconnect. */
 async function reading(upstream: Upstream) {
   const answering = createDeferred<ServedResponse>()
-  const settings = {
-    listen: listenSchema.parse({}),
-    limits: limitsSchema.parse({}),
-    timeouts: timeoutsSchema.parse({}),
-    scheduler: new RequestQueue(),
-    tls: undefined,
-  }
-  const listener = createListener(settings, {
-    onRequest: (_request, response) => answering.resolve(response),
-    refuseConnect: () => undefined,
-    onConnectionError: () => undefined,
-  })
-  const port = await listener.listen({ host: '127.0.0.1', port: 0 })
-  onTestFinished(() => {
-    listener.destroyAll()
-    return listener.stopAccepting()
-  })
+  const { url } = await runServer((_request, response) => answering.resolve(response))
   const leave = new AbortController()
-  fetch(`http://127.0.0.1:${port}`, { signal: leave.signal }).catch(() => undefined)
+  fetch(url, { signal: leave.signal }).catch(() => undefined)
   const response = await answering.promise
   const listing = readUpstreamJson(upstream, target, {
     holder: 'dev',
-    headers: ['x-request-id', 'r-1', ...upstream.fixedHeaders],
+    headers: ['x-request-id', 'r-1'],
     response,
   })
   return { listing, leave, response }
@@ -80,7 +65,7 @@ it('reads a listing with the credentials of the gateway and the id of the reques
     'of-the-gateway',
     'r-1',
   ])
-  expect(upstream.slots.small.active()).toBe(0)
+  expect(upstream.slots.listing.active()).toBe(0)
 })
 
 it.each<[what: string, status: number, body: string | object, kind: string, answered: number]>([
@@ -106,5 +91,5 @@ it('retries after a closed connection, and stops if the client disconnects', asy
   await eventually(() => expect(recording.requests).toHaveLength(3))
   leave.abort()
   await expect(listing).rejects.toBeInstanceOf(ClientDisconnected)
-  expect(upstream.slots.small.active()).toBe(0)
+  expect(upstream.slots.listing.active()).toBe(0)
 })

@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest'
 import { getOperation, operationNames } from '../../../src/catalog-api/operations.ts'
 import { respondWith, type RequestHandler } from '../support/recording-upstream.ts'
-import { createMinimalRequest } from '../support/minimal-request.ts'
+import { createAcceptedQuery, createMinimalRequest } from '../support/minimal-request.ts'
 import { withUpstream } from '../support/open-gateway.ts'
 import { startGatewayAndUpstream, useSharedGateway } from '../support/running-gateway.ts'
+import { arrowUpload } from '../../support/arrow-upload.ts'
 
 const shared = useSharedGateway()
 const cutOff: RequestHandler = (_arrival, response) => response.socket?.destroy()
@@ -19,13 +20,14 @@ it.each([
 ] as const)('sends a change once, also if %s', async (_what, answering, status) => {
   const { gateway, upstream } = shared
   for (const { name, body: form } of changes) {
-    const { path, query, members } = createMinimalRequest(name)
+    const { path, members } = createMinimalRequest(name)
+    const query = await createAcceptedQuery(name, shared)
     // Creates an idle connection, as in a gateway that has run for a while.
     upstream.answering = respondWith(200, {})
     await gateway.post('/v1/table/orders/describe')
     upstream.requests.length = 0
     upstream.answering = answering
-    const body = form === 'arrow' ? 'ARROW' : (members ?? {})
+    const body = form === 'arrow' ? arrowUpload : (members ?? {})
     const response = await gateway.post(`${path}?${query}`, { body })
     expect({ name, status: response.status, sent: upstream.requests.length }).toEqual({
       name,
@@ -54,10 +56,10 @@ it.each<[what: string, answering: RequestHandler]>([
 
 it('retries within the settings and the budget', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(
-    withUpstream(({ circuitBreaker }) => ({
-      retries: { maxRetries: 2, budgetPercent: 1 },
-      circuitBreaker: { ...circuitBreaker, consecutiveFailures: 1_000 },
-    })),
+    withUpstream(() => ({ retries: { maxRetries: 2 } }), {
+      retryBudgetPercent: 1,
+      consecutiveFailures: 1_000,
+    }),
   )
   upstream.answering = cutOff
   await gateway.post('/v1/table/orders/exists')

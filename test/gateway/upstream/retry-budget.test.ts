@@ -3,7 +3,7 @@ import { createRetryBudget } from '../../../src/gateway/upstream/retry-budget.ts
 
 /** Number of retries that are allowed after that many requests. */
 function allowed(budgetPercent: number, requests: number): number {
-  const budget = createRetryBudget({ maxRetries: 1, budgetPercent })
+  const budget = createRetryBudget(budgetPercent)
   while (budget.tryWithdraw());
   for (let count = 0; count < requests; count += 1) budget.deposit()
   let repeats = 0
@@ -22,7 +22,7 @@ it.each([
 })
 
 it('allows a burst of retries after an idle period', () => {
-  const budget = createRetryBudget({ maxRetries: 1, budgetPercent: 20 })
+  const budget = createRetryBudget(20)
   let repeats = 0
   while (budget.tryWithdraw()) repeats += 1
   expect(repeats).toBe(50)

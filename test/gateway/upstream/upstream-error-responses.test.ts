@@ -1,4 +1,4 @@
-import { gzipSync } from 'node:zlib'
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { errorCodes } from '../../../src/catalog-api/catalog-error.ts'
@@ -49,6 +49,19 @@ it.each<[what: string, status: number, body: string | object, ExpectedError]>([
   ['a shape of its own', 422, 'missing field', { kind: 'InvalidInput', status: 422, says: 'status 422' }],
   ['no body', 404, '', { kind: 'Unsupported', status: 404, says: 'status 404' }],
   ['a method it lacks', 405, '', { kind: 'Unsupported', status: 405, says: 'status 405' }],
+  ['an operation it lacks', 501, '', { kind: 'Unsupported', says: /^the upstream does not have this op/ }],
+  [
+    'an operation it lacks, with the code of a failure',
+    501,
+    { error: trace, code: 18 },
+    { kind: 'Unsupported', says: /^the upstream does not have this operation$/ },
+  ],
+  [
+    'an operation it lacks, as a failure with the right code',
+    500,
+    { error: trace, code: 0 },
+    { kind: 'Unsupported', says: /^the upstream does not have this operation$/ },
+  ],
   [
     'HTML of a proxy',
     502,
@@ -89,6 +102,35 @@ it.each<[what: string, status: number, body: string | object, ExpectedError]>([
   }
 })
 
+it.each<[what: string, status: number, sent: unknown, context: Record<string, string> | undefined]>([
+  ['strings', 404, { table: 'orders', 'db.region': 'eu' }, { table: 'orders', 'db.region': 'eu' }],
+  ['only strings', 404, { a: 1, b: null, c: { d: 'x' }, e: ['x'], f: 'x' }, { f: 'x' }],
+  ['no names that are none', 404, { '': 'x', '1': 'x', 'a b': 'x', [`a${'b'.repeat(64)}`]: 'x' }, undefined],
+  ['the first line, without paths', 404, { at: `in /srv/x.py\n${trace}`, only: '' }, { at: 'in [path]' }],
+  [
+    'no secrets',
+    404,
+    { aws_secret_access_key: 'a b c', token: 'eyJhbGci.e30.x', id: 'AKIAABCDEFGHIJKLMNOP' },
+    { aws_secret_access_key: '[redacted]', token: '[redacted]', id: '[redacted]' },
+  ],
+  ['16 entries', 404, entries(20), entries(16)],
+  ['500 characters', 404, { a: 'x'.repeat(10_000) }, { a: 'x'.repeat(498) }],
+  ['nothing of a failure', 500, { table: 'orders' }, undefined],
+  ['nothing of a text', 404, 'orders', undefined],
+  ['nothing of a list', 404, ['orders'], undefined],
+])('of the context of an error, %s', async (_what, status, sent, context) => {
+  const { gateway, upstream } = shared
+  upstream.answering = respondWith(status, { error: 'no table', code: 4, context: sent })
+  for (const target of ['/v1/table/orders/describe', '/v1/table/orders/drop']) {
+    const { json } = await gateway.post(target)
+    expect((json as { context?: unknown }).context).toEqual(context)
+  }
+})
+
+function entries(count: number): Record<string, string> {
+  return Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, String(index)]))
+}
+
 /** Sends the head of a 413 and a part of its body. */
 function brokenOff(text: string): RequestHandler {
   return (_arrival, response) => {
@@ -97,7 +139,12 @@ function brokenOff(text: string): RequestHandler {
   }
 }
 
-const compressed = gzipSync(JSON.stringify({ error: trace, code: 4 }))
+const noTable = JSON.stringify({ error: 'no table', code: 4 })
+
+/** Compressed, although the gateway has requested no content coding. */
+function inCoding(coding: string, body: Buffer): RequestHandler {
+  return respondWith(404, body, { 'content-type': 'application/json', 'content-encoding': coding })
+}
 
 it.each<[what: string, RequestHandler, ExpectedError]>([
   [
@@ -109,9 +156,49 @@ it.each<[what: string, RequestHandler, ExpectedError]>([
   ['broken off', brokenOff('{"error":"too'), { kind: 'InvalidInput', status: 413, says: 'status 413' }],
   ['broken off at once', brokenOff(''), { kind: 'InvalidInput', status: 413, says: 'status 413' }],
   [
-    'compressed without accept-encoding',
-    respondWith(404, compressed, { 'content-type': 'application/json', 'content-encoding': 'gzip' }),
-    { kind: 'Unsupported', status: 404, says: 'status 404' },
+    'compressed with gzip',
+    inCoding('gzip', gzipSync(noTable)),
+    { kind: 'TableNotFound', says: /^no table$/ },
+  ],
+  [
+    'compressed with deflate',
+    inCoding('Deflate', deflateSync(noTable)),
+    { kind: 'TableNotFound', says: /^no table$/ },
+  ],
+  [
+    'compressed with Brotli',
+    inCoding('br', brotliCompressSync(noTable)),
+    { kind: 'TableNotFound', says: /^no table$/ },
+  ],
+  [
+    'called identity',
+    inCoding('identity', Buffer.from(noTable)),
+    { kind: 'TableNotFound', says: 'no table' },
+  ],
+  [
+    'in an unknown content coding',
+    inCoding('snappy', Buffer.from([1, 2])),
+    { kind: 'Unsupported', status: 404, says: 'has the content-encoding "snappy"' },
+  ],
+  [
+    'in two content codings',
+    inCoding('gzip, gzip', gzipSync(gzipSync(noTable))),
+    { kind: 'Unsupported', status: 404, says: 'has the content-encoding "gzip, gzip"' },
+  ],
+  [
+    'not in its content coding',
+    inCoding('gzip', Buffer.from(noTable)),
+    { kind: 'TableNotFound', says: /^no table$/ },
+  ],
+  [
+    'a decompression bomb',
+    inCoding('gzip', gzipSync(Buffer.alloc(8 * 1024 * 1024))),
+    { kind: 'Unsupported', status: 404, says: 'has the content-encoding "gzip"' },
+  ],
+  [
+    'behind a byte order mark',
+    respondWith(404, `\ufeff${noTable}`),
+    { kind: 'TableNotFound', says: /^no table$/ },
   ],
   [
     'JSON under another name',

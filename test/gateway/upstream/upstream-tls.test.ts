@@ -10,6 +10,7 @@ import { expectError } from '../support/expect-error.ts'
 import { withUpstream } from '../support/open-gateway.ts'
 import { startRecordingUpstream } from '../support/recording-upstream.ts'
 import { startGatewayBefore } from '../support/running-gateway.ts'
+import { arrowUpload } from '../../support/arrow-upload.ts'
 
 /** Settings of the upstream or the gateway besides the certificate. */
 interface Setting {
@@ -70,10 +71,14 @@ describe.skipIf(!hasOpenssl())('TLS to the upstream (skipped without openssl)', 
     onTestFinished(() => upstream.close())
     const gateway = await startGatewayBefore(
       upstream.url,
-      withUpstream(() => ({
-        ...(authority !== undefined && { caFile: file(`${authority}.pem`) }),
-        ...more.upstream,
-      })),
+      withUpstream(
+        () => ({
+          ...(authority !== undefined && { caFile: file(`${authority}.pem`) }),
+          ...more.upstream,
+        }),
+        // A second failed check would open the circuit on a slow machine.
+        { probeIntervalMs: 60_000 },
+      ),
     )
     return { gateway, upstream }
   }
@@ -146,7 +151,7 @@ describe.skipIf(!hasOpenssl())('TLS to the upstream (skipped without openssl)', 
     const { gateway, upstream } = await pair(certificate, authority)
     const expected = { kind: 'ServiceUnavailable', status: 502, says: 'the catalog' } as const
     expectError(await gateway.post('/v1/table/orders/describe'), expected)
-    expectError(await gateway.post('/v1/table/orders/insert', { body: 'ARROW' }), expected)
+    expectError(await gateway.post('/v1/table/orders/insert', { body: arrowUpload }), expected)
     expect(upstream.requests).toEqual([])
   })
 })

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { isThorough } from '../../support/thorough.ts'
 import { useSharedGateway } from '../../gateway/support/running-gateway.ts'
+import { arrowStart } from '../../support/arrow-upload.ts'
 
 const shared = useSharedGateway()
 const mebibyte = 1024 * 1024
@@ -33,11 +34,13 @@ function bodyOf({ from, size }: Transfer): Buffer {
   return noise.subarray(from, from + size)
 }
 
-function chunks(transfer: Transfer): Readable {
-  const body = bodyOf(transfer)
+function uploadOf(transfer: Transfer): Buffer {
+  return Buffer.concat([arrowStart, bodyOf(transfer)])
+}
+
+function chunks(body: Buffer, { chunkSize }: Transfer): Readable {
   function* all(): Generator<Buffer> {
-    for (let at = 0; at < body.length; at += transfer.chunkSize)
-      yield body.subarray(at, at + transfer.chunkSize)
+    for (let at = 0; at < body.length; at += chunkSize) yield body.subarray(at, at + chunkSize)
   }
   return Readable.from(all(), { objectMode: false })
 }
@@ -60,7 +63,7 @@ it('concurrent responses arrive byte for byte, with slow readers and writers', a
       const transfer = all[Number(arrival.target.slice('/v1/table/t'.length).split('/')[0])]
       if (transfer === undefined) throw new Error('unexpected request target')
       response.writeHead(200, transfer.isSized ? { 'content-length': transfer.size } : {})
-      chunks(transfer).pipe(response)
+      chunks(bodyOf(transfer), transfer).pipe(response)
     }
     const found = all.map(async ({ isSlow }, index) => {
       const { body } = await gateway.open('POST', `/v1/table/t${index}/query`, { body: {} })
@@ -82,13 +85,14 @@ it('concurrent uploads arrive byte for byte', async () => {
       response.setHeader('content-type', 'application/json').end(JSON.stringify({ hash }))
     }
     const found = all.map(async (transfer, index) => {
-      const headers = transfer.isSized ? { 'content-length': String(transfer.size) } : {}
+      const upload = uploadOf(transfer)
+      const headers = transfer.isSized ? { 'content-length': String(upload.length) } : {}
       const target = `/v1/table/t${index}/insert`
-      const response = await gateway.post(target, { body: chunks(transfer), headers })
+      const response = await gateway.post(target, { body: chunks(upload, transfer), headers })
       return response.json
     })
     expect(await Promise.all(found)).toEqual(
-      all.map((transfer) => ({ hash: createHash('sha256').update(bodyOf(transfer)).digest('hex') })),
+      all.map((transfer) => ({ hash: createHash('sha256').update(uploadOf(transfer)).digest('hex') })),
     )
   })
   await fc.assert(property, runs)

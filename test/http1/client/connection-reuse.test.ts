@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
 import { StreamSource } from '../../../src/http1/client/stream-source.ts'
-import { eventually } from '../../gateway/support/waiting.ts'
 import { scripted, writesBytes, type Script } from './scripted-upstream.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const good = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'
 
@@ -101,7 +101,17 @@ it('closes a connection whose response arrived before the request was complete',
   expect(upstream.client.connectionCount()).toBe(0)
   const buffer = Buffer.alloc(16 * 1024 * 1024)
   expect(String((await upstream.send({ method: 'POST', body: buffer })).body)).toBe('{}')
-  expect(upstream.client.connectionCount()).toBe(0)
+  await eventually(() => expect(upstream.client.connectionCount()).toBe(0))
+})
+
+it('does not send a request behind one that the upstream does not read', async () => {
+  const upstream = await scripted((socket) => {
+    socket.pause()
+    socket.write(good)
+  })
+  await upstream.send({ method: 'POST', body: Buffer.alloc(16 * 1024 * 1024) })
+  await upstream.get()
+  expect(upstream.sockets).toHaveLength(2)
 })
 
 it.each<[name: string, Script]>([

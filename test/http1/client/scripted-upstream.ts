@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
+import { directOpener } from '../../support/direct-opener.ts'
 import { createHttp1Client, type Http1Client } from '../../../src/http1/client/http1-client.ts'
 import { sendRequest, type BufferedResponse } from '../../../src/http1/client/send-request.ts'
 import type { OutgoingRequest } from '../../../src/http1/client/outgoing-request.ts'
@@ -33,7 +34,7 @@ export async function scripted(script: Script, timeout: object = {}): Promise<Sc
     totalTimeoutMs: 20_000,
     ...timeout,
   }
-  const client = createHttp1Client({ url, tls: {}, timeouts })
+  const client = createHttp1Client({ url, opener: directOpener, timeouts })
   onTestFinished(() => {
     client.close()
     for (const socket of sockets) socket.destroy()

@@ -3,16 +3,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect, type TLSSocket } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import type { Http1ServerOptions } from '../../../src/http1/server/http1-server.ts'
+import type { ListenerOptions } from '../../../src/listener/listener.ts'
 import { hasOpenssl, makeAuthority } from '../../identity/mtls/test-certificates.ts'
-import { eventually } from '../../gateway/support/waiting.ts'
 import { respondText, bodyOf, runServer } from './running-server.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const post = 'POST / HTTP/1.1\r\nhost: g\r\ncontent-length: 3\r\n\r\n'
 
 describe.skipIf(!hasOpenssl())('ends of TLS connections (skipped without openssl)', () => {
   let folder = ''
-  let tls: Http1ServerOptions['tls']
+  let tls: ListenerOptions['tls']
   let ca = ''
 
   beforeAll(async () => {

@@ -2,11 +2,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import type { OutgoingResponse } from '../../../src/http1/server/outgoing-response.ts'
 import { openRawConnection } from '../../gateway/support/raw-connection.ts'
-import { eventually } from '../../gateway/support/waiting.ts'
 import { respondText, runServer } from './running-server.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const get = 'GET / HTTP/1.1\r\nhost: g\r\n\r\n'
-const maxConnectionAgeMs = 400
+const maxConnectionAgeMs = 1_500
 
 it('the first response on a connection of the maximum age is the last', async () => {
   const { url } = await runServer((_, response) => respondText(response, 'good'), {

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { RequestQueue, type RequestScheduler } from '../../../src/http1/server/request-queue.ts'
 import { openRawConnection } from '../../gateway/support/raw-connection.ts'
-import { eventually } from '../../gateway/support/waiting.ts'
 import { bodyOf, respondText, runServer } from './running-server.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const get = 'GET / HTTP/1.1\r\nhost: g\r\n\r\n'
 
@@ -123,12 +123,12 @@ it('does not count the time in the queue as time without a request', async () =>
   const { scheduler, pending, startAll } = manualScheduler()
   const { url, errors } = await runServer((_, response) => respondText(response, 'at last'), {
     scheduler,
-    timeouts: { headersTimeoutMs: 100, keepAliveTimeoutMs: 100 },
+    timeouts: { headersTimeoutMs: 1_000, keepAliveTimeoutMs: 1_000 },
   })
   const connection = openRawConnection(url)
   connection.write(get)
   await eventually(() => expect(pending.size).toBe(1))
-  await new Promise((resolve) => setTimeout(resolve, 500))
+  await new Promise((resolve) => setTimeout(resolve, 1_500))
   startAll()
   await connection.waitFor(/at last$/)
   expect(errors).toEqual([])

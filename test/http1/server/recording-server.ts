@@ -1,11 +1,8 @@
 import { once } from 'node:events'
 import { connect, type Server, type Socket } from 'node:net'
 import type { IncomingRequest } from '../../../src/http1/server/incoming-request.ts'
-import type { OtherServers } from '../../../src/http1/server/connection-set.ts'
 import type { OutgoingResponse } from '../../../src/http1/server/outgoing-response.ts'
-import { RequestQueue } from '../../../src/http1/server/request-queue.ts'
-import { createHttp1Connections } from '../../../src/node-http/http1-connections.ts'
-import { type ErrorHandler, longTimeouts, respondText, runServer } from './running-server.ts'
+import { respondText, runServer } from './running-server.ts'
 
 export interface AcceptedRequest {
   readonly method: string
@@ -58,7 +55,7 @@ export function recordSockets(server: Server, recorder: RecordingServer): void {
 
 /** Runs the listener with a parser; every request gets a response. */
 export async function startRecordingListener(parser: 'own' | 'node'): Promise<RecordingServer> {
-  const running = await runServer(serve, parser === 'own' ? {} : { others: createOthers })
+  const running = await runServer(serve, { parser })
   const recorder: RecordingServer = {
     port: Number(new URL(running.url).port),
     sockets: new Map(),
@@ -67,21 +64,6 @@ export async function startRecordingListener(parser: 'own' | 'node'): Promise<Re
   }
   recordSockets(running.server.server, recorder)
   return recorder
-
-  function createOthers(errorHandler: ErrorHandler): OtherServers {
-    const http1 = createHttp1Connections(
-      { maxHeadBytes: 8 * 1024, timeouts: longTimeouts, interceptor: undefined },
-      {
-        ...errorHandler,
-        scheduler: new RequestQueue(),
-        maxHeadBytes: 8 * 1024,
-        sendTimeoutMs: longTimeouts.sendTimeoutMs,
-        onRequest: serve,
-        refuseConnect: (socket) => void socket.destroy(),
-      },
-    )
-    return { http1, handsOver: undefined, http2: undefined, h2c: false }
-  }
 
   function serve(request: IncomingRequest, response: Response): void {
     const { method, target, headers, body } = request.head

@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest'
 import type { IncomingRequest } from '../../../src/http1/server/incoming-request.ts'
 import { openRawConnection } from '../../gateway/support/raw-connection.ts'
-import { createDeferred, eventually } from '../../gateway/support/waiting.ts'
+import { createDeferred } from '../../gateway/support/waiting.ts'
 import { respondText, bodyOf, runServer } from './running-server.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const sized = 'POST /sized HTTP/1.1\r\nhost: g\r\ncontent-length: 6\r\n\r\nabcdef'
 const chunked =

@@ -1,29 +1,19 @@
 import { onTestFinished } from 'vitest'
-import type {
-  ConnectionErrorReason,
-  Http1ServerHandler,
-  OtherServers,
-} from '../../../src/http1/server/connection-set.ts'
-import {
-  createHttp1Server,
-  type Http1Server,
-  type Http1ServerOptions,
-} from '../../../src/http1/server/http1-server.ts'
 import type { IncomingRequest } from '../../../src/http1/server/incoming-request.ts'
 import type { OutgoingResponse } from '../../../src/http1/server/outgoing-response.ts'
 import type { RequestErrorReason } from '../../../src/http1/server/request-error.ts'
 import { RequestQueue } from '../../../src/http1/server/request-queue.ts'
+import { createListener, type Listener, type ListenerOptions } from '../../../src/listener/listener.ts'
+import type { ConnectionErrorReason } from '../../../src/listener/listener-handler.ts'
 
-interface ServerSetup extends Partial<Pick<Http1ServerOptions, 'maxHeadBytes' | 'scheduler' | 'tls'>> {
-  readonly timeouts?: Partial<Http1ServerOptions['timeouts']>
-  /** Creates servers behind the listener, which report errors as it does. */
-  readonly others?: (handler: ErrorHandler) => OtherServers
+interface ServerSetup extends Partial<
+  Pick<ListenerOptions, 'maxHeadBytes' | 'scheduler' | 'tls' | 'parser'>
+> {
+  readonly timeouts?: Partial<ListenerOptions['timeouts']>
 }
 
-export type ErrorHandler = Pick<Http1ServerHandler, 'onConnectionError' | 'errorResponse'>
-
 export interface RunningServer {
-  readonly server: Http1Server
+  readonly server: Listener
   readonly url: string
   readonly errors: ConnectionErrorReason[]
   /** Of the errors, for logs. */
@@ -31,7 +21,7 @@ export interface RunningServer {
 }
 
 /** Longer than any test. */
-export const longTimeouts: Http1ServerOptions['timeouts'] = {
+const longTimeouts: ListenerOptions['timeouts'] = {
   headersTimeoutMs: 60_000,
   keepAliveTimeoutMs: 60_000,
   sendTimeoutMs: 60_000,
@@ -50,32 +40,45 @@ const statuses: Readonly<Record<RequestErrorReason, number | undefined>> = {
 /** Runs a server whose requests are served by `onRequest`, until the end of the test. */
 export async function runServer(
   onRequest: (request: IncomingRequest, response: OutgoingResponse) => void,
-  { maxHeadBytes = 8 * 1024, timeouts, scheduler = new RequestQueue(), tls, others }: ServerSetup = {},
+  {
+    maxHeadBytes = 8 * 1024,
+    timeouts,
+    scheduler = new RequestQueue(),
+    tls,
+    parser = 'own',
+  }: ServerSetup = {},
 ): Promise<RunningServer> {
   const errors: ConnectionErrorReason[] = []
   const causes: string[] = []
-  const errorHandler: ErrorHandler = {
-    onConnectionError(reason, _remoteAddress, cause = '') {
-      errors.push(reason)
-      causes.push(cause)
-    },
-    errorResponse({ reason }) {
-      const status = statuses[reason]
-      if (status === undefined) return undefined
-      return { status, headers: ['content-type', 'text/plain'], body: `error: ${reason}` }
-    },
-  }
-  const server = createHttp1Server(
+  const server = createListener(
     {
       maxHeadBytes,
+      maxHeaderCount: 100,
       maxConnections: 1_000,
       maxConnectionsPerAddress: undefined,
       timeouts: { ...longTimeouts, ...timeouts },
       scheduler,
       tls,
-      ...(others && { others: others(errorHandler) }),
+      proxies: { isTrusted: () => false, usesProxyProtocol: false },
+      http2: false,
+      h2c: false,
+      parser,
+      interceptor: undefined,
     },
-    { onRequest, ...errorHandler },
+    {
+      // Only a test that chooses the parser of node gets a response of its servers.
+      onRequest: (request, response) => onRequest(request, response as OutgoingResponse),
+      onConnectionError(reason, _addresses, cause = '') {
+        errors.push(reason)
+        causes.push(cause)
+      },
+      errorResponse({ reason }) {
+        const status = statuses[reason]
+        if (status === undefined) return undefined
+        return { status, headers: ['content-type', 'text/plain'], body: `error: ${reason}` }
+      },
+      refuseConnect: (socket) => void socket.destroy(),
+    },
   )
   const port = await server.listen({ host: '127.0.0.1', port: 0 })
   onTestFinished(async () => {
@@ -83,6 +86,13 @@ export async function runServer(
     if (server.isListening) await server.stopAccepting()
   })
   return { server, url: `http://127.0.0.1:${port}`, errors, causes }
+}
+
+/** Runs a server whose responses the test completes. */
+export async function runWaiting(timeouts: ServerSetup['timeouts'] = {}) {
+  const started: OutgoingResponse[] = []
+  const running = await runServer((_, response) => void started.push(response), { timeouts })
+  return { ...running, started }
 }
 
 export function bodyOf(request: IncomingRequest): Promise<Buffer> {

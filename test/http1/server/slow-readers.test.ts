@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest'
 import type { OutgoingResponse } from '../../../src/http1/server/outgoing-response.ts'
 import { openRawConnection } from '../../gateway/support/raw-connection.ts'
-import { createDeferred, eventually, waitUntilStable } from '../../gateway/support/waiting.ts'
+import { createDeferred, waitUntilStable } from '../../gateway/support/waiting.ts'
 import { runServer } from './running-server.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const get = 'GET / HTTP/1.1\r\nhost: g\r\n\r\n'
 const chunk = Buffer.alloc(64 * 1024, 'a')

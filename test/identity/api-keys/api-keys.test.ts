@@ -4,19 +4,15 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { createKey, revokeKey, type NewKey } from '../../../src/identity/api-keys/key-store.ts'
 import type { AuthenticatorOptions } from '../../../src/identity/authenticate.ts'
-import {
-  authenticateApiKey,
-  eventually,
-  makeFolder,
-  openAuthenticator,
-  captureReason,
-} from '../test-authenticator.ts'
+import { authenticateApiKey, openAuthenticator, captureReason } from '../test-authenticator.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const pepper = randomBytes(32)
 const loader: NewKey = { principal: 'loader', groups: ['writers', 'eu'] }
 
 async function makeStore(request: Partial<NewKey> = {}) {
-  const file = join(await makeFolder(), 'keys.yaml')
+  const file = join(await temporaryFolder(), 'keys.yaml')
   const { text, key } = await createKey(file, pepper, { ...loader, ...request })
   const options: AuthenticatorOptions = { apiKeys: { file, pepper } }
   return { file, text, key, options }

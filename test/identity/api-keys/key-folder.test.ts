@@ -3,19 +3,15 @@ import { mkdir, readFile, rename, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { createKey } from '../../../src/identity/api-keys/key-store.ts'
-import {
-  authenticateApiKey,
-  eventually,
-  makeFolder,
-  openAuthenticator,
-  captureReason,
-} from '../test-authenticator.ts'
+import { authenticateApiKey, openAuthenticator, captureReason } from '../test-authenticator.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const pepper = randomBytes(32)
 
 /** Creates a folder like Kubernetes: links to a hidden folder that is replaced by a rename. */
 async function mountSecret() {
-  const mount = await makeFolder()
+  const mount = await temporaryFolder()
   let version = 0
   async function publish(files: Record<string, string>): Promise<void> {
     const data = `..data-${++version}`
@@ -31,7 +27,7 @@ async function mountSecret() {
 }
 
 async function oneKey(principal: string) {
-  const file = join(await makeFolder(), 'keys.yaml')
+  const file = join(await temporaryFolder(), 'keys.yaml')
   const { text } = await createKey(file, pepper, { principal, groups: [] })
   return { stored: await readFile(file, 'utf8'), text }
 }

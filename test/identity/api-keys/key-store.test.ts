@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { ApiKeyStoreError, parseKeyStore } from '../../../src/identity/api-keys/key-store-file.ts'
 import { createKey, listKeys, revokeKey, rotateKey } from '../../../src/identity/api-keys/key-store.ts'
-import { makeFolder } from '../test-authenticator.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const pepper = randomBytes(32)
 const loader = { principal: 'loader', groups: ['writers'] }
@@ -20,7 +20,7 @@ function problemsOf(text: string): readonly string[] {
 }
 
 it('lists keys in order of creation, without their secrets', async () => {
-  const file = join(await makeFolder(), 'keys.yaml')
+  const file = join(await temporaryFolder(), 'keys.yaml')
   const expiresAt = new Date('2099-01-01T00:00:00Z')
   const { text, key } = await createKey(file, pepper, { ...loader, expiresAt, description: 'nightly: load' })
   expect(await listKeys(file)).toEqual([key])
@@ -46,14 +46,20 @@ it.each(['[', '{ a: ', '- '])(
   },
 )
 
+it('names a byte order mark within a store', () => {
+  expect(problemsOf('---\n\ufeffkeys: []\n')).toEqual([
+    'keys.yaml:2: unexpected byte order mark (U+FEFF) within a document; remove it',
+  ])
+})
+
 it('makes the store readable by its owner only', async () => {
-  const file = join(await makeFolder(), 'keys.yaml')
+  const file = join(await temporaryFolder(), 'keys.yaml')
   await createKey(file, pepper, loader)
   expect((await stat(file)).mode & 0o777).toBe(0o600)
 })
 
 it('preserves comments', async () => {
-  const file = join(await makeFolder(), 'keys.yaml')
+  const file = join(await temporaryFolder(), 'keys.yaml')
   await writeFile(file, '# ask team-data before you touch this\nkeys: [] # none yet\n')
   const { key } = await createKey(file, pepper, loader)
   await revokeKey(file, key.id)
@@ -63,7 +69,7 @@ it('preserves comments', async () => {
 })
 
 it('revoking again keeps the first time; an unknown id is an error', async () => {
-  const file = join(await makeFolder(), 'keys.yaml')
+  const file = join(await temporaryFolder(), 'keys.yaml')
   const { key } = await createKey(file, pepper, loader)
   await revokeKey(file, key.id)
   const [revoked] = await listKeys(file)
@@ -74,20 +80,20 @@ it('revoking again keeps the first time; an unknown id is an error', async () =>
 })
 
 it('rotation creates an equal key, and makes the old one expire', async () => {
-  const file = join(await makeFolder(), 'keys.yaml')
+  const file = join(await temporaryFolder(), 'keys.yaml')
   const request = { ...loader, subject: 'corp:alice', description: 'nightly' }
-  const { key } = await createKey(file, pepper, request)
+  const { key } = await createKey(file, pepper, { ...request, createdBy: 'grace' })
   const endsAt = new Date(Date.now() + 60_000)
-  const made = await rotateKey(file, pepper, { id: key.id, endsAt })
+  const made = await rotateKey(file, pepper, { id: key.id, endsAt, by: 'heidi' })
   const { id, hash, createdAt, ...likeness } = made.key
-  expect(likeness).toEqual({ ...request })
+  expect(likeness).toEqual({ ...request, createdBy: 'heidi', replaces: key.id, pepper: key.pepper })
   expect([id, hash]).not.toEqual([key.id, key.hash])
   expect(Date.parse(createdAt)).toBeGreaterThanOrEqual(Date.parse(key.createdAt))
   expect(await listKeys(file)).toEqual([{ ...key, expiresAt: endsAt.toISOString() }, made.key])
 })
 
 it('a rotated key has the lifetime of the old one, which is never extended', async () => {
-  const file = join(await makeFolder(), 'keys.yaml')
+  const file = join(await temporaryFolder(), 'keys.yaml')
   const expiresAt = new Date(Date.now() + 3_600_000)
   const { key } = await createKey(file, pepper, { ...loader, expiresAt })
   const made = await rotateKey(file, pepper, { id: key.id, endsAt: new Date('2099-01-01T00:00:00Z') })
@@ -98,7 +104,7 @@ it('a rotated key has the lifetime of the old one, which is never extended', asy
 })
 
 it('rejects the rotation of a revoked or expired key', async () => {
-  const file = join(await makeFolder(), 'keys.yaml')
+  const file = join(await temporaryFolder(), 'keys.yaml')
   const revoked = await createKey(file, pepper, loader)
   await revokeKey(file, revoked.key.id)
   const expired = await createKey(file, pepper, { ...loader, expiresAt: new Date(0) })
@@ -114,7 +120,7 @@ it('rejects the rotation of a revoked or expired key', async () => {
 })
 
 it('rejects an invalid principal name before writing', async () => {
-  const folder = await makeFolder()
+  const folder = await temporaryFolder()
   const file = join(folder, 'keys.yaml')
   await expect(createKey(file, pepper, { principal: 'corp:alice', groups: ['a b'] })).rejects.toThrow(
     /principal.*\n.*groups/,
@@ -123,7 +129,7 @@ it('rejects an invalid principal name before writing', async () => {
 })
 
 it('concurrent commands do not overwrite each other', async () => {
-  const folder = await makeFolder()
+  const folder = await temporaryFolder()
   const file = join(folder, 'keys.yaml')
   const { key } = await createKey(file, pepper, loader)
   await Promise.all([
@@ -137,7 +143,7 @@ it('concurrent commands do not overwrite each other', async () => {
 })
 
 it('names the leftover of a crashed command, and leaves the store unchanged', async () => {
-  const file = join(await makeFolder(), 'keys.yaml')
+  const file = join(await temporaryFolder(), 'keys.yaml')
   await createKey(file, pepper, loader)
   const before = await readFile(file, 'utf8')
   await writeFile(`${file}.new`, 'half')
@@ -146,7 +152,7 @@ it('names the leftover of a crashed command, and leaves the store unchanged', as
 })
 
 it('preserves a link to the store', async () => {
-  const folder = await makeFolder()
+  const folder = await temporaryFolder()
   const [file, link] = [join(folder, 'keys.yaml'), join(folder, 'link.yaml')]
   await createKey(file, pepper, loader)
   await symlink(file, link)

@@ -5,19 +5,15 @@ import { expect, onTestFinished, it } from 'vitest'
 import { createKey } from '../../../src/identity/api-keys/key-store.ts'
 import { createAuthenticator } from '../../../src/identity/authenticate.ts'
 import { readLastUsed } from '../../../src/identity/api-keys/last-used.ts'
-import {
-  authenticateApiKey,
-  eventually,
-  makeFolder,
-  openAuthenticator,
-  captureReason,
-} from '../test-authenticator.ts'
+import { authenticateApiKey, openAuthenticator, captureReason } from '../test-authenticator.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const pepper = randomBytes(32)
 const loader = { principal: 'loader', groups: [] }
 
 async function makeStore() {
-  const file = join(await makeFolder(), 'keys.yaml')
+  const file = join(await temporaryFolder(), 'keys.yaml')
   return { file, ...(await createKey(file, pepper, loader)) }
 }
 

@@ -5,19 +5,15 @@ import { expect, it } from 'vitest'
 import { createKey, type NewKey } from '../../../src/identity/api-keys/key-store.ts'
 import { generateApiKey, parseApiKey, formatApiKey } from '../../../src/identity/api-keys/api-key-format.ts'
 import { createVerifiedKeyCache } from '../../../src/identity/api-keys/verified-key-cache.ts'
-import {
-  authenticateApiKey,
-  eventually,
-  makeFolder,
-  openAuthenticator,
-  captureReason,
-} from '../test-authenticator.ts'
+import { authenticateApiKey, openAuthenticator, captureReason } from '../test-authenticator.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const pepper = randomBytes(32)
 const loader: NewKey = { principal: 'loader', groups: [] }
 
 it('verifies a cached key again after a change of the store', async () => {
-  const file = join(await makeFolder(), 'keys.yaml')
+  const file = join(await temporaryFolder(), 'keys.yaml')
   const { text, key } = await createKey(file, pepper, loader)
   const other = await createKey(file, pepper, { ...loader, principal: 'other' })
   const authenticator = await openAuthenticator({ apiKeys: { file, pepper } })
@@ -31,7 +27,7 @@ it('verifies a cached key again after a change of the store', async () => {
 })
 
 it('a cached key proves neither an extended text nor another secret of its id', async () => {
-  const file = join(await makeFolder(), 'keys.yaml')
+  const file = join(await temporaryFolder(), 'keys.yaml')
   const { text } = await createKey(file, pepper, loader)
   const other = await createKey(file, pepper, { ...loader, principal: 'other' })
   const authenticator = await openAuthenticator({ apiKeys: { file, pepper } })

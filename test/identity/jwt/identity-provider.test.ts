@@ -1,13 +1,8 @@
 import { expect, onTestFinished, it } from 'vitest'
 import type { TokenIssuerInput } from '../../../src/config/identity/token-issuer-settings.ts'
-import {
-  authenticateBearer,
-  eventually,
-  openAuthenticator,
-  captureReason,
-  captureError,
-} from '../test-authenticator.ts'
+import { authenticateBearer, openAuthenticator, captureReason, captureError } from '../test-authenticator.ts'
 import { makeProviderKey, startIdentityProvider, type IdentityProvider } from './identity-provider.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const audience = 'urn:catalog'
 
@@ -17,13 +12,13 @@ async function startProvider(...kids: string[]): Promise<IdentityProvider> {
   return provider
 }
 
-function trust(provider: IdentityProvider, jwks: { refreshSeconds?: number } = {}): TokenIssuerInput {
+function trust(provider: IdentityProvider): TokenIssuerInput {
   return {
     name: 'corp',
     issuer: provider.issuer,
     audience,
     algorithms: ['RS256'],
-    jwks: { url: provider.keysUrl, ...jwks },
+    jwks: { url: provider.keysUrl },
   }
 }
 
@@ -59,7 +54,7 @@ it('accepts a new key without a restart', async () => {
 
 it('refuses tokens of a removed key, including cached ones', async () => {
   const provider = await startProvider('one')
-  const authenticator = await openAuthenticator({ issuers: [trust(provider, { refreshSeconds: 0.05 })] })
+  const authenticator = await openAuthenticator({ issuers: [trust(provider)], jwksTiming: { refresh: 0.05 } })
   const token = await provider.issueToken(audience)
   await authenticateBearer(authenticator, token)
   provider.useKeys([await makeProviderKey('two')])

@@ -3,15 +3,11 @@ import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, it } from 'vitest'
 import { createAuthenticator, type AuthenticatorOptions } from '../../../src/identity/authenticate.ts'
 import type { IdentityEvent } from '../../../src/identity/identity-event.ts'
-import {
-  authenticateBearer,
-  eventually,
-  makeFolder,
-  openAuthenticator,
-  captureReason,
-} from '../test-authenticator.ts'
+import { authenticateBearer, openAuthenticator, captureReason } from '../test-authenticator.ts'
 import { claimsWith, makeIssuerKey, signed, type IssuerKey } from './forged-tokens.ts'
 import { startServer, type CountingServer } from './token-issuer.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const hourMs = 3_600_000
 const key = makeIssuerKey('ES256', 'one')
@@ -22,7 +18,7 @@ let published: readonly IssuerKey[] = []
 let file = ''
 
 beforeEach(async () => {
-  jwksCacheFolder = join(await makeFolder(), 'keys')
+  jwksCacheFolder = join(await temporaryFolder(), 'keys')
   file = join(jwksCacheFolder, 'corp.keys.json')
   published = [key]
   server = await startServer((_request, response) => {
@@ -32,11 +28,12 @@ beforeEach(async () => {
 })
 
 function options(more: AuthenticatorOptions = {}): AuthenticatorOptions {
-  const jwks = { url: server.url, cooldownSeconds: 0.02 }
+  const jwks = { url: server.url }
   const issuer = 'https://corp.example'
   return {
     issuers: [{ name: 'corp', issuer, audience: 'catalog', algorithms: ['ES256'], jwks }],
     jwksCacheFolder,
+    jwksTiming: { cooldown: 0.02 },
     ...more,
   }
 }
@@ -105,7 +102,7 @@ it.each<[string, (retained: Record<string, unknown>) => string]>([
 it('reports keys that cannot be persisted, and uses them', async () => {
   const events: IdentityEvent[] = []
   // Not even root can replace a folder by a file.
-  const blocked = join(await makeFolder(), 'blocked')
+  const blocked = join(await temporaryFolder(), 'blocked')
   await mkdir(join(blocked, 'corp.keys.json'), { recursive: true })
   const other = await openAuthenticator(
     options({ jwksCacheFolder: blocked, report: (event) => events.push(event) }),

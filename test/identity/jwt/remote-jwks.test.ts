@@ -4,15 +4,10 @@ import type { RequestListener } from 'node:http'
 import { exportJWK } from 'jose'
 import { expect, onTestFinished, it } from 'vitest'
 import type { IdentityEvent } from '../../../src/identity/identity-event.ts'
-import {
-  authenticateBearer,
-  eventually,
-  makeFolder,
-  openAuthenticator,
-  captureReason,
-  captureError,
-} from '../test-authenticator.ts'
+import { authenticateBearer, openAuthenticator, captureReason, captureError } from '../test-authenticator.ts'
 import { makeSigningKey, signToken, startIssuer, startServer, type SigningKey } from './token-issuer.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const configuration = {
   name: 'corp',
@@ -28,11 +23,14 @@ async function issuer() {
 }
 
 /** Returns the refusal of a valid token if its JWKS is fetched with this response. */
-async function reasonWithResponse(response: RequestListener, timeoutSeconds = 5): Promise<string> {
+async function reasonWithResponse(response: RequestListener, timeout = 5): Promise<string> {
   const server = await startServer(response)
   onTestFinished(() => server.stop())
-  const jwks = { url: server.url, timeoutSeconds }
-  const authenticator = await openAuthenticator({ issuers: [{ ...configuration, jwks }] })
+  const jwks = { url: server.url }
+  const authenticator = await openAuthenticator({
+    issuers: [{ ...configuration, jwks }],
+    jwksTiming: { timeout },
+  })
   return await captureReason(
     authenticateBearer(authenticator, await signToken(await makeSigningKey('first'))),
   )
@@ -81,7 +79,8 @@ it('connects to an issuer that was down at startup', async () => {
   await late.stop()
   const events: IdentityEvent[] = []
   const authenticator = await openAuthenticator({
-    issuers: [{ ...late.configuration, jwks: { url: late.url, cooldownSeconds: 0.02 } }],
+    issuers: [late.configuration],
+    jwksTiming: { cooldown: 0.02 },
     report: (event) => events.push(event),
   })
   const token = await signToken(late.key)
@@ -98,7 +97,8 @@ it('fetches keys in the background; reordered keys change nothing', async () => 
   refreshed.published = [refreshed.key.publicKey, second.publicKey]
   const events: IdentityEvent[] = []
   const authenticator = await openAuthenticator({
-    issuers: [{ ...refreshed.configuration, jwks: { url: refreshed.url, refreshSeconds: 0.01 } }],
+    issuers: [refreshed.configuration],
+    jwksTiming: { refresh: 0.01 },
     report: (event) => events.push(event),
   })
   refreshed.published = refreshed.published.toReversed()
@@ -115,7 +115,8 @@ it('fetches keys in the background; reordered keys change nothing', async () => 
 it('retains the last keys if a response is not a JWKS', async () => {
   const broken = await issuer()
   const authenticator = await openAuthenticator({
-    issuers: [{ ...broken.configuration, jwks: { url: broken.url, refreshSeconds: 0.01 } }],
+    issuers: [broken.configuration],
+    jwksTiming: { refresh: 0.01 },
   })
   Object.assign(broken, { published: 'nothing' })
   await eventually(() => expect(authenticator.status().issuers[0]?.consecutiveFailures).toBeGreaterThan(0))
@@ -163,7 +164,7 @@ it('refuses unusable keys: private, symmetric, for encryption', async () => {
 })
 
 it('reloads a changed JWKS file, and ignores an invalid one', async () => {
-  const file = join(await makeFolder(), 'keys.json')
+  const file = join(await temporaryFolder(), 'keys.json')
   const publish = async (...keys: SigningKey[]): Promise<void> => {
     await writeFile(`${file}.next`, JSON.stringify({ keys: keys.map((key) => key.publicKey) }))
     await rename(`${file}.next`, file)
@@ -185,6 +186,6 @@ it('reloads a changed JWKS file, and ignores an invalid one', async () => {
 })
 
 it('a missing file prevents the start', async () => {
-  const jwks = { file: join(await makeFolder(), 'none.json') }
+  const jwks = { file: join(await temporaryFolder(), 'none.json') }
   await expect(openAuthenticator({ issuers: [{ ...configuration, jwks }] })).rejects.toThrow('ENOENT')
 })

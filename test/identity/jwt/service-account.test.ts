@@ -8,7 +8,7 @@ import {
   kubernetesSchema,
   type KubernetesSettings,
 } from '../../../src/config/identity/kubernetes-settings.ts'
-import { authenticateBearer, eventually, openAuthenticator, captureReason } from '../test-authenticator.ts'
+import { authenticateBearer, openAuthenticator, captureReason } from '../test-authenticator.ts'
 import {
   hasOpenssl,
   makeAuthority,
@@ -16,6 +16,7 @@ import {
   type TestCertificate,
 } from '../mtls/test-certificates.ts'
 import { claimsWith, makeIssuerKey, signed } from './forged-tokens.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const clusterIssuer = 'https://kubernetes.default.svc.cluster.local'
 const key = makeIssuerKey('RS256', 'S1x0mHKZ0ZzJqv9cCt7m1y0QFZ2n8l1Ck3Z7aQ1xY0s')
@@ -96,12 +97,11 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped without o
       apiServer: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
       caFile: authority.certFile,
       tokenFile,
-      cooldownSeconds: 0.001,
     })
   })
 
   it('a service account is a principal with the groups assigned by Kubernetes', async () => {
-    const authenticator = await openAuthenticator({ kubernetes: settings })
+    const authenticator = await openAuthenticator({ kubernetes: settings, jwksTiming: { cooldown: 0.001 } })
     expect(await authenticateBearer(authenticator, projectedToken())).toEqual({
       name: 'cluster:system:serviceaccount:etl:loader',
       method: 'token',
@@ -139,7 +139,7 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped without o
       },
     ],
   ])('a token %s', async (_what, expected, changes) => {
-    const authenticator = await openAuthenticator({ kubernetes: settings })
+    const authenticator = await openAuthenticator({ kubernetes: settings, jwksTiming: { cooldown: 0.001 } })
     expect(await captureReason(authenticateBearer(authenticator, projectedToken(changes)))).toBe(expected)
   })
 
@@ -154,13 +154,13 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped without o
 
   it('does not trust an API server of another cluster', async () => {
     issuerOfDiscovery = 'https://other.svc.cluster.local'
-    const authenticator = await openAuthenticator({ kubernetes: settings })
+    const authenticator = await openAuthenticator({ kubernetes: settings, jwksTiming: { cooldown: 0.001 } })
     expect(await captureReason(authenticateBearer(authenticator, projectedToken()))).toBe('jwks_unavailable')
   })
 
   it('reads the token of the pod again after its rotation', async () => {
     await writeFile(settings.tokenFile, 'token-that-ended')
-    const authenticator = await openAuthenticator({ kubernetes: settings })
+    const authenticator = await openAuthenticator({ kubernetes: settings, jwksTiming: { cooldown: 0.001 } })
     expect(await captureReason(authenticateBearer(authenticator, projectedToken()))).toBe('jwks_unavailable')
     await writeFile(settings.tokenFile, 'token-of-the-pod')
     const principal = await eventually(() => authenticateBearer(authenticator, projectedToken()))

@@ -1,6 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK, type JWTPayload } from 'jose'
 import type { TokenIssuerInput } from '../../../src/config/identity/token-issuer-settings.ts'
+import { freePort } from '../../support/free-port.ts'
 
 export interface SigningKey {
   readonly kid: string
@@ -24,15 +25,14 @@ export interface CountingServer {
 export async function startServer(handler: RequestListener): Promise<CountingServer> {
   let requests = 0
   let server: Server
-  let port = 0
+  // Not one that the system assigns to somebody else between `stop` and `start`.
+  const port = await freePort()
   async function start(): Promise<void> {
     server = createServer((request, response) => {
       requests++
       handler(request, response)
     })
     await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
-    const address = server.address()
-    if (typeof address === 'object' && address !== null) port = address.port
   }
   async function stop(): Promise<void> {
     if (!server.listening) return

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, it } from 'vitest'
-import type { TokenIssuerInput } from '../../../src/config/identity/token-issuer-settings.ts'
+import type { ClaimPath, TokenIssuerInput } from '../../../src/config/identity/token-issuer-settings.ts'
+import type { IdentityEvent } from '../../../src/identity/identity-event.ts'
 import { authenticateBearer, openAuthenticator, captureReason, captureError } from '../test-authenticator.ts'
 import { makeSigningKey, signToken, startIssuer, type TestIssuer } from './token-issuer.ts'
 
@@ -136,16 +137,18 @@ it('does not treat a token of a later time as forged, whichever of several keys 
   onTestFinished(() => rotating.stop())
   const second = await makeSigningKey('second')
   rotating.published = [rotating.key.publicKey, second.publicKey]
+  let ahead = 0
   const authenticator = await openAuthenticator({
     issuers: [{ ...rotating.configuration, clockSkewSeconds: 0 }],
+    now: () => Date.now() + ahead,
   })
   for (const key of [rotating.key, second]) {
-    const nbf = seconds() + 2
+    const nbf = seconds() + ahead / 1000 + 600
     const token = await signToken(key, { nbf }, { kid: undefined })
     for (let count = 0; count < 2; count += 1) {
       expect(await captureReason(authenticateBearer(authenticator, token))).toBe('token_not_yet_valid')
     }
-    await new Promise((resolve) => setTimeout(resolve, nbf * 1000 + 50 - Date.now()))
+    ahead += 601_000
     expect((await authenticateBearer(authenticator, token)).name).toBe('corp:alice')
   }
 })
@@ -154,7 +157,8 @@ it('refuses a forged token from the cache until the keys change', async () => {
   const rotating = await startIssuer()
   onTestFinished(() => rotating.stop())
   const authenticator = await openAuthenticator({
-    issuers: [{ ...rotating.configuration, jwks: { url: rotating.url, cooldownSeconds: 0.001 } }],
+    issuers: [rotating.configuration],
+    jwksTiming: { cooldown: 0.001 },
   })
   const replacement = await makeSigningKey('first')
   const token = await signToken(replacement)
@@ -188,6 +192,9 @@ describe('subjects', () => {
     const inside = await open({ subjectClaim: 'user.login' })
     const token = await signToken(issuer.key, { user: { login: 'al' } })
     expect((await authenticateBearer(inside, token)).name).toBe('corp:al')
+    const dotted = await open({ subjectClaim: 'corp.example/user.login' })
+    const nested = await signToken(issuer.key, { 'corp.example/user': { login: 'al' } })
+    expect((await authenticateBearer(dotted, nested)).name).toBe('corp:al')
     const inherited = await open({ subjectClaim: 'constructor.name' })
     expect(await captureReason(authenticateBearer(inherited, await signToken(issuer.key)))).toBe(
       'invalid_subject',
@@ -196,12 +203,37 @@ describe('subjects', () => {
 })
 
 describe('groups', () => {
-  const cases: readonly [string, string, Record<string, unknown>, string[]][] = [
+  const cases: readonly [string, ClaimPath, Record<string, unknown>, string[]][] = [
     ['a list', 'groups', { groups: ['a', 'b', 'a'] }, ['corp:a', 'corp:b']],
     ['one', 'groups', { groups: 'a' }, ['corp:a']],
     ['none', 'groups', {}, []],
     ['inside an object', 'realm.roles', { realm: { roles: ['a'] } }, ['corp:a']],
     ['a claim named by a URL', 'https://c.example/groups', { 'https://c.example/groups': ['a'] }, ['corp:a']],
+    [
+      'inside an object with a dot in its name',
+      'resource_access.my.client.roles',
+      { resource_access: { my: {}, 'my.client': { roles: ['a'] } } },
+      ['corp:a'],
+    ],
+    [
+      'inside a claim named by a URL',
+      'https://c.example/app.groups',
+      { 'https://c.example/app': { groups: ['a'] } },
+      ['corp:a'],
+    ],
+    [
+      'selected by a list of names',
+      ['resource_access', 'my.client', 'roles'],
+      { resource_access: { 'my.client': { roles: ['a'] }, my: { client: { roles: ['b'] } } } },
+      ['corp:a'],
+    ],
+    ['a list of names that is a path', ['realm.roles'], { realm: { roles: ['a'] } }, []],
+    ['scopes in one text', 'scope', { scope: 'openid  eng' }, ['corp:openid', 'corp:eng']],
+    ['scopes without any', 'scp', { scp: '' }, []],
+    ['scopes in a list', ['scp'], { scp: ['a', 'b c'] }, ['corp:a', 'corp:b c']],
+    ['a name with a space', 'groups', { groups: 'data team' }, ['corp:data team']],
+    ['a nested scope', 'app.scope', { app: { scope: 'a b' } }, ['corp:a b']],
+    ['a name that is inherited', 'constructor.name', {}, []],
     ['with the prefix of another issuer', 'groups', { groups: ['other:admins'] }, ['corp:other:admins']],
   ]
   it.each(cases)(
@@ -222,11 +254,27 @@ describe('groups', () => {
     )
   })
 
-  it('refuses groups stored elsewhere by the issuer', async () => {
-    const token = await signToken(issuer.key, { _claim_names: { groups: 'src1' } })
-    expect(await captureReason(authenticateBearer(await open({ groupsClaim: 'groups' }), token))).toBe(
-      'invalid_groups',
-    )
+  it.each<[ClaimPath, string]>([
+    ['groups', 'groups'],
+    ['realm.roles', 'realm'],
+    ['https://c.example/app.groups', 'https://c.example/app'],
+    [['realm', 'roles'], 'realm'],
+  ])('refuses groups at %j that are stored elsewhere by the issuer', async (groupsClaim, name) => {
+    const token = await signToken(issuer.key, { _claim_names: { [name]: 'src1' } })
+    expect(await captureReason(authenticateBearer(await open({ groupsClaim }), token))).toBe('invalid_groups')
+  })
+
+  it('reports a token without the claim, but not an empty claim', async () => {
+    const events: IdentityEvent[] = []
+    const authenticator = await openAuthenticator({
+      issuers: [{ ...issuer.configuration, groupsClaim: 'realm.roles' }],
+      report: (event) => events.push(event),
+    })
+    const reported = () => events.filter(({ outcome }) => outcome === 'missing-groups')
+    await authenticateBearer(authenticator, await signToken(issuer.key, { realm: { roles: [] } }))
+    expect(reported()).toEqual([])
+    await authenticateBearer(authenticator, await signToken(issuer.key, { realm: {} }))
+    expect(reported()).toEqual([{ source: 'corp', outcome: 'missing-groups' }])
   })
 })
 

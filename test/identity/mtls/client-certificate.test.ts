@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer, request as sendRequest } from 'node:https'
+import { Agent, createServer, request as sendRequest } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,11 +8,19 @@ import type { TlsOptions } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, onTestFinished, it } from 'vitest'
 import { createAuthenticator, type AuthenticatorOptions } from '../../../src/identity/authenticate.ts'
 import { AuthenticationError } from '../../../src/identity/authentication-error.ts'
-import { hasOpenssl, makeAuthority, type TestAuthority, type TestCertificate } from './test-certificates.ts'
+import {
+  hasOpenssl,
+  makeAuthority,
+  showsSentIssuers,
+  type TestAuthority,
+  type TestCertificate,
+} from './test-certificates.ts'
 import { makeIssuerKey, claimsWith, signed } from '../jwt/forged-tokens.ts'
 
 const spiffe = 'spiffe://cluster.example/ns/etl/sa/loader'
 const mesh = { name: 'mesh', sanType: 'uri' as const }
+
+const inADay = () => Date.now() + 1.5 * 86_400_000
 
 /** The claim of a token bound to this certificate. */
 function boundTo({ cert }: TestCertificate): Record<string, unknown> {
@@ -62,10 +70,11 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped without openssl)', 
     port: number,
     client?: TestCertificate,
     headers: Record<string, string> = {},
+    agent: Agent | false = false,
   ): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const certificate = client && { cert: client.cert, key: client.key }
-      const where = { host: '127.0.0.1', port, ca: own.cert, agent: false as const }
+      const where = { host: '127.0.0.1', port, ca: own.cert, agent }
       const request = sendRequest({ ...where, ...certificate, headers }, (response) => {
         let text = ''
         response.on('data', (chunk: Buffer) => (text += chunk.toString()))
@@ -146,6 +155,49 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped without openssl)', 
     const lasting = await own.issue('lasting', `URI:${spiffe}`, { days: 10 })
     const port = await listen({ clientCertificates: mesh, now: () => Date.now() + 3 * 86_400_000 })
     expect(await ask(port, lasting)).toBe('expired_certificate')
+  })
+
+  describe('an authority between the trusted one and the certificate', () => {
+    let between: TestAuthority
+    let withIssuer: TestCertificate
+    let below: TestCertificate
+
+    beforeAll(async () => {
+      between = await makeAuthority(folder, 'between', { issuer: own, days: 1 })
+      below = await between.issue('below', `URI:${spiffe}`, { days: 10 })
+      withIssuer = { ...below, cert: below.cert + between.cert }
+    })
+
+    it('is checked if it is trusted, too', async () => {
+      const tls = { ca: [own.cert, between.cert] }
+      const loader = { name: `mesh:${spiffe}` }
+      for (const client of [below, withIssuer]) {
+        expect(await ask(await listen({ clientCertificates: mesh }, tls), client)).toMatchObject(loader)
+        const later = await listen({ clientCertificates: mesh, now: inADay }, tls)
+        expect(await ask(later, client)).toBe('expired_certificate')
+      }
+    })
+
+    it('is checked if only the client has sent it, or the certificate is refused', async () => {
+      const isShown = await showsSentIssuers(own, withIssuer)
+      const [port, later] = [
+        await listen({ clientCertificates: mesh }),
+        await listen({ clientCertificates: mesh, now: inADay }),
+      ]
+      const hidden = 'unknown_certificate_issuer'
+      expect(await ask(port, withIssuer)).toEqual(
+        isShown ? expect.objectContaining({ name: `mesh:${spiffe}` }) : hidden,
+      )
+      expect(await ask(later, withIssuer)).toBe(isShown ? 'expired_certificate' : hidden)
+    })
+  })
+
+  it('refuses a certificate on a resumed session, which is not verified again', async () => {
+    const port = await listen({ clientCertificates: mesh }, { maxVersion: 'TLSv1.2' })
+    const agent = new Agent({ maxCachedSessions: 1 })
+    onTestFinished(() => agent.destroy())
+    expect(await ask(port, good, {}, agent)).toMatchObject({ name: `mesh:${spiffe}` })
+    expect(await ask(port, good, {}, agent)).toBe('resumed_tls_session')
   })
 
   describe('together with a token', () => {

@@ -1,6 +1,7 @@
 import { execFile, execFileSync } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { connect, createServer } from 'node:tls'
 import { promisify } from 'node:util'
 
 const openssl = (...words: string[]) => promisify(execFile)('openssl', words)
@@ -32,23 +33,39 @@ interface IssueOptions {
   readonly usage?: 'clientAuth' | 'serverAuth'
 }
 
-export async function makeAuthority(folder: string, authority: string): Promise<TestAuthority> {
+interface AuthorityOptions {
+  readonly days?: number
+  /** The authority above it; none for one that signs itself. */
+  readonly issuer?: TestAuthority
+}
+
+export async function makeAuthority(
+  folder: string,
+  authority: string,
+  { days = 2, issuer }: AuthorityOptions = {},
+): Promise<TestAuthority> {
   const file = (name: string): string => join(folder, name)
   const newKey = (name: string) => {
     const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256']
     return [...curve, '-nodes', '-keyout', file(`${name}.key`)]
   }
-  const subject = ['-subj', `/CN=${authority}`, '-addext', 'basicConstraints=critical,CA:TRUE']
-  await openssl(
-    'req',
-    '-x509',
-    ...newKey(authority),
-    '-days',
-    '2',
-    ...subject,
-    '-out',
-    file(`${authority}.pem`),
-  )
+  const extensions = ['-subj', `/CN=${authority}`, '-addext', 'basicConstraints=critical,CA:TRUE']
+  const request = ['req', ...newKey(authority), ...extensions]
+  const lifetime = ['-days', String(days), '-out', file(`${authority}.pem`)]
+  if (issuer === undefined) await openssl(...request, '-x509', ...lifetime)
+  else {
+    await openssl(...request, '-out', file(`${authority}.csr`))
+    const signed = [
+      '-CA',
+      issuer.certFile,
+      '-CAkey',
+      issuer.keyFile,
+      '-CAcreateserial',
+      '-copy_extensions',
+      'copy',
+    ]
+    await openssl('x509', '-req', '-in', file(`${authority}.csr`), ...signed, ...lifetime)
+  }
   const signer = ['-CA', file(`${authority}.pem`), '-CAkey', file(`${authority}.key`), '-CAcreateserial']
 
   return {
@@ -83,5 +100,26 @@ export async function makeAuthority(folder: string, authority: string): Promise<
       certFile,
       keyFile,
     }
+  }
+}
+
+/** Whether node:tls shows the issuers that a client below `root` has sent: Node 24.20 and 26.8 do not. */
+export async function showsSentIssuers(root: TestAuthority, client: TestCertificate): Promise<boolean> {
+  const { cert, key } = client
+  const listening = createServer({ cert, key, ca: root.cert, requestCert: true })
+  await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve))
+  const address = listening.address()
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  const shown = new Promise<boolean>((resolve) =>
+    listening.on('secureConnection', (socket) =>
+      resolve(socket.getPeerCertificate(true).issuerCertificate !== undefined),
+    ),
+  )
+  const socket = connect({ cert, key, host: '127.0.0.1', port: address.port, rejectUnauthorized: false })
+  try {
+    return await shown
+  } finally {
+    socket.destroy()
+    listening.close()
   }
 }

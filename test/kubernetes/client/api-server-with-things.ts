@@ -4,13 +4,14 @@ import {
   createKubernetesClient,
   type KubernetesClient,
 } from '../../../src/lib/kubernetes/kubernetes-client.ts'
-import { eventually } from '../../gateway/support/waiting.ts'
 import { startApiServer, type ApiServer } from '../support/start-api-server.ts'
+import { eventually } from '../../support/eventually.ts'
 
 export const thingsPath = '/apis/example.com/v1/namespaces/team-a/things'
 
 export interface ApiServerWithThings extends ApiServer {
   readonly tested: KubernetesClient
+  readonly testedTokenFile: string
 }
 
 /** Starts an API server with a custom resource `Thing` and the Kubernetes namespace `team-a`. */
@@ -43,6 +44,7 @@ export async function startApiServerWithThings(): Promise<ApiServerWithThings> {
   return {
     ...server,
     tested,
+    testedTokenFile: tokenFile,
     async close() {
       await tested.close()
       await server.close()

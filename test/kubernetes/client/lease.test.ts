@@ -2,8 +2,8 @@ import { setTimeout } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import type { KubernetesError } from '../../../src/lib/kubernetes/kubernetes-error.ts'
 import { holdLease } from '../../../src/lib/kubernetes/leader-lease.ts'
-import { eventually } from '../../gateway/support/waiting.ts'
 import { startApiServerWithThings, type ApiServerWithThings } from './api-server-with-things.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const timing = { durationMs: 6_000, renewDeadlineMs: 4_000, retryMs: 300 }
 const collection = '/apis/coordination.k8s.io/v1/namespaces/team-a/leases'

@@ -1,4 +1,4 @@
-import { appendFile, readdir } from 'node:fs/promises'
+import { appendFile, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { Agent, request } from 'undici'
@@ -18,6 +18,8 @@ export interface Losses {
   readonly changes: number
   /** Ids of those without an intent and a committed outcome in the audit logs. */
   readonly lostRecords: readonly string[]
+  /** What the gateways logged about the catalog, if a request failed. */
+  readonly reasons: readonly string[]
 }
 
 const clients = 4
@@ -49,14 +51,15 @@ export async function underLoad(
   const recorded = await readCommittedChanges(release)
   const lostRecords = changes.filter((id) => !recorded.has(id))
   const requests = all.reduce((sum, { requests }) => sum + requests, 0)
-  const losses = { requests, failed, outageSeconds, changes: changes.length, lostRecords }
+  const reasons = failures.length === 0 ? [] : await readUpstreamLog(release)
+  const losses = { requests, failed, outageSeconds, changes: changes.length, lostRecords, reasons }
   await report(scenario, losses)
   return losses
 }
 
 /** What a scenario without any loss returns. */
 export function noLosses(losses: Losses): Losses {
-  return { ...losses, failed: {}, outageSeconds: 0, lostRecords: [] }
+  return { ...losses, failed: {}, outageSeconds: 0, lostRecords: [], reasons: [] }
 }
 
 interface ClientResult {
@@ -113,6 +116,15 @@ async function readCommittedChanges({ namespace }: Release): Promise<ReadonlySet
       .filter(({ outcome }) => outcome?.result === 'committed')
       .map(({ intent }) => intent.request),
   )
+}
+
+/** Lines about the catalog in the logs of all gateways that there ever were. */
+async function readUpstreamLog({ namespace }: Release): Promise<readonly string[]> {
+  const folder = join(inject('cluster').folder, 'logs')
+  const isGateway = new RegExp(`^${namespace.name}_.*-gateway-\\d+_`)
+  const files = (await readdir(folder)).filter((name) => isGateway.test(name))
+  const logs = await Promise.all(files.map((name) => readFile(join(folder, name), 'utf8')))
+  return logs.flatMap((log) => log.split('\n').filter((line) => /"msg":"(circuit|upstream) /.test(line)))
 }
 
 async function report(

@@ -8,11 +8,11 @@ import {
   type PolicyKubernetesSettings,
 } from '../../../src/config/policy-kubernetes-settings.ts'
 import { projectFolder } from '../../e2e/built-program.ts'
-import { eventually } from '../../e2e/running-dev.ts'
 import { openGateway, type TestedGateway } from '../../gateway/support/open-gateway.ts'
 import { startRecordingUpstream } from '../../gateway/support/recording-upstream.ts'
 import type { KubernetesObject } from './api-client.ts'
 import { startApiServer, type ApiServer } from './start-api-server.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const group = 'catalog-gateway.dev'
 const lease = { namespace: 'catalog', name: 'gateway-policies' }

@@ -1,6 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { eventually } from '../../gateway/support/waiting.ts'
 import {
   createThing,
   listsAndWatches,
@@ -10,6 +9,7 @@ import {
   type Script,
 } from './scripted-api-server.ts'
 import { watchThings } from './watch-things.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const sendPages: Script = (request, response) => {
   const page = Number(request.query.get('continue') ?? '0')

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest'
-import { eventually } from '../../gateway/support/waiting.ts'
 import {
   createBookmark,
   createEvent,
@@ -14,6 +13,7 @@ import {
   sendStatus,
 } from './scripted-api-server.ts'
 import { watchThings } from './watch-things.ts'
+import { eventually } from '../../support/eventually.ts'
 
 it('continues from the last event or bookmark', async () => {
   const watches = inOrder(

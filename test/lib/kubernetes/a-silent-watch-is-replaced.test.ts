@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { expect, it } from 'vitest'
-import { eventually } from '../../gateway/support/waiting.ts'
 import {
   createBookmark,
   createEvent,
@@ -12,6 +11,7 @@ import {
   sendList,
 } from './scripted-api-server.ts'
 import { watchThings } from './watch-things.ts'
+import { eventually } from '../../support/eventually.ts'
 
 it('closes a watch without events and continues from its version', async () => {
   const closed: Promise<unknown>[] = []
@@ -23,7 +23,7 @@ it('closes a watch without events and continues from its version', async () => {
     sendEvents(createEvent('ADDED', createThing('a', '13'))),
   )
   const { reports, errors, requests } = await watchThings(listsAndWatches(sendList('9'), watches), {
-    timing: { silenceMs: 200 },
+    timing: { silenceMs: 1_000 },
   })
   await eventually(() => expect(reports.at(-1)).toEqual(['a@13']))
   await Promise.all(closed)

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest'
-import { eventually } from '../../gateway/support/waiting.ts'
 import {
   createEvent,
   createThing,
@@ -13,6 +12,7 @@ import {
   type Script,
 } from './scripted-api-server.ts'
 import { watchThings } from './watch-things.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const expired = {
   kind: 'Status',

@@ -1,6 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { eventually } from '../../gateway/support/waiting.ts'
 import {
   createBookmark,
   createEvent,
@@ -10,6 +9,7 @@ import {
   sendList,
 } from './scripted-api-server.ts'
 import { watchThings } from './watch-things.ts'
+import { eventually } from '../../support/eventually.ts'
 
 it('reports added, modified and deleted resources together', async () => {
   const events = [

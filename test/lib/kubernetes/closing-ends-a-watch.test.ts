@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { eventually } from '../../gateway/support/waiting.ts'
 import {
   createEvent,
   createThing,
@@ -12,6 +11,7 @@ import {
   type Script,
 } from './scripted-api-server.ts'
 import { watchThings } from './watch-things.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const sendNothing: Script = () => undefined
 
@@ -49,11 +49,11 @@ it('does not report a burst', async () => {
   const event = createEvent('ADDED', createThing('a', '10'))
   const { watch, reports, countConnections } = await watchThings(
     listsAndWatches(sendList('9'), sendEvents(event)),
-    { timing: { burstMs: 200 } },
+    { timing: { burstMs: 1_500 } },
   )
   await eventually(() => expect(countConnections()).toBe(1))
   await setTimeout(50)
   watch.close()
-  await setTimeout(300)
+  await setTimeout(1_800)
   expect(reports).toEqual([[]])
 })

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { createKubernetesClient } from '../../../src/lib/kubernetes/kubernetes-client.ts'
+import { eventually } from '../../support/eventually.ts'
 import { freePort } from '../../support/free-port.ts'
 import { sendStatus, startScriptedApiServer, type Script } from './scripted-api-server.ts'
 
@@ -86,7 +87,7 @@ it('reports an API server that cannot be reached', async () => {
 it('rejects requests in progress when it is closed', async () => {
   const { client, requests } = await startScriptedApiServer(() => undefined)
   const request = client.get('/api').catch((error: unknown) => error)
-  await expect.poll(() => requests.length).toBe(1)
+  await eventually(() => expect(requests).toHaveLength(1))
   await client.close()
   expect(await request).toMatchObject({ reason: 'Unreachable' })
 })

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest'
-import { eventually } from '../../gateway/support/waiting.ts'
 import {
   createBookmark,
   createEvent,
@@ -12,6 +11,7 @@ import {
   sendList,
 } from './scripted-api-server.ts'
 import { watchThings } from './watch-things.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const { uid: _, ...withoutUid } = createThing('a', '10').metadata
 

@@ -9,7 +9,7 @@ import {
   createKubernetesClient,
   type KubernetesClient,
 } from '../../../src/lib/kubernetes/kubernetes-client.ts'
-import { makeFolder } from '../../identity/test-authenticator.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 export interface ReceivedRequest {
   readonly method: string
@@ -46,7 +46,7 @@ export async function startScriptedApiServer(script: Script): Promise<ScriptedAp
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const tokenFile = join(await makeFolder(), 'token')
+  const tokenFile = join(await temporaryFolder(), 'token')
   await writeFile(tokenFile, 'first-token\n')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const client = createKubernetesClient({ apiServer: url, caFile: join(tokenFile, 'unused'), tokenFile })

@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { createKubernetesClient } from '../../../src/lib/kubernetes/kubernetes-client.ts'
 import { hasOpenssl, makeAuthority } from '../../identity/mtls/test-certificates.ts'
-import { makeFolder } from '../../identity/test-authenticator.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 async function openTlsServer() {
-  const folder = await makeFolder()
+  const folder = await temporaryFolder()
   const authority = await makeAuthority(folder, 'cluster')
   const other = await makeAuthority(folder, 'other')
   const { cert, key } = await authority.issue('apiserver', 'IP:127.0.0.1', { usage: 'serverAuth' })
@@ -30,7 +30,7 @@ async function openTlsServer() {
     server.closeAllConnections()
     server.close()
   })
-  return { client, caFile, authority, other, paths }
+  return { client, caFile, authority, other, paths, server, folder }
 }
 
 it.skipIf(!hasOpenssl())('trusts the CA of the file alone, and reads it for each connection', async () => {
@@ -49,4 +49,27 @@ it.skipIf(!hasOpenssl())('trusts the CA of the file alone, and reads it for each
   await copyFile(authority.certFile, caFile)
   await expect(client.get('/api')).resolves.toEqual({})
   expect(paths).toEqual(['/prefix/api'])
+})
+
+it.skipIf(!hasOpenssl())('an expired certificate or CA is named, and a renewed one is used', async () => {
+  const { client, caFile, authority, server, folder } = await openTlsServer()
+  await copyFile(authority.certFile, caFile)
+  await expect(client.get('/api')).resolves.toEqual({})
+  const expired = await authority.issue('expired', 'IP:127.0.0.1', { usage: 'serverAuth', days: -1 })
+  server.setSecureContext(expired)
+  await expect(client.get('/api')).rejects.toMatchObject({
+    reason: 'Unreachable',
+    message: 'no response from the API server: certificate has expired',
+  })
+  const old = await makeAuthority(folder, 'old', { days: -1, issuer: authority })
+  const { cert, key } = await old.issue('of-old', 'IP:127.0.0.1', { usage: 'serverAuth' })
+  server.setSecureContext({ cert: cert + old.cert, key })
+  await expect(client.get('/api')).rejects.toMatchObject({
+    reason: 'Unreachable',
+    message: 'no response from the API server: certificate has expired',
+  })
+  const renewed = await makeAuthority(folder, 'renewed')
+  server.setSecureContext(await renewed.issue('of-renewed', 'IP:127.0.0.1', { usage: 'serverAuth' }))
+  await copyFile(renewed.certFile, caFile)
+  await expect(client.get('/api')).resolves.toEqual({})
 })

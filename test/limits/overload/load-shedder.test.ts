@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http'
 import { expect, it, onTestFinished } from 'vitest'
-import { limitsSchema } from '../../../src/config/listen-settings.ts'
 import { getOperation } from '../../../src/catalog-api/operations.ts'
 import { createLoadShedder, Overloaded } from '../../../src/limits/overload/load-shedder.ts'
 import { countRefusals } from '../../gateway/support/count-refusals.ts'
@@ -8,7 +7,7 @@ import { expectError } from '../../gateway/support/expect-error.ts'
 import type { TestedGateway } from '../../gateway/support/open-gateway.ts'
 import { startGatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
 import { respondWith } from '../../gateway/support/recording-upstream.ts'
-import { eventually } from '../../gateway/support/waiting.ts'
+import { eventually } from '../../support/eventually.ts'
 
 async function shedRatioOf(gateway: TestedGateway, shedClass: string): Promise<number> {
   const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
@@ -24,10 +23,10 @@ const describe = '/v1/table/orders/describe'
 
 it('refuses row operations while requests wait too long for the upstream, and queues small reads', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream({
+    tuning: { loadSheddingThresholdMs: 400 },
     adjust: (settings) => ({
       ...settings,
       upstreams: settings.upstreams.map((each) => ({ ...each, maxBulkConnections: 1 })),
-      limits: limitsSchema.parse({ loadSheddingThresholdMs: 400 }),
     }),
   })
   const retained: ServerResponse[] = []
@@ -50,13 +49,13 @@ it('refuses row operations while requests wait too long for the upstream, and qu
 
 it('a slow upstream does not affect another one', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream({
+    tuning: { loadSheddingThresholdMs: 400 },
     adjust: (settings) => ({
       ...settings,
       upstreams: settings.upstreams.flatMap((each) => [
         { ...each, maxBulkConnections: 1 },
         { ...each, name: 'lake', namespaces: [['lake']] },
       ]),
-      limits: limitsSchema.parse({ loadSheddingThresholdMs: 400 }),
     }),
   })
   const retained: ServerResponse[] = []
@@ -73,7 +72,7 @@ it('a slow upstream does not affect another one', async () => {
 it('refuses row operations while the event loop lags, regardless of the upstream', async () => {
   const queue = { wait: 1_000, oldestPendingMs: () => queue.wait }
   const idle = { oldestPendingMs: () => 0, isFreeFor: () => true }
-  const shedding = createLoadShedder(100, queue, [{ name: 'catalog', slots: { small: idle, bulk: idle } }])
+  const shedding = createLoadShedder(queue, [{ name: 'catalog', slots: { small: idle, bulk: idle } }], 100)
   onTestFinished(() => shedding.close())
   await eventually(() =>
     expect(() => shedding.admit('catalog', getOperation('QueryTable'), 'dev')).toThrow(Overloaded),
@@ -94,7 +93,7 @@ it('a principal beyond its share does not cause refusals of others', async () =>
     small: { oldestPendingMs: () => 0, isFreeFor: () => true },
     bulk: { oldestPendingMs: () => 1_000, isFreeFor: (holder: unknown) => holder !== 'mallory' },
   }
-  const shedding = createLoadShedder(100, queue, [{ name: 'catalog', slots }])
+  const shedding = createLoadShedder(queue, [{ name: 'catalog', slots }], 100)
   onTestFinished(() => shedding.close())
   await eventually(() =>
     expect(() => shedding.admit('catalog', getOperation('QueryTable'), 'mallory')).toThrow(Overloaded),

@@ -1,8 +1,9 @@
 import { expect, it, onTestFinished } from 'vitest'
+import { directOutbound } from '../../../src/lib/outbound/outbound.ts'
 import { openBucketStore } from '../../../src/limits/shared/bucket-store.ts'
 import { sharedLimitsSchema } from '../../../src/config/shared-limits-settings.ts'
-import { eventually } from '../../gateway/support/waiting.ts'
 import { isWithoutRedis, startRedis } from './running-redis.ts'
+import { eventually } from '../../support/eventually.ts'
 
 /** Exceeds the duration of a test even on a slow machine. */
 const slowMs = 30_000
@@ -11,8 +12,16 @@ it.skipIf(isWithoutRedis)(
   'charges and refills buckets by the clock of the server, and expires full ones',
   async () => {
     const redis = await startRedis()
-    const settings = sharedLimitsSchema.parse({ url: `redis://127.0.0.1:${redis.port}` })
-    const connection = await openBucketStore(settings, () => undefined, new AbortController().signal)
+    const settings = sharedLimitsSchema.parse({
+      url: `redis://127.0.0.1:${redis.port}`,
+      timeoutMs: 10_000,
+    })
+    const connection = await openBucketStore(
+      settings,
+      directOutbound,
+      () => undefined,
+      new AbortController().signal,
+    )
     onTestFinished(() => connection.close())
     const charge = async (key: string, ms: number): Promise<number> =>
       (await connection.charge([{ key, ms }]))[0] ?? NaN

@@ -1,9 +1,10 @@
 import { beforeEach, expect, it } from 'vitest'
 import { expectError } from '../../gateway/support/expect-error.ts'
 import type { TestedGateway } from '../../gateway/support/open-gateway.ts'
-import { eventually } from '../../gateway/support/waiting.ts'
 import { isWithoutRedis, startRedis, type RunningRedis } from './running-redis.ts'
 import { describe, gatewaysBeforeOne, perSecond, sharingSetup } from './sharing-gateways.ts'
+import { arrowBytes } from '../../support/arrow-upload.ts'
+import { eventually } from '../../support/eventually.ts'
 
 let redis: RunningRedis
 beforeEach(async () => {
@@ -32,7 +33,7 @@ it.skipIf(isWithoutRedis)('counts bytes together, and returns unused ones to all
   const setup = sharingSetup(redis.port, limits)
   const [one, other] = (await gatewaysBeforeOne(setup, setup)) as [TestedGateway, TestedGateway]
   expect(await insert(one, 60_000)).toMatchObject({ status: 200 })
-  expect(await insert(other, 10)).toMatchObject({ status: 200 })
+  expect(await insert(other, 1_000)).toMatchObject({ status: 200 })
   await eventually(async () =>
     expectError(await insert(other, 60_000), { kind: 'Throttling', says: 'the limit "up"' }),
   )
@@ -65,5 +66,5 @@ it.skipIf(isWithoutRedis)('stores no names on the server, and every key expires'
 
 function insert(gateway: TestedGateway, bytes: number) {
   const headers = { 'content-type': 'application/vnd.apache.arrow.stream' }
-  return gateway.post('/v1/table/sales$orders/insert', { headers, body: 'x'.repeat(bytes) })
+  return gateway.post('/v1/table/sales$orders/insert', { headers, body: arrowBytes(bytes) })
 }

@@ -1,10 +1,11 @@
 import { expect, it, onTestFinished } from 'vitest'
+import { directOutbound } from '../../../src/lib/outbound/outbound.ts'
 import type { BucketSettings } from '../../../src/limits/token-buckets.ts'
 import { openSharedLimits } from '../../../src/limits/shared/shared-limits.ts'
 import { sharedLimitsSchema } from '../../../src/config/shared-limits-settings.ts'
-import { eventually } from '../../gateway/support/waiting.ts'
 import { isWithoutRedis, startRedis } from './running-redis.ts'
 import { perSecond, type Shared } from './sharing-gateways.ts'
+import { eventually } from '../../support/eventually.ts'
 
 /** One bucket of a gateway, for the limit with that name. */
 async function bucketOf(port: number, name: string, settings: BucketSettings, shared: Shared = {}) {
@@ -12,6 +13,7 @@ async function bucketOf(port: number, name: string, settings: BucketSettings, sh
   const observer = { synced: () => undefined, failed: () => undefined }
   const limits = await openSharedLimits(
     sharedLimitsSchema.parse({ url: address, timeoutMs: 10_000, ...shared }),
+    directOutbound,
     observer,
   )
   onTestFinished(() => limits.close())

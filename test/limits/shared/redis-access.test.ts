@@ -2,13 +2,14 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
+import { directOutbound } from '../../../src/lib/outbound/outbound.ts'
 import { openSharedLimits } from '../../../src/limits/shared/shared-limits.ts'
 import { sharedLimitsSchema } from '../../../src/config/shared-limits-settings.ts'
-import { eventually } from '../../gateway/support/waiting.ts'
 import { hasOpenssl, makeAuthority } from '../../identity/mtls/test-certificates.ts'
-import { temporaryFolder } from '../../policy/source/policy-folder.ts'
 import { isWithoutRedis, startRedis } from './running-redis.ts'
 import type { Shared } from './sharing-gateways.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const isWithout = isWithoutRedis || !hasOpenssl()
 if (isWithout) console.warn('SKIPPED: the test of shared limits over TLS, as Redis or openssl is missing.')
@@ -44,10 +45,14 @@ async function startSecureRedis() {
 /** Opens a sync without charges; returns the last failure. */
 async function sharing(settings: Shared) {
   let failure: string | undefined
-  const limits = await openSharedLimits(sharedLimitsSchema.parse({ timeoutMs: 10_000, ...settings }), {
-    synced: () => (failure = undefined),
-    failed: (error) => (failure = inspect(error)),
-  })
+  const limits = await openSharedLimits(
+    sharedLimitsSchema.parse({ timeoutMs: 10_000, ...settings }),
+    directOutbound,
+    {
+      synced: () => (failure = undefined),
+      failed: (error) => (failure = inspect(error)),
+    },
+  )
   onTestFinished(() => limits.close())
   await limits.start()
   return { failure: () => failure }

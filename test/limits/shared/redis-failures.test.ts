@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
 import { expectError } from '../../gateway/support/expect-error.ts'
 import type { TestedGateway } from '../../gateway/support/open-gateway.ts'
-import { eventually } from '../../gateway/support/waiting.ts'
 import { everyInTheLongForm } from '../../support/thorough.ts'
 import { isWithoutRedis, startRedis, type RunningRedis } from './running-redis.ts'
 import { describe, gatewaysBeforeOne, metricOf, perSecond, sharingSetup } from './sharing-gateways.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const list = '/v1/table/sales$orders/version/list'
 const limits = {

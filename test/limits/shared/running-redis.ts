@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { createClient } from '@redis/client'
 import { onTestFinished } from 'vitest'
 import { freePort } from '../../support/free-port.ts'
-import { eventually } from '../../gateway/support/waiting.ts'
-import { temporaryFolder } from '../../policy/source/policy-folder.ts'
 import { findRedis } from './find-redis.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const program = findRedis()
 

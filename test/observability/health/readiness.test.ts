@@ -1,23 +1,22 @@
 import { rm, writeFile } from 'node:fs/promises'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import type { GatewaySetup } from '../../gateway/support/open-gateway.ts'
 import { startGatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
-import { eventually } from '../../gateway/support/waiting.ts'
 import { tokenIssuersSchema } from '../../../src/config/identity/token-issuer-settings.ts'
-import { startIssuer, type TestIssuer } from '../../identity/jwt/token-issuer.ts'
+import { signToken, startIssuer, type TestIssuer } from '../../identity/jwt/token-issuer.ts'
 import { seriesOf } from '../metrics/series.ts'
+import { eventually } from '../../support/eventually.ts'
 
 async function readyz(adminUrl: string) {
   const response = await fetch(`${adminUrl}/readyz`)
   return { status: response.status, body: await response.json() }
 }
 
-function trusting({ configuration, url }: TestIssuer): GatewaySetup {
-  const jwks = { url, refreshSeconds: 0.05, cooldownSeconds: 0.05, maxStaleSeconds: 0.2 }
+function trusting({ configuration }: TestIssuer): GatewaySetup {
   return {
     adjust: (settings) => ({
       ...settings,
-      identity: { ...settings.identity, issuers: tokenIssuersSchema.parse([{ ...configuration, jwks }]) },
+      identity: { ...settings.identity, issuers: tokenIssuersSchema.parse([configuration]) },
     }),
   }
 }
@@ -26,6 +25,8 @@ it('a gateway becomes ready with the keys of an issuer, and stays ready when the
   const issuer = await startIssuer()
   onTestFinished(() => issuer.stop())
   await issuer.stop()
+  const clock = vi.spyOn(Date, 'now')
+  onTestFinished(() => clock.mockRestore())
   const { gateway } = await startGatewayAndUpstream(trusting(issuer))
   expect(await readyz(gateway.adminUrl)).toEqual({
     status: 503,
@@ -49,9 +50,14 @@ it('a gateway becomes ready with the keys of an issuer, and stays ready when the
   expect(Math.abs(Date.now() / 1000 - (fetched ?? 0))).toBeLessThan(60)
 
   await issuer.stop()
-  await eventually(async () =>
-    expect(await seriesOf(gateway, 'catalog_gateway_jwks_usable')).toEqual({ '{issuer="corp"}': 0 }),
-  )
+  clock.mockImplementation(() => new Date().getTime() + 25 * 3_600_000)
+  expect(await seriesOf(gateway, 'catalog_gateway_jwks_usable')).toEqual({ '{issuer="corp"}': 0 })
+  const authorization = `Bearer ${await signToken(issuer.key)}`
+  const refused = await fetch(`${gateway.url}/v1/table/a$t/describe`, {
+    method: 'POST',
+    headers: { authorization },
+  })
+  expect(refused.status).toBe(503)
   await eventually(async () => {
     const [failures] = Object.values(
       await seriesOf(gateway, 'catalog_gateway_jwks_consecutive_fetch_failures'),

@@ -11,8 +11,8 @@ import {
   type LineWriterOptions,
 } from '../../../src/observability/log/line-writer.ts'
 import { startScript } from '../../e2e/built-program.ts'
-import { eventually } from '../../gateway/support/waiting.ts'
-import { temporaryFolder } from '../../policy/source/policy-folder.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { eventually } from '../../support/eventually.ts'
 
 function writerTo(path: string, options: Omit<LineWriterOptions, 'onLost'> = {}) {
   const descriptor = openSync(path, 'a')
@@ -41,11 +41,13 @@ it('writes all lines in order before close resolves', async () => {
 })
 
 it('flushes a single line after a delay', async () => {
-  const file = join(await temporaryFolder(), 'log')
-  const { writer } = writerTo(file, { flushDelayMs: 10 })
-  writer.write('alone\n')
-  expect(await readFile(file, 'utf8')).toBe('')
-  await eventually(async () => expect(await readFile(file, 'utf8')).toBe('alone\n'))
+  const folder = await temporaryFolder()
+  const [soon, late] = [join(folder, 'soon'), join(folder, 'late')]
+  // On a busy machine, a short delay may be over before the file is read; the other one shows that there is one.
+  writerTo(late, { flushDelayMs: 60_000 }).writer.write('alone\n')
+  writerTo(soon, { flushDelayMs: 10 }).writer.write('alone\n')
+  await eventually(async () => expect(await readFile(soon, 'utf8')).toBe('alone\n'))
+  expect(await readFile(late, 'utf8')).toBe('')
 })
 
 it('counts lines that cannot be written, and tries later ones again', async () => {

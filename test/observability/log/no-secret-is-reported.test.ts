@@ -9,10 +9,11 @@ import { hasOpenssl, makeAuthority } from '../../identity/mtls/test-certificates
 import { goodClaims, signToken, startIssuer } from '../../identity/jwt/token-issuer.ts'
 import { allowEverything } from '../../gateway/support/open-gateway.ts'
 import { respondWith, type RequestHandler } from '../../gateway/support/recording-upstream.ts'
-import { temporaryFolder } from '../../policy/source/policy-folder.ts'
 import { formatPolicies } from '../../policy/policy-builder.ts'
 import { startOtlpReceiver } from '../traces/otlp-receiver.ts'
 import { linesOf, servingGateway } from '../serving-gateway.ts'
+import { arrowStart } from '../../support/arrow-upload.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /** Secrets by description; all are distinct. */
 const planted = new Map<string, string>()
@@ -35,7 +36,7 @@ interface Sent {
   readonly method?: 'GET'
   readonly target: string
   readonly headers?: Readonly<Record<string, string>>
-  readonly body?: string
+  readonly body?: string | Buffer
   readonly answering?: RequestHandler
 }
 
@@ -241,7 +242,7 @@ function requests(key: string, otherKey: string, token: string): Sent[] {
     {
       target: `${table}/declare`,
       headers: dev,
-      body: json({ [plant('a name that is sent twice')]: 1, id: ['other'] }),
+      body: json({ properties: { [plant('a name of a property')]: '1' }, id: ['other'] }),
     },
     {
       target: `${table}/delete`,
@@ -260,7 +261,7 @@ function requests(key: string, otherKey: string, token: string): Sent[] {
         'content-type': 'application/vnd.apache.arrow.stream',
         'x-catalog-table-properties': json(storage('properties in a header')),
       },
-      body: plant('an upload'),
+      body: Buffer.concat([arrowStart, Buffer.from(plant('an upload'))]),
     },
     {
       target: `${table}/describe`,

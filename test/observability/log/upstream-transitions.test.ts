@@ -1,12 +1,11 @@
 import { expect, it } from 'vitest'
 import { healthPath } from '../../gateway/support/recording-upstream.ts'
-import { eventually } from '../../gateway/support/waiting.ts'
 import { linesOf, servingGateway, type ServingGateway } from '../serving-gateway.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const checkedOften = {
   name: 'lake',
-  healthCheck: { path: healthPath, intervalMs: 20, timeoutMs: 200 },
-  circuitBreaker: { probeIntervalMs: 20 },
+  healthCheck: { path: healthPath, intervalMs: 20 },
 }
 const transitions = new Set(['upstream unhealthy', 'upstream healthy', 'circuit opened', 'circuit closed'])
 

@@ -7,7 +7,7 @@ const common = { name: 'took_seconds', help: 'How long it took.', labelNames: ['
 const buckets = [0.001, 0.01, 0.1, 1]
 
 it('matches the histogram of prom-client', async () => {
-  const stage = fc.constantFrom('check', 'audit', 'a "quoted" one')
+  const stage = fc.constantFrom('place', 'audit', 'a "quoted" one')
   const seconds = fc.oneof(
     fc.constantFrom(...buckets, 0, 0.01001, 1e9),
     fc.double({ min: 0, max: 2, noNaN: true }),

@@ -5,9 +5,9 @@ import { expect, it } from 'vitest'
 import { createKey, revokeKey, rotateKey } from '../../../src/identity/api-keys/key-store.ts'
 import { hasOpenssl, makeAuthority } from '../../identity/mtls/test-certificates.ts'
 import { startGatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
-import { eventually } from '../../gateway/support/waiting.ts'
 import { seriesOf } from './series.ts'
-import { temporaryFolder } from '../../policy/source/policy-folder.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const name = 'catalog_gateway_api_keys_next_expiry_timestamp_seconds'
 const hour = 3_600_000

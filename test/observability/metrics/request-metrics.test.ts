@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { respondWith } from '../../gateway/support/recording-upstream.ts'
 import { startGatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
-import { eventually } from '../../gateway/support/waiting.ts'
 import { seriesOf } from './series.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const version = {
   version: 7,
@@ -24,9 +24,14 @@ it('each stage of a request is timed once, and no other', async () => {
       '{stage="authenticate"}': 3,
       '{stage="authorize"}': 3,
       '{stage="limit"}': 2,
-      '{stage="check"}': 2,
+      '{stage="read_body"}': 2,
+      '{stage="authorize_body"}': 2,
+      '{stage="place"}': 2,
+      '{stage="limit_entries"}': 2,
       '{stage="audit"}': 2,
-      '{stage="forward"}': 2,
+      '{stage="send"}': 2,
+      '{stage="record"}': 2,
+      '{stage="respond"}': 2,
     }),
   )
   expect(await seriesOf(gateway, 'catalog_gateway_active_requests')).toEqual({ '': 0 })
@@ -71,6 +76,6 @@ it('requests are only counted by the namespaces that the settings list', async (
     '{operation="DescribeTable",status="200",decision="allow",catalog_namespace="other"}': 2,
     '{operation="DescribeNamespace",status="200",decision="allow",catalog_namespace="prod"}': 1,
     '{operation="DescribeNamespace",status="200",decision="allow",catalog_namespace="other"}': 1,
-    '{operation="unknown",status="404",decision="none",catalog_namespace="other"}': 1,
+    '{operation="unknown",status="406",decision="none",catalog_namespace="other"}': 1,
   })
 })

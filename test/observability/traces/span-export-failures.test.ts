@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
 import { startRecordingUpstream } from '../../gateway/support/recording-upstream.ts'
 import type { TestedGateway } from '../../gateway/support/open-gateway.ts'
-import { eventually } from '../../gateway/support/waiting.ts'
 import { tracedGateway } from './traced-gateway.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const exists = '/v1/table/orders/exists'
-/** One of the request, eight of stages, one of the call; forward has two. */
-const spansOfARequest = 11
+/** One of the request, 13 of stages, one of the call. */
+const spansOfARequest = 15
 
 it('spans that the receiver refuses are dropped and counted, and requests continue', async () => {
   const { gateway, receiver } = await tracedGateway()
@@ -20,7 +20,7 @@ it('spans that the receiver refuses are dropped and counted, and requests contin
 })
 
 it('an unresponsive receiver costs spans beyond the queue, but no request; shutdown is bounded by the timeout', async () => {
-  const { gateway, receiver } = await tracedGateway({ maxQueuedSpans: 5, timeoutMs: 300 })
+  const { gateway, receiver } = await tracedGateway({ timeoutMs: 300 }, { tuning: { maxQueuedSpans: 5 } })
   receiver.status = undefined
   const responses = await Promise.all(Array.from({ length: 20 }, () => gateway.post(exists)))
   expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 200))

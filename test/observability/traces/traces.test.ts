@@ -5,9 +5,9 @@ import { respondWith, getHeaderValues } from '../../gateway/support/recording-up
 import { serveListings } from '../../gateway/support/listing-upstream.ts'
 import { startGatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
 import { withUpstream } from '../../gateway/support/open-gateway.ts'
-import { temporaryFolder } from '../../policy/source/policy-folder.ts'
 import type { ReceivedSpan } from './otlp-receiver.ts'
 import { spanNamed, tracedGateway } from './traced-gateway.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const traceId = '0af7651916cd43dd8448eb211c80319c'
 const clientSpan = 'b7ad6b7169203331'
@@ -39,13 +39,17 @@ it('a request has a span, with a child span per stage and a client span beneath 
     'authenticate',
     'authorize',
     'limit',
-    'check',
-    'forward',
+    'read_body',
+    'authorize_body',
+    'place',
+    'limit_entries',
     'audit',
-    'forward',
+    'send',
+    'record',
+    'respond',
   ]
   expect(beneath(all, requestSpan)).toEqual(stages)
-  const sending = all.findLast(({ name }) => name === 'forward') as ReceivedSpan
+  const sending = all.findLast(({ name }) => name === 'send') as ReceivedSpan
   const call = spanNamed(all, 'POST')
   expect(call).toMatchObject({ kind: 'client', traceId, parentSpanId: sending.spanId, failed: false })
   expect(call.attributes).toEqual({
@@ -84,10 +88,10 @@ it('the span of the refusing stage describes the refusal', async () => {
   const describe = '/v1/table/orders/describe'
   const refusals = [
     ['receive', describe, { headers: { 'x-catalog-ctx-gateway': '' } }, 'invalid_context_key', 400],
-    ['match', '/v1/nothing', {}, 'unknown_route', 404],
+    ['match', '/v1/nothing', {}, 'unknown_operation', 406],
     ['authenticate', describe, { as: null }, 'missing_credential', 401],
     ['authorize', describe, { as: 'nobody' }, 'no_rule', 403],
-    ['check', describe, { body: { id: ['other'] } }, 'conflicting_values', 400],
+    ['read_body', describe, { body: { id: ['other'] } }, 'conflicting_values', 400],
   ] as const
   for (const [, target, options, , status] of refusals) {
     expect(await gateway.post(target, options)).toMatchObject({ status })
@@ -125,7 +129,7 @@ it('the client span and the request span show an upstream failure', async () => 
 it('each attempt has a span, which its request headers refer to', async () => {
   const { gateway, upstream, spans } = await tracedGateway(
     {},
-    withUpstream(() => ({ retries: { maxRetries: 1, budgetPercent: 100 } })),
+    withUpstream(() => ({ retries: { maxRetries: 1 } }), { retryBudgetPercent: 100 }),
   )
   upstream.answering = (_arrival, response) => {
     upstream.answering = respondWith(200, {})

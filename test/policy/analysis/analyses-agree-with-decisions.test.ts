@@ -17,6 +17,7 @@ import { whoCan } from '../../../src/policy/analysis/who-can.ts'
 import { parseDocuments } from '../parse-documents.ts'
 import { arbitraryPolicies, arbitraryRequest } from '../policy-arbitraries.ts'
 import { createCaller, compilePolicySet, formatPolicies } from '../policy-builder.ts'
+import { isThorough } from '../../support/thorough.ts'
 
 const requests = fc.array(arbitraryRequest, { minLength: 10, maxLength: 10 })
 
@@ -35,7 +36,7 @@ it('explain: the decision names the most specific applying deny, otherwise the m
         )
       }
     }),
-    { numRuns: 120 },
+    { numRuns: isThorough ? 120 : 40 },
   )
 })
 
@@ -60,7 +61,7 @@ it('who-can: a caller is allowed if and only if an entitlement applies', () => {
         expect(isEntitled, formatPolicies(policies)).toBe(set.decide(request).allowed)
       }
     }),
-    { numRuns: 120 },
+    { numRuns: isThorough ? 120 : 40 },
   )
   expect(allowed).toBeGreaterThan(10)
 })
@@ -110,7 +111,7 @@ it('what-can: a caller is allowed exactly what the nearest entry permits', () =>
         expect(isPermitted, formatPolicies(policies)).toBe(set.decide(request).allowed)
       }
     }),
-    { numRuns: 120 },
+    { numRuns: isThorough ? 120 : 40 },
   )
   expect(allowed).toBeGreaterThan(0)
 })

@@ -1,14 +1,15 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { listHeadPermissions } from '../../../src/gateway/authorization/request-permissions.ts'
+import { listHeadPermissions } from '../../../src/gateway/authorization/list-required-permissions.ts'
 import type { Matched } from '../../../src/gateway/context.ts'
 import { factTypes } from '../../../src/catalog-api/facts.ts'
 import { getOperation, operationNames } from '../../../src/catalog-api/operations.ts'
 import {
+  getRequirements,
+  isOnOwnObject,
   mayRequireOtherObjects,
-  additionalPermissions,
-  createKnownFacts,
-} from '../../../src/policy/conditions/operation-facts.ts'
+} from '../../../src/catalog-api/requirements.ts'
+import { createKnownFacts } from '../../../src/policy/conditions/operation-facts.ts'
 
 const values = {
   word: fc.constantFrom('overwrite', 'cascade', 'create'),
@@ -27,10 +28,11 @@ it.each([...operationNames])('lists every permission that a %s request may requi
     Object.fromEntries(operation.facts.map(([fact]) => [fact, values[factTypes[fact]]])),
     { requiredKeys: [] },
   )
-  const possible = new Set(additionalPermissions(operation))
+  const onOwnObject = getRequirements(operation).filter(({ on }) => isOnOwnObject(on))
+  const possible = new Set(onOwnObject.map(({ permission }) => permission))
   fc.assert(
     fc.property(stated, (facts) => {
-      const request = { route: { operation, id } } as unknown as Matched
+      const request = { route: { operation, id, parameters: new Map() } } as unknown as Matched
       const [, ...further] = listHeadPermissions(request, createKnownFacts(facts))
       for (const permission of further.filter(({ fallback }) => fallback !== 'withheld')) {
         const isElsewhere = permission.includesSubtree === true || permission.id.join() !== id.join()

@@ -79,7 +79,7 @@ it('a rule with tables covers only matching tables directly in its namespace', (
     set.decide(createAuthorizationRequest(alice, 'QueryTable', 'materialized_view', ['a', 'evt_1'])).allowed,
   ).toBe(true)
   expect(
-    set.decide(createAuthorizationRequest(alice, 'DescribeTransaction', 'transaction', ['a', 'evt_1']))
+    set.decide(createAuthorizationRequest(alice, 'DescribeTransaction', 'transaction', ['a', 'evt_1', '7']))
       .allowed,
   ).toBe(true)
   expect(set.decide(createAuthorizationRequest(alice, 'QueryTable', 'table', ['a', 'orders'])).allowed).toBe(

@@ -21,7 +21,7 @@ it.each([
     '[DeleteFromTable]',
     '{ branch: main, mode: append }',
     '8:34 tests[0].given.mode: requests for DeleteFromTable state branch; "mode" is stated for CreateNamespace, ' +
-      'DropNamespace, RegisterTable, InsertIntoTable, CreateTable, ChooseLocation, ChooseStorage',
+      'DropNamespace, RegisterTable, InsertIntoTable, CreateTable, ChooseLocation, ChooseStorage, VendCredentials',
   ],
   [
     '[TableExists, ListTableTags]',

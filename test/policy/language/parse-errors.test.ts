@@ -67,9 +67,28 @@ rules:
           permissions: new Set([
             'QueryTable',
             'CountTableRows',
+            'FetchTableBlobs',
+            'GetTableBlob',
             'ExplainTableQueryPlan',
             'AnalyzeTableQueryPlan',
+            'DiffTableBranches',
             'DropTable',
+            'RenameTable',
+            'DeregisterTable',
+            'RestoreTable',
+            'CreateTableBranch',
+            'CherryPickTableBranch',
+            'DropMaterializedView',
+            'DropView',
+          ]),
+          implied: new Map([
+            ['RenameTable', 'name'],
+            ['DeregisterTable', 'name'],
+            ['RestoreTable', 'move'],
+            ['CreateTableBranch', 'move'],
+            ['CherryPickTableBranch', 'move'],
+            ['DropMaterializedView', 'name'],
+            ['DropView', 'name'],
           ]),
           tables: ['evt_*'],
           condition: undefined,
@@ -120,7 +139,7 @@ ${head}rules:
     '10:5 unknown field "rules[0].operation"; did you mean "operations"?',
     '20:18 rules[0].operations[0]: unknown operation or group "InsertInTable"; did you mean "InsertIntoTable"?',
     '21:5 rules[1]: duplicate rule id "r", also in line 17',
-    '26:1 the document is a list; expected fields: apiVersion, kind, metadata, mode, namespace, inherit, final, onDeny, commits, rules, tests',
+    '26:1 the document is a list; expected fields: apiVersion, kind, metadata, mode, namespace, inherit, final, onDeny, commits, protect, rules, tests',
   ])
 })
 
@@ -148,7 +167,12 @@ it.each([
   ['operations', '[Fly]', 'rules[0].operations[0]: unknown operation or group "Fly"'],
   ['operations', '[constructor]', 'rules[0].operations[0]: unknown operation or group "constructor"'],
   ['tables', '[]', 'rules[0].tables is empty; expected a list, such as [orders, "evt_*"]'],
-  ['tables', '[a/b]', 'rules[0].tables[0], "a/b", contains "/", which is not allowed in a name'],
+  [
+    'tables',
+    '[a/b]',
+    'rules[0].tables[0]: "a/b" contains "/", which separates names; expected the name alone: the namespace is that of ' +
+      'the policy',
+  ],
   ['tables', '[2024]', 'rules[0].tables[0] is 2024; expected text: put it in quotes'],
   [
     'tables',
@@ -191,7 +215,10 @@ it('rejects tables with operations that do not apply to tables', () => {
 })
 
 it.each([
-  ['[prod/sales]', '4:13 namespace[0], "prod/sales", contains "/", which is not allowed in a name'],
+  [
+    '[prod/sales]',
+    '4:13 namespace[0]: "prod/sales" contains "/", which separates names; expected ["prod", "sales"]',
+  ],
   ['["*"]', '4:13 namespace[0] contains "*"; namespaces must be named exactly'],
   ['[a, 1]', '4:16 namespace[1] is 1; expected text: put it in quotes'],
   ['[a, ..]', '4:16 namespace[1] is "..", which is a path segment, not a name'],
@@ -258,7 +285,7 @@ it.each([
   ],
   [
     'commits: { require: [{ id: c, freeze: { from: 2026-12-20 } }] }',
-    '5:47 commits.require[0].freeze.from is "2026-12-20"; expected a time such as 2026-12-20T00:00:00Z',
+    '5:47 commits.require[0].freeze.from is "2026-12-20": it has no time and no zone; expected for example 2026-12-20T00:00:00Z',
   ],
   [
     "commits: { require: [{ id: c, freeze: { from: '2026-12-20T00:00:00Z', until: '2026-12-20T00:00:00Z' } }] }",

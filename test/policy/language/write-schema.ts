@@ -1,12 +1,19 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import { createCustomResourceDefinition } from '../../helm/custom-resource-definition.ts'
+import {
+  createCustomResourceDefinition,
+  createResourceSchema,
+} from '../../helm/custom-resource-definition.ts'
 import { withSettings } from '../../helm/settings-in-values-schema.ts'
+import { listUnknownMembers } from '../../helm/unknown-members.ts'
 import {
   createDecisionTableSchema,
   createPolicySchema,
 } from '../../../src/policy/language/policy-json-schema.ts'
 
-/** Regenerates the schemas in policies/, and in the chart that of the settings and the CustomResourceDefinition: `npm run schema`. */
+/**
+ * Regenerates the schemas in policies/, and in the chart that of the settings, the CustomResourceDefinition and its rule of
+ * admission: `npm run schema`.
+ */
 for (const [name, schema] of Object.entries({
   'schema.json': createPolicySchema(),
   'decision-table.schema.json': createDecisionTableSchema(),
@@ -22,3 +29,6 @@ await writeFile(valuesSchema, withSettings(await readFile(valuesSchema, 'utf8'))
 
 const definition = new URL('../../../helm/catalog-gateway/files/accesspolicies.yaml', import.meta.url)
 await writeFile(definition, createCustomResourceDefinition())
+
+const unknownMembers = new URL('../../../helm/catalog-gateway/files/unknown-members.cel', import.meta.url)
+await writeFile(unknownMembers, listUnknownMembers(createResourceSchema()))

@@ -25,6 +25,27 @@ it.each(['[', '{a: ', '- ', '? ', 'x: [', '- - ? [{a: '])(
   },
 )
 
+// Files that begin with one can be concatenated.
+it.each([
+  ['at the start', '\ufeffa: 1\n---\nb: 2\n', 2, []],
+  ['behind a comment', '# a\n\ufeffa: 1\n', 1, []],
+  ['behind the end of a document', 'a: 1\n...\n\ufeffb: 2\n', 2, []],
+  ['in a string', 'a: "\ufeff"\nb: x\ufeff\n', 1, []],
+  ['behind a document marker', 'a: 1\n---\n\ufeffb: 2\n', 1, [9]],
+  ['before a document marker', 'a: 1\n\ufeff---\nb: 2\n', 0, [5]],
+  ['before a key', 'a: 1\n\ufeffb: 2\n', 0, [5]],
+  ['twice at the start', '\ufeff\ufeffa: 1\n', 0, [1]],
+])('a byte order mark %s', (_where, text, roots, offsets) => {
+  const found: number[] = []
+  let count = 0
+  const error = (offset: number, message: string): void => {
+    expect(message).toBe('unexpected byte order mark (U+FEFF) within a document; remove it')
+    found.push(offset)
+  }
+  readYaml(text, { root: () => (count += 1), error })
+  expect({ count, found }).toEqual({ count: roots, found: offsets })
+})
+
 // The library accepts all of these: it drops the text after the key, or merges the text after the quote into one value.
 it.each([
   ['? "a" b', 'missing colon after a key'],

@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { builtInVocabulary } from '../../../src/policy/language/policy-vocabulary.ts'
 import {
   createLastGoodPolicies,
@@ -9,7 +9,9 @@ import {
 import { createFolderLocation } from '../../../src/policy/source/policy-location.ts'
 import { combineSources, openLocation } from '../../../src/policy/source/policy-source.ts'
 import { createAuthorizationRequest, createCaller } from '../policy-builder.ts'
-import { readerPolicy, temporaryFolder, writeFiles } from './policy-folder.ts'
+import { readerPolicy, writeFiles } from './policy-folder.ts'
+import { eventually } from '../../support/eventually.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const hourMs = 3_600_000
 
@@ -19,6 +21,7 @@ async function createFolders() {
   const recorded: string[] = []
   async function start(changes: Partial<LastGoodOptions> = {}) {
     const events: string[] = []
+    const errors: string[] = []
     const lastGood = createLastGoodPolicies({
       folder: stored,
       keyFile: '',
@@ -33,9 +36,10 @@ async function createFolders() {
       onStoreError: (error) => events.push(String(error)),
       ...changes,
     })
-    const source = await combineSources([
-      openLocation(createFolderLocation(folder), { intervalMs: 5, lastGood }),
-    ])
+    const source = await combineSources(
+      [openLocation(createFolderLocation(folder), { intervalMs: 5, lastGood })],
+      { onError: ({ message }) => errors.push(message) },
+    )
     const stop = async (): Promise<void> => {
       source.close()
       await lastGood.close()
@@ -45,7 +49,7 @@ async function createFolders() {
       source
         .current()
         .decide(createAuthorizationRequest(createCaller(user), 'ListTables', 'namespace', ['a'])).allowed
-    return { source, events, mayRead, stop }
+    return { source, events, errors, mayRead, stop }
   }
   const write = (text: string): Promise<void> => writeFiles(folder, { 'a.yaml': text })
   await write(readerPolicy('a', 'alice'))
@@ -60,7 +64,7 @@ it('restored policies that expire are replaced by one that denies everything, un
   await write(invalid)
   const { source, events, mayRead } = await start()
   expect([events, mayRead('alice')]).toEqual([['use'], true])
-  await vi.waitUntil(() => events.includes('expiry'), 10_000)
+  await eventually(() => events.includes('expiry'))
   expect(mayRead('alice')).toBe(false)
   expect(
     source
@@ -68,8 +72,8 @@ it('restored policies that expire are replaced by one that denies everything, un
       .decide(createAuthorizationRequest(createCaller('alice'), 'ListTables', 'namespace', ['a'])),
   ).toMatchObject({ reason: 'denied', rule: { policy: 'last-good-policies-expired' } })
   await write(readerPolicy('a', 'alice'))
-  await vi.waitUntil(() => mayRead('alice'), 10_000)
-  expect(events).toEqual(['use', 'expiry', 'recovery'])
+  await eventually(() => expect(events).toEqual(['use', 'expiry', 'recovery']))
+  expect(mayRead('alice')).toBe(true)
 })
 
 it('stored policies that have expired, or are older than the present maximum age, are not restored', async () => {
@@ -87,14 +91,16 @@ it('stored policies that have expired, or are older than the present maximum age
 it('the time until which policies may be used moves while they are the present ones, and only then', async () => {
   const { start, write, file, recorded } = await createFolders()
   // Confirmed every 100 ms.
-  const { events, stop } = await start({ maxAgeHours: (24 * 100) / hourMs })
+  const { events, errors, stop } = await start({ maxAgeHours: (24 * 100) / hourMs })
   const read = async () => JSON.parse((await readFile(file, 'utf8')).split('\n')[0] ?? '')
-  await vi.waitUntil(async () => (await stat(file).catch(() => undefined)) !== undefined, 10_000)
+  await eventually(async () => (await stat(file).catch(() => undefined)) !== undefined)
   const first = await read()
-  await vi.waitUntil(async () => (await read()).usableUntil > first.usableUntil, 10_000)
+  await eventually(async () => (await read()).usableUntil > first.usableUntil)
   expect(await read()).toMatchObject({ revision: first.revision, inForceSince: first.inForceSince })
   expect(recorded).toHaveLength(1)
   await write(invalid)
+  await eventually(() => errors.some((message) => message.includes('AccessPolicie')))
+  // The last confirmation may still be being written.
   await new Promise((resolve) => setTimeout(resolve, 300))
   const last = await read()
   await new Promise((resolve) => setTimeout(resolve, 300))
@@ -112,10 +118,10 @@ it('policies whose record cannot be written are not stored until it can', async 
       recorded.push(revision)
     },
   })
-  await vi.waitUntil(() => events.length > 0, 10_000)
+  await eventually(() => events.length > 0)
   await expect(stat(file)).rejects.toThrow('ENOENT')
   isUnavailable = false
-  await vi.waitUntil(() => recorded.length > 0, 10_000)
-  await vi.waitUntil(async () => (await stat(file).catch(() => undefined)) !== undefined, 10_000)
+  await eventually(() => recorded.length > 0)
+  await eventually(async () => (await stat(file).catch(() => undefined)) !== undefined)
   expect(events).toEqual(['Error: audit log unavailable'])
 })

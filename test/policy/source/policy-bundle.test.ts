@@ -12,8 +12,9 @@ import { watchPolicies } from '../../../src/policy/source/policy-source.ts'
 import { loadPoliciesFrom } from '../../../src/policy/source/load-policies.ts'
 import { PolicyError } from '../../../src/policy/language/policy-error.ts'
 import { readPublicKey } from '../../../src/policy/source/open-policy-location.ts'
-import { readerPolicy, temporaryFolder } from './policy-folder.ts'
+import { readerPolicy } from './policy-folder.ts'
 import { createAuthorizationRequest, createCaller } from '../policy-builder.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const { privateKey, publicKey } = generateKeyPairSync('ed25519')
 const stranger = generateKeyPairSync('ed25519')

@@ -2,8 +2,10 @@ import { mkdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { loadPolicies } from '../../../src/policy/source/load-policies.ts'
-import { readerPolicy, temporaryFolder, writeFiles } from './policy-folder.ts'
+import { listIgnoredFiles } from '../../../src/policy/source/policy-files.ts'
+import { readerPolicy, writeFiles } from './policy-folder.ts'
 import { createAuthorizationRequest, createCaller } from '../policy-builder.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 it('reads every YAML file, including those in subfolders, and nothing else', async () => {
   const folder = await temporaryFolder()
@@ -121,8 +123,21 @@ it('rejects entries that cannot be read, because they may have held a deny', asy
   await expect(loadPolicies(folder)).rejects.toThrow('b.yaml: cannot be read (ENOENT)')
 })
 
-it('does not read a folder that is named like a file', async () => {
+it('a folder that is named like a policy file is an error, as one in place of a missing file', async () => {
   const folder = await temporaryFolder()
   await mkdir(join(folder, 'a.yaml'))
-  expect((await loadPolicies(folder)).size).toBe(0)
+  await expect(loadPolicies(folder)).rejects.toThrow('a.yaml: is not a file')
+})
+
+it.each(['a.YAML', 'a.Yml'])('reads a file with the name %s', async (name) => {
+  const folder = await temporaryFolder()
+  await writeFiles(folder, { [name]: readerPolicy('a', 'alice') })
+  expect((await loadPolicies(folder)).size).toBe(1)
+})
+
+it('lists files that are not read although their names suggest policies', async () => {
+  const folder = await temporaryFolder()
+  const names = ['a.yaml', 'deny.json', 'deny.yml.bak', 'README.md', '.hidden.yaml~', 'team/deny.yaml~']
+  await writeFiles(folder, Object.fromEntries(names.map((name) => [name, readerPolicy('a', 'alice')])))
+  expect(await listIgnoredFiles(folder)).toEqual(['deny.json', 'deny.yml.bak', 'team/deny.yaml~'])
 })

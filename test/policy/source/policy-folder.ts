@@ -1,14 +1,5 @@
-import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { onTestFinished } from 'vitest'
-
-/** Creates an empty folder that is removed after the test. */
-export async function temporaryFolder(): Promise<string> {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), 'policies-')))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
-  return folder
-}
 
 export async function writeFiles(
   folder: string,

@@ -7,8 +7,9 @@ import { createFolderLocation } from '../../../src/policy/source/policy-location
 import { noFacts, type OperationFacts } from '../../../src/policy/conditions/authorization-request.ts'
 import { withShadow, type ShadowDifference } from '../../../src/policy/source/shadow-policies.ts'
 import { arbitraryPolicies, arbitraryRequest } from '../policy-arbitraries.ts'
-import { readerPolicy, temporaryFolder, writeFiles } from './policy-folder.ts'
+import { readerPolicy, writeFiles } from './policy-folder.ts'
 import { createAuthorizationRequest, createCaller, compilePolicySet } from '../policy-builder.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const unread: OperationFacts = { ...noFacts, branch: pending, metadata: pending }
 const mayList = (user: string) =>

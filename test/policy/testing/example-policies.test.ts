@@ -3,12 +3,14 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { qualifiedRuleName, runTests } from '../../../src/policy/testing/decision-test.ts'
 import { parsePolicies } from '../../../src/policy/language/parse-policies.ts'
+import { createPolicyVocabulary } from '../../../src/policy/language/policy-vocabulary.ts'
 import { loadPolicyFolder } from '../../../src/policy/source/load-policies.ts'
 
+const vocabulary = createPolicyVocabulary({ acceptsDevelopment: true })
 const folder = (name: string): string => fileURLToPath(new URL(`../../../policies/${name}`, import.meta.url))
 
 describe.each(['development', 'examples'])('policies/%s', async (name) => {
-  const { tests, documents, set } = await loadPolicyFolder(folder(name))
+  const { tests, documents, set } = await loadPolicyFolder(folder(name), vocabulary)
   const { results, decidingRules } = runTests(tests, () => set)
 
   it.each(results.map(({ test, mismatches }) => ({ ...test, disagreements: mismatches })))(
@@ -32,7 +34,7 @@ describe.each(['development', 'examples'])('policies/%s', async (name) => {
   it('has only files that are valid on their own', async () => {
     for (const file of await readdir(folder(name))) {
       const text = await readFile(`${folder(name)}/${file}`, 'utf8')
-      const { documents, problems } = parsePolicies(text, file)
+      const { documents, problems } = parsePolicies(text, file, vocabulary)
       expect(problems).toEqual([])
       expect(text).toMatch(/^# yaml-language-server: \$schema=\.\.\/schema\.json\n/)
       expect(documents.length).toBeGreaterThan(0)

@@ -1,7 +1,11 @@
-import { invalidInput } from '../../../catalog-api/catalog-error.ts'
-import { assertIdentifier, type Identifier } from '../../../catalog-api/identifiers.ts'
-import { formatIdentifierForMessage } from '../../../catalog-api/not-found.ts'
-import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import {
+  assertIdentifier,
+  formatIdentifierForMessage,
+  type Identifier,
+  invalidInput,
+  type RequestOf,
+  type ResponseOf,
+} from 'catalog-gateway/catalog-api'
 import type { TableEntry } from '../../database/objects.ts'
 import type { CatalogDatabase } from '../../database/database-schema.ts'
 import { recordDeletedVersions } from '../../database/pending-deletions.ts'

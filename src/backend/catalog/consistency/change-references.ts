@@ -1,4 +1,4 @@
-import type { Identifier } from '../../../catalog-api/identifiers.ts'
+import type { Identifier } from 'catalog-gateway/catalog-api'
 import type { TableEntry } from '../../database/objects.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
 import { reconcileVersions } from './reconcile-versions.ts'

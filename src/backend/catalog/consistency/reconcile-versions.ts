@@ -1,4 +1,4 @@
-import { CatalogError } from '../../../catalog-api/catalog-error.ts'
+import { CatalogError } from 'catalog-gateway/catalog-api'
 import { setTableState, type TableEntry } from '../../database/objects.ts'
 import {
   finishVersion,

@@ -1,6 +1,4 @@
-import { CatalogError } from '../../../catalog-api/catalog-error.ts'
-import type { Identifier } from '../../../catalog-api/identifiers.ts'
-import { formatIdentifierForMessage } from '../../../catalog-api/not-found.ts'
+import { CatalogError, formatIdentifierForMessage, type Identifier } from 'catalog-gateway/catalog-api'
 import { findTableState, setTableState, type TableEntry } from '../../database/objects.ts'
 import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
 import { requireTable } from '../context/require-objects.ts'

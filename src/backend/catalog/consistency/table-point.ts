@@ -1,6 +1,10 @@
-import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
-import { quoteForMessage, type Identifier } from '../../../catalog-api/identifiers.ts'
-import { formatIdentifierForMessage } from '../../../catalog-api/not-found.ts'
+import {
+  CatalogError,
+  formatIdentifierForMessage,
+  type Identifier,
+  invalidInput,
+  quoteForMessage,
+} from 'catalog-gateway/catalog-api'
 import type { TablePoint } from '../../engine/table-point.ts'
 import type { TableTag } from '../../engine/tables/tags-and-branches.ts'
 import type { TableEntry } from '../../database/objects.ts'

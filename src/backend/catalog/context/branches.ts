@@ -1,5 +1,4 @@
-import { CatalogError } from '../../../catalog-api/catalog-error.ts'
-import { quoteForMessage } from '../../../catalog-api/identifiers.ts'
+import { CatalogError, quoteForMessage } from 'catalog-gateway/catalog-api'
 
 /** The branch of requests that name none. */
 export const mainBranch = 'main'

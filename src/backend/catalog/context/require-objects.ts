@@ -1,10 +1,10 @@
-import { CatalogError } from '../../../catalog-api/catalog-error.ts'
-import type { Identifier } from '../../../catalog-api/identifiers.ts'
 import {
-  namespaceNotFound,
+  CatalogError,
   formatIdentifierForMessage,
+  type Identifier,
+  namespaceNotFound,
   tableNotFound,
-} from '../../../catalog-api/not-found.ts'
+} from 'catalog-gateway/catalog-api'
 import { findObject, type NamespaceEntry, type TableEntry } from '../../database/objects.ts'
 import type { CatalogDatabase } from '../../database/database-schema.ts'
 

@@ -1,6 +1,4 @@
-import { CatalogError } from '../../../catalog-api/catalog-error.ts'
-import type { Identifier } from '../../../catalog-api/identifiers.ts'
-import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import { CatalogError, type Identifier, type RequestOf, type ResponseOf } from 'catalog-gateway/catalog-api'
 import { findTableById, toPath } from '../../database/objects.ts'
 import type { NewJob } from '../../database/jobs.ts'
 import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
@@ -17,9 +15,9 @@ interface BackfillRequest {
 
 /**
  * Queues a job that computes a computed column in the rows that `where` selects, or in all rows. Members for the
- * distribution of the work are ignored. Throws TableNotFound, TableBranchNotFound, TableVersionNotFound and
- * TableColumnNotFound (404), InvalidInput (400) for a column without expression and an invalid `where`, Unsupported
- * (406) for `read_version` unless it is the newest version.
+ * distribution of the work are ignored. Throws TableNotFound, TableBranchNotFound and TableVersionNotFound (404),
+ * InvalidInput (400) for a column that is missing or has no expression and for an invalid `where`, Unsupported (406) for
+ * `read_version` unless it is the newest version.
  */
 export async function backfillColumns(
   context: CatalogContext,

@@ -1,4 +1,4 @@
-import type { RequestOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import type { RequestOf } from 'catalog-gateway/catalog-api'
 import { listJobs, type Job } from '../../database/jobs.ts'
 import type { JobEvent } from '../../engine/query/filter-events.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'

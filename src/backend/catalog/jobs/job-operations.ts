@@ -1,7 +1,10 @@
-import { CatalogError } from '../../../catalog-api/catalog-error.ts'
-import { quoteForMessage } from '../../../catalog-api/identifiers.ts'
-import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
-import { formatIdentifier } from '../../../catalog-api/identifiers.ts'
+import {
+  CatalogError,
+  formatIdentifier,
+  quoteForMessage,
+  type RequestOf,
+  type ResponseOf,
+} from 'catalog-gateway/catalog-api'
 import type { JobState } from '../../database/database-schema.ts'
 import {
   cancelJob as cancelStoredJob,

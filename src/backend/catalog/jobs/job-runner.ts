@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { CatalogError } from '../../../catalog-api/catalog-error.ts'
+import { CatalogError } from 'catalog-gateway/catalog-api'
 import {
   countUnfinishedJobs,
   deleteJobsEndedBefore,

@@ -1,7 +1,10 @@
-import { CatalogError } from '../../../catalog-api/catalog-error.ts'
-import type { Identifier } from '../../../catalog-api/identifiers.ts'
-import { formatIdentifierForMessage } from '../../../catalog-api/not-found.ts'
-import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import {
+  CatalogError,
+  formatIdentifierForMessage,
+  type Identifier,
+  type RequestOf,
+  type ResponseOf,
+} from 'catalog-gateway/catalog-api'
 import { findObject, insertNamespace, setProperties } from '../../database/objects.ts'
 import { hasChildren } from '../../database/remove-objects.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'

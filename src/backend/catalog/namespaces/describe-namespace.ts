@@ -1,5 +1,4 @@
-import type { Identifier } from '../../../catalog-api/identifiers.ts'
-import type { ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import type { Identifier, ResponseOf } from 'catalog-gateway/catalog-api'
 import type { CatalogContext } from '../context/catalog-context.ts'
 import { requireNamespace } from '../context/require-objects.ts'
 

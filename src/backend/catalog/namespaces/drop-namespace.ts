@@ -1,7 +1,12 @@
-import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
-import type { Identifier } from '../../../catalog-api/identifiers.ts'
-import { namespaceNotFound, formatIdentifierForMessage } from '../../../catalog-api/not-found.ts'
-import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import {
+  CatalogError,
+  formatIdentifierForMessage,
+  type Identifier,
+  invalidInput,
+  namespaceNotFound,
+  type RequestOf,
+  type ResponseOf,
+} from 'catalog-gateway/catalog-api'
 import { findObject } from '../../database/objects.ts'
 import { hasChildren, removeNamespace } from '../../database/remove-objects.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'

@@ -1,5 +1,9 @@
-import { formatIdentifier, type Identifier } from '../../../catalog-api/identifiers.ts'
-import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import {
+  formatIdentifier,
+  type Identifier,
+  type RequestOf,
+  type ResponseOf,
+} from 'catalog-gateway/catalog-api'
 import { listNamespaceNames, listTableNames, listTablePaths, type Slice } from '../../database/listings.ts'
 import { fromPath } from '../../database/objects.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'

@@ -1,6 +1,11 @@
-import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
-import { quoteForMessage, type Identifier } from '../../../catalog-api/identifiers.ts'
-import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import {
+  CatalogError,
+  type Identifier,
+  invalidInput,
+  quoteForMessage,
+  type RequestOf,
+  type ResponseOf,
+} from 'catalog-gateway/catalog-api'
 import { deleteBranchRecords } from '../../database/versions.ts'
 import { branchNotFoundError, normalizeBranch, mainBranch } from '../context/branches.ts'
 import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'

@@ -1,5 +1,4 @@
-import type { Identifier } from '../../../catalog-api/identifiers.ts'
-import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import type { Identifier, RequestOf, ResponseOf } from 'catalog-gateway/catalog-api'
 import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
 import { changeReferences } from '../consistency/change-references.ts'
 import { requireTable } from '../context/require-objects.ts'

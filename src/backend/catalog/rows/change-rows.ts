@@ -1,7 +1,10 @@
-import { CatalogError } from '../../../catalog-api/catalog-error.ts'
-import type { Identifier } from '../../../catalog-api/identifiers.ts'
-import { formatIdentifierForMessage } from '../../../catalog-api/not-found.ts'
-import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import {
+  CatalogError,
+  formatIdentifierForMessage,
+  type Identifier,
+  type RequestOf,
+  type ResponseOf,
+} from 'catalog-gateway/catalog-api'
 import {
   findObject,
   fromPath,
@@ -23,6 +26,10 @@ export async function mergeInsertIntoTable(
   request: RequestOf<'MergeInsertIntoTable'>,
   upload: Uint8Array,
 ): Promise<ResponseOf<'MergeInsertIntoTable'>> {
+  for (const member of ['use_rte', 'use_lsm'] as const) {
+    if (request[member] === true)
+      throw new CatalogError('Unsupported', `${member} is not supported by this catalog`)
+  }
   const table = await requireTable(context.database, id)
   if (!(await hasData(context, table))) {
     const created = await createByMerge(context, id, table, request, upload)

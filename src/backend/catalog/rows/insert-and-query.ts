@@ -1,5 +1,4 @@
-import type { Identifier } from '../../../catalog-api/identifiers.ts'
-import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import { CatalogError, type Identifier, type RequestOf, type ResponseOf } from 'catalog-gateway/catalog-api'
 import type { TablePoint } from '../../engine/table-point.ts'
 import { setTableState, type TableEntry } from '../../database/objects.ts'
 import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
@@ -16,6 +15,8 @@ export async function insertIntoTable(
   request: RequestOf<'InsertIntoTable'>,
   upload: Uint8Array,
 ): Promise<ResponseOf<'InsertIntoTable'>> {
+  if (request.upload_id !== undefined)
+    throw new CatalogError('Unsupported', 'upload_id is not supported by this catalog')
   const table = await requireTable(context.database, id)
   const point = await resolvePoint(context, id, table, { branch: request.branch })
   const mode = request.mode === 'Append' ? 'append' : 'overwrite'

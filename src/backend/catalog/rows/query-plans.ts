@@ -1,5 +1,4 @@
-import type { Identifier } from '../../../catalog-api/identifiers.ts'
-import type { RequestOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import type { Identifier, RequestOf } from 'catalog-gateway/catalog-api'
 import type { TablePoint } from '../../engine/table-point.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
 import { requirePoint } from '../consistency/table-point.ts'

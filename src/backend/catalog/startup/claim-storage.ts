@@ -1,4 +1,4 @@
-import { getMembers } from '../../../lib/json/is-object.ts'
+import { getMembers } from 'catalog-gateway/lib'
 import type { OpenedStorage } from '../../storage/storage.ts'
 import { readCatalogIdentity, recordStorageMarked } from '../../database/catalog-identity.ts'
 import type { CatalogDatabase } from '../../database/database-schema.ts'

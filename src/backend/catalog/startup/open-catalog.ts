@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
-import type { EmbeddedSettings } from '../../../config/backend/backend-settings.ts'
+import type { FollowSetting } from 'catalog-gateway/lib'
+import type { EmbeddedSettings } from '../../settings/backend-settings.ts'
 import type { Engine } from '../../engine/engine.ts'
 import type { ManifestStore } from '../../engine/manifest/manifest-records.ts'
 import type { OpenedStorage } from '../../storage/storage.ts'
@@ -7,8 +8,7 @@ import { findTableById } from '../../database/objects.ts'
 import { openDatabase } from '../../database/open-database.ts'
 import { hasPendingChanges } from '../../database/pending-deletions.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
-import { createReconcilingLock } from '../locks/reconciling-lock.ts'
-import { openLock } from '../locks/lock.ts'
+import { openLock, type Lock } from '../locks/lock.ts'
 import { claimStorage } from './claim-storage.ts'
 import { startRepairLoop, repair } from './repair.ts'
 import { reconcileIfPending } from '../consistency/reconcile-versions.ts'
@@ -20,9 +20,10 @@ export async function openCatalogContext(
   engine: Engine,
   manifestStore: ManifestStore,
   log: Logger,
+  follow: FollowSetting,
 ): Promise<CatalogContext> {
   const { storage, root, getClientOptions } = opened
-  const openedDatabase = await openDatabase(settings.store, settings.data.folder, log)
+  const openedDatabase = await openDatabase(settings.store, settings.data.folder, log, follow)
   let stopRepairing: (() => Promise<void>) | undefined
   const context: CatalogContext = {
     database: openedDatabase.database,
@@ -59,4 +60,17 @@ async function reconcileTableById(context: CatalogContext, objectId: string): Pr
   if (!(await hasPendingChanges(context.database, objectId))) return
   const table = await findTableById(context.database, objectId)
   if (table !== undefined) await reconcileIfPending(context, table)
+}
+
+/** Reconciles before work under the data lock, so that nothing is written between a batch commit and its manifests. */
+function createReconcilingLock(lock: Lock, reconcile: (objectId: string) => Promise<void>): Lock {
+  const reconcileFirst = async <Result>(objectId: string, work: () => Promise<Result>): Promise<Result> => {
+    await reconcile(objectId)
+    return await work()
+  }
+  return {
+    runExclusive: (objectId, work) => lock.runExclusive(objectId, () => reconcileFirst(objectId, work)),
+    runShared: (objectId, work) => lock.runShared(objectId, () => reconcileFirst(objectId, work)),
+    runIfFree: (objectId, work) => lock.runIfFree(objectId, () => reconcileFirst(objectId, work)),
+  }
 }

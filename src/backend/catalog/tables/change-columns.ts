@@ -1,6 +1,11 @@
-import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
-import { quoteForMessage, type Identifier } from '../../../catalog-api/identifiers.ts'
-import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import {
+  CatalogError,
+  type Identifier,
+  invalidInput,
+  quoteForMessage,
+  type RequestOf,
+  type ResponseOf,
+} from 'catalog-gateway/catalog-api'
 import type { TablePoint } from '../../engine/table-point.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
 import { requirePoint } from '../consistency/table-point.ts'
@@ -12,9 +17,15 @@ import { requirePoint } from '../consistency/table-point.ts'
 export async function addColumns(
   context: CatalogContext,
   id: Identifier,
-  { branch, new_columns: added = [] }: Partial<RequestOf<'AlterTableAddColumns'>>,
+  { branch, new_columns: added = [], function: applied }: Partial<RequestOf<'AlterTableAddColumns'>>,
 ): Promise<ResponseOf<'AlterTableAddColumns'>> {
   for (const { name, virtual_column: virtual } of added) rejectVirtualColumn(name, virtual)
+  if (applied !== undefined) {
+    throw new CatalogError(
+      'Unsupported',
+      'the new columns are computed by a function; this catalog runs no functions of callers, only SQL expressions',
+    )
+  }
   const evaluated = added.flatMap(({ name, expression }) =>
     expression === undefined ? [] : [{ name, expression }],
   )
@@ -41,13 +52,17 @@ export async function addColumns(
   return { version }
 }
 
-/** Adds the columns of a complete Arrow IPC stream of a schema without rows. Their values are null. */
+/**
+ * Adds the columns of a complete Arrow IPC stream of a schema without rows. Their values are null. The branch is the
+ * query parameter, if it was sent.
+ */
 export async function addNullColumns(
   context: CatalogContext,
   id: Identifier,
+  branch: unknown,
   schema: Uint8Array,
 ): Promise<ResponseOf<'AlterTableAddColumns'>> {
-  const version = await changeColumns(context, id, undefined, (point) =>
+  const version = await changeColumns(context, id, typeof branch === 'string' ? branch : undefined, (point) =>
     context.engine.columns.addNull(point, schema),
   )
   return { version }

@@ -1,7 +1,11 @@
-import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
-import type { Identifier } from '../../../catalog-api/identifiers.ts'
-import { formatIdentifierForMessage } from '../../../catalog-api/not-found.ts'
-import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import {
+  CatalogError,
+  formatIdentifierForMessage,
+  type Identifier,
+  invalidInput,
+  type RequestOf,
+  type ResponseOf,
+} from 'catalog-gateway/catalog-api'
 import {
   findObject,
   insertTable,

@@ -1,5 +1,4 @@
-import type { Identifier } from '../../../catalog-api/identifiers.ts'
-import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import type { Identifier, RequestOf, ResponseOf } from 'catalog-gateway/catalog-api'
 import { insertTable } from '../../database/objects.ts'
 import type { CatalogDatabase } from '../../database/database-schema.ts'
 import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'

@@ -1,5 +1,4 @@
-import type { Identifier } from '../../../catalog-api/identifiers.ts'
-import type { ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import type { Identifier, ResponseOf } from 'catalog-gateway/catalog-api'
 import { releaseTable } from '../../database/remove-objects.ts'
 import type { CatalogDatabase } from '../../database/database-schema.ts'
 import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'

@@ -1,5 +1,4 @@
-import type { Identifier } from '../../../catalog-api/identifiers.ts'
-import type { ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import type { Identifier, ResponseOf } from 'catalog-gateway/catalog-api'
 import { removeTable } from '../../database/remove-objects.ts'
 import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
 import { deleteRemovedData } from '../context/delete-removed-data.ts'

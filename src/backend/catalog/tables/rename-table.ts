@@ -1,5 +1,9 @@
-import { assertIdentifier, type Identifier } from '../../../catalog-api/identifiers.ts'
-import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import {
+  assertIdentifier,
+  type Identifier,
+  type RequestOf,
+  type ResponseOf,
+} from 'catalog-gateway/catalog-api'
 import { findObject, moveTable } from '../../database/objects.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
 import { requireNamespace, requireTable, tableAlreadyExistsError } from '../context/require-objects.ts'

@@ -1,7 +1,13 @@
-import { CatalogError } from '../../../catalog-api/catalog-error.ts'
-import { assertName, quoteForMessage, type Identifier } from '../../../catalog-api/identifiers.ts'
-import { defaultIndexName, type IndexRequest } from '../../../catalog-api/schemas/indexes.ts'
-import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import {
+  assertName,
+  CatalogError,
+  defaultIndexName,
+  type Identifier,
+  type IndexRequest,
+  quoteForMessage,
+  type RequestOf,
+  type ResponseOf,
+} from 'catalog-gateway/catalog-api'
 import type { TableIndex } from '../../engine/tables/indexes.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
 import { KeyedLock } from '../locks/keyed-lock.ts'
@@ -83,6 +89,27 @@ export async function dropTableIndex(
 ): Promise<ResponseOf<'DropTableIndex'>> {
   const { table, point } = await requirePoint(context, id, { branch: request.branch })
   await context.dataLock.runShared(table.objectId, () => context.engine.indexes.drop(point, name))
+  return {}
+}
+
+/** Loads an index of the main branch into the cache of the engine. Throws TableIndexNotFound (404). */
+export async function prewarmTableIndex(
+  context: CatalogContext,
+  id: Identifier,
+  name: string,
+): Promise<ResponseOf<'PrewarmTableIndex'>> {
+  const { point } = await requirePoint(context, id, {})
+  if ((await context.engine.indexes.describe(point, name)) === undefined) throw indexNotFoundError(name)
+  await context.engine.indexes.prewarm(point, name)
+  return {}
+}
+
+/** Does nothing to the table: the engine caches no rows. Throws TableNotFound (404). */
+export async function prewarmTableData(
+  context: CatalogContext,
+  id: Identifier,
+): Promise<ResponseOf<'PrewarmTableData'>> {
+  await requirePoint(context, id, {})
   return {}
 }
 

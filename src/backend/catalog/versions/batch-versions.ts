@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
-import type { Identifier } from '../../../catalog-api/identifiers.ts'
-import { formatIdentifierForMessage } from '../../../catalog-api/not-found.ts'
-import type { RequestOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import {
+  CatalogError,
+  formatIdentifierForMessage,
+  type Identifier,
+  invalidInput,
+  type RequestOf,
+} from 'catalog-gateway/catalog-api'
 import type { NamingScheme, StagedManifest } from '../../engine/manifest/manifest-records.ts'
 import type { TableEntry } from '../../database/objects.ts'
 import type { CatalogDatabase } from '../../database/database-schema.ts'

@@ -1,7 +1,11 @@
-import { CatalogError } from '../../../catalog-api/catalog-error.ts'
-import type { Identifier } from '../../../catalog-api/identifiers.ts'
-import { formatIdentifierForMessage, tableNotFound } from '../../../catalog-api/not-found.ts'
-import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import {
+  CatalogError,
+  formatIdentifierForMessage,
+  type Identifier,
+  type RequestOf,
+  type ResponseOf,
+  tableNotFound,
+} from 'catalog-gateway/catalog-api'
 import type { StagedManifest, StagingRequest, StoredVersion } from '../../engine/manifest/manifest-records.ts'
 import { findTableState, type TableEntry } from '../../database/objects.ts'
 import { findVersion, deleteVersionRecord } from '../../database/versions.ts'

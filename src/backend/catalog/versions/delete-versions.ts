@@ -1,6 +1,4 @@
-import { invalidInput } from '../../../catalog-api/catalog-error.ts'
-import type { Identifier } from '../../../catalog-api/identifiers.ts'
-import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import { type Identifier, invalidInput, type RequestOf, type ResponseOf } from 'catalog-gateway/catalog-api'
 import type { TableEntry } from '../../database/objects.ts'
 import { recordDeletedVersions } from '../../database/pending-deletions.ts'
 import { normalizeBranch } from '../context/branches.ts'

@@ -1,7 +1,12 @@
-import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
-import { quoteForMessage, type Identifier } from '../../../catalog-api/identifiers.ts'
-import { transactionNotFound } from '../../../catalog-api/not-found.ts'
-import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import {
+  CatalogError,
+  type Identifier,
+  invalidInput,
+  quoteForMessage,
+  type RequestOf,
+  type ResponseOf,
+  transactionNotFound,
+} from 'catalog-gateway/catalog-api'
 import type { StoredTransaction } from '../../engine/manifest/manifest-records.ts'
 import type { Properties, TableEntry } from '../../database/objects.ts'
 import { findAlterations, saveAlterations, type Alterations } from '../../database/transaction-alterations.ts'

@@ -1,8 +1,13 @@
-import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
-import { quoteForMessage, type Identifier } from '../../../catalog-api/identifiers.ts'
-import { columnName } from '../../../catalog-api/schemas/columns.ts'
-import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
-import { readSchemaStream } from '../../../lib/arrow/schema-stream.ts'
+import {
+  CatalogError,
+  columnName,
+  type Identifier,
+  invalidInput,
+  quoteForMessage,
+  type RequestOf,
+  type ResponseOf,
+} from 'catalog-gateway/catalog-api'
+import { readSchemaStream } from 'catalog-gateway/lib'
 import { insertView, type ViewSelection } from '../../database/materialized-views.ts'
 import { toPath } from '../../database/objects.ts'
 import { parseSelect, type SelectItem } from '../../engine/sql/parse-select.ts'

@@ -1,7 +1,11 @@
-import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
-import type { Identifier } from '../../../catalog-api/identifiers.ts'
-import type { OperationName } from '../../../catalog-api/operations.ts'
-import type { RequestOf, ResponseOf } from '../../../catalog-api/schemas/operation-schemas.ts'
+import {
+  CatalogError,
+  type Identifier,
+  invalidInput,
+  type OperationName,
+  type RequestOf,
+  type ResponseOf,
+} from 'catalog-gateway/catalog-api'
 import { findView, type MaterializedView } from '../../database/materialized-views.ts'
 import type { MemoryBudget } from '../../engine/memory-budget.ts'
 import { findTableById, fromPath, toPath, type TableEntry } from '../../database/objects.ts'

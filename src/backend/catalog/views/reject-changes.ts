@@ -1,13 +1,15 @@
-import { invalidInput } from '../../../catalog-api/catalog-error.ts'
-import type { Identifier } from '../../../catalog-api/identifiers.ts'
-import { formatIdentifierForMessage } from '../../../catalog-api/not-found.ts'
-import type { OperationName } from '../../../catalog-api/operations.ts'
+import {
+  formatIdentifierForMessage,
+  type Identifier,
+  invalidInput,
+  type OperationName,
+} from 'catalog-gateway/catalog-api'
 import type { CatalogCall } from '../../contract/catalog.ts'
 import type { CatalogDatabase } from '../../database/database-schema.ts'
 import { isView } from '../../database/materialized-views.ts'
 import { toPath } from '../../database/objects.ts'
 
-/** Operations that change rows or columns, which only a refresh may do. */
+/** Operations that change or replace rows or columns, which only a refresh may do. */
 const contentChanges: ReadonlySet<OperationName> = new Set<OperationName>([
   'AlterTableAddColumns',
   'AlterTableAlterColumns',
@@ -18,6 +20,7 @@ const contentChanges: ReadonlySet<OperationName> = new Set<OperationName>([
   'DeleteFromTable',
   'InsertIntoTable',
   'MergeInsertIntoTable',
+  'RegisterTable',
   'RestoreTable',
   'UpdateTable',
 ])

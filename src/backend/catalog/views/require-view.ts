@@ -1,6 +1,4 @@
-import { CatalogError } from '../../../catalog-api/catalog-error.ts'
-import type { Identifier } from '../../../catalog-api/identifiers.ts'
-import { formatIdentifierForMessage } from '../../../catalog-api/not-found.ts'
+import { CatalogError, formatIdentifierForMessage, type Identifier } from 'catalog-gateway/catalog-api'
 import type { CatalogDatabase } from '../../database/database-schema.ts'
 import { findView, type MaterializedView } from '../../database/materialized-views.ts'
 import type { TableEntry } from '../../database/objects.ts'

@@ -1,5 +1,4 @@
-import { CatalogError } from '../../../catalog-api/catalog-error.ts'
-import { queryTableRequestSchema, type TableQuery } from '../../../catalog-api/schemas/query.ts'
+import { CatalogError, queryTableRequestSchema, type TableQuery } from 'catalog-gateway/catalog-api'
 import type { ViewSelection } from '../../database/materialized-views.ts'
 import { fileToStream } from '../../engine/arrow/arrow-file.ts'
 import type { Reserve } from '../../engine/memory-budget.ts'

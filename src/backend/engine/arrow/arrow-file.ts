@@ -1,4 +1,4 @@
-import { CatalogError } from '../../../catalog-api/catalog-error.ts'
+import { CatalogError } from 'catalog-gateway/catalog-api'
 import { measureBatch } from './arrow-batch.ts'
 import type { BatchSize } from './arrow-batch.ts'
 import { isArrowFile, malformedArrowError, readFrames, readWithin } from './arrow-frames.ts'

@@ -1,7 +1,12 @@
-import { invalidInput } from '../../../catalog-api/catalog-error.ts'
-import type { CatalogError, CatalogErrorOptions } from '../../../catalog-api/catalog-error.ts'
-import { continuation, prefixLength, readMessage, type ArrowMessage } from '../../../lib/arrow/message.ts'
-import { readSchema, type ArrowSchema } from '../../../lib/arrow/schema.ts'
+import { type CatalogError, type CatalogErrorOptions, invalidInput } from 'catalog-gateway/catalog-api'
+import {
+  type ArrowMessage,
+  type ArrowSchema,
+  continuation,
+  prefixLength,
+  readMessage,
+  readSchema,
+} from 'catalog-gateway/lib'
 
 /** One message of an Arrow IPC stream or file: its metadata and the undecoded bytes of its body. */
 export type Frame = ArrowMessage & {

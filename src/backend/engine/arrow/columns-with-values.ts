@@ -1,5 +1,5 @@
 import { Type } from 'apache-arrow/fb/type'
-import { readSchema, type ArrowField } from '../../../lib/arrow/schema.ts'
+import { type ArrowField, readSchema } from 'catalog-gateway/lib'
 import { readFrames, readWithin } from './arrow-frames.ts'
 
 /** The number of a column's first node in each record batch, and its field. */

@@ -1,6 +1,5 @@
 import { DataType, Field, Schema, Table, tableFromIPC, tableToIPC } from 'apache-arrow'
-import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
-import { quoteForMessage } from '../../../catalog-api/identifiers.ts'
+import { CatalogError, invalidInput, quoteForMessage } from 'catalog-gateway/catalog-api'
 
 interface NewField {
   /** An Arrow IPC file whose first field has the type. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { CatalogError } from '../../../catalog-api/catalog-error.ts'
+import { CatalogError } from 'catalog-gateway/catalog-api'
 import type { Storage } from '../../storage/storage.ts'
 import type { TablePoint } from '../table-point.ts'
 import { editSchemaMetadata } from './edit-schema-metadata.ts'

@@ -1,8 +1,6 @@
-import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
+import { CatalogError, invalidInput } from 'catalog-gateway/catalog-api'
 import { locateManifest, toNumber, toBytes, toText } from './manifest.ts'
-import { encodeBytesField, encodeNumberField } from '../../../lib/protobuf/write-fields.ts'
-import { readFields } from '../../../lib/protobuf/read-fields.ts'
-import type { ProtobufField } from '../../../lib/protobuf/read-fields.ts'
+import { encodeBytesField, encodeNumberField, type ProtobufField, readFields } from 'catalog-gateway/lib'
 
 export type MetadataChanges = Readonly<Record<string, string | null>>
 

@@ -1,4 +1,4 @@
-import { invalidInput } from '../../../catalog-api/catalog-error.ts'
+import { invalidInput } from 'catalog-gateway/catalog-api'
 import { isNotFoundError } from '../../storage/local-storage.ts'
 import { isSameTag, type FileContent, type Storage } from '../../storage/storage.ts'
 import type { NamingScheme, StagedManifest, StagingRequest } from './manifest-records.ts'

@@ -1,4 +1,4 @@
-import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
+import { CatalogError, invalidInput } from 'catalog-gateway/catalog-api'
 import { localFileStorage } from '../../storage/local-storage.ts'
 import { isSameTag, type ListedFile, type Storage } from '../../storage/storage.ts'
 import type { ManifestStore, StagedManifest, StoredVersion } from './manifest-records.ts'

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
+import { CatalogError, invalidInput } from 'catalog-gateway/catalog-api'
 import { isSameTag, type Storage } from '../../storage/storage.ts'
 import type { RetainedManifest, StagedManifest, StoredVersion } from './manifest-records.ts'
 import { formatManifestName } from './manifest-names.ts'

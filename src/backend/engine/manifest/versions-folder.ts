@@ -1,4 +1,4 @@
-import { invalidInput } from '../../../catalog-api/catalog-error.ts'
+import { invalidInput } from 'catalog-gateway/catalog-api'
 
 const segment = /^[\p{L}\p{N}._-]+$/u
 

@@ -1,5 +1,4 @@
-import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
-import type { ErrorName } from '../../../catalog-api/catalog-error.ts'
+import { CatalogError, type ErrorName, invalidInput } from 'catalog-gateway/catalog-api'
 
 interface ErrorRule {
   readonly pattern: RegExp
@@ -102,6 +101,7 @@ const errorRules: readonly ErrorRule[] = [
     message: 'the query reads no column; expected an expression that reads one',
   },
   { pattern: /not supported|not implemented|unsupported/i, kind: 'Unsupported' },
+  { pattern: /LanceError\(Schema\)/, kind: 'TableSchemaValidationError' },
   { pattern: /Error during planning/i, kind: 'InvalidInput' },
   {
     pattern:
@@ -159,7 +159,7 @@ function cleanMessage(text: string, pattern: RegExp): string {
     .trim()
     .replace(/^Failed to [a-z ]+: /, '')
     .replace(/^GenericFailure, /, '')
-    .replace(/ in (?:dataset )?schema:? (?:Field\(|Schema ).*$/s, '')
+    .replace(/ in (?:dataset )?schema:?\s(?:Field\(|\s?Schema ).*$/s, '')
     .replace(/^lance error: /, '')
     .replace(
       /^((LanceError\(\w+\)|Invalid user input|Invalid input|Unprocessable|Query Execution error)[:,] )+/,

@@ -13,6 +13,7 @@ export interface NativeTableReferences<Table> {
   ): Promise<void>
   dropIndex(name: string): Promise<void>
   listIndices(): Promise<NativeIndexConfiguration[]>
+  prewarmIndex(name: string): Promise<void>
   indexStats(name: string): Promise<NativeIndexStatistics | null>
 }
 
@@ -121,7 +122,7 @@ export interface NativeIndexFactories {
 
 /** The methods that must exist. */
 export const referenceMethods = {
-  table: 'tags branches restore createIndex dropIndex listIndices indexStats',
+  table: 'tags branches restore createIndex dropIndex listIndices indexStats prewarmIndex',
   tags: 'create update delete',
   branches: 'create checkout delete',
 } as const

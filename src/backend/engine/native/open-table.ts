@@ -7,11 +7,16 @@ import type { TablePoint } from '../table-point.ts'
 import type { NativeConnection, NativeModule, NativeTable } from './native-module.ts'
 import { omitMainBranch } from '../manifest/versions-folder.ts'
 
+interface OpenedConnection {
+  readonly connection: Promise<NativeConnection>
+  readonly options: ReturnType<Storage['engineOptions']>
+}
+
 export interface EngineContext {
   readonly native: NativeModule
   readonly storage: Storage
   /** One per folder of tables. */
-  readonly connections: LRUCache<string, Promise<NativeConnection>>
+  readonly connections: LRUCache<string, OpenedConnection>
   readonly session: Session
   readonly decodedUploadBytes: number
   /**
@@ -39,15 +44,19 @@ export async function openTable(
 
 /** Opening a connection writes files into its folder, so one per folder is cached. */
 export async function connect(context: EngineContext, folder: string): Promise<NativeConnection> {
+  const options = context.storage.engineOptions()
   const cached = context.connections.get(folder)
-  if (cached !== undefined) return cached
-  const opened = context.native.Connection.new(folder, {
+  if (cached?.options === options) return cached.connection
+  const connection = context.native.Connection.new(folder, {
     session: context.session,
-    storageOptions: context.storage.engineOptions,
+    storageOptions: options,
   })
+  const opened = { connection, options }
   context.connections.set(folder, opened)
-  opened.catch(() => context.connections.delete(folder))
-  return opened
+  connection.catch(() => {
+    if (context.connections.peek(folder) === opened) context.connections.delete(folder)
+  })
+  return connection
 }
 
 /** Splits a location into the folder and the name of a table; the engine appends the extension itself. */

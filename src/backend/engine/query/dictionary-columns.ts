@@ -1,6 +1,6 @@
 import { Type } from 'apache-arrow/fb/type'
-import type { TableQuery } from '../../../catalog-api/schemas/query.ts'
-import type { ArrowField, ArrowSchema } from '../../../lib/arrow/schema.ts'
+import type { TableQuery } from 'catalog-gateway/catalog-api'
+import type { ArrowField, ArrowSchema } from 'catalog-gateway/lib'
 import type { Selection } from './native-query.ts'
 import { parenthesizeExpression } from '../sql/validate-expression.ts'
 

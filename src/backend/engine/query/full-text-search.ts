@@ -1,5 +1,10 @@
-import { CatalogError } from '../../../catalog-api/catalog-error.ts'
-import type { FullTextQuery, MatchQuery, TextQuery } from '../../../catalog-api/schemas/full-text-query.ts'
+import {
+  CatalogError,
+  type FullTextQuery,
+  type MatchQuery,
+  quoteForMessage,
+  type TextQuery,
+} from 'catalog-gateway/catalog-api'
 import type { NativeTextQueries, NativeTextQuery } from '../native/native-module.ts'
 
 const defaultExpansions = 50
@@ -12,6 +17,7 @@ export function toFullTextSearch(
 ): { query: string | NativeTextQuery; columns?: string[] | null } {
   if ('words' in query) return { query: query.words, columns: query.columns ? [...query.columns] : null }
   const { structured } = query
+  if ('match' in structured) assertWholeRows(structured.match)
   // For bare words the engine itself does a plain match without a column: it searches every indexed column.
   if ('match' in structured && structured.match.column == null && isSimpleMatch(structured.match)) {
     return { query: structured.match.terms, columns: null }
@@ -21,8 +27,10 @@ export function toFullTextSearch(
 
 function toNative(factories: NativeTextQueries, query: TextQuery): NativeTextQuery {
   if ('match' in query) return toMatchQuery(factories, query.match)
-  if ('phrase' in query)
+  if ('phrase' in query) {
+    assertWholeRows(query.phrase)
     return factories.phraseQuery(query.phrase.terms, requireColumn(query.phrase), query.phrase.slop ?? 0)
+  }
   if ('multi_match' in query) return toMultiMatchQuery(factories, query.multi_match.match_queries)
   if ('boost' in query) {
     const { positive, negative, negative_boost: boost } = query.boost
@@ -43,6 +51,7 @@ function toNative(factories: NativeTextQueries, query: TextQuery): NativeTextQue
 }
 
 function toMatchQuery(factories: NativeTextQueries, match: MatchQuery): NativeTextQuery {
+  assertWholeRows(match)
   return factories.matchQuery(
     match.terms,
     requireColumn(match),
@@ -68,6 +77,7 @@ function toMultiMatchQuery(factories: NativeTextQueries, matches: readonly Match
       'multi_match is supported for the same terms and operator in every column',
     )
   }
+  for (const match of matches) assertWholeRows(match)
   const boosts = matches.map((match) => match.boost ?? 1)
   return factories.multiMatchQuery(first.terms, matches.map(requireColumn), boosts, getOperator(first))
 }
@@ -84,6 +94,17 @@ function isSimpleMatch(match: MatchQuery): boolean {
     (match.prefix_length ?? 0) === 0 &&
     getOperator(match) === 'OR'
   )
+}
+
+/** The engine searches whole rows, not the elements of a list one by one. */
+function assertWholeRows(query: { readonly document_granularity?: string | null | undefined }): void {
+  const granularity = query.document_granularity ?? 'row'
+  if (granularity !== 'row') {
+    throw new CatalogError(
+      'Unsupported',
+      `the document_granularity ${quoteForMessage(granularity)} is not supported by this catalog; expected "row"`,
+    )
+  }
 }
 
 function requireColumn({ column }: { readonly column?: string | null | undefined }): string {

@@ -1,5 +1,4 @@
-import { CatalogError } from '../../../catalog-api/catalog-error.ts'
-import type { TableQuery } from '../../../catalog-api/schemas/query.ts'
+import { CatalogError, type TableQuery } from 'catalog-gateway/catalog-api'
 import { toFullTextSearch } from './full-text-search.ts'
 import type {
   NativeQuery,
@@ -20,8 +19,11 @@ export function rejectUnsupported(query: TableQuery): void {
   const hasText = query.full_text_query != null
   const hasTextAndVector = hasText && query.vector.length > 0
   const unsupported: readonly [string, boolean][] = [
+    // Without such a write path, false is the default.
     ['use_lsm', query.use_lsm === true],
+    ['use_rte', query.use_rte === true],
     ['approx_mode', query.approx_mode != null],
+    ['search_effort', query.search_effort != null],
     ['a search by text and by more than one vector', hasText && query.vector.length > 1],
     ['an offset in a search by text and vector', hasTextAndVector && !!query.offset],
     ['an order in a search by text and vector', hasTextAndVector && !!query.order_by?.length],

@@ -1,9 +1,10 @@
-import type { TableQuery } from '../../../catalog-api/schemas/query.ts'
+import type { TableQuery } from 'catalog-gateway/catalog-api'
 import type { Storage } from '../../storage/storage.ts'
 import type { TablePoint } from '../table-point.ts'
 import { withCatalogErrors } from '../native/native-errors.ts'
 import { openTable } from '../native/open-table.ts'
 import type { EngineContext } from '../native/open-table.ts'
+import { correctSearch } from './multi-vector-search.ts'
 import { rejectUnsupported, toNativeQuery } from './native-query.ts'
 
 /** Query plans as human-readable text, without paths of this machine. */
@@ -17,7 +18,9 @@ export function openPlans(context: EngineContext): QueryPlans {
   const { storage } = context
   const prepare = async (point: TablePoint, query: TableQuery) => {
     rejectUnsupported(query)
-    return toNativeQuery(await openTable(context, point), context.native.JsFullTextQuery, query)
+    const table = await openTable(context, point)
+    const factories = context.native.JsFullTextQuery
+    return toNativeQuery(table, factories, (await correctSearch(table, factories, query)).query)
   }
   return {
     explain: async (point, query, verbose) =>

@@ -1,6 +1,8 @@
-import type { TableQuery } from '../../../catalog-api/schemas/query.ts'
+import type { TableQuery } from 'catalog-gateway/catalog-api'
+import { addToColumn } from '../arrow/add-to-column.ts'
 import { readFrames } from '../arrow/arrow-frames.ts'
 import type { NativeTable, NativeTextQueries } from '../native/native-module.ts'
+import { correctSearch } from './multi-vector-search.ts'
 import { maxUint32, toNativeQuery, isSchemaOnly } from './native-query.ts'
 import type { Selection } from './native-query.ts'
 
@@ -33,12 +35,16 @@ export async function runQuery(
   requested: TableQuery,
   selection?: Selection,
 ): Promise<QueryResult> {
-  const query = await omitNeedlessLimit(table, requested)
+  const limited = await omitNeedlessLimit(table, requested)
+  const { query, distanceOffset } = await correctSearch(table, factories, limited)
   const prepare = (changes: Partial<TableQuery> = {}) =>
     toNativeQuery(table, factories, { ...query, ...changes }, selection)
   const read: ReadQuery = async function* (changes, rowsPerBatch) {
     const batches = await prepare(changes).execute(rowsPerBatch)
-    for (let batch = await batches.next(); batch !== null; batch = await batches.next()) yield batch
+    for (let batch = await batches.next(); batch !== null; batch = await batches.next()) {
+      if (distanceOffset !== 0) addToColumn(batch, '_distance', distanceOffset)
+      yield batch
+    }
   }
   if (!isSchemaOnly(query)) {
     const batches = readBatches(query, read)

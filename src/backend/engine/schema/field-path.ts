@@ -1,4 +1,4 @@
-import type { ArrowField, ArrowSchema } from '../../../lib/arrow/schema.ts'
+import type { ArrowField, ArrowSchema } from 'catalog-gateway/lib'
 
 /** A name, or a name in backticks with embedded backticks doubled. */
 const segment = /(?:`((?:[^`]|``)*)`|([^.`]+))(?:\.|$)/gy

@@ -1,6 +1,9 @@
-import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
-import type { DataType } from '../../../catalog-api/schemas/columns.ts'
-import type { JsonArrowDataType } from './json-arrow-schema.ts'
+import {
+  CatalogError,
+  type DataType,
+  invalidInput,
+  type JsonArrowDataType,
+} from 'catalog-gateway/catalog-api'
 
 /** Type names that differ between the catalog API and the Lance format. The default unit is microseconds. */
 const lanceNames = new Map([

@@ -1,14 +1,14 @@
 import { TimeUnit } from 'apache-arrow/fb/time-unit'
 import { DateUnit } from 'apache-arrow/fb/date-unit'
 import { Type } from 'apache-arrow/fb/type'
-import { CatalogError } from '../../../catalog-api/catalog-error.ts'
-import type { ArrowField, ArrowSchema, ArrowType } from '../../../lib/arrow/schema.ts'
-import type {
-  JsonArrowDataType,
-  JsonArrowField,
-  JsonArrowSchema,
-  SchemaDialect,
-} from './json-arrow-schema.ts'
+import {
+  CatalogError,
+  type JsonArrowDataType,
+  type JsonArrowField,
+  type JsonArrowSchema,
+} from 'catalog-gateway/catalog-api'
+import type { ArrowField, ArrowSchema, ArrowType } from 'catalog-gateway/lib'
+import type { SchemaDialect } from './schema-dialect.ts'
 
 const commonNames = new Map<Type, string>([
   [Type.Null, 'null'],

@@ -1,4 +1,4 @@
-import { invalidInput, type CatalogError } from '../../../catalog-api/catalog-error.ts'
+import { type CatalogError, invalidInput } from 'catalog-gateway/catalog-api'
 
 /** Upper bounds for the cost of a SQL text in stack and parser time of the engine. */
 interface SqlSize {

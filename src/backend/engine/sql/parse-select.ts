@@ -1,5 +1,4 @@
-import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
-import { quoteForMessage } from '../../../catalog-api/identifiers.ts'
+import { CatalogError, invalidInput, quoteForMessage } from 'catalog-gateway/catalog-api'
 import { readTokens } from './measure-sql.ts'
 
 type Token = ReturnType<typeof readTokens> extends Generator<infer Item> ? Item : never

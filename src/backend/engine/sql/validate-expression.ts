@@ -1,4 +1,4 @@
-import { invalidInput } from '../../../catalog-api/catalog-error.ts'
+import { invalidInput } from 'catalog-gateway/catalog-api'
 import { measureSql } from './measure-sql.ts'
 
 /** The engine recurses over a chain of words, values and operators in quadratic time: 750 conditions joined by OR. */

@@ -1,12 +1,16 @@
-import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
-import { quoteForMessage } from '../../../catalog-api/identifiers.ts'
-import { columnName } from '../../../catalog-api/schemas/columns.ts'
-import type { RequestOf } from '../../../catalog-api/schemas/operation-schemas.ts'
-import { readSchemaStream } from '../../../lib/arrow/schema-stream.ts'
+import {
+  CatalogError,
+  columnName,
+  invalidInput,
+  quoteForMessage,
+  type RequestOf,
+} from 'catalog-gateway/catalog-api'
+import { readSchemaStream } from 'catalog-gateway/lib'
 import { streamToFile } from '../arrow/arrow-file.ts'
 import { malformedArrowError, readFileSchema } from '../arrow/arrow-frames.ts'
 import type { TablePoint } from '../table-point.ts'
 import { withCatalogErrors } from '../native/native-errors.ts'
+import { assertStorable } from '../schema/assert-storable.ts'
 import { findField } from '../schema/field-path.ts'
 import { toLanceType } from '../schema/lance-type.ts'
 import type { NativeAlteration } from '../native/native-changes.ts'
@@ -42,8 +46,8 @@ export interface TableColumns {
   alter(point: TablePoint, alterations: readonly Alteration[]): Promise<number>
   drop(point: TablePoint, columns: readonly string[]): Promise<number>
   /**
-   * Checks the parameters of `backfill` for the newest version, and returns that version. Throws TableColumnNotFound
-   * (404), InvalidInput for a column without expression and an invalid condition.
+   * Checks the parameters of `backfill` for the newest version, and returns that version. Throws InvalidInput for a
+   * column that is missing or has no expression, and for an invalid condition.
    */
   checkBackfill(point: TablePoint, column: string, where: string | undefined): Promise<number>
   /** Computes a computed column in the rows that a condition selects, or in all rows, by one commit. */
@@ -128,6 +132,7 @@ async function addNullColumns(
       throw new CatalogError('TableSchemaValidationError', message)
     }
   }
+  assertStorable(schema)
   const { file } = streamToFile(stream, decodedUploadBytes)
   return (await table.addColumnsWithSchema(file)).version
 }

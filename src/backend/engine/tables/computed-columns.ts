@@ -1,7 +1,5 @@
-import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
-import { quoteForMessage } from '../../../catalog-api/identifiers.ts'
-import type { RequestOf } from '../../../catalog-api/schemas/operation-schemas.ts'
-import type { ArrowField, ArrowSchema } from '../../../lib/arrow/schema.ts'
+import { CatalogError, invalidInput, quoteForMessage, type RequestOf } from 'catalog-gateway/catalog-api'
+import type { ArrowField, ArrowSchema } from 'catalog-gateway/lib'
 import { buildSchemaFile } from '../arrow/computed-schema.ts'
 import { readFileSchema } from '../arrow/arrow-frames.ts'
 import { findColumnsWithValues } from '../arrow/columns-with-values.ts'
@@ -161,12 +159,10 @@ function readInputs({ metadata }: ArrowField): readonly unknown[] {
   }
 }
 
-/** Throws TableColumnNotFound (404) for a missing column, and InvalidInput for one without an expression. */
+/** Throws InvalidInput (not 404: see native-errors.ts) for a column that is missing or has no expression. */
 export function requireComputedColumn(schema: ArrowSchema, name: string): ComputedColumn {
   const field = schema.fields.find((candidate) => candidate.name === name)
-  if (field === undefined) {
-    throw new CatalogError('TableColumnNotFound', `the table has no column ${quoteForMessage(name)}`)
-  }
+  if (field === undefined) throw invalidInput(`the table has no column ${quoteForMessage(name)}`)
   const expression = field.metadata[expressionKey]
   if (field.metadata[kindKey] !== 'sql' || expression === undefined) {
     throw invalidInput(

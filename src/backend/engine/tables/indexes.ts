@@ -1,8 +1,12 @@
 import { Type } from 'apache-arrow/fb/type'
-import { CatalogError, invalidInput } from '../../../catalog-api/catalog-error.ts'
-import { quoteForMessage } from '../../../catalog-api/identifiers.ts'
-import { defaultIndexName, type IndexRequest } from '../../../catalog-api/schemas/indexes.ts'
-import type { ArrowSchema } from '../../../lib/arrow/schema.ts'
+import {
+  CatalogError,
+  defaultIndexName,
+  type IndexRequest,
+  invalidInput,
+  quoteForMessage,
+} from 'catalog-gateway/catalog-api'
+import type { ArrowSchema } from 'catalog-gateway/lib'
 import { readFileSchema } from '../arrow/arrow-frames.ts'
 import type { TablePoint } from '../table-point.ts'
 import { withCatalogErrors, translateEngineError } from '../native/native-errors.ts'
@@ -25,6 +29,8 @@ export interface TableIndexes {
   /** Unordered. */
   list(point: TablePoint): Promise<readonly TableIndex[]>
   describe(point: TablePoint, name: string): Promise<IndexStatistics | undefined>
+  /** Loads the index into the cache, as far as it has room. */
+  prewarm(point: TablePoint, name: string): Promise<void>
   /** Throws TableIndexNotFound. */
   drop(point: TablePoint, name: string): Promise<void>
 }
@@ -42,6 +48,8 @@ export function openIndexes(context: EngineContext): TableIndexes {
         const found = await (await openTable(context, point)).indexStats(name)
         return found === null ? undefined : { ...found, indexType: formatIndexType(found.indexType) }
       }),
+    prewarm: async (point, name) =>
+      await withCatalogErrors(async () => (await openTable(context, point)).prewarmIndex(name)),
     drop: async (point, name) =>
       await withCatalogErrors(async () => (await openTable(context, point)).dropIndex(name)),
   }

@@ -1,9 +1,19 @@
-import { CatalogError } from '../../../catalog-api/catalog-error.ts'
-import type { IndexRequest } from '../../../catalog-api/schemas/indexes.ts'
+import { CatalogError, type IndexRequest } from 'catalog-gateway/catalog-api'
 import type { NativeIndex, NativeIndexFactories } from '../native/native-references.ts'
 
 /** As many as a request may name. */
 const maxPartitions = 65_536
+
+/** Members by which text would be split or matched differently, with the value that the engine works by. */
+const fixedTextMembers = [
+  ['lance_tokenizer', 'text'],
+  ['custom_stop_words', undefined],
+  ['document_granularity', 'row'],
+  ['split_identifiers', false],
+  ['split_on_numerics', false],
+  ['preserve_original', false],
+  ['index_operators', false],
+] as const satisfies readonly (readonly [member: keyof IndexRequest, value: unknown])[]
 
 type IndexFactory = (factories: NativeIndexFactories, request: IndexRequest) => NativeIndex
 
@@ -71,7 +81,7 @@ const indexFactories = {
     ),
 } satisfies Partial<Record<IndexRequest['index_type'], IndexFactory>>
 
-/** Throws Unsupported (406) for an index that the engine cannot build. */
+/** Throws Unsupported (406) for an index that the engine cannot build, or only with other results. */
 export function toNativeIndex(factories: NativeIndexFactories, request: IndexRequest): NativeIndex {
   const factoriesByType: Partial<Record<IndexRequest['index_type'], IndexFactory>> = indexFactories
   const create = factoriesByType[request.index_type]
@@ -80,6 +90,11 @@ export function toNativeIndex(factories: NativeIndexFactories, request: IndexReq
       'Unsupported',
       `an index of the type ${request.index_type} is not supported by the engine of this catalog`,
     )
+  }
+  for (const [member, value] of fixedTextMembers) {
+    const sent = request[member]
+    if (sent === undefined || sent === value) continue
+    throw new CatalogError('Unsupported', `${member} is not supported by the engine of this catalog`)
   }
   return create(factories, request)
 }

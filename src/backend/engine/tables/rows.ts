@@ -1,4 +1,4 @@
-import type { MergeInsert } from '../../../catalog-api/schemas/row-changes.ts'
+import type { MergeInsert } from 'catalog-gateway/catalog-api'
 import { streamToFile } from '../arrow/arrow-file.ts'
 import type { TablePoint } from '../table-point.ts'
 import { withCatalogErrors, withUploadErrors } from '../native/native-errors.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { invalidInput } from '../../../catalog-api/catalog-error.ts'
+import { invalidInput } from 'catalog-gateway/catalog-api'
 import { isNotFoundError } from '../../storage/local-storage.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { TablePoint, VersionPoint } from '../table-point.ts'

@@ -1,7 +1,7 @@
 import type { Permission } from '../../../catalog-api/permissions.ts'
 import type { Condition } from '../../conditions/condition.ts'
 import { MissingFactError, unknown } from '../../conditions/fact.ts'
-import { constantFacts } from '../../conditions/operation-facts.ts'
+import { constantFacts } from '../../conditions/permission-facts.ts'
 import type { ConditionInput } from '../../conditions/authorization-request.ts'
 import { watchPendingFacts } from '../../conditions/watch-pending-facts.ts'
 

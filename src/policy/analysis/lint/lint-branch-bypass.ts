@@ -1,21 +1,30 @@
 import type { Identifier } from '../../../catalog-api/identifiers.ts'
+import { getOperation, operationNames } from '../../../catalog-api/operations.ts'
 import type { Permission } from '../../../catalog-api/permissions.ts'
 import { builtInChanges } from '../../conditions/commit-requirements.ts'
 import { constantResult } from './constant-condition.ts'
 import { createFinding, type Finding } from './finding.ts'
 import { groupBy } from '../../../lib/group-by.ts'
 import type { FindUnrestrictedGrants, UnrestrictedGrants } from './unrestricted-grants.ts'
+import { listNamedPermissions } from '../../language/deny-coverage.ts'
 import type { PolicyDocument } from '../../language/policy-document.ts'
 import { documentsAbove, namespaceKey, type DocumentIndex } from '../reaching-rules.ts'
 import { maxRules, type RuleInDocument } from './rules-by-subject.ts'
 import { matchSubjects, knownFromSubject, listSubjects, type Subject } from '../subject.ts'
 
+const tableOperations = operationNames.map(getOperation).filter(({ object }) => object === 'table')
+
 /**
  * One permission of each list together replaces a table with every branch: remove or overwrite it, then create it
  * again.
  */
-const removePermissions = ['DeregisterTable', 'DropTable', 'OverwriteTable', 'RenameTable'] as const
-const createPermissions = ['RegisterTable', 'CreateTable'] as const
+const removePermissions: readonly Permission[] = [
+  ...tableOperations.filter(({ removesName }) => removesName).map(({ name }) => name),
+  'OverwriteTable',
+]
+const createPermissions: readonly Permission[] = tableOperations
+  .filter(({ versions }) => versions === 'restart')
+  .map(({ name }) => name)
 
 /** Candidates tried per rule besides its own subjects; bounds the time of lint. */
 const maxCandidates = 20
@@ -45,17 +54,17 @@ export function lintBranchBypass(
 
 function findAllowedReplacement({ document, rule }: RuleInDocument): readonly Finding[] {
   const allowed = rule.condition?.requirement?.allowedWholeTable ?? new Set()
-  const first = removePermissions.find(
-    (permission) => permission !== 'RenameTable' && allowed.has(permission),
-  )
-  if (first === undefined || !allowed.has('RegisterTable')) return []
-  const message = `allows ${first} and RegisterTable on whole tables, which together can replace every branch of a table; list at most one of them in "allowWholeTable"`
+  const first = removePermissions.find((permission) => allowed.has(permission))
+  const second = createPermissions.find((permission) => allowed.has(permission))
+  if (first === undefined || second === undefined) return []
+  const message = `allows ${first} and ${second} on whole tables, which together can replace every branch of a table; list at most one of them in "allowWholeTable"`
   return [createFinding(document, rule, 'warning', 'way-around', message)]
 }
 
-function restrictsBranches({ rule: { condition, permissions } }: RuleInDocument): boolean {
+function restrictsBranches({ rule }: RuleInDocument): boolean {
+  const { condition } = rule
   if (condition?.facts.includes('branch') !== true) return false
-  return [...permissions].some((permission) => isRestricted(permission, condition))
+  return listNamedPermissions(rule).some((permission) => isRestricted(permission, condition))
 }
 
 function isRestricted(
@@ -125,9 +134,11 @@ function findBypass(
   findGrants: FindUnrestrictedGrants,
 ): Bypass | undefined {
   const grants = findGrants(subject, namespace)
-  const { condition, effect, permissions, tables } = own.rule
+  const { condition, effect, tables } = own.rule
   // Callers who have the same permissions without the condition are not restricted by it.
-  const restricted = [...permissions].filter((permission) => condition && isRestricted(permission, condition))
+  const restricted = listNamedPermissions(own.rule).filter(
+    (permission) => condition && isRestricted(permission, condition),
+  )
   if (effect === 'allow' && restricted.every((permission) => grants.has(permission))) return undefined
   const overlapsTables = ({ rule }: RuleInDocument): boolean =>
     rule.tables === undefined || tables === undefined || rule.tables.some((one) => tables.includes(one))
@@ -150,7 +161,7 @@ function findFirstGrant(
 
 /** Allow rules with a part of a replacement, in the order of their namespaces. */
 function rulesGrantingReplacement(documents: readonly PolicyDocument[]): readonly RuleInDocument[] {
-  const permissions: readonly Permission[] = [...removePermissions, ...createPermissions]
+  const permissions = [...removePermissions, ...createPermissions]
   return documents
     .flatMap((document) => document.rules.map((rule) => ({ document, rule })))
     .filter(

@@ -5,7 +5,8 @@ import { constantResult, type ConstantResult } from './constant-condition.ts'
 import { pending, unknown } from '../../conditions/fact.ts'
 import { createFinding, type Finding } from './finding.ts'
 import { groupBy } from '../../../lib/group-by.ts'
-import { constantFacts, factsAvailableFor } from '../../conditions/operation-facts.ts'
+import { constantFacts, factsAvailableFor } from '../../conditions/permission-facts.ts'
+import { listNamedPermissions } from '../../language/deny-coverage.ts'
 import { describePermissionSet } from '../../language/describe-permissions.ts'
 import type { PolicyDocument, PolicyRule } from '../../language/policy-document.ts'
 import type { OperationFacts } from '../../conditions/authorization-request.ts'
@@ -39,7 +40,7 @@ function findConstantCondition(
   condition: Condition,
 ): Finding | undefined {
   const results = new Set<ConstantResult>()
-  for (const permission of rule.permissions) {
+  for (const permission of listNamedPermissions(rule)) {
     const result = constantResult(condition, permission)
     if (result === undefined) return undefined
     results.add(result)
@@ -58,10 +59,12 @@ function findConstantCondition(
   return createFinding(document, rule, 'error', 'condition', message)
 }
 
-function describeConstant(result: ConstantResult, { permissions }: PolicyRule, { facts }: Condition): string {
+function describeConstant(result: ConstantResult, rule: PolicyRule, { facts }: Condition): string {
   if (result === 'failed') return 'always fails'
   if (result !== 'unknown') return `is always ${result}`
-  const depending = [...permissions].filter((permission) => facts.some((fact) => isUnknown(permission, fact)))
+  const depending = listNamedPermissions(rule).filter((permission) =>
+    facts.some((fact) => isUnknown(permission, fact)),
+  )
   const never = facts.filter((fact) => depending.some((permission) => isUnknown(permission, fact)))
   return `depends on ${never.join(', ')}, which is always unknown for ${describePermissionSet(new Set(depending))}`
 }
@@ -78,7 +81,7 @@ function findPartlyConstant(
   rule: PolicyRule,
   condition: Condition,
 ): readonly Finding[] {
-  const named = permissionsOutsideGroups(rule.permissions).filter((permission) => !isBatch(permission))
+  const named = permissionsOutsideGroups(rule).filter((permission) => !isBatch(permission))
   const constants = named.flatMap((permission) => {
     const result = constantResult(condition, permission, 'any operation')
     return result === undefined ? [] : [{ permission, outcome: constantEffect(rule, result) }]
@@ -121,7 +124,9 @@ function findAbsentFacts(
   condition: Condition,
 ): readonly Finding[] {
   return condition.facts
-    .filter((fact) => ![...rule.permissions].some((permission) => factsAvailableFor(permission).has(fact)))
+    .filter(
+      (fact) => !listNamedPermissions(rule).some((permission) => factsAvailableFor(permission).has(fact)),
+    )
     .map((fact) => {
       const having = new Set(permissionNames.filter((permission) => factsAvailableFor(permission).has(fact)))
       const message =
@@ -131,7 +136,11 @@ function findAbsentFacts(
     })
 }
 
-function permissionsOutsideGroups(permissions: ReadonlySet<Permission>): readonly Permission[] {
+function permissionsOutsideGroups(rule: PolicyRule): readonly Permission[] {
+  const permissions = new Set(listNamedPermissions(rule))
+  const all = permissionGroups.get('all') ?? []
+  // A denial of `all` also covers permissions without a group.
+  if (rule.effect === 'deny' && all.every((member) => permissions.has(member))) return []
   const left = new Set(permissions)
   for (const members of permissionGroups.values()) {
     if (members.length < 2 || !members.every((member) => permissions.has(member))) continue

@@ -1,9 +1,12 @@
 import type { Finding } from './finding.ts'
+import { createFolderRequirements } from './folder-requirements.ts'
+import { lintCommitReads } from './lint-commit-reads.ts'
 import { lintConditions } from './lint-conditions.ts'
 import { lintManifests } from './lint-manifests.ts'
 import { lintNames } from './lint-names.ts'
-import { lintRules } from './lint-rules.ts'
+import { lintAccessRules } from './lint-access-rules.ts'
 import { lintBranchBypass } from './lint-branch-bypass.ts'
+import { lintTableBypass } from './lint-table-bypass.ts'
 import { createUnrestrictedGrantsFinder } from './unrestricted-grants.ts'
 import { qualifiedRuleName, runTests, type DecisionTest } from '../../testing/decision-test.ts'
 import type { PolicyDocument } from '../../language/policy-document.ts'
@@ -18,11 +21,15 @@ export function lintPolicies(
 ): readonly Finding[] {
   const index = indexDocuments(documents)
   const findGrants = createUnrestrictedGrantsFinder(documents, index)
+  const requiresFolders = createFolderRequirements(documents)
+  const manifests = lintManifests(documents, findGrants, requiresFolders)
   const findings = [
-    ...lintRules(documents),
+    ...lintAccessRules(documents),
     ...lintConditions(documents),
     ...lintBranchBypass(documents, index, findGrants),
-    ...lintManifests(documents, findGrants),
+    ...manifests,
+    ...lintCommitReads(documents, manifests),
+    ...lintTableBypass(documents, index, findGrants, requiresFolders),
     ...lintNames(documents),
     ...findUntested(documents, set, tests),
   ]

@@ -1,5 +1,5 @@
 import { Composer, isScalar, LineCounter, type CST, type Document } from 'yaml'
-import { tooDeepMessage, parseYamlTokens } from '../../../lib/yaml/yaml-nesting.ts'
+import { parseYamlTokens } from '../../../lib/yaml/yaml-tokens.ts'
 import { findIgnoredErrors } from './strict-yaml.ts'
 import { createYamlNode, type YamlNode } from './yaml-node.ts'
 
@@ -16,8 +16,7 @@ interface YamlVisitor {
 export function readYaml(text: string, { root, error }: YamlVisitor): void {
   // Pretty errors repeat the position and quote the file.
   const composer = new Composer({ prettyErrors: false, schema: 'core', resolveKnownTags: false })
-  const tooDeep = (offset: number): void => error(offset, tooDeepMessage)
-  for (const document of composer.compose(reportIgnoredErrors(parseYamlTokens(text, tooDeep)))) {
+  for (const document of composer.compose(reportIgnoredErrors(parseYamlTokens(text, error)))) {
     const { contents } = document
     const errors = firstErrors(document)
     for (const { pos, message } of errors) error(pos[0], message)

@@ -28,6 +28,8 @@ export interface KubernetesPolicyOptions {
   readonly startTimeoutMs?: number
   /** Delay after a failed request for a Kubernetes namespace; default 2 s. */
   readonly retryMs?: number
+  /** Length of the pause after an update, in units of its duration, but at least 1 s; default 4. */
+  readonly pausesPerUpdate?: number
 }
 
 export interface KubernetesPolicies {
@@ -75,8 +77,6 @@ export function createKubernetesPolicies(options: KubernetesPolicyOptions): Kube
 }
 
 const minPauseMs = 1_000
-/** Length of the pause after an update, in units of its duration. */
-const pausesPerUpdate = 4
 
 interface VerdictObserver {
   load(verdicts: readonly Verdict[]): Promise<void>
@@ -90,7 +90,15 @@ async function openWatches(
   options: KubernetesPolicyOptions,
   verdicts: VerdictObserver,
 ): Promise<{ close: () => void }> {
-  const { client, namespaces, vocabulary, observer, startTimeoutMs = 30_000, retryMs = 2_000 } = options
+  const {
+    client,
+    namespaces,
+    vocabulary,
+    observer,
+    startTimeoutMs = 30_000,
+    retryMs = 2_000,
+    pausesPerUpdate = 4,
+  } = options
   const judge = createJudge(vocabulary)
   const lastErrors = new Map<string, string>()
   const loaded = new AbortController()

@@ -2,7 +2,13 @@ import { z } from 'zod'
 import type { KubernetesObject } from '../../../lib/kubernetes/kubernetes-object.ts'
 
 /** Why a resource is accepted or refused. */
-export type AcceptedReason = 'Accepted' | 'Invalid' | 'NotDelegated' | 'QuotaExceeded' | 'NamespaceReplaced'
+export type AcceptedReason =
+  | 'Accepted'
+  | 'Invalid'
+  | 'NotDelegated'
+  | 'QuotaExceeded'
+  | 'NamespaceReplaced'
+  | 'Terminating'
 
 /** `Reserved`: a policy of the platform reserves an operation that the resource grants, so it is not granted. */
 type ConflictReason = 'NoConflict' | 'Reserved'

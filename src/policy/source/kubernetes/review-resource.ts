@@ -7,6 +7,7 @@ import type { PolicyVocabulary } from '../../language/policy-vocabulary.ts'
 import { compilePolicies } from '../../policy-set.ts'
 import { createJudge } from './judge-namespaces.ts'
 import { listRefusals } from './list-refusals.ts'
+import { isTerminating } from './screen-resources.ts'
 import type { Verdict } from './verdict.ts'
 
 /** The client shows them on a terminal. */
@@ -59,7 +60,7 @@ function toResource(object: unknown): KubernetesObject | undefined {
     ...getMembers(object),
     metadata: { resourceVersion: '0', ...getMembers(metadata) },
   })
-  return resource.metadata.deletionTimestamp === undefined ? resource : undefined
+  return isTerminating(resource) ? undefined : resource
 }
 
 function describeRefusal(verdicts: readonly Verdict[]): string | undefined {

@@ -20,22 +20,38 @@ export function* screenResources(
   resources: readonly KubernetesObject[],
 ): Steps<readonly ScreenedResource[]> {
   const screened: ScreenedResource[] = []
-  for (const [index, resource] of resources.toSorted(byAge).entries()) {
-    const refusal = refuse(namespace, resource, index)
+  let olderCount = 0
+  for (const resource of resources.toSorted(byAge)) {
+    if (isTerminating(resource)) {
+      const message = 'the policy is being deleted and is not in force'
+      screened.push({ resource, reason: 'Terminating', message })
+      continue
+    }
+    const refusal = refuse(namespace, resource, olderCount)
     screened.push(refusal ?? { resource, text: formatResource(resource) })
+    olderCount += 1
     yield
   }
   return screened
 }
 
-function refuse(namespace: PolicyNamespace, resource: KubernetesObject, index: number): Verdict | undefined {
+/** Whether the resource has been deleted and only finalizers keep it. */
+export function isTerminating({ metadata }: KubernetesObject): boolean {
+  return metadata.deletionTimestamp !== undefined
+}
+
+function refuse(
+  namespace: PolicyNamespace,
+  resource: KubernetesObject,
+  olderCount: number,
+): Verdict | undefined {
   const content = getWrittenContent(resource)
   if (isDeeper(content, maxDepth))
     return { resource, reason: 'Invalid', message: `nested deeper than ${maxDepth} levels` }
   if (namespace.platform) return undefined
   const { maxPolicies, maxPolicyBytes } = namespace
   const refuseQuota = (message: string): Verdict => ({ resource, reason: 'QuotaExceeded', message })
-  if (index >= maxPolicies)
+  if (olderCount >= maxPolicies)
     return refuseQuota(`${maxPolicies} older policies are in this Kubernetes namespace, and no more may be`)
   const bytes = Buffer.byteLength(JSON.stringify(content))
   if (bytes > maxPolicyBytes)

@@ -152,11 +152,11 @@ function needsWrite(result: ResourceResult): boolean {
   return !isDeepStrictEqual(createStatus(result, currentTime()), getStatus(result.resource))
 }
 
-/** Whether the resource was accepted before, or refused for another reason. */
+/** Whether the resource was accepted before, or refused for another reason. A deletion is no refusal. */
 function isNewRefusal(before: ResourceStatus, after: ResourceStatus): boolean {
   const accepted = getCondition(after, 'Accepted')
   const last = getCondition(before, 'Accepted')
-  if (accepted?.status !== 'False') return false
+  if (accepted?.status !== 'False' || accepted.reason === 'Terminating') return false
   return last?.status !== 'False' || last.reason !== accepted.reason || last.message !== accepted.message
 }
 

@@ -1,10 +1,11 @@
 import type { PolicyNamespace } from '../../../config/policy-kubernetes-settings.ts'
 import type { KubernetesClient } from '../../../lib/kubernetes/kubernetes-client.ts'
-import { toKubernetesError, type KubernetesError } from '../../../lib/kubernetes/kubernetes-error.ts'
+import { toKubernetesError, KubernetesError } from '../../../lib/kubernetes/kubernetes-error.ts'
 import type { KubernetesObject } from '../../../lib/kubernetes/kubernetes-object.ts'
 import { watchResources } from '../../../lib/kubernetes/watch-resources.ts'
 import { policyResourceName, resourceApiVersion } from '../../language/api-version.ts'
-import { isSameNamespace } from './verify-namespace.ts'
+import { isTerminating } from './screen-resources.ts'
+import { getMembers } from '../../../lib/json/is-object.ts'
 
 /** The callbacks must not throw. */
 export interface NamespaceObserver {
@@ -68,7 +69,7 @@ export function watchNamespace(options: WatchNamespaceOptions): NamespaceWatch {
   }
 
   function receive(resources: readonly KubernetesObject[]): void {
-    listed = resources.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+    listed = resources
     const isKnown = current !== undefined && describe({ ...current, resources: listed }) === describe(current)
     if (isKnown && current !== undefined && !isVerifying) setCurrent({ ...current, resources: listed })
     else verifyLater()
@@ -137,7 +138,10 @@ export function watchNamespace(options: WatchNamespaceOptions): NamespaceWatch {
 
 /** Equal for equal policies, whatever their status. */
 function describe({ resources, isReplaced }: NamespaceContent): string {
-  const versions = resources.map(({ metadata: { uid, generation } }) => `${uid} ${generation}`)
+  const versions = resources.map(
+    ({ metadata: { uid, generation, deletionTimestamp = '' } }) =>
+      `${uid} ${generation} ${deletionTimestamp}`,
+  )
   return JSON.stringify([isReplaced, ...versions.toSorted()])
 }
 
@@ -145,6 +149,26 @@ function keepPresent(
   resources: readonly KubernetesObject[],
   present: readonly KubernetesObject[],
 ): readonly KubernetesObject[] {
-  const uids = new Set(present.map(({ metadata }) => metadata.uid))
+  const uids = new Set(
+    present.filter((resource) => !isTerminating(resource)).map(({ metadata }) => metadata.uid),
+  )
   return resources.filter(({ metadata }) => uids.has(metadata.uid))
+}
+
+/**
+ * Whether the Kubernetes namespace is the one that the settings name, and not another one of the same name. Rejects with
+ * KubernetesError if the API server does not say.
+ */
+async function isSameNamespace(
+  client: Pick<KubernetesClient, 'get'>,
+  { name, uid }: PolicyNamespace,
+): Promise<boolean> {
+  if (uid === undefined) return true
+  try {
+    const namespace = await client.get(`/api/v1/namespaces/${name}`)
+    return getMembers(getMembers(namespace)['metadata'])['uid'] === uid
+  } catch (error) {
+    if (error instanceof KubernetesError && error.status === 404) return false
+    throw error
+  }
 }

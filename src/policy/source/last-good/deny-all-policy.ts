@@ -1,3 +1,4 @@
+import { nothingImplied } from '../../language/deny-coverage.ts'
 import type { PolicyDocument } from '../../language/policy-document.ts'
 import type { PolicyVocabulary } from '../../language/policy-vocabulary.ts'
 
@@ -17,6 +18,7 @@ export function createDenyAllPolicy(name: string, vocabulary: PolicyVocabulary):
         effect: 'deny',
         subjects: everybody,
         permissions: new Set(vocabulary.permissions.names),
+        implied: nothingImplied,
         tables: undefined,
         condition: undefined,
         line: 1,

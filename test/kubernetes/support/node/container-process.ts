@@ -44,7 +44,14 @@ const signals: Readonly<Record<string, number>> = { SIGKILL: 9, SIGSEGV: 11, SIG
 /** What the image takes from this machine instead of a base image. */
 const systemFolders = ['bin', 'sbin', 'lib', 'lib64']
 const projectFolder = fileURLToPath(new URL('../../../../', import.meta.url))
-const project = ['dist', 'node_modules', 'package.json', 'policies']
+const project = [
+  'dist',
+  'node_modules',
+  'package.json',
+  'policies',
+  'src/backend/dist',
+  'src/backend/package.json',
+]
 const preload = fileURLToPath(new URL('listen-on-pod-address.cjs', import.meta.url))
 const devices = ['null', 'zero', 'random', 'urandom']
 

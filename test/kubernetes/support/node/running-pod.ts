@@ -169,7 +169,7 @@ export class RunningPod {
 
   async #startProcess(container: Container, logFile: string): Promise<ContainerProcess> {
     const { pod, address, client, folder, environment: fromNode } = this.#options
-    if (!/(^|\/)catalog-gateway[:@]/.test(container.image ?? '')) {
+    if (!/(^|\/)catalog-gateway(-catalog)?[:@]/.test(container.image ?? '')) {
       throw new MissingContent(`failed to pull image "${container.image ?? ''}"`)
     }
     const { securityContext = {} } = this.#spec

@@ -16,7 +16,7 @@ it('warns of a fact that no operation of the rule has, and names the operations 
   const when = 'mode == "append" || branch == "ci/7"'
   expect(findings('allow', ['DeleteFromTable', 'UpdateTable'], when)).toEqual([
     'warning fact: has a condition on mode, which is empty for all its operations; it is a fact of CreateNamespace, ' +
-      'DropNamespace, RegisterTable, InsertIntoTable, CreateTable, OverwriteTable, ChooseLocation, ChooseStorage',
+      'DropNamespace, RegisterTable, InsertIntoTable, CreateTable, OverwriteTable, ChooseLocation, ChooseStorage, VendCredentials',
   ])
   expect(findings('deny', ['read'], '"ticket" in metadata && branch == "main"')).toEqual([
     'error condition: has a condition that is always false, so it never applies',

@@ -52,12 +52,12 @@ it.each<[string, readonly WrittenPolicy[], string]>([
       policy('top', [], [allow('drop', ['drop'])]),
       policy('p', ['a'], [restricted, allow('new', ['create'])]),
     ],
-    bypassMessage('top/drop and p/new', 'DeregisterTable and CreateTable'),
+    bypassMessage('top/drop and p/new', 'DropTable and CreateTable'),
   ],
   [
     'a rule beneath',
     [policy('p', ['a'], [restricted]), policy('sub', ['a', 'b'], [allow('all', ['create', 'drop'])])],
-    bypassMessage('sub/all', 'DeregisterTable and CreateTable'),
+    bypassMessage('sub/all', 'DropTable and CreateTable'),
   ],
   [
     'a rule for every caller',
@@ -73,7 +73,7 @@ it.each<[string, readonly WrittenPolicy[], string]>([
   [
     'a condition on something else',
     [policy('p', ['a'], [restricted, allow('on', ['create', 'drop'], { when: '"why" in context' })])],
-    bypassMessage('p/on', 'DeregisterTable and CreateTable'),
+    bypassMessage('p/on', 'DropTable and CreateTable'),
   ],
   [
     'what the rule itself allows by name',
@@ -106,7 +106,7 @@ it('reports a deny on a branch that callers can bypass by replacing the table', 
     when: 'branch == "main"',
   }
   expect(found([policy('p', ['a'], [deny]), policy('top', [], [allow('all', ['all'])])])).toEqual([
-    `warning way-around p/main ${bypassMessage('top/all', 'DeregisterTable and RegisterTable')}`,
+    `warning way-around p/main ${bypassMessage('top/all', 'DropTable and RegisterTable')}`,
   ])
   const closed = { ...deny, operations: ['write', 'commit', 'drop', 'RenameTable'] }
   expect(found([policy('p', ['a'], [closed]), policy('top', [], [allow('all', ['all'])])])).toEqual([])
@@ -149,7 +149,7 @@ it.each<[readonly string[], string | undefined]>([
   [['DropTable', 'admin'], 'DropTable and RegisterTable'],
   [['OverwriteTable', 'RegisterTable'], 'OverwriteTable and RegisterTable'],
   [['DeregisterTable', 'DropTable'], undefined],
-  [['RegisterTable', 'RenameTable'], undefined],
+  [['RegisterTable', 'RenameTable'], 'RenameTable and RegisterTable'],
 ])('a requirement that allows %s of whole tables may allow to replace them', (allowWholeTable, names) => {
   const require: readonly WrittenRequirement[] = [{ id: 'r', notBranches: ['main'], allowWholeTable }]
   expect(found([policy('p', ['a'], [], { commits: { require } })])).toEqual(

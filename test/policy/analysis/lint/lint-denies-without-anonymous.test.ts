@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { lintRules } from '../../../../src/policy/analysis/lint/lint-rules.ts'
+import { lintAccessRules } from '../../../../src/policy/analysis/lint/lint-access-rules.ts'
 import { parseDocuments } from '../../parse-documents.ts'
 import type { WrittenPolicy, WrittenRule } from '../../policy-builder.ts'
 
@@ -52,7 +52,7 @@ it.each<[what: string, deny: WrittenPolicy, grant: WrittenPolicy, isReported: bo
   ],
 ])('reports a deny for all authenticated callers that does not cover anonymous ones: %s', (...row) => {
   const [, deny, grant, isReported] = row
-  const findings = lintRules(parseDocuments([deny, grant])).filter(({ check }) => check === 'anonymous')
+  const findings = lintAccessRules(parseDocuments([deny, grant])).filter(({ check }) => check === 'anonymous')
   expect(findings.map(({ level }) => level)).toEqual(isReported ? ['warning'] : [])
   if (!isReported) return
   expect(findings[0]?.message).toMatch(

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { lintRules } from '../../../../src/policy/analysis/lint/lint-rules.ts'
+import { lintAccessRules } from '../../../../src/policy/analysis/lint/lint-access-rules.ts'
 import { isThorough } from '../../../support/thorough.ts'
 import { parseDocuments } from '../../parse-documents.ts'
 import { arbitraryPolicies, arbitraryRequest } from '../../policy-arbitraries.ts'
@@ -11,7 +11,7 @@ import { formatPolicies, type WrittenPolicy, type WrittenRule } from '../../poli
 const numRuns = isThorough ? 3000 : 120
 
 function shadowed(policies: readonly WrittenPolicy[]): ReadonlySet<string> {
-  const found = lintRules(parseDocuments(policies)).filter(({ check }) => check === 'shadowed')
+  const found = lintAccessRules(parseDocuments(policies)).filter(({ check }) => check === 'shadowed')
   return new Set(found.map(({ message }) => message.split(' ')[0] ?? ''))
 }
 

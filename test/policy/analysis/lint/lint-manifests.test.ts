@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { createFolderRequirements } from '../../../../src/policy/analysis/lint/folder-requirements.ts'
 import { lintManifests } from '../../../../src/policy/analysis/lint/lint-manifests.ts'
 import { createUnrestrictedGrantsFinder } from '../../../../src/policy/analysis/lint/unrestricted-grants.ts'
 import { indexDocuments } from '../../../../src/policy/analysis/reaching-rules.ts'
@@ -8,7 +9,8 @@ import type { WrittenPolicy, WrittenRequirement, WrittenRule } from '../../polic
 function found(policies: readonly WrittenPolicy[]): readonly string[] {
   const documents = parseDocuments(policies)
   const index = indexDocuments(documents)
-  return lintManifests(documents, createUnrestrictedGrantsFinder(documents, index)).map(
+  const findGrants = createUnrestrictedGrantsFinder(documents, index)
+  return lintManifests(documents, findGrants, createFolderRequirements(documents)).map(
     ({ level, check, message }) => `${level} ${check} ${message}`,
   )
 }
@@ -38,7 +40,7 @@ it.each([
   ['CreateTableVersion', 'allows CreateTableVersion: '],
 ])('warns of a rule that allows %s without required folders', (operation, message) => {
   expect(found([policy([rule(['read', 'write', operation], { when: 'branch.like("ci/*")' })])])).toEqual([
-    `warning manifest p/r ${message}a manifest can replace all rows, columns and indexes; ` +
+    `warning manifest p/r ${message}a manifest can replace all rows, columns and indexes, and name any object that the credential of the catalog reads; ` +
       'require "folders" of commits here or above',
   ])
 })

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { eventually } from '../../../gateway/support/waiting.ts'
 import { inOrder, sendStatus, type Script } from '../../../lib/kubernetes/scripted-api-server.ts'
 import { accept, applyPatch, createPolicy, getNames, openReporter } from './report-results.ts'
+import { eventually } from '../../../support/eventually.ts'
 
 const names = Array.from({ length: 12 }, (_, index) => `policy-${index}`)
 const never = 60_000

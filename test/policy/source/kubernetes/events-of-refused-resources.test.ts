@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { createStatus } from '../../../../src/policy/source/kubernetes/resource-status.ts'
-import { eventually } from '../../../gateway/support/waiting.ts'
 import { inOrder, sendStatus } from '../../../lib/kubernetes/scripted-api-server.ts'
 import { accept, applyPatch, createPolicy, isStatus, openReporter, refuse } from './report-results.ts'
+import { eventually } from '../../../support/eventually.ts'
 
 const time = '2026-01-02T03:04:05Z'
 
@@ -40,4 +40,14 @@ it('records none if the status was not written', async () => {
   await eventually(() => expect(requests).toHaveLength(1))
   await setTimeout(100)
   expect(requests).toHaveLength(1)
+})
+
+it('records none if a resource is being deleted', async () => {
+  const { reporter, requests } = await openReporter()
+  const status = createStatus(accept(createPolicy('one')), time)
+  const accepted = { reason: 'Terminating', message: 'the policy is being deleted' } as const
+  reporter.report([{ ...accept(createPolicy('one', {}, status)), accepted }])
+  await eventually(() => expect(requests).toHaveLength(1))
+  await setTimeout(100)
+  expect(requests.every(isStatus)).toBe(true)
 })

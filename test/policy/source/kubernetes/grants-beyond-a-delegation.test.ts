@@ -52,13 +52,18 @@ it.for<[attack: string, content: object, message: string]>([
     `rules[0].effect: ${onlyGrants}`,
   ],
   [
+    'protected tables',
+    { ...grant, protect: [{ id: 'p', tables: ['salaries'] }] },
+    `rules[0].effect: ${onlyGrants}`,
+  ],
+  [
     'registering the storage of another team',
     allow('RegisterTable'),
     'rules[0].operations: not delegated: RegisterTable',
   ],
   ['choosing a location', allow('ChooseLocation'), 'not delegated: ChooseLocation'],
   ['choosing the storage', allow('ChooseStorage'), 'not delegated: ChooseStorage'],
-  ['storage credentials', allow('read', 'credentials'), 'not delegated: VendCredentials'],
+  ['storage credentials', allow('read', 'credentials'), 'not delegated: UseSecret, VendCredentials'],
   ['manifests of another table', allow('commit'), 'not delegated: CreateTableVersion'],
   [
     'code that reads any table',

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { eventually } from '../../../gateway/support/waiting.ts'
 import { accept, createPolicy, getNames, openReporter } from './report-results.ts'
+import { eventually } from '../../../support/eventually.ts'
 
 it('writes the last report when the Lease is taken', async () => {
   const { reporter, lease, requests } = await openReporter()

@@ -4,8 +4,8 @@ import {
   createStatus,
   type ResourceStatus,
 } from '../../../../src/policy/source/kubernetes/resource-status.ts'
-import { eventually } from '../../../gateway/support/waiting.ts'
 import { accept, createPolicy, getNames, openReporter, refuse } from './report-results.ts'
+import { eventually } from '../../../support/eventually.ts'
 
 const before = '2026-01-02T03:04:05Z'
 

@@ -1,4 +1,4 @@
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { createDelegation, createResource } from './judged-resources.ts'
 import {
   forbidden,
@@ -8,6 +8,7 @@ import {
   unavailable,
   watchCluster,
 } from './watched-policies.ts'
+import { eventually } from '../../../support/eventually.ts'
 
 function createGrant(name: string, user: string, metadata: Readonly<Record<string, unknown>> = {}) {
   const rule = { id: 'reads', effect: 'allow', subjects: { users: [user] }, operations: ['read'] }
@@ -17,10 +18,6 @@ function createGrant(name: string, user: string, metadata: Readonly<Record<strin
 const delegation = createDelegation({
   subjects: { ...createDelegation().subjects, users: ['alice', 'robin', 'carol'] },
 })
-
-async function eventually(condition: () => boolean): Promise<void> {
-  await vi.waitUntil(condition, { timeout: 20_000, interval: 10 })
-}
 
 it('the first policies are in force at the start, and changes later', async () => {
   const { cluster, client } = await scriptCluster(createGrant('p', 'alice'))
@@ -42,8 +39,8 @@ it('the first policies are in force at the start, and changes later', async () =
 it('a start without a complete list fails, and says which Kubernetes namespace and why', async () => {
   const { cluster, client } = await scriptCluster()
   cluster.list = unavailable
-  await expect(watchCluster({ client }, delegation, 500)).rejects.toThrow(
-    'accesspolicies/team-a: cannot be listed within 500 ms: the API server returned status 503: as scripted',
+  await expect(watchCluster({ client }, delegation, 2_000)).rejects.toThrow(
+    'accesspolicies/team-a: cannot be listed within 2000 ms: the API server returned status 503: as scripted',
   )
 })
 
@@ -106,18 +103,27 @@ it('a deletion takes effect at once even if the Kubernetes namespace cannot be r
   expect(connects.length).toBeGreaterThan(before)
 })
 
-it('a policy whose deletion waits for a finalizer grants nothing', async () => {
+const terminating = {
+  resourceVersion: '2',
+  deletionTimestamp: '2026-01-01T00:00:01Z',
+  finalizers: ['x/y'],
+}
+
+it('a policy whose deletion waits for a finalizer grants nothing, and its status says so', async () => {
+  const { cluster, client } = await scriptCluster(createGrant('p', 'alice'))
+  const { isAllowed, connects, reports } = await watchCluster({ client }, delegation)
+  await eventually(() => connects.length > 0)
+  cluster.report('MODIFIED', createGrant('p', 'alice', terminating))
+  await eventually(() => !isAllowed('alice'))
+  await eventually(() => reports.at(-1)?.[0]?.accepted.reason === 'Terminating')
+})
+
+it('it grants nothing either if the Kubernetes namespace cannot be read', async () => {
   const { cluster, client } = await scriptCluster(createGrant('p', 'alice'))
   const { isAllowed, connects } = await watchCluster({ client }, delegation)
   await eventually(() => connects.length > 0)
-  cluster.report(
-    'MODIFIED',
-    createGrant('p', 'alice', {
-      resourceVersion: '2',
-      deletionTimestamp: '2026-01-01T00:00:01Z',
-      finalizers: ['x/y'],
-    }),
-  )
+  cluster.namespace = unavailable
+  cluster.report('MODIFIED', createGrant('p', 'alice', terminating))
   await eventually(() => !isAllowed('alice'))
 })
 

@@ -77,6 +77,8 @@ export async function watchCluster(
     },
     startTimeoutMs,
     retryMs: 50,
+    // Under load, one update may take many seconds.
+    pausesPerUpdate: 0,
   })
   const source = await combineSources([policies.open], {
     onDocuments(documents) {

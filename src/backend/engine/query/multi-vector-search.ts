@@ -1,0 +1,55 @@
+import { Type } from 'apache-arrow/fb/type'
+import type { TableQuery } from 'catalog-gateway/catalog-api'
+import type { ArrowField, ArrowSchema } from 'catalog-gateway/lib'
+import { readFileSchema } from '../arrow/arrow-frames.ts'
+import type { NativeTable, NativeTextQueries } from '../native/native-module.ts'
+import { findField } from '../schema/field-path.ts'
+import { toNativeQuery } from './native-query.ts'
+
+/** A search whose distances are all too low by the same number. */
+interface CorrectedSearch {
+  readonly query: TableQuery
+  /** What to add to each distance. */
+  readonly distanceOffset: number
+}
+
+/** The step of a plan that computes distances without an index, or again from the vectors that an index has found. */
+const flatStep = 'KNNVectorDistance'
+
+/**
+ * The distance of n vectors to a row with several vectors is the sum, over the n, of the distance to the nearest vector
+ * of the row. The pinned engine returns n - 1 less where it does not take the distance from an index. Such a search then
+ * takes none from an index, because rows with either would not be comparable: of a table, an index may cover only a part.
+ */
+export async function correctSearch(
+  table: NativeTable,
+  factories: NativeTextQueries,
+  query: TableQuery,
+): Promise<CorrectedSearch> {
+  const vectors = query.vector.length
+  if (vectors < 2 || !searchesSeveralVectors(readFileSchema(await table.schema()), query))
+    return { query, distanceOffset: 0 }
+  const plan = await toNativeQuery(table, factories, query).explainPlan(false)
+  if (!plan.includes(flatStep)) return { query, distanceOffset: 0 }
+  const distanceOffset = vectors - 1
+  const { lower_bound: lower, upper_bound: upper } = query
+  const corrected: TableQuery = {
+    ...query,
+    // Rows that no index covers are not wanted then.
+    bypass_vector_index: !query.fast_search,
+    lower_bound: lower == null ? lower : lower - distanceOffset,
+    upper_bound: upper == null ? upper : upper - distanceOffset,
+  }
+  return { query: corrected, distanceOffset }
+}
+
+/** Without a name, the engine searches the only column with vectors. */
+function searchesSeveralVectors(schema: ArrowSchema, { vector_column: path }: TableQuery): boolean {
+  if (path == null) return schema.fields.some(isListOfVectors)
+  const field = findField(schema, path)
+  return field !== undefined && isListOfVectors(field)
+}
+
+function isListOfVectors({ type, children: [child] }: ArrowField): boolean {
+  return (type.id === Type.List || type.id === Type.LargeList) && child?.type.id === Type.FixedSizeList
+}

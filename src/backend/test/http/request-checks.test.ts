@@ -1,0 +1,204 @@
+import { connect } from 'node:net'
+import { expect, it } from 'vitest'
+import { getOperation, operationNames } from '../../../catalog-api/operations.ts'
+import { operationSchemas } from '../../../catalog-api/schemas/operation-schemas.ts'
+import { orders, streamOf } from '../engine/sample-tables.ts'
+import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
+
+/** Of every operation with an Arrow stream; on an existing table, all succeed. */
+const uploadTargets = operationNames.flatMap((name) => {
+  const { body, path } = getOperation(name)
+  const queries: Partial<Record<string, string>> = {
+    MergeInsertIntoTable: '?on=id',
+    CreateTable: '?mode=Overwrite',
+  }
+  return body === 'arrow' ? [path.replace('{id}', 't') + (queries[name] ?? '')] : []
+})
+
+it('responds with 406 and the name of an unsupported operation', async () => {
+  const { send } = await runningBackend()
+  for (const name of operationNames.filter((name) => !Object.hasOwn(operationSchemas, name))) {
+    const { method, path, required } = getOperation(name)
+    const query = required.map((parameter) => `${parameter}=x`).join('&')
+    const target = `${path.replace('{id}', 'a').replace('{index_name}', 'i')}?${query}`
+    const response = await send(method, target, method === 'POST' ? {} : undefined)
+    expect(response).toEqual(errorOf('Unsupported'))
+    expect((response.json as { error: string }).error).toContain(name)
+  }
+})
+
+it('rejects unknown routes and methods', async () => {
+  const { send, get, post } = await runningBackend()
+  expect(await get('/v1/nothing')).toEqual(errorOf('Unsupported', 406))
+  expect(await get('/v1/%zz')).toEqual(errorOf('InvalidInput'))
+  expect(await post('/v1/table')).toEqual(errorOf('Unsupported', 405))
+  for (const method of ['PUT', 'DELETE', 'OPTIONS', 'PROPFIND']) {
+    const response = await send(method, '/v1/table/t/describe')
+    expect(response).toEqual(errorOf('Unsupported', 405))
+    expect(response.headers.get('allow')).toBe('POST')
+  }
+})
+
+it('the id of the body must be that of the route', async () => {
+  const { post } = await runningBackend()
+  const declare = (body: unknown) => post('/v1/table/t/declare', body)
+  for (const id of [['u'], ['t', 't'], [], 't', 7, [7]]) {
+    expect(await declare({ id })).toEqual(errorOf('InvalidInput'))
+  }
+  expect(
+    (await declare({ id: ['t'], identity: { api_key: 'k' }, context: { a: 'b' }, more: [1] })).status,
+  ).toBe(200)
+  expect((await post('/v1/table/t/describe', { id: null })).status).toBe(200)
+  expect(await post('/v1/table/t/drop', { id: ['u'] })).toEqual(errorOf('InvalidInput'))
+})
+
+it('treats no body, an empty one, null and {} the same, with any content type', async () => {
+  const { post } = await runningBackend()
+  await post('/v1/table/t/declare')
+  for (const body of [undefined, '', 'null', '{}', ' \n{}']) {
+    for (const type of ['application/json', 'text/plain', 'nonsense', '']) {
+      expect((await post('/v1/table/t/describe', body, { 'content-type': type })).status).toBe(200)
+    }
+  }
+})
+
+it.each([
+  'application/vnd.apache.arrow.file',
+  'application/vnd.apache.arrow.streams',
+  'application/json',
+  'application/x-parquet',
+  'text/plain; application/vnd.apache.arrow.stream',
+])('an operation with rows refuses the content type %s, before it reads them', async (type) => {
+  const { post } = await runningBackend()
+  for (const target of uploadTargets) {
+    const response = await post(target, streamOf(orders(3)), { 'content-type': type })
+    expect(response, target).toEqual(errorOf('InvalidInput'))
+    expect((response.json as { error: string }).error).toContain(type)
+  }
+  expect(await post('/v1/table/t/exists')).toEqual(errorOf('TableNotFound'))
+})
+
+it.each([undefined, 'application/octet-stream', 'Application/Vnd.Apache.Arrow.Stream; charset=x'])(
+  'an operation with rows accepts the content type %s',
+  async (type) => {
+    const { post } = await runningBackend()
+    await post('/v1/table/t/declare')
+    for (const target of uploadTargets) {
+      const headers: Record<string, string> = type === undefined ? {} : { 'content-type': type }
+      const { status } = await post(target, streamOf(orders(3)), headers)
+      expect([target, status]).toEqual([target, 200])
+    }
+  },
+)
+
+it('names the invalid member', async () => {
+  const { post } = await runningBackend()
+  const wrong: [string, unknown, string][] = [
+    ['/v1/namespace/a/create', { properties: { x: 1 } }, 'properties.x'],
+    ['/v1/namespace/a/create', { mode: 7 }, 'mode'],
+    ['/v1/table/t/describe', { version: '1' }, 'version'],
+    ['/v1/table/t/describe', { version: -1 }, 'version'],
+    ['/v1/table/t/describe', { version: 2 ** 53 }, 'version'],
+    ['/v1/table/t/describe', { check_declared: 'yes' }, 'check_declared'],
+    ['/v1/table/t/version/create', { version: 1 }, 'manifest_path'],
+  ]
+  for (const [target, body, member] of wrong) {
+    const response = await post(target, body)
+    expect(response).toEqual(errorOf('InvalidInput'))
+    expect((response.json as { error: string }).error).toContain(`"${member}"`)
+  }
+})
+
+it('says what a member in several forms may be, or where the form that fits goes wrong', async () => {
+  const { post } = await runningBackend()
+  const wrong: [body: object, error: string][] = [
+    [{ vector: 'abc' }, 'invalid member "vector" of the request: expected {"single_vector": numbers} or'],
+    [{ vector: ['a'] }, 'invalid member "vector" of the request: expected {"single_vector": numbers} or'],
+    [{ vector: { single_vector: ['a'] } }, 'invalid member "vector.single_vector.0" of the request: '],
+    [{ columns: 'abc' }, 'invalid member "columns" of the request: expected {"column_names": names} or'],
+    [
+      { full_text_query: { query: { search: {} } } },
+      'exactly one of match, phrase, boost, multi_match, boolean',
+    ],
+    [
+      { full_text_query: { query: { match: { terms: 5 } } } },
+      'invalid member "full_text_query.query.match.terms" of the request: Invalid input: expected string',
+    ],
+  ]
+  for (const [body, error] of wrong) {
+    const response = await post('/v1/table/t/query', { k: 1, ...body })
+    expect(response).toEqual(errorOf('InvalidInput'))
+    expect((response.json as { error: string }).error).toContain(error)
+  }
+})
+
+it.each([
+  ['/v1/materialized_view/v/create', {}, 'expected kind, source_query and output_schema, or query'],
+  ['/v1/table/t/explain_plan', { branch: 'a', query: { branch: 'b', k: 1 } }, 'expected one branch, not two'],
+])('names the members of a request that is invalid as a whole: %s', async (target, body, says) => {
+  const { post } = await runningBackend()
+  const response = await post(target, body)
+  expect(response).toEqual(errorOf('InvalidInput'))
+  expect((response.json as { error: string }).error).toBe(`invalid request: ${says}`)
+})
+
+it('rejects a body that is too large or not a JSON object', async () => {
+  const { post } = await runningBackend({ limits: { maxJsonBytes: 100_000 } })
+  const describe = (body: string | Uint8Array, headers?: Record<string, string>) =>
+    post('/v1/namespace/$/describe', body, headers)
+  for (const body of ['[]', '7', '"x"', '{', '{} {}', '\uFEFF{}', Uint8Array.of(0x22, 0xff, 0x22)]) {
+    expect(await describe(body)).toEqual(errorOf('InvalidInput'))
+  }
+  expect(await describe(`{"x":"${'y'.repeat(100_000)}"}`)).toEqual(errorOf('InvalidInput', 413))
+  expect(await describe('{}', { 'content-encoding': 'gzip' })).toEqual(errorOf('InvalidInput', 415))
+  const deep = `{"k":1,"full_text_query":${'{"boost":{"positive":'.repeat(4000)}1${'}}'.repeat(4000)}}`
+  expect(await post('/v1/table/t/query', deep)).toEqual(errorOf('InvalidInput'))
+})
+
+it('responds to invalid HTTP with an error of the interface', async () => {
+  const { url } = await runningBackend()
+  const response = await new Promise<string>((resolve, reject) => {
+    const socket = connect(Number(new URL(url()).port), '127.0.0.1')
+    let text = ''
+    socket.on('data', (chunk) => (text += String(chunk)))
+    socket.on('end', () => resolve(text))
+    socket.on('error', reject)
+    socket.write('nonsense\r\n\r\n')
+  })
+  expect(response).toMatch(/^HTTP\/1\.1 400 /)
+  expect(JSON.parse(response.slice(response.indexOf('{')))).toMatchObject({ code: 13 })
+})
+
+it('keeps a request id that can be logged, otherwise assigns one', async () => {
+  const { get } = await runningBackend()
+  const own = await get('/v1/nothing', { 'x-request-id': 'mine-1' })
+  expect(own.json).toMatchObject({ instance: 'mine-1' })
+  expect(own.headers.get('x-request-id')).toBe('mine-1')
+  const long = await get('/v1/nothing', { 'x-request-id': 'x'.repeat(129) })
+  expect(long.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
+})
+
+it('requires the configured access token', async () => {
+  const accessToken = 'correct horse battery staple'.replaceAll(' ', '-')
+  const { get } = await runningBackend({ accessToken })
+  for (const authorization of [
+    undefined,
+    accessToken,
+    `Basic ${accessToken}`,
+    `Bearer ${accessToken}x`,
+    'Bearer ',
+  ]) {
+    const response = await get('/v1/table', authorization === undefined ? {} : { authorization })
+    expect(response).toEqual(errorOf('Unauthenticated'))
+  }
+  for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
+    expect(await get('/v1/table', { authorization: `${scheme} ${accessToken}` })).toEqual(
+      responseOf({ tables: [] }),
+    )
+  }
+})
+
+it('requires no token for health checks', async () => {
+  const { url } = await runningBackend({ accessToken: 'correct-horse-battery' })
+  expect((await fetch(`${url()}/livez`)).status).toBe(200)
+})

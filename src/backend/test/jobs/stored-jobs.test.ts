@@ -1,0 +1,148 @@
+import { tableFromIPC, type Utf8 } from 'apache-arrow'
+import { expect, it } from 'vitest'
+import { eventually } from '../../../../test/support/eventually.ts'
+import type { JobState } from '../../database/database-schema.ts'
+import { orders, streamOf } from '../engine/sample-tables.ts'
+import { errorOf, responseOf, runningBackend } from '../support/running-backend.ts'
+import { waitForJob } from './wait-for-job.ts'
+
+const day = 24 * 60 * 60 * 1000
+
+async function withFinishedJob() {
+  const backend = await runningBackend()
+  const { post } = backend
+  await post('/v1/table/t/create', streamOf(orders(2)))
+  await post('/v1/table/t/add_columns', { new_columns: [{ name: 'double', computed: 'id * 2' }] })
+  const started = await post('/v1/table/t/backfill_column', { column: 'double' })
+  await waitForJob(post, started)
+  const { job_id: jobId } = started.json as { job_id: string }
+  /** Changes the record of the job while the catalog is stopped. */
+  const rewrite = async (values: object) => {
+    await backend.stop()
+    const { database, close } = await backend.openDatabase()
+    await database.updateTable('jobs').set(values).where('job_id', '=', jobId).execute()
+    await close()
+    await backend.restart()
+  }
+  const describe = async () => (await post('/v1/jobs/describe', { job_id: jobId })).json
+  return { ...backend, started, jobId, rewrite, describe }
+}
+
+const unfinished = (state: JobState) => ({ state, ended_at: null, result: null })
+
+it('jobs are described and listed with their table, and survive a restart', async () => {
+  const { post, restart, jobId, describe } = await withFinishedJob()
+  const before = await describe()
+  expect(before).toEqual({
+    job_id: jobId,
+    job_type: 'AlterTableBackfillColumns',
+    job_state: 'DONE',
+    creation_ms: expect.any(Number) as number,
+    spec: { column: 'double' },
+    result: expect.objectContaining({ rows_assigned: 2 }) as object,
+  })
+  await restart()
+  expect(await describe()).toEqual(before)
+  const row = { job_id: jobId, table: 't', job_type: 'AlterTableBackfillColumns', state: 'DONE' }
+  expect((await post('/v1/jobs/list', {})).json).toMatchObject({ jobs: [row] })
+})
+
+it('listings of jobs have pages', async () => {
+  const { post } = await withFinishedJob()
+  const other = await post('/v1/table/t/backfill_column', { column: 'double' })
+  await waitForJob(post, other)
+  const seen: string[] = []
+  const empty = (await post('/v1/jobs/list', { limit: 0 })).json as { jobs: []; page_token: string }
+  expect(empty.jobs).toEqual([])
+  let token: string | undefined = empty.page_token
+  do {
+    const { json } = await post('/v1/jobs/list', { limit: 1, page_token: token })
+    const page = json as { jobs: { job_id: string }[]; page_token?: string }
+    seen.push(...page.jobs.map(({ job_id }) => job_id))
+    token = page.page_token
+  } while (token !== undefined)
+  expect(seen).toHaveLength(2)
+  expect(new Set(seen).size).toBe(2)
+})
+
+for (const state of ['queued', 'running'] as const) {
+  it(`a job that a process left ${state} starts again with the next one`, async () => {
+    const { post, rewrite, started } = await withFinishedJob()
+    await rewrite(unfinished(state))
+    expect(await waitForJob(post, started)).toMatchObject({
+      job_state: 'DONE',
+      result: { source_version: 3, published_version: 4 },
+    })
+  })
+}
+
+it('a job that has ended its process three times fails', async () => {
+  const { post, rewrite, started } = await withFinishedJob()
+  await rewrite({ ...unfinished('running'), attempts: 3 })
+  expect(await waitForJob(post, started)).toMatchObject({
+    job_state: 'FAILED',
+    failure: { retryable: false },
+  })
+})
+
+it('a cancelled job makes no change', async () => {
+  const { post, rewrite, started } = await withFinishedJob()
+  await rewrite({ ...unfinished('running'), cancel_requested: 1 })
+  expect(await waitForJob(post, started)).toMatchObject({ job_state: 'CANCELLED' })
+  const { json } = await post('/v1/table/t/version/list', {})
+  expect((json as { versions: unknown[] }).versions).toHaveLength(3)
+})
+
+it('cancelling a job that has ended has no effect', async () => {
+  const { post, jobId, describe } = await withFinishedJob()
+  const before = await describe()
+  expect(await post('/v1/jobs/cancel', { job_id: jobId })).toEqual(responseOf({}))
+  expect(await describe()).toEqual(before)
+})
+
+it('a job of a dropped table fails, and its record remains', async () => {
+  const { post, rewrite, started } = await withFinishedJob()
+  await post('/v1/table/t/drop')
+  await rewrite(unfinished('running'))
+  const job = await waitForJob(post, started)
+  expect(job).toMatchObject({ job_state: 'FAILED', failure: { message: 'the table was dropped' } })
+})
+
+it('jobs are forgotten seven days after their end', async () => {
+  const { post, rewrite, jobId } = await withFinishedJob()
+  await rewrite({ ended_at: Date.now() - 6 * day })
+  expect(await post('/v1/jobs/describe', { job_id: jobId })).toMatchObject({ status: 200 })
+  await rewrite({ ended_at: Date.now() - 8 * day })
+  await post('/v1/table/t/backfill_column', { column: 'double' })
+  await eventually(async () =>
+    expect(await post('/v1/jobs/describe', { job_id: jobId })).toEqual(errorOf('TransactionNotFound')),
+  )
+})
+
+it('events are the changes of state, and can be filtered', async () => {
+  const { post, jobId } = await withFinishedJob()
+  const query = async (body: object) => {
+    const response = await post('/v1/jobs/query_events', body)
+    expect(response.status).toBe(200)
+    return tableFromIPC<{ state: Utf8 }>(response.bytes())
+      .toArray()
+      .map(({ state }) => state)
+  }
+  expect(await query({ job_id: jobId })).toEqual(['QUEUED', 'IN_PROGRESS', 'DONE'])
+  expect(await query({})).toEqual(['QUEUED', 'IN_PROGRESS', 'DONE'])
+  expect(await query({ job_id: jobId, limit: 1 })).toEqual(['QUEUED'])
+  expect(await query({ job_id: jobId, filter: "state = 'DONE'" })).toEqual(['DONE'])
+  expect(await query({ job_id: jobId, filter: 'claim_entity IS NOT NULL' })).toEqual([])
+  expect(await query({ job_id: jobId, filter: "state <> 'DONE'", limit: 0 })).toEqual([])
+  const events = async (filter: string) => await post('/v1/jobs/query_events', { job_id: jobId, filter })
+  expect(await events('absent = 1')).toEqual(errorOf('InvalidInput'))
+  expect(await events('state IN (SELECT name FROM t)')).toEqual(errorOf('Unsupported'))
+})
+
+it('an unknown job is 404', async () => {
+  const { post } = await runningBackend()
+  for (const route of ['describe', 'cancel', 'query_events']) {
+    expect(await post(`/v1/jobs/${route}`, { job_id: 'absent' })).toEqual(errorOf('TransactionNotFound'))
+    expect(await post(`/v1/jobs/${route}`, { job_id: 7 })).toEqual(errorOf('InvalidInput'))
+  }
+})

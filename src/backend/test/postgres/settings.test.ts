@@ -1,0 +1,41 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, inject, it } from 'vitest'
+import { backendSettings } from '../support/backend-settings.ts'
+import { responseOf, runningBackend } from '../support/running-backend.ts'
+import { temporaryFolder } from '../../../../test/support/temporary-folder.ts'
+
+it('reads the URL from a file', async () => {
+  const urlFile = join(await temporaryFolder(), 'url')
+  await writeFile(urlFile, `${inject('postgresUrl')}\n`)
+  const { post } = await runningBackend({
+    store: { postgres: { urlFile, schema: `from_file_${process.pid}` } },
+  })
+  expect((await post('/v1/namespace/a/create')).status).toBe(200)
+  expect(await post('/v1/namespace/a/describe')).toEqual(responseOf({ properties: {} }))
+})
+
+it('rejects invalid settings', () => {
+  const url = 'postgresql://user:secret@host/database'
+  const wrong = [
+    {},
+    { url, urlFile: 'f' },
+    { url: 'mysql://host' },
+    { url, schema: 'a"b' },
+    { url, maxConnections: 1 },
+  ]
+  for (const postgres of wrong)
+    expect(() => backendSettings('f', { store: { postgres } })).toThrow(/postgres/)
+})
+
+it('reports an unreachable server without its password', async () => {
+  const url = 'postgresql://user:secret@127.0.0.1:1/database'
+  const failure: unknown = await runningBackend({ store: { postgres: { url } } }).catch(
+    (error: unknown) => error,
+  )
+  expect(failure).toMatchObject({
+    message: expect.stringContaining('PostgreSQL'),
+    cause: { code: 'ECONNREFUSED' },
+  })
+  expect(JSON.stringify(failure, Object.getOwnPropertyNames(failure))).not.toContain('secret')
+})

@@ -1,0 +1,261 @@
+import { connect } from '@lancedb/lancedb'
+import { Int32, Table, Utf8, tableFromIPC, vectorFromArray } from 'apache-arrow'
+import { expect, it } from 'vitest'
+import type { ErrorName } from '../../../catalog-api/catalog-error.ts'
+import { orders, rowsOf, schemaOnly, streamOf } from '../engine/sample-tables.ts'
+import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
+
+async function withTable() {
+  const backend = await runningBackend()
+  await backend.post('/v1/table/t/create', streamOf(orders(5)))
+  const names = async () => {
+    const response = await backend.post('/v1/table/t/query', {
+      k: 100,
+      columns: ['id', 'name'],
+      order_by: [{ column_name: 'id' }],
+    })
+    return rowsOf(tableFromIPC(response.bytes()))
+  }
+  return { ...backend, names }
+}
+
+function named(rows: Record<number, string>): Uint8Array {
+  return streamOf(
+    new Table({
+      id: vectorFromArray(Object.keys(rows).map(Number), new Int32()),
+      name: vectorFromArray(Object.values(rows), new Utf8()),
+    }),
+  )
+}
+
+it('inserts unmatched rows in a merge, and updates matched ones if requested', async () => {
+  const { post, names } = await withTable()
+  const merge = '/v1/table/t/merge_insert?on=id'
+  expect(await post(merge, named({ 4: 'four', 5: 'five' }))).toEqual(
+    responseOf({ version: 2, num_inserted_rows: 1, num_updated_rows: 0, num_deleted_rows: 0 }),
+  )
+  const updating = `${merge}&when_matched_update_all=true&when_not_matched_insert_all=false&use_index=false`
+  expect(await post(updating, named({ 4: 'FOUR', 9: 'nine' }))).toEqual(
+    responseOf({ version: 3, num_inserted_rows: 0, num_updated_rows: 1, num_deleted_rows: 0 }),
+  )
+  expect((await names()).slice(4)).toEqual([
+    { id: 4, name: 'FOUR' },
+    { id: 5, name: 'five' },
+  ])
+})
+
+it('applies the conditions of a merge to updates and deletes', async () => {
+  const { post, names } = await withTable()
+  const query = new URLSearchParams({
+    on: 'id',
+    when_matched_update_all: 'true',
+    when_matched_update_all_filt: 'target.id > 0',
+    when_not_matched_by_source_delete: 'TRUE',
+    when_not_matched_by_source_delete_filt: 'id >= 3',
+    timeout: '1.5m',
+  })
+  expect(await post(`/v1/table/t/merge_insert?${query.toString()}`, named({ 0: 'zero', 1: 'one' }))).toEqual(
+    responseOf({ version: 2, num_inserted_rows: 0, num_updated_rows: 1, num_deleted_rows: 2 }),
+  )
+  expect(await names()).toEqual([
+    { id: 0, name: 'order 0' },
+    { id: 1, name: 'one' },
+    { id: 2, name: 'order 2' },
+  ])
+})
+
+it('merges by several columns', async () => {
+  const { post } = await withTable()
+  expect(await post('/v1/table/t/merge_insert?on=id&on=name', named({ 1: 'order 1', 2: 'two' }))).toEqual(
+    responseOf({ version: 2, num_inserted_rows: 1, num_updated_rows: 0, num_deleted_rows: 0 }),
+  )
+})
+
+it('a merge creates a table that is only declared, unless it inserts nothing', async () => {
+  const { post } = await runningBackend()
+  await post('/v1/table/d/declare', {})
+  const target = '/v1/table/d/merge_insert?on=id'
+  expect(await post(`${target}&when_not_matched_insert_all=false`, named({ 1: 'a' }))).toEqual(
+    errorOf('TableNotFound'),
+  )
+  expect(await post(`${target}&branch=dev`, named({ 1: 'a' }))).toEqual(errorOf('TableBranchNotFound'))
+  expect(await post(target, named({ 1: 'a', 2: 'b' }))).toEqual(
+    responseOf({ version: 1, num_inserted_rows: 2, num_updated_rows: 0, num_deleted_rows: 0 }),
+  )
+})
+
+it.each(['30s', '60000ms', '1.5m', '2h', '30sec', '30 seconds', '2min', '1 minute', '1 HOUR'])(
+  'a merge takes the timeout %s',
+  async (timeout) => {
+    const { post } = await withTable()
+    const query = `on=id&timeout=${encodeURIComponent(timeout)}`
+    expect(await post(`/v1/table/t/merge_insert?${query}`, named({ 1: 'a' }))).toMatchObject({ status: 200 })
+  },
+)
+
+const refusedMerges: readonly [query: string, body: Uint8Array | string, error: ErrorName][] = [
+  ['', named({ 1: 'a' }), 'InvalidInput'],
+  ['on=', named({ 1: 'a' }), 'InvalidInput'],
+  ['on=nothing', named({ 1: 'a' }), 'InvalidInput'],
+  ['on=embedding', named({ 1: 'a' }), 'InvalidInput'],
+  ['on=id&when_not_matched_insert_all=false', named({ 1: 'a' }), 'InvalidInput'],
+  ['on=id&when_matched_update_all_filt=true', named({ 1: 'a' }), 'InvalidInput'],
+  ['on=id&when_matched_update_all=true&when_matched_update_all_filt=((', named({ 1: 'a' }), 'InvalidInput'],
+  [
+    'on=id&when_matched_update_all=true&when_matched_update_all_filt=target.id',
+    named({ 1: 'a' }),
+    'InvalidInput',
+  ],
+  [
+    'on=id&when_matched_update_all=true&when_matched_update_all_filt=target.x=1',
+    named({ 1: 'a' }),
+    'InvalidInput',
+  ],
+  ['on=id&timeout=30', named({ 1: 'a' }), 'InvalidInput'],
+  ['on=id&timeout=30%20%20s', named({ 1: 'a' }), 'InvalidInput'],
+  ['on=id&timeout=1%20fortnight', named({ 1: 'a' }), 'InvalidInput'],
+  ['on=id&timeout=0s', named({ 1: 'a' }), 'InvalidInput'],
+  ['on=id&timeout=1ms', streamOf(orders(200_000)), 'InvalidInput'],
+  ['on=id&branch=dev', named({ 1: 'a' }), 'TableBranchNotFound'],
+  ['on=id', 'no Arrow', 'InvalidInput'],
+  ['on=id', streamOf(new Table({ id: vectorFromArray(['a'], new Utf8()) })), 'TableSchemaValidationError'],
+  [
+    'on=id&when_matched_update_all=true',
+    streamOf(
+      new Table({
+        id: vectorFromArray([1, 1], new Int32()),
+        name: vectorFromArray(['a', 'b'], new Utf8()),
+      }),
+    ),
+    'InvalidInput',
+  ],
+]
+
+it('rejects an invalid merge without changing anything', async () => {
+  const { post, names } = await withTable()
+  const before = await names()
+  for (const [query, body, error] of refusedMerges) {
+    expect([query, await post(`/v1/table/t/merge_insert?${query}`, body)]).toEqual([query, errorOf(error)])
+  }
+  expect(await post('/v1/table/x/merge_insert?on=id', named({ 1: 'a' }))).toEqual(errorOf('TableNotFound'))
+  expect(await names()).toEqual(before)
+  expect(await post('/v1/table/t/merge_insert?on=id', schemaOnly())).toEqual(
+    responseOf({ version: 2, num_inserted_rows: 0, num_updated_rows: 0, num_deleted_rows: 0 }),
+  )
+})
+
+it('rows are updated by expressions, all of them without a predicate', async () => {
+  const { post, names } = await withTable()
+  const updates = [
+    ['name', "concat(name, '!')"],
+    ['id', 'id + 10'],
+  ]
+  expect(await post('/v1/table/t/update', { predicate: 'id >= 3', updates })).toEqual(
+    responseOf({ version: 2, updated_rows: 2, properties: {} }),
+  )
+  expect((await names()).slice(3)).toEqual([
+    { id: 13, name: 'order 3!' },
+    { id: 14, name: 'order 4!' },
+  ])
+  for (const predicate of [undefined, null, ' ']) {
+    const response = await post('/v1/table/t/update', { predicate, updates: [['name', "'x'"]] })
+    expect(response.json).toMatchObject({ updated_rows: 5 })
+  }
+  const properties = { owner: 'a' }
+  expect(await post('/v1/table/t/update', { predicate: 'false', updates, properties })).toEqual(
+    responseOf({ version: 6, updated_rows: 0, properties }),
+  )
+  expect((await post('/v1/table/t/describe', {})).json).toMatchObject({ properties })
+})
+
+it("tells LanceDB's clients the number of updated rows by one name only, as newer ones refuse two", async () => {
+  const { url } = await withTable()
+  const response = await fetch(`${url()}/v1/table/t/update`, {
+    method: 'POST',
+    headers: { 'x-lancedb-database': 'test' },
+    body: JSON.stringify({ updates: [['name', "'x'"]] }),
+  })
+  expect(await response.json()).toEqual({ version: 2, rows_updated: 5, properties: {} })
+})
+
+const refusedChanges: readonly [route: string, body: object, error: ErrorName][] = [
+  ['update', { updates: [] }, 'InvalidInput'],
+  ['update', { updates: [['name']] }, 'InvalidInput'],
+  [
+    'update',
+    {
+      updates: [
+        ['name', "'a'"],
+        ['name', "'b'"],
+      ],
+    },
+    'InvalidInput',
+  ],
+  ['update', { updates: [['name', '((']] }, 'InvalidInput'],
+  ['update', { updates: [['name', "'a'"]], predicate: 'id' }, 'InvalidInput'],
+  ['update', { updates: [['name', "'a'"]], predicate: 'nothing = 1' }, 'InvalidInput'],
+  ['update', { updates: [['nothing', "'a'"]] }, 'InvalidInput'],
+  ['update', { updates: [['id', "'a'"]] }, 'TableSchemaValidationError'],
+  ['update', { updates: [['name', "'a'"]], branch: 'dev' }, 'TableBranchNotFound'],
+  ['delete', {}, 'InvalidInput'],
+  ['delete', { predicate: ' ' }, 'InvalidInput'],
+  ['delete', { predicate: '((' }, 'InvalidInput'],
+  ['delete', { predicate: 'id' }, 'InvalidInput'],
+  ['delete', { predicate: 'nothing = 1' }, 'InvalidInput'],
+  ['delete', { predicate: 'id = 1', branch: 'dev' }, 'TableBranchNotFound'],
+]
+
+it('rejects invalid updates and deletes without changing anything', async () => {
+  const { post, names } = await withTable()
+  const before = await names()
+  for (const [route, body, error] of refusedChanges) {
+    expect([body, await post(`/v1/table/t/${route}`, body)]).toEqual([body, errorOf(error)])
+  }
+  expect(await post('/v1/table/x/delete', { predicate: 'true' })).toEqual(errorOf('TableNotFound'))
+  expect(await names()).toEqual(before)
+})
+
+it('rows are deleted by a predicate', async () => {
+  const { post } = await withTable()
+  expect(await post('/v1/table/t/delete', { predicate: 'id in (1, 2, 77)' })).toEqual(
+    responseOf({ version: 2, num_deleted_rows: 2 }),
+  )
+  expect(await post('/v1/table/t/delete', { predicate: 'true' })).toEqual(
+    responseOf({ version: 3, num_deleted_rows: 3 }),
+  )
+  expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(0))
+})
+
+it('applies all concurrent changes', async () => {
+  const { post } = await withTable()
+  const responses = await Promise.all([
+    ...Array.from({ length: 5 }, (_, index) =>
+      post('/v1/table/t/merge_insert?on=id', named({ [100 + index]: 'new' })),
+    ),
+    ...Array.from({ length: 5 }, (_, id) => post('/v1/table/t/delete', { predicate: `id = ${id}` })),
+  ])
+  expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 200))
+  expect(await post('/v1/table/t/count_rows', { predicate: "name = 'new'" })).toEqual(responseOf(5))
+  expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(5))
+})
+
+it('reports the number of changed rows to the remote client', async () => {
+  const { url, post } = await withTable()
+  const client = await connect('db://test', { apiKey: 'any', hostOverride: url() })
+  const table = await client.openTable('t')
+  expect(await table.update({ where: 'id = 1', values: { name: 'one' } })).toMatchObject({ rowsUpdated: 1 })
+  expect(await table.delete('id = 2')).toMatchObject({ numDeletedRows: 1 })
+  const rows = [
+    { id: 1, name: 'uno', embedding: [1, 1] },
+    { id: 9, name: 'nine', embedding: [9, 1] },
+  ]
+  const merge = table.mergeInsert('id').whenMatchedUpdateAll().whenNotMatchedInsertAll()
+  expect(await merge.execute(rows, { timeoutMs: 60_000 })).toMatchObject({
+    numInsertedRows: 1,
+    numUpdatedRows: 1,
+  })
+  const headers = { 'x-lancedb-database': 'test', 'x-request-timeout-ms': '1' }
+  expect(await post('/v1/table/t/merge_insert?on=id', streamOf(orders(200_000)), headers)).toEqual(
+    errorOf('InvalidInput'),
+  )
+})

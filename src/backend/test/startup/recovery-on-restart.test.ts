@@ -1,0 +1,140 @@
+import { existsSync } from 'node:fs'
+import { copyFile, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { expect, it } from 'vitest'
+import { findObject, insertTable } from '../../database/objects.ts'
+import { removeTable } from '../../database/remove-objects.ts'
+import type { CatalogDatabase } from '../../database/database-schema.ts'
+import { recordVersion } from '../../database/versions.ts'
+import { usesPostgres } from '../support/backend-settings.ts'
+import { orders, streamOf } from '../engine/sample-tables.ts'
+import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
+import { committer, type VersionRequest } from '../support/staged-manifests.ts'
+import { temporaryFolder } from '../../../../test/support/temporary-folder.ts'
+
+async function withTable() {
+  const backend = await runningBackend()
+  const { json } = await backend.post('/v1/table/t/create', streamOf(orders(3)))
+  const { location } = json as { location: string }
+  /** Changes the stopped store to the state that a crash would have left. */
+  const meddle = async (work: (database: CatalogDatabase) => Promise<unknown>) => {
+    await backend.stop()
+    const { database, close } = await backend.openDatabase()
+    await work(database)
+    await close()
+    await backend.restart()
+  }
+  return { ...backend, location, meddle }
+}
+
+async function recordOnly(database: CatalogDatabase, request: VersionRequest): Promise<void> {
+  const table = await findObject(database, ['t'])
+  await recordVersion(database, table?.objectId ?? '', {
+    branch: 'main',
+    version: request.version,
+    manifestPath: request.manifest_path,
+    manifestSize: request.manifest_size,
+    eTag: undefined,
+    namingScheme: 'V2',
+    metadata: undefined,
+  })
+}
+
+it('keeps namespaces, tables and rows across a restart', async () => {
+  const { post, get, restart } = await withTable()
+  await post('/v1/namespace/a/create', { properties: { x: '1' } })
+  await post('/v1/table/a$d/declare', {})
+  await post('/v1/table/t/rename', { new_table_name: 'u', new_namespace_id: ['a'] })
+  const targets = [
+    '/v1/namespace/a/describe',
+    '/v1/table/a$d/describe',
+    '/v1/table/a$u/describe',
+    '/v1/table/a$u/version/list',
+  ]
+  const ask = async () => [
+    await get('/v1/table'),
+    ...(await Promise.all(targets.map((target) => post(target)))),
+  ]
+  const before = (await ask()).map(({ json }) => json)
+  await restart()
+  expect((await ask()).map(({ json }) => json)).toEqual(before)
+  expect(await post('/v1/table/a$u/count_rows', {})).toEqual(responseOf(3))
+})
+
+it('removes a table with its data if its creation was interrupted', async () => {
+  const { post, meddle, dataFolder } = await withTable()
+  let folder = ''
+  await meddle(async (database) => {
+    const table = await insertTable(database, ['half'], 'creating', {})
+    folder = join(dataFolder, table?.location ?? '')
+    await mkdir(join(folder, 'data'), { recursive: true })
+    await writeFile(join(folder, 'data', 'x.lance'), 'x')
+  })
+  expect(existsSync(folder)).toBe(false)
+  expect(await post('/v1/table/half/exists', {})).toEqual(errorOf('TableNotFound'))
+  expect((await post('/v1/table/half/create', streamOf(orders(1)))).status).toBe(200)
+})
+
+it('deletes the leftover data of a dropped table', async () => {
+  const { meddle, location } = await withTable()
+  await meddle(async (database) => {
+    const table = await findObject(database, ['t'])
+    await removeTable(database, table?.objectId ?? '')
+  })
+  expect(existsSync(location)).toBe(false)
+})
+
+it('does not delete unknown folders', async () => {
+  const { meddle, dataFolder } = await withTable()
+  const folder = join(dataFolder, 'tables', `${'0'.repeat(32)}.lance`)
+  await meddle(() => mkdir(folder))
+  expect(existsSync(folder)).toBe(true)
+})
+
+it('publishes a recorded version with a staged manifest', async () => {
+  const { meddle, location, post } = await withTable()
+  const request = await (await committer(location)).stage()
+  await meddle((database) => recordOnly(database, request))
+  expect(await post('/v1/table/t/version/describe', {})).toEqual(
+    responseOf({ version: expect.objectContaining({ version: 2 }) }),
+  )
+  expect((await post('/v1/table/t/version/create', request)).status).toBe(200)
+  expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(4))
+})
+
+it('deletes the record of a version without a manifest', async () => {
+  const { meddle, location, post } = await withTable()
+  const client = await committer(location)
+  const request = await client.stage()
+  await rm(`/${request.manifest_path}`)
+  await meddle((database) => recordOnly(database, request))
+  expect(await post('/v1/table/t/version/describe', { version: 2 })).toEqual(errorOf('TableVersionNotFound'))
+  const other = await (await committer(location)).stage()
+  expect(other.version).toBe(2)
+  expect((await post('/v1/table/t/version/create', other)).status).toBe(200)
+})
+
+it('does not publish a recorded version that lost to another commit', async () => {
+  const { meddle, location, post } = await withTable()
+  const request = await (await committer(location)).stage()
+  await post('/v1/table/t/insert', streamOf(orders(7)))
+  await meddle((database) => recordOnly(database, request))
+  expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(10))
+  expect(await post('/v1/table/t/version/create', request)).toEqual(errorOf('ConcurrentModification'))
+})
+
+it('recognizes a version that got its final name just before the crash', async () => {
+  const { meddle, location, post } = await withTable()
+  const request = await (await committer(location)).stage()
+  const staging = `/${request.manifest_path}`
+  await copyFile(staging, staging.replace(/-[0-9a-f]{8}-[^/]*$/, ''))
+  await meddle((database) => recordOnly(database, request))
+  expect((await post('/v1/table/t/version/create', request)).status).toBe(200)
+  expect(await readdir(join(location, '_versions'))).not.toContain(basename(staging))
+})
+
+it.skipIf(usesPostgres())('two processes cannot use one data folder', async () => {
+  const folder = await temporaryFolder()
+  await runningBackend({}, folder)
+  await expect(runningBackend({}, folder)).rejects.toThrow(/another process/)
+})

@@ -1,0 +1,98 @@
+import { pino } from 'pino'
+import { expect, onTestFinished } from 'vitest'
+import { z } from 'zod'
+import { startBackend } from '../../server.ts'
+import { openDatabase } from '../../database/open-database.ts'
+import { readOnce } from '../../../lib/fs/file-follower.ts'
+import { errorCodes, type ErrorName } from '../../../catalog-api/catalog-error.ts'
+import { operationSchemas } from '../../../catalog-api/schemas/operation-schemas.ts'
+import { parseTarget } from '../../../catalog-api/request-target.ts'
+import { backendSettings } from './backend-settings.ts'
+import { temporaryFolder } from '../../../../test/support/temporary-folder.ts'
+
+/** `json` is undefined if the response is not JSON. */
+export interface Response {
+  readonly status: number
+  readonly json: unknown
+  readonly bytes: () => Uint8Array
+  readonly headers: Headers
+}
+
+const errorBody = z.strictObject({
+  error: z.string().min(1),
+  code: z.int().min(0).max(23),
+  detail: z.string().optional(),
+  instance: z.string().min(1),
+})
+
+/** Starts a bundled catalog for one test, by default in a new folder. */
+export async function runningBackend(settings: object = {}, folder?: string) {
+  const dataFolder = folder ?? (await temporaryFolder())
+  const allSettings = backendSettings(dataFolder, settings)
+  const start = () => startBackend(allSettings)
+  let backend: Awaited<ReturnType<typeof start>> | undefined = await start()
+  const stop = async () => {
+    await backend?.close()
+    backend = undefined
+  }
+  onTestFinished(stop)
+  const send = (method: string, target: string, body?: unknown, headers: Record<string, string> = {}) =>
+    call(backend?.url ?? '', method, target, body, headers)
+  return {
+    dataFolder,
+    url: () => backend?.url ?? '',
+    send,
+    /** A body that is neither bytes nor text is sent as JSON. */
+    post: (target: string, body?: unknown, headers?: Record<string, string>) =>
+      send('POST', target, body, headers),
+    get: (target: string, headers?: Record<string, string>) => send('GET', target, undefined, headers),
+    stop,
+    /** Opens the store of the catalog, which must be stopped. */
+    openDatabase: () => openDatabase(allSettings.store, dataFolder, pino({ level: 'silent' }), readOnce),
+    restart: async () => {
+      await stop()
+      backend = await start()
+    },
+  }
+}
+
+/** Sends a request and checks the response against the interface: the format of errors, the schema of successes. */
+export async function call(
+  url: string,
+  method: string,
+  target: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  const isRaw = body === undefined || typeof body === 'string' || body instanceof Uint8Array
+  const response = await fetch(url + target, {
+    method,
+    headers,
+    ...(body === undefined ? {} : { body: isRaw ? (body as string) : JSON.stringify(body) }),
+  })
+  const bytes = new Uint8Array(await response.arrayBuffer())
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false
+  const json: unknown = isJson ? JSON.parse(Buffer.from(bytes).toString()) : undefined
+  if (response.status >= 400) {
+    expect(errorBody.parse(json).instance).toBe(response.headers.get('x-request-id'))
+  } else {
+    const { name } = parseTarget(method, target).operation
+    const schemas: Partial<Record<string, object>> = operationSchemas
+    const schema = schemas[name]
+    if (schema !== undefined && 'response' in schema) (schema.response as z.ZodType).parse(json)
+  }
+  return { status: response.status, json, bytes: () => bytes, headers: response.headers }
+}
+
+/** Matches a response with that error. */
+export function errorOf(name: ErrorName, status: number = errorCodes[name].status) {
+  return expect.objectContaining({
+    status,
+    json: expect.objectContaining({ code: errorCodes[name].code }),
+  }) as Response
+}
+
+/** Matches a success with these members. */
+export function responseOf(json: unknown, status = 200) {
+  return expect.objectContaining({ status, json }) as Response
+}

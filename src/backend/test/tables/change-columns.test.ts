@@ -1,0 +1,266 @@
+import { connect } from '@lancedb/lancedb'
+import {
+  Dictionary,
+  Field,
+  FixedSizeList,
+  Float32,
+  Int32,
+  Schema,
+  Table,
+  Utf8,
+  tableFromIPC,
+} from 'apache-arrow'
+import { expect, it } from 'vitest'
+import type { ErrorName } from '../../../catalog-api/catalog-error.ts'
+import { orders, rowsOf, streamOf } from '../engine/sample-tables.ts'
+import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
+
+async function withTable() {
+  const backend = await runningBackend()
+  await backend.post('/v1/table/t/create', streamOf(orders(3)))
+  /** The columns as `name type`, with a `!` if not nullable. */
+  const columns = async () => {
+    const { json } = await backend.post('/v1/table/t/describe?load_detailed_metadata=true', {})
+    const { fields } = (json as { schema: { fields: DescribedField[] } }).schema
+    return fields.map(({ name, type, nullable }) => `${name} ${type.type}${nullable ? '' : '!'}`)
+  }
+  return { ...backend, columns }
+}
+
+interface DescribedField {
+  readonly name: string
+  readonly type: { readonly type: string }
+  readonly nullable: boolean
+}
+
+it('columns are added with the values of expressions', async () => {
+  const { post, columns } = await withTable()
+  const added = [
+    { name: 'double', expression: 'id * 2' },
+    { name: 'empty', expression: 'cast(null as string)', computed: null, virtual_column: null },
+  ]
+  expect(await post('/v1/table/t/add_columns', { new_columns: added })).toEqual(responseOf({ version: 2 }))
+  expect(await columns()).toEqual([
+    'id int32',
+    'name utf8',
+    'embedding fixed_size_list',
+    'double int32',
+    'empty utf8',
+  ])
+  const response = await post('/v1/table/t/query', { k: 9, filter: 'id = 2', columns: ['double', 'empty'] })
+  expect(rowsOf(tableFromIPC(response.bytes()))).toEqual([{ double: 4, empty: null }])
+})
+
+const arrowType = { 'content-type': 'application/vnd.apache.arrow.stream' }
+const nullableInt = (name: string) => new Field(name, new Int32(), true)
+const schemaOf = (...fields: Field[]) => streamOf(new Table(new Schema(fields), []))
+
+it('columns of an Arrow schema are added, null in every row', async () => {
+  const { post, columns } = await withTable()
+  const vector = new Field('v', new FixedSizeList(4, new Field('item', new Float32(), true)), true)
+  const words = new Field('words', new Dictionary(new Utf8(), new Int32()), true)
+  const schema = schemaOf(nullableInt('year'), vector, words)
+  expect(await post('/v1/table/t/add_columns/', schema, arrowType)).toEqual(responseOf({ version: 2 }))
+  expect((await columns()).slice(3)).toEqual(['year int32', 'v fixed_size_list', 'words utf8'])
+  const response = await post('/v1/table/t/query', { k: 9, columns: ['id', 'year', 'v', 'words'] })
+  expect(rowsOf(tableFromIPC(response.bytes()))).toEqual(
+    [0, 1, 2].map((id) => ({ id, year: null, v: null, words: null })),
+  )
+})
+
+it('columns of an Arrow schema are added to the branch in the query', async () => {
+  const { post, columns } = await withTable()
+  await post('/v1/table/t/branches/create', { name: 'trial' })
+  const schema = schemaOf(nullableInt('year'))
+  expect(await post('/v1/table/t/add_columns?branch=trial', schema, arrowType)).toMatchObject({ status: 200 })
+  expect(await columns()).toHaveLength(3)
+  expect(await post('/v1/table/t/query', { k: 1, branch: 'trial', columns: ['year'] })).toMatchObject({
+    status: 200,
+  })
+})
+
+it.each([
+  ['rows', streamOf(orders(1)), 'InvalidInput'],
+  ['JSON', Buffer.from('{"new_columns":[{"name":"a","expression":"1"}]}'), 'InvalidInput'],
+  ['no column', schemaOf(), 'InvalidInput'],
+  ['a column without a name', schemaOf(nullableInt('')), 'InvalidInput'],
+  ['a system column', schemaOf(nullableInt('_rowid')), 'InvalidInput'],
+  ['a path', schemaOf(nullableInt('a.b')), 'InvalidInput'],
+  ['an existing column of the same type', schemaOf(nullableInt('id')), 'TableSchemaValidationError'],
+  ['a column twice', schemaOf(nullableInt('a'), nullableInt('a')), 'TableSchemaValidationError'],
+  ['a column without nulls', schemaOf(new Field('a', new Int32(), false)), 'TableSchemaValidationError'],
+] as const)('refuses an Arrow schema with %s', async (_what, body, error) => {
+  const { post, columns } = await withTable()
+  expect(await post('/v1/table/t/add_columns', body, arrowType)).toEqual(errorOf(error))
+  expect(await columns()).toHaveLength(3)
+})
+
+it('columns are renamed, and get other types', async () => {
+  const { post, columns } = await withTable()
+  const alter = (...alterations: object[]) => post('/v1/table/t/alter_columns', { alterations })
+  expect(await alter({ path: 'name', rename: 'title', nullable: true, data_type: null })).toEqual(
+    responseOf({ version: 2 }),
+  )
+  const item = { name: 'item', nullable: true, type: { type: 'float64' } }
+  const vector = { type: 'fixed_size_list', length: 2, fields: [item] }
+  const types: readonly [sent: unknown, returned: string][] = [
+    ['large_utf8', 'large_utf8'],
+    ['string', 'utf8'],
+    [{ type: 'large_string' }, 'large_utf8'],
+    [{ type: 'utf8' }, 'utf8'],
+  ]
+  for (const [sent, responded] of types) {
+    expect((await alter({ path: 'title', data_type: sent })).status).toBe(200)
+    expect(await columns()).toContain(`title ${responded}`)
+  }
+  expect(
+    (await alter({ path: 'id', data_type: 'int64' }, { path: 'embedding', data_type: vector })).status,
+  ).toBe(200)
+  expect(await columns()).toEqual(['title utf8', 'id int64', 'embedding fixed_size_list'].toSorted(byTable))
+  const { json } = await post('/v1/table/t/describe?load_detailed_metadata=true', {})
+  expect(JSON.stringify(json)).toContain('"float64"')
+  expect(await post('/v1/table/t/count_rows', { predicate: "title = 'order 1' and id = 1" })).toEqual(
+    responseOf(1),
+  )
+})
+
+const order = ['id', 'title', 'embedding']
+const byTable = (left: string, right: string) =>
+  order.indexOf(left.split(' ')[0] ?? '') - order.indexOf(right.split(' ')[0] ?? '')
+
+it('columns and fields of nested columns are dropped', async () => {
+  const { post, columns } = await withTable()
+  const nested = [{ name: 'nested', expression: "named_struct('a', id, 'b', name)" }]
+  await post('/v1/table/t/add_columns', { new_columns: nested })
+  expect(await post('/v1/table/t/drop_columns', { columns: ['name', 'nested.b'] })).toEqual(
+    responseOf({ version: 3 }),
+  )
+  expect(await columns()).toEqual(['id int32', 'embedding fixed_size_list', 'nested struct'])
+  expect(await post('/v1/table/t/count_rows', { predicate: 'nested.a = 1' })).toEqual(responseOf(1))
+})
+
+it('metadata of fields is merged, replaced and removed', async () => {
+  const { post } = await withTable()
+  await post('/v1/table/t/add_columns', {
+    new_columns: [{ name: 'nested', expression: "named_struct('a', id)" }],
+  })
+  const update = (...updates: object[]) => post('/v1/table/t/update_field_metadata', { updates })
+  expect(
+    await update({ path: 'id', metadata: { a: '1', b: '2' } }, { path: 'nested.a', metadata: { c: '3' } }),
+  ).toEqual(responseOf({ version: 3, fields: { id: { a: '1', b: '2' }, 'nested.a': { c: '3' } } }))
+  expect(await update({ path: 'id', metadata: { a: null, d: '4' }, replace: null })).toEqual(
+    responseOf({ version: 4, fields: { id: { b: '2', d: '4' } } }),
+  )
+  expect(await update({ path: 'id', metadata: { e: '5' }, replace: true })).toEqual(
+    responseOf({ version: 5, fields: { id: { e: '5' } } }),
+  )
+  expect(await update({ path: '`id`', metadata: { e: null } })).toEqual(
+    responseOf({ version: 6, fields: { '`id`': {} } }),
+  )
+})
+
+const virtual = {
+  input_columns: ['id'],
+  outputs: [],
+  image: 'i',
+  udf: 'AAAA',
+  udf_name: 'f',
+  udf_version: '1',
+}
+const applied = {
+  application: { function: { name: 'f' }, inputs: [], output: { kind: 'scalar' } },
+  binding_metadata_version: 1,
+  input_bindings: [],
+  input_schema: {},
+  output_schema: {},
+  outputs: [],
+}
+
+const refused: readonly [route: string, body: object, error: ErrorName][] = [
+  ['add_columns', {}, 'InvalidInput'],
+  ['add_columns', { new_columns: [] }, 'InvalidInput'],
+  ['add_columns', { new_columns: [{ name: 'a' }] }, 'InvalidInput'],
+  ['add_columns', { new_columns: [{ name: '', expression: '1' }] }, 'InvalidInput'],
+  ['add_columns', { new_columns: [{ name: 'a.b', expression: '1' }] }, 'InvalidInput'],
+  ['add_columns', { new_columns: [{ name: '_rowid', expression: '1' }] }, 'InvalidInput'],
+  ['add_columns', { new_columns: [{ name: 'a', expression: '((' }] }, 'InvalidInput'],
+  ['add_columns', { new_columns: [{ name: 'a', expression: 'nothing + 1' }] }, 'InvalidInput'],
+  ['add_columns', { new_columns: [{ name: 'id', expression: '1' }] }, 'TableSchemaValidationError'],
+  [
+    'add_columns',
+    { new_columns: [{ name: 'a', expression: 'cast(name as int)' }] },
+    'TableSchemaValidationError',
+  ],
+  ['add_columns', { new_columns: [{ name: 'a', computed: 'absent + 1' }] }, 'InvalidInput'],
+  ['add_columns', { new_columns: [{ name: 'a', virtual_column: virtual }] }, 'Unsupported'],
+  ['add_columns', { new_columns: [{ name: 'a', all_null: true }], function: applied }, 'Unsupported'],
+  ['add_columns', { new_columns: [{ name: 'a', expression: '1' }], branch: 'dev' }, 'TableBranchNotFound'],
+  ['alter_columns', { alterations: [] }, 'InvalidInput'],
+  ['alter_columns', { alterations: [{ path: 'id' }] }, 'InvalidInput'],
+  [
+    'alter_columns',
+    {
+      alterations: [
+        { path: 'id', rename: 'a' },
+        { path: 'id', rename: 'b' },
+      ],
+    },
+    'InvalidInput',
+  ],
+  ['alter_columns', { alterations: [{ path: 'id', data_type: 5 }] }, 'InvalidInput'],
+  ['alter_columns', { alterations: [{ path: 'id', data_type: 'zork' }] }, 'InvalidInput'],
+  ['alter_columns', { alterations: [{ path: 'id', data_type: 'time32' }] }, 'InvalidInput'],
+  ['alter_columns', { alterations: [{ path: 'id', data_type: 'decimal128' }] }, 'InvalidInput'],
+  ['alter_columns', { alterations: [{ path: 'id', data_type: { type: 'decimal32' } }] }, 'Unsupported'],
+  ['alter_columns', { alterations: [{ path: 'id', data_type: 'utf8' }] }, 'TableSchemaValidationError'],
+  ['alter_columns', { alterations: [{ path: 'id', rename: 'name' }] }, 'TableSchemaValidationError'],
+  ['alter_columns', { alterations: [{ path: 'nothing', rename: 'a' }] }, 'InvalidInput'],
+  ['alter_columns', { alterations: [{ path: 'id', virtual_column: { udf: 'x' } }] }, 'Unsupported'],
+  ['drop_columns', { columns: [] }, 'InvalidInput'],
+  ['drop_columns', { columns: ['id', 'id'] }, 'InvalidInput'],
+  ['drop_columns', { columns: ['nothing'] }, 'InvalidInput'],
+  ['drop_columns', { columns: ['id', 'name', 'embedding'] }, 'InvalidInput'],
+  ['drop_columns', { columns: ['id'], branch: 'dev' }, 'TableBranchNotFound'],
+  ['update_field_metadata', { updates: [] }, 'InvalidInput'],
+  ['update_field_metadata', { updates: [{ path: 'id' }] }, 'InvalidInput'],
+  ['update_field_metadata', { updates: [{ path: 'id', metadata: { a: 1 } }] }, 'InvalidInput'],
+  ['update_field_metadata', { updates: [{ path: 'nothing', metadata: {} }] }, 'InvalidInput'],
+]
+
+it('rejects invalid column changes without changing anything', async () => {
+  const { post, columns } = await withTable()
+  for (const [route, body, error] of refused) {
+    expect([body, await post(`/v1/table/t/${route}`, body)]).toEqual([body, errorOf(error)])
+  }
+  expect(await columns()).toEqual(['id int32', 'name utf8', 'embedding fixed_size_list'])
+  expect(await post('/v1/table/x/drop_columns', { columns: ['id'] })).toEqual(errorOf('TableNotFound'))
+})
+
+it('a type that is nested too deeply is refused', async () => {
+  const { post } = await withTable()
+  const levels = 5000
+  const type = `${'{"type":"list","fields":[{"name":"item","type":'.repeat(levels)}"int32"${'}]}'.repeat(levels)}`
+  const body = `{"alterations":[{"path":"id","data_type":${type}}]}`
+  expect(await post('/v1/table/t/alter_columns', body)).toEqual(errorOf('InvalidInput'))
+})
+
+it('keeps all concurrently added columns', async () => {
+  const { post, columns } = await withTable()
+  const names = Array.from({ length: 6 }, (_, index) => `c${index}`)
+  const responses = await Promise.all(
+    names.map((name) => post('/v1/table/t/add_columns', { new_columns: [{ name, expression: 'id' }] })),
+  )
+  expect(responses.map(({ status }) => status)).toEqual(names.map(() => 200))
+  expect((await columns()).slice(3).toSorted()).toEqual(names.map((name) => `${name} int32`))
+})
+
+it('the remote client changes columns', async () => {
+  const { url, columns } = await withTable()
+  const client = await connect('db://test', { apiKey: 'any', hostOverride: url() })
+  const table = await client.openTable('t')
+  expect(await table.addColumns([{ name: 'twice', valueSql: 'id * 2' }])).toEqual({ version: 2 })
+  await table.alterColumns([{ path: 'twice', rename: 'double', nullable: true, dataType: 'int64' }])
+  await table.dropColumns(['embedding'])
+  await table.updateFieldMetadata([{ path: 'id', metadata: { unit: 'piece' } }])
+  expect(await columns()).toEqual(['id int32', 'name utf8', 'double int64'])
+})

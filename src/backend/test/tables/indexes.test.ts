@@ -1,0 +1,305 @@
+import { connect, Index } from '@lancedb/lancedb'
+import { Field, FixedSizeList, Float32, List, Table, Utf8, tableFromIPC, vectorFromArray } from 'apache-arrow'
+import { expect, it } from 'vitest'
+import { orders, streamOf } from '../engine/sample-tables.ts'
+import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
+
+/** Creates a table `t` with a number, a text and a two-dimensional vector. */
+async function withRows(rows = 300) {
+  const backend = await runningBackend()
+  await backend.post('/v1/table/t/create', streamOf(orders(rows)))
+  const create = (column: string, index_type: string, more: object = {}) =>
+    backend.post('/v1/table/t/create_index', { column, index_type, ...more })
+  const list = async (body?: object) => {
+    const { json } = await backend.post('/v1/table/t/index/list', body)
+    return json as {
+      indexes: { index_name: string; index_type: string; index_uuid: string }[]
+      page_token?: string
+    }
+  }
+  return { ...backend, create, list }
+}
+
+it('an index is built, listed, measured and dropped', async () => {
+  const { create, list, post, get } = await withRows()
+  expect(await create('id', 'BTREE')).toEqual(responseOf({}))
+  await post('/v1/table/t/insert', streamOf(orders(7)))
+  expect(await list()).toEqual({
+    indexes: [
+      {
+        index_name: 'id_idx',
+        index_uuid: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        columns: ['id'],
+        status: 'SUCCEEDED',
+        index_type: 'BTREE',
+        type_url: expect.stringContaining('BTree'),
+        num_indexed_rows: 300,
+        num_unindexed_rows: 7,
+        size_bytes: expect.any(Number),
+        num_segments: 1,
+        created_at: expect.stringMatching(/^20\d\d-.*Z$/),
+        index_version: 0,
+        index_details: '{}',
+      },
+    ],
+  })
+  const stats = { index_type: 'BTREE', num_indexed_rows: 300, num_unindexed_rows: 7, num_indices: 1 }
+  expect(await post('/v1/table/t/index/id_idx/stats', {})).toEqual(responseOf(stats))
+  expect(await post('/v1/table/t/index/id_idx/stats', { index_name: 'id_idx' })).toEqual(responseOf(stats))
+  expect(await post('/v1/table/t/index/id_idx/stats', { index_name: 'x' })).toEqual(errorOf('InvalidInput'))
+  expect(await get('/v1/table/t/index/id_idx/stats')).toEqual(responseOf(stats))
+  expect((await get('/v1/table/t/index/list')).json).toMatchObject({ indexes: [{ index_name: 'id_idx' }] })
+  expect(await post('/v1/table/t/index/id_idx/drop')).toEqual(responseOf({}))
+  expect(await list()).toEqual({ indexes: [] })
+  expect(await list({ version: 3 })).toMatchObject({ indexes: [{ index_name: 'id_idx' }] })
+  expect(await post('/v1/table/t/index/id_idx/drop')).toEqual(errorOf('TableIndexNotFound'))
+  expect(await post('/v1/table/t/index/id_idx/stats')).toEqual(errorOf('TableIndexNotFound'))
+})
+
+it('an index is loaded into the cache, and columns are accepted', async () => {
+  const { create, post } = await withRows()
+  await create('id', 'BTREE')
+  const before = (await post('/v1/table/t/version/list')).json
+  expect(await post('/v1/table/t/index/id_idx/prewarm/')).toEqual(responseOf({}))
+  expect(await post('/v1/table/t/index/absent/prewarm/')).toEqual(errorOf('TableIndexNotFound'))
+  expect(await post('/v1/table/absent/index/id_idx/prewarm/')).toEqual(errorOf('TableNotFound'))
+  expect(await post('/v1/table/t/page_cache/prewarm/', { columns: ['id'] })).toEqual(responseOf({}))
+  expect(await post('/v1/table/absent/page_cache/prewarm/', {})).toEqual(errorOf('TableNotFound'))
+  expect((await post('/v1/table/t/version/list')).json).toEqual(before)
+})
+
+/** Rows with eight-dimensional vectors, which one index type requires. */
+function withWideVectors(count: number): Table {
+  const vectors = Array.from({ length: count }, (_, row) =>
+    Array.from({ length: 8 }, (_, at) => Math.sin(row + at)),
+  )
+  const type = new FixedSizeList(8, new Field('item', new Float32(), true))
+  return orders(count).assign(new Table({ embedding: vectorFromArray(vectors, type) }))
+}
+
+const buildable: readonly [spelling: string, column: string, type: string, more: object][] = [
+  ['btree', 'id', 'BTREE', {}],
+  ['Scalar', 'id', 'BTREE', {}],
+  ['BITMAP', 'id', 'BITMAP', {}],
+  ['fts', 'name', 'FTS', { language: 'german', with_position: true, stem: true, max_token_length: 20 }],
+  [' INVERTED ', 'name', 'FTS', { base_tokenizer: 'ngram', min_ngram_length: 2, max_ngram_length: 3 }],
+  ['FM', 'name', 'FM', {}],
+  ['IVF_FLAT', 'embedding', 'IVF_FLAT', { num_partitions: 2, distance_type: 'COSINE' }],
+  ['VECTOR', 'embedding', 'IVF_PQ', { num_partitions: 2, num_sub_vectors: 1, num_bits: 8, sample_rate: 16 }],
+  ['ivf_rq', 'embedding', 'IVF_RQ', { num_partitions: 1, distance_type: 'dot', max_iterations: 5 }],
+  ['IVF_HNSW_SQ', 'embedding', 'IVF_HNSW_SQ', { num_partitions: 1, m: 4, ef_construction: 20 }],
+  ['IVF_HNSW_PQ', 'embedding', 'IVF_HNSW_PQ', { num_partitions: 1, num_sub_vectors: 1 }],
+]
+
+it('builds every index type under each of its names', async () => {
+  const { create, list, post } = await withRows()
+  await post('/v1/table/t/create?mode=overwrite', streamOf(withWideVectors(300)))
+  for (const [number, [spelling, column, , more]] of buildable.entries()) {
+    const response = await create(column, spelling, { name: `i${number}`, ...more })
+    expect([spelling, response.json]).toEqual([spelling, {}])
+  }
+  const { indexes } = await list()
+  const built = Object.fromEntries(indexes.map(({ index_name, index_type }) => [index_name, index_type]))
+  expect(built).toEqual(Object.fromEntries(buildable.map(([, , type], number) => [`i${number}`, type])))
+  expect((await post('/v1/table/t/index/i6/stats')).json).toMatchObject({ distance_type: 'cosine' })
+})
+
+it.each(['LABEL_LIST', 'labellist'])('builds %s only over lists', async (type) => {
+  const { create, post, list } = await withRows(3)
+  expect(await create('id', type)).toEqual(errorOf('InvalidInput'))
+  const words = new List(new Field('item', new Utf8(), true))
+  const table = new Table({ words: vectorFromArray([['a', 'b'], ['b']], words) })
+  await post('/v1/table/t/create?mode=overwrite', streamOf(table))
+  expect(await create('words', type)).toEqual(responseOf({}))
+  expect((await list()).indexes).toMatchObject([{ index_type: 'LABEL_LIST' }])
+})
+
+it.each([
+  'NGRAM',
+  'ZONEMAP',
+  'BLOOMFILTER',
+  'BLOOM_FILTER',
+  'bloom_filter',
+  'RTREE',
+  'IVF_SQ',
+  'IVF_HNSW_FLAT',
+])('rejects %s as unsupported by the engine', async (type) => {
+  const { create } = await withRows(3)
+  expect(await create('id', type)).toEqual(errorOf('Unsupported'))
+})
+
+it('target_partition_size sets the number of partitions, unless the request names one', async () => {
+  const { create, post } = await withRows()
+  /** Searches one partition for the rows nearest to row 0. A partition contains neighbours only. */
+  const countNearest = async () => {
+    const query = { vector: { single_vector: [0, 1] }, k: 300, nprobes: 1, maximum_nprobes: 1 }
+    return tableFromIPC((await post('/v1/table/t/query', query)).bytes()).numRows
+  }
+  expect(await create('embedding', 'IVF_FLAT', { target_partition_size: 1000 })).toEqual(responseOf({}))
+  expect(await countNearest()).toBe(300)
+  expect(await create('embedding', 'IVF_FLAT', { target_partition_size: 50 })).toEqual(responseOf({}))
+  const few = await countNearest()
+  expect(few).toBeGreaterThan(0)
+  expect(few).toBeLessThan(300)
+  const both = { target_partition_size: 50, num_partitions: 1 }
+  expect(await create('embedding', 'IVF_FLAT', both)).toEqual(responseOf({}))
+  expect(await countNearest()).toBe(300)
+})
+
+it('rejects requests that would crash the engine', async () => {
+  const { create, post } = await withRows()
+  const refused: readonly [string, string, object][] = [
+    ['id', 'HASH', {}],
+    ['', 'BTREE', {}],
+    ['name', 'BTREE', { name: '' }],
+    ['name', 'BTREE', { name: '..' }],
+    ['name', 'BTREE', { name: 'a/b' }],
+    ['id', 'BTREE', { num_partitions: 2 }],
+    ['name', 'FTS', { distance_type: 'l2' }],
+    // The engine would abort the process.
+    ['name', 'FTS', { language: 'klingon' }],
+    ['name', 'FTS', { base_tokenizer: 'weird' }],
+    ['name', 'FTS', { base_tokenizer: 'lindera/ipadic' }],
+    ['name', 'FTS', { max_token_length: -1 }],
+    ['name', 'IVF_PQ', {}],
+    ['id', 'FTS', {}],
+    ['embedding', 'BTREE', {}],
+    ['embedding', 'IVF_FLAT', { distance_type: 'far' }],
+    ['embedding', 'IVF_FLAT', { distance_type: 'hamming', num_partitions: 2 }],
+    ['embedding', 'IVF_FLAT', { num_partitions: 0 }],
+    ['embedding', 'IVF_FLAT', { num_partitions: 60_000 }],
+    ['embedding', 'IVF_FLAT', { num_partitions: 1.5 }],
+    ['embedding', 'IVF_FLAT', { num_partitions: 2 ** 32 + 1 }],
+    ['embedding', 'IVF_PQ', { num_sub_vectors: 3 }],
+    ['embedding', 'IVF_PQ', { num_bits: 99 }],
+  ]
+  for (const [column, type, more] of refused) {
+    expect([type, more, (await create(column, type, more)).json]).toEqual([
+      type,
+      more,
+      expect.objectContaining({ code: 13 }),
+    ])
+  }
+  expect(await create('none', 'BTREE')).toEqual(errorOf('InvalidInput'))
+  expect(
+    await post('/v1/table/t/create_scalar_index', { column: 'embedding', index_type: 'IVF_FLAT' }),
+  ).toEqual(errorOf('InvalidInput'))
+  expect(await post('/v1/table/none/create_index', { column: 'id', index_type: 'BTREE' })).toEqual(
+    errorOf('TableNotFound'),
+  )
+  for (const path of ['index/list', 'index/x/stats', 'index/x/drop']) {
+    expect(await post(`/v1/table/none/${path}`)).toEqual(errorOf('TableNotFound'))
+  }
+})
+
+it('rejects the name of an index of another column or type', async () => {
+  const { create, post, list } = await withRows()
+  expect(await create('id', 'BTREE', { name: 'one' })).toEqual(responseOf({}))
+  expect(await create('name', 'BTREE', { name: 'one' })).toEqual(errorOf('TableIndexAlreadyExists'))
+  const bitmap = { column: 'id', index_type: 'BITMAP', name: 'one' }
+  for (const route of ['create_index', 'create_scalar_index']) {
+    const response = await post(`/v1/table/t/${route}`, bitmap)
+    expect(response).toEqual(errorOf('TableIndexAlreadyExists'))
+    expect((response.json as { error: string }).error).toContain('"one" has the type BTREE, not BITMAP')
+  }
+  const scalar = await post('/v1/table/t/create_scalar_index', { ...bitmap, name: null })
+  expect(scalar).toEqual(responseOf({}))
+  expect(await create('id', 'BTREE')).toEqual(errorOf('TableIndexAlreadyExists'))
+  const { indexes } = await list()
+  expect(indexes.map(({ index_name, index_type }) => [index_name, index_type])).toEqual([
+    ['id_idx', 'BITMAP'],
+    ['one', 'BTREE'],
+  ])
+})
+
+it('replaces an index of the same column and type, also concurrently', async () => {
+  const { create, post, list } = await withRows()
+  for (const [column, type, more] of [
+    ['id', 'BTREE', {}],
+    ['id', 'SCALAR', { name: 'one' }],
+    ['name', 'FTS', {}],
+    ['embedding', 'IVF_FLAT', { num_partitions: 1 }],
+  ] as const) {
+    const build = () => create(column, type, more)
+    const builds = await Promise.all([build(), build(), build()])
+    expect(builds).toEqual(builds.map(() => responseOf({})))
+  }
+  const scalar = await post('/v1/table/t/create_scalar_index', { column: 'id', index_type: 'btree' })
+  expect(scalar).toEqual(responseOf({}))
+  const before = (await list()).indexes.find(({ index_name }) => index_name === 'id_idx')
+  await post('/v1/table/t/insert', streamOf(orders(5)))
+  expect(await create('id', 'BTREE')).toEqual(responseOf({}))
+  const { indexes } = await list()
+  expect(indexes.map(({ index_name }) => index_name)).toEqual(['embedding_idx', 'id_idx', 'name_idx', 'one'])
+  const after = indexes.find(({ index_name }) => index_name === 'id_idx')
+  expect(after).toMatchObject({ num_unindexed_rows: 0 })
+  expect(after).not.toMatchObject({ index_uuid: before?.index_uuid })
+})
+
+it('runs concurrent builds in sequence', async () => {
+  const { create, list, post } = await withRows(2000)
+  const builds = Array.from({ length: 12 }, (_, number) =>
+    create('name', number % 2 === 0 ? 'FTS' : 'BTREE', { name: `i${number}` }),
+  )
+  const inserts = Array.from({ length: 4 }, () => post('/v1/table/t/insert', streamOf(orders(5))))
+  for (const response of await Promise.all([...builds, ...inserts])) expect(response.status).toBe(200)
+  expect((await list()).indexes).toHaveLength(12)
+})
+
+it('lists indexes in pages, as the body requests', async () => {
+  const { create, post } = await withRows(5)
+  for (const name of ['b', 'a', 'é', 'B']) await create('id', 'BTREE', { name })
+  const list = async (body: object) => {
+    const { json } = await post('/v1/table/t/index/list', body)
+    const { indexes, page_token } = json as { indexes: { index_name: string }[]; page_token?: string }
+    return [indexes.map(({ index_name }) => index_name), page_token]
+  }
+  expect(await list({})).toEqual([['B', 'a', 'b', 'é'], undefined])
+  expect(await list({ limit: 3 })).toEqual([['B', 'a', 'b'], 'b'])
+  expect(await list({ limit: 3, page_token: 'b' })).toEqual([['é'], undefined])
+  expect(await list({ limit: null, page_token: null })).toEqual([['B', 'a', 'b', 'é'], undefined])
+})
+
+it('the remote client builds and reads indexes, tags and branches', async () => {
+  const { url } = await withRows()
+  const client = await connect('db://test', { apiKey: 'any', hostOverride: url() })
+  const table = await client.openTable('t')
+  await table.createIndex('id', { config: Index.btree(), name: 'by_id' })
+  await table.createIndex('name', { config: Index.fts({ withPosition: true }) })
+  await table.createIndex('embedding', {
+    config: Index.ivfFlat({ distanceType: 'cosine', numPartitions: 2 }),
+  })
+  const indexes = await table.listIndices()
+  expect(indexes.map(({ name, indexType }) => [name, indexType])).toEqual([
+    ['by_id', 'BTree'],
+    ['embedding_idx', 'IvfFlat'],
+    ['name_idx', 'FTS'],
+  ])
+  expect(await table.indexStats('embedding_idx')).toMatchObject({
+    distanceType: 'cosine',
+    numIndexedRows: 300,
+  })
+  expect(await table.indexStats('none')).toBeUndefined()
+  await table.dropIndex('by_id')
+
+  const tags = await table.tags()
+  await tags.create('first', 1)
+  await tags.update('first', 2)
+  expect(await tags.getVersion('first')).toBe(2)
+  expect(Object.keys(await tags.list())).toEqual(['first'])
+  await tags.delete('first')
+  expect(await tags.list()).toEqual({})
+
+  const branches = await table.branches()
+  const branch = await branches.create('dev')
+  await branch.add([{ id: 1000, name: 'new', embedding: [0, 0] }])
+  expect([await branch.countRows(), await table.countRows()]).toEqual([301, 300])
+  expect(await (await branches.checkout('dev')).countRows()).toBe(301)
+  expect(Object.keys(await branches.list())).toEqual(['dev'])
+  await branches.delete('dev')
+  await table.add([{ id: 1000, name: 'new', embedding: [0, 0] }])
+  await table.checkout(1)
+  expect((await table.listIndices()).length).toBe(0)
+  await table.restore()
+  expect(await table.countRows()).toBe(300)
+})

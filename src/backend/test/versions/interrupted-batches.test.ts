@@ -1,0 +1,256 @@
+import { EventEmitter, once } from 'node:events'
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { expect, onTestFinished, it } from 'vitest'
+import { directOutbound } from '../../../lib/outbound/outbound.ts'
+import type { CatalogContext } from '../../catalog/context/catalog-context.ts'
+import { batchCommitTables } from '../../catalog/batches/commit-batch.ts'
+import { createTableVersion } from '../../catalog/versions/create-table-version.ts'
+import { describeTable } from '../../catalog/tables/describe-table.ts'
+import { openCatalogContext } from '../../catalog/startup/open-catalog.ts'
+import { countTableRows, insertIntoTable, queryTable } from '../../catalog/rows/insert-and-query.ts'
+import { describeTableVersion, listTableVersions } from '../../catalog/versions/table-versions.ts'
+import type { ManifestStore } from '../../engine/manifest/manifest-records.ts'
+import { openEngine } from '../../engine/lancedb-engine.ts'
+import { openManifestStore } from '../../engine/manifest/manifest-store.ts'
+import { openStorage } from '../../storage/open-storage.ts'
+import { operationSchemas } from '../../../catalog-api/schemas/operation-schemas.ts'
+import { backendSettings, usesPostgres } from '../support/backend-settings.ts'
+import { orders, streamOf } from '../engine/sample-tables.ts'
+import { responseOf, runningBackend } from '../support/running-backend.ts'
+import { committer } from '../support/staged-manifests.ts'
+import { everyInTheLongForm } from '../../../../test/support/thorough.ts'
+
+const engine = openEngine()
+const silent = pino({ level: 'silent' })
+
+/** The storage calls of a batch, in order. */
+const steps = ['retain', 'publishRetained', 'remove'] as const
+
+/** A manifest store whose calls pass through `around`. */
+function meddledManifests(
+  around: (step: string, work: () => Promise<unknown>) => Promise<unknown>,
+): ManifestStore {
+  const manifests = openManifestStore()
+  const meddled = steps.map((name) => {
+    const method = manifests[name] as (...values: unknown[]) => Promise<unknown>
+    return [name, (...values: unknown[]) => around(name, () => method(...values))]
+  })
+  return { ...manifests, ...(Object.fromEntries(meddled) as Partial<ManifestStore>) }
+}
+
+async function openOn(dataFolder: string, manifests: ManifestStore): Promise<CatalogContext> {
+  const settings = backendSettings(dataFolder)
+  return await openCatalogContext(
+    settings,
+    await openStorage(settings.data, directOutbound),
+    engine,
+    manifests,
+    silent,
+    directOutbound.follow,
+  )
+}
+
+/** Creates two tables, one to declare, one to deregister, and a batch that changes all of them. */
+async function withBatch() {
+  const backend = await runningBackend()
+  const { post, get, dataFolder } = backend
+  const create = async (id: string) => {
+    const { location } = (await post(`/v1/table/${id}/create`, streamOf(orders(3)))).json as {
+      location: string
+    }
+    await post(`/v1/table/${id}/insert`, streamOf(orders(1)))
+    return location
+  }
+  const locations = [await create('a'), await create('b')] as const
+  await post('/v1/table/old/declare', {})
+  const [one, other] = [await committer(locations[0]), await committer(locations[1])]
+  const [a3, a4, b3] = [await one.stage(), await one.stage(), await other.stage()]
+  const operations = [
+    { create_table_version: { id: ['a'], ...a3 } },
+    { declare_table: { id: ['new'] } },
+    { create_table_version: { id: ['b'], ...b3 } },
+    { create_table_version: { id: ['a'], ...a4 } },
+    { delete_table_versions: { id: ['b'], ranges: [{ start_version: 1, end_version: 2 }] } },
+    { deregister_table: { id: ['old'] } },
+  ]
+  /** Reads the state that clients can see. */
+  const readState = async () => ({
+    tables: ((await get('/v1/table')).json as { tables: string[] }).tables,
+    rows: [(await get('/v1/table/a/count_rows')).json, (await get('/v1/table/b/count_rows')).json],
+    versions: await Promise.all(
+      ['a', 'b'].map(async (id) => {
+        const { versions } = (await post(`/v1/table/${id}/version/list`)).json as {
+          versions: { version: number }[]
+        }
+        return versions.map(({ version }) => version)
+      }),
+    ),
+  })
+  const leftBehind = async () => [
+    ...(await readdir(join(dataFolder, 'commits'))),
+    ...(await Promise.all(locations.map((location) => readdir(join(location, '_versions')))))
+      .flat()
+      .filter((name) => name.includes('.manifest-')),
+  ]
+  return { ...backend, operations, staged: [a3, a4, b3], readState, leftBehind }
+}
+
+const before = {
+  tables: ['a', 'b', 'old'],
+  rows: [4, 4],
+  versions: [
+    [1, 2],
+    [1, 2],
+  ],
+}
+const after = {
+  tables: ['a', 'b', 'new'],
+  rows: [6, 5],
+  versions: [
+    [1, 2, 3, 4],
+    [2, 3],
+  ],
+}
+
+const moments = [
+  ...[1, 2, 3].flatMap((nth) => [
+    ['before', 'retain', nth, before] as const,
+    ['after', 'retain', nth, before] as const,
+  ]),
+  ...[1, 2, 3].flatMap((nth) => [
+    ['before', 'publishRetained', nth, after] as const,
+    ['after', 'publishRetained', nth, after] as const,
+  ]),
+  ['before', 'remove', 1, after] as const,
+  ['after', 'remove', 1, after] as const,
+]
+
+// PostgreSQL releases the locks of a process when it ends; killed-batches.test.ts kills real processes.
+const withSqlite = it.skipIf(usesPostgres())
+
+withSqlite.each(moments)(
+  'keeps all or nothing of a batch that ends %s %s %i',
+  async (when, step, nth, expected) => {
+    const { stop, restart, post, dataFolder, operations, staged, readState, leftBehind } = await withBatch()
+    expect(await readState()).toEqual(before)
+    await stop()
+    const calls: string[] = []
+    const process = new EventEmitter()
+    const end = once(process, 'end')
+    const never = (): Promise<never> => {
+      process.emit('end')
+      return new Promise(() => {})
+    }
+    const manifests = meddledManifests(async (name, work) => {
+      calls.push(name)
+      const isHere = name === step && calls.filter((call) => call === name).length === nth
+      if (isHere && when === 'before') return await never()
+      const result = await work()
+      return isHere ? await never() : result
+    })
+    const catalog = await openOn(dataFolder, manifests)
+    const request = operationSchemas.BatchCommitTables.request.parse({ operations })
+    void batchCommitTables(catalog, request)
+    await end
+    await catalog.database.destroy()
+    // The client may delete its files: the catalog has retained what it needs.
+    if (expected === after)
+      await Promise.all(staged.map(({ manifest_path }) => rm(`/${manifest_path}`, { force: true })))
+    await restart()
+    expect(await readState()).toEqual(expected)
+    expect(await readdir(join(dataFolder, 'commits'))).toEqual([])
+    if (expected === after) {
+      expect(await leftBehind()).toEqual([])
+    } else {
+      // No manifest is lost: the same batch can be sent again.
+      expect((await post('/v1/table/batch-commit', { operations })).status).toBe(200)
+      expect(await readState()).toEqual(after)
+    }
+  },
+)
+
+type Use = (catalog: CatalogContext) => Promise<unknown>
+
+const uses: readonly [string, Use][] = [
+  ['lists its versions', (catalog) => listTableVersions(catalog, ['a'], read('ListTableVersions', {}))],
+  [
+    'describes it',
+    (catalog) =>
+      describeTable(catalog, ['a'], read('DescribeTable', { load_detailed_metadata: true }), 'namespace'),
+  ],
+  [
+    'describes a version',
+    (catalog) => describeTableVersion(catalog, ['a'], read('DescribeTableVersion', { version: 3 })),
+  ],
+  ['counts its rows', (catalog) => countTableRows(catalog, ['a'], read('CountTableRows', {}))],
+  [
+    'queries it',
+    async (catalog) => {
+      for await (const chunk of await queryTable(catalog, ['a'], read('QueryTable', { k: 9 }))) void chunk
+    },
+  ],
+  [
+    'inserts rows',
+    (catalog) => insertIntoTable(catalog, ['a'], read('InsertIntoTable', {}), streamOf(orders(1))),
+  ],
+  [
+    'commits the next version',
+    async (catalog) => {
+      const location = join(
+        catalog.root,
+        (
+          await catalog.database
+            .selectFrom('objects')
+            .select('location')
+            .where('name', '=', 'a')
+            .executeTakeFirstOrThrow()
+        ).location ?? '',
+      )
+      await listTableVersions(catalog, ['a'], read('ListTableVersions', {}))
+      const request = read('CreateTableVersion', await (await committer(location)).stage())
+      await createTableVersion(catalog, ['a'], request)
+    },
+  ],
+]
+
+function read(name: keyof typeof operationSchemas, members: object): never {
+  // The compiler relates operations to their types where requests are handled; here only the name is known.
+  return operationSchemas[name].request.parse(members) as never
+}
+
+it.each(everyInTheLongForm(uses, 3))(
+  'finds a committed batch with unpublished manifests: %s',
+  async (_what, use) => {
+    const { stop, restart, get, dataFolder, operations, readState } = await withBatch()
+    await stop()
+    let isBroken = true
+    const manifests = meddledManifests((name, work) =>
+      isBroken && name !== 'retain' ? Promise.reject(new Error('EIO')) : work(),
+    )
+    const catalog = await openOn(dataFolder, manifests)
+    let isOpen = true
+    const close = async () => {
+      if (isOpen) await catalog.close()
+      isOpen = false
+    }
+    onTestFinished(close)
+    const request = operationSchemas.BatchCommitTables.request.parse({ operations })
+    const { results } = await batchCommitTables(catalog, request)
+    expect(results[3]?.create_table_version?.version?.version).toBe(4)
+    await expect(use(catalog)).rejects.toThrow()
+    isBroken = false
+    await use(catalog)
+    expect((await openManifestStore().describe(locationOf(results), 4, undefined))?.version).toBe(4)
+    await close()
+    await restart()
+    expect((await readState()).versions[1]).toEqual([2, 3])
+    expect(await get('/v1/table/b/count_rows')).toEqual(responseOf(5))
+  },
+)
+
+/** The folder of the table that the last created version of the batch belongs to. */
+function locationOf(results: Awaited<ReturnType<typeof batchCommitTables>>['results']): string {
+  return `/${results[3]?.create_table_version?.version?.manifest_path}`.replace(/\/_versions\/.*$/, '')
+}

@@ -1,0 +1,219 @@
+import { randomUUID } from 'node:crypto'
+import { copyFile, mkdir, readdir, rename, symlink, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { expect, it } from 'vitest'
+import { orders, streamOf } from '../engine/sample-tables.ts'
+import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
+import { committer } from '../support/staged-manifests.ts'
+import { isThorough } from '../../../../test/support/thorough.ts'
+
+const races = isThorough ? 50 : 15
+
+async function withTable() {
+  const backend = await runningBackend()
+  const { json } = await backend.post('/v1/table/t/create', streamOf(orders(3)))
+  const { location } = json as { location: string }
+  const commit = (body: unknown) => backend.post('/v1/table/t/version/create', body)
+  return { ...backend, location, commit }
+}
+
+async function stagingFiles(location: string): Promise<string[]> {
+  return (await readdir(join(location, '_versions'))).filter((name) => name.includes('.manifest-'))
+}
+
+it('commits, lists and describes a staged version consistently', async () => {
+  const { post, commit, location } = await withTable()
+  const request = await (await committer(location)).stage()
+  const { status, json } = await commit({ ...request, metadata: { author: 'ann' } })
+  expect(status).toBe(200)
+  const { version } = json as { version: { manifest_path: string } }
+  expect(version).toEqual({
+    version: 2,
+    manifest_path: request.manifest_path.replace(/-[0-9a-f]{8}-.*$/, ''),
+    manifest_size: request.manifest_size,
+    e_tag: expect.any(String),
+    timestamp_millis: expect.any(Number),
+    timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+    metadata: { author: 'ann' },
+  })
+  expect(version.manifest_path.startsWith('/')).toBe(false)
+  expect(await post('/v1/table/t/version/describe', { version: 2 })).toEqual(responseOf({ version }))
+  expect(await post('/v1/table/t/version/describe', {})).toEqual(responseOf({ version }))
+  expect(await post('/v1/table/t/version/list?descending=true&limit=1', null)).toEqual(
+    responseOf({ versions: [version], page_token: '2' }),
+  )
+  expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(4))
+  expect(await stagingFiles(location)).toEqual([])
+})
+
+it('versions are listed page by page, in both directions', async () => {
+  const { post, commit, location } = await withTable()
+  const client = await committer(location)
+  for (let version = 2; version <= 5; version += 1) await commit(await client.stage())
+  const list = async (query: string) => {
+    const { json } = await post(`/v1/table/t/version/list?${query}`)
+    const { versions, page_token } = json as { versions: { version: number }[]; page_token?: string }
+    return [versions.map(({ version }) => version), page_token]
+  }
+  expect(await list('')).toEqual([[1, 2, 3, 4, 5], undefined])
+  expect(await list('descending=true')).toEqual([[5, 4, 3, 2, 1], undefined])
+  expect(await list('limit=2')).toEqual([[1, 2], '2'])
+  expect(await list('limit=3&page_token=2')).toEqual([[3, 4, 5], undefined])
+  expect(await list('descending=true&limit=1')).toEqual([[5], '5'])
+  expect(await list('descending=true&limit=2&page_token=5')).toEqual([[4, 3], '3'])
+  for (const [start, first] of [
+    ['limit=0', 1],
+    ['descending=true&limit=0', 5],
+  ] as const) {
+    const [none, token] = await list(start)
+    expect(none).toEqual([])
+    expect(await list(`${start}&page_token=${String(token)}`)).toEqual([[], token])
+    expect((await list(`${start.replace('=0', '=2')}&page_token=${String(token)}`))[0]?.[0]).toBe(first)
+  }
+  expect(await list('limit=0&page_token=5')).toEqual([[], undefined])
+  expect(await post('/v1/table/t/version/list?page_token=x')).toEqual(errorOf('InvalidInput'))
+  expect(await post('/v1/table/t/version/describe', { version: 9 })).toEqual(errorOf('TableVersionNotFound'))
+  expect(await post('/v1/table/t/version/list?branch=dev')).toEqual(errorOf('TableBranchNotFound'))
+})
+
+it('only the next version can be committed', async () => {
+  const { commit, location } = await withTable()
+  const client = await committer(location)
+  const [second, third] = [await client.stage(), await client.stage()]
+  expect(await commit(third)).toEqual(errorOf('ConcurrentModification'))
+  expect((await commit(second)).status).toBe(200)
+  expect(await commit({ ...third, version: 2 })).toEqual(errorOf('ConcurrentModification'))
+  expect((await commit(third)).status).toBe(200)
+})
+
+it('lets exactly one of eight concurrent commits win, every time', async () => {
+  const { commit, location, post } = await withTable()
+  const clients = await Promise.all(Array.from({ length: 8 }, () => committer(location)))
+  for (let round = 0; round < races; round += 1) {
+    const requests = await Promise.all(clients.map((client) => client.stage()))
+    const responses = await Promise.all(requests.map(commit))
+    const winner = responses.findIndex(({ status }) => status === 200)
+    const expected = responses.map((_, index) =>
+      index === winner ? responseOf(expect.anything()) : errorOf('ConcurrentModification'),
+    )
+    expect(responses).toEqual(expected)
+    // A replay of the winner gets the same success; a replay of a loser stays a conflict.
+    const replays = await Promise.all(requests.map(commit))
+    expect(replays).toEqual(expected)
+    expect(replays[winner]?.json).toEqual(responses[winner]?.json)
+  }
+  const { versions } = (await post('/v1/table/t/version/list')).json as { versions: unknown[] }
+  expect(versions).toHaveLength(races + 1)
+})
+
+it('repeats the success of a late replay', async () => {
+  const { commit, location, restart } = await withTable()
+  const client = await committer(location)
+  const request = await client.stage()
+  const first = await commit(request)
+  await commit(await client.stage())
+  await restart()
+  expect((await commit(request)).json).toEqual(first.json)
+})
+
+it('keeps a bounded number of records for replays', async () => {
+  const { commit, location, stop, openDatabase } = await withTable()
+  const client = await committer(location)
+  const requests = []
+  for (let version = 2; version <= 110; version += 1) {
+    const request = await client.stage()
+    requests.push(request)
+    await commit({ ...request, ...(version === 3 && { metadata: { author: 'ann' } }) })
+  }
+  expect((await commit(requests.at(-90))).status).toBe(200)
+  await stop()
+  const { database, close } = await openDatabase()
+  const records = await database.selectFrom('table_versions').select('version').orderBy('version').execute()
+  await close()
+  expect(records.map(({ version }) => version)).toEqual([
+    3,
+    ...Array.from({ length: 101 }, (_, index) => index + 10),
+  ])
+})
+
+it('keeps one chain of versions for commits and inserts', async () => {
+  const { commit, location, post } = await withTable()
+  const request = await (await committer(location)).stage()
+  expect(await post('/v1/table/t/insert', streamOf(orders(2)))).toEqual(
+    responseOf({ version: 2, num_inserted_rows: 2 }),
+  )
+  expect(await commit(request)).toEqual(errorOf('ConcurrentModification'))
+  const later = await (await committer(location)).stage()
+  expect(later.version).toBe(3)
+  expect((await commit(later)).status).toBe(200)
+  expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(6))
+})
+
+it('adds data to a declared table with its first commit', async () => {
+  const { post, commit, location } = await withTable()
+  await commit(await (await committer(location)).stage())
+  const declared = (await post('/v1/table/d/declare', {})).json as { location: string }
+  const name = '18446744073709551614.manifest'
+  const staging = join(declared.location, '_versions', `${name}-${randomUUID()}`)
+  await mkdir(dirname(staging), { recursive: true })
+  await copyFile(join(location, '_versions', name), staging)
+  const request = { version: 1, manifest_path: staging.slice(1) }
+  expect((await post('/v1/table/d/version/create', request)).status).toBe(200)
+  expect(await post('/v1/table/d/describe', { check_declared: true })).toEqual(
+    responseOf(expect.objectContaining({ is_only_declared: false })),
+  )
+})
+
+it('never touches a manifest outside the table or behind a link', async () => {
+  const { post, commit, location, dataFolder } = await withTable()
+  const request = await (await committer(location)).stage()
+  const other = (await post('/v1/table/other/create', streamOf(orders(1)))).json as { location: string }
+  const name = basename(request.manifest_path)
+  const staging = `/${request.manifest_path}`
+  const outside = join(dataFolder, name)
+  await copyFile(staging, outside)
+  await copyFile(staging, join(other.location, '_versions', name))
+  const linked = join(location, '_versions', name.replace(/.{12}$/, 'aaaaaaaaaaaa'))
+  await symlink(outside, linked)
+  const key = request.manifest_path.slice(0, -name.length)
+  const paths = [
+    outside.slice(1),
+    `${key}../../${basename(other.location)}/_versions/${name}`,
+    `${key}../_versions/${name}`,
+    `${key}./${name}`,
+    `${key}${name}/../${name}`,
+    `${key}%2e%2e/${name}`,
+    `${key}${name}\u0000`,
+    join(other.location, '_versions', name).slice(1),
+    linked.slice(1),
+    `s3://bucket/${request.manifest_path}`,
+    'etc/passwd',
+    '',
+  ]
+  for (const manifest_path of paths) {
+    const response = await commit({ ...request, manifest_path })
+    expect(response, manifest_path).toEqual(errorOf('InvalidInput'))
+    expect(JSON.stringify(response.json)).not.toContain(dataFolder)
+  }
+  await rename(join(location, '_versions'), join(dataFolder, 'moved'))
+  await symlink(join(dataFolder, 'moved'), join(location, '_versions'))
+  expect(await commit(request)).toEqual(errorOf('InvalidInput'))
+})
+
+it('rejects a manifest that contradicts the request', async () => {
+  const { commit, location } = await withTable()
+  const request = await (await committer(location)).stage()
+  expect(await commit({ ...request, manifest_size: 7 })).toEqual(errorOf('InvalidInput'))
+  expect(await commit({ ...request, naming_scheme: 'V1' })).toEqual(errorOf('InvalidInput'))
+  expect(await commit({ ...request, naming_scheme: 'V3' })).toEqual(errorOf('InvalidInput'))
+  await writeFile(`/${request.manifest_path}`, 'x'.repeat(request.manifest_size))
+  expect(await commit(request)).toEqual(errorOf('InvalidInput'))
+})
+
+it('rejects a commit to a missing table', async () => {
+  const { post, commit, location } = await withTable()
+  const request = await (await committer(location)).stage()
+  expect(await post('/v1/table/x/version/create', request)).toEqual(errorOf('TableNotFound'))
+  await post('/v1/table/t/drop')
+  expect(await commit(request)).toEqual(errorOf('TableNotFound'))
+})

@@ -1,0 +1,64 @@
+import { defineConfig } from 'vitest/config'
+import { gatewaySources, testSettings } from '../../test/support/test-settings.ts'
+import { isThorough } from '../../test/support/thorough.ts'
+import { findPostgres } from './test/postgres/find-postgres.ts'
+import { credentials } from './test/s3/credentials.ts'
+import { hasCeph } from './test/s3/find-ceph.ts'
+
+const needsPostgres = ['test/postgres/**/*.test.ts']
+const needsCeph = ['test/s3/**/*.test.ts']
+const onlyThorough = isThorough ? [] : ['test/conformance/**']
+const withEveryStore = isThorough
+  ? ['test/{conformance,database,http,jobs,rows,startup,tables,versions,views}/**/*.test.ts']
+  : ['test/conformance/bundled-catalog.test.ts']
+
+const hasPostgres = findPostgres() !== undefined
+if (!hasPostgres) console.warn('SKIPPED: the tests on PostgreSQL, as there is no PostgreSQL on this machine.')
+
+const hasObjectStore = isThorough && hasCeph()
+if (!hasObjectStore) {
+  const reason = isThorough ? 'there is no Ceph on this machine' : 'they are part of npm run test:thorough'
+  console.warn(`SKIPPED: the tests of tables in an object store, as ${reason}.`)
+}
+
+export default defineConfig({
+  resolve: { alias: gatewaySources },
+  test: {
+    ...testSettings,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'catalog',
+          include: ['test/**/*.test.ts'],
+          exclude: [...needsPostgres, ...needsCeph, ...onlyThorough],
+        },
+      },
+      ...(hasPostgres
+        ? [
+            {
+              extends: true as const,
+              test: {
+                name: 'postgres',
+                include: [...withEveryStore, ...needsPostgres],
+                globalSetup: './test/postgres/private-postgres.ts',
+              },
+            },
+          ]
+        : []),
+      ...(hasObjectStore
+        ? [
+            {
+              extends: true as const,
+              test: {
+                name: 's3',
+                include: needsCeph,
+                env: credentials,
+                globalSetup: './test/s3/private-ceph.ts',
+              },
+            },
+          ]
+        : []),
+    ],
+  },
+})

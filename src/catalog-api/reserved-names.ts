@@ -1,0 +1,79 @@
+import { decisiveMembers } from './decisive-members.ts'
+import { apiKeyHeader, factHeaders, lancedbDatabaseHeader, lancedbPrefixHeader } from './headers.ts'
+import { collectMemberNames, describeSchema, type JsonSchema } from './openapi/json-schemas.ts'
+import { getOperation, operationNames } from './operations.ts'
+import { isReferenceSwitch } from './reference-switches.ts'
+import { operationSchemas } from './schemas/operation-schemas.ts'
+
+/** Names of credentials, of callers, and of other places of an object, as other servers call them. */
+const sensitiveName =
+  /token|secret|passw|credential|authoriz|apikey|accesskey|signature|assertion|bearer|cookie|^(?:auth|jwt|key|sig|user|username|userid|principal|impersonate|xcatalog.*|xlance.*|xamz.*|xgoog.*|database|url|uri|path)$/
+/** Names of query parameters by which other servers replace the method or the target of a request. */
+const requestPartName = /^(?:method|httpmethod|methodoverride|xhttp.*|target)$/
+
+const ignoredCharacters = /[-_\s\p{C}\p{Default_Ignorable_Code_Point}]/gu
+
+let reservedNames: ReadonlySet<string> | undefined
+
+/**
+ * Returns whether a query parameter or member of this name could mean something to a catalog that the gateway decides
+ * on: its name equals, as `foldName` folds it, a parameter, a member, a fact or a mode of any operation, or a credential.
+ */
+export function isReservedName(name: string): boolean {
+  reservedNames ??= collectReservedNames()
+  const folded = foldName(name)
+  return reservedNames.has(folded) || isSensitive(folded) || requestPartName.test(folded)
+}
+
+/**
+ * Returns whether the name is that of a query parameter which states an object or a fact in some operation, of a
+ * credential, or of a part of the request, as `foldName` folds it.
+ */
+export function isDecisiveParameter(name: string): boolean {
+  return isDecisiveName(name) || requestPartName.test(foldName(name))
+}
+
+/** The same for a member of a body, which replaces no part of the request. */
+export function isDecisiveName(name: string): boolean {
+  const folded = foldName(name)
+  return decisiveNames.has(folded) || isSensitive(folded)
+}
+
+function isSensitive(folded: string): boolean {
+  return sensitiveName.test(folded) || isReferenceSwitch(folded)
+}
+
+const decisiveNames: ReadonlySet<string> = new Set(
+  [...decisiveMembers, 'delimiter', ...Object.values(factHeaders), apiKeyHeader].map(foldName),
+)
+
+/**
+ * Normalizes a name as the most lenient reader does: without case, dashes, underscores, white space and invisible
+ * characters, and only up to a NUL.
+ */
+export function foldName(name: string): string {
+  // Upper case first: the long s becomes s, as it does for readers that fold by Unicode.
+  const folded = name.toUpperCase().toLowerCase()
+  const end = folded.indexOf('\0')
+  return (end === -1 ? folded : folded.slice(0, end)).replaceAll(ignoredCharacters, '')
+}
+
+function collectReservedNames(): ReadonlySet<string> {
+  const names = [
+    ...decisiveMembers,
+    ...Object.values(factHeaders),
+    apiKeyHeader,
+    lancedbDatabaseHeader,
+    lancedbPrefixHeader,
+  ]
+  for (const operationName of operationNames) {
+    const { query, droppedQuery, facts, recorded, emptyIsAbsent, modes, behaviors } =
+      getOperation(operationName)
+    names.push(...query.keys(), ...droppedQuery, ...recorded, ...emptyIsAbsent, ...modes, ...behaviors)
+    for (const [fact, sources] of facts) names.push(fact, ...sources.map((source) => source.name))
+  }
+  const components = new Map<string, JsonSchema>()
+  for (const { request } of Object.values(operationSchemas))
+    names.push(...collectMemberNames(describeSchema(request, components), components))
+  return new Set(names.map(foldName))
+}

@@ -1,0 +1,51 @@
+import { z } from 'zod'
+import { int64, propertiesSchema } from './members.ts'
+
+/** An Arrow type as JSON. */
+export interface JsonArrowDataType {
+  readonly type: string
+  readonly fields?: readonly JsonArrowField[] | undefined
+  /** Bytes of a `fixed_size_binary`, items of a `fixed_size_list`, `precision * 1000 + scale` of a decimal. */
+  readonly length?: number | undefined
+}
+
+export interface JsonArrowField {
+  readonly name: string
+  readonly type: JsonArrowDataType
+  readonly nullable: boolean
+  readonly metadata?: Readonly<Record<string, string>> | undefined
+}
+
+/** The JSON form of an Arrow schema in responses to DescribeTable. */
+export interface JsonArrowSchema {
+  readonly fields: readonly JsonArrowField[]
+  readonly metadata?: Readonly<Record<string, string>> | undefined
+}
+
+const jsonArrowDataType: z.ZodType<JsonArrowDataType> = z
+  .object({
+    type: z.string(),
+    get fields() {
+      return z.array(jsonArrowField).readonly().optional()
+    },
+    length: int64.optional(),
+  })
+  .meta({ id: 'JsonArrowDataType' })
+
+const jsonArrowField: z.ZodType<JsonArrowField> = z
+  .object({
+    name: z.string(),
+    get type() {
+      return jsonArrowDataType
+    },
+    nullable: z.boolean(),
+    metadata: propertiesSchema.readonly().optional(),
+  })
+  .meta({ id: 'JsonArrowField' })
+
+export const jsonArrowSchema: z.ZodType<JsonArrowSchema> = z
+  .object({
+    fields: z.array(jsonArrowField).readonly(),
+    metadata: propertiesSchema.readonly().optional(),
+  })
+  .meta({ id: 'JsonArrowSchema' })

@@ -1,0 +1,109 @@
+import type { Command } from 'commander'
+import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
+import { watchNames, type UnknownName } from '../../audit/query/name-watch.ts'
+import {
+  passThroughOperation,
+  selectRecords,
+  type RecordFilter,
+  type SelectedRecord,
+} from '../../audit/query/select-records.ts'
+import { findOperation, isOperationName, operationNames } from '../../catalog-api/operations.ts'
+import { suggestSimilar } from '../../lib/suggest-similar.ts'
+import { CommandFailure, runStep } from '../common/command-failure.ts'
+import type { Io } from '../common/io.ts'
+import { printLines } from '../common/print-lines.ts'
+import { printable } from './printable.ts'
+
+export interface Selection extends RecordFilter {
+  /** Maximum number of records: the newest ones. */
+  readonly last?: number
+}
+
+/**
+ * Prints the selected records of the logs in a folder, in one pass. If there is none, prints nothing on standard output,
+ * and states why on standard error. Ends the command if the operation is unknown; throws CommandFailure if no record of
+ * the log has the request or another name of the selection.
+ */
+export async function printSelection(
+  folder: string,
+  { last, ...filter }: Selection,
+  format: (record: SelectedRecord) => Iterable<string>,
+  command: Command,
+  io: Io,
+): Promise<void> {
+  const names = watchNames(filter)
+  let [read, selected] = [0, 0]
+  const records = selectRecords(folder, filter, (record) => {
+    read += 1
+    names.observe(record)
+  })
+  async function* lines(): AsyncGenerator<string> {
+    for await (const record of last === undefined ? records : takeLast(records, last)) {
+      selected += 1
+      yield* format(record)
+    }
+  }
+  const isPrinted = await runStep('the audit log cannot be read', () => printLines(io, lines()))
+  if (!isPrinted || selected > 0) return
+  if (read === 0) throw new CommandFailure(`${folder} contains no audit log`)
+  refuseUnknown(names.listUnknown(), command)
+  if (filter.request !== undefined) throw new CommandFailure(describeMissingRequest(filter.request))
+  const isRead = filter.operation !== undefined && findOperation(filter.operation)?.effect === 'read'
+  const note = isRead ? '; reads are recorded only if audit.modes.read says so' : ''
+  io.stderr.write(`no records of ${describeFilter(filter)}, among ${read} records${note}\n`)
+}
+
+async function* takeLast<Item>(items: AsyncIterable<Item>, count: number): AsyncGenerator<Item> {
+  const newest: Item[] = []
+  for await (const item of items) {
+    newest.push(item)
+    // Trimmed rarely: moving the rest for each item would be slow.
+    if (newest.length >= 2 * count) newest.splice(0, newest.length - count)
+  }
+  yield* newest.slice(-count)
+}
+
+function refuseUnknown(unknown: readonly UnknownName[], command: Command): void {
+  for (const { criterion, name, others } of unknown) {
+    const quoted = JSON.stringify(name)
+    if (criterion === 'operation') {
+      if (isOperationName(name) || name === passThroughOperation) continue
+      const suggestion = suggestSimilar(name, [...operationNames, ...others])
+      command.error(
+        printable(`error: neither the catalog API nor this log has the operation ${quoted}${suggestion}`),
+      )
+    }
+    const suggestion = suggestSimilar(name, others) || listFew(criterion, others)
+    throw new CommandFailure(printable(`no record of this log has the ${criterion} ${quoted}${suggestion}`))
+  }
+}
+
+const maxListed = 10
+
+function listFew(criterion: string, names: ReadonlySet<string>): string {
+  if (names.size === 0) return `; its records have no ${criterion}`
+  if (names.size > maxListed) return ''
+  const quoted = [...names].toSorted().map((name) => JSON.stringify(name))
+  return `; it has ${quoted.join(', ')}`
+}
+
+function describeMissingRequest(id: string): string {
+  return (
+    `no record of the request ${JSON.stringify(id)}: recorded are changes, denials, rejected credentials, and reads if\n` +
+    'audit.modes.read says so, each in the log of the gateway that received it'
+  )
+}
+
+function describeFilter(filter: RecordFilter): string {
+  const { table, principal, operation, rule, denied, since, until } = filter
+  const criteria = [
+    ...(denied ? ['refused requests'] : []),
+    ...(table === undefined ? [] : [`table ${formatIdentifierText(table)}`]),
+    ...(principal === undefined ? [] : [`principal ${principal}`]),
+    ...(operation === undefined ? [] : [`operation ${operation}`]),
+    ...(rule === undefined ? [] : [`rule ${rule}`]),
+    ...(since === undefined ? [] : [`times from ${since.toISOString()} on`]),
+    ...(until === undefined ? [] : [`times before ${until.toISOString()}`]),
+  ]
+  return criteria.join(', ')
+}

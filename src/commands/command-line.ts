@@ -1,0 +1,52 @@
+import { CommanderError, type Command } from 'commander'
+import { version } from '../version.ts'
+import { CommandFailure } from './common/command-failure.ts'
+import type { Io } from './common/io.ts'
+import { newCommand } from './common/new-command.ts'
+
+const exitSuccess = 0
+const exitNegative = 1
+const exitUsage = 2
+
+/** In the order of `--help`. */
+const commands = new Map<string, (io: Io) => Promise<Command>>([
+  ['dev', async (io) => (await import('./dev/dev.ts')).devCommand(io)],
+  ['demo', async (io) => (await import('./dev/demo.ts')).demoCommand(io)],
+  ['serve', async (io) => (await import('./serve.ts')).serveCommand(io)],
+  ['backend', async (io) => (await import('./backend.ts')).backendCommand(io)],
+  ['check', async (io) => (await import('./check.ts')).checkCommand(io)],
+  ['keys', async (io) => (await import('./keys.ts')).keysCommand(io)],
+  ['policy', async (io) => (await import('./policy/policy.ts')).policyCommand(io)],
+  ['audit', async (io) => (await import('./audit/audit.ts')).auditCommand(io)],
+])
+
+/**
+ * Runs the command line of the program, without the paths of Node and of the program. Resolves with its exit status: 0
+ * success, 1 negative result, 2 usage error. Only servers (`dev`, `serve`, `backend`) use signals of this process.
+ */
+export async function run(parameters: readonly string[], io: Io): Promise<number> {
+  const program = newCommand('catalog-gateway', io)
+    .description('A reverse proxy and policy gateway in front of table catalogs.')
+    .version(version)
+  for (const load of commandsFor(parameters[0])) program.addCommand(await load(io))
+  try {
+    await program.parseAsync(parameters, { from: 'user' })
+    return exitSuccess
+  } catch (error) {
+    // Commander has already printed the help or the usage error.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitSuccess : exitUsage
+    io.stderr.write(`${formatError(error)}\n`)
+    return exitNegative
+  }
+}
+
+/** Loads only the named command for a fast start; all of them for help and errors. */
+function commandsFor(name: string | undefined): readonly ((io: Io) => Promise<Command>)[] {
+  const requested = name === undefined ? undefined : commands.get(name)
+  return requested === undefined ? [...commands.values()] : [requested]
+}
+
+function formatError(error: unknown): string {
+  if (error instanceof CommandFailure) return error.message
+  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+}

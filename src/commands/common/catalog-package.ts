@@ -1,0 +1,33 @@
+import type * as Client from '@lancedb/lancedb'
+import { version } from '../../version.ts'
+import { CommandFailure } from './command-failure.ts'
+import type { Io } from './io.ts'
+
+/** What the package of the bundled catalog exports (`src/backend/index.ts`). */
+export interface CatalogPackage {
+  /** Runs a catalog with the settings in that file until it is stopped. */
+  readonly runBackend: (configFile: string, io: Io) => Promise<void>
+  /** Loads the client library that comes with the engine. */
+  readonly importClient: () => Promise<typeof Client>
+}
+
+// Not a literal: the types of that package are built from those of this one.
+const catalogPackage: string = '@catalog-gateway/catalog'
+
+/** Loads the package of the bundled catalog. Throws CommandFailure if it is not installed. */
+export async function importCatalog(): Promise<CatalogPackage> {
+  try {
+    const loaded: CatalogPackage = await import(catalogPackage)
+    return loaded
+  } catch (error) {
+    const isMissing =
+      error instanceof Error &&
+      'code' in error &&
+      error.code === 'ERR_MODULE_NOT_FOUND' &&
+      error.message.includes(`'${catalogPackage}'`)
+    if (!isMissing) throw error
+    throw new CommandFailure(
+      `the bundled catalog is a package of its own; run: npm install ${catalogPackage}@${version}`,
+    )
+  }
+}

@@ -1,0 +1,50 @@
+import { isSameListenAddress, leadsToAddress, type ListenAddress } from './listen-address.ts'
+
+interface ListeningSettings {
+  readonly listen: ListenAddress
+  readonly admin: ListenAddress
+  readonly policies: { readonly kubernetes?: { readonly webhook?: ListenAddress | undefined } | undefined }
+  readonly upstream?: { readonly url: string } | undefined
+  readonly upstreams?: readonly { readonly url: string }[] | undefined
+  readonly passThrough: readonly { readonly upstream: string }[]
+}
+
+interface ListenConflict {
+  readonly path: readonly (string | number)[]
+  readonly message: string
+}
+
+/** Returns ports that two servers of a gateway would listen on, and URLs that lead to the gateway itself. */
+export function findListenConflicts(settings: ListeningSettings): readonly ListenConflict[] {
+  const { listen, admin, policies, upstream, upstreams = [], passThrough } = settings
+  const webhook = policies.kubernetes?.webhook
+  const servers = [
+    { path: ['listen'], address: listen },
+    { path: ['admin'], address: admin },
+    ...(webhook ? [{ path: ['policies', 'kubernetes', 'webhook'], address: webhook }] : []),
+  ]
+  const urls = [
+    ...(upstream ? [{ path: ['upstream', 'url'], url: upstream.url }] : []),
+    ...upstreams.map(({ url }, index) => ({ path: ['upstreams', index, 'url'], url })),
+    ...passThrough.map(({ upstream: url }, index) => ({ path: ['passThrough', index, 'upstream'], url })),
+  ]
+  return [
+    ...servers.flatMap(({ path, address }, index) =>
+      servers
+        .slice(0, index)
+        .filter((before) => isSameListenAddress(before.address, address))
+        .map((before) => ({
+          path: [...path, 'port'],
+          message: `port ${address.port} is that of ${before.path.join('.')}; expected another one`,
+        })),
+    ),
+    ...urls.flatMap(({ path, url }) =>
+      servers
+        .filter(({ address }) => leadsToAddress(url, address))
+        .map((server) => ({
+          path,
+          message: `is the address of this gateway (${server.path.join('.')}); expected that of the upstream`,
+        })),
+    ),
+  ]
+}

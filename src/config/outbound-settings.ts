@@ -1,0 +1,65 @@
+import { z } from 'zod'
+import { parseNoProxy } from '../lib/outbound/no-proxy.ts'
+import { originUrl } from './origin-url.ts'
+
+const path = z.string().min(1)
+
+const proxySchema = z
+  .strictObject({
+    url: originUrl
+      .optional()
+      .describe(
+        'URL of an HTTP proxy, which tunnels connections with CONNECT; default: HTTPS_PROXY for https URLs and HTTP_PROXY for ' +
+          'http URLs, of the environment.',
+      ),
+    credentialFile: path
+      .optional()
+      .describe('File with USER:PASSWORD for the proxy of `url`; reloaded when it changes.'),
+    noProxy: z
+      .array(
+        z
+          .string()
+          .refine(
+            (entry) => parseNoProxy([entry]).malformed.length === 0,
+            'expected "*", a host name, ".domain", an IP address or a CIDR range, with a port except for "*" and ranges',
+          ),
+      )
+      .optional()
+      .describe(
+        'Hosts that are reached directly: names (with their subdomains), .domains, IP addresses, CIDR ranges, or * for all; ' +
+          'default: NO_PROXY of the environment. Loopback addresses and localhost always are.',
+      ),
+  })
+  .refine(
+    ({ url, credentialFile }) => credentialFile === undefined || url !== undefined,
+    'expected url, because credentialFile is set',
+  )
+
+/** How connections to other hosts are opened. */
+export const outboundSchema = z.strictObject({
+  caFile: path
+    .optional()
+    .describe(
+      'PEM file: CA certificates to trust besides those of the system, for all connections without a `caFile` of their own; ' +
+        'reloaded when it changes.',
+    ),
+  proxy: proxySchema.optional().describe('HTTP proxy for connections to other hosts; see docs/networks.md.'),
+})
+
+type OutboundSettings = z.output<typeof outboundSchema>
+
+export function resolveOutboundPaths(
+  { caFile, proxy }: OutboundSettings,
+  absolute: (path: string) => string,
+): OutboundSettings {
+  const { credentialFile } = proxy ?? {}
+  return {
+    ...(caFile !== undefined && { caFile: absolute(caFile) }),
+    ...(proxy && {
+      proxy: {
+        ...proxy,
+        ...(credentialFile !== undefined && { credentialFile: absolute(credentialFile) }),
+      },
+    }),
+  }
+}

@@ -1,0 +1,55 @@
+import { z } from 'zod'
+import { getOperation, isOperationName, operationNames } from '../../catalog-api/operations.ts'
+import { findParents, getRequestForm } from '../../catalog-api/body-forms.ts'
+import { isReservedName } from '../../catalog-api/reserved-names.ts'
+import { suggestSimilar } from '../../lib/suggest-similar.ts'
+
+const pathGrammar = /^[A-Za-z_][A-Za-z0-9_-]{0,63}(?:\.[A-Za-z_][A-Za-z0-9_-]{0,63}){0,7}$/
+
+/** Members of JSON bodies outside the catalog API that an upstream receives. */
+export const allowedMembersSetting = z
+  .record(z.string(), z.array(z.string()).min(1))
+  .default({})
+  .superRefine((members, context) => {
+    for (const [operation, paths] of Object.entries(members)) {
+      const problem = findOperationProblem(operation)
+      if (problem !== undefined) context.addIssue({ code: 'custom', path: [operation], message: problem })
+      for (const [index, path] of paths.entries()) {
+        const message =
+          problem === undefined ? findPathProblem(operation, path, paths.indexOf(path) < index) : undefined
+        if (message !== undefined)
+          context.addIssue({
+            code: 'custom',
+            path: [operation, index],
+            message: `${JSON.stringify(path)}: ${message}`,
+          })
+      }
+    }
+  })
+  .describe(
+    'Members of JSON bodies that callers may send to this upstream besides those of the catalog API, by operation: ' +
+      '`AlterTableAddColumns: [comment, new_columns.comment]`. Policies do not see them; the audit records of changes ' +
+      'name them. Names that the catalog API has in any place, and names of credentials, are refused, regardless of ' +
+      'case, - and _.',
+  )
+
+function findOperationProblem(name: string): string | undefined {
+  if (!isOperationName(name))
+    return `${JSON.stringify(name)} is not an operation of the catalog API${suggestSimilar(name, operationNames)}`
+  return getOperation(name).body === 'arrow' ? `${name} has no JSON body` : undefined
+}
+
+function findPathProblem(operation: string, path: string, isRepeated: boolean): string | undefined {
+  if (!isOperationName(operation)) return undefined
+  if (!pathGrammar.test(path))
+    return 'expected names of letters, digits, "-" and "_", joined by dots where members are nested'
+  const names = path.split('.')
+  const name = names.at(-1) ?? ''
+  const parents = findParents(getRequestForm(getOperation(operation)), names)
+  if (parents.length === 0)
+    return `${operation} has no such object in its body; expected a parent that it has`
+  if (parents.some(({ members }) => members.has(name))) return `${operation} has this member already; omit it`
+  if (isReservedName(name))
+    return 'the catalog API has a parameter, member, fact or credential of this name, which the gateway must check'
+  return isRepeated ? 'it is listed twice' : undefined
+}

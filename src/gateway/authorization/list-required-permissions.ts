@@ -1,0 +1,268 @@
+import { refusal } from '../../catalog-api/catalog-error.ts'
+import { cacheByOperation } from '../../catalog-api/cache-by-operation.ts'
+import { assertIdentifier, assertName, type Identifier } from '../../catalog-api/identifiers.ts'
+import type { FactName, FactSource, StatedFacts } from '../../catalog-api/facts.ts'
+import {
+  getOperation,
+  type ObjectKind,
+  type Operation,
+  type RequirementCondition,
+  type RequirementTarget,
+} from '../../catalog-api/operations.ts'
+import type { RouteMatch } from '../../catalog-api/request-target.ts'
+import { getRequirements, type Requirement } from '../../catalog-api/requirements.ts'
+import { noFacts } from '../../policy/conditions/authorization-request.ts'
+import {
+  createKnownFacts,
+  listDestinations,
+  noStatedFacts,
+  operationFactsOf,
+  unknownFacts,
+  type KnownFacts,
+} from '../../policy/conditions/operation-facts.ts'
+import { permissionFacts, requirementFacts } from '../../policy/conditions/permission-facts.ts'
+import { objectKindOfPermission } from '../../policy/language/permission-object-kind.ts'
+import { listBatchPermissions } from './batch-permissions.ts'
+import { assertManifestPath } from '../facts/manifest-path.ts'
+import type { StartedWork } from '../facts/sealed-ids.ts'
+import { getMember, type JsonObject } from '../facts/stated-facts.ts'
+import { findIdMember, findReferencedIds, hasMemberAtAnyDepth } from './referenced-objects.ts'
+import type { RequiredPermission } from './required-permission.ts'
+import type { Matched } from '../context.ts'
+
+/**
+ * Lists the permissions that the route and the head of a request require, that of the operation first. Pending facts
+ * require nothing yet.
+ */
+export function listHeadPermissions({ route }: Matched, facts: KnownFacts): readonly RequiredPermission[] {
+  return listRouteAndBodyPermissions(route, facts, undefined)
+}
+
+/** What was read of a body. */
+interface RequestBody {
+  readonly members: JsonObject
+  readonly job?: StartedWork | undefined
+  /** Extension types of its columns whose values can refer to other objects. */
+  readonly references?: readonly string[] | undefined
+}
+
+/**
+ * Lists the permissions that a whole request requires, lazily. Throws InvalidInput (400) if the body does not identify
+ * its objects, or if a staging manifest path is not valid.
+ */
+export function* listRequestPermissions(
+  request: Matched,
+  facts: KnownFacts,
+  body: RequestBody,
+): Generator<RequiredPermission, void, void> {
+  const { operation } = request.route
+  const { members, job } = body
+  if (operation.namesJob) {
+    yield* listJobPermissions(request, facts, members, job)
+    return
+  }
+  assertRequiredFacts(request, facts.stated)
+  yield* listRouteAndBodyPermissions(request.route, facts, body)
+  yield* listBatchPermissions(operation, members)
+}
+
+/**
+ * A caller that started the job needs the permission to start it again; for other jobs, that of the operation at the
+ * root. A filter could select the events of other jobs, because the upstream may join it unescaped.
+ */
+function* listJobPermissions(
+  { route: { operation, id } }: Matched,
+  facts: KnownFacts,
+  members: JsonObject,
+  job: StartedWork | undefined,
+): Generator<RequiredPermission, void, void> {
+  const { fallback, ...own } = operationPermission(operation, id, facts)
+  if (job === undefined || getMember(members, 'filter') != null) {
+    yield own
+    return
+  }
+  yield { ...own, ...(fallback && { fallback }) }
+  const started = getOperation(job.operation)
+  const stated = job.branch === undefined ? noStatedFacts : { branch: job.branch }
+  yield {
+    permission: job.operation,
+    kind: started.object,
+    id: job.id,
+    facts: operationFactsOf(started, job.id, createKnownFacts(stated)),
+    requiredBy: 'the job',
+  }
+}
+
+/** Whether the operation cannot be authorized without its body. */
+export function requiresBody({ entries, namesJob, requiredFacts }: Operation): boolean {
+  return entries !== undefined || namesJob || requiredFacts.length > 0
+}
+
+/**
+ * Whether a body must be read completely before anything is forwarded, because it can require more than the route does,
+ * or state a fact in several sources.
+ */
+export const isDecidedByBody: (operation: Operation) => boolean = cacheByOperation((operation) => {
+  const { body, facts, factsWithSeveralSources, name } = operation
+  if (body === 'arrow') return false
+  if (body === 'map' || requiresBody(operation) || factsWithSeveralSources.length > 0) return true
+  const requirements = getRequirements(operation)
+  if (requirements.some(({ on, when }) => typeof on === 'object' || isReadFromBody(when))) return true
+  // What requires the permission of the operation itself again must precede large members instead.
+  const requiring = new Set(
+    requirements.filter(({ permission }) => permission !== name).map(findRequiringFact),
+  )
+  return facts.some(([fact, sources]) => requiring.has(fact) && sources.some(isStatedByMember))
+})
+
+function isReadFromBody(when: RequirementCondition | undefined): boolean {
+  return when !== undefined && ('member' in when || 'columns' in when)
+}
+
+/** The fact that decides whether, or on what, a permission is required. */
+function findRequiringFact({ on, when }: Requirement): FactName | undefined {
+  if (on === 'source branch') return 'sourceBranch'
+  return when && 'fact' in when ? when.fact : undefined
+}
+
+/** Among the properties it is stated by a member of another fact. */
+function isStatedByMember({ in: part }: FactSource): boolean {
+  return part !== 'properties'
+}
+
+/**
+ * The permission of the operation itself. A batch names no object in its route: its entries are authorized one by one.
+ * A listing without a rule of its own is allowed to callers that may see something below the namespace.
+ */
+function operationPermission(operation: Operation, id: Identifier, facts: KnownFacts): RequiredPermission {
+  const own = operationFactsOf(operation, id, facts)
+  const fallback = fallbackFor(operation)
+  const { name: permission, object: kind } = operation
+  if (fallback !== undefined) return { permission, kind, id, facts: own, fallback }
+  const { unknownBranch } = operation
+  // Otherwise the refusal would seem to concern the stated branch.
+  const isByFact = unknownBranch !== undefined && unknownBranch !== 'always' && unknownBranch in facts.stated
+  return { permission, kind, id, facts: own, ...(isByFact && { requiredBy: `with ${unknownBranch}` }) }
+}
+
+function fallbackFor({ lists, entries, namesJob }: Operation): RequiredPermission['fallback'] {
+  if (lists !== undefined) return 'visibility-decides'
+  if (namesJob) return 'job-decides'
+  return entries === undefined ? undefined : 'entries-decide'
+}
+
+/**
+ * Lists what the operations table says that a request requires. Pending facts require nothing yet, and neither do
+ * members of a body that has not been read.
+ */
+function listRouteAndBodyPermissions(
+  route: RouteMatch,
+  facts: KnownFacts,
+  body: RequestBody | undefined,
+): readonly RequiredPermission[] {
+  const { operation, id } = route
+  const permissions = [operationPermission(operation, id, facts)]
+  for (const requirement of getRequirements(operation)) {
+    const { permission, when, isWithheld } = requirement
+    if (when !== undefined && !applies(when, route, facts, body)) continue
+    // Without credentials that it asks for, the request is refused.
+    if (isWithheld && permissions.some((one) => one.permission === permission && one.id === id)) continue
+    addPermissions(permissions, requirement, route, facts, body)
+  }
+  return permissions
+}
+
+function applies(
+  when: RequirementCondition,
+  { parameters }: RouteMatch,
+  { stated }: KnownFacts,
+  body: RequestBody | undefined,
+): boolean {
+  if ('fact' in when) {
+    const value = stated[when.fact]
+    return when.is === undefined ? value !== undefined && value !== false : value === when.is
+  }
+  if ('parameter' in when) return parameters.has(when.parameter)
+  if (body === undefined) return false
+  if ('columns' in when) return body.references !== undefined && body.references.length > 0
+  return hasMemberAtAnyDepth(body.members, when.member)
+}
+
+/** Adds the permission on each object that the requirement concerns. */
+function addPermissions(
+  permissions: RequiredPermission[],
+  requirement: Requirement,
+  { operation, id }: RouteMatch,
+  facts: KnownFacts,
+  body: RequestBody | undefined,
+): void {
+  const { permission, on } = requirement
+  const requiredBy = describeReason(requirement, body)
+  const add = (kind: ObjectKind, object: Identifier, more?: Partial<RequiredPermission>): void => {
+    const permissionFacts = requirementFacts(requirement, operation, id, facts)
+    permissions.push({ permission, kind, id: object, facts: permissionFacts, requiredBy, ...more })
+  }
+  if (on === 'itself') {
+    add(operation.object, id, requirement.isWithheld ? { fallback: 'withheld' } : undefined)
+  } else if (on === 'beneath') {
+    add(operation.object, id, { includesSubtree: true })
+  } else if (on === 'root') {
+    add('none', root)
+  } else if (on === 'source branch') {
+    if (!facts.pendingFacts.has('sourceBranch')) add(operation.object, id)
+  } else if (on === 'destination') {
+    const { newNamespace, newName = '' } = facts.stated
+    // Their upstream, with its rule for names, is checked when all ids of the request are known.
+    for (const destination of listDestinations(id, newNamespace, newName))
+      add(operation.object, assertIdentifier(destination, 'allowed'))
+  } else if (body !== undefined) {
+    for (const one of listReferencePermissions(requirement, on, operation, body.members))
+      permissions.push(one)
+  }
+}
+
+/** Names the types of the columns that require it. */
+function describeReason({ when, requiredBy }: Requirement, body: RequestBody | undefined): string {
+  const isByColumns = when !== undefined && 'columns' in when
+  return isByColumns ? `columns of type ${body?.references?.join(', ')}` : requiredBy
+}
+
+const root: Identifier = []
+
+function* listReferencePermissions(
+  { permission, requiredBy, unresolved }: Requirement,
+  on: Extract<RequirementTarget, object>,
+  operation: Operation,
+  members: JsonObject,
+): Generator<RequiredPermission, void, void> {
+  const kind = objectKindOfPermission(permission)
+  if ('idMember' in on) {
+    const id = findIdMember(members, on.idMember)
+    if (id === undefined) return
+    yield { permission, kind, id, facts: unknownFacts, requiredBy }
+    // The response may contain credentials of any object of the request.
+    for (const { permission, isWithheld } of getRequirements(operation)) {
+      if (!isWithheld) continue
+      const facts = permissionFacts(permission, id, noStatedFacts)
+      yield { permission, kind, id, facts, requiredBy, fallback: 'withheld' }
+    }
+    return
+  }
+  for (const id of findReferencedIds(members, on)) {
+    if (id !== undefined) yield { permission, kind, id, facts: noFacts, requiredBy }
+    else if (unresolved !== undefined)
+      yield { permission: unresolved, kind: 'none', id: root, facts: noFacts, requiredBy }
+  }
+}
+
+/** Throws InvalidInput (400) if a request lacks a fact that it must state, or states one that no object can have. */
+function assertRequiredFacts(
+  { route, routeUpstream }: Matched,
+  { manifestPath, newName }: StatedFacts,
+): void {
+  const { requiredFacts, name } = route.operation
+  if (requiredFacts.includes('manifestPath')) assertManifestPath(manifestPath, 'manifest_path')
+  if (!requiredFacts.includes('newName')) return
+  if (newName === undefined) throw refusal('invalid_body', `${name} requires "new_table_name" in the body`)
+  assertName(newName, 'new_table_name', routeUpstream.quotesInNames)
+}

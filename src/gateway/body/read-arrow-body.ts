@@ -1,0 +1,86 @@
+import { assertArrowContentType } from '../../catalog-api/arrow-content-type.ts'
+import { refusal } from '../../catalog-api/catalog-error.ts'
+import { arrowStreamType } from '../../catalog-api/headers.ts'
+import { readSchemaStream } from '../../lib/arrow/schema-stream.ts'
+import type { DownstreamBody } from '../downstream.ts'
+import { ArrowMeter } from './arrow-meter.ts'
+import { assertUncompressed } from './body-headers.ts'
+import { checkSchemaMetadata } from './check-column-metadata.ts'
+import {
+  createBodyWithoutMembers,
+  type BodyLimits,
+  type CheckedBody,
+  type ReadableRequest,
+} from './checked-body.ts'
+import { assertBodyLength, createByteCounter, readBodyStart, readChunks } from './read-body.ts'
+
+interface ArrowBodyOptions {
+  readonly limits: BodyLimits
+  /** Whether the mode of the request replaces the columns of the table. */
+  readonly overwrites: boolean
+  /** Whether a decision about the request depends on the time, and must be made again at the end of the body. */
+  readonly dependsOnTime: boolean
+}
+
+/**
+ * Checks the schema of an Arrow stream, and the headers of its batches as they pass. Nothing is forwarded before the
+ * schema has been read. An empty body has none. Throws InvalidInput (400, 413) or Overloaded (503).
+ */
+export async function readArrowBody(
+  request: ReadableRequest,
+  body: DownstreamBody,
+  { limits: { maxArrowBytes }, overwrites, dependsOnTime }: ArrowBodyOptions,
+): Promise<CheckedBody> {
+  const { contentType, contentEncoding, contentLength, hasBody } = request.head
+  assertArrowContentType(contentType)
+  assertUncompressed(contentEncoding, 'the Arrow stream')
+  if (!hasBody) return createBodyWithoutMembers(undefined, arrowStreamType, () => ({ form: 'none' }))
+  assertBodyLength(contentLength, maxArrowBytes)
+  const meter = createArrowMeter(request, overwrites)
+  const count = createByteCounter(maxArrowBytes, request.countReceived)
+  // A body that has ended by then was authorized as a whole.
+  let authorizeEnd: (() => void) | undefined
+  const upload = body.upload({
+    chunk(bytes) {
+      count(bytes)
+      meter.push(bytes)
+      if (!meter.hasSchema) request.reserveMemory(bytes.length)
+    },
+    needsMore: () => !meter.hasSchema,
+    ...(dependsOnTime && { end: () => authorizeEnd?.() }),
+  })
+  await body.started()
+  const { references, hasSchema } = meter
+  if (!hasSchema && meter.getFacts().bytes > 0)
+    throw refusal('malformed_body', 'the body ends before the schema of its Arrow IPC stream')
+  const statement = { members: {}, isWhole: true, references }
+  return createBodyWithoutMembers(statement, arrowStreamType, (_stated, atEnd) => {
+    authorizeEnd = atEnd
+    return { form: 'stream', body: upload, length: contentLength, meter }
+  })
+}
+
+/** Nothing but a schema is forwarded: an upstream that ignores the content-type could read other bytes as JSON. */
+export async function readArrowSchema(
+  request: ReadableRequest,
+  body: DownstreamBody,
+  { limits: { maxJsonBytes }, overwrites }: ArrowBodyOptions,
+): Promise<CheckedBody> {
+  const { contentEncoding, contentLength } = request.head
+  assertUncompressed(contentEncoding, 'the Arrow stream')
+  assertBodyLength(contentLength, maxJsonBytes)
+  const chunks = readChunks(body.stream, maxJsonBytes, request.countReceived)
+  const { bytes } = await readBodyStart(chunks, maxJsonBytes, request.reserveMemory)
+  if (readSchemaStream(bytes) === undefined) {
+    throw refusal('malformed_body', 'the body is not an Arrow IPC stream of a schema without rows')
+  }
+  const meter = createArrowMeter(request, overwrites)
+  meter.push(bytes)
+  const statement = { members: {}, isWhole: true, references: meter.references }
+  return createBodyWithoutMembers(statement, arrowStreamType, () => ({ form: 'bytes', bytes, meter }))
+}
+
+function createArrowMeter({ route, routeUpstream }: ReadableRequest, overwrites: boolean): ArrowMeter {
+  const isIgnored = route.operation.columnMetadata === 'ignored' && !overwrites
+  return new ArrowMeter((schema) => checkSchemaMetadata(schema, { allowed: routeUpstream, isIgnored }))
+}

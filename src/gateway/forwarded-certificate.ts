@@ -1,0 +1,121 @@
+import { X509Certificate } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import { refusal, type CatalogError } from '../catalog-api/catalog-error.ts'
+import type { ListenSettings } from '../config/listen-settings.ts'
+import type { DownstreamRequest } from './downstream.ts'
+import { createProxyHeaderReader } from './proxy-header.ts'
+
+/**
+ * Returns the certificate of the client that a trusted proxy states, undefined without one; `connectionTokens` are the
+ * names that the `Connection` header lists. Throws InvalidInput (400) if the header is not exactly one certificate. The
+ * proxy has verified its chain; its time of validity is not checked here.
+ */
+export type ReadForwardedCertificate = (
+  request: Pick<DownstreamRequest, 'addresses' | 'head'>,
+  connectionTokens: readonly string[],
+) => X509Certificate | undefined
+
+const maxHeaderLength = 16 * 1024
+/** By header. Parsing one takes longer than all else about a head. */
+const maxCachedCertificates = 256
+
+export function createForwardedCertificateReader({
+  trustedProxies,
+  clientCertificateFrom: header,
+}: Pick<ListenSettings, 'trustedProxies' | 'clientCertificateFrom'>): ReadForwardedCertificate {
+  if (header === undefined) return () => undefined
+  const readHeader = createProxyHeaderReader(trustedProxies, header)
+  const parse = header === 'client-cert' ? parseClientCert : parseForwardedClientCert
+  const cache = new LRUCache<string, X509Certificate>({ max: maxCachedCertificates })
+  return (request, connectionTokens) => {
+    const value = readHeader(request, connectionTokens)
+    if (value === undefined) return undefined
+    let certificate = cache.get(value)
+    if (certificate === undefined) {
+      if (value.length > maxHeaderLength) throw invalid(header, `more than ${maxHeaderLength} characters`)
+      certificate = parse(value)
+      cache.set(value, certificate)
+    }
+    return certificate
+  }
+}
+
+function invalid(header: string, problem: string): CatalogError {
+  return refusal('invalid_client_certificate', `the header "${header}" has ${problem}`)
+}
+
+/** Parses `Client-Cert` (RFC 9440, section 2.2): a byte sequence with the certificate in DER. */
+function parseClientCert(value: string): X509Certificate {
+  const [, base64] = /^:([^:]+):$/.exec(value) ?? []
+  const certificate = base64 === undefined ? undefined : parseDer(base64)
+  if (certificate === undefined) {
+    throw invalid('client-cert', 'no certificate; expected DER in base64 between colons (RFC 9440)')
+  }
+  return certificate
+}
+
+const pairGrammar = /([A-Za-z]+)=(?:"((?:[^"\\]|\\.)*)"|([^",;]*))(;|,|$)/y
+const pemGrammar = /^-----BEGIN CERTIFICATE-----\r?\n([^-]+)-----END CERTIFICATE-----\s*$/
+
+/**
+ * Parses the `x-forwarded-client-cert` of Envoy: one element, with `Cert`, a PEM certificate that is encoded like a URL.
+ * Envoy does not quote what it takes from a certificate, so a name in it could pretend to be `Cert`: the `Hash`, which
+ * Envoy always adds, must be that of the certificate.
+ */
+function parseForwardedClientCert(value: string): X509Certificate {
+  const header = 'x-forwarded-client-cert'
+  const single = new Map<string, string>()
+  pairGrammar.lastIndex = 0
+  for (let separator = ';'; separator !== '';) {
+    const pair = pairGrammar.exec(value)
+    if (pair === null) throw invalid(header, 'a malformed element; expected Cert="..."')
+    const [, name = '', quoted, plain = '', next = ''] = pair
+    if (next === ',') {
+      throw invalid(header, 'several elements; the proxy must replace it (Envoy: SANITIZE_SET)')
+    }
+    const key = name.toLowerCase()
+    if (key === 'cert' || key === 'hash') {
+      if (single.has(key)) throw invalid(header, `several values of ${name}`)
+      single.set(key, quoted ?? plain)
+    }
+    separator = next
+  }
+  const encoded = single.get('cert')
+  if (encoded === undefined) {
+    throw invalid(
+      header,
+      'no Cert; the proxy must add it (Envoy: set_current_client_cert_details: cert: true)',
+    )
+  }
+  const [, base64] = pemGrammar.exec(decodePercents(encoded) ?? '') ?? []
+  const certificate = base64 === undefined ? undefined : parseDer(base64.replaceAll(/\s/g, ''))
+  if (certificate === undefined) {
+    throw invalid(header, 'no certificate in Cert; expected one PEM block, encoded like a URL')
+  }
+  const hash = single.get('hash')?.toLowerCase()
+  if (hash !== undefined && hash !== certificate.fingerprint256.replaceAll(':', '').toLowerCase()) {
+    throw invalid(header, 'a Hash of another certificate than that in Cert')
+  }
+  return certificate
+}
+
+function decodePercents(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Undefined if the text is not base64, or not that of exactly one certificate in DER. */
+function parseDer(base64: string): X509Certificate | undefined {
+  const der = Buffer.from(base64, 'base64')
+  if (der.toString('base64') !== base64) return undefined
+  try {
+    const certificate = new X509Certificate(der)
+    // PEM would be parsed, too, and what follows a certificate ignored.
+    return certificate.raw.equals(der) ? certificate : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,41 @@
+import { refusal } from '../catalog-api/catalog-error.ts'
+import type { ListenSettings } from '../config/listen-settings.ts'
+import { createAddressMatcher } from '../lib/net/address-range.ts'
+import type { DownstreamRequest } from './downstream.ts'
+
+/**
+ * Returns the value of a header that only proxies set; undefined without the header, or if the peer is not a trusted
+ * proxy. `connectionTokens` are the names that the `Connection` header lists. Throws InvalidInput (400) if the header is
+ * repeated or listed there.
+ */
+export type ReadProxyHeader = (
+  request: Pick<DownstreamRequest, 'addresses' | 'head'>,
+  connectionTokens: readonly string[],
+) => string | undefined
+
+/** Creates the reader of one header (lower-case name). */
+export function createProxyHeaderReader(
+  trustedProxies: ListenSettings['trustedProxies'],
+  header: string,
+): ReadProxyHeader {
+  const isTrusted = createAddressMatcher(trustedProxies)
+  return ({ addresses: { peer }, head }, connectionTokens) => {
+    if (!isTrusted(peer)) return undefined
+    const value = findHeader(head.headers, header)
+    if (value !== undefined && connectionTokens.includes(header)) {
+      const message = `the connection header lists "${header}", which the gateway must check`
+      throw refusal('ambiguous_header', message)
+    }
+    return value
+  }
+}
+
+function findHeader(headers: readonly string[], name: string): string | undefined {
+  let found: string | undefined
+  for (let index = 0; index < headers.length; index += 2) {
+    if (headers[index] !== name) continue
+    if (found !== undefined) throw refusal('repeated_header', `the header "${name}" is repeated`)
+    found = headers[index + 1] ?? ''
+  }
+  return found
+}

@@ -1,0 +1,136 @@
+import { refusal } from '../../catalog-api/catalog-error.ts'
+import type { StatedFacts } from '../../catalog-api/facts.ts'
+import { runAtOnce, type Steps } from '../../lib/async/run-in-slices.ts'
+import type { RequestFacts } from '../../policy/conditions/authorization-request.ts'
+import type { Allowed } from '../../policy/engine/decision.ts'
+import type { PolicySet } from '../../policy/policy-set.ts'
+import {
+  createAuthorizationRequest,
+  decide,
+  type DecisionContext,
+  type Decisions,
+} from '../authorization/decisions.ts'
+import { listRequestPermissions } from '../authorization/list-required-permissions.ts'
+import type { PermissionDecision, RequiredPermission } from '../authorization/required-permission.ts'
+import type { BodyStatement } from '../body/checked-body.ts'
+import { advance } from '../context.ts'
+import { createRequestFacts } from '../facts/head-facts.ts'
+import { readBodyFacts } from '../facts/stated-facts.ts'
+import type { BodyRead } from './read-body.ts'
+
+/** Proof that the policies allow a whole request. The class is private, so only this module creates one. */
+class Permit implements Decisions {
+  readonly policies: PolicySet
+  readonly facts: RequestFacts
+  readonly stated: StatedFacts
+  readonly decisions: readonly PermissionDecision[]
+  /** Whether storage credentials must be removed from the response. */
+  readonly withholdsCredentials: boolean
+  /** Whether the response must not describe the object: then it only has the members of the catalog API. */
+  readonly withholdsDescription: boolean
+  /** Makes the type nominal: no other object is a permit. */
+  declare protected readonly isIssued: true
+
+  constructor({ policies, facts, stated, decisions }: Decisions, mayDescribe: boolean) {
+    this.policies = policies
+    this.facts = facts
+    this.stated = stated
+    this.decisions = decisions
+    const vending = decisions.filter(
+      ({ requiredPermission }) => requiredPermission.permission === 'VendCredentials',
+    )
+    this.withholdsCredentials = vending.length === 0 || vending.some(({ result }) => result === 'not-granted')
+    this.withholdsDescription = !mayDescribe
+  }
+}
+
+/** A request that the policies allow, with everything that its body states. */
+export interface Permitted extends BodyRead {
+  readonly permit: Permit
+  /** The decision that the audit record names. */
+  readonly allowedBy: Allowed
+}
+
+/**
+ * Stage 7: asks the policies for every permission that a whole request requires, with the facts of its body. If only the start
+ * of the body was read, facts that the rest may state count against the caller. Decisions about the head stay,
+ * unless they depend on the time. Runs in slices for a batch, so that a large one does not block other requests. Throws
+ * DeniedError (401, 403, 404), or InvalidInput (400).
+ */
+export async function authorizeBody(request: BodyRead): Promise<Permitted> {
+  const { statement } = request.body
+  const isBatch = request.route.operation.entries !== undefined
+  const permit =
+    statement === undefined
+      ? permitHead(request)
+      : isBatch
+        ? await request.runInSlices(decideBody(request, statement))
+        : runAtOnce(decideBody(request, statement))
+  const allowedBy = findAllowed(permit)
+  if (allowedBy === undefined)
+    throw refusal('invalid_body', 'the batch is empty; expected at least one operation')
+  return advance(request, { permit, allowedBy })
+}
+
+/** The head has decided everything. */
+function permitHead(request: BodyRead): Permit {
+  const { headPermit, principal } = request
+  const context = { principal, policies: headPermit.policies, facts: headPermit.facts }
+  const mayDescribe = headPermit.decisions.every(({ requiredPermission }, index) =>
+    canDescribe(requiredPermission, index, request, context),
+  )
+  return new Permit(headPermit, mayDescribe)
+}
+
+function* decideBody(request: BodyRead, body: BodyStatement): Steps<Permit> {
+  const { headPermit, principal } = request
+  const { policies } = headPermit
+  const facts = createRequestFacts(request.head, new Date())
+  const context = { principal, policies, facts }
+  const read = readBodyFacts(request, body.members, body.isWhole)
+  const decisions: PermissionDecision[] = []
+  let mayDescribe = true
+  for (const requiredPermission of listRequestPermissions(request, read, body)) {
+    const before = headPermit.decisions.find((one) =>
+      isSamePermission(one.requiredPermission, requiredPermission),
+    )
+    const isConclusive =
+      before !== undefined &&
+      before.result !== 'undecided' &&
+      !policies.dependsOnTime(requiredPermission.permission)
+    const result = isConclusive ? before.result : decide(requiredPermission, context)
+    mayDescribe &&= canDescribe(requiredPermission, decisions.length, request, context)
+    decisions.push({ requiredPermission, result })
+    yield
+  }
+  return new Permit({ policies, facts, stated: read.stated, decisions }, mayDescribe)
+}
+
+/** Whether the response may describe the object of `permission`, if that is an object of the request or of an entry. */
+function canDescribe(
+  permission: RequiredPermission,
+  index: number,
+  { route: { operation } }: BodyRead,
+  context: DecisionContext,
+): boolean {
+  // Listings are filtered by visibility.
+  if (operation.response !== 'json' || operation.lists !== undefined) return true
+  const isObject = operation.entries === undefined ? index === 0 : permission.entry !== undefined
+  return !isObject || context.policies.canDescribe(createAuthorizationRequest(permission, context))
+}
+
+/** Undefined for a batch without entries. */
+function findAllowed({ decisions }: Permit): Allowed | undefined {
+  for (const { result } of decisions) if (typeof result === 'object') return result
+  return undefined
+}
+
+/** Entries of batches are decided by nothing but their own facts, which no head states. */
+function isSamePermission(one: RequiredPermission, other: RequiredPermission): boolean {
+  return (
+    one.permission === other.permission &&
+    one.requiredBy === other.requiredBy &&
+    one.fallback === other.fallback &&
+    other.entry === undefined
+  )
+}

@@ -1,0 +1,70 @@
+import { isWithin } from '../../catalog-api/identifiers.ts'
+import { notInDatabaseError } from '../../catalog-api/place-in-database.ts'
+import type { RouteMatch } from '../../catalog-api/request-target.ts'
+import { reauthorize } from '../authorization/decisions.ts'
+import type { Payload } from '../body/payload.ts'
+import { restateHead } from '../body/restate-facts.ts'
+import { advance } from '../context.ts'
+import { openUploadId } from '../facts/named-multipart-write.ts'
+import type { SealedIds } from '../facts/sealed-ids.ts'
+import { assertCircuitClosed } from '../upstream/call-upstream.ts'
+import { findSoleUpstream } from '../upstream/sole-upstream.ts'
+import type { Upstream } from '../upstream/upstream.ts'
+import type { Upstreams } from '../upstream/upstreams.ts'
+import type { Permitted } from './authorize-body.ts'
+
+/** A request with all that its upstream receives. */
+export interface Placed extends Permitted {
+  /** The one upstream of all objects of the request. */
+  readonly upstream: Upstream
+  /** The route with the facts and ids that the upstream gets. */
+  readonly sentRoute: RouteMatch
+  /** The only request target that is forwarded. */
+  readonly upstreamTarget: string
+  /** Headers that repeat facts of the request for catalogs that read them there: names and values, alternately. */
+  readonly restatedHeaders: readonly string[]
+  readonly payload: Payload
+}
+
+export interface PlaceOptions {
+  readonly upstreams: Upstreams
+  readonly sealedIds: SealedIds
+}
+
+/**
+ * Stage 8: finds the upstream of all objects that the request concerns, and creates what it receives. Throws InvalidInput
+ * (400, 406, 409) for a request that no upstream can process as a whole, and ServiceUnavailable (503) if it cannot be
+ * forwarded now: no intent is written for it.
+ */
+export function place(request: Permitted, { upstreams, sealedIds }: PlaceOptions): Placed {
+  const { permit, body } = request
+  const { stated, decisions } = permit
+  const route = openUploadId(request, stated, sealedIds)
+  const restated = restateHead(route, request.head, stated)
+  const sentRoute = restated ? { ...route, parameters: restated.parameters } : route
+  assertWithinDatabase(request)
+  const { allowedMembers } = body
+  const located = findSoleUpstream(request, { decisions, allowedMembers }, sentRoute, upstreams)
+  // A listing of all tables does without upstreams that are unavailable.
+  if (route.operation.lists !== 'all tables') assertCircuitClosed(located.upstream)
+  return advance(request, {
+    upstream: located.upstream,
+    sentRoute,
+    upstreamTarget: located.upstreamTarget,
+    restatedHeaders: restated?.headers ?? [],
+    payload: body.createPayload(stated, () => reauthorize(request, permit)),
+  })
+}
+
+/**
+ * SQL, code and references to functions and secrets name objects from the root, or as the upstream likes: not as the
+ * client in a database means them. A job is in the database in which it was started.
+ */
+function assertWithinDatabase({ route, database, permit }: Permitted): void {
+  if (route.operation.namesJob) return
+  const outside = permit.decisions.find(
+    ({ requiredPermission }) => !isWithin(requiredPermission.id, database),
+  )
+  if (outside === undefined) return
+  throw notInDatabaseError(`${route.operation.name} with ${outside.requiredPermission.requiredBy ?? 'code'}`)
+}

@@ -1,0 +1,78 @@
+import { refusal } from '../../catalog-api/catalog-error.ts'
+import { isArrowStreamType } from '../../catalog-api/headers.ts'
+import { isWithin } from '../../catalog-api/identifiers.ts'
+import type { RouteMatch } from '../../catalog-api/request-target.ts'
+import { isAddedByBrowser } from '../assert-same-site.ts'
+import { dependsOnTime } from '../authorization/decisions.ts'
+import { isDecidedByBody, requiresBody } from '../authorization/list-required-permissions.ts'
+import { addBodyParameters } from '../body/body-parameters.ts'
+import type { BodyLimits, CheckedBody } from '../body/checked-body.ts'
+import { readArrowBody, readArrowSchema } from '../body/read-arrow-body.ts'
+import { readJsonBody, readNoBody } from '../body/read-json-body.ts'
+import { advance } from '../context.ts'
+import type { DownstreamBody } from '../downstream.ts'
+import type { NamedWork, SealedIds } from '../facts/sealed-ids.ts'
+import type { Upstreams } from '../upstream/upstreams.ts'
+import type { Admitted } from './limit.ts'
+
+/** A request whose body agrees with its route, as far as it was read. */
+export interface BodyRead extends Admitted {
+  readonly body: CheckedBody
+  /** The parameters of the route, with those that the body of a listing states. */
+  readonly parameters: RouteMatch['parameters']
+}
+
+export interface ReadBodyOptions {
+  readonly bodyLimits: BodyLimits
+  readonly upstreams: Upstreams
+  readonly sealedIds: SealedIds
+}
+
+/**
+ * Stage 6: reads the body and compares it with the route. Bodies that may affect a decision, and bodies of changes
+ * within the size limit, are read as a whole. Of a larger body, and of an Arrow stream, the beginning is read, and the rest is
+ * checked while it is sent upstream. Throws InvalidInput (400, 409, 413), LimitExceeded (429), or Overloaded (503).
+ */
+export async function readBody(
+  request: Admitted,
+  body: DownstreamBody,
+  options: ReadBodyOptions,
+): Promise<BodyRead> {
+  const { hasBody, contentType } = request.head
+  if (hasBody && contentType === undefined) assertTypeCanBeMissing(request)
+  const checked = await checkBody(request, body, options)
+  return advance(request, { body: checked, parameters: addBodyParameters(request.route, checked.members) })
+}
+
+function checkBody(
+  request: Admitted,
+  body: DownstreamBody,
+  { bodyLimits: limits, sealedIds, upstreams }: ReadBodyOptions,
+): CheckedBody | Promise<CheckedBody> {
+  const { head, route, headPermit } = request
+  const { operation } = route
+  const isArrow = operation.body === 'arrow'
+  if (!head.hasBody && !isArrow) return readNoBody(request, requiresBody(operation))
+  if (isArrow || (operation.alsoArrowSchema && isArrowStreamType(head.contentType ?? ''))) {
+    const overwrites = headPermit.stated.mode === 'overwrite'
+    const arrow = { limits, overwrites, dependsOnTime: dependsOnTime(headPermit, 'ReferenceData') }
+    return isArrow ? readArrowBody(request, body, arrow) : readArrowSchema(request, body, arrow)
+  }
+  const needsWholeBody =
+    isDecidedByBody(operation) ||
+    operation.lists !== undefined ||
+    headPermit.decisions.some(({ result }) => result === 'undecided')
+  const openJob = (jobId: string): NamedWork | undefined => {
+    const job = sealedIds.open('job', jobId, request.principal)
+    if (job === undefined || !isWithin(job.id, request.database)) return undefined
+    // Settings may have moved the namespace to another upstream, which has other jobs.
+    return upstreams.forId(job.id).name === job.upstream ? job : undefined
+  }
+  return readJsonBody(request, body, { limits, needsWholeBody, openJob })
+}
+
+/** A page can send bytes without a type to any site. */
+function assertTypeCanBeMissing({ head, principal }: Admitted): void {
+  if (head.page === undefined || !isAddedByBrowser(principal)) return
+  throw refusal('unsupported_content_type', 'the body has no content-type; expected that of the operation')
+}

@@ -1,0 +1,69 @@
+import { getResponseForm } from '../../catalog-api/body-forms.ts'
+import type { CatalogError } from '../../catalog-api/catalog-error.ts'
+import { scheduleAtTickEnd } from '../../lib/async/schedule-at-tick-end.ts'
+import { hideReferences } from '../authorization/hide-references.ts'
+import type { DownstreamResponse } from '../downstream.ts'
+import { formatErrorResponse } from '../error-response.ts'
+import { createResponseContext } from '../gateway-headers.ts'
+import { assertNotCompressed } from '../upstream/content-coding.ts'
+import { createUpstreamError } from '../upstream/upstream-error.ts'
+import type { Recorded } from './record.ts'
+import { hasHeader, removeHeaders } from '../../lib/http/header-list.ts'
+import { getMembers } from '../../lib/json/is-object.ts'
+import { parseJsonBytes } from '../../lib/json/parse-json-bytes.ts'
+
+const lengthHeader: ReadonlySet<string> = new Set(['content-length'])
+
+/**
+ * Stage 13: sends the response downstream, unless it has been streamed: without what the caller may not see. Resolves with
+ * the error of the upstream, if it responded with one. Throws ServiceUnavailable (502) for a response that has to be
+ * edited and cannot be.
+ */
+export async function respond(
+  request: Recorded,
+  response: DownstreamResponse,
+): Promise<CatalogError | undefined> {
+  const { upstreamResponse, edit } = request
+  const { status, headers, body } = upstreamResponse
+  if (body === undefined) return undefined
+  if (isNotModified(request)) {
+    response.writeHead(status, headers)
+    scheduleAtTickEnd(() => response.end())
+    return undefined
+  }
+  if (status >= 300 && !isResultWithoutEffect(request)) return sendError(request, response)
+  if (edit !== undefined) assertNotCompressed(headers)
+  const sent = edit === undefined ? body : await request.runInSlices(edit(body))
+  const others = removeHeaders(headers, lengthHeader)
+  response.writeHead(status, [...others, 'content-length', String(sent.length)])
+  scheduleAtTickEnd(() => response.end(sent))
+  return undefined
+}
+
+/** Whether the response says that the client has the value already, as it asked. */
+function isNotModified({ upstreamResponse: { status }, sentHeaders }: Recorded): boolean {
+  return status === 304 && hasHeader(sentHeaders, 'if-none-match')
+}
+
+/** Whether a response that is no success is a result of the operation: its body has only members of such a result. */
+function isResultWithoutEffect({ route: { operation }, upstreamResponse }: Recorded): boolean {
+  const { status, body } = upstreamResponse
+  const form = getResponseForm(operation)
+  if (status !== operation.statusWithoutEffect || body === undefined || form === undefined) return false
+  const names = Object.keys(getMembers(parseJsonBytes(body)))
+  return names.length > 0 && names.every((name) => form.members.has(name))
+}
+
+function sendError(request: Recorded, response: DownstreamResponse): CatalogError {
+  const { upstream, upstreamResponse, sentHeaders, route } = request
+  const reads = route.operation.holdsSecret ? 'code' : 'all'
+  const error = createUpstreamError(upstreamResponse, upstream, sentHeaders, reads)
+  const { headers, body } = formatErrorResponse(
+    hideReferences(error, request),
+    createResponseContext(request),
+  )
+  response.abandonBody(true)
+  response.writeHead(error.status, headers)
+  scheduleAtTickEnd(() => response.end(body))
+  return error
+}

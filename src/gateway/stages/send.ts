@@ -1,0 +1,84 @@
+import { getPrincipalKey } from '../../limits/limit-key.ts'
+import { getShedClass } from '../../limits/overload/shed-class.ts'
+import type { RequestSpans } from '../../observability/traces/request-spans.ts'
+import { advance } from '../context.ts'
+import type { DownstreamResponse } from '../downstream.ts'
+import type { SealedIds } from '../facts/sealed-ids.ts'
+import { createResponseContext, gatewayHeaders } from '../gateway-headers.ts'
+import type { ListingObserver } from '../listing/listing-observer.ts'
+import { createListingResponse } from '../listing/listing-response.ts'
+import type { PageTokens } from '../listing/page-tokens.ts'
+import { callUpstream } from '../upstream/call-upstream.ts'
+import { createRequestHeaders } from '../upstream/request-headers.ts'
+import { createResponseEditor, type ResponseEditor } from '../upstream/required-edits.ts'
+import type { UpstreamRequest, UpstreamResponse } from '../upstream/upstream-attempt.ts'
+import type { Upstreams } from '../upstream/upstreams.ts'
+import type { Audited } from './audit.ts'
+
+/** A request that an upstream has responded to. */
+export interface Sent extends Audited {
+  readonly upstreamResponse: UpstreamResponse
+  /** Headers that the upstream received from the caller, names and values in turn: its errors may repeat them. */
+  readonly sentHeaders: readonly string[]
+  /** Undefined if nothing in the response is edited. */
+  readonly edit: ResponseEditor | undefined
+}
+
+export interface SendOptions {
+  readonly upstreams: Upstreams
+  readonly pageTokens: PageTokens
+  readonly sealedIds: SealedIds
+  readonly listingObserver: ListingObserver
+}
+
+/**
+ * Stage 11: sends the request upstream. A response to a read that nothing edits is streamed downstream meanwhile; any other
+ * is buffered. A listing is merged from all upstreams that have a part in it. Rejects with AttemptFailed, CatalogError
+ * or ClientDisconnected.
+ */
+export async function send(
+  request: Audited,
+  response: DownstreamResponse,
+  { upstreams, pageTokens, sealedIds, listingObserver }: SendOptions,
+  spans: RequestSpans | undefined,
+): Promise<Sent> {
+  const { route, payload, upstream } = request
+  if (route.operation.lists !== undefined) {
+    const options = { upstreams, pageTokens, listingObserver, spans }
+    const upstreamResponse = await createListingResponse(request, response, options)
+    return advance(request, { upstreamResponse, sentHeaders: [], edit: undefined })
+  }
+  const isRead = route.operation.effect === 'read'
+  const edit = createResponseEditor(request, sealedIds)
+  const outgoing = createUpstreamRequest(request)
+  const options = {
+    response,
+    addedHeaders: gatewayHeaders(createResponseContext(request)),
+    spans,
+    // Changes continue, so that their outcome is known.
+    abortsWithClient: isRead,
+    pool: payload.form === 'stream' || getShedClass(route.operation) === 'bulk' ? 'bulk' : 'small',
+    holder: getPrincipalKey(request.principal),
+    buffersResponse: !isRead || edit !== undefined,
+    responseHeaders: route.operation.responseHeaders,
+  } as const
+  const mayRetry = isRead && payload.form !== 'stream'
+  const upstreamResponse = await callUpstream(upstream, outgoing, options, mayRetry)
+  return advance(request, { upstreamResponse, sentHeaders: outgoing.headers, edit })
+}
+
+function createUpstreamRequest(request: Audited): UpstreamRequest {
+  const { payload, upstream, route, head } = request
+  const { payloadType } = request.body
+  const headers = createRequestHeaders(upstream, request, request.restatedHeaders)
+  if (payloadType !== undefined) headers.push('content-type', payloadType)
+  if (payload.form === 'stream' && payload.length !== undefined) {
+    headers.push('content-length', String(payload.length))
+  }
+  return {
+    method: head.method === 'HEAD' ? 'HEAD' : route.operation.method,
+    path: request.upstreamTarget,
+    headers,
+    body: payload.form === 'bytes' ? payload.bytes : payload.form === 'stream' ? payload.body : null,
+  }
+}

@@ -1,0 +1,19 @@
+import { refusal } from '../../catalog-api/catalog-error.ts'
+import { quoteForMessage } from '../../catalog-api/identifiers.ts'
+
+/** The content coding of a response, whose headers alternate names and values; undefined if there is none. */
+export function getContentCoding(headers: readonly string[]): string | undefined {
+  const index = headers.findIndex((name, position) => position % 2 === 0 && name === 'content-encoding')
+  const coding = index === -1 ? undefined : headers[index + 1]
+  return coding === undefined || coding.toLowerCase() === 'identity' ? undefined : coding
+}
+
+/** Throws ServiceUnavailable (502) for a response that the gateway has to read, but that is compressed. */
+export function assertNotCompressed(headers: readonly string[]): void {
+  const coding = getContentCoding(headers)
+  if (coding === undefined) return
+  throw refusal(
+    'upstream_response_invalid',
+    `the response of the catalog has the content-encoding ${quoteForMessage(coding)}; expected none, as requested`,
+  )
+}

@@ -1,0 +1,162 @@
+import { refusal } from '../../catalog-api/catalog-error.ts'
+import type { uploadIdName } from '../../catalog-api/operations.ts'
+import type { Steps } from '../../lib/async/run-in-slices.ts'
+import type { JsonForm } from '../../lib/json/json-form.ts'
+import { foldName } from '../../catalog-api/reserved-names.ts'
+import { isObject } from '../../lib/json/is-object.ts'
+import { concatChunks } from '../body/read-body.ts'
+import { FormPath } from '../json/form-path.ts'
+import { JsonTransformer, type JsonVisitor, type MemberInterest } from '../json/json-transformer.ts'
+
+/** What is changed in the JSON of a response. */
+export interface ResponseEdits {
+  /** Whether storage credentials are removed at any depth. Options that only say where the store is remain. */
+  readonly withholdsCredentials: boolean
+  /** The members that remain; undefined for all. */
+  readonly form: JsonForm | undefined
+  /** Whether the catalog API gives no members to the response: a number, or a text such as a query plan. */
+  readonly mayBeText: boolean
+  readonly replacedId: ReplacedId | undefined
+}
+
+/** A member of the response that names started work. */
+interface ReplacedId {
+  readonly member: 'job_id' | typeof uploadIdName
+  /** Returns the id that replaces the one of the upstream. */
+  readonly replace: (upstreamId: string) => string
+}
+
+/**
+ * Edits the body of a response. A body without anything to edit is returned as it is. Throws ServiceUnavailable (502)
+ * for a body that is not JSON but has to be edited, because its content cannot be checked.
+ */
+export function* editResponse(body: Buffer, edits: ResponseEdits): Steps<Buffer> {
+  if (body.length === 0 || (edits.mayBeText && isText(body)) || !isEdited(body, edits)) return body
+  const visitor = new ResponseVisitor(edits)
+  const edited = yield* transformResponse(body, visitor)
+  // Clients with empty options ignore those of their environment.
+  return visitor.hasEmptyOptions
+    ? yield* transformResponse(edited, {
+        visitName: () => 'members',
+        isAbsentIfEmpty: (name) => name === optionsMember,
+      })
+    : edited
+}
+
+/** Whether the body may contain anything that is edited. Almost no response does, and searching is faster than reading. */
+function isEdited(body: Buffer, { withholdsCredentials, form, replacedId }: ResponseEdits): boolean {
+  if (form !== undefined) return true
+  if (replacedId !== undefined && body.includes(replacedId.member)) return true
+  return withholdsCredentials && possibleCredential.test(body.toString('latin1'))
+}
+
+/** Rewrites the JSON of a response. Throws ServiceUnavailable (502) for a body that is not JSON. */
+export function* transformResponse(body: Buffer, visitor: JsonVisitor): Steps<Buffer> {
+  const text = new JsonTransformer(visitor, body.length, 'any')
+  try {
+    yield* text.pushInSteps(body)
+    text.end()
+    return concatChunks(text.takeRest())
+  } catch (error) {
+    throw refusal('upstream_response_invalid', 'the response of the catalog is not JSON', { cause: error })
+  }
+}
+
+class ResponseVisitor implements JsonVisitor {
+  readonly #edits: ResponseEdits
+  readonly #position: FormPath | undefined
+  hasEmptyOptions = false
+
+  constructor(edits: ResponseEdits) {
+    this.#edits = edits
+    this.#position = edits.form && new FormPath(edits.form)
+  }
+
+  readonly visitName = (name: string, depth: number): MemberInterest => {
+    if (this.#position !== undefined && this.#position.enter(name, depth) === undefined) return 'removal'
+    if (this.#edits.withholdsCredentials) {
+      if (name === optionsMember) return this.#position === undefined ? 'value' : 'removal'
+      if (isCredentialName(name)) return 'removal'
+    }
+    return depth === 1 && name === this.#edits.replacedId?.member ? 'value' : 'members'
+  }
+
+  readonly leaveMember = (depth: number): void => this.#position?.leave(depth)
+
+  readonly visitValue = (text: string, name: string): string | undefined => {
+    const value: unknown = JSON.parse(text)
+    if (name === optionsMember) {
+      const options = selectPublicOptions(value)
+      this.hasEmptyOptions ||= Object.keys(options).length === 0
+      return JSON.stringify(options)
+    }
+    const isId = typeof value === 'string' && value !== ''
+    return isId && this.#edits.replacedId ? JSON.stringify(this.#edits.replacedId.replace(value)) : undefined
+  }
+}
+
+/** Whether a body begins neither an object nor a list. */
+function isText(body: Buffer): boolean {
+  return !/^\s*[{[]/.test(body.toString('latin1', 0, 64))
+}
+
+const optionsMember = 'storage_options'
+
+/** Names of storage credentials, as servers and storage libraries call them, folded. */
+const credentialNames =
+  /^expiresatmillis$|storageoptions|credentials?$|secretaccesskey|sessiontoken|sastoken|saskey|accountkey/
+
+function isCredentialName(name: string): boolean {
+  return credentialNames.test(foldName(name))
+}
+
+/** Matches texts in which a name may match `credentialNames`: escapes and other scripts are read exactly. */
+const possibleCredential = new RegExp(
+  [
+    String.raw`\\|[^\x00-\x7f]`,
+    ...['storageoptions', 'expiresatmillis', 'credential', 'secretaccesskey', 'sessiontoken'].map(
+      spreadLetters,
+    ),
+    ...['sastoken', 'saskey', 'accountkey'].map(spreadLetters),
+  ].join('|'),
+  'i',
+)
+
+/** A pattern of a word whose letters may have between them what `foldName` ignores. */
+function spreadLetters(word: string): string {
+  return word.split('').join('[-_ ]*')
+}
+
+const region = /^[a-z0-9-]{1,64}$/
+/** Without user and query, which may contain secrets such as the signature of an Azure URL. */
+const endpoint = /^https?:\/\/[\w.:/[\]~-]{1,1024}$/
+const boolean = /^(true|false)$/
+
+/**
+ * The storage options that contain no secrets, each with the form of its values. It is an allow-list: an option that
+ * the gateway does not know may be a secret.
+ */
+const publicOptions: ReadonlyMap<string, RegExp> = new Map([
+  ['aws_region', region],
+  ['aws_default_region', region],
+  ['region', region],
+  ['default_region', region],
+  ['aws_endpoint', endpoint],
+  ['aws_endpoint_url', endpoint],
+  ['azure_storage_endpoint', endpoint],
+  ['endpoint', endpoint],
+  ['endpoint_url', endpoint],
+  ['aws_virtual_hosted_style_request', boolean],
+  ['virtual_hosted_style_request', boolean],
+  ['allow_http', boolean],
+  ['azure_storage_account_name', /^[a-z0-9]{3,24}$/],
+])
+
+function selectPublicOptions(options: unknown): object {
+  if (!isObject(options)) return {}
+  return Object.fromEntries(Object.entries(options).filter(isPublic))
+}
+
+function isPublic([name, value]: [string, unknown]): boolean {
+  return typeof value === 'string' && publicOptions.get(name)?.test(value) === true
+}

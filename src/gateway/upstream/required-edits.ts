@@ -1,0 +1,134 @@
+import { getResponseForm } from '../../catalog-api/body-forms.ts'
+import { type Identifier, isWithin } from '../../catalog-api/identifiers.ts'
+import { isOperationName, uploadIdName, type Operation } from '../../catalog-api/operations.ts'
+import type { RouteMatch } from '../../catalog-api/request-target.ts'
+import type { StatedFacts } from '../../catalog-api/facts.ts'
+import type { Principal } from '../../identity/principal.ts'
+import type { Steps } from '../../lib/async/run-in-slices.ts'
+import { createObjectForm, omitMembers, type JsonForm } from '../../lib/json/json-form.ts'
+import type { NamedWork, SealedIds } from '../facts/sealed-ids.ts'
+import { editResponse, type ResponseEdits, transformResponse } from './edit-response.ts'
+import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
+
+const idMembers: ReadonlySet<string> = new Set(['id', 'namespace'])
+
+/** A request whose response may contain more than its caller may see. */
+interface PermittedRequest {
+  readonly route: RouteMatch
+  readonly database: Identifier
+  readonly principal: Principal
+  readonly upstream: { readonly name: string }
+  readonly permit: {
+    readonly stated: StatedFacts
+    readonly withholdsCredentials: boolean
+    readonly withholdsDescription: boolean
+  }
+  readonly body: { readonly job: NamedWork | undefined }
+}
+
+/** Edits the body of a response. Throws ServiceUnavailable (502) for a body that is not JSON but has to be edited. */
+export type ResponseEditor = (body: Buffer) => Steps<Buffer>
+
+/**
+ * Creates the editor of the response to a request: without what the caller may not see, and with ids as the caller sent
+ * them. Undefined if the response is streamed as it comes.
+ */
+export function createResponseEditor(
+  request: PermittedRequest,
+  sealedIds: SealedIds,
+): ResponseEditor | undefined {
+  const { database, route } = request
+  const edits = createResponseEdits(request, sealedIds)
+  // The client reads ids as relative to its database.
+  const isRelative = database.length > 0 && returnsId(route.operation)
+  if (edits === undefined && !isRelative) return undefined
+  return (body) => editBody(body, edits, isRelative ? database : undefined)
+}
+
+function* editBody(
+  body: Buffer,
+  edits: ResponseEdits | undefined,
+  database: Identifier | undefined,
+): Steps<Buffer> {
+  const edited = edits === undefined ? body : yield* editResponse(body, edits)
+  return database === undefined ? edited : yield* makeIdsRelative(edited, database)
+}
+
+function createResponseEdits(request: PermittedRequest, sealedIds: SealedIds): ResponseEdits | undefined {
+  const { operation } = request.route
+  const { withholdsCredentials, withholdsDescription } = request.permit
+  if (operation.response !== 'json' || operation.lists !== undefined) return undefined
+  const described = getResponseForm(operation)
+  const mayBeText = described?.kinds.has('object') === false
+  const form =
+    withholdsDescription && described !== undefined && !mayBeText
+      ? getUndescribedForm(operation, described)
+      : undefined
+  const replacedId = createIdReplacement(request, sealedIds)
+  const isEdited = withholdsCredentials || form !== undefined || replacedId !== undefined
+  return isEdited ? { withholdsCredentials, form, mayBeText, replacedId } : undefined
+}
+
+const undescribedForms = new WeakMap<Operation, JsonForm>()
+
+/** The form of a response to a caller that may not describe the object. */
+function getUndescribedForm(operation: Operation, described: JsonForm): JsonForm {
+  let form = undescribedForms.get(operation)
+  if (form === undefined) {
+    // The map is the whole response.
+    form =
+      operation.body === 'map' ? createObjectForm(new Map()) : omitMembers(described, operation.describes)
+    undescribedForms.set(operation, form)
+  }
+  return form
+}
+
+/**
+ * A caller sees one id of a job: the one that it sent, or that of the response to the request which started the job,
+ * sealed so that its caller can follow the job. Jobs of operations with facts besides the branch keep theirs: the
+ * permission to start them again depends on more than a sealed id contains. A multipart write has a sealed id only.
+ */
+function createIdReplacement(
+  { route, permit, principal, upstream, body: { job } }: PermittedRequest,
+  sealedIds: SealedIds,
+): ResponseEdits['replacedId'] {
+  if (job !== undefined)
+    return { member: 'job_id', replace: (id) => (id === job.upstreamId ? job.sealedId : id) }
+  const { operation, id } = route
+  const { name } = operation
+  const startsJobs =
+    operation.effect !== 'read' &&
+    operation.object !== 'none' &&
+    operation.body !== 'map' &&
+    operation.facts.every(([fact]) => fact === 'branch')
+  if (!startsJobs || !isOperationName(name)) return undefined
+  const begins = operation.multipart === 'begins'
+  const started = { upstream: upstream.name, operation: name, id, branch: permit.stated.branch }
+  return {
+    member: begins ? uploadIdName : 'job_id',
+    replace: (upstreamId) =>
+      sealedIds.seal(begins ? 'multipart write' : 'job', { ...started, upstreamId }, principal),
+  }
+}
+
+/** Whether the response to an operation names its object by an id. */
+function returnsId(operation: Operation): boolean {
+  const members = getResponseForm(operation)?.members
+  return members !== undefined && [...idMembers].some((name) => members.has(name))
+}
+
+/**
+ * Makes the ids in the body of a response relative to the database of the client. Throws ServiceUnavailable (502) for a
+ * body that is not JSON.
+ */
+function makeIdsRelative(body: Buffer, database: Identifier): Steps<Buffer> {
+  return transformResponse(body, {
+    visitName: (name, depth) => (depth === 1 && idMembers.has(name) ? 'value' : 'nothing'),
+    visitValue(text) {
+      const id: unknown = JSON.parse(text)
+      return isListOfStrings(id) && isWithin(id, database)
+        ? JSON.stringify(id.slice(database.length))
+        : undefined
+    },
+  })
+}

@@ -1,0 +1,83 @@
+/** A difference between two readings of a key store. Contains no hash. */
+export interface KeyChange {
+  /**
+   * `rotated`: created as the successor of `replaces`. `removed`: deleted from the store, which `keys` never does.
+   * `changed`: anything else, named in `members`.
+   */
+  readonly change: 'created' | 'rotated' | 'revoked' | 'removed' | 'changed'
+  /** Id of the key. */
+  readonly key: string
+  readonly principal: string
+  /** Who created or revoked the key, as the store states; absent if it does not. */
+  readonly by?: string
+  readonly replaces?: string
+  readonly members?: readonly string[]
+}
+
+/** What changes are found in, besides the id. */
+export interface ComparableKey {
+  readonly hash: Buffer
+  readonly principal: { readonly name: string; readonly groups: ReadonlySet<string> }
+  readonly subject: string | undefined
+  readonly isRevoked: boolean
+  readonly notBefore: number
+  readonly expiresAt: number
+  readonly createdBy: string | undefined
+  readonly revokedBy: string | undefined
+  readonly replaces: string | undefined
+}
+
+/** Lists the changes between two readings, by key: those of the later reading first, then removed ones. */
+export function listKeyChanges(
+  earlier: ReadonlyMap<string, ComparableKey>,
+  later: ReadonlyMap<string, ComparableKey>,
+): readonly KeyChange[] {
+  const changes = [...later].flatMap(([id, key]) => compareKey(id, earlier.get(id), key))
+  const removed = [...earlier].filter(([id]) => !later.has(id))
+  return [
+    ...changes,
+    ...removed.map(([id, key]) => ({ change: 'removed', key: id, principal: key.principal.name }) as const),
+  ]
+}
+
+function compareKey(id: string, before: ComparableKey | undefined, key: ComparableKey): readonly KeyChange[] {
+  const which = { key: id, principal: key.principal.name }
+  const { createdBy, revokedBy, replaces } = key
+  const revoked: KeyChange = {
+    change: 'revoked',
+    ...which,
+    ...(revokedBy !== undefined && { by: revokedBy }),
+  }
+  if (before === undefined) {
+    const created: KeyChange = {
+      change: replaces === undefined ? 'created' : 'rotated',
+      ...which,
+      ...(createdBy !== undefined && { by: createdBy }),
+      ...(replaces !== undefined && { replaces }),
+    }
+    return key.isRevoked ? [created, revoked] : [created]
+  }
+  const members = listChangedMembers(before, key)
+  return [
+    ...(key.isRevoked && !before.isRevoked ? [revoked] : []),
+    ...(members.length > 0 ? [{ change: 'changed', ...which, members } as const] : []),
+  ]
+}
+
+function listChangedMembers(before: ComparableKey, key: ComparableKey): readonly string[] {
+  const members = [
+    // Its value is never reported.
+    ['hash', before.hash.equals(key.hash)],
+    ['principal', before.principal.name === key.principal.name],
+    ['groups', haveEqualItems(before.principal.groups, key.principal.groups)],
+    ['subject', before.subject === key.subject],
+    ['notBefore', before.notBefore === key.notBefore],
+    ['expiresAt', before.expiresAt === key.expiresAt],
+    ['revokedAt', !before.isRevoked || key.isRevoked],
+  ] as const
+  return members.flatMap(([name, isEqual]) => (isEqual ? [] : [name]))
+}
+
+function haveEqualItems(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
+  return one.size === other.size && [...one].every((item) => other.has(item))
+}

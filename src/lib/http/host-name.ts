@@ -1,0 +1,11 @@
+/** Returns the host of a `host` header in lower case: without port, brackets of an IPv6 address, and a dot at its end. */
+export function parseHostName(header: string): string {
+  return header
+    .toLowerCase()
+    .replace(/:\d*$/, '')
+    .replace(/^\[(.*)\]$/, '$1')
+    .replace(/\.$/, '')
+}
+
+/** A DNS name in lower case. */
+export const hostNamePattern = /^[a-z0-9][a-z0-9-]{0,62}(\.[a-z0-9][a-z0-9-]{0,62})*$/

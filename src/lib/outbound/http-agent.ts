@@ -1,0 +1,26 @@
+import { Agent as HttpAgent, type AgentOptions } from 'node:http'
+import { Agent as HttpsAgent } from 'node:https'
+import { openWithin, type OpenCallback, type SocketOpener } from './socket-opener.ts'
+
+interface RequestedHost {
+  readonly host?: string | null | undefined
+  readonly port?: string | number | null | undefined
+}
+
+/** Creates an agent for clients on node:http and node:https. The timeout includes the proxy and TLS. */
+export function createHttpAgent(
+  protocol: string,
+  opener: SocketOpener,
+  timeoutMs: number,
+  options: AgentOptions,
+): HttpAgent {
+  const isSecure = protocol === 'https:'
+  const agent = isSecure ? new HttpsAgent(options) : new HttpAgent(options)
+  return Object.assign(agent, {
+    createConnection({ host, port }: RequestedHost, callback: OpenCallback) {
+      const name = (host ?? 'localhost').replace(/^\[(.*)\]$/, '$1')
+      const target = { isSecure, host: name, port: Number(port) || (isSecure ? 443 : 80) }
+      openWithin(opener, timeoutMs, target, callback)
+    },
+  })
+}

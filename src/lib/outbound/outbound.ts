@@ -1,0 +1,154 @@
+import { readFile } from 'node:fs/promises'
+import tls, { createSecureContext, rootCertificates, type SecureContext } from 'node:tls'
+import { readOnce, type FollowSetting } from '../fs/file-follower.ts'
+import { fixed, type Followed } from '../fs/follow-files.ts'
+import { readSecret } from '../fs/read-secret.ts'
+import { readPemFile } from '../tls/pem-file.ts'
+import { listTlsFiles, readTlsFiles, type TlsFiles, type TlsMaterial } from '../tls/tls-files.ts'
+import { parseNoProxy } from './no-proxy.ts'
+import {
+  createProxyFinder,
+  readNoProxy,
+  toBasicAuthorization,
+  type FindProxy,
+  type Proxy,
+} from './find-proxy.ts'
+import { createSocketOpener, type ConnectionDefaults, type SocketOpener } from './socket-opener.ts'
+
+/** How all clients of the program open connections. */
+export interface Outbound extends ConnectionDefaults {
+  /**
+   * Opens connections with TLS files of the settings, which are followed. `setting` names them in reports:
+   * `identity.introspection`. Rejects if one of them cannot be used.
+   */
+  openClient(setting: string, settings: ClientSettings): Promise<SocketOpener>
+  /** Follows the files of a client's credential. */
+  readonly follow: FollowSetting
+  /** Entries of `NO_PROXY` that match nothing. */
+  readonly malformedNoProxy: readonly string[]
+  /** Returns the TLS options of a client, for libraries that open connections themselves. */
+  getTlsOptions(material: TlsMaterial): TlsOptions
+}
+
+interface ClientSettings extends TlsFiles {
+  /** Name to verify; default: the host. */
+  readonly serverName?: string | undefined
+}
+
+/** PEM texts; without `ca`, the authorities of the system are trusted. */
+interface TlsOptions {
+  readonly ca?: string | string[]
+  readonly cert?: string
+  readonly key?: string
+}
+
+export interface OutboundSettings {
+  /** PEM file of authorities to trust besides those of the system, unless a client has its own. */
+  readonly caFile?: string | undefined
+  readonly proxy?:
+    | {
+        readonly url?: string | undefined
+        readonly credentialFile?: string | undefined
+        readonly noProxy?: readonly string[] | undefined
+      }
+    | undefined
+}
+
+/** Reads the proxies of the environment and the files of the settings. Rejects if one of them cannot be used. */
+export async function openOutbound(
+  { caFile, proxy = {} }: OutboundSettings,
+  environment: NodeJS.ProcessEnv,
+  follow: FollowSetting,
+): Promise<Outbound> {
+  const findProxy = createProxyFinder(environment, {
+    proxy: proxy.url === undefined ? undefined : await openProxy(proxy.url, proxy.credentialFile, follow),
+    noProxy: proxy.noProxy,
+  })
+  const authorities =
+    caFile === undefined
+      ? fixed(undefined)
+      : await follow({
+          setting: 'outbound.caFile',
+          files: [caFile],
+          read: () => readAuthorities(caFile, environment),
+        })
+  const { malformed } = parseNoProxy(proxy.noProxy ?? readNoProxy(environment))
+  return { ...createOutbound(findProxy, authorities, follow), malformedNoProxy: malformed }
+}
+
+function createOutbound(
+  findProxy: FindProxy,
+  authorities: Followed<string[] | undefined>,
+  follow: FollowSetting,
+): Outbound {
+  let shared: { readonly ca: string[] | undefined; readonly context: SecureContext } | undefined
+  const contexts = new WeakMap<TlsMaterial, NonNullable<typeof shared>>()
+  const getTlsOptions = (material: TlsMaterial): TlsOptions =>
+    material.ca !== undefined || authorities.current === undefined
+      ? material
+      : { ...material, ca: authorities.current }
+  const defaults: ConnectionDefaults = {
+    findProxy,
+    getSecureContext(material) {
+      const ca = authorities.current
+      const isShared = material.ca === undefined && material.cert === undefined
+      const known = isShared ? shared : contexts.get(material)
+      if (known !== undefined && known.ca === ca) return known.context
+      // Takes up to 0.1 s of the event loop with the authorities of the system.
+      const created = { ca, context: createSecureContext({ ...getTlsOptions(material) }) }
+      if (isShared) shared = created
+      else contexts.set(material, created)
+      return created.context
+    },
+    refreshAuthorities: () => authorities.refresh(),
+  }
+  return {
+    ...defaults,
+    malformedNoProxy: [],
+    getTlsOptions,
+    follow,
+    async openClient(setting, { serverName, ...files }) {
+      const material = await follow({
+        setting,
+        files: listTlsFiles(files),
+        read: () => readTlsFiles(files, `of ${setting}`),
+      })
+      return createSocketOpener(defaults, { material, serverName })
+    },
+  }
+}
+
+/** Connections without a proxy, that trust the authorities of the system. */
+export const directOutbound: Outbound = createOutbound(() => undefined, fixed(undefined), readOnce)
+
+async function openProxy(url: string, file: string | undefined, follow: FollowSetting): Promise<Proxy> {
+  const authorization =
+    file === undefined
+      ? fixed(undefined)
+      : await follow({
+          setting: 'outbound.proxy.credentialFile',
+          files: [file],
+          read: () => readCredential(file),
+        })
+  return { url: new URL(url), authorization }
+}
+
+async function readCredential(file: string): Promise<string> {
+  const pair = await readSecret(file)
+  if (!pair.includes(':')) throw new Error(`expected USER:PASSWORD: ${file}`)
+  return toBasicAuthorization(pair)
+}
+
+async function readAuthorities(file: string, environment: NodeJS.ProcessEnv): Promise<string[]> {
+  return [...(await listDefaultAuthorities(environment)), await readPemFile(file, 'CERTIFICATE')]
+}
+
+/** PEM texts of the authorities that are trusted without settings, for libraries that have others. */
+export async function listDefaultAuthorities(environment: NodeJS.ProcessEnv): Promise<readonly string[]> {
+  // Not before Node 22.15.
+  if ('getCACertificates' in tls) return tls.getCACertificates('default')
+  const { NODE_EXTRA_CA_CERTS: extra } = environment
+  return extra === undefined || extra === ''
+    ? rootCertificates
+    : [...rootCertificates, await readFile(extra, 'utf8')]
+}

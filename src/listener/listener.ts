@@ -1,0 +1,264 @@
+import { createServer, type Server, type Socket } from 'node:net'
+import {
+  createServer as createTlsServer,
+  type SecureContextOptions,
+  type Server as TlsServer,
+  type TLSSocket,
+} from 'node:tls'
+import {
+  readConnectionAddresses,
+  unknownAddress,
+  type ConnectionAddresses,
+} from '../lib/net/connection-addresses.ts'
+import { hasClientCertificate } from '../lib/tls/client-chain.ts'
+import { ConnectionSet } from './connection-set.ts'
+import type { ListenerHandler } from './listener-handler.ts'
+import { createOtherServers, type OtherServersOptions } from './other-servers.ts'
+import { readProxyHeader } from './read-proxy-header.ts'
+
+/** With TLS, `http2` says whether HTTP/2 is served; without, `h2c`. */
+export interface ListenerOptions extends OtherServersOptions {
+  readonly maxConnections: number
+  readonly maxConnectionsPerAddress: number | undefined
+  /** Undefined for plain HTTP. */
+  readonly tls: ListenerTls | undefined
+  readonly proxies: TrustedProxies
+}
+
+/** Proxies in front that state the addresses of clients. */
+interface TrustedProxies {
+  readonly isTrusted: (address: string) => boolean
+  /** Whether each of their connections begins with a header of PROXY protocol; other peers are refused then. */
+  readonly usesProxyProtocol: boolean
+}
+
+interface ListenerTls {
+  readonly clientCertificate: 'none' | 'optional' | 'required'
+  readonly context: SecureContextOptions
+}
+
+export interface Listener {
+  readonly server: Server
+  readonly isListening: boolean
+  /** Resolves with the port. */
+  listen(address: { readonly host: string; readonly port: number }): Promise<number>
+  /**
+   * If authorities or revocation list change, connections with a client certificate end after their response: TLS
+   * verifies only new ones.
+   */
+  setCertificates(context: SecureContextOptions): void
+  /** Makes the current or next response of each connection its last one. */
+  drain(): void
+  /** Accepts no new connections and closes idle ones. Resolves when all connections are closed. */
+  stopAccepting(): Promise<void>
+  connectionCount(): number
+  isBusy(): boolean
+  destroyAll(): void
+}
+
+interface AcceptedConnection {
+  readonly addresses: ConnectionAddresses
+  /** In force when TCP was accepted: a certificate is verified by it. */
+  readonly context: SecureContextOptions | undefined
+}
+
+/** Clients retry a dropped connection only after a second. */
+const backlog = 4_096
+
+/**
+ * Creates a listener that does not listen yet. It accepts connections, limits them, and hands each to the server of its
+ * protocol. Bytes that are not a request get the error response of the handler.
+ */
+export function createListener(options: ListenerOptions, handler: ListenerHandler): Listener {
+  const { timeouts, maxConnections, maxConnectionsPerAddress, tls, proxies } = options
+  const http2 = tls === undefined ? options.h2c : options.http2
+  /** TCP connections with and without TLS. */
+  const sockets = new Set<Socket>()
+  const connections = new ConnectionSet(options, createOtherServers({ ...options, http2 }, handler), handler)
+  const connectionsByAddress = new Map<string, number>()
+  /** Without a header of PROXY protocol or a TLS session yet, by peer. */
+  const handshakes = new Map<string, Socket>()
+  let currentContext = tls?.context
+  /** By peer: a TLS socket does not show the one of TCP beneath it. */
+  const acceptedByPeer = new Map<string, AcceptedConnection>()
+  const tlsServer = tls && createTls(tls)
+  const server: Server = createServer(tcpOptions, acceptOrClose)
+  // The system could not accept a connection: too many open files.
+  server.on('error', (error: NodeJS.ErrnoException) => {
+    if (server.listening) handler.onConnectionError('too_many_connections', undefined, error.code)
+  })
+
+  function createTls({ clientCertificate, context }: ListenerTls): TlsServer {
+    const secure = createTlsServer({
+      ...tcpOptions,
+      ALPNProtocols: http2 ? ['h2', 'http/1.1'] : ['http/1.1'],
+      handshakeTimeout: timeouts.headersTimeoutMs,
+      requestCert: clientCertificate !== 'none',
+      // Node would accept an optional certificate that is invalid: it is rejected below.
+      rejectUnauthorized: clientCertificate === 'required',
+      ...context,
+    })
+    secure.on('secureConnection', (socket: TLSSocket) => {
+      handshakes.delete(formatPeer(socket))
+      const accepted = acceptedByPeer.get(formatPeer(socket))
+      if (accepted === undefined) {
+        socket.destroy()
+        return
+      }
+      const hasCertificate = hasClientCertificate(socket)
+      const isStale = accepted.context !== currentContext
+      const isInvalid = clientCertificate === 'optional' && !socket.authorized
+      if (hasCertificate && (isStale || isInvalid)) {
+        const cause = isStale ? 'verified by previous authorities' : String(socket.authorizationError)
+        handler.onConnectionError('certificate', accepted.addresses, cause)
+        socket.destroy()
+        return
+      }
+      connections.add(socket, accepted.addresses, hasCertificate)
+    })
+    secure.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
+      // A client that aborts the handshake is not an error.
+      if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') {
+        const addresses = acceptedByPeer.get(formatPeer(socket))?.addresses
+        handler.onConnectionError('tls_handshake', addresses, error.code)
+      }
+      socket.destroy()
+    })
+    return secure
+  }
+
+  /** Frees a place for a new client, preferably one in a handshake. Returns whether it closed a connection. */
+  function closeOldestIdle(): boolean {
+    const [oldest] = handshakes
+    if (oldest !== undefined) {
+      const [peer, socket] = oldest
+      handshakes.delete(peer)
+      socket.destroy()
+      return true
+    }
+    return connections.closeOldestIdle()
+  }
+
+  function acceptOrClose(socket: Socket): void {
+    const addresses = readConnectionAddresses(socket)
+    const isProxy = proxies.isTrusted(addresses.peer)
+    const { usesProxyProtocol } = proxies
+    if (usesProxyProtocol && !isProxy) {
+      socket.destroy()
+      handler.onConnectionError('proxy_protocol', addresses, 'the peer is not a trusted proxy')
+      return
+    }
+    // Before a connection is closed for this one: an address at its limit must not shut others out.
+    if (!isProxy && isAtLimit(addresses)) {
+      closeAtLimit(socket, addresses)
+      return
+    }
+    if (sockets.size >= maxConnections && !closeOldestIdle()) {
+      socket.destroy()
+      handler.onConnectionError('too_many_connections', addresses)
+      return
+    }
+    const peer = formatPeer(socket)
+    sockets.add(socket)
+    options.scheduler.onConnection()
+    if (tls !== undefined || usesProxyProtocol) handshakes.set(peer, socket)
+    socket.once('close', () => {
+      sockets.delete(socket)
+      acceptedByPeer.delete(peer)
+      handshakes.delete(peer)
+    })
+    if (!usesProxyProtocol) {
+      serve(socket, addresses, !isProxy)
+      return
+    }
+    readProxyHeader(socket, timeouts.headersTimeoutMs, {
+      onHeader({ client = addresses.peer }) {
+        const stated = { peer: addresses.peer, client }
+        const isCounted = client !== addresses.peer && client !== unknownAddress
+        if (isCounted && isAtLimit(stated)) closeAtLimit(socket, stated)
+        else serve(socket, stated, isCounted)
+      },
+      onError({ message }) {
+        socket.destroy()
+        handler.onConnectionError('proxy_protocol', addresses, message)
+      },
+    })
+  }
+
+  function isAtLimit({ client }: ConnectionAddresses): boolean {
+    return (connectionsByAddress.get(client) ?? 0) >= (maxConnectionsPerAddress ?? Infinity)
+  }
+
+  function closeAtLimit(socket: Socket, addresses: ConnectionAddresses): void {
+    socket.destroy()
+    handler.onConnectionError('too_many_connections_of_client', addresses)
+  }
+
+  /** `isCounted`: not for a proxy, whose connections are those of many clients. */
+  function serve(socket: Socket, addresses: ConnectionAddresses, isCounted: boolean): void {
+    const peer = formatPeer(socket)
+    if (isCounted) countConnection(socket, addresses)
+    acceptedByPeer.set(peer, { addresses, context: currentContext })
+    if (tlsServer !== undefined) {
+      tlsServer.emit('connection', socket)
+      return
+    }
+    handshakes.delete(peer)
+    connections.add(socket, addresses, false)
+  }
+
+  function countConnection(socket: Socket, { client }: ConnectionAddresses): void {
+    connectionsByAddress.set(client, (connectionsByAddress.get(client) ?? 0) + 1)
+    socket.once('close', () => {
+      const left = (connectionsByAddress.get(client) ?? 1) - 1
+      if (left > 0) connectionsByAddress.set(client, left)
+      else connectionsByAddress.delete(client)
+    })
+  }
+
+  return {
+    server,
+    get isListening() {
+      return server.listening
+    },
+    listen: ({ host, port }) =>
+      new Promise((resolve, reject) => {
+        server.once('error', reject)
+        server.listen({ host, port, backlog }, () => {
+          server.off('error', reject)
+          const address = server.address()
+          resolve(typeof address === 'object' && address !== null ? address.port : port)
+        })
+      }),
+    setCertificates(context) {
+      tlsServer?.setSecureContext(context)
+      if (context.ca === currentContext?.ca && context.crl === currentContext?.crl) return
+      currentContext = context
+      connections.revokeCertificates()
+    },
+    drain: () => connections.drain(),
+    stopAccepting() {
+      const closed = new Promise<void>((resolve) => {
+        server.close(() => {
+          connections.stopTimeoutChecks()
+          resolve()
+        })
+      })
+      connections.closeAllIdle()
+      return closed
+    },
+    connectionCount: () => sockets.size,
+    isBusy: () => connections.isBusy,
+    destroyAll() {
+      connections.destroyAll()
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
+
+/** Half-open, so that a client that ends in the middle of a request gets an error response. */
+const tcpOptions = { allowHalfOpen: true, noDelay: true, keepAlive: true }
+
+function formatPeer({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`
+}

@@ -1,0 +1,16 @@
+import { createExtraOperations } from '../../catalog-api/extra-operation.ts'
+import type { GatewaySettings } from '../../config/gateway-settings.ts'
+import { listCommonSeparators } from '../../config/upstream/common-separators.ts'
+import { createPolicyVocabulary, type PolicyVocabulary } from '../language/policy-vocabulary.ts'
+
+/** Creates the vocabulary of policies of a gateway with these settings. */
+export function createSettingsVocabulary({
+  upstreams,
+  unsafe,
+}: Pick<GatewaySettings, 'upstreams' | 'unsafe'>): PolicyVocabulary {
+  return createPolicyVocabulary({
+    extraOperations: createExtraOperations(upstreams),
+    acceptsDevelopment: unsafe.includes('development-policies'),
+    separators: listCommonSeparators(upstreams),
+  })
+}

@@ -1,0 +1,123 @@
+import { expect, it } from 'vitest'
+import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
+import { attackedGateway } from '../support/attacked-gateway.ts'
+
+// The route of a batch names no object: only the body states its effects.
+const attacked = attackedGateway()
+const mine = { id: ['sandbox', 'orders'], version: 2, manifest_path: 'orders/_versions/staging' }
+const theirs = { ...mine, id: ['production', 'orders'] }
+const batchCreate = '/v1/table/version/batch-create'
+const batchCommit = '/v1/table/batch-commit'
+
+it.each([
+  ['first', [theirs, mine, mine]],
+  ['last', [mine, mine, theirs]],
+])('one forbidden table, %s, denies the whole batch', async (_where, tables) => {
+  const expected = {
+    kind: 'PermissionDenied',
+    says: /CreateTableVersion \(.*\[\d\].*"production\$orders"/,
+  } as const
+  await attacked.expectRefused({ target: batchCreate, body: { entries: tables } }, expected)
+  const operations = tables.map((table) => ({ create_table_version: table }))
+  await attacked.expectRefused({ target: batchCommit, body: { operations } }, expected)
+  expect(ofKind(await recordsOf(attacked.gateway.auditFolder), 'intent')).toEqual([])
+})
+
+it('the batch itself has no object, like its route', async () => {
+  for (const body of [
+    { id: ['production', 'orders'], entries: [mine] },
+    { entries: [mine], id: ['sandbox', 'orders'] },
+  ]) {
+    await attacked.expectRefused(
+      { target: batchCreate, body },
+      { kind: 'InvalidInput', says: /"id" is .* in the body and \[\] in the route; they must not differ/ },
+    )
+  }
+  await attacked.expectForwarded({ target: batchCreate, body: { id: [], entries: [mine] } })
+})
+
+it.each([
+  ['deregister_table', { id: ['sandbox', 'orders'] }, 'DeregisterTable'],
+  ['delete_table_versions', { id: ['sandbox', 'orders'], ranges: [] }, 'BatchDeleteTableVersions'],
+  ['declare_table', { id: ['production', 'new'] }, 'DeclareTable'],
+])('%s in a batch requires the same permissions as alone', async (name, request, permission) => {
+  await attacked.expectRefused(
+    { target: batchCommit, body: { operations: [{ create_table_version: mine }, { [name]: request }] } },
+    {
+      kind: 'PermissionDenied',
+      says: `you are not allowed ${permission} (operations[1].${name})`.replaceAll(/[()[\].]/g, '\\$&'),
+    },
+  )
+})
+
+it.each<[label: string, operations: unknown, says: RegExp]>([
+  [
+    'two in one',
+    [{ create_table_version: mine, deregister_table: { id: theirs.id } }],
+    /expected exactly one of/,
+  ],
+  ['none in one', [{}], /holds nothing; expected exactly one of/],
+  ['an unknown one', [{ drop_table: theirs }], /has no member "operations.drop_table"/],
+  ['another case', [{ Deregister_Table: theirs }], /is ambiguous; write "deregister_table"/],
+  ['a list in its place', [{ deregister_table: [theirs] }], /expected an object/],
+  ['no table', [{ deregister_table: {} }], /names no table; expected "id"/],
+  ['the root', [{ deregister_table: { id: [] } }], /names no table/],
+  [
+    'a table as text',
+    [{ deregister_table: { id: 'production$orders' } }],
+    /"operations.deregister_table.id" .* is a string; expected a list of strings/,
+  ],
+  ['nothing to do', [], /expected a list of at least one object/],
+  ['no list', { 0: { deregister_table: theirs } }, /expected a list/],
+  ['null', null, /expected a list/],
+  [
+    'a second spelling of the id',
+    [{ deregister_table: { id: mine.id, ID: theirs.id } }],
+    /is ambiguous; write "id"/,
+  ],
+  ['a name that holds the delimiter', [{ deregister_table: { id: ['sandbox', 'a$b'] } }], /"a\$b"/],
+  [
+    'a name that is a path',
+    [{ deregister_table: { id: ['sandbox', '../production'] } }],
+    /not allowed in a name|segment/,
+  ],
+  ['half a character', [{ deregister_table: { id: ['sandbox', 'a\uD800'] } }], /name/],
+  [
+    'a location',
+    [{ declare_table: { id: ['sandbox', 'n'], location: 's3://b/p' } }],
+    /sets a location or requests credentials/,
+  ],
+  [
+    'credentials',
+    [{ declare_table: { id: ['sandbox', 'n'], vend_credentials: true } }],
+    /sets a location or requests credentials/,
+  ],
+  [
+    'a foreign manifest',
+    [{ create_table_version: { ...mine, manifest_path: '../p/_versions/s' } }],
+    /manifest_path/,
+  ],
+])('%s in a batch is rejected', async (_label, operations, says) => {
+  await attacked.expectRefused(
+    { as: 'owner', target: batchCommit, body: { operations } },
+    { kind: 'InvalidInput', says },
+  )
+})
+
+it.each([
+  [
+    'a second list',
+    { entries: [mine], Entries: [theirs] },
+    /"Entries" in the body is ambiguous; write "entries"/,
+  ],
+  ['a second spelling of the id', { entries: [{ ...mine, Id: theirs.id }] }, /is ambiguous; write "id"/],
+  ['no body', undefined, /"entries"/],
+])('%s is rejected', async (_label, body, says) => {
+  await attacked.expectRefused({ target: batchCreate, ...(body && { body }) }, { kind: 'InvalidInput', says })
+})
+
+it('a table may be called "version" or "batch-commit"', async () => {
+  for (const target of ['/v1/table/version/drop', '/v1/table/batch-commit/drop']) {
+    await attacked.expectRefused({ target }, { kind: 'PermissionDenied', says: 'DropTable on' })
+  }
+})

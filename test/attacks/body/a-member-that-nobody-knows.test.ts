@@ -1,0 +1,223 @@
+import { expect, it } from 'vitest'
+import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
+import { expectError } from '../../gateway/support/expect-error.ts'
+import { countRefusals } from '../../gateway/support/count-refusals.ts'
+import { withUpstream } from '../../gateway/support/open-gateway.ts'
+import { startGatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
+import { attackedGateway } from '../support/attacked-gateway.ts'
+
+// An upstream may know members that the gateway does not know: another object, a mode, a credential. No policy sees
+// them, so they are refused, even from a caller that may do everything.
+const setup = withUpstream(() => ({
+  allowedMembers: { AlterTableAddColumns: ['comment', 'new_columns.comment'], DeleteFromTable: ['note'] },
+}))
+const attacked = attackedGateway(setup)
+const as = 'dev'
+const table = '/v1/table/sandbox$orders'
+const namespace = '/v1/namespace/sandbox'
+const columns = `${table}/add_columns`
+const metadata = { owner: 'ann' }
+
+async function expectRefused(
+  reason: string,
+  target: string,
+  body: object | string,
+  says: string | RegExp,
+): Promise<void> {
+  const before = await countRefusals(attacked.gateway, reason)
+  await attacked.expectRefused({ as, target, body }, { kind: 'InvalidInput', says })
+  expect(await countRefusals(attacked.gateway, reason)).toBe(before + 1)
+}
+
+const entry = { id: ['sandbox', 'orders'], version: 2, manifest_path: 't/_versions/s' }
+const application = { function: { name: 'f' }, inputs: [], output: { kind: 'scalar' }, unheard_of: 1 }
+
+it.each<[label: string, target: string, body: object, path: string]>([
+  ['at the top', `${table}/describe`, { unheard_of: 1 }, 'unheard_of'],
+  ['that is null', `${table}/describe`, { unheard_of: null }, 'unheard_of'],
+  ['without a name', `${table}/describe`, { '': 1 }, ''],
+  ['that every object of JavaScript has', `${table}/describe`, { toString: 1 }, 'toString'],
+  ['of a read', `${table}/query`, { k: 1, source_table: ['production', 'orders'] }, 'source_table'],
+  ['that is a mode', `${namespace}/create`, { overwrite: true }, 'overwrite'],
+  ['that is a behavior', `${namespace}/drop`, { cascade: true }, 'cascade'],
+  ['of another operation', `${table}/drop`, { predicate: 'true' }, 'predicate'],
+  ['in an object of a list', columns, { new_columns: [{ name: 'a', note: 1 }] }, 'new_columns.note'],
+  [
+    'in the second object of a list',
+    columns,
+    { new_columns: [{ name: 'a' }, { name: 'b', note: 1 }] },
+    'new_columns.note',
+  ],
+  [
+    'in a query',
+    `${table}/explain_plan`,
+    { query: { k: 1, source_table: ['production'] } },
+    'query.source_table',
+  ],
+  [
+    'in the vector of a query',
+    `${table}/explain_plan`,
+    { query: { vector: { single_vector: [1], third_vector: [1] } } },
+    'query.vector.third_vector',
+  ],
+  [
+    'in an entry of a batch',
+    '/v1/table/version/batch-create',
+    { entries: [{ ...entry, overwrite: true }] },
+    'entries.overwrite',
+  ],
+  [
+    'in a virtual column',
+    `${table}/alter_columns`,
+    { alterations: [{ path: 'a', virtual_column: { source_table: ['production'] } }] },
+    'alterations.virtual_column.source_table',
+  ],
+  [
+    'in a function of columns',
+    columns,
+    { new_columns: [], function: { application } },
+    'function.application.unheard_of',
+  ],
+  ['before a wrapped map', `${table}/schema_metadata/update`, { unheard_of: 'x', metadata }, 'unheard_of'],
+  ['behind a wrapped map', `${table}/schema_metadata/update`, { metadata, unheard_of: 'x' }, 'unheard_of'],
+])('an unknown member %s is refused', async (_label, target, body, path) => {
+  await expectRefused('unknown_member', target, body, `has no member ${JSON.stringify(path)} in its body`)
+})
+
+it.each<[written: string, target: string, known: string]>([
+  ['Filter', '/v1/jobs/query_events', 'filter'],
+  ['filter\u0000', '/v1/jobs/query_events', 'filter'],
+  ['filter\u0000x', '/v1/jobs/query_events', 'filter'],
+  ['f\u0131lter', '/v1/jobs/query_events', 'filter'],
+  ['filter\u200b', '/v1/jobs/query_events', 'filter'],
+  ['jobId', '/v1/jobs/query_events', 'job_id'],
+  ['job-id', '/v1/jobs/query_events', 'job_id'],
+  ['vendCredentials', `${table}/describe`, 'vend_credentials'],
+])(
+  'the name %j, which some catalogs read as one that they know, is refused',
+  async (written, target, known) => {
+    const says = `is ambiguous; write "${known}"`
+    await expectRefused('ambiguous_member', target, { [written]: true }, says)
+  },
+)
+
+it.each<[label: string, target: string, body: object, says: string]>([
+  [
+    'text for a number',
+    `${table}/describe`,
+    { version: '7' },
+    '"version" in the body is a string; expected a number',
+  ],
+  [
+    'text for a flag',
+    `${table}/describe`,
+    { vend_credentials: 'true' },
+    '"vend_credentials" in the body is a string; expected true or false',
+  ],
+  [
+    'a list for text',
+    '/v1/jobs/query_events',
+    { filter: ['a', 'b'] },
+    '"filter" in the body is a list; expected a string',
+  ],
+  [
+    'an object for a list',
+    columns,
+    { new_columns: { name: 'a' } },
+    '"new_columns" in the body is an object; expected a list',
+  ],
+  [
+    'an object for a name in a list',
+    columns,
+    { new_columns: [{ name: { table: 'vault' } }] },
+    '"new_columns.name" in the body is an object; expected a string',
+  ],
+  [
+    'text for an object in an object',
+    `${table}/explain_plan`,
+    { query: { full_text_query: { string_query: 'a' } } },
+    '"query.full_text_query.string_query" in the body is a string; expected an object',
+  ],
+  [
+    'a number in an entry of a batch',
+    '/v1/table/version/batch-create',
+    { entries: [{ ...entry, metadata: { ticket: 1 } }] },
+    '"entries.metadata.ticket" in the body is a number; expected a string',
+  ],
+  [
+    'a context beside a wrapped map',
+    `${table}/schema_metadata/update`,
+    { metadata, context: { env: 'prod' } },
+    '"context" is not accepted beside "metadata" in the body',
+  ],
+  [
+    'a context before a wrapped map',
+    `${table}/schema_metadata/update`,
+    { context: { env: 'prod' }, metadata },
+    '"context" is not accepted beside "metadata" in the body',
+  ],
+])('%s is refused', async (_label, target, body, says) => {
+  await expectRefused('invalid_body', target, body, says)
+})
+
+it('nothing of a body is forwarded if an unknown member is behind a large one', async () => {
+  const body = `{"predicate":"true${' '.repeat(600 * 1024)}","unheard_of":1}`
+  await expectRefused('unknown_member', `${table}/delete`, body, 'has no member "unheard_of"')
+})
+
+it('a member that the settings allow passes unchanged, at the top and in a list', async () => {
+  const body =
+    '{"new_columns":[{"name":"a","comment":"x"},{"name":"b","comment":null}],"comment":{"by":["ann",{"n":1.0}]}}'
+  const arrival = await attacked.expectForwarded({ as, target: columns, body })
+  expect(String(await arrival.body)).toBe(body)
+})
+
+it.each<[label: string, target: string, body: object, reason: string]>([
+  ['of another operation', `${table}/alter_columns`, { alterations: [], comment: 'x' }, 'unknown_member'],
+  ['of another object', columns, { new_columns: [], function: { comment: 'x' } }, 'unknown_member'],
+  ['of a deeper object', columns, { new_columns: [{ virtual_column: { comment: 'x' } }] }, 'unknown_member'],
+  ['in another spelling', columns, { new_columns: [], Comment: 'x' }, 'ambiguous_member'],
+  ['in another spelling in a list', columns, { new_columns: [{ Comment: 'x' }] }, 'ambiguous_member'],
+])('an allowed member %s is refused', async (_label, target, body, reason) => {
+  await expectRefused(reason, target, body, /omment"/)
+})
+
+it.each<[path: string, body: object]>([
+  ['comment.branch', { comment: { branch: 'x' } }],
+  ['comment.Branch', { comment: { Branch: 'x' } }],
+  ['comment.id', { comment: [[{ id: ['production', 'orders'] }]] }],
+  ['comment.a.new-namespace-id', { comment: { a: { 'new-namespace-id': ['production'] } } }],
+  ['comment.accessToken', { comment: { accessToken: 'x' } }],
+  ['new_columns.comment.location', { new_columns: [{ name: 'a', comment: { location: 's3://x' } }] }],
+])('the reserved name %s within an allowed value is refused', async (path, body) => {
+  const says = `${JSON.stringify(path)} in the body has the name`
+  await expectRefused('unknown_member', columns, body, says)
+})
+
+it('the audit record of the change contains the paths of allowed members, never their values', async () => {
+  const { gateway } = await startGatewayAndUpstream(setup)
+  const comment = 'never recorded'
+  const newColumns = ['a', 'b'].map((name) => ({ name, expression: '1', comment }))
+  for (const body of [{ new_columns: newColumns, comment }, { new_columns: [{ name: 'a' }] }])
+    expect((await gateway.post(columns, { body })).status).toBe(200)
+  await gateway.stop()
+  const [one, other] = ofKind(await recordsOf(gateway.auditFolder), 'intent')
+  expect(one?.details).toMatchObject({ members: ['new_columns.comment', 'comment'] })
+  expect(JSON.stringify(one)).not.toContain(comment)
+  expect(other?.details).not.toHaveProperty('members')
+})
+
+it('an allowed member that is too late for the audit record of a large change is refused', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream(setup)
+  const large = `"predicate":"true${' '.repeat(1_600_000)}"`
+  const late = await gateway.post(`${table}/delete`, { body: `{${large},"note":"x"}` })
+  expectError(late, { kind: 'InvalidInput', says: '"note" is too late in a body of this size' })
+  const [arrival] = upstream.requests.splice(0)
+  if (arrival !== undefined) await expect(arrival.body).rejects.toThrow('aborted')
+  expect(await gateway.post(`${table}/delete`, { body: `{"note":"x",${large}}` })).toMatchObject({
+    status: 200,
+  })
+  await gateway.stop()
+  const details = ofKind(await recordsOf(gateway.auditFolder), 'intent').map((intent) => intent.details)
+  expect(details.at(-1)).toMatchObject({ members: ['note'] })
+})

@@ -1,0 +1,67 @@
+import { it } from 'vitest'
+import { attackedGateway } from '../support/attacked-gateway.ts'
+
+// One reader uses the first of two equal keys, another one the last: each sees another id.
+const attacked = attackedGateway()
+
+it.each([
+  ['id', '{"id":["sandbox","orders"],"id":["production","orders"]}'],
+  ['id', '{"\\u0069d":["sandbox","orders"],"id":["production","orders"]}'],
+  ['id', '{"id":["sandbox","orders"],"i\\u0064":null}'],
+  ['identity', '{"identity":null,"identity":{"api_key":"k"}}'],
+  ['context', '{"context":{},"context":{"gateway":"admin"}}'],
+  ['vend_credentials', '{"vend_credentials":false,"vend_credentials":true}'],
+  ['gateway', '{"context":{"gateway":"a","gateway":"b"}}'],
+  ['x', '{"context":{"x":"1","y":"2","x":"3"}}'],
+  ['', '{"context":{"":"1","":"2"}}'],
+  ['__proto__', '{"context":{"__proto__":"1","__proto__":"2"}}'],
+])('rejects the repeated key "%s"', async (key, body) => {
+  await attacked.expectRefused(
+    { body },
+    { kind: 'InvalidInput', says: `duplicate key "${key}" in an object of the body` },
+  )
+})
+
+const names = Array.from({ length: 12 }, (_, index) => `"n${index}":"${index}"`)
+
+it.each([8, 9, 10, 11])(
+  'rejects a duplicate of the key "n%i", or after it, in an object with many keys',
+  async (index) => {
+    for (const body of [
+      `{"context":{${[...names, `"n${index}":"0"`].join()}}}`,
+      `{"context":{${[...names.slice(0, index), '"id":"a"', ...names.slice(index), '"id":"b"'].join()}}}`,
+    ]) {
+      const key = body.includes('"id"') ? 'id' : `n${index}`
+      await attacked.expectRefused({ body }, { kind: 'InvalidInput', says: `duplicate key "${key}"` })
+    }
+  },
+)
+
+it.each(['ID', 'Id', 'iD', 'Vend_Credentials', 'CONTEXT', 'Branch'])(
+  'rejects the key %s, which readers that ignore case take for another',
+  async (key) => {
+    await attacked.expectRefused(
+      { body: { [key]: 1 } },
+      { kind: 'InvalidInput', says: `"${key}" in the body is ambiguous; write "${key.toLowerCase()}"` },
+    )
+  },
+)
+
+it.each(['id\0', 'id\0x', 'ID\0', 'identity\0'])(
+  'rejects the key %j, which readers that truncate at NUL take for another',
+  async (key) => {
+    const [name = ''] = key.toLowerCase().split('\0')
+    await attacked.expectRefused(
+      { body: { [key]: ['production', 'orders'] } },
+      { kind: 'InvalidInput', says: `is ambiguous; write "${name}"` },
+    )
+  },
+)
+
+it('rejects a key with a letter that case folding changes to another', async () => {
+  // U+017F, the long s, is an s to readers that ignore case as Unicode does.
+  await attacked.expectRefused(
+    { target: '/v1/table/sandbox$o/create-empty', body: { vend_credentialſ: true } },
+    { kind: 'InvalidInput', says: 'is ambiguous; write "vend_credentials"' },
+  )
+})

@@ -1,0 +1,298 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { request as requestTls } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Pool } from 'undici'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { readAuditLog, type StoredRecord } from '../../../src/audit/storage/read-audit-log.ts'
+import { passThroughSchema } from '../../../src/config/pass-through-settings.ts'
+import { countRefusals } from '../../gateway/support/count-refusals.ts'
+import { expectError } from '../../gateway/support/expect-error.ts'
+import {
+  allowEverything,
+  openGateway,
+  type GatewaySetup,
+  type TestedGateway,
+} from '../../gateway/support/open-gateway.ts'
+import { startRecordingUpstream, type RecordingUpstream } from '../../gateway/support/recording-upstream.ts'
+import { startGatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
+import { testedServer } from '../../gateway/support/servers.ts'
+import { createTestResponse, type TestResponse } from '../../gateway/support/test-response.ts'
+import {
+  hasOpenssl,
+  makeAuthority,
+  type TestAuthority,
+  type TestCertificate,
+} from '../../identity/mtls/test-certificates.ts'
+import { eventually } from '../../support/eventually.ts'
+
+// Browsers add client certificates to the requests of any page. `fetch(url, {method: 'POST', mode: 'no-cors',
+// credentials: 'include'})` needs no permission of the gateway.
+
+type Headers = Readonly<Record<string, string>>
+
+interface BrowserRequest {
+  readonly method: 'GET' | 'POST'
+  readonly target: string
+  readonly headers?: Headers
+  readonly body?: string
+}
+
+const alice = 'spiffe://cluster.example/alice'
+const isHttp2 = testedServer.listen.h2c === true
+const crossSite: Headers = {
+  'sec-fetch-site': 'cross-site',
+  'sec-fetch-mode': 'no-cors',
+  'sec-fetch-dest': 'empty',
+}
+const evil: Headers = { ...crossSite, origin: 'https://evil.example' }
+const json: Headers = { 'content-type': 'application/json' }
+const refused = { kind: 'PermissionDenied', says: 'with a credential that browsers add' } as const
+
+const drop: BrowserRequest = { method: 'POST', target: '/v1/table/free$t/drop' }
+const cascade: BrowserRequest = {
+  method: 'POST',
+  target: '/v1/namespace/free$n/drop',
+  body: '{"behavior":"Cascade"}',
+}
+const rows: BrowserRequest = {
+  method: 'POST',
+  target: '/v1/table/free$t/delete',
+  body: '{"predicate":"true"}',
+}
+const list: BrowserRequest = { method: 'GET', target: '/v1/namespace/free/list' }
+
+describe.skipIf(!hasOpenssl())('with a client certificate (skipped without openssl)', () => {
+  let folder = ''
+  let authority: TestAuthority
+  let certificate: TestCertificate
+  let upstream: RecordingUpstream
+  let gateway: TestedGateway
+  let browser: Pool
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'other-sites-'))
+    authority = await makeAuthority(folder, 'own')
+    await authority.issue('server', 'IP:127.0.0.1', { usage: 'serverAuth' })
+    certificate = await authority.issue('alice', `URI:${alice}`, { usage: 'clientAuth' })
+    upstream = await startRecordingUpstream()
+    gateway = await openGateway(upstream.url, setup())
+    browser = openBrowser(certificate)
+  })
+  beforeEach(() => void upstream.requests.splice(0))
+  afterAll(async () => {
+    await browser.destroy()
+    await gateway.close()
+    await upstream.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  function setup(): GatewaySetup {
+    const everything = {
+      id: 'alice',
+      effect: 'allow' as const,
+      subjects: { users: [`mesh:${alice}`] },
+      operations: ['all'],
+    }
+    return {
+      policies: [{ ...allowEverything, rules: [...allowEverything.rules, everything] }],
+      adjust: (settings) => ({
+        ...settings,
+        listen: {
+          ...settings.listen,
+          tls: {
+            certFile: join(folder, 'server.pem'),
+            keyFile: join(folder, 'server.key'),
+            clientAuth: 'optional',
+            clientCaFile: authority.certFile,
+          },
+        },
+        crossSite: { allowedOrigins: ['https://console.example'] },
+        identity: { ...settings.identity, clientCertificates: { name: 'mesh', sanType: 'uri' } },
+        passThrough: passThroughSchema.parse(
+          [
+            { prefix: '/ui', methods: ['GET', 'POST'], webSocket: true },
+            { prefix: '/linked', methods: ['GET', 'POST'], allowLinks: true },
+          ].map((route) => ({ ...route, upstream: `${upstream.url}/console`, allow: { any: true } })),
+        ),
+      }),
+    }
+  }
+
+  function openBrowser(client?: TestCertificate): Pool {
+    const own = client && { cert: client.cert, key: client.key }
+    return new Pool(gateway.url, { connect: { ca: authority.cert, ...own }, allowH2: isHttp2 })
+  }
+
+  async function send(
+    { method, target, headers = {}, body }: BrowserRequest,
+    from: Pool = browser,
+  ): Promise<TestResponse> {
+    const response = await from.request({
+      method,
+      path: target,
+      headers,
+      ...(body !== undefined && { body }),
+    })
+    return createTestResponse(
+      response.statusCode,
+      response.headers,
+      Buffer.from(await response.body.arrayBuffer()),
+    )
+  }
+
+  const own = (headers: Headers = {}): Headers => ({ origin: new URL(gateway.url).origin, ...headers })
+
+  it.each<[string, BrowserRequest, Headers]>([
+    ['drops a table without a body', drop, evil],
+    ['drops a table, with Fetch Metadata only', drop, crossSite],
+    ['drops a table, in a browser without Fetch Metadata', drop, { origin: 'https://evil.example' }],
+    ['of the same site', drop, { ...evil, 'sec-fetch-site': 'same-site' }],
+    ['with an unknown relation', drop, { ...crossSite, 'sec-fetch-site': 'Same-Origin' }],
+    ['in a sandboxed frame', drop, { origin: 'null' }],
+    ['on another port', drop, { origin: 'https://127.0.0.1:1' }],
+    ['that only begins like the host', drop, { origin: 'https://127.0.0.1.evil.example' }],
+    ['that claims to be the same, from another host', drop, { ...evil, 'sec-fetch-site': 'same-origin' }],
+    ['drops a namespace by a blob without a type', cascade, evil],
+    ['deletes rows as JSON', rows, { ...evil, ...json }],
+    ['overwrites rows', { ...drop, target: '/v1/table/free$t/insert?mode=overwrite', body: 'x' }, evil],
+    ['reads', list, crossSite],
+    [
+      'links to the catalog',
+      list,
+      { ...crossSite, 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' },
+    ],
+    ['posts to a pass-through route', { method: 'POST', target: '/ui/jobs' }, evil],
+    ['reads a pass-through route', { method: 'GET', target: '/ui/jobs' }, crossSite],
+    [
+      'posts a form to a route that allows links',
+      { method: 'POST', target: '/linked' },
+      {
+        ...evil,
+        'sec-fetch-mode': 'navigate',
+        'sec-fetch-dest': 'document',
+      },
+    ],
+    [
+      'frames a route that allows links',
+      { method: 'GET', target: '/linked' },
+      {
+        ...crossSite,
+        'sec-fetch-mode': 'navigate',
+        'sec-fetch-dest': 'iframe',
+      },
+    ],
+  ])('a page of another site that %s gets 403', async (_label, request, headers) => {
+    expectError(await send({ ...request, headers }), refused)
+    expect(upstream.requests).toEqual([])
+  })
+
+  it('a page of the same host by http gets 403', async () => {
+    const origin = new URL(gateway.url).origin.replace('https:', 'http:')
+    expectError(await send({ ...drop, headers: { origin } }), refused)
+  })
+
+  it('is in the audit log with caller and origin, and counted by its reason', async () => {
+    const before = await countRefusals(gateway, 'cross_site')
+    await send({ ...drop, headers: evil })
+    await send({ method: 'GET', target: '/ui', headers: evil })
+    expect(await countRefusals(gateway, 'cross_site')).toBe(before + 2)
+    await eventually(async () => {
+      const records: StoredRecord[] = []
+      for await (const record of readAuditLog(gateway.auditFolder)) records.push(record)
+      // Others of the same browser follow as one record, at the end of the minute.
+      expect(records.filter(({ kind }) => kind === 'refusal')).toMatchObject([
+        {
+          status: 403,
+          reason: 'cross_site',
+          operation: 'DropTable',
+          id: ['free', 't'],
+          principal: { name: `mesh:${alice}` },
+          details: { site: 'cross-site', origin: 'https://evil.example' },
+        },
+      ])
+    })
+  })
+
+  it.each<[string, BrowserRequest, () => Headers]>([
+    ['a page of the gateway', rows, () => own({ ...json, 'sec-fetch-site': 'same-origin' })],
+    ['a page of the gateway in an older browser', drop, () => own()],
+    [
+      'a typed address',
+      { method: 'GET', target: '/ui' },
+      () => ({ 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate' }),
+    ],
+    ['a client that is no browser', cascade, () => ({})],
+    ['fetch of Node.js', rows, () => ({ 'sec-fetch-mode': 'cors' })],
+    ['a page of an allowed origin', drop, () => ({ ...crossSite, origin: 'https://console.example' })],
+    [
+      'a link to a route that allows links',
+      { method: 'GET', target: '/linked' },
+      () => ({
+        ...crossSite,
+        'sec-fetch-mode': 'navigate',
+        'sec-fetch-dest': 'document',
+      }),
+    ],
+  ])('%s is served', async (_label, request, headers) => {
+    expect(await send({ ...request, headers: headers() })).toMatchObject({ status: 200 })
+    expect(upstream.requests).toHaveLength(1)
+  })
+
+  it.each([
+    ['JSON', rows],
+    ['Arrow', { ...drop, target: '/v1/table/free$t/insert', body: 'x' }],
+  ])('%s without a content-type is refused from a page of the gateway', async (_label, request) => {
+    const headers = own({ 'sec-fetch-site': 'same-origin' })
+    expectError(await send({ ...request, headers }), { kind: 'InvalidInput', says: 'no content-type' })
+    expect(upstream.requests).toEqual([])
+  })
+
+  it('an API key is served, because no browser adds it', async () => {
+    const other = openBrowser()
+    const headers = { ...evil, 'x-api-key': gateway.key('dev') }
+    expect(await send({ ...cascade, headers }, other)).toMatchObject({ status: 200 })
+    await other.destroy()
+  })
+
+  it.skipIf(isHttp2)('a WebSocket of another site gets 403', async () => {
+    const status = await new Promise((resolve, reject) => {
+      const { cert, key } = certificate
+      requestTls(`${gateway.url}/ui`, {
+        ca: authority.cert,
+        cert,
+        key,
+        agent: false,
+        headers: {
+          connection: 'Upgrade',
+          upgrade: 'websocket',
+          'sec-websocket-version': '13',
+          'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+          origin: 'https://evil.example',
+        },
+      })
+        .once('response', (response) => resolve(response.resume().statusCode))
+        .once('error', reject)
+        .end()
+    })
+    expect(status).toBe(403)
+    expect(upstream.requests).toEqual([])
+  })
+})
+
+it('a page of another site does not act as an anonymous caller, whose address the browser adds', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream({
+    policies: [
+      {
+        ...allowEverything,
+        rules: [{ id: 'all', effect: 'allow', subjects: { anonymous: true }, operations: ['all'] }],
+      },
+    ],
+    adjust: (settings) => ({ ...settings, identity: { ...settings.identity, anonymous: true } }),
+  })
+  const { target } = drop
+  expect(await gateway.post(target, { as: null })).toMatchObject({ status: 200 })
+  upstream.requests.splice(0)
+  expectError(await gateway.post(target, { as: null, headers: evil }), refused)
+  expect(upstream.requests).toEqual([])
+})

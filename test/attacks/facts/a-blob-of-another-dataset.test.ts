@@ -1,0 +1,92 @@
+import { expect, it } from 'vitest'
+import { attackedGateway } from '../support/attacked-gateway.ts'
+
+// `source_uri` names a dataset by its location, which the server reads with its own credential: any dataset of any team.
+// `owner` may do everything in `sandbox`; `referrer` and `reader` also have half of what it requires.
+const all = { effect: 'allow', operations: ['all'] } as const
+const attacked = attackedGateway({
+  users: ['owner', 'referrer', 'reader', 'trusted'],
+  policies: [
+    {
+      name: 'sandbox',
+      namespace: ['sandbox'],
+      rules: [
+        { ...all, id: 'own', subjects: { users: ['owner', 'referrer', 'reader', 'trusted'] } },
+        {
+          id: 'refers',
+          effect: 'allow',
+          subjects: { users: ['referrer', 'trusted'] },
+          operations: ['ReferenceData'],
+        },
+      ],
+    },
+    {
+      name: 'readers-of-all',
+      namespace: [],
+      onDeny: 403,
+      rules: [
+        {
+          id: 'reads',
+          effect: 'allow',
+          subjects: { users: ['reader', 'trusted'] },
+          operations: ['ReadAnyTable'],
+        },
+      ],
+    },
+  ],
+})
+
+const blob = '/v1/table/sandbox$t/blob/image/7/bytes'
+const source = 'source_uri=s3%3A%2F%2Flake%2Fproduction%2Forders.lance'
+
+it.each([
+  ['owner', String.raw`not allowed ReferenceData \(source_uri\) on "sandbox.t"`],
+  ['reader', String.raw`not allowed ReferenceData \(source_uri\) on "sandbox.t"`],
+  ['referrer', String.raw`not allowed ReadAnyTable \(source_uri\) on the root`],
+])('is not read for %s', async (as, says) => {
+  for (const query of [source, `branch=main&${source}&source_commit_micros=1&row_is_address=true&version=3`])
+    await attacked.expectRefused(
+      { as, method: 'GET', target: `${blob}?${query}` },
+      { kind: 'PermissionDenied', says },
+    )
+})
+
+it('is not described by HEAD', async () => {
+  const response = await attacked.gateway.send('HEAD', `${blob}?${source}`, { as: 'owner' })
+  expect(response.status).toBe(403)
+  expect(attacked.upstream.requests).toEqual([])
+})
+
+it.each([
+  ['an empty one', 'source_uri='],
+  ['one that is repeated', `${source}&${source}`],
+  ['another spelling', 'sourceUri=s3%3A%2F%2Flake%2Fx'],
+  ['another case', 'SOURCE_URI=s3%3A%2F%2Flake%2Fx'],
+  ['an encoded name', 'source%5Furi=&source_uri=s3%3A%2F%2Flake%2Fx'],
+])('is not read by %s', async (_what, query) => {
+  await attacked.expectRefused(
+    { as: 'trusted', method: 'GET', target: `${blob}?${query}` },
+    { kind: 'InvalidInput', says: 'query parameter' },
+  )
+})
+
+it('is not named in the body of another read', async () => {
+  const body = { column: 'image', row_ids: [7], source_uri: 's3://lake/production/orders.lance' }
+  await attacked.expectRefused(
+    { as: 'trusted', target: '/v1/table/sandbox$t/fetch_blobs', body },
+    { kind: 'InvalidInput', says: 'source_uri' },
+  )
+  await attacked.expectRefused(
+    { as: 'trusted', target: `/v1/table/sandbox$t/query?${source}`, body: {} },
+    { kind: 'InvalidInput', says: 'source_uri' },
+  )
+})
+
+it('is read for a caller that rules allow both', async () => {
+  const arrival = await attacked.expectForwarded({
+    as: 'trusted',
+    method: 'GET',
+    target: `${blob}?${source}`,
+  })
+  expect(arrival.target).toBe(`/v1/table/sandbox%24t/blob/image/7/bytes?${source}`)
+})

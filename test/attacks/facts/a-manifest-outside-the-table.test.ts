@@ -1,0 +1,48 @@
+import { it } from 'vitest'
+import { attackedGateway } from '../support/attacked-gateway.ts'
+
+// A commit names its manifest by an object store key; the catalog moves that object.
+const attacked = attackedGateway()
+const target = '/v1/table/sandbox$orders/version/create'
+
+it.each([
+  '../production/orders/_versions/staging',
+  'sandbox/orders/_versions/../../../production/_versions/1.manifest',
+  'sandbox/./orders/_versions/staging',
+  'sandbox//orders/_versions/staging',
+  'sandbox\\orders\\_versions\\staging',
+  'sandbox/orders/_versions/..',
+  'sandbox/orders/_versions/',
+  'sandbox/orders/data/0.lance',
+  '_versions',
+  'staging',
+  '',
+  'sandbox/orders/_versions/a\u0000b',
+  'sandbox/orders/_versions/a\nb',
+  's3://bucket/../production/_versions/staging',
+  'file:///etc/_versions/../passwd',
+])('rejects the path %j', async (path) => {
+  await attacked.expectRefused(
+    { target, body: { version: 2, manifest_path: path } },
+    {
+      kind: 'InvalidInput',
+      says: '"manifest_path" is .*expected the path of a staging manifest in a folder',
+    },
+  )
+})
+
+it.each([
+  [{ version: 2 }, /no "manifest_path"/],
+  [{ version: 2, manifest_path: ['a/_versions/b'] }, /expected a string/],
+  [{ version: 2, Manifest_Path: 'a/_versions/b', manifest_path: 'a/_versions/c' }, /is ambiguous/],
+])('%j is rejected', async (body, says) => {
+  await attacked.expectRefused({ target, body }, { kind: 'InvalidInput', says })
+})
+
+it.each([
+  'sandbox/orders.lance/_versions/7.manifest-8a',
+  's3://bucket/t.lance/_versions/x',
+  '/srv/t/_versions/x',
+])('accepts the path %s', async (path) => {
+  await attacked.expectForwarded({ target, body: { version: 2, manifest_path: path } })
+})

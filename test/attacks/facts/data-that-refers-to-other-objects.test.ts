@@ -1,0 +1,259 @@
+import {
+  Dictionary,
+  Field,
+  Int32,
+  Int8,
+  LargeBinary,
+  List,
+  Map_,
+  RecordBatch,
+  RecordBatchStreamWriter,
+  Schema,
+  SparseUnion,
+  Struct,
+  Table,
+  Utf8,
+  vectorFromArray,
+  type DataType,
+} from 'apache-arrow'
+import { describe, expect, it } from 'vitest'
+import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
+import { extraOperations } from '../../gateway/support/extra-operations.ts'
+import { hasDifference } from '../../gateway/support/servers.ts'
+import { withUpstream } from '../../gateway/support/open-gateway.ts'
+import { arrowBytes, arrowUpload, endOfStreamBytes, schemaStream } from '../../support/arrow-upload.ts'
+import { attackedGateway } from '../support/attacked-gateway.ts'
+
+// A column whose values refer to objects makes the catalog read them with its own credential: tables of others, too.
+// `owner` may do everything that groups allow, and `curator` also refer to objects.
+const attacked = attackedGateway({
+  ...withUpstream(() => ({ extraOperations })),
+  users: ['owner', 'curator'],
+  policies: [
+    {
+      name: 'lake',
+      namespace: ['lake'],
+      rules: [
+        { id: 'own', effect: 'allow', subjects: { users: ['owner', 'curator'] }, operations: ['all'] },
+        { id: 'refer', effect: 'allow', subjects: { users: ['curator'] }, operations: ['ReferenceData'] },
+      ],
+    },
+  ],
+})
+
+const nameKey = 'ARROW:extension:name'
+const marked: [key: string, value: string] = [nameKey, 'lance.blob.v2']
+const blobStorage = new Struct<Record<string, DataType>>([
+  new Field('data', new LargeBinary(), true),
+  new Field('uri', new Utf8(), true),
+])
+
+function column(name: string, type: DataType, ...metadata: readonly (readonly [string, string])[]): Field {
+  return new Field(name, type, true, new Map(metadata))
+}
+
+const blob = (name: string): Field => column(name, blobStorage, marked)
+const streamOf = (...fields: Field[]): Buffer => schemaStream(new Schema(fields))
+
+const entries = new Struct<{ key: DataType; value: DataType }>([
+  new Field('key', new Utf8(), false),
+  blob('value'),
+])
+
+const hidden: Record<string, Buffer> = {
+  'in a column': streamOf(column('id', new Int32()), blob('image')),
+  'in a struct': streamOf(column('row', new Struct([column('page', new Struct([blob('image')]))]))),
+  'in a list': streamOf(column('images', new List(blob('item')))),
+  'in the values of a map': streamOf(column('images', new Map_(new Field('entries', entries, false)))),
+  'in the values of a dictionary': streamOf(
+    column('d', new Dictionary(new Struct([blob('image')]), new Int8())),
+  ),
+  'as a dictionary': streamOf(column('d', new Dictionary(blobStorage, new Int8()), marked)),
+  'in a union': streamOf(column('u', new SparseUnion([0], [blob('image')]))),
+  'as a blob of an older name': streamOf(column('b', new LargeBinary(), ['lance-encoding:blob', 'true'])),
+  'beside the same key with the same value': withRepeatedKey('lance.blob.v2'),
+}
+
+/** Two keys of one length, of which the second is renamed in the bytes: a map of metadata has each key once. */
+function withRepeatedKey(value: string): Buffer {
+  const stream = streamOf(
+    column('b', blobStorage, [nameKey, value], ['ARROW:extension:nam_', 'lance.blob.v2']),
+  )
+  stream.write('name', stream.indexOf('ARROW:extension:nam_') + nameKey.length - 4)
+  return stream
+}
+
+const type = 'content-type: application/vnd.apache.arrow.stream'
+const insert = '/v1/table/lake$orders/insert'
+const uploads = [
+  insert,
+  '/v1/table/lake$orders/insert?mode=overwrite',
+  '/v1/table/lake$orders/create',
+  '/v1/table/lake$orders/merge_insert?on=id',
+  '/v1/table/lake$orders/add_columns',
+  '/v1/table/lake$orders/multipart_write/part',
+]
+
+const refused = {
+  kind: 'PermissionDenied',
+  says: /^you are not allowed ReferenceData \(columns of type (lance\.blob\.v2|lance-encoding:blob)\) on "lake\$orders"$/,
+} as const
+
+describe.each(Object.entries(hidden))('a reference %s', (_where, body) => {
+  it.each(uploads)('needs a permission that no group holds: %s', async (target) => {
+    await attacked.expectRefused({ as: 'owner', target, body, lines: [type] }, refused)
+    const passed = await attacked.expectForwarded({ as: 'curator', target, body, lines: [type] })
+    expect(await passed.body).toEqual(body)
+  })
+
+  it.skipIf(hasDifference('frames in place of chunks'))('is found in chunks of one byte', async () => {
+    const chunks = [...body].map((byte) => Buffer.from([0x31, 13, 10, byte, 13, 10]))
+    const chunked = Buffer.concat([...chunks, Buffer.from('0\r\n\r\n')])
+    const lines = [type, 'transfer-encoding: chunked']
+    await attacked.expectRefused({ as: 'owner', target: insert, body: chunked, lines }, refused)
+    const passed = await attacked.expectForwarded({ as: 'curator', target: insert, body: chunked, lines })
+    expect(await passed.body).toEqual(body)
+  })
+
+  it('is recorded', async () => {
+    await attacked.expectForwarded({ as: 'curator', target: insert, body, lines: [type] })
+    const records = await recordsOf(attacked.gateway.auditFolder)
+    expect(ofKind(records, 'intent').at(-1)).toMatchObject({ objects: [{ operation: 'ReferenceData' }] })
+    expect(ofKind(records, 'outcome').at(-1)?.upload?.references).toHaveLength(1)
+  })
+})
+
+const plain = arrowUpload.subarray(0, -endOfStreamBytes)
+
+it.each([
+  ['in a second schema', Buffer.concat([plain, streamOf(blob('b'))]), 'unexpected message'],
+  ['in a second stream', Buffer.concat([arrowUpload, streamOf(blob('b'))]), 'data after the end'],
+  [
+    'behind an end without a schema',
+    Buffer.concat([arrowUpload.subarray(-8), streamOf(blob('b'))]),
+    'no schema',
+  ],
+  ['behind another name for one key', withRepeatedKey('arrow.uuid'), 'a key of the metadata has two values'],
+  ['in a stream of the oldest format', streamOf(blob('b')).subarray(4), 'not an Arrow stream'],
+  ['in an Arrow file', Buffer.from('ARROW1\0\0'), 'an Arrow file, not a stream'],
+  ['in a schema that is cut', streamOf(blob('b')).subarray(0, -40), 'ends before the schema'],
+  ['in a schema above 1 MiB', largeSchema(), 'a header has'],
+  ['in text', Buffer.from('{"columns":[]}'), 'not an Arrow stream'],
+])('a reference %s never reaches the upstream', async (_where, body, says) => {
+  const target = '/v1/table/lake$orders/create'
+  for (const as of ['owner', 'curator'])
+    await attacked.expectRefused({ as, target, body, lines: [type] }, { kind: 'InvalidInput', says })
+})
+
+function largeSchema(): Buffer {
+  return streamOf(column('b', blobStorage, marked, ['note', 'x'.repeat(1024 * 1024)]))
+}
+
+it.each([
+  ['the extension name in another case', 'arrow:Extension:name', 'lance.blob.v2'],
+  ['the extension name with a space', ' ARROW:extension:name', 'lance.blob.v2'],
+  ['the definition of a materialized view', 'mv.definition', '{"format":2,"query":"SELECT * FROM vault"}'],
+  ['functions of columns', 'lancedb::function_bindings', '[]'],
+  ['a computed column', 'computed_column.expression', 'x * 2'],
+  ['the code of a column', 'virtual_column.udf', 'gASV'],
+  ['a setting of the engine', 'lance.auto_cleanup.interval', '1'],
+  ['an encoding that nobody knows', 'LANCE-ENCODING:blob', 'true'],
+])('%s in metadata is refused', async (_what, key, value) => {
+  const expected = {
+    kind: 'InvalidInput',
+    says: /metadata ".*(allowedSchemaMetadata|write "ARROW:extension:name")/,
+  } as const
+  const ofColumn = streamOf(column('b', new LargeBinary(), [key, value]))
+  const ofSchema = schemaStream(new Schema([column('b', new LargeBinary())], new Map([[key, value]])))
+  for (const body of [ofColumn, ofSchema]) {
+    for (const target of uploads.slice(1, 3))
+      await attacked.expectRefused({ as: 'curator', target, body, lines: [type] }, expected)
+  }
+  const json = { as: 'curator', lines: ['content-type: application/json'] }
+  await attacked.expectRefused(
+    {
+      ...json,
+      target: '/v1/table/lake$orders/update_field_metadata',
+      body: { updates: [{ path: 'b', metadata: { [key]: value } }] },
+    },
+    expected,
+  )
+  const target = '/v1/table/lake$orders/schema_metadata/update'
+  await attacked.expectRefused({ ...json, target, body: { [key]: value } }, expected)
+  await attacked.expectRefused({ ...json, target, body: { metadata: { [key]: value } } }, expected)
+  // Null removes a key.
+  await attacked.expectForwarded({ ...json, target, body: { [key]: null } })
+})
+
+it('metadata of the table comes back with its rows', async () => {
+  const body = streamOf(column('b', new Int32(), ['computed_column.kind', 'sql'], ['lance:unknown', '1']))
+  for (const target of [insert, '/v1/table/lake$orders/merge_insert?on=b'])
+    await attacked.expectForwarded({ as: 'owner', target, body, lines: [type] })
+})
+
+it.each(['nobody.knows', 'lance.blob.v3', 'Lance.Blob.V2', 'arrow.py_extension_type', ''])(
+  'the unknown extension type %j is refused',
+  async (name) => {
+    const body = streamOf(column('s', new Struct([column('b', blobStorage, [nameKey, name])])))
+    for (const target of uploads) {
+      await attacked.expectRefused(
+        { as: 'curator', target, body, lines: [type] },
+        { kind: 'InvalidInput', says: /the column "s\.b" has the extension type ".*allowedExtensionTypes/ },
+      )
+    }
+  },
+)
+
+it('metadata that turns an existing column into one with references needs the permission', async () => {
+  const request = {
+    target: '/v1/table/lake$orders/update_field_metadata',
+    lines: ['content-type: application/json'],
+    body: {
+      updates: [
+        { path: 'a', metadata: { note: 'x' } },
+        { path: 'b', metadata: { [nameKey]: marked[1] } },
+      ],
+    },
+  }
+  await attacked.expectRefused({ ...request, as: 'owner' }, refused)
+  await attacked.expectForwarded({ ...request, as: 'curator' })
+})
+
+it.each([
+  'external_blob_mode',
+  'allow-external-blob-outside-bases',
+  'initialBases',
+  'lance.target_bases',
+  'BASES',
+])('no option of the catalog switches it: %s', async (name) => {
+  const options = encodeURIComponent(JSON.stringify({ [name]: 'reference' }))
+  const upload = { as: 'curator', body: arrowUpload }
+  for (const target of [`${insert}?${name}=1`, `/v1/table/lake$orders/create?${name}=1`]) {
+    const says = 'unknown query parameter'
+    await attacked.expectRefused({ ...upload, target, lines: [type] }, { kind: 'InvalidInput', says })
+  }
+  const says = 'read further objects'
+  for (const parameter of ['properties', 'storage_options']) {
+    const target = `/v1/table/lake$orders/create?${parameter}=${options}`
+    await attacked.expectRefused({ ...upload, target, lines: [type] }, { kind: 'InvalidInput', says })
+  }
+  await attacked.expectRefused(
+    { as: 'curator', target: '/v1/table/lake$orders/declare', body: { properties: { [name]: '1' } } },
+    { kind: 'InvalidInput', says },
+  )
+})
+
+it('a large upload with dictionaries streams as before', async () => {
+  const words = vectorFromArray(Array.from({ length: 100_000 }, (_, index) => `word ${index % 1000}`))
+  const numbers = vectorFromArray(
+    Array.from({ length: 100_000 }, (_, index) => index),
+    new Int32(),
+  )
+  const writer = new RecordBatchStreamWriter()
+  for (const { schema, data } of new Table({ words, numbers }).batches)
+    writer.write(new RecordBatch(schema, data))
+  for (const body of [Buffer.from(writer.finish().toUint8Array(true)), arrowBytes(3_000_000)]) {
+    const passed = await attacked.expectForwarded({ as: 'owner', target: insert, body, lines: [type] })
+    expect((await passed.body).equals(body)).toBe(true)
+  }
+})

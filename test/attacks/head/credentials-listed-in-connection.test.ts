@@ -1,0 +1,32 @@
+import { expect, it } from 'vitest'
+import { getHeaderValues } from '../../gateway/support/recording-upstream.ts'
+import { attackedGateway } from '../support/attacked-gateway.ts'
+
+// `Connection: x-api-key` makes a proxy drop the header: the request that was checked is not the one that arrives.
+const attacked = attackedGateway()
+
+it.each([
+  'x-api-key',
+  'X-Api-Key',
+  'authorization',
+  'host',
+  'content-length',
+  'content-type',
+  'transfer-encoding',
+  'x-request-id',
+  'x-catalog-ctx-a',
+  'x-catalog-table-location',
+])('rejects a connection header that lists %s', async (name) => {
+  await attacked.expectRefused(
+    { lines: [`connection: x-other , ${name}`, 'x-catalog-ctx-a: 1'] },
+    { kind: 'InvalidInput', says: `the connection header lists "${name.toLowerCase()}"` },
+  )
+})
+
+it.each(['x-forwarded-user', 'cookie', 'forwarded', 'x-real-ip'])(
+  'listing %s has no effect: it is never forwarded',
+  async (name) => {
+    const arrival = await attacked.expectForwarded({ lines: [`${name}: admin`, `connection: ${name}`] })
+    expect(getHeaderValues(arrival, name)).toEqual([])
+  },
+)

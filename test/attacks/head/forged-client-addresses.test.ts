@@ -1,0 +1,185 @@
+import { expect, it } from 'vitest'
+import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
+import { expectError } from '../../gateway/support/expect-error.ts'
+import { allowEverything, type GatewaySetup, type TestedGateway } from '../../gateway/support/open-gateway.ts'
+import { getHeaderValues } from '../../gateway/support/recording-upstream.ts'
+import { startGatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
+import type { TestResponse } from '../../gateway/support/test-response.ts'
+import { testedServer } from '../../gateway/support/servers.ts'
+import { limitsSchema, type ListenSettings } from '../../../src/config/listen-settings.ts'
+import { eventually } from '../../support/eventually.ts'
+
+// A caller must not choose the address that policies, limits and records see.
+type Proxies = Pick<ListenSettings, 'trustedProxies' | 'clientAddressFrom'>
+
+/** Only clients of 203.0.113.0/24 may do anything. */
+function behind(proxies: Proxies): GatewaySetup {
+  const rules = allowEverything.rules.map((rule) => ({
+    ...rule,
+    when: 'client.address.inCidr("203.0.113.0/24")',
+  }))
+  return {
+    policies: [{ ...allowEverything, rules }],
+    adjust: (settings) => ({ ...settings, listen: { ...settings.listen, ...proxies } }),
+  }
+}
+
+const local = ['127.0.0.0/8', '10.0.0.0/8', 'fd00::/8']
+
+async function recordedAddresses({ auditFolder }: TestedGateway, response: TestResponse | undefined) {
+  const id = response?.headers['x-request-id']
+  if (response?.status === 400) return undefined
+  return eventually(async () => {
+    const records = await recordsOf(auditFolder)
+    const all = [...ofKind(records, 'intent'), ...ofKind(records, 'refusal')]
+    const own = all.find(({ request }) => request === id)
+    if (own === undefined) throw new Error('there is no record yet')
+    return { client: own.client, peer: own.peer }
+  })
+}
+
+async function startBehind(proxies: Proxies) {
+  const { gateway, upstream } = await startGatewayAndUpstream(behind(proxies))
+  /** Returns the response, and the recorded addresses. */
+  const send = async (...lines: string[]) => {
+    const request = {
+      method: 'POST',
+      target: '/v1/table/a/drop',
+      lines: [`x-api-key: ${gateway.key('dev')}`, 'content-length: 0', ...lines],
+      body: undefined,
+    }
+    const response = await testedServer.sendWritten(gateway.url, request)
+    return { response, status: response?.status, ...(await recordedAddresses(gateway, response)) }
+  }
+  return { send, gateway, upstream }
+}
+
+it('ignores what peers say that are not trusted', async () => {
+  for (const trustedProxies of [[], ['192.0.2.0/24', '::1/128']]) {
+    const { send } = await startBehind({ trustedProxies })
+    for (const line of [
+      'x-forwarded-for: 203.0.113.7',
+      'forwarded: for=203.0.113.7',
+      'x-real-ip: 203.0.113.7',
+      'x-forwarded-for: nonsense',
+      ...(testedServer.listen.h2c === true ? [] : ['connection: x-forwarded-for']),
+    ]) {
+      expect(await send(line)).toMatchObject({ status: 403, client: '127.0.0.1', peer: undefined })
+    }
+    expect(await send('x-forwarded-for: 203.0.113.7', 'x-forwarded-for: 203.0.113.7')).toMatchObject({
+      status: 403,
+      client: '127.0.0.1',
+    })
+  }
+})
+
+it.each<[value: string, status: number, client: string]>([
+  ['203.0.113.7', 200, '203.0.113.7'],
+  ['203.0.113.7:4711', 200, '203.0.113.7'],
+  ['::ffff:203.0.113.7', 200, '203.0.113.7'],
+  ['[::ffff:cb00:7107]:4711', 200, '203.0.113.7'],
+  ['2001:DB8::0007', 403, '2001:db8::7'],
+  ['203.0.113.7, 10.1.2.3', 200, '203.0.113.7'],
+  ['203.0.113.7, ::ffff:10.1.2.3, fd00::1', 200, '203.0.113.7'],
+  // Sent by the client, before the first proxy has added its address.
+  ['203.0.113.7, 198.51.100.9', 403, '198.51.100.9'],
+  ['203.0.113.7, 10.1.2.3, 198.51.100.9, 10.1.2.3', 403, '198.51.100.9'],
+  ['203.0.113.7, ::ffff:198.51.100.9', 403, '198.51.100.9'],
+  ['203.0.113.7, unknown', 403, 'unknown'],
+  ['203.0.113.7, _hidden, 10.1.2.3', 403, 'unknown'],
+  ['198.51.100.9, 203.0.113.7', 200, '203.0.113.7'],
+  ['unknown, 203.0.113.7', 200, '203.0.113.7'],
+  // All are trusted.
+  ['10.9.9.9, 10.1.2.3', 403, '10.9.9.9'],
+])('x-forwarded-for through a trusted proxy: %s', async (value, status, client) => {
+  const { send, upstream } = await startBehind({ trustedProxies: local })
+  expect(await send(`x-forwarded-for: ${value}`)).toMatchObject({ status, client, peer: '127.0.0.1' })
+  for (const arrival of upstream.requests) {
+    expect(getHeaderValues(arrival, 'x-forwarded-for')).toEqual([])
+  }
+})
+
+it('takes a request of a trusted proxy without the header as its own', async () => {
+  const { send } = await startBehind({ trustedProxies: local })
+  expect(await send()).toMatchObject({ status: 403, client: '127.0.0.1', peer: undefined })
+})
+
+it('reads only the header that the settings name', async () => {
+  const byList = await startBehind({ trustedProxies: local, clientAddressFrom: 'x-forwarded-for' })
+  expect(await byList.send('forwarded: for=203.0.113.7', 'x-forwarded-for: 198.51.100.9')).toMatchObject({
+    status: 403,
+    client: '198.51.100.9',
+  })
+  expect(await byList.send('forwarded: for=203.0.113.7')).toMatchObject({ client: '127.0.0.1' })
+  const byElements = await startBehind({ trustedProxies: local, clientAddressFrom: 'forwarded' })
+  expect(
+    await byElements.send('x-forwarded-for: 203.0.113.7', 'forwarded: for="[2001:db8::9]:1"'),
+  ).toMatchObject({ status: 403, client: '2001:db8::9' })
+  expect(await byElements.send('x-forwarded-for: 203.0.113.7')).toMatchObject({ client: '127.0.0.1' })
+  expect(
+    await byElements.send('forwarded: for=198.51.100.9, for="203.0.113.7";proto=https, for=10.0.0.1'),
+  ).toMatchObject({ status: 200, client: '203.0.113.7', peer: '127.0.0.1' })
+  expect(await byElements.send('forwarded: for=203.0.113.7, proto=https')).toMatchObject({
+    status: 403,
+    client: 'unknown',
+  })
+})
+
+it.each<[header: ListenSettings['clientAddressFrom'], lines: readonly string[], says: string]>([
+  ['x-forwarded-for', ['x-forwarded-for: nonsense'], 'malformed list of addresses'],
+  ['x-forwarded-for', ['x-forwarded-for: for=203.0.113.7'], 'malformed'],
+  ['x-forwarded-for', ['x-forwarded-for:'], 'malformed'],
+  ['x-forwarded-for', ['x-forwarded-for: nonsense, 203.0.113.7'], 'malformed'],
+  ['x-forwarded-for', ['x-forwarded-for: 203.0.113.7,'], 'malformed'],
+  [
+    'x-forwarded-for',
+    ['x-forwarded-for: 203.0.113.7', 'X-Forwarded-For: 203.0.113.8'],
+    '"x-forwarded-for" is repeated',
+  ],
+  [
+    'x-forwarded-for',
+    [`x-forwarded-for: ${Array<string>(33).fill('203.0.113.7').join(', ')}`],
+    'more than 32 addresses',
+  ],
+  ['forwarded', ['forwarded: for=203.0.113.7;for=203.0.113.7'], 'malformed'],
+  ['forwarded', ['forwarded: for=203.0.113.7:80'], 'malformed'],
+  ['forwarded', ['forwarded: for=203.0.113.7', 'forwarded: for=203.0.113.7'], '"forwarded" is repeated'],
+])('%s of a trusted proxy is refused: %j', async (clientAddressFrom, lines, says) => {
+  const { send, upstream } = await startBehind({ trustedProxies: local, clientAddressFrom })
+  const { response } = await send(...lines)
+  expectError(response, { kind: 'InvalidInput', says })
+  expect(upstream.requests).toEqual([])
+})
+
+it('counts limits by the stated address', async () => {
+  const setup = behind({ trustedProxies: local })
+  const { gateway } = await startGatewayAndUpstream({
+    adjust: async (settings, folder) => {
+      const adjusted = (await setup.adjust?.(settings, folder)) ?? settings
+      const rates = [{ name: 'each', per: 'address', perSecond: 0.001, burst: 1 }]
+      return { ...adjusted, limits: limitsSchema.parse({ rates }) }
+    },
+  })
+  const send = (address: string) =>
+    gateway.post('/v1/table/a/exists', { headers: { 'x-forwarded-for': address } })
+  expect((await send('203.0.113.7')).status).toBe(200)
+  expect((await send('198.51.100.9, 203.0.113.7')).status).toBe(429)
+  expect((await send('203.0.113.8')).status).toBe(200)
+})
+
+it('the header goes upstream only if the settings say so, and a list in Connection cannot remove it', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream(behind({ trustedProxies: local }))
+  const request = (lines: readonly string[]) =>
+    testedServer.sendWritten(gateway.url, {
+      method: 'POST',
+      target: '/v1/table/a/exists',
+      lines: [`x-api-key: ${gateway.key('dev')}`, 'content-length: 0', ...lines],
+      body: undefined,
+    })
+  expect((await request(['x-forwarded-for: 203.0.113.7']))?.status).toBe(200)
+  const [arrival] = upstream.requests
+  expect(arrival && getHeaderValues(arrival, 'x-forwarded-for')).toEqual([])
+  if (testedServer.listen.h2c === true) return
+  const removed = await request(['x-forwarded-for: 203.0.113.7', 'connection: x-forwarded-for'])
+  expectError(removed, { kind: 'InvalidInput', says: 'the connection header lists "x-forwarded-for"' })
+})

@@ -1,0 +1,115 @@
+import { expect, it } from 'vitest'
+import { expectError, type ExpectedError } from '../../gateway/support/expect-error.ts'
+import { rawRequest, sendRaw } from '../../gateway/support/raw-request.ts'
+import { hasDifference } from '../../gateway/support/servers.ts'
+import { attackedGateway } from '../support/attacked-gateway.ts'
+
+const attacked = attackedGateway()
+const malformedTarget: ExpectedError = {
+  kind: 'InvalidInput',
+  says: /must be percent-encoded, or is not a path|malformed HTTP/,
+}
+
+const otherHost: ExpectedError = {
+  kind: 'InvalidInput',
+  says: /names the host ".+", the host header "gateway.example"; expected the same/,
+}
+const userInformation: ExpectedError = { kind: 'InvalidInput', says: 'contains user information' }
+
+it.each<[method: string, target: string, ExpectedError]>([
+  ['POST', 'http://inside.example/v1/table/sandbox$x/describe', otherHost],
+  ['POST', 'http://gateway.example:80/v1/table/sandbox$x/describe', otherHost],
+  ['POST', 'http://GATEWAY.example/v1/table/sandbox$x/describe', otherHost],
+  ['POST', 'http://gateway.example./v1/table/sandbox$x/describe', otherHost],
+  ['POST', 'http://gateway.example.inside.example/v1/table/sandbox$x/describe', otherHost],
+  ['GET', 'http://127.0.0.1:2334/metrics', otherHost],
+  ['GET', 'http://inside.example/openapi.json', otherHost],
+  [
+    'POST',
+    'https://gateway.example/v1/table/sandbox$x/describe',
+    { kind: 'InvalidInput', says: 'expected "http"' },
+  ],
+  ['POST', 'http://user@gateway.example/v1/table/sandbox$x/describe', userInformation],
+  ['POST', 'http://gateway.example@inside.example/v1/table/sandbox$x/describe', userInformation],
+  ['POST', 'http://user:secret@gateway.example/v1/table/sandbox$x/describe', userInformation],
+  ['POST', 'http://gateway.example', { kind: 'InvalidInput', says: 'has no path' }],
+  [
+    'POST',
+    'http://gateway.example?/v1/table/sandbox$x/describe',
+    { kind: 'InvalidInput', says: 'has no path' },
+  ],
+  ['POST', 'http://gateway.example\\@inside.example/v1/table/sandbox$x/describe', malformedTarget],
+  ['POST', 'http://gateway.example#@inside.example/v1/table/sandbox$x/describe', malformedTarget],
+  ['POST', 'http:///v1/table/sandbox$x/describe', malformedTarget],
+  ['POST', 'http:/v1/table/sandbox$x/describe', malformedTarget],
+  ['POST', 'HTTP://gateway.example/v1/table/sandbox$x/describe', malformedTarget],
+  ['POST', 'ftp://gateway.example/v1/table/sandbox$x/describe', malformedTarget],
+  ['POST', 'http://gateway.examplehttp://gateway.example/v1/table/sandbox$x/describe', otherHost],
+  [
+    'POST',
+    'http://gateway.example/http://gateway.example/v1/table/sandbox$x/describe',
+    { kind: 'Unsupported', status: 404, says: 'unknown route' },
+  ],
+  [
+    'POST',
+    'http://gateway.example//v1/table/sandbox$x/describe',
+    { kind: 'Unsupported', status: 404, says: 'unknown' },
+  ],
+  [
+    'POST',
+    'http://gateway.example/v1/table/production/drop',
+    { kind: 'PermissionDenied', says: 'DropTable' },
+  ],
+  [
+    'POST',
+    '//gateway.example/v1/table/sandbox$x/describe',
+    { kind: 'Unsupported', status: 404, says: 'unknown' },
+  ],
+  ['OPTIONS', '*', malformedTarget],
+  ['POST', 'v1/table/production/drop', malformedTarget],
+  ['POST', '/v1/table/sandbox$x/describe#/../drop', malformedTarget],
+  ['POST', '/v1/table/sandbox$x/describe?a=b#c', { kind: 'InvalidInput', says: 'must be percent-encoded' }],
+  ['POST', '/v1/table/production;sandbox/drop', { kind: 'PermissionDenied', says: '"production;sandbox"' }],
+  ['POST', '/V1/TABLE/production/drop', { kind: 'Unsupported', status: 404, says: 'unknown route' }],
+  ['POST', '/v1/table/sandbox$\xe9/describe', malformedTarget],
+  ['POST', '/v1/table/sandbox$x/describe?delimiter=\xa0', malformedTarget],
+  ['POST', '/v1/table/sandbox$\xc3\xa9/describe', malformedTarget],
+  ['POST', '/v1/table/sandbox$x%/describe', malformedTarget],
+  ['POST', '/v1/table/sandbox$x%4/describe', malformedTarget],
+  ['POST', '/v1/table/sandbox$x|/describe', malformedTarget],
+])('%s %s is rejected', async (method, target, expected) => {
+  await attacked.expectRefused({ method, target }, expected)
+})
+
+it.each([
+  ['many bytes', `sandbox$${'x'.repeat(4_100)}`, /at most 4096|longer than 4096/],
+  ['8 KiB', `sandbox$${'x'.repeat(8_192)}`, /at most 4096|longer than 4096/],
+  ['many bytes of few characters', `sandbox$${'%E2%82%AC'.repeat(1_400)}`, /at most 4096|longer than 4096/],
+  ['many parts', `sandbox${'$x'.repeat(64)}`, /has 65 parts; an id has at most 64/],
+])('rejects an id of %s', async (_label, id, says) => {
+  await attacked.expectRefused({ target: `/v1/table/${id}/describe` }, { kind: 'InvalidInput', says })
+})
+
+it.skipIf(hasDifference('paths only'))(
+  'an absolute target of the same host is forwarded as a path',
+  async () => {
+    const target = 'http://gateway.example/v1/table/sandbox$x/describe'
+    expect((await attacked.expectForwarded({ target })).target).toBe('/v1/table/sandbox%24x/describe')
+  },
+)
+
+it('an absolute target without a host header is rejected', async () => {
+  const bytes = rawRequest(['GET http://g/openapi.json HTTP/1.0'])
+  const [response] = await sendRaw(attacked.gateway.url, bytes)
+  expectError(response, { kind: 'InvalidInput', says: 'names the host "g", the host header ""' })
+})
+
+it('user information of a target is not repeated in the error', async () => {
+  const response = await attacked.send({ target: 'http://user:secret@gateway.example/v1/table' })
+  expect(String(response?.bytes)).not.toContain('secret')
+})
+
+it('a semicolon is part of the name and starts no path parameters', async () => {
+  const arrival = await attacked.expectForwarded({ target: '/v1/table/sandbox$x;delimiter=./describe' })
+  expect(arrival.target).toBe('/v1/table/sandbox%24x%3Bdelimiter%3D./describe')
+})

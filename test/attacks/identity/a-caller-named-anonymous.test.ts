@@ -1,0 +1,89 @@
+import { expect, it } from 'vitest'
+import { sendRaw, rawRequest } from '../../gateway/support/raw-request.ts'
+import { expectError } from '../../gateway/support/expect-error.ts'
+import { useSharedGateway } from '../../gateway/support/running-gateway.ts'
+import type { WrittenRule } from '../../policy/policy-builder.ts'
+
+// `public` is open to callers without credentials, `club` to authenticated ones, `named` to a user named "anonymous".
+const reads = (subjects: WrittenRule['subjects']): readonly WrittenRule[] => [
+  { id: 'reads', effect: 'allow', subjects, operations: ['read'] },
+]
+const shared = useSharedGateway({
+  users: ['anonymous'],
+  policies: [
+    { name: 'everything', namespace: [], rules: reads({ users: ['dev'] }) },
+    { name: 'public', namespace: ['public'], onDeny: 403, rules: reads({ anonymous: true }) },
+    { name: 'club', namespace: ['club'], rules: reads({ any: true }) },
+    {
+      name: 'named',
+      namespace: ['named'],
+      rules: reads({ users: ['anonymous'], groups: ['anonymous'], keys: ['anonymous'] }),
+    },
+  ],
+  adjust: (settings) => ({ ...settings, identity: { ...settings.identity, anonymous: true } }),
+})
+
+const describing = (namespace: string): string => `/v1/table/${namespace}$rivers/describe`
+
+async function sent(lines: readonly string[]) {
+  const head = [`POST ${describing('public')} HTTP/1.1`, 'host: gateway.example', 'connection: close']
+  const responses = await sendRaw(shared.gateway.url, rawRequest([...head, ...lines]))
+  expect(responses).toHaveLength(1)
+  return responses[0]
+}
+
+it('a caller without credentials has anonymous permissions', async () => {
+  expect(await sent([])).toMatchObject({ status: 200 })
+  expect(shared.upstream.requests.splice(0)).toHaveLength(1)
+})
+
+it.each<[label: string, lines: readonly string[], status: 400 | 401]>([
+  ['an empty key', ['x-api-key:'], 401],
+  ['a blank key', ['x-api-key:    '], 401],
+  ['the name as a key', ['x-api-key: anonymous'], 401],
+  ['two empty keys', ['x-api-key:', 'x-api-key:'], 400],
+  ['an empty authorization', ['authorization:'], 400],
+  ['a blank authorization', ['authorization:   '], 400],
+  ['a scheme without a token', ['authorization: Bearer'], 400],
+  ['an empty token', ['authorization: Bearer '], 400],
+  ['another scheme', ['authorization: Anonymous'], 401],
+  ['two empty authorizations', ['authorization:', 'authorization:'], 400],
+  ['a key in a header with underscores', ['x_api_key: anonymous'], 400],
+  ['a key listed in Connection', ['connection: x-api-key'], 400],
+])('%s is an invalid credential, not a missing one', async (_label, lines, status) => {
+  expectError(await sent(lines), { kind: status === 400 ? 'InvalidInput' : 'Unauthenticated', says: /./ })
+  expect(shared.upstream.requests).toEqual([])
+})
+
+it.each(['club', 'named'])('a caller without credentials has no permissions in %s', async (namespace) => {
+  const response = await shared.gateway.post(describing(namespace), { as: null })
+  expectError(response, {
+    kind: 'Unauthenticated',
+    says: '^no credential was sent; without a credential you are not',
+  })
+  expect(shared.upstream.requests).toEqual([])
+})
+
+it('a principal named "anonymous" has no anonymous permissions', async () => {
+  const as = { as: 'anonymous' }
+  expectError(await shared.gateway.post(describing('public'), as), {
+    kind: 'PermissionDenied',
+    says: 'not allowed DescribeTable',
+  })
+  expect(await shared.gateway.post(describing('club'), as)).toMatchObject({ status: 200 })
+  expect(await shared.gateway.post(describing('named'), as)).toMatchObject({ status: 200 })
+  shared.upstream.requests.splice(0)
+})
+
+it('page tokens of that principal and of anonymous callers are not interchangeable', async () => {
+  shared.upstream.answering = (_arrival, response) =>
+    response.end(JSON.stringify({ tables: ['a', 'b', 'c'], namespaces: [] }))
+  const first = await shared.gateway.get('/v1/namespace/public/table/list?limit=1', { as: null })
+  expect(first).toMatchObject({ status: 200, json: { tables: ['a'], page_token: expect.any(String) } })
+  const { page_token: token } = first.json as { page_token: string }
+  const next = `/v1/namespace/club/table/list?limit=1&page_token=${encodeURIComponent(token)}`
+  expect(await shared.gateway.get(next, { as: 'anonymous' })).toMatchObject({ status: 400 })
+  const same = `/v1/namespace/public/table/list?limit=1&page_token=${encodeURIComponent(token)}`
+  expect(await shared.gateway.get(same, { as: null })).toMatchObject({ json: { tables: ['b'] } })
+  expect(await shared.gateway.get(same)).toMatchObject({ status: 400 })
+})

@@ -1,0 +1,72 @@
+import { expect, it } from 'vitest'
+import { attackedGateway } from '../support/attacked-gateway.ts'
+
+// A credential in the body would reach the upstream, although the gateway authenticated another principal.
+const attacked = attackedGateway()
+
+it('an identity in the body does not authenticate', async () => {
+  const identity = { api_key: attacked.gateway.key('dev') }
+  await attacked.expectRefused(
+    { as: null, body: { identity } },
+    { kind: 'Unauthenticated', says: 'no credential was sent; expected the header x-api-key' },
+  )
+  const response = await attacked.send({ as: null, body: { identity } })
+  expect(response?.json).toMatchObject({
+    detail: 'credentials are read from the headers only, never from the body',
+  })
+})
+
+it.each([
+  ['alone', '{"identity":{"api_key":"k"}}', '{}'],
+  ['first', '{ "identity" : {"api_key":"k"} , "id":["sandbox","orders"]}', '{  "id":["sandbox","orders"]}'],
+  ['last', '{"version":1, "identity":{"auth_token":"t"}}', '{"version":1}'],
+  ['between', '{"version":1,"identity":null,"branch":"b"}', '{"version":1,"branch":"b"}'],
+  ['with an escape in its name', '{"version":1,"\\u0069dentity":{"api_key":"k"}}', '{"version":1}'],
+  [
+    'with braces and quotes in it',
+    '{"identity":{"api_key":"}\\",{"},"context":{"b":",identity"}}',
+    '{"context":{"b":",identity"}}',
+  ],
+  [
+    'with a number that JavaScript cannot hold',
+    '{"version":9223372036854775807,"identity":{}}',
+    '{"version":9223372036854775807}',
+  ],
+])('removes only the identity %s from the body', async (_label, body, forwarded) => {
+  const arrival = await attacked.expectForwarded({ body })
+  expect(JSON.parse(String(await arrival.body))).toEqual(JSON.parse(forwarded))
+  expect(String(await arrival.body).replaceAll(' ', '')).toBe(forwarded.replaceAll(' ', ''))
+})
+
+it.each([
+  [
+    'in another case',
+    { Identity: { api_key: 'k' } },
+    /"Identity" in the body is ambiguous; write "identity"/,
+  ],
+  ['in capitals', { IDENTITY: { api_key: 'k' } }, /"IDENTITY"/],
+  ['in the query of a plan', { query: { identity: { api_key: 'k' } } }, /"query.identity" is not accepted/],
+])('rejects an identity %s', async (_label, body, says) => {
+  await attacked.expectRefused(
+    { target: '/v1/table/sandbox$orders/explain_plan', body },
+    { kind: 'InvalidInput', says },
+  )
+})
+
+it.each(['identity', 'context'])('rejects %s within a batch', async (name) => {
+  const entry = {
+    id: ['sandbox', 'orders'],
+    version: 2,
+    manifest_path: 'o/_versions/s',
+    [name]: { api_key: 'b' },
+  }
+  const expected = { kind: 'InvalidInput', says: `${name} is not accepted inside a batch` } as const
+  await attacked.expectRefused(
+    { target: '/v1/table/version/batch-create', body: { entries: [entry] } },
+    expected,
+  )
+  await attacked.expectRefused(
+    { target: '/v1/table/batch-commit', body: { operations: [{ create_table_version: entry }] } },
+    expected,
+  )
+})

@@ -1,0 +1,60 @@
+import { expect, it } from 'vitest'
+import { attackedGateway } from '../support/attacked-gateway.ts'
+
+// With `delimiter=.` the id `sandbox$x.t` names a namespace called "sandbox$x"; a catalog that joins names with `$`
+// takes it for the namespace x in sandbox. An upstream that splits differently sees another object.
+const attacked = attackedGateway()
+
+it.each([
+  [
+    'a part that holds the delimiter of the upstream',
+    'production$orders',
+    'delimiter=.',
+    /"production\$orders"/,
+  ],
+  ['such a part beneath what is allowed', 'sandbox.a$b', 'delimiter=.', /"a\$b"/],
+  ['an encoded one', 'sandbox.a%24b', 'delimiter=.', /"a\$b"/],
+  ['the root of the default', '%24', 'delimiter=.', /"\$"/],
+  ['an empty delimiter', 'sandbox$orders', 'delimiter=', /delimiter is empty/],
+  ['a repeated delimiter', 'sandbox$orders', 'delimiter=$&delimiter=$', /"delimiter" is repeated/],
+  ['two delimiters', 'production.orders', 'delimiter=.&delimiter=$', /"delimiter" is repeated/],
+  ['another spelling', 'production.sandbox$x', 'Delimiter=.', /unknown query parameter "Delimiter"/],
+  ['a spelling in brackets', 'production.sandbox$x', 'delimiter[]=.', /must be percent-encoded/],
+  ['an encoded name, repeated', 'sandbox$x', 'delimiter=$&%64elimiter=.', /"delimiter" is repeated/],
+  ['a backslash', 'sandbox$orders', 'delimiter=%5C', /backslash/],
+  ['a line break', 'sandbox$orders', 'delimiter=%0A', /control character/],
+  ['NUL', 'sandbox$orders', 'delimiter=%00', /NUL/],
+  ['a very long one', 'sandbox$orders', `delimiter=${'_'.repeat(17)}`, /longer than 16/],
+  ['invalid UTF-8', 'sandbox$orders', 'delimiter=%ff', /not valid UTF-8/],
+  ['no value', 'sandbox$orders', 'delimiter', /malformed query "delimiter"; expected name=value/],
+  ['another separator', 'sandbox$orders', 'limit=1;delimiter=.', /unknown query parameter "limit"/],
+])('%s is refused', async (_label, id, query, says) => {
+  await attacked.expectRefused(
+    { target: `/v1/table/${id}/describe?${query}` },
+    { kind: 'InvalidInput', says },
+  )
+})
+
+it.each([
+  ['sandbox.orders', '.'],
+  ['sandbox::orders', '::'],
+  ['sandbox__orders', '__'],
+  ['sandbox%2Forders', '%2F'],
+  ['sandbox orders'.replace(' ', '%20'), '%20'],
+])('%s with the delimiter %s is authorized and forwarded in canonical form', async (id, delimiter) => {
+  const arrival = await attacked.expectForwarded({
+    target: `/v1/table/${id}/describe?delimiter=${delimiter}`,
+  })
+  expect(arrival.target).toBe('/v1/table/sandbox%24orders/describe')
+})
+
+it('the body has no delimiter: the id in it is a list', async () => {
+  await attacked.expectRefused(
+    { body: { delimiter: '.', id: ['sandbox', 'orders'] } },
+    { kind: 'InvalidInput', says: 'DescribeTable has no member "delimiter" in its body; omit it' },
+  )
+  await attacked.expectRefused(
+    { body: { id: 'sandbox.orders' } },
+    { kind: 'InvalidInput', says: /"id" in the body is .*expected a list of strings/ },
+  )
+})

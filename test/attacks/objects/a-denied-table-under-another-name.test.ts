@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest'
+import { orders, streamOf } from '../../../src/backend/test/engine/sample-tables.ts'
+import { runningBackend } from '../../../src/backend/test/support/running-backend.ts'
+import { allowEverything, type GatewaySetup } from '../../gateway/support/open-gateway.ts'
+import { startGatewayBefore } from '../../gateway/support/running-gateway.ts'
+import type { WrittenPolicy, WrittenRule } from '../../policy/policy-builder.ts'
+import { attackedGateway } from '../support/attacked-gateway.ts'
+
+// Rules name tables. Whoever may give a table another name could use it under that name.
+const team = { users: ['al'] }
+const policyOf = (name: string, deny: Partial<WrittenRule>): WrittenPolicy => ({
+  name,
+  namespace: [name],
+  onDeny: 403,
+  rules: [
+    { id: 'all', effect: 'allow', subjects: team, operations: ['all'] },
+    { id: 'no', effect: 'deny', subjects: team, operations: ['query'], tables: ['salaries'], ...deny },
+  ],
+})
+const policies: readonly WrittenPolicy[] = [
+  policyOf('read', {}),
+  policyOf('written', { operations: ['InsertIntoTable'] }),
+  policyOf('main', { when: 'branch == "main"' }),
+  policyOf('until', { when: 'now < timestamp("2999-01-01T00:00:00Z")' }),
+  policyOf('past', { when: 'now < timestamp("2001-01-01T00:00:00Z")' }),
+  policyOf('movable', { moves: 'allow' }),
+  {
+    name: 'protected',
+    namespace: ['protected'],
+    onDeny: 403,
+    protect: [{ id: 'p', tables: ['sal*'], except: { users: ['payroll'] } }],
+    rules: [{ id: 'all', effect: 'allow', subjects: { users: ['al', 'payroll'] }, operations: ['all'] }],
+  },
+]
+const users = ['al', 'payroll']
+
+const moves: readonly (readonly [target: string, body: object])[] = [
+  ['/v1/table/N$salaries/rename', { new_table_name: 'y' }],
+  ['/v1/table/N$salaries/deregister', {}],
+  ['/v1/table/batch-commit', { operations: [{ deregister_table: { id: ['N', 'salaries'] } }] }],
+  ['/v1/table/N$salaries/restore', { version: 1 }],
+  ['/v1/table/N$salaries/branches/create', { name: 'y' }],
+]
+const inNamespace = (namespace: string): readonly (readonly [string, object])[] =>
+  moves.map(([target, body]) => [
+    target.replace('N', namespace),
+    JSON.parse(JSON.stringify(body).replace('"N"', JSON.stringify(namespace))) as object,
+  ])
+const refused = { kind: 'PermissionDenied', says: /not allowed \w+/ } as const
+
+describe('in front of any catalog', () => {
+  const attacked = attackedGateway({ users, policies })
+
+  it.each(['read', 'written', 'until', 'protected'])('the table cannot be moved: %s', async (namespace) => {
+    for (const [target, body] of inNamespace(namespace))
+      await attacked.expectRefused({ as: 'al', target, body }, refused)
+  })
+
+  it('a deny for one branch denies what concerns every branch, and that branch', async () => {
+    for (const [target, body] of inNamespace('main'))
+      await attacked.expectRefused({ as: 'al', target, body }, refused)
+    const target = '/v1/table/main$salaries/restore'
+    await attacked.expectForwarded({ as: 'al', target, body: { version: 1, branch: 'dev' } })
+  })
+
+  it.each(['past', 'movable'])(
+    'moves are allowed if the deny does not apply or says so: %s',
+    async (namespace) => {
+      const [rename] = inNamespace(namespace)
+      await attacked.expectForwarded({ as: 'al', target: rename?.[0] ?? '', body: rename?.[1] ?? {} })
+    },
+  )
+
+  it('other tables and other callers may move', async () => {
+    const body = { new_table_name: 'y' }
+    await attacked.expectForwarded({ as: 'al', target: '/v1/table/read$orders/rename', body })
+    await attacked.expectForwarded({ as: 'payroll', target: '/v1/table/protected$salaries/rename', body })
+  })
+})
+
+it('no request reads a denied table of the bundled catalog under another name', async () => {
+  const backend = await runningBackend()
+  const setup: GatewaySetup = { users, policies: [allowEverything, ...policies] }
+  const gateway = await startGatewayBefore(backend.url(), setup)
+  await gateway.post('/v1/namespace/read/create', { body: {} })
+  const create = (name: string) =>
+    gateway.post(`/v1/table/read$${name}/create`, {
+      body: Buffer.from(streamOf(orders(2))),
+      headers: { 'content-type': 'application/vnd.apache.arrow.stream' },
+    })
+  expect(await create('salaries')).toMatchObject({ status: 200 })
+  for (const [target, body] of inNamespace('read')) {
+    expect(await gateway.post(target, { as: 'al', body }), target).toMatchObject({ status: 403 })
+  }
+  expect(await gateway.post('/v1/table/read$y/count_rows', { as: 'al', body: {} })).toMatchObject({
+    status: 404,
+  })
+  expect(await gateway.post('/v1/table/read$salaries/count_rows', { body: {} })).toMatchObject({
+    status: 200,
+  })
+})

@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { upstreamSchema } from '../../../src/config/upstream/upstream-settings.ts'
+import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
+import { expectError } from '../../gateway/support/expect-error.ts'
+import { openGateway, type TestedGateway } from '../../gateway/support/open-gateway.ts'
+import {
+  healthPath,
+  startRecordingUpstream,
+  type RecordingUpstream,
+} from '../../gateway/support/recording-upstream.ts'
+import { arrowUpload } from '../../support/arrow-upload.ts'
+
+// `deep` belongs to the root upstream, and `[deep, er]` to another one. The root upstream sees an empty `deep` and
+// would drop it, although another catalog is mounted below.
+const upstreams: RecordingUpstream[] = []
+let gateway: TestedGateway
+
+beforeAll(async () => {
+  upstreams.push(await startRecordingUpstream(), await startRecordingUpstream())
+  gateway = await openGateway('http://127.0.0.1:9', {
+    adjust: (settings) => ({
+      ...settings,
+      upstreams: upstreams.map(({ url }, index) => ({
+        ...upstreamSchema.parse({ name: `u${index}`, url, healthCheck: { path: healthPath } }),
+        namespaces: index === 0 ? undefined : [['deep', 'er']],
+      })),
+    }),
+  })
+})
+beforeEach(() => {
+  for (const { requests } of upstreams) requests.length = 0
+})
+afterAll(async () => {
+  await gateway.close()
+  for (const upstream of upstreams) await upstream.close()
+})
+
+const isDropped = { kind: 'NamespaceNotEmpty', says: 'another catalog' } as const
+const isReplaced = { kind: 'NamespaceAlreadyExists', says: 'another catalog' } as const
+const isHidden = { kind: 'TableAlreadyExists', says: 'another catalog' } as const
+const register = { location: 's3://lake/t' }
+
+it.each<
+  [
+    label: string,
+    target: string,
+    body: object,
+    expected: typeof isDropped | typeof isReplaced | typeof isHidden,
+  ]
+>([
+  ['a drop', '/v1/namespace/deep/drop', { behavior: 'Restrict' }, isDropped],
+  ['a drop that says nothing', '/v1/namespace/deep/drop', {}, isDropped],
+  ['a cascade', '/v1/namespace/deep/drop', { behavior: 'Cascade' }, isDropped],
+  ['a drop that skips', '/v1/namespace/deep/drop', { mode: 'Skip' }, isDropped],
+  ['a cascade from the root', '/v1/namespace/$/drop', { behavior: 'Cascade' }, isDropped],
+  ['a drop of the very namespace', '/v1/namespace/deep$er/drop', { behavior: 'Cascade' }, isDropped],
+  ['a namespace in its place', '/v1/namespace/deep/create', { mode: 'Overwrite' }, isReplaced],
+  ['a new root', '/v1/namespace/$/create', { mode: 'overwrite' }, isReplaced],
+  ['a table in its place', '/v1/table/deep/declare', {}, isHidden],
+  ['a table with the id of the other one', '/v1/table/deep$er/declare', {}, isHidden],
+  ['a registered table', '/v1/table/deep/register', register, isHidden],
+  ['a view', '/v1/materialized_view/deep/create', {}, isHidden],
+  ['a table moved there', '/v1/table/t/rename', { new_table_name: 'deep' }, isHidden],
+  [
+    'a table of a batch',
+    '/v1/table/batch-commit',
+    { operations: [{ declare_table: { id: ['t'] } }, { declare_table: { id: ['deep'] } }] },
+    isHidden,
+  ],
+])('%s is refused, and neither sent nor recorded', async (_label, target, body, expected) => {
+  const before = ofKind(await recordsOf(gateway.auditFolder), 'intent').length
+  expectError(await gateway.post(target, { body }), expected)
+  expect(upstreams.flatMap(({ requests }) => requests)).toEqual([])
+  expect(ofKind(await recordsOf(gateway.auditFolder), 'intent')).toHaveLength(before)
+})
+
+it('refuses an uploaded table at a mount point, too', async () => {
+  const headers = { 'content-type': 'application/vnd.apache.arrow.stream' }
+  expectError(await gateway.post('/v1/table/deep/create', { headers, body: arrowUpload }), isHidden)
+  expect(upstreams.flatMap(({ requests }) => requests)).toEqual([])
+})
+
+it.each<[label: string, target: string, body: object, upstream: number]>([
+  ['a namespace beside it', '/v1/namespace/deeper/drop', { behavior: 'Cascade' }, 0],
+  ['a namespace next to the other one', '/v1/namespace/deep$e/drop', {}, 0],
+  ['a namespace in the other one', '/v1/namespace/deep$er$x/drop', {}, 1],
+  ['a namespace that stays if it is there', '/v1/namespace/deep/create', { mode: 'ExistOk' }, 0],
+  ['the other one, overwritten', '/v1/namespace/deep$er/create', { mode: 'Overwrite' }, 1],
+  ['a table in the other one', '/v1/table/deep$er$t/declare', {}, 1],
+])('%s is still served', async (_label, target, body, index) => {
+  expect(await gateway.post(target, { body })).toMatchObject({ status: 200 })
+  expect(upstreams.map(({ requests }) => requests.length)).toEqual([index === 0 ? 1 : 0, index])
+})

@@ -1,0 +1,102 @@
+import { expect, it } from 'vitest'
+import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
+import { attackedGateway } from '../support/attacked-gateway.ts'
+
+// Only the body states the destination of a rename.
+const attacked = attackedGateway()
+const target = '/v1/table/sandbox$orders/rename'
+const name = { new_table_name: 'orders' }
+
+it.each([
+  ['into another namespace', { ...name, new_namespace_id: ['production'] }, 'production.orders'],
+  ['into the root', { ...name, new_namespace_id: [] }, 'orders'],
+  ['under the other name of the member', { ...name, new_namespace: ['production'] }, 'production.orders'],
+  [
+    'to a name that is denied',
+    { new_table_name: 'vault', new_namespace_id: ['sandbox', 'inner'] },
+    'sandbox.inner.vault',
+  ],
+])('denies a rename %s', async (_label, body, destination) => {
+  await attacked.expectRefused(
+    { target, body },
+    {
+      kind: 'PermissionDenied',
+      says: `not allowed CreateTable \\(the destination\\) on "${destination}"`,
+    },
+  )
+})
+
+it.each<[label: string, body: object | undefined, says: RegExp]>([
+  ['two destinations', { ...name, new_namespace_id: ['sandbox'], new_namespace: ['production'] }, /differ/],
+  ['no destination', {}, /requires "new_table_name"/],
+  ['no body', undefined, /requires "new_table_name"/],
+  ['an empty name', { new_table_name: '' }, /new_table_name is empty/],
+  ['a name that is a path', { new_table_name: '../production/orders' }, /is not allowed in a name/],
+  ['a name with the delimiter', { new_table_name: 'inner$vault' }, /"inner\$vault"/],
+  ['a name that is a list', { new_table_name: ['orders'] }, /expected a string/],
+  ['a namespace that is text', { ...name, new_namespace_id: 'production' }, /expected a list of strings/],
+  [
+    'another spelling',
+    { ...name, New_Namespace_Id: ['production'] },
+    /is ambiguous; write "new_namespace_id"/,
+  ],
+])('rejects a rename with %s', async (_label, body, says) => {
+  await attacked.expectRefused({ target, ...(body && { body }) }, { kind: 'InvalidInput', says })
+})
+
+it.each(['new_namespace_id', 'new_namespace'])(
+  'an empty %s is the root to some catalogs and the own namespace to others: both must be allowed',
+  async (member) => {
+    const body = { new_table_name: 'vault', [member]: [] }
+    await attacked.expectRefused(
+      { as: 'dev', target: '/v1/table/sandbox$inner$orders/rename', body },
+      {
+        kind: 'PermissionDenied',
+        says: 'not allowed CreateTable \\(the destination\\) on "sandbox.inner.vault"',
+      },
+    )
+    await attacked.expectForwarded({ as: 'dev', target, body: { ...name, [member]: [] } })
+    const intent = ofKind(await recordsOf(attacked.gateway.auditFolder), 'intent').at(-1)
+    expect(intent?.objects).toMatchObject([
+      { operation: 'CreateTable', id: ['orders'] },
+      { operation: 'CreateTable', id: ['sandbox', 'orders'] },
+    ])
+  },
+)
+
+/** The same namespace in both spellings of the member. */
+const both = (namespace: string[]) => ({ ...name, new_namespace: namespace, new_namespace_id: namespace })
+
+it('forwards and records equal destinations in both spellings as one', async () => {
+  const body = both(['sandbox', 'archive'])
+  const arrival = await attacked.expectForwarded({ target, body })
+  expect(JSON.parse(String(await arrival.body))).toEqual(body)
+  const intent = ofKind(await recordsOf(attacked.gateway.auditFolder), 'intent').at(-1)
+  expect(intent?.details).toEqual({ new_table_name: 'orders', new_namespace_id: ['sandbox', 'archive'] })
+  expect(intent?.objects).toMatchObject([{ operation: 'CreateTable', id: ['sandbox', 'archive', 'orders'] }])
+  await attacked.expectRefused(
+    { target, body: both(['production']) },
+    { kind: 'PermissionDenied', says: 'on "production\\$orders"' },
+  )
+})
+
+it('rejects a part that contains the delimiter, whatever the permissions', async () => {
+  const body = { ...name, new_namespace_id: ['sandbox$inner'] }
+  await attacked.expectRefused(
+    { target, body },
+    { kind: 'PermissionDenied', says: 'on \\["sandbox\\$inner", "orders"\\]' },
+  )
+  await attacked.expectRefused(
+    { target, body, as: 'dev' },
+    { kind: 'InvalidInput', says: /"sandbox\$inner"/ },
+  )
+})
+
+it('allows a rename within allowed namespaces, which also requires the source', async () => {
+  const body = { ...name, new_namespace_id: ['sandbox', 'archive'] }
+  expect((await attacked.expectForwarded({ target, body })).target).toBe('/v1/table/sandbox%24orders/rename')
+  await attacked.expectRefused(
+    { target: '/v1/table/production$orders/rename', body },
+    { kind: 'PermissionDenied', says: 'not allowed RenameTable on "production\\$orders"' },
+  )
+})

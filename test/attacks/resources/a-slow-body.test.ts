@@ -1,0 +1,119 @@
+import { expect, it, onTestFinished } from 'vitest'
+import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
+import { countRefusals } from '../../gateway/support/count-refusals.ts'
+import type { GatewaySetup } from '../../gateway/support/open-gateway.ts'
+import { openRawConnection, type RawConnection } from '../../gateway/support/raw-connection.ts'
+import { chunkOf, rawRequest, rawUpload } from '../../gateway/support/raw-request.ts'
+import { startGatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
+import { createDeferred } from '../../gateway/support/waiting.ts'
+import { arrowBytes, arrowStart, arrowUpload } from '../../support/arrow-upload.ts'
+import { eventually } from '../../support/eventually.ts'
+
+// A client that sends half of a body, or a byte now and then, holds a connection and its upstream resources.
+const bodyTimeoutMs = 400
+/** For requests that must not time out: an upload goes upstream when its intent is on the disk, which may be busy. */
+const longTimeoutMs = 5 * bodyTimeoutMs
+const setup = setupWithTimeout(bodyTimeoutMs)
+
+function setupWithTimeout(ms: number): GatewaySetup {
+  return {
+    adjust: (settings) => ({
+      ...settings,
+      timeouts: { ...settings.timeouts, bodyTimeoutMs: ms },
+      upstreams: settings.upstreams.map((upstream) => ({ ...upstream, maxBulkConnections: 1 })),
+    }),
+  }
+}
+
+const tooSlow =
+  /^HTTP\/1\.1 408 Request Timeout\r\n[^]*"error":"the body of the request did not arrive in time"/
+
+function trickle(connection: RawConnection, bytes: string): void {
+  const timer = setInterval(() => connection.write(bytes), bodyTimeoutMs / 8)
+  onTestFinished(() => clearInterval(timer))
+  connection.socket.once('close', () => clearInterval(timer))
+}
+
+it.each([
+  ['stops', ''],
+  ['trickles', 'x'],
+  ['trickles in chunk extensions', '1;a\r\nx\r\n'],
+])('a JSON body that %s times out, and nothing is sent upstream', async (_label, bytes) => {
+  const { gateway, upstream } = await startGatewayAndUpstream(setup)
+  const connection = openRawConnection(gateway.url)
+  const head = ['POST /v1/table/o/describe HTTP/1.1', 'host: g', `x-api-key: ${gateway.key('dev')}`]
+  if (bytes.includes('\r')) connection.write(rawRequest([...head, 'transfer-encoding: chunked']))
+  else connection.write(rawRequest([...head, 'content-length: 100000'], '{"'))
+  if (bytes !== '') trickle(connection, bytes)
+  expect(await connection.waitForEnd()).toMatch(tooSlow)
+  expect(connection.received()).toContain('connection: close')
+  expect(await countRefusals(gateway, 'body_timeout')).toBe(1)
+  expect(upstream.requests).toEqual([])
+})
+
+it.each([
+  ['stops', ''],
+  ['trickles', '1\r\nx\r\n'],
+])('an upload that %s is never completed upstream, and releases its connection', async (_label, bytes) => {
+  const { gateway, upstream } = await startGatewayAndUpstream(setupWithTimeout(longTimeoutMs))
+  const connection = openRawConnection(gateway.url)
+  const lines = ['POST /v1/table/o/insert HTTP/1.1', 'host: g', `x-api-key: ${gateway.key('dev')}`]
+  connection.write(rawUpload([...lines, 'transfer-encoding: chunked'], chunkOf(arrowBytes(0x4000))))
+  if (bytes !== '') trickle(connection, bytes)
+  await eventually(() => expect(upstream.requests).toHaveLength(1))
+  expect(await gateway.post('/v1/table/o/query', { body: {} })).toMatchObject({ status: 200 })
+  expect(await connection.waitForEnd()).toMatch(tooSlow)
+  await expect(upstream.requests[0]?.body).rejects.toThrow('aborted')
+  // An Arrow stream marks its own end: the sent part may have been accepted as complete.
+  expect(ofKind(await recordsOf(gateway.auditFolder), 'outcome')).toMatchObject([{ result: 'unknown' }])
+  expect(await countRefusals(gateway, 'body_timeout')).toBe(1)
+})
+
+it('an upload without its first bytes takes no upstream connection and leaves no record', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream(setup)
+  const lines = ['POST /v1/table/o/insert HTTP/1.1', 'host: g', `x-api-key: ${gateway.key('dev')}`]
+  const connection = openRawConnection(gateway.url)
+  connection.write(rawUpload([...lines, 'content-length: 100000'], arrowUpload.subarray(0, 40)))
+  trickle(connection, 'x')
+  expect(await connection.waitForEnd()).toMatch(tooSlow)
+  expect(upstream.requests).toEqual([])
+  expect(ofKind(await recordsOf(gateway.auditFolder), 'intent')).toEqual([])
+})
+
+it('time in which the upstream does not read does not count against the client', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream(setupWithTimeout(longTimeoutMs))
+  const goOn = createDeferred<() => void>()
+  upstream.answering = (_arrival, response, request) => {
+    request.pause()
+    request.once('end', () => response.end('{}'))
+    goOn.resolve(() => request.resume())
+  }
+  const response = gateway.post('/v1/table/o/insert', { body: arrowBytes(32 * 1024 * 1024) })
+  const resume = await goOn.promise
+  await new Promise((resolve) => setTimeout(resolve, 1.5 * longTimeoutMs))
+  resume()
+  expect(await response).toMatchObject({ status: 200 })
+})
+
+it('a body at the minimum rate may take longer than the timeout of one pause', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream(setupWithTimeout(longTimeoutMs))
+  const connection = openRawConnection(gateway.url)
+  const chunks = 12
+  const chunk = Buffer.alloc(500, 'a')
+  connection.write(
+    rawRequest([
+      'POST /v1/table/o/insert HTTP/1.1',
+      'host: g',
+      `x-api-key: ${gateway.key('dev')}`,
+      `content-length: ${arrowStart.length + chunks * chunk.length}`,
+      'connection: close',
+    ]),
+  )
+  connection.write(arrowStart)
+  for (let sent = 0; sent < chunks; sent += 1) {
+    await new Promise((resolve) => setTimeout(resolve, longTimeoutMs / 8))
+    connection.write(chunk)
+  }
+  expect(await connection.waitForEnd()).toMatch(/^HTTP\/1\.1 200 OK/)
+  expect(await upstream.requests[0]?.body).toHaveLength(arrowStart.length + chunks * chunk.length)
+})

@@ -1,0 +1,131 @@
+import { expect } from 'vitest'
+import { expectError, type ExpectedError } from '../../gateway/support/expect-error.ts'
+import type { TestResponse } from '../../gateway/support/test-response.ts'
+import { allowEverything, type GatewaySetup, type TestedGateway } from '../../gateway/support/open-gateway.ts'
+import type { ReceivedRequest } from '../../gateway/support/recording-upstream.ts'
+import { hasDifference, testedServer, type WrittenRequest } from '../../gateway/support/servers.ts'
+import { useSharedGateway, type GatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
+import type { WrittenPolicy } from '../../policy/policy-builder.ts'
+
+/** A request as written by the attacker, never normalized. */
+interface Attack {
+  /** Default POST. */
+  readonly method?: string
+  /** Default: a table that the caller may describe. */
+  readonly target?: string
+  /** Default `writer`, null for no credentials. */
+  readonly as?: string | null
+  /** Additional header lines. */
+  readonly lines?: readonly string[]
+  /** An object is sent as JSON; a content-length is added unless `lines` frame the body. */
+  readonly body?: object | string | Buffer
+}
+
+/** A gateway with objects that the attackers may and may not access. */
+export interface AttackedGateway extends GatewayAndUpstream {
+  send(attack: Attack): Promise<TestResponse | undefined>
+  /** Expects the error, and no request at the upstream. */
+  expectRefused(attack: Attack, expected: ExpectedError): Promise<void>
+  /** Expects success, and exactly one request at the upstream, which is returned. */
+  expectForwarded(attack: Attack): Promise<ReceivedRequest>
+}
+
+/**
+ * `writer` may fill, but not empty, `sandbox`; `clerk` may register tables there; `owner` may do everything there,
+ * except to the table `vault` in `sandbox` > `inner`. None of them may access `production`.
+ */
+const policies: readonly WrittenPolicy[] = [
+  allowEverything,
+  {
+    name: 'sandbox',
+    namespace: ['sandbox'],
+    rules: [
+      {
+        id: 'fill',
+        effect: 'allow',
+        subjects: { users: ['writer'] },
+        operations: [
+          'read',
+          'create',
+          'commit',
+          'InsertIntoTable',
+          'MergeInsertIntoTable',
+          'UpdateTable',
+          'RenameTable',
+          'RegisterTable',
+          'DropNamespace',
+        ],
+      },
+      {
+        id: 'register',
+        effect: 'allow',
+        subjects: { users: ['clerk'] },
+        operations: ['RegisterTable', 'ChooseLocation'],
+      },
+      { id: 'own', effect: 'allow', subjects: { users: ['owner'] }, operations: ['all'] },
+    ],
+  },
+  {
+    name: 'vault',
+    namespace: ['sandbox', 'inner'],
+    rules: [
+      { id: 'closed', effect: 'deny', subjects: { any: true }, operations: ['all'], tables: ['vault'] },
+    ],
+  },
+]
+
+/** One gateway for all attacks of a file, by default with the policies above. */
+export function attackedGateway(
+  setup: Pick<GatewaySetup, 'policies' | 'users' | 'adjust'> = {},
+): AttackedGateway {
+  const { users = ['writer', 'clerk', 'owner'] } = setup
+  const shared = useSharedGateway({
+    ...setup,
+    users,
+    policies: setup.policies ? [allowEverything, ...setup.policies] : policies,
+  })
+  const send: AttackedGateway['send'] = (attack) =>
+    testedServer.sendWritten(shared.gateway.url, write(attack, shared.gateway))
+  return {
+    get gateway() {
+      return shared.gateway
+    },
+    get upstream() {
+      return shared.upstream
+    },
+    send,
+    async expectRefused(attack, expected) {
+      const response = await send(attack)
+      const isMalformed = expected.kind === 'InvalidInput' || attack.target?.startsWith('/') === false
+      const canBeReset = isMalformed && hasDifference('refuses by a reset')
+      if (response !== undefined || !canBeReset) expectError(response, expected)
+      // Another request shows that nothing is still in progress, and that the gateway works.
+      expect(await shared.gateway.post('/v1/table/well/exists')).toMatchObject({ status: 200 })
+      expect(shared.upstream.requests.splice(0)).toMatchObject([{ target: '/v1/table/well/exists' }])
+    },
+    async expectForwarded(attack) {
+      expect(await send(attack)).toMatchObject({ status: 200 })
+      const [arrival, ...others] = shared.upstream.requests.splice(0)
+      expect(others).toEqual([])
+      if (arrival === undefined) throw new Error('Nothing reached the upstream.')
+      return arrival
+    },
+  }
+}
+
+function write(attack: Attack, gateway: TestedGateway): WrittenRequest {
+  const { method = 'POST', target = '/v1/table/sandbox$orders/describe', as = 'writer', lines = [] } = attack
+  const isBytes = typeof attack.body === 'string' || Buffer.isBuffer(attack.body)
+  const body = Buffer.from(isBytes ? attack.body : JSON.stringify(attack.body ?? ''))
+  const hasLength = lines.some((line) => /^(content-length|transfer-encoding)/i.test(line))
+  return {
+    method,
+    target,
+    lines: [
+      ...(as === null ? [] : [`x-api-key: ${gateway.key(as)}`]),
+      ...lines,
+      ...(attack.body === undefined || hasLength ? [] : [`content-length: ${body.length}`]),
+    ],
+    body: attack.body === undefined ? undefined : body,
+  }
+}

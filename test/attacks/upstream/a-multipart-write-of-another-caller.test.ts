@@ -1,0 +1,170 @@
+import { expect, it } from 'vitest'
+import { respondWith } from '../../gateway/support/recording-upstream.ts'
+import { arrowUpload } from '../../support/arrow-upload.ts'
+import { attackedGateway } from '../support/attacked-gateway.ts'
+
+// Whoever names a multipart write could add rows to the insert of another caller, overwrite with it, complete it too
+// early, or discard it. Its id, sealed by the gateway, says who began it on which branch of which table.
+const attacked = attackedGateway({
+  users: ['ann', 'bob', 'appender', 'clerk'],
+  policies: [
+    {
+      name: 'team',
+      namespace: ['team'],
+      onDeny: 403,
+      rules: [
+        { id: 'both', effect: 'allow', subjects: { users: ['ann', 'bob'] }, operations: ['all'] },
+        {
+          id: 'append',
+          effect: 'allow',
+          subjects: { users: ['appender'] },
+          operations: ['read', 'write', 'admin'],
+          when: 'branch != "release"',
+        },
+        { id: 'all-but-inserts', effect: 'allow', subjects: { users: ['clerk'] }, operations: ['all'] },
+        {
+          id: 'no-inserts',
+          effect: 'deny',
+          subjects: { users: ['clerk'] },
+          operations: ['InsertIntoTable'],
+        },
+      ],
+    },
+  ],
+})
+const table = '/v1/table/team$t'
+
+async function begin(as: string, query = ''): Promise<string> {
+  attacked.upstream.answering = respondWith(200, { upload_id: 'upload-1' })
+  const { json } = await attacked.gateway.post(`${table}/multipart_write/create${query}`, { as })
+  attacked.upstream.requests.length = 0
+  attacked.upstream.answering = respondWith(200, {})
+  return (json as { upload_id: string }).upload_id
+}
+
+interface Step {
+  readonly path: string
+  readonly query: string
+  readonly body?: Buffer
+}
+const steps: readonly Step[] = [
+  { path: 'insert', query: 'upload_part_id=p&', body: arrowUpload },
+  { path: 'insert', query: 'mode=overwrite&', body: arrowUpload },
+  { path: 'multipart_write/complete', query: '' },
+  { path: 'multipart_write/abort', query: '' },
+]
+const attack = ({ path, query, body }: Step, id: string, on = table) => ({
+  target: `${on}/${path}?${query}upload_id=${encodeURIComponent(id)}`,
+  ...(body && { body }),
+})
+const refusal = { kind: 'InvalidInput', says: 'names no multipart write that you began' } as const
+
+it.each(steps)('$path?$query and the id of another caller', async (step) => {
+  const id = await begin('ann')
+  await attacked.expectRefused({ as: 'bob', ...attack(step, id) }, refusal)
+  await attacked.expectForwarded({ as: 'ann', ...attack(step, id) })
+})
+
+it.each(steps)('$path?$query and the id of the upstream, or a modified one', async (step) => {
+  const id = await begin('ann')
+  const modified = [
+    id.slice(0, -4),
+    `${id}AAAA`,
+    id.replace(/^\/.{8}/, '/AAAAAAAA'),
+    '/',
+    '/AAAA',
+    'upload-1',
+  ]
+  for (const one of modified) await attacked.expectRefused({ as: 'ann', ...attack(step, one) }, refusal)
+})
+
+it.each(steps)('$path?$query for another table or branch', async (step) => {
+  const id = await begin('ann', '?branch=ci')
+  await attacked.expectRefused({ as: 'ann', ...attack(step, id) }, refusal)
+  await attacked.expectRefused({ as: 'ann', ...attack(step, `${id}&branch=main`) }, refusal)
+  const onBranch = (branch: string): Step => ({ ...step, query: `${step.query}branch=${branch}&` })
+  await attacked.expectRefused({ as: 'ann', ...attack(onBranch('dev'), id) }, refusal)
+  await attacked.expectRefused({ as: 'ann', ...attack(onBranch('ci'), id, '/v1/table/team$u') }, refusal)
+  await attacked.expectForwarded({ as: 'ann', ...attack(onBranch('ci'), id) })
+  if (step.body !== undefined) return
+  const inBody = { as: 'ann', ...attack(step, id) }
+  await attacked.expectRefused({ ...inBody, body: { branch: 'dev' } }, refusal)
+  await attacked.expectForwarded({ ...inBody, body: { branch: 'ci' } })
+})
+
+it('the id of a job is none of a multipart write, and the other way round', async () => {
+  attacked.upstream.answering = respondWith(200, { job_id: 'upload-1' })
+  const body = { column: 'c' }
+  const { json } = await attacked.gateway.post(`${table}/backfill_column`, { as: 'ann', body })
+  attacked.upstream.requests.length = 0
+  const { job_id: job } = json as { job_id: string }
+  for (const step of steps) await attacked.expectRefused({ as: 'ann', ...attack(step, job) }, refusal)
+  const upload = await begin('ann')
+  await attacked.expectRefused(
+    { as: 'ann', target: '/v1/jobs/cancel', body: { job_id: upload } },
+    { kind: 'PermissionDenied', says: 'on the root' },
+  )
+})
+
+it('a part overwrites only with the permission to overwrite, and no other step accepts a mode', async () => {
+  const id = await begin('appender')
+  await attacked.expectRefused(
+    { as: 'appender', ...attack({ path: 'insert', query: 'mode=overwrite&', body: arrowUpload }, id) },
+    { kind: 'PermissionDenied', says: /not allowed OverwriteTable \(mode=overwrite\)/ },
+  )
+  for (const path of ['multipart_write/complete', 'multipart_write/abort'])
+    await attacked.expectRefused(
+      { as: 'appender', ...attack({ path, query: 'mode=overwrite&' }, id) },
+      { kind: 'InvalidInput', says: '"mode"' },
+    )
+  await attacked.expectRefused(
+    { as: 'appender', target: `${table}/multipart_write/create?mode=overwrite` },
+    { kind: 'InvalidInput', says: '"mode"' },
+  )
+  for (const path of ['create', `complete?upload_id=${encodeURIComponent(id)}`]) {
+    const target = `${table}/multipart_write/${path}`
+    for (const body of [{ mode: 'overwrite' }, { overwrite: true }, { upload_id: 'upload-2' }])
+      await attacked.expectRefused(
+        { as: 'appender', target, body },
+        { kind: 'InvalidInput', says: /"(mode|overwrite|upload_id)"/ },
+      )
+    await attacked.expectRefused(
+      { as: 'appender', target, body: { branch: 'release' } },
+      { kind: 'PermissionDenied', says: 'not allowed' },
+    )
+  }
+  await attacked.expectForwarded({
+    as: 'appender',
+    ...attack({ path: 'insert', query: 'mode=append&', body: arrowUpload }, id),
+  })
+})
+
+it('every step needs the permission to insert, on the branch that it states', async () => {
+  const id = await begin('ann')
+  const create = { target: `${table}/multipart_write/create` }
+  const denied = { kind: 'PermissionDenied', says: 'not allowed InsertIntoTable' } as const
+  for (const one of [create, ...steps.map((step) => attack(step, id))])
+    await attacked.expectRefused({ as: 'clerk', ...one }, denied)
+  const onRelease = steps.map((step) => attack({ ...step, query: `${step.query}branch=release&` }, id))
+  for (const one of [{ target: `${create.target}?branch=release` }, ...onRelease])
+    await attacked.expectRefused(
+      { as: 'appender', ...one },
+      { kind: 'PermissionDenied', says: 'not allowed' },
+    )
+})
+
+it('an upload that names a part of no write is no insert', async () => {
+  await attacked.expectRefused(
+    { as: 'ann', target: `${table}/insert?upload_part_id=p`, body: arrowUpload },
+    { kind: 'InvalidInput', says: 'only together with "upload_id"' },
+  )
+  for (const query of ['upload_id=', 'upload_id=a&upload_id=b', 'Upload_Id=a', 'uploadId=a'])
+    await attacked.expectRefused(
+      { as: 'ann', target: `${table}/insert?${query}`, body: arrowUpload },
+      { kind: 'InvalidInput', says: /upload/i },
+    )
+})
+
+it('the id of the upstream stays in the gateway', async () => {
+  expect(await begin('ann')).not.toContain('upload-1')
+})

@@ -1,0 +1,60 @@
+import { expect, it } from 'vitest'
+import { rawRequest as rawMessage } from '../../gateway/support/raw-request.ts'
+import { respondWith } from '../../gateway/support/recording-upstream.ts'
+import { attackedGateway } from '../support/attacked-gateway.ts'
+
+// Bytes after a response would become the response to the next request on the same upstream connection.
+const attacked = attackedGateway()
+const poison = rawMessage(['HTTP/1.1 200 OK', 'content-length: 10'], '{"evil":1}')
+
+it.each([
+  ['a second response', rawMessage(['HTTP/1.1 200 OK', 'content-length: 2'], '{}') + poison],
+  [
+    'more bytes than its content-length',
+    rawMessage(['HTTP/1.1 200 OK', 'content-length: 2'], `{}${'x'.repeat(100)}`),
+  ],
+  [
+    'a response after its last chunk',
+    rawMessage(['HTTP/1.1 200 OK', 'transfer-encoding: chunked'], `2\r\n{}\r\n0\r\n\r\n${poison}`),
+  ],
+  [
+    'a body with status 204',
+    rawMessage(['HTTP/1.1 204 No Content', 'content-length: 10'], '{"evil":1}') + poison,
+  ],
+  [
+    'content-length and transfer-encoding',
+    rawMessage(['HTTP/1.1 200 OK', 'content-length: 2', 'transfer-encoding: chunked'], `0\r\n\r\n${poison}`),
+  ],
+  [
+    'two content-lengths',
+    rawMessage(['HTTP/1.1 200 OK', 'content-length: 2', 'content-length: 60'], `{}${poison}`),
+  ],
+])('excess bytes of an upstream that sends %s do not reach other callers', async (_label, bytes) => {
+  const { gateway, upstream } = attacked
+  for (const operation of ['describe', 'update']) {
+    upstream.answering = (_arrival, response) => response.socket?.write(bytes)
+    const first = await gateway.post(`/v1/table/orders/${operation}`).catch(() => undefined)
+    expect(first?.json ?? {}).not.toHaveProperty('evil')
+    upstream.answering = respondWith(200, { mine: true })
+    for (let count = 0; count < 3; count += 1) {
+      expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({
+        status: 200,
+        json: { mine: true },
+      })
+    }
+  }
+})
+
+it('discards bytes before the response', async () => {
+  const { gateway, upstream } = attacked
+  upstream.answering = (_arrival, response) => {
+    response.writeEarlyHints({ link: '</evil>; rel=preload' })
+    response.writeProcessing()
+    response.end('{"mine":true}')
+  }
+  for (const operation of ['describe', 'update']) {
+    const response = await gateway.post(`/v1/table/orders/${operation}`)
+    expect(String(response.bytes)).toBe('{"mine":true}')
+    expect(response.headers).not.toHaveProperty('link')
+  }
+})

@@ -1,7 +1,0 @@
-import { backendSettingsSchema } from '../../../src/config/backend/backend-settings.ts'
-import { startBackend } from '../../../src/backend/server.ts'
-
-// Usage: `catalog-process.ts SETTINGS` (JSON). Runs a bundled catalog as a process that tests can stop and kill.
-const backend = await startBackend(backendSettingsSchema.parse(JSON.parse(process.argv[2] ?? '')))
-process.stdout.write(`${backend.url}\n`)
-process.once('SIGTERM', () => void backend.close().then(() => process.exit()))

@@ -1,0 +1,112 @@
+import { beforeAll, expect, it } from 'vitest'
+import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
+import { aRefusal, anIntent, committed, logOptions } from '../../audit/audit-fixtures.ts'
+import { runCommand, type CommandEnd } from '../../support/run-command.ts'
+import { makeTemporaryFolder, removeFolder, temporaryFolder } from '../../support/temporary-folder.ts'
+
+let folder = ''
+
+beforeAll(async () => {
+  folder = await makeTemporaryFolder()
+  const log = await openAuditLog(logOptions(folder))
+  await log.recordOutcome(await log.recordIntent(anIntent('change')), committed)
+  const intent = anIntent('extra')
+  const bob = { ...intent.principal, name: 'corp:bob\u001b' }
+  await log.recordIntent({ ...intent, operation: 'OptimizeTable', principal: bob } as typeof intent)
+  const rule = { policy: 'production', rule: 'no-drops', file: 'production.yaml', line: 20 }
+  log.recordRefusal({ ...aRefusal('denied'), operation: 'DropTable', reason: 'denied', rule })
+  await log.close()
+  return () => removeFolder(folder)
+})
+
+const select = (command: string, parameters: readonly string[], where = folder): Promise<CommandEnd> =>
+  runCommand(['audit', ...command.split(' '), where, ...parameters])
+
+const commands = ['query', 'query --json', 'export --format ocsf']
+
+it.each([
+  [
+    'an operation',
+    ['--operation', 'CreateTabelVersion'],
+    2,
+    'neither the catalog API nor this log has the operation "CreateTabelVersion"; did you mean "CreateTableVersion"?',
+  ],
+  [
+    'an extra operation of the settings',
+    ['--operation', 'OptimiseTable'],
+    2,
+    'neither the catalog API nor this log has the operation "OptimiseTable"; did you mean "OptimizeTable"?',
+  ],
+  [
+    'a principal',
+    ['--principal', 'corp:alise'],
+    1,
+    'no record of this log has the principal "corp:alise"; did you mean "corp:alice"?',
+  ],
+  [
+    'a principal like no other',
+    ['--principal', 'somebody'],
+    1,
+    'no record of this log has the principal "somebody"; it has "corp:alice", "corp:bob\\u001b"',
+  ],
+  [
+    'a rule',
+    ['--rule', 'no-drop'],
+    1,
+    'no record of this log has the rule "no-drop"; did you mean "no-drops"?',
+  ],
+  [
+    'a rule of a policy',
+    ['--rule', 'producton/writers'],
+    1,
+    'no record of this log has the rule "producton/writers"; did you mean "production/writers"?',
+  ],
+  [
+    'a table',
+    ['--table', 'production$order'],
+    1,
+    'no record of this log has the table "production/order"; did you mean "production/orders"?',
+  ],
+  ['a request', ['--request', 'unheard'], 1, 'no record of the request "unheard": recorded are changes,'],
+])('refuses %s that no record has, and suggests one', async (_, parameters, status, message) => {
+  for (const command of commands) {
+    const end = await select(command, parameters)
+    expect(end).toMatchObject({ status, output: '', messages: expect.stringContaining(message) })
+  }
+})
+
+it.each([
+  ['a known operation', ['--operation', 'AlterTableAddColumns'], 'operation AlterTableAddColumns, among '],
+  [
+    'a read',
+    ['--operation', 'ListTables'],
+    /operation ListTables, among \d+ records; reads are recorded only if audit\.modes\.read says so$/,
+  ],
+  [
+    'names that do not occur together',
+    ['--denied', '--rule', 'writers'],
+    'refused requests, rule writers, among ',
+  ],
+  ['a time', ['--until', '2020-01-01T00:00:00Z'], 'times before 2020-01-01T00:00:00.000Z, among '],
+  [
+    'an age',
+    ['--until', '36500d', '--principal', 'corp:alice'],
+    /principal corp:alice, times before 19\d\d-/,
+  ],
+])('says that there are no records of %s, instead of an empty table', async (_, parameters, criteria) => {
+  for (const command of commands) {
+    const { status, output, messages } = await select(command, parameters)
+    expect({ status, output }).toEqual({ status: 0, output: '' })
+    expect(messages.trimEnd()).toMatch(/^no records of /)
+    expect(messages.trimEnd()).toMatch(criteria)
+  }
+})
+
+it('refuses a folder without a log', async () => {
+  const end = await select('query', ['--denied'], await temporaryFolder())
+  expect(end).toMatchObject({
+    status: 1,
+    output: '',
+    messages: expect.stringContaining('contains no audit log'),
+  })
+})

@@ -1,0 +1,76 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { stringify } from 'yaml'
+import { runningBackend } from '../../src/backend/test/support/running-backend.ts'
+import { runCommand } from '../support/run-command.ts'
+import { allowEverything } from '../gateway/support/open-gateway.ts'
+import { startEchoServer } from '../lib/outbound/opened-socket.ts'
+import { formatPolicies } from '../policy/policy-builder.ts'
+import { startConnectProxy } from '../support/connect-proxy.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+/** Runs `check --probe` with these settings of the upstream, and others. */
+async function probe(upstream: object, others: object = {}, environment: Record<string, string> = {}) {
+  const folder = await temporaryFolder()
+  await mkdir(join(folder, 'policies'))
+  await writeFile(join(folder, 'policies', 'everything.yaml'), formatPolicies([allowEverything]))
+  const file = join(folder, 'gateway.yaml')
+  const identity = { anonymous: true }
+  const settings = { upstream, identity, policies: { folder: 'policies' }, audit: { folder: 'audit' } }
+  await writeFile(file, stringify({ ...settings, ...others }))
+  return runCommand(['check', '--config', file, '--probe'], { environment })
+}
+
+it('connects to all other hosts, and names what failed', async () => {
+  const { url } = await runningBackend()
+  const proxy = await startConnectProxy({ hosts: { 'siem.example:80': Number(new URL(url()).port) } })
+  const port = await startEchoServer()
+  const { status, messages } = await probe(
+    { url: url() },
+    {
+      identity: {
+        issuers: [{ name: 'corp', issuer: 'https://login.example', audience: 'a', algorithms: ['RS256'] }],
+      },
+      audit: {
+        folder: 'audit',
+        sinks: [
+          { name: 'reached', type: 'http', url: 'http://siem.example/records' },
+          { name: 'refused', type: 'http', url: 'http://127.0.0.1:1/records' },
+          { name: 'unencrypted', type: 'http', url: `https://127.0.0.1:${port}/records` },
+        ],
+      },
+      traces: { endpoint: 'http://collector.invalid/v1/traces' },
+    },
+    { HTTP_PROXY: proxy.url, HTTPS_PROXY: 'http://user:hidden@127.0.0.1:1', NO_PROXY: 'collector.invalid' },
+  )
+  expect(status).toBe(1)
+  expect(messages).toMatch(
+    /^audit\.sinks\.reached \(siem\.example:80\): connected through the proxy http:\S+ in \d+ ms$/m,
+  )
+  expect(messages).toMatch(
+    /^audit\.sinks\.refused \(127\.0\.0\.1:1\) cannot be reached:\n {2}route: .*ECONNREFUSED/m,
+  )
+  expect(messages).toMatch(/^audit\.sinks\.unencrypted .* cannot be reached:\n {2}TLS: /m)
+  expect(messages).toMatch(/^traces \(collector\.invalid:80\) cannot be reached:\n {2}name resolution: /m)
+  expect(messages).toMatch(
+    /^identity\.issuers\.corp \(https:\/\/login\.example\) cannot be reached:\n {2}proxy: .* cannot be reached: connect ECONNREFUSED/m,
+  )
+  expect(messages).not.toContain('hidden')
+})
+
+it('warns of entries of NO_PROXY that match nothing', async () => {
+  const { url } = await runningBackend()
+  const { status, messages } = await probe({ url: url() }, {}, { NO_PROXY: 'a.example, 10.*' })
+  expect([status, messages]).toEqual([0, expect.stringContaining('NO_PROXY: the entry "10.*" is malformed')])
+})
+
+it('does not print a proxy that cannot be used', async () => {
+  const environment = { HTTPS_PROXY: 'socks5://user:hidden@proxy.example' }
+  const { status, messages } = await probe({ url: 'http://127.0.0.1:1' }, {}, environment)
+  expect([status, messages]).toEqual([
+    1,
+    expect.stringContaining('HTTPS_PROXY: expected the URL of an HTTP proxy'),
+  ])
+  expect(messages).not.toContain('hidden')
+})

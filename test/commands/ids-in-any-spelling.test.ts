@@ -1,0 +1,81 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { beforeAll, expect, it } from 'vitest'
+import { stringify } from 'yaml'
+import { runCommand } from '../support/run-command.ts'
+import { makeTemporaryFolder, removeFolder, temporaryFolder } from '../support/temporary-folder.ts'
+
+const policies = `apiVersion: catalog-gateway/v1
+kind: AccessPolicy
+metadata: { name: hr }
+namespace: [hr]
+rules:
+  - { id: pay, effect: allow, subjects: { users: [al] }, operations: [read], tables: [salaries] }
+`
+let folder = ''
+
+beforeAll(async () => {
+  folder = await makeTemporaryFolder()
+  await writeFile(join(folder, 'p.yaml'), policies)
+  return () => removeFolder(folder)
+})
+
+const policy = (command: string, ...parameters: string[]) =>
+  runCommand(['policy', command, '--policies', folder, ...parameters])
+
+it.each(['hr/salaries', 'hr$salaries', '["hr", "salaries"]'])('commands read %s as one table', async (id) => {
+  const whoCan = await policy('who-can', 'QueryTable', id)
+  expect(whoCan).toMatchObject({ status: 0 })
+  expect(whoCan.output).toMatch(/^QueryTable on hr\/salaries:\n.*user al/)
+  expect((await policy('explain', '--as', 'al', 'QueryTable', id)).output).toContain(
+    'QueryTable on hr/salaries',
+  )
+  const fact = `destination=${id}`
+  const { output } = await policy('explain', '--as', 'al', 'RenameTable', 'hr/t', '--fact', fact, '--json')
+  expect(JSON.parse(output)).toMatchObject({
+    facts: expect.arrayContaining([{ name: 'destination', value: ['hr', 'salaries'] }]),
+  })
+})
+
+it.each([
+  ['hr/staff$salaries', 'has both "/" and "$"; expected hr/staff/salaries, or ["hr", "staff$salaries"]'],
+  ['hr//salaries', 'a part of the id is empty'],
+  ['[hr, salaries]', 'is not a list of names'],
+])('commands refuse %s', async (id, message) => {
+  const ends = [
+    await policy('who-can', 'QueryTable', id),
+    await policy('explain', '--as', 'al', 'QueryTable', id),
+    await runCommand(['audit', 'query', folder, '--table', id]),
+    await runCommand(['audit', 'prove', folder, '--table', id]),
+    await runCommand(['audit', 'export', folder, '--format', 'ocsf', '--table', id]),
+  ]
+  for (const end of ends)
+    expect(end).toMatchObject({ status: 2, output: '', messages: expect.stringContaining(message) })
+})
+
+it('policies may have a dollar in a name if the settings allow it', async () => {
+  const odd = await temporaryFolder()
+  await mkdir(join(odd, 'policies'))
+  await writeFile(join(odd, 'policies', 'p.yaml'), policies.replace('[hr]', "['hr$eu']"))
+  const whoCan = ['policy', 'who-can', '--policies', join(odd, 'policies')]
+  const id = '["hr$eu", "salaries"]'
+  expect(await runCommand([...whoCan, 'QueryTable', id])).toMatchObject({
+    status: 1,
+    messages: expect.stringContaining(
+      'p.yaml:4:13: namespace[0]: "hr$eu" contains "$", which separates names; expected ["hr", "eu"]',
+    ),
+  })
+  const settings = join(odd, 'gateway.yaml')
+  await writeFile(
+    settings,
+    stringify({
+      upstream: { url: 'https://catalog.example', delimiter: '.', reservedInNames: [] },
+      identity: { anonymous: true },
+      policies: { folder: 'policies' },
+      audit: { folder: 'audit' },
+    }),
+  )
+  expect((await runCommand(['check', '--config', settings])).status).toBe(0)
+  const { output } = await runCommand([...whoCan, '--config', settings, 'QueryTable', id])
+  expect(output).toMatch(/^QueryTable on \["hr\$eu", "salaries"\]:\n.*user al/)
+})

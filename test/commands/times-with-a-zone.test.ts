@@ -1,0 +1,76 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { runProgram } from '../e2e/built-program.ts'
+import { runCommand } from '../support/run-command.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+// A zone in which a time without zone would be another one, and in which summer days are counted wrongly from midnight.
+const environment = { TZ: 'Europe/Berlin' }
+
+const policy = (condition: string): string => `apiVersion: catalog-gateway/v1
+kind: AccessPolicy
+metadata: { name: p }
+namespace: []
+rules:
+  - { id: r, effect: allow, subjects: { any: true }, operations: [read], when: '${condition}' }
+tests:
+  - { operations: [DescribeTable], table: [a, t], given: { now: '2026-07-01T12:00:00Z' }, expect: allow }
+`
+
+it.each([
+  ['2027-02-30T00:00:00Z', 'there is no day 30 in the month 2027-02'],
+  ['2027-01-31', 'it has no time and no zone; expected for example 2027-01-31T00:00:00Z'],
+  ['2027-01-31T10:00:00', 'it has no zone; expected for example 2027-01-31T10:00:00Z'],
+])('every command refuses the time %s and says why', async (time, reason) => {
+  const key = ['--store', 'a', '--pepper-file', 'b', '--principal', 'c']
+  for (const command of [
+    ['keys', 'create', ...key, '--expires', time],
+    ['keys', 'create', ...key, '--not-before', time],
+    ['audit', 'query', 'folder', '--since', time],
+    ['audit', 'query', 'folder', '--until', time],
+    ['policy', 'replay', '--audit', 'a', '--candidate', 'b', '--since', time],
+    ['policy', 'explain', 'folder', '--fact', `now=${time}`],
+  ]) {
+    const { status, messages } = await runCommand(command)
+    expect(messages).toContain(reason)
+    expect(status).toBe(2)
+  }
+})
+
+it('the expiry of a key is that of its time with zone', async () => {
+  const folder = await temporaryFolder()
+  const store = join(folder, 'keys.yaml')
+  const files = ['--store', store, '--pepper-file', join(folder, 'pepper'), '--principal', 'ada']
+  const expires = ['--expires', '2099-01-31T10:00:00+02:00']
+  expect(await runProgram(['keys', 'create', ...files, ...expires], { environment })).toMatchObject({
+    status: 0,
+  })
+  expect(await readFile(store, 'utf8')).toContain('expiresAt: 2099-01-31T08:00:00.000Z')
+})
+
+it('an overlap of keys is at most ten years', async () => {
+  for (const overlap of ['9999d', '1 fortnight', '-1h']) {
+    const rotate = ['keys', 'rotate', 'id', '--store', 'a', '--pepper-file', 'b', `--overlap=${overlap}`]
+    const { status, messages } = await runCommand(rotate)
+    expect(messages).toContain('expected a duration such as 30m, 12h or 7d, of at most 3650d')
+    expect(status).toBe(2)
+  }
+})
+
+it('conditions count days in UTC', async () => {
+  const folder = await temporaryFolder()
+  const test = ['policy', 'test', '--policies', folder]
+  await writeFile(join(folder, 'p.yaml'), policy('now.getDayOfYear() == 181'))
+  expect(await runProgram(test, { environment })).toMatchObject({ status: 0 })
+})
+
+it('lint reports a literal that no request can evaluate, with its position', async () => {
+  const folder = await temporaryFolder()
+  await writeFile(join(folder, 'p.yaml'), policy('now < timestamp("2027-02-30T00:00:00Z")'))
+  const { status, output, messages } = await runCommand(['policy', 'lint', '--policies', folder])
+  expect(output + messages).toContain(
+    'p.yaml:6:97: rules[0].when: "2027-02-30T00:00:00Z" is not a timestamp: there is no day 30 in the month 2027-02',
+  )
+  expect(status).toBe(1)
+})

@@ -1,0 +1,221 @@
+import { expect, it } from 'vitest'
+import { gatewaySettingsSchema } from '../../src/config/gateway-settings.ts'
+import { readSettings, SettingsError } from '../../src/config/loading/read-settings.ts'
+
+const valid = [
+  'upstream: { url: https://catalog.example }',
+  'identity: { anonymous: true }',
+  'policies: { folder: policies }',
+  'audit: { folder: audit }',
+]
+
+/** The errors of valid settings with these lines before them; `changes` replaces the lines of the same section. */
+function errorsIn(lines: readonly string[], environment: Record<string, string> = {}): string[] {
+  const sections = new Set(lines.map((line) => line.split(':')[0]))
+  const others = valid.filter((line) => !sections.has(line.split(':')[0]))
+  try {
+    readSettings(gatewaySettingsSchema, {
+      file: 'g.yaml',
+      text: [...lines, ...others].join('\n'),
+      environment,
+    })
+  } catch (error) {
+    if (error instanceof SettingsError) return error.message.split('\n')
+    throw error
+  }
+  return []
+}
+
+const url = 'upstream: { url: https://catalog.example }'
+const compared = 'upstream: { url: https://a, compareVersionsSeconds: 60 }'
+const mesh = 'identity: { clientCertificates: { name: mesh } }'
+const webhook = '{ host: 0.0.0.0, port: 2333, certFile: a, keyFile: b, clientCaFile: c }'
+
+it.each<[mistake: readonly string[], error: string]>([
+  [['upstrem: {}'], 'g.yaml:1:1: upstrem: unknown setting; did you mean "upstream"?'],
+  [['listen:', '  ports: 1'], 'g.yaml:2:3: listen.ports: unknown setting; did you mean "port"?'],
+  [
+    ['upstreams:', '  - { name: a, urls: "https://a" }', 'upstream:'],
+    'upstreams.0.urls: unknown setting; did you mean "url"?',
+  ],
+  [['listen: { port: abc }'], 'g.yaml:1:11: listen.port: expected a number, received "abc"'],
+  [
+    ['timeouts: { bodyTimeoutMs: 30s }'],
+    'timeouts.bodyTimeoutMs: expected a number, received "30s"; write 30000 (milliseconds)',
+  ],
+  [
+    [`limits: { rates: [{ name: a, per: all, perSecond: 1, namespaces: [[b], ['prod$sales']] }] }`],
+    'limits.rates.0.namespaces.1: "prod$sales" contains "$", which separates names; expected ["prod", "sales"]',
+  ],
+  [
+    [
+      `limits: { byteQuotas: [{ name: a, per: all, direction: up, perSecond: 1, namespaces: [[prod/sales]] }] }`,
+    ],
+    'limits.byteQuotas.0.namespaces.0: "prod/sales" contains "/", which separates names; expected ["prod", "sales"]',
+  ],
+  [
+    [`limits: { concurrency: [{ name: a, per: all, maxRequests: 1, namespaces: [[prod, 'a$b']] }] }`],
+    'limits.concurrency.0.namespaces.0: "a$b" contains "$", which separates names; expected ["prod", "a", "b"]',
+  ],
+  [
+    ['limits: { concurrency: [{ name: a, per: all, maxRequests: 1, namespaces: [[..]] }] }'],
+    'limits.concurrency.0.namespaces.0: a part of the id is ".."',
+  ],
+  [
+    [`metrics: { namespaces: ['prod$sales'] }`],
+    'metrics.namespaces.0: "prod$sales" contains "$", which separates names; expected ["prod", "sales"]',
+  ],
+  [
+    ['upstream: { url: https://a, delimiter: "." }', `metrics: { namespaces: ['prod.sales'] }`],
+    'metrics.namespaces.0: "prod.sales" contains ".", which separates names; expected ["prod", "sales"]',
+  ],
+  [['timeouts: { bodyTimeoutMs: 2 min }'], '"2 min"; write 120000 (milliseconds)'],
+  [['limits: { maxJsonBytes: 8MiB }'], '"8MiB"; write 8388608 (bytes)'],
+  [['limits: { maxJsonBytes: 8m }'], '"8m"; write 8388608 (bytes)'],
+  [['limits: { maxJsonBytes: 8 parsecs }'], '"8 parsecs"; the unit is bytes'],
+  [['audit: { folder: audit, retention: { maxAgeDays: 90d } }'], '"90d"; write 90 (days)'],
+  [['audit: { folder: audit, retention: { maxAgeDays: 36h } }'], '"36h"; the unit is days'],
+  [['admin: { console: yes }'], 'admin.console: expected true or false, received "yes"; write true'],
+  [['admin: { console: "off" }'], 'admin.console: expected true or false, received "off"; write false'],
+  [['identity:'], 'g.yaml:1:1: identity: expected a section with settings, received nothing'],
+  [['audit: audit'], 'audit: expected a section with settings, received text'],
+  [['upstream: {}'], 'upstream.url: is missing; expected text'],
+  [
+    ['upstream: { url: catalog.internal:8443 }'],
+    'upstream.url: expected a URL with its scheme, such as "https://catalog.internal:8443"',
+  ],
+  [["listen: { host: '[::]' }"], 'g.yaml:1:11: listen.host: expected an address without brackets: "::"'],
+  [["admin: { host: '[::1]' }"], 'admin.host: expected an address without brackets: "::1"'],
+  [['listen: { host: 0.0.0.0:80 }'], 'listen.host: expected an IP address or a host name, without a port'],
+  [['listen: { host: http://g }'], 'listen.host: expected an IP address or a host name, without a port'],
+  [["listen: { host: '' }"], 'listen.host: expected an IP address'],
+  [['listen: { port: 2334 }'], 'admin.port: port 2334 is that of listen; expected another one'],
+  [
+    ['listen: { port: 80, host: 0.0.0.0 }', 'admin: { port: 80 }'],
+    'g.yaml:2:10: admin.port: port 80 is that of listen',
+  ],
+  [
+    ['listen: { port: 80, host: localhost }', "admin: { port: 80, host: '127.0.0.1' }"],
+    'admin.port: port 80',
+  ],
+  [
+    [`policies: { folder: p, kubernetes: { namespaces: [], webhook: ${webhook} } }`],
+    'policies.kubernetes.webhook.port: port 2333 is that of listen',
+  ],
+  [['upstream: { url: http://localhost:2333 }'], 'upstream.url: is the address of this gateway (listen)'],
+  [
+    ['upstream: { url: http://127.0.0.1:2334/lance }'],
+    'upstream.url: is the address of this gateway (admin)',
+  ],
+  [
+    ["listen: { host: '::' }", "upstream: { url: 'http://[::1]:2333' }"],
+    'upstream.url: is the address of this',
+  ],
+  [
+    ['upstream: { url: https://a, credential: { value: s3cret-token } }'],
+    'upstream.credential.value: has no scheme; expected a value such as "Bearer TOKEN"',
+  ],
+  [
+    ['listen: { trustedProxies: [10.0.0.0/33] }'],
+    'listen.trustedProxies.0: "10.0.0.0/33" is not an address or a range',
+  ],
+  [
+    ['listen: { trustedProxies: [ingress] }'],
+    'listen.trustedProxies.0: "ingress" is not an address or a range',
+  ],
+  [
+    ["listen: { trustedProxies: ['::ffff:10.0.0.0/104'] }"],
+    'expected an IPv4 range in place of an IPv4-mapped one',
+  ],
+  [['listen: { clientAddressFrom: forwarded }'], 'listen.clientAddressFrom: expected listen.trustedProxies'],
+  [
+    ['listen: { clientCertificateFrom: client-cert }', mesh],
+    'g.yaml:1:11: listen.clientCertificateFrom: expected listen.trustedProxies',
+  ],
+  [
+    ['listen: { clientCertificateFrom: xfcc }'],
+    'listen.clientCertificateFrom: Invalid option: expected one of "client-cert"|"x-forwarded-client-cert"',
+  ],
+  [
+    ['listen: { clientCertificateFrom: client-cert, trustedProxies: [10.0.0.1] }'],
+    'listen.clientCertificateFrom: expected identity.clientCertificates',
+  ],
+  [
+    [
+      'listen: { clientCertificateFrom: client-cert, trustedProxies: [10.0.0.1], clientAddressFrom: proxy-protocol }',
+      mesh,
+    ],
+    'listen.clientCertificateFrom: unexpected with listen.clientAddressFrom: proxy-protocol',
+  ],
+  ...['optional', 'required'].map((clientAuth): [string[], string] => [
+    [
+      'listen:',
+      '  trustedProxies: [10.0.0.1]',
+      '  clientCertificateFrom: client-cert',
+      `  tls: { certFile: a, keyFile: b, clientAuth: ${clientAuth}, clientCaFile: c }`,
+      mesh,
+    ],
+    'g.yaml:3:3: listen.clientCertificateFrom: unexpected with listen.tls.clientAuth',
+  ]),
+  [[mesh], 'identity.clientCertificates: expected listen.tls.clientAuth'],
+  [
+    [compared, 'workers: 2'],
+    'g.yaml:1:29: upstream.compareVersionsSeconds: each worker knows only the versions in its own log; expected workers: 1',
+  ],
+  [
+    [compared, 'audit: { folder: audit, continuity: off }'],
+    'upstream.compareVersionsSeconds: with audit.continuity: off, versions of others are not recorded; expected warn',
+  ],
+  [
+    [compared, 'audit: { folder: audit, modes: { data: besteffort } }'],
+    'upstream.compareVersionsSeconds: with audit.modes.data: besteffort, the log may lack versions of this gateway',
+  ],
+  [
+    [compared, 'audit: { folder: audit, modes: { commit: off } }'],
+    'upstream.compareVersionsSeconds: with audit.modes.commit: off, the log may lack versions',
+  ],
+  [['upstream: { url: https://a, compareVersionsSeconds: 5m }'], '"5m"; write 300 (seconds)'],
+])('%j is refused', (lines, error) => {
+  expect(errorsIn(lines)).toContainEqual(expect.stringContaining(error))
+  expect(errorsIn(lines).join('\n')).not.toContain('s3cret')
+})
+
+it.each([
+  [['listen: { port: 0 }', 'admin: { port: 0 }']],
+  [["listen: { port: 80, host: '127.0.0.1' }", "admin: { port: 80, host: '127.0.0.2' }"]],
+  [["listen: { host: '::' }"]],
+  [['listen: { host: gateway-0.gateway.svc }']],
+  [['upstream: { url: http://127.0.0.1:2335 }']],
+  [[compared, 'audit: { folder: audit, continuity: warn, modes: { admin: durable, read: besteffort } }']],
+  [['upstream: { url: http://catalog:2333 }']],
+  [['upstream: { url: https://a, credential: { header: x-api-key, value: s3cret } }']],
+  [['upstream: { url: https://a, credential: { value: "Basic YTpi" } }']],
+  [["listen: { trustedProxies: [10.0.0.1, 'fd00::1', 192.0.2.0/24], clientAddressFrom: proxy-protocol }"]],
+  [['listen: { trustedProxies: [10.0.0.1], clientCertificateFrom: x-forwarded-client-cert }', mesh]],
+  [
+    [
+      'listen:',
+      '  trustedProxies: [10.0.0.1]',
+      '  clientCertificateFrom: client-cert',
+      '  tls: { certFile: a, keyFile: b }',
+      mesh,
+    ],
+  ],
+])('%j is accepted', (lines) => {
+  expect(errorsIn(lines)).toEqual([])
+})
+
+it('variables with other underscores are refused, and those of Services in Kubernetes are not', () => {
+  expect(
+    errorsIn([url], {
+      CATALOG_GATEWAY_LISTEN_PORT: '4444',
+      CATALOG_GATEWAY__LISTEN_HOST: '::',
+      CATALOG_GATEWAY_ADMIN_PORT: 'tcp://10.0.0.1:2334',
+      CATALOG_GATEWAY_SERVICE_PORT: '2333',
+      CATALOG_GATEWAY_PORT: 'tcp://10.0.0.1:2333',
+    }),
+  ).toEqual([
+    'environment: CATALOG_GATEWAY_LISTEN_PORT is not a setting; did you mean CATALOG_GATEWAY__LISTEN__PORT?',
+    'environment: CATALOG_GATEWAY__LISTEN_HOST is not a setting; did you mean CATALOG_GATEWAY__LISTEN__HOST?',
+  ])
+})

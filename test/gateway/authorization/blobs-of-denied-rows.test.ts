@@ -1,0 +1,108 @@
+import { expect, it } from 'vitest'
+import { defaultModes } from '../../../src/config/audit/audit-modes.ts'
+import { operationNames } from '../../../src/catalog-api/operations.ts'
+import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
+import { expectError } from '../support/expect-error.ts'
+import { startGatewayAndUpstream, useSharedGateway } from '../support/running-gateway.ts'
+
+// Blobs are values of rows: reading them has operations of its own, and requires QueryTable.
+const get = '/v1/table/lake$t/blob/image/7/bytes'
+const fetch = '/v1/table/lake$t/fetch_blobs'
+const blobReads = ['FetchTableBlobs', 'GetTableBlob'] as const
+const rows = { column: 'image', row_ids: [7] }
+
+const allow = (user: string, operations: readonly string[], when?: string) => ({
+  id: user,
+  effect: 'allow' as const,
+  subjects: { users: [user] },
+  operations,
+  ...(when && { when }),
+})
+const but = (...names: readonly string[]) => operationNames.filter((name) => !names.includes(name))
+
+const shared = useSharedGateway({
+  users: ['reader', 'rows', 'no-rows', 'main'],
+  policies: [
+    {
+      name: 'lake',
+      namespace: ['lake'],
+      onDeny: 403,
+      rules: [
+        allow('reader', ['read']),
+        // Everything else.
+        allow('rows', but(...blobReads)),
+        allow('no-rows', but('QueryTable')),
+        allow('main', ['all'], 'branch == "main"'),
+      ],
+    },
+  ],
+})
+
+const send = (as: string, name: (typeof blobReads)[number], branch?: string) =>
+  name === 'GetTableBlob'
+    ? shared.gateway.get(branch ? `${get}?branch=${branch}` : get, { as })
+    : shared.gateway.post(fetch, { as, body: { ...rows, branch } })
+
+it.each(blobReads)('%s is in the group of queries', async (name) => {
+  expect((await send('reader', name)).status).toBe(200)
+})
+
+it.each(blobReads)('%s is denied to a caller that may do everything else', async (name) => {
+  expectError(await send('rows', name), {
+    kind: 'PermissionDenied',
+    status: 403,
+    says: `not allowed ${name} on "lake.t"`,
+  })
+  expect(shared.upstream.requests).toEqual([])
+})
+
+it.each(blobReads)('%s is denied to a caller that may do everything but query', async (name) => {
+  expectError(await send('no-rows', name), {
+    kind: 'PermissionDenied',
+    status: 403,
+    says: String.raw`not allowed QueryTable \(values of rows\) on "lake.t"`,
+  })
+  expect(shared.upstream.requests).toEqual([])
+})
+
+it('HEAD, which tells the size and the entity tag, is denied like GET', async () => {
+  for (const as of ['rows', 'no-rows'])
+    expect((await shared.gateway.send('HEAD', get, { as })).status).toBe(403)
+  expect(shared.upstream.requests).toEqual([])
+})
+
+it.each(blobReads)('rules on branches decide %s', async (name) => {
+  expect((await send('main', name)).status).toBe(200)
+  expect((await send('main', name, 'ci')).status).toBe(403)
+})
+
+it('the audit of reads holds which values of which dataset', async () => {
+  const { gateway } = await startGatewayAndUpstream({
+    policies: [{ name: 'all', namespace: [], rules: [allow('dev', ['all', 'ReferenceData'])] }],
+    adjust: (settings) => ({
+      ...settings,
+      audit: { ...settings.audit, modes: { ...defaultModes, read: 'strict' } },
+    }),
+  })
+  const source = 's3://lake/base.lance'
+  await gateway.get(`${get}?version=7&branch=ci&source_uri=${encodeURIComponent(source)}`)
+  await gateway.send('HEAD', get)
+  await gateway.post(fetch, { body: rows })
+  await gateway.stop()
+  const records = await recordsOf(gateway.auditFolder)
+  expect(ofKind(records, 'intent')).toMatchObject([
+    {
+      operation: 'GetTableBlob',
+      id: ['lake', 't'],
+      objects: [
+        { operation: 'QueryTable', id: ['lake', 't'] },
+        { operation: 'ReferenceData', id: ['lake', 't'] },
+        { operation: 'ReadAnyTable', id: [] },
+      ],
+      details: { column: 'image', row_id: '7', version: '7', branch: 'ci', source_uri: source },
+    },
+    { operation: 'GetTableBlob', details: { column: 'image', row_id: '7' } },
+    { operation: 'FetchTableBlobs', details: { column: 'image', row_ids: [7] } },
+  ])
+  expect(ofKind(records, 'outcome').map(({ result }) => result)).toEqual(Array(3).fill('committed'))
+})

@@ -1,0 +1,211 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { beforeEach, expect, it } from 'vitest'
+import { expectError } from '../support/expect-error.ts'
+import { getHeaderValues, respondWith, type RequestHandler } from '../support/recording-upstream.ts'
+import { startGatewayAndUpstream, useSharedGateway } from '../support/running-gateway.ts'
+import { waitUntilStable } from '../support/waiting.ts'
+
+// LanceDB's clients read a blob by its size, then by ranges of its bytes.
+const blob = '/v1/table/lake%24t/blob/info.image/18446744073709551615/bytes'
+const value = Buffer.from('0123456789')
+const tag = '"v7"'
+const shared = useSharedGateway()
+
+/** A server of blobs: whole, one range, several ranges, and HEAD. */
+const serveBlob: RequestHandler = ({ method, rawHeaders }, response) => {
+  const [range] = getHeaderValues({ rawHeaders }, 'range')
+  const headers = {
+    'accept-ranges': 'bytes',
+    'content-type': 'application/octet-stream',
+    etag: tag,
+    'last-modified': 'Wed, 21 Oct 2026 07:28:00 GMT',
+    'x-lancedb-version': '7',
+    'set-cookie': 'a=b',
+  }
+  if (getHeaderValues({ rawHeaders }, 'if-none-match').includes(tag))
+    return response.writeHead(304, headers).end()
+  const isChanged = getHeaderValues({ rawHeaders }, 'if-range').some((known) => known !== tag)
+  const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(isChanged ? '' : (range ?? '')) ?? []
+  if (range?.includes(',')) {
+    const parts = '--x\r\ncontent-range: bytes 0-0/10\r\n\r\n0\r\n--x--\r\n'
+    const type = 'multipart/byteranges; boundary=x'
+    const length = parts.length
+    return response.writeHead(206, { ...headers, 'content-type': type, 'content-length': length }).end(parts)
+  }
+  if (from === undefined || to === undefined)
+    return response
+      .writeHead(200, { ...headers, 'content-length': value.length })
+      .end(method === 'HEAD' ? undefined : value)
+  if (Number(from) >= value.length)
+    return response
+      .writeHead(416, { ...headers, 'content-range': `bytes */${value.length}`, 'content-length': 0 })
+      .end()
+  const part = value.subarray(Number(from), Number(to) + 1)
+  const bounds = `bytes ${from}-${Number(from) + part.length - 1}/${value.length}`
+  return response
+    .writeHead(206, { ...headers, 'content-range': bounds, 'content-length': part.length })
+    .end(part)
+}
+beforeEach(() => {
+  shared.upstream.answering = serveBlob
+})
+
+const described = {
+  'accept-ranges': 'bytes',
+  etag: tag,
+  'last-modified': 'Wed, 21 Oct 2026 07:28:00 GMT',
+  'x-lancedb-version': '7',
+}
+
+it.each<[string, Record<string, string>, number, object, string]>([
+  ['the whole value', {}, 200, { ...described, 'content-length': '10' }, '0123456789'],
+  [
+    'a range',
+    { range: 'bytes=2-4' },
+    206,
+    { ...described, 'content-range': 'bytes 2-4/10', 'content-length': '3' },
+    '234',
+  ],
+  [
+    'several ranges',
+    { range: 'bytes=0-0,-1' },
+    206,
+    { 'content-type': 'multipart/byteranges; boundary=x' },
+    '--x\r\ncontent-range: bytes 0-0/10\r\n\r\n0\r\n--x--\r\n',
+  ],
+  ['a range of the value that it knows', { range: 'bytes=0-0', 'if-range': tag }, 206, described, '0'],
+  ['a range of a value that has changed', { range: 'bytes=0-0', 'if-range': '"v6"' }, 200, {}, '0123456789'],
+  ['a value that it has', { 'if-none-match': tag }, 304, described, ''],
+  ['a value that it has not', { 'if-none-match': '"v6"' }, 200, described, '0123456789'],
+  [
+    'a range, and would take it compressed',
+    { range: 'bytes=2-4', 'accept-encoding': 'gzip' },
+    206,
+    described,
+    '234',
+  ],
+])('a client gets %s', async (_what, headers, status, expected, text) => {
+  const { gateway, upstream } = shared
+  const response = await gateway.get(blob, { headers })
+  expect(response).toMatchObject({ status, headers: expected })
+  expect(String(response.bytes)).toBe(text)
+  expect(response.headers['set-cookie']).toBe(undefined)
+  expect(response.headers['content-encoding']).toBe(undefined)
+  expect(upstream.requests).toMatchObject([{ method: 'GET', target: blob }])
+  const [arrival = { rawHeaders: [] }] = upstream.requests
+  for (const name of ['range', 'if-range', 'if-none-match'])
+    expect(getHeaderValues(arrival, name)).toEqual(name in headers ? [headers[name]] : [])
+  expect(getHeaderValues(arrival, 'accept-encoding')).toEqual(['identity'])
+})
+
+it('HEAD has the headers of the value and no body', async () => {
+  const { gateway, upstream } = shared
+  const response = await gateway.send('HEAD', blob)
+  expect(response).toMatchObject({ status: 200, headers: { ...described, 'content-length': '10' } })
+  expect(response.bytes).toHaveLength(0)
+  expect(upstream.requests).toMatchObject([{ method: 'HEAD', target: blob }])
+  // The connections of both sides serve further requests.
+  expect(await gateway.get(blob)).toMatchObject({ status: 200, bytes: value })
+})
+
+it('errors of HEAD have no body either', async () => {
+  shared.upstream.answering = respondWith(404, '')
+  const response = await shared.gateway.send('HEAD', blob)
+  expect(response.status).toBe(404)
+  expect(response.bytes).toHaveLength(0)
+})
+
+it('null is 204', async () => {
+  shared.upstream.answering = (_arrival, response) =>
+    response.writeHead(204, { 'x-lancedb-version': '7' }).end()
+  const response = await shared.gateway.get(blob, { headers: { range: 'bytes=0-0' } })
+  expect(response).toMatchObject({ status: 204, headers: { 'x-lancedb-version': '7' } })
+  expect(response.bytes).toHaveLength(0)
+})
+
+it('416 says how long the value is, in an error of the interface', async () => {
+  const response = await shared.gateway.get(blob, { headers: { range: 'bytes=10-11' } })
+  expectError(response, { kind: 'InvalidInput', status: 416, says: 'refused the request' })
+  expect(response.headers['content-range']).toBe('bytes */10')
+})
+
+it('a part that was not requested is an invalid response: the client would take it for the value', async () => {
+  shared.upstream.answering = respondWith(206, '0', { 'content-range': 'bytes 0-0/10' })
+  expectError(await shared.gateway.get(blob), { kind: 'ServiceUnavailable', status: 502, says: 'is a part' })
+})
+
+it('304 without a condition is refused like a redirect', async () => {
+  shared.upstream.answering = (_arrival, response) => response.writeHead(304, { etag: tag }).end()
+  expectError(await shared.gateway.get(blob), { kind: 'ServiceUnavailable', status: 502, says: 'redirect' })
+})
+
+it.each([
+  ['a row id that is no number', blob.replace('18446744073709551615', 'x')],
+  ['a row id of more than 64 bits', blob.replace('18446744073709551615', '18446744073709551616')],
+  ['a row id in another spelling', blob.replace('18446744073709551615', '007')],
+  ['a path as column', blob.replace('info.image', '%2e%2e')],
+  ['a slash in a column', blob.replace('info.image', 'a%2Fb')],
+  ['an unknown parameter', `${blob}?uri=x`],
+  ['a version that is no number', `${blob}?version=latest`],
+  ['no bytes', blob.replace('/bytes', '')],
+])('refuses %s', async (_what, target) => {
+  const { status } = await shared.gateway.get(target)
+  expect([400, 406]).toContain(status)
+  expect(shared.upstream.requests).toEqual([])
+})
+
+it('HEAD of another operation is refused', async () => {
+  const response = await shared.gateway.send('HEAD', '/v1/table/lake%24t/query')
+  expect([response.status, response.headers['allow']]).toEqual([405, 'POST'])
+})
+
+it('forwards the parameters of clients', async () => {
+  const query = 'version=9223372036854775808&branch=ci%2F7&row_is_address=true'
+  expect((await shared.gateway.get(`${blob}?${query}`)).status).toBe(200)
+  expect(shared.upstream.requests[0]?.target).toBe(`${blob}?${query}`)
+})
+
+it('values of several rows are an Arrow stream', async () => {
+  const { gateway, upstream } = shared
+  const type = 'application/vnd.apache.arrow.stream'
+  upstream.answering = respondWith(200, 'arrow', { 'content-type': type })
+  const body = { version: null, column: 'image', row_ids: [0, 7], branch: 'ci/7' }
+  const response = await gateway.post('/v1/table/lake$t/fetch_blobs/', { body })
+  expect(response).toMatchObject({ status: 200, headers: { 'content-type': type } })
+  expect(upstream.requests).toMatchObject([{ target: '/v1/table/lake%24t/fetch_blobs' }])
+  const unknown = { ...body, source_uri: 's3://b/other' }
+  expect((await gateway.post('/v1/table/lake$t/fetch_blobs', { body: unknown })).status).toBe(400)
+})
+
+const mebibyte = 1024 * 1024
+const chunk = randomBytes(64 * 1024)
+const chunks = 1024
+
+it('a large part is streamed no faster than the client reads', async () => {
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  let stated = 0
+  function* produce(): Generator<Buffer> {
+    for (let count = 0; count < chunks; count += 1) {
+      stated += chunk.length
+      yield chunk
+    }
+  }
+  const length = chunk.length * chunks
+  upstream.answering = (_arrival, response) => {
+    const bounds = `bytes 0-${length - 1}/${2 * length}`
+    response.writeHead(206, { 'content-range': bounds, 'content-length': length })
+    return pipeline(Readable.from(produce(), { objectMode: false }), response)
+  }
+  const { statusCode, body } = await gateway.open('GET', blob, {
+    headers: { range: `bytes=0-${length - 1}` },
+  })
+  expect(statusCode).toBe(206)
+  expect(await waitUntilStable(() => stated, 300)).toBeLessThan(32 * mebibyte)
+  const received = createHash('sha256')
+  for await (const part of body) received.update(part as Buffer)
+  const expected = createHash('sha256')
+  for (let count = 0; count < chunks; count += 1) expected.update(chunk)
+  expect(received.digest('hex')).toBe(expected.digest('hex'))
+})

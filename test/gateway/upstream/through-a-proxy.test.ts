@@ -1,0 +1,92 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { sinksSchema } from '../../../src/config/audit/audit-sink-settings.ts'
+import { passThroughSchema } from '../../../src/config/pass-through-settings.ts'
+import { tracesSchema } from '../../../src/config/traces-settings.ts'
+import { hasOpenssl, makeAuthority, type TestAuthority } from '../../identity/mtls/test-certificates.ts'
+import { arrowUpload } from '../../support/arrow-upload.ts'
+import { startConnectProxy } from '../../support/connect-proxy.ts'
+import type { GatewaySetup } from '../support/open-gateway.ts'
+import { startRecordingUpstream, respondWith } from '../support/recording-upstream.ts'
+import { startGatewayBefore } from '../support/running-gateway.ts'
+import { eventually } from '../../support/eventually.ts'
+
+const credential = 'gateway:correct horse'
+
+describe.skipIf(!hasOpenssl())('a gateway behind a proxy of its company (skipped without openssl)', () => {
+  let folder = ''
+  let company: TestAuthority
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'company-'))
+    company = await makeAuthority(folder, 'company')
+    await writeFile(join(folder, 'credential'), credential)
+  })
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  /** One server for all hosts, which only the proxy can reach. */
+  async function startCompany(accepted = credential) {
+    const names = ['catalog', 'console', 'siem', 'collector'].map((name) => `${name}.example`)
+    const served = await company.issue('served', names.map((name) => `DNS:${name}`).join(', '))
+    const server = await startRecordingUpstream(served)
+    onTestFinished(() => server.close())
+    const port = Number(new URL(server.url).port)
+    const hosts = Object.fromEntries(names.map((name) => [`${name}:443`, port]))
+    const proxy = await startConnectProxy({ hosts, credential: accepted })
+    const outbound = {
+      caFile: company.certFile,
+      proxy: { url: proxy.url, credentialFile: join(folder, 'credential') },
+    }
+    const setup: GatewaySetup = {
+      adjust: (settings) => ({
+        ...settings,
+        outbound,
+        passThrough: passThroughSchema.parse([
+          { prefix: '/ui', upstream: 'https://console.example/console', allow: 'anyone' },
+        ]),
+        traces: tracesSchema.parse({ endpoint: 'https://collector.example/v1/traces' }),
+        audit: {
+          ...settings.audit,
+          sinks: sinksSchema.parse([{ name: 'siem', type: 'http', url: 'https://siem.example/records' }]),
+        },
+      }),
+    }
+    return { server, proxy, gateway: await startGatewayBefore('https://catalog.example', setup) }
+  }
+
+  it('reaches all hosts through it, and verifies their certificates', async () => {
+    const { gateway, server, proxy } = await startCompany()
+    const body = { location: 'x'.repeat(200_000) }
+    server.answering = respondWith(200, body)
+    const described = await gateway.post('/v1/table/orders/describe', { body: {} })
+    expect([described.status, described.json]).toEqual([200, body])
+    expect((await gateway.post('/v1/table/orders/insert', { body: arrowUpload })).status).toBe(200)
+    expect((await gateway.get('/ui')).status).toBe(200)
+    await eventually(() => {
+      const targets = server.requests.map(({ target }) => target)
+      for (const path of ['/console', '/records', '/v1/traces']) expect(targets).toContain(path)
+    })
+    expect(new Set(proxy.requested)).toEqual(
+      new Set(['catalog.example:443', 'console.example:443', 'siem.example:443', 'collector.example:443']),
+    )
+  })
+
+  it('reuses a connection to an upstream', async () => {
+    const { gateway, proxy } = await startCompany()
+    const count = () => proxy.requested.filter((host) => host === 'catalog.example:443').length
+    await gateway.post('/v1/table/orders/describe', { body: {} })
+    const before = count()
+    for (let index = 0; index < 5; index += 1) await gateway.post('/v1/table/orders/describe', { body: {} })
+    expect(count()).toBeLessThan(before + 5)
+  })
+
+  it('responds with 502 if the proxy rejects its credential, and tells the client nothing about it', async () => {
+    const { gateway, server } = await startCompany('gateway:another')
+    const { status, bytes } = await gateway.post('/v1/table/orders/describe', { body: {} })
+    expect(status).toBe(502)
+    expect(bytes.toString()).not.toMatch(/proxy|horse|127\.0\.0\.1|Basic/)
+    expect(server.requests).toEqual([])
+  })
+})

@@ -1,0 +1,116 @@
+import { buffer } from 'node:stream/consumers'
+import { brotliCompressSync, gunzipSync, gzipSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
+import { arrowUpload } from '../../support/arrow-upload.ts'
+import { expectError, type ExpectedError } from '../support/expect-error.ts'
+import { allowEverything } from '../support/open-gateway.ts'
+import { getHeaderValues, respondWith, type RequestHandler } from '../support/recording-upstream.ts'
+import { useSharedGateway } from '../support/running-gateway.ts'
+
+/** `reader` gets no storage credentials, so the gateway reads the responses to it. */
+const shared = useSharedGateway({
+  users: ['reader'],
+  policies: [
+    allowEverything,
+    {
+      name: 'readers',
+      namespace: [],
+      rules: [{ id: 'read', effect: 'allow', subjects: { users: ['reader'] }, operations: ['read'] }],
+    },
+  ],
+})
+
+const table = { location: 's3://lake/orders', storage_options: { secret: 'x' } }
+const listing = '/v1/namespace/$/list'
+const description = '/v1/table/orders/describe'
+
+function sent(body: string | Buffer, coding?: string): RequestHandler {
+  return respondWith(200, body, {
+    'content-type': 'application/json',
+    ...(coding !== undefined && { 'content-encoding': coding }),
+  })
+}
+
+it('requests no content coding, whatever the client accepts', async () => {
+  const { gateway, upstream } = shared
+  await gateway.post(description, { headers: { 'accept-encoding': 'gzip, br' } })
+  await gateway.get(listing)
+  expect(upstream.requests.map((request) => getHeaderValues(request, 'accept-encoding'))).toEqual([
+    ['identity'],
+    ['identity'],
+  ])
+})
+
+function refusedCoding(coding: string): ExpectedError {
+  return { kind: 'ServiceUnavailable', status: 502, says: `content-encoding "${coding}"` }
+}
+
+describe('a compressed response', () => {
+  it('that must be read is decoded', async () => {
+    const { gateway, upstream } = shared
+    upstream.answering = sent(gzipSync('{"namespaces":["a"]}'), 'gzip')
+    expect((await gateway.get(listing)).json).toEqual({ namespaces: ['a'] })
+    upstream.answering = sent(brotliCompressSync(JSON.stringify(table)), 'br')
+    const response = await gateway.post(description, { as: 'reader' })
+    expect(response.json).toEqual({ location: table.location })
+    expect(response.headers).not.toHaveProperty('content-encoding')
+  })
+
+  it('that must be read, but cannot be decoded, is refused with its content coding', async () => {
+    const { gateway, upstream } = shared
+    for (const [body, coding] of [
+      [gzipSync(`{"namespaces":["${'a'.repeat(2_000_000)}"]}`), 'gzip'],
+      ['{"namespaces":["a"]}', 'snappy'],
+      [JSON.stringify(table), 'gzip'],
+    ] as const) {
+      upstream.answering = sent(body, coding)
+      expectError(await gateway.get(listing), refusedCoding(coding))
+      expectError(await gateway.post(description, { as: 'reader' }), refusedCoding(coding))
+    }
+  })
+
+  it('that need not be read is forwarded', async () => {
+    const { gateway, upstream } = shared
+    upstream.answering = sent(gzipSync(JSON.stringify(table)), 'gzip')
+    const { statusCode, headers, body } = await gateway.open('POST', description)
+    expect([statusCode, headers['content-encoding']]).toEqual([200, 'gzip'])
+    expect(String(gunzipSync(await buffer(body)))).toBe(JSON.stringify(table))
+  })
+
+  it('to a change has its outcome', async () => {
+    const { gateway, upstream } = shared
+    upstream.answering = sent(gzipSync('{"version":7}'), 'gzip')
+    const response = await gateway.post('/v1/table/orders/insert', {
+      headers: { 'content-type': 'application/vnd.apache.arrow.stream' },
+      body: arrowUpload,
+    })
+    expect(response).toMatchObject({ status: 200, json: { version: 7 } })
+    const outcomes = ofKind(await recordsOf(gateway.auditFolder), 'outcome')
+    expect(outcomes.at(-1)).toMatchObject({ result: 'committed', version: 7 })
+  })
+})
+
+it('reads a response behind a byte order mark', async () => {
+  const { gateway, upstream } = shared
+  upstream.answering = sent('\ufeff{"namespaces":["a"]}')
+  expect((await gateway.get(listing)).json).toEqual({ namespaces: ['a'] })
+  upstream.answering = sent(`\ufeff${JSON.stringify(table)}`)
+  const response = await gateway.post(description, { as: 'reader' })
+  expect(response.json).toEqual({ location: table.location })
+})
+
+it.each([
+  ['lines that end with LF', 'HTTP/1.1 200 OK\ncontent-length: 2\n\n{}', 'does not end with CRLF'],
+  ['no head', '{"location":"s3://lake"}', 'not of HTTP/1.1'],
+  ['a folded header', 'HTTP/1.1 200 OK\r\na: b\r\n c\r\ncontent-length: 2', 'an invalid name'],
+  ['two lengths', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 2\r\n\r\n{}', 'content-length'],
+  ['an invalid chunk', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nx\r\n', 'the size of a chunk'],
+])('names what is wrong with a response of %s, while its connection is open', async (_what, bytes, says) => {
+  const { gateway, upstream } = shared
+  upstream.answering = (_arrival, response) => response.socket?.write(bytes)
+  for (const target of ['/v1/table/orders/drop', listing]) {
+    const response = await (target === listing ? gateway.get(target) : gateway.post(target))
+    expectError(response, { kind: 'ServiceUnavailable', status: 502, says })
+  }
+})

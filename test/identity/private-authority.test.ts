@@ -1,0 +1,135 @@
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import type { RequestListener } from 'node:http'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { introspectionSchema } from '../../src/config/identity/introspection-settings.ts'
+import type { TokenIssuerInput } from '../../src/config/identity/token-issuer-settings.ts'
+import { createFileFollower } from '../../src/lib/fs/file-follower.ts'
+import { openOutbound, type OutboundSettings } from '../../src/lib/outbound/outbound.ts'
+import { startConnectProxy } from '../support/connect-proxy.ts'
+import { goodClaims, makeSigningKey, signToken, type SigningKey } from './jwt/token-issuer.ts'
+import { hasOpenssl, makeAuthority, type TestAuthority } from './mtls/test-certificates.ts'
+import { authenticateBearer, captureReason, openAuthenticator } from './test-authenticator.ts'
+import { eventually } from '../support/eventually.ts'
+
+const host = 'https://login.example'
+const issuer: TokenIssuerInput = {
+  name: 'corp',
+  issuer: `${host}/realms/corp`,
+  audience: 'catalog',
+  algorithms: ['RS256'],
+}
+
+const jwksTiming = { cooldown: 0.01 }
+
+describe.skipIf(!hasOpenssl())('an issuer with a private authority (skipped without openssl)', () => {
+  let folder = ''
+  let key: SigningKey
+  let company: TestAuthority
+  let foreign: TestAuthority
+  let port = 0
+  const server = createServer()
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'private-authority-'))
+    key = await makeSigningKey('first')
+    company = await makeAuthority(folder, 'company')
+    foreign = await makeAuthority(folder, 'foreign')
+    server.setSecureContext(await company.issue('login', 'DNS:login.example, IP:127.0.0.1'))
+    server.on('request', serveDocuments)
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    ;({ port } = server.address() as AddressInfo)
+  })
+  afterAll(async () => {
+    server.closeAllConnections()
+    await once(server.close(), 'close')
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  const serveDocuments: RequestListener = ({ url }, response) => {
+    const documents: Record<string, unknown> = {
+      '/realms/corp/.well-known/openid-configuration': { issuer: issuer.issuer, jwks_uri: `${host}/keys` },
+      '/keys': { keys: [key.publicKey] },
+      '/introspect': { active: true, ...goodClaims({ iss: issuer.issuer }) },
+    }
+    response.end(JSON.stringify(documents[url ?? ''] ?? {}))
+  }
+
+  /** A proxy that knows where the issuer is, and an authenticator that uses it. */
+  async function openThroughProxy(
+    identity: Parameters<typeof openAuthenticator>[0],
+    settings: OutboundSettings = {},
+  ) {
+    const proxy = await startConnectProxy({ hosts: { 'login.example:443': port } })
+    const files = createFileFollower({ reloaded: () => undefined, failed: () => undefined })
+    onTestFinished(() => files.close())
+    const outbound = await openOutbound(settings, { HTTPS_PROXY: proxy.url }, files.follow)
+    return { proxy, authenticator: await openAuthenticator({ ...identity, outbound, jwksTiming }) }
+  }
+
+  const token = (): Promise<string> => signToken(key, { iss: issuer.issuer })
+
+  it('is trusted with a caFile of its own, for its metadata and its keys', async () => {
+    const issuers = [{ ...issuer, caFile: company.certFile }]
+    const { authenticator, proxy } = await openThroughProxy({ issuers })
+    expect((await authenticateBearer(authenticator, await token())).name).toBe('corp:alice')
+    expect(new Set(proxy.requested)).toEqual(new Set(['login.example:443']))
+  })
+
+  it('is trusted with the caFile of all connections', async () => {
+    const outbound = { caFile: company.certFile }
+    const { authenticator } = await openThroughProxy({ issuers: [issuer] }, outbound)
+    expect((await authenticateBearer(authenticator, await token())).name).toBe('corp:alice')
+  })
+
+  it('is trusted without a proxy, too', async () => {
+    const jwks = { url: `https://127.0.0.1:${port}/keys` }
+    const authenticator = await openAuthenticator({
+      issuers: [{ ...issuer, jwks, caFile: company.certFile }],
+    })
+    expect((await authenticateBearer(authenticator, await token())).name).toBe('corp:alice')
+  })
+
+  it.each(['no authority', 'another one, although that of all connections would do'])(
+    'is not trusted with %s',
+    async (which) => {
+      const isOther = which !== 'no authority'
+      const issuers = [{ ...issuer, ...(isOther && { caFile: foreign.certFile }) }]
+      const outbound = isOther ? { caFile: company.certFile } : {}
+      const { authenticator } = await openThroughProxy({ issuers }, outbound)
+      expect(await captureReason(authenticateBearer(authenticator, await token()))).toBe('jwks_unavailable')
+    },
+  )
+
+  it('is trusted when its caFile is replaced', async () => {
+    const caFile = join(folder, 'replaced.pem')
+    await writeFile(caFile, foreign.cert)
+    const { authenticator } = await openThroughProxy({ issuers: [{ ...issuer, caFile }] })
+    expect(await captureReason(authenticateBearer(authenticator, await token()))).toBe('jwks_unavailable')
+    await writeFile(caFile, company.cert)
+    await eventually(async () =>
+      expect((await authenticateBearer(authenticator, await token())).name).toBe('corp:alice'),
+    )
+  })
+
+  it('introspects tokens', async () => {
+    const clientSecretFile = join(folder, 'secret')
+    await writeFile(clientSecretFile, 'secret')
+    const introspection = introspectionSchema.parse({
+      name: 'corp',
+      url: `${host}/introspect`,
+      issuer: issuer.issuer,
+      audience: 'catalog',
+      clientId: 'gateway',
+      clientSecretFile,
+      caFile: company.certFile,
+    })
+    const { authenticator, proxy } = await openThroughProxy({ introspection })
+    expect((await authenticateBearer(authenticator, 'opaque')).name).toBe('corp:alice')
+    expect(proxy.requested).toEqual(['login.example:443'])
+  })
+})

@@ -1,0 +1,74 @@
+import { describeFactSource, hasFactType } from '../../../src/catalog-api/facts.ts'
+import {
+  getOperation,
+  operationNames,
+  type Operation,
+  type RequirementTarget,
+} from '../../../src/catalog-api/operations.ts'
+import { getRequirements, type Requirement } from '../../../src/catalog-api/requirements.ts'
+import type { GeneratedTable } from './generated-table.ts'
+
+const targets = {
+  itself: 'the same object',
+  beneath: 'everything beneath the namespace',
+  'source branch': 'the branch that `from_branch` names',
+  destination: 'the new id',
+  root: 'the root',
+} as const satisfies Record<Extract<RequirementTarget, string>, string>
+
+/** What requests require besides the permission of their operation. */
+export const requirementsReference: GeneratedTable = { name: 'requirements', rows: listRows() }
+
+function listRows(): GeneratedTable['rows'] {
+  const operations = new Map<string, string[]>()
+  const add = (name: string, ...cells: readonly string[]): void => {
+    const key = JSON.stringify(cells)
+    operations.set(key, [...(operations.get(key) ?? []), code(name)])
+  }
+  for (const name of operationNames) {
+    const operation = getOperation(name)
+    const { entries } = operation
+    for (const requirement of getRequirements(operation)) {
+      add(
+        name,
+        code(requirement.permission),
+        describeTarget(requirement.on),
+        describeCondition(requirement, operation),
+      )
+    }
+    if (entries !== undefined) {
+      const names =
+        typeof entries.operation === 'string' ? [entries.operation] : Object.values(entries.operation)
+      add(name, names.map(code).join(', '), `the table of each entry in ${code(entries.member)}`, 'always')
+    }
+    if (operation.namesJob)
+      add(name, 'the operation that started the job', 'its object', 'no rule decides the operation itself')
+  }
+  const rows = [...operations].map(([key, names]) => {
+    const [permission = '', target = '', condition = ''] = JSON.parse(key) as string[]
+    return [permission, target, condition, names.join(', ')]
+  })
+  return [['also required', 'on', 'if', 'by'], ...rows]
+}
+
+function describeTarget(on: RequirementTarget): string {
+  if (typeof on === 'string') return targets[on]
+  if ('idMember' in on) return `the object that ${code(on.idMember)} names`
+  return `each object that ${code([on.member, ...on.path].join('.').replaceAll('.[]', '[]'))} names`
+}
+
+function describeCondition({ when, isWithheld }: Requirement, { facts }: Operation): string {
+  if (isWithheld) return 'never: without it, credentials are removed from the response'
+  if (when === undefined) return 'always'
+  if ('parameter' in when) return `the query parameter ${code(when.parameter)} is sent`
+  if ('columns' in when) return `an uploaded column can refer to other objects`
+  if ('member' in when) return `the body has a member ${code(when.member)}`
+  const sources = facts.find(([fact]) => fact === when.fact)?.[1] ?? []
+  const stated = sources.map(describeFactSource).join(' or ').replaceAll('"', '`')
+  if (when.is !== undefined) return `${stated} is ${code(when.is)}`
+  return hasFactType(when.fact, 'flag') ? `${stated} is \`true\`` : `${stated} is sent`
+}
+
+function code(text: string): string {
+  return `\`${text}\``
+}

@@ -1,0 +1,20 @@
+import { mkdtemp, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+
+/** Creates a folder that is removed when the test ends. Its name contains a space, as users' folders do. */
+export async function temporaryFolder(): Promise<string> {
+  const folder = await makeTemporaryFolder()
+  onTestFinished(() => removeFolder(folder))
+  return folder
+}
+
+/** Creates a folder that the caller must remove. */
+export async function makeTemporaryFolder(): Promise<string> {
+  return realpath(await mkdtemp(join(tmpdir(), 'catalog gateway ')))
+}
+
+export async function removeFolder(folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 })
+}

@@ -1,0 +1,30 @@
+import { fileURLToPath } from 'node:url'
+import { LongestFirst } from './longest-first.ts'
+import { SlowFiles } from './slow-files.ts'
+import { isThorough } from './thorough.ts'
+
+const seededProperties = fileURLToPath(new URL('seeded-properties.ts', import.meta.url))
+
+/** Settings of vitest for the tests of all packages. */
+export const testSettings = {
+  // Logs of long runs show failures only.
+  reporters: [process.stdout.isTTY ? 'default' : 'dot', new SlowFiles()],
+  sequence: { sequencer: LongestFirst },
+  // Real servers, files and engines are slow on a busy machine.
+  testTimeout: isThorough ? 300_000 : 60_000,
+  hookTimeout: 60_000,
+  // Output of passing tests and backtraces of the engine for invalid input would hide failures.
+  silent: 'passed-only' as const,
+  env: { RUST_BACKTRACE: '0' },
+  setupFiles: seededProperties,
+  // Loading the sources for every file took most of the time. Test files must not change shared state.
+  isolate: false,
+  // Most tests wait for processes, disks and clients, so there are more workers than cores.
+  maxWorkers: 3,
+}
+
+/** What the catalog imports of the gateway's package: its sources, which tests import, too. */
+export const gatewaySources = ['catalog-api', 'commands', 'lib'].map((folder) => ({
+  find: `catalog-gateway/${folder}`,
+  replacement: fileURLToPath(new URL(`../../src/${folder}/index.ts`, import.meta.url)),
+}))

@@ -1,0 +1,35 @@
+import { defineConfig } from 'vitest/config'
+import { gatewaySources, testSettings } from './test/support/test-settings.ts'
+
+/** Tests without sockets and processes (`npm run test:unit`), which `npm test` runs with all others. */
+export default defineConfig({
+  resolve: { alias: gatewaySources },
+  test: {
+    ...testSettings,
+    // These tests wait for nothing.
+    maxWorkers: 2,
+    setupFiles: [testSettings.setupFiles, './test/support/no-sockets.ts'],
+    include: [
+      'test/{catalog-api,config,docs,mutation}/**/*.test.ts',
+      'test/audit/{formats,in-doubt,records,replay,verify}/**/*.test.ts',
+      'test/gateway/json/*.test.ts',
+      'test/http1/codec/*.test.ts',
+      'test/http1/server/{lingering-close,request-heads,request-queue,split-requests}.test.ts',
+      'test/identity/api-keys/*.test.ts',
+      'test/lib/{arrow,async,fs,http,time}/*.test.ts',
+      'test/listener/proxy-headers.test.ts',
+      'test/limits/{*,overload/*,shared/shared-buckets}.test.ts',
+      'test/observability/metrics/{duration-histogram,render-metrics,request-counter}.test.ts',
+      'test/policy/{analysis,conditions,engine,language,testing,visibility}/**/*.test.ts',
+      'test/policy/source/{a-mirrored-source,policy-bundle,policy-folder}.test.ts',
+    ],
+    exclude: [
+      'test/docs/readme.test.ts',
+      'test/limits/request-limits.test.ts',
+      'test/limits/overload/load-shedder.test.ts',
+      // Thousands of generated cases.
+      'test/gateway/json/json-readers-agree.test.ts',
+      'test/policy/engine/{adding-rules,decisions-match-oracle}.test.ts',
+    ],
+  },
+})
