@@ -28,19 +28,25 @@ interface Statement {
   readonly text: string
 }
 
-const acquireExclusive = { name: 'acquire exclusive', text: 'select pg_try_advisory_lock($1) as done' }
-/** Exclusive waiters hold the gate; otherwise a stream of shared holders would starve them. */
-const acquireShared = {
-  name: 'acquire shared',
-  text: 'select case when pg_try_advisory_xact_lock_shared($2) then pg_try_advisory_lock_shared($1) else false end as done',
+const acquire = { name: 'acquire', text: 'select pg_try_advisory_lock($1) as done' }
+/** Exclusive waiters hold the gate; otherwise a stream of other holders would starve them. */
+const acquirePastGate: Readonly<Record<LockMode, Statement>> = {
+  exclusive: {
+    name: 'acquire exclusive',
+    text: 'select case when pg_try_advisory_xact_lock_shared($2) then pg_try_advisory_lock($1) else false end as done',
+  },
+  shared: {
+    name: 'acquire shared',
+    text: 'select case when pg_try_advisory_xact_lock_shared($2) then pg_try_advisory_lock_shared($1) else false end as done',
+  },
 }
 const releaseExclusive = { name: 'release exclusive', text: 'select pg_advisory_unlock($1) as done' }
 const releaseShared = { name: 'release shared', text: 'select pg_advisory_unlock_shared($1) as done' }
 
 /**
  * Locks shared by all replicas on one PostgreSQL database. All locks of this process live on one dedicated connection:
- * when the process or the connection ends, PostgreSQL releases them. They do not exclude work of the same process, so
- * they are taken under a process-local lock.
+ * when the process or the connection ends, PostgreSQL releases them. They do not exclude work of the same process: what
+ * must be excluded there as well takes them under a process-local lock.
  *
  * A process that loses the connection cannot stop work that runs under the locks. So every single step is safe (files
  * get their names by `link`, locations are never reused), and `assertHeld` prevents commits under a lost lock.
@@ -68,7 +74,7 @@ export class AdvisoryLocks {
   /** Runs `work` under an exclusive lock unless another replica holds it. */
   async runIfFree(name: string, work: () => Promise<void>): Promise<void> {
     const session = await this.#getSession()
-    if (await executeLock(session, acquireExclusive, [this.#computeKey(name)]))
+    if (await executeLock(session, acquire, [this.#computeKey(name)]))
       await this.#runHolding(session, name, 'exclusive', work)
   }
 
@@ -100,17 +106,14 @@ export class AdvisoryLocks {
   async #acquire(session: LockSession, name: string, mode: LockMode): Promise<void> {
     const key = this.#computeKey(name)
     const gate = this.#computeKey(`gate ${name}`)
-    const tryAcquire = () =>
-      mode === 'exclusive'
-        ? executeLock(session, acquireExclusive, [key])
-        : executeLock(session, acquireShared, [key, gate])
+    const tryAcquire = () => executeLock(session, acquirePastGate[mode], [key, gate])
     if (await tryAcquire()) return
     const deadline = Date.now() + lockTimeoutMs
     const pauses = new Backoff(pauseBounds)
     let hasGate = false
     try {
       while (Date.now() < deadline) {
-        if (mode === 'exclusive' && !hasGate) hasGate = await executeLock(session, acquireExclusive, [gate])
+        if (mode === 'exclusive' && !hasGate) hasGate = await executeLock(session, acquire, [gate])
         await setTimeout(pauses.next())
         if (await tryAcquire()) return
       }

@@ -5,7 +5,7 @@ import type { GetClientOptions } from '../../storage/storage.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { TableEntry } from '../../database/objects.ts'
 import type { CatalogDatabase } from '../../database/database-schema.ts'
-import type { Lock } from '../locks/lock.ts'
+import type { Lock, Turns } from '../locks/lock.ts'
 
 export interface CatalogContext {
   readonly database: CatalogDatabase
@@ -22,6 +22,11 @@ export interface CatalogContext {
    * after the name lock; several are taken in the order of the ids. Holders find storage reconciled with the records.
    */
   readonly dataLock: Lock
+  /**
+   * Keyed by object id; taken by writes of rows under the data lock. The engine retries a write that has lost to
+   * another one after pauses that double, so against a stream of writes of another replica it would lose each time.
+   */
+  readonly writeTurns: Turns
   /** Keyed by object id; held while versions of clients are published or reconciled. Taken after the data lock. */
   readonly commitLock: Lock
   /** Keyed by the id of a job; held while it runs. Taken before all others. */

@@ -1,8 +1,8 @@
 interface LockQueue {
   /** Settles when the last exclusive work ends. */
   exclusive: Promise<unknown>
-  /** The shared work started since then. */
-  shared: Promise<unknown>[]
+  /** The shared work started since then that has not ended. */
+  shared: Set<Promise<unknown>>
   pending: number
 }
 
@@ -15,14 +15,16 @@ export class KeyedLock {
     const before = Promise.all([queue.exclusive, ...queue.shared])
     const result = before.then(work)
     queue.exclusive = this.#waitForEnd(key, queue, result)
-    queue.shared = []
+    queue.shared = new Set()
     return await result
   }
 
   async runShared<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
     const queue = this.#getQueue(key)
     const result = queue.exclusive.then(work)
-    queue.shared.push(this.#waitForEnd(key, queue, result))
+    const { shared } = queue
+    const ended = this.#waitForEnd(key, queue, result).finally(() => shared.delete(ended))
+    shared.add(ended)
     return await result
   }
 
@@ -31,7 +33,7 @@ export class KeyedLock {
   }
 
   #getQueue(key: string): LockQueue {
-    const queue = this.#queues.get(key) ?? { exclusive: Promise.resolve(), shared: [], pending: 0 }
+    const queue = this.#queues.get(key) ?? { exclusive: Promise.resolve(), shared: new Set(), pending: 0 }
     this.#queues.set(key, queue)
     queue.pending += 1
     return queue

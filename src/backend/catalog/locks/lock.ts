@@ -10,6 +10,15 @@ export interface Lock {
   runIfFree(key: string, work: () => Promise<void>): Promise<void>
 }
 
+/** Runs work with the same key concurrently in this process, but not with that of other replicas. */
+export type Turns = <Result>(key: string, work: () => Promise<Result>) => Promise<Result>
+
+/** Replicas take turns, so a stream of work in one of them does not starve the others. */
+export function openTurns(name: string, advisoryLocks: AdvisoryLocks | undefined): Turns {
+  if (advisoryLocks === undefined) return async (_key, work) => await work()
+  return async (key, work) => await advisoryLocks.run(`${name} ${key}`, 'exclusive', work)
+}
+
 /** All users of the same database share the lock; without advisory locks, only this process has it. */
 export function openLock(name: string, advisoryLocks: AdvisoryLocks | undefined): Lock {
   const local = new KeyedLock()

@@ -18,6 +18,7 @@ import { requireTable } from '../context/require-objects.ts'
 import { createByInsert } from './insert-and-query.ts'
 import { hasDataUnderLock, hasData } from '../consistency/table-data.ts'
 import { resolvePoint, requirePoint } from '../consistency/table-point.ts'
+import { writeRows } from '../consistency/write-rows.ts'
 
 /** A declared table is created with all of the rows; if the merge inserts nothing, it is TableNotFound (404). */
 export async function mergeInsertIntoTable(
@@ -36,7 +37,7 @@ export async function mergeInsertIntoTable(
     if (created !== undefined) return created
   }
   const point = await resolvePoint(context, id, table, request)
-  const { version, inserted, updated, deleted } = await context.dataLock.runShared(table.objectId, () =>
+  const { version, inserted, updated, deleted } = await writeRows(context, table.objectId, () =>
     context.engine.rows.merge(point, upload, request),
   )
   return { version, num_inserted_rows: inserted, num_updated_rows: updated, num_deleted_rows: deleted }
@@ -72,7 +73,7 @@ export async function updateTable(
   request: RequestOf<'UpdateTable'>,
 ): Promise<ResponseOf<'UpdateTable'>> {
   const { table, point } = await requirePoint(context, id, { branch: request.branch })
-  const { version, rows } = await context.dataLock.runShared(table.objectId, () =>
+  const { version, rows } = await writeRows(context, table.objectId, () =>
     context.engine.rows.update(point, request.predicate, request.updates),
   )
   const properties =
@@ -102,7 +103,7 @@ export async function deleteFromTable(
   { branch, predicate }: RequestOf<'DeleteFromTable'>,
 ): Promise<ResponseOf<'DeleteFromTable'>> {
   const { table, point } = await requirePoint(context, id, { branch })
-  const { version, rows } = await context.dataLock.runShared(table.objectId, () =>
+  const { version, rows } = await writeRows(context, table.objectId, () =>
     context.engine.rows.delete(point, predicate),
   )
   return { version, num_deleted_rows: rows }

@@ -5,6 +5,7 @@ import { tableLocation, type CatalogContext } from '../context/catalog-context.t
 import { requireTable } from '../context/require-objects.ts'
 import { hasDataUnderLock, hasData } from '../consistency/table-data.ts'
 import { resolvePoint, requirePoint } from '../consistency/table-point.ts'
+import { writeRows } from '../consistency/write-rows.ts'
 
 /**
  * Appends or replaces rows; creates the data of a declared table. Throws TableNotFound or TableBranchNotFound (404).
@@ -22,7 +23,7 @@ export async function insertIntoTable(
   const mode = request.mode === 'Append' ? 'append' : 'overwrite'
   // The engine resolves concurrent appends.
   if (mode === 'append' && (await hasData(context, table))) {
-    return await context.dataLock.runShared(table.objectId, () => insert(context, point, upload, mode))
+    return await writeRows(context, table.objectId, () => insert(context, point, upload, mode))
   }
   return await context.dataLock.runExclusive(table.objectId, async () =>
     (await hasDataUnderLock(context, table))

@@ -8,7 +8,7 @@ import { findTableById } from '../../database/objects.ts'
 import { openDatabase } from '../../database/open-database.ts'
 import { hasPendingChanges } from '../../database/pending-deletions.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
-import { openLock, type Lock } from '../locks/lock.ts'
+import { openLock, openTurns, type Lock } from '../locks/lock.ts'
 import { claimStorage } from './claim-storage.ts'
 import { startRepairLoop, repair } from './repair.ts'
 import { reconcileIfPending } from '../consistency/reconcile-versions.ts'
@@ -36,6 +36,7 @@ export async function openCatalogContext(
     dataLock: createReconcilingLock(openLock('data', openedDatabase.locks), (objectId) =>
       reconcileTableById(context, objectId),
     ),
+    writeTurns: openTurns('write', openedDatabase.locks),
     commitLock: openLock('commit', openedDatabase.locks),
     jobLock: openLock('job', openedDatabase.locks),
     log,

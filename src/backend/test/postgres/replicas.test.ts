@@ -117,6 +117,27 @@ it('lets exactly one commit of a version win across replicas', { timeout: 300_00
   expect((await one.post('table/b/count_rows')).json).toBe(7)
 })
 
+it('lets no replica starve while another one writes to the same table', { timeout: 300_000 }, async () => {
+  const { replicas, one } = await twoReplicas()
+  await one.post('table/t/create', streamOf(orders(0)))
+  const writtenBy = replicas.map(() => 0)
+  const over = new AbortController()
+  const work = Array.from({ length: 4 }, async (_, client) => {
+    const index = client % 2
+    while (!over.signal.aborted) {
+      expect(await replicas[index]?.post('table/t/insert', streamOf(orders(1)))).toMatchObject({
+        status: 200,
+      })
+      writtenBy[index] = (writtenBy[index] ?? 0) + 1
+    }
+  })
+  await eventually(() => Math.max(...writtenBy) >= 150)
+  expect(Math.min(...writtenBy)).toBeGreaterThan(30)
+  over.abort()
+  await Promise.all(work)
+  expect((await one.post('table/t/count_rows')).json).toBe(writtenBy.reduce((sum, count) => sum + count))
+})
+
 it.runIf(isThorough)(
   'a replica that is killed takes nothing with it, and one that starts takes nothing away',
   { timeout: 300_000 },
@@ -171,7 +192,8 @@ it.runIf(isThorough)(
   { timeout: 300_000 },
   async () => {
     const { folder, replicas, one } = await twoReplicas()
-    await one.post('table/t/create', streamOf(orders(0)))
+    // One for each replica: writes that lose their turn with the connection may starve while the other one writes.
+    for (const index of replicas.keys()) await one.post(`table/t${index}/create`, streamOf(orders(0)))
     const server = new pg.Client(inject('postgresUrl'))
     await server.connect()
     const { schema } = backendSettings(folder).store.postgres ?? {}
@@ -180,7 +202,7 @@ it.runIf(isThorough)(
     const work = Array.from({ length: 4 }, async (_, client) => {
       const index = client % 2
       while (!over.signal.aborted) {
-        const response = await replicas[index]?.post('table/t/insert', streamOf(orders(1)))
+        const response = await replicas[index]?.post(`table/t${index}/insert`, streamOf(orders(1)))
         if (response?.status === 200) acknowledgedBy[index] = (acknowledgedBy[index] ?? 0) + 1
         else expect(response?.status).toBe(503)
       }
@@ -194,11 +216,12 @@ it.runIf(isThorough)(
     over.abort()
     await Promise.all(work)
     await server.end()
-    const acknowledged = acknowledgedBy.reduce((sum, count) => sum + count)
-    for (const { post } of replicas) {
-      const { status, json } = await post('table/t/count_rows')
-      expect(status).toBe(200)
-      expect(json).toBeGreaterThanOrEqual(acknowledged)
+    for (const [index, acknowledged] of acknowledgedBy.entries()) {
+      for (const { post } of replicas) {
+        const { status, json } = await post(`table/t${index}/count_rows`)
+        expect(status).toBe(200)
+        expect(json).toBeGreaterThanOrEqual(acknowledged)
+      }
     }
   },
 )
