@@ -110,7 +110,9 @@ export async function openEmbeddedCatalog(
     RefreshMaterializedView: refresh,
   })
   const operations = createOperations(context, jobs, (upload, use) =>
-    memory.run(async (reserve) => use(await readBody(upload, maxUploadBytes, reserve))),
+    memory.run(async (reserve) =>
+      use(await readBody(upload, { setting: 'maxUploadBytes', maxBytes: maxUploadBytes }, reserve)),
+    ),
   )
   return {
     // The compiler cannot relate the name of the operation to the types of its method.

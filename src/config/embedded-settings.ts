@@ -2,6 +2,8 @@ import { resolve } from 'node:path'
 import type { z } from 'zod'
 import { anyGatewaySchema, resolvePaths, type GatewaySettings } from './gateway-settings.ts'
 import { describeIssue } from './loading/describe-issue.ts'
+import { convertUnits } from './loading/setting-units.ts'
+import { toSchemaNode } from './loading/setting-variables.ts'
 import { SettingsError } from './loading/read-settings.ts'
 
 /** Sections about ports and processes, which an embedding application has itself. */
@@ -37,12 +39,14 @@ export function readEmbeddedSettings(
         ? 'identity: unexpected beside authenticate: the application authenticates'
         : `${name}: unexpected: the application has its own`,
     )
-  const result = anyGatewaySchema.safeParse({
-    ...settings,
-    ...(prefix !== '' && { listen: { basePath: prefix } }),
-    // Not used: the schema requires a way to authenticate.
-    ...(isAuthenticated && { identity: { anonymous: true } }),
-  })
+  const result = anyGatewaySchema.safeParse(
+    convertUnits(toSchemaNode(anyGatewaySchema), {
+      ...settings,
+      ...(prefix !== '' && { listen: { basePath: prefix } }),
+      // Not used: the schema requires a way to authenticate.
+      ...(isAuthenticated && { identity: { anonymous: true } }),
+    }),
+  )
   const invalid = (result.error?.issues ?? [])
     .flatMap((issue) => describeIssue(issue, anyGatewaySchema, settings))
     .map(({ path, message }) => `${path.join('.') || 'settings'}: ${message}`)

@@ -106,7 +106,7 @@ it.for<[attack: string, namespaces: readonly object[], message: string]>([
     '.0.catalogNamespaces: limits a delegation; expected either platform: true or limits',
   ],
   ['a quota of the platform', [{ ...platform, maxPolicies: 5 }], '.0.maxPolicies: limits a delegation'],
-  ['a quota of 0', [{ ...team, maxPolicies: 0 }], '.0.maxPolicies: Too small'],
+  ['a quota of 0', [{ ...team, maxPolicies: 0 }], '.0.maxPolicies: expected more than 0, received 0'],
   ['a misspelt member', [{ ...team, scopes: [] }], '.0.scopes: unknown setting'],
   ['no subjects', [{ ...team, subjects: { any: false } }], '.0.subjects: names no subject'],
   [

@@ -40,8 +40,8 @@ it.each<[mistake: readonly string[], error: string]>([
   ],
   [['listen: { port: abc }'], 'g.yaml:1:11: listen.port: expected a number, received "abc"'],
   [
-    ['timeouts: { bodyTimeoutMs: 30s }'],
-    'timeouts.bodyTimeoutMs: expected a number, received "30s"; write 30000 (milliseconds)',
+    ['timeouts: { bodyTimeoutMs: soon }'],
+    'g.yaml:1:13: timeouts.bodyTimeoutMs: expected a number of milliseconds, or a value with a unit such as 30s, received "soon"',
   ],
   [
     [`limits: { rates: [{ name: a, per: all, perSecond: 1, namespaces: [[b], ['prod$sales']] }] }`],
@@ -69,12 +69,23 @@ it.each<[mistake: readonly string[], error: string]>([
     ['upstream: { url: https://a, delimiter: "." }', `metrics: { namespaces: ['prod.sales'] }`],
     'metrics.namespaces.0: "prod.sales" contains ".", which separates names; expected ["prod", "sales"]',
   ],
-  [['timeouts: { bodyTimeoutMs: 2 min }'], '"2 min"; write 120000 (milliseconds)'],
-  [['limits: { maxJsonBytes: 8MiB }'], '"8MiB"; write 8388608 (bytes)'],
-  [['limits: { maxJsonBytes: 8m }'], '"8m"; write 8388608 (bytes)'],
-  [['limits: { maxJsonBytes: 8 parsecs }'], '"8 parsecs"; the unit is bytes'],
-  [['audit: { folder: audit, retention: { maxAgeDays: 90d } }'], '"90d"; write 90 (days)'],
-  [['audit: { folder: audit, retention: { maxAgeDays: 36h } }'], '"36h"; the unit is days'],
+  [['timeouts: { bodyTimeoutMs: "30" }'], 'received "30"; write 30 (milliseconds)'],
+  [['timeouts: { bodyTimeoutMs: 0s }'], 'bodyTimeoutMs: expected more than 0 milliseconds, received "0s"'],
+  [['timeouts: { bodyTimeoutMs: 99d }'], 'expected at most 2147483647 milliseconds, received "99d"'],
+  [['limits: { maxJsonBytes: 8m }'], 'received "8m"; write 8MiB'],
+  [['limits: { maxJsonBytes: 8MB }'], 'received "8MB"; write 8MiB'],
+  [['limits: { maxJsonBytes: 8 parsecs }'], 'value with a unit such as 64MiB, received "8 parsecs"'],
+  [['limits: { maxJsonBytes: -1 }'], 'limits.maxJsonBytes: expected more than 0 bytes, received -1'],
+  [
+    ['audit: { folder: audit, retention: { maxAgeDays: 36h } }'],
+    'expected a whole number of days, or a value with a unit such as 30d, received "36h"',
+  ],
+  [['listen: { port: 70000 }'], 'listen.port: expected at most 65535, received 70000'],
+  [['listen: { port: 1.5 }'], 'listen.port: expected a whole number, received 1.5'],
+  [['log: { level: wran }'], '"debug" or "silent", received "wran"'],
+  [['workers: many'], 'workers: expected "auto" or a number, received "many"'],
+  [['workers: 0'], 'workers: expected at least 1, received 0'],
+  [["audit: { folder: '' }"], 'audit.folder: expected text that is not empty, received 0'],
   [['admin: { console: yes }'], 'admin.console: expected true or false, received "yes"; write true'],
   [['admin: { console: "off" }'], 'admin.console: expected true or false, received "off"; write false'],
   [['identity:'], 'g.yaml:1:1: identity: expected a section with settings, received nothing'],
@@ -134,7 +145,7 @@ it.each<[mistake: readonly string[], error: string]>([
   ],
   [
     ['listen: { clientCertificateFrom: xfcc }'],
-    'listen.clientCertificateFrom: Invalid option: expected one of "client-cert"|"x-forwarded-client-cert"',
+    'listen.clientCertificateFrom: expected "client-cert" or "x-forwarded-client-cert", received "xfcc"',
   ],
   [
     ['listen: { clientCertificateFrom: client-cert, trustedProxies: [10.0.0.1] }'],
@@ -174,13 +185,16 @@ it.each<[mistake: readonly string[], error: string]>([
     [compared, 'audit: { folder: audit, modes: { commit: off } }'],
     'upstream.compareVersionsSeconds: with audit.modes.commit: off, the log may lack versions',
   ],
-  [['upstream: { url: https://a, compareVersionsSeconds: 5m }'], '"5m"; write 300 (seconds)'],
 ])('%j is refused', (lines, error) => {
   expect(errorsIn(lines)).toContainEqual(expect.stringContaining(error))
-  expect(errorsIn(lines).join('\n')).not.toContain('s3cret')
+  expect(errorsIn(lines).join('\n')).not.toMatch(/s3cret|Invalid |Too small|Too big/)
 })
 
 it.each([
+  [['timeouts: { bodyTimeoutMs: 2 min, drainDelayMs: 0s }']],
+  [['limits: { maxJsonBytes: 8MiB, maxArrowBytes: 1.5 GiB }']],
+  [['upstream: { url: https://a, timeouts: { connectTimeoutMs: 5s } }']],
+  [['audit: { folder: audit, retention: { maxAgeDays: 48h } }']],
   [['listen: { port: 0 }', 'admin: { port: 0 }']],
   [["listen: { port: 80, host: '127.0.0.1' }", "admin: { port: 80, host: '127.0.0.2' }"]],
   [["listen: { host: '::' }"]],

@@ -6,6 +6,7 @@ import {
   environmentVariableName,
   type SchemaNode,
 } from '../../src/config/loading/setting-variables.ts'
+import { settingUnits } from '../../src/config/loading/setting-units.ts'
 import { typeOf } from './setting-types.ts'
 
 interface ReferenceRow {
@@ -23,6 +24,13 @@ const chapters = [
   { title: 'The bundled catalog: `catalog-gateway backend --config FILE`', schema: backendSettingsSchema },
 ]
 
+/** Such as "\`...Ms: 30s\`". */
+function describeUnits(): string {
+  return settingUnits
+    .map(([ending, { example }]) => `\`...${ending.source.slice(0, -1)}: ${example}\``)
+    .join(', ')
+}
+
 const introduction = `<!-- Written by \`npm run reference\` from the settings in the code. -->
 
 # Configuration
@@ -30,6 +38,8 @@ const introduction = `<!-- Written by \`npm run reference\` from the settings in
 Settings are a YAML file. An unknown key is an error; all errors are reported at once, with their lines. Paths are
 relative to the file. \`catalog-gateway check --config FILE\` prints the effective settings of a gateway, without secrets,
 and fails if \`serve\` would fail.
+
+The end of a key states its unit. Instead of a number in this unit, a key may have a value with a unit: ${describeUnits()}.
 
 Environment variables override the file; the name of each is below its key. The value is YAML, unless the type is text:
 \`CATALOG_GATEWAY__DIALECTS='[lance]'\`. Members of lists (\`[]\` in the key) have no variable; the list has one.

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { backendSettingsSchema } from '../../src/backend/settings/backend-settings.ts'
 import { gatewaySettingsSchema } from '../../src/config/gateway-settings.ts'
+import { findUnit } from '../../src/config/loading/setting-units.ts'
 import { environmentVariableName } from '../../src/config/loading/setting-variables.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -26,8 +27,14 @@ function toValuesSchema(settings: z.ZodType): Json {
  * values are not secret; and patterns with assertions, which the engine of helm does not have. The path is undefined
  * within lists, whose members have no variables.
  */
-function toPartial(node: Json, path: readonly string[] | undefined): Json {
+function toPartial(node: Json, path: readonly string[] | undefined, name = ''): Json {
   const { required, pattern, properties, items, anyOf, oneOf, secret, ...rest } = node
+  const unit = findUnit(name, rest)
+  if (unit !== undefined && !isComputed(name)) {
+    const { type, minimum, exclusiveMinimum, maximum, default: fallback, description, ...others } = rest
+    const number = { type, minimum, exclusiveMinimum, maximum, ...others }
+    return { default: fallback, description, anyOf: [number, { type: 'string', pattern: unit.pattern }] }
+  }
   if (secret === true) return { const: describeSecret(path) }
   const alternatives = (list: unknown): Json[] => (list as Json[]).map((each) => toPartial(each, undefined))
   return {
@@ -38,7 +45,7 @@ function toPartial(node: Json, path: readonly string[] | undefined): Json {
       properties: Object.fromEntries(
         Object.entries(properties as Readonly<Record<string, Json>>).map(([key, child]) => [
           key,
-          toPartial(child, path && [...path, key]),
+          toPartial(child, path && [...path, key], key),
         ]),
       ),
     }),
@@ -46,6 +53,11 @@ function toPartial(node: Json, path: readonly string[] | undefined): Json {
     ...(anyOf !== undefined && { anyOf: alternatives(anyOf) }),
     ...(oneOf !== undefined && { oneOf: alternatives(oneOf) }),
   }
+}
+
+/** Whether the chart computes with a setting, for the grace period of pods: it must be a number. */
+function isComputed(name: string): boolean {
+  return name === 'drainDelayMs' || name === 'drainTimeoutMs'
 }
 
 /** Helm prints it as the expected value: a schema has no messages. */

@@ -37,7 +37,9 @@ export async function executeOperation(
   const isSchemaUpload = operation.alsoArrowSchema && isArrowStreamType(headers['content-type'] ?? '')
   const isUpload = operation.body === 'arrow' || isSchemaUpload
   if (operation.body === 'arrow') assertArrowContentType(headers['content-type'])
-  const members = isUpload ? {} : parseMembers(route, await readBody(body, maxJsonBytes))
+  const members = isUpload
+    ? {}
+    : parseMembers(route, await readBody(body, { setting: 'maxJsonBytes', maxBytes: maxJsonBytes }))
   const merged = mergeMembers(route, members, headers)
   const caller = { ...connection, ...readCaller(headers, merged, hasAccessToken) }
   const sentMembers = dialect.readMembers(operation.name, omitEnvelope(merged), headers)

@@ -1,6 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 import { type CatalogError, invalidInput } from 'catalog-gateway/catalog-api'
+import { formatBytes } from 'catalog-gateway/lib'
 import type { Upload } from '../contract/catalog.ts'
+
+/** The maximum size of a body, and its setting below `limits`. */
+export interface BodyLimit {
+  readonly setting: 'maxJsonBytes' | 'maxUploadBytes'
+  readonly maxBytes: number
+}
 
 /** The connection survives a reader that stops early. Throws InvalidInput with status 415 for a compressed body. */
 export function openUpload(request: IncomingMessage): Upload {
@@ -17,20 +24,20 @@ export function openUpload(request: IncomingMessage): Upload {
 }
 
 /**
- * Calls `reserve` before allocating memory. Throws InvalidInput (413) above `limit`, unread if its length is announced.
+ * Calls `reserve` before allocating memory. Throws InvalidInput (413) above the limit, unread if its length is announced.
  */
 export async function readBody(
   { chunks, length: announced }: Upload,
-  limit: number,
+  { setting, maxBytes }: BodyLimit,
   reserve: (bytes: number) => void = () => {},
 ): Promise<Buffer> {
   if (announced === 0) return Buffer.alloc(0)
-  if (announced !== undefined && announced > limit) throw bodyTooLargeError(limit)
+  if (announced !== undefined && announced > maxBytes) throw bodyTooLargeError({ setting, maxBytes })
   const buffer = announced === undefined ? undefined : allocate(announced, reserve)
   const received: Uint8Array[] = []
   let length = 0
   for await (const chunk of chunks) {
-    if (length + chunk.length > limit) throw bodyTooLargeError(limit)
+    if (length + chunk.length > maxBytes) throw bodyTooLargeError({ setting, maxBytes })
     if (buffer === undefined) {
       reserve(chunk.length)
       received.push(chunk)
@@ -60,6 +67,7 @@ function allocate(length: number, reserve: (bytes: number) => void): Buffer {
   return Buffer.allocUnsafe(length)
 }
 
-function bodyTooLargeError(limit: number): CatalogError {
-  return invalidInput(`the body is larger than the limit of ${limit} bytes`, { status: 413 })
+function bodyTooLargeError({ setting, maxBytes }: BodyLimit): CatalogError {
+  const limit = `${formatBytes(maxBytes)} (limits.${setting} of the bundled catalog)`
+  return invalidInput(`the body is larger than the limit of ${limit}`, { status: 413 })
 }

@@ -25,6 +25,12 @@ interface CatalogProcess {
   readonly url: string
 }
 
+interface ProcessOptions {
+  readonly accessToken: string
+  readonly port: number
+  readonly maxUploadBytes: number
+}
+
 const startupMs = 30_000
 /** Delays of restarts; the first one again after a run of `stableRunMs`. */
 const restartDelays = { minMs: 500, maxMs: 30_000 }
@@ -38,10 +44,15 @@ const maxFailedChecks = 3
  * Starts the reference catalog on a private loopback port, with its data in that folder. It ends with this process,
  * even if this one is killed. Rejects if the first start fails.
  */
-export async function startBundledCatalog(folder: string, io: Io): Promise<BundledCatalog> {
+export async function startBundledCatalog(
+  folder: string,
+  io: Io,
+  maxUploadBytes = 512 * 1024 ** 2,
+): Promise<BundledCatalog> {
   const accessToken = randomBytes(32).toString('base64url')
   await makeFolder(folder)
-  const start = (port: number) => startProcess(join(folder, 'catalog.yaml'), accessToken, port)
+  const start = (port: number) =>
+    startProcess(join(folder, 'catalog.yaml'), { accessToken, port, maxUploadBytes })
   let running = await start(0)
   const { url } = running
   const stopping = new AbortController()
@@ -65,11 +76,15 @@ export async function startBundledCatalog(folder: string, io: Io): Promise<Bundl
   }
 }
 
-async function startProcess(file: string, accessToken: string, port: number): Promise<CatalogProcess> {
+async function startProcess(
+  file: string,
+  { accessToken, port, maxUploadBytes }: ProcessOptions,
+): Promise<CatalogProcess> {
   const settings = {
     listen: { host: '127.0.0.1', port },
     data: { folder: 'data' },
     accessToken,
+    limits: { maxUploadBytes, maxUploadMemoryBytes: Math.max(maxUploadBytes, 1024 ** 3) },
     log: { level: 'warn' },
   }
   await writeFile(file, stringify(settings), { mode: 0o600 })

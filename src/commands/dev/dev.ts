@@ -16,6 +16,7 @@ import { programInvocation, quoteShellWord } from '../common/invocation.ts'
 import type { Io } from '../common/io.ts'
 import { newCommand } from '../common/new-command.ts'
 import { runUntilStopped } from '../common/run-until-stopped.ts'
+import { findUnitOfName } from '../../config/loading/setting-units.ts'
 import { makeFolder } from '../../lib/fs/make-folder.ts'
 
 interface DevOptions {
@@ -24,6 +25,7 @@ interface DevOptions {
   readonly dataDir: string
   readonly apiKey?: string
   readonly policies: string
+  readonly maxUpload?: number
 }
 
 export const devFiles = {
@@ -44,6 +46,7 @@ export function devCommand(io: Io): Command {
     .option('--data-dir <dir>', 'folder for data, keys and the audit log', '.catalog-gateway')
     .option('--api-key <key>', 'the development key (principal "dev"); generated and stored if not given')
     .option('--policies <dir>', 'a folder of policies instead of the examples', developmentPolicies)
+    .option('--max-upload <size>', 'maximum size of an upload; default: 512MiB', parseSize)
     .action((options: DevOptions) => runDev(options, io))
 }
 
@@ -53,7 +56,7 @@ async function runDev(options: DevOptions, io: Io): Promise<void> {
   await runStep('the data folder cannot be used', () => makeFolder(folder))
   const key = options.apiKey ?? (await loadOrCreateKey(join(folder, devFiles.key)))
   const catalog = await runStep('the bundled catalog cannot start', () =>
-    startBundledCatalog(join(folder, 'catalog'), io),
+    startBundledCatalog(join(folder, 'catalog'), io, options.maxUpload),
   )
   try {
     await readOrCreatePepper(join(folder, devFiles.pepper))
@@ -165,4 +168,11 @@ function parsePort(text: string): number {
   if (!/^\d+$/.test(text) || value > 65_535)
     throw new InvalidArgumentError('expected a number from 0 to 65535')
   return value
+}
+
+function parseSize(text: string): number {
+  const bytes = findUnitOfName('maxUploadBytes')?.parse(text) ?? Number.NaN
+  if (!Number.isSafeInteger(bytes) || bytes < 1)
+    throw new InvalidArgumentError('expected a size such as 2GiB')
+  return bytes
 }

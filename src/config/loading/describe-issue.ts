@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
+import { findUnitOfName, type SettingUnit } from './setting-units.ts'
 import { toSchemaNode, type SchemaNode } from './setting-variables.ts'
 
 type Path = (string | number)[]
@@ -22,19 +23,90 @@ export function describeIssue(
     }))
   }
   const value = getValue(content, path)
-  // A schema can have a message of its own.
-  if (issue.code === 'invalid_type' && issue.message.startsWith('Invalid input: '))
-    return [{ path, message: describeType(issue.expected, value, String(path.at(-1))) }]
   if (issue.message === 'Invalid URL') return [{ path, message: describeUrl(value) }]
-  return [{ path, message: issue.message }]
+  // A schema can have a message of its own.
+  if (!/^(?:Invalid |Too (?:small|big): )/.test(issue.message)) return [{ path, message: issue.message }]
+  if (value === undefined) return [{ path, message: `is missing; expected ${nameExpected(issue, path)}` }]
+  const branches = issue.code === 'invalid_union' ? issue.errors : []
+  const below = branches.find((issues) => issues.every((each) => each.path.length > 0))
+  if (below !== undefined)
+    return below.flatMap((each) =>
+      describeIssue({ ...each, path: [...issue.path, ...each.path] }, schema, content),
+    )
+  const message = `expected ${nameExpected(issue, path)}, received ${nameReceived(issue, value)}${suggestValue(issue, value, path)}`
+  return [{ path, message }]
 }
 
-function describeType(expected: string, value: unknown, name: string): string {
-  if (value === undefined) return `is missing; expected ${typeNames[expected] ?? expected}`
-  const isScalar = expected === 'number' || expected === 'int' || expected === 'boolean'
-  const received = isScalar ? quote(value) : nameType(value)
-  const hint = expected === 'boolean' ? suggestBoolean(value) : suggestUnit(value, name)
-  return `expected ${typeNames[expected] ?? expected}, received ${received}${hint}`
+/** Describes what the schema allows, of a type or within its bounds. */
+function nameExpected(issue: z.core.$ZodIssue, path: Path): string {
+  const unit = findUnitOfName(String(path.at(-1)))
+  switch (issue.code) {
+    case 'invalid_type': {
+      const isNumber = issue.expected === 'number' || issue.expected === 'int'
+      const type = typeNames[issue.expected] ?? issue.expected
+      return isNumber && unit
+        ? `${type} of ${unit.name}, or a value with a unit such as ${unit.example}`
+        : type
+    }
+    case 'invalid_value':
+      return joinAlternatives(issue.values.map((each) => JSON.stringify(each)))
+    case 'too_small': {
+      if (issue.origin === 'string' && issue.minimum === 1) return 'text that is not empty'
+      const least = issue.inclusive === false ? 'more than' : 'at least'
+      return `${least} ${issue.minimum}${nameCounted(issue.origin, unit)}`
+    }
+    case 'too_big': {
+      const most = issue.inclusive === false ? 'less than' : 'at most'
+      return `${most} ${issue.maximum}${nameCounted(issue.origin, unit)}`
+    }
+    case 'invalid_format':
+      return issue.pattern === undefined
+        ? `a value of the format ${issue.format}`
+        : `text that matches ${issue.pattern}`
+    case 'invalid_union': {
+      const all = issue.errors.flatMap((issues) => issues.filter((each) => each.path.length === 0))
+      return all.length === 0
+        ? 'another value; see CONFIGURATION.md'
+        : joinAlternatives([...new Set(all.map((each) => nameExpected(each, path)))])
+    }
+    case 'custom':
+    case 'invalid_element':
+    case 'invalid_key':
+    case 'not_multiple_of':
+    case 'unrecognized_keys':
+      break
+  }
+  return 'another value; see CONFIGURATION.md'
+}
+
+function nameCounted(origin: string, unit: SettingUnit | undefined): string {
+  if (origin === 'string') return ' characters'
+  if (origin === 'array') return ' items'
+  return unit === undefined ? '' : ` ${unit.name}`
+}
+
+/** A value is quoted only in place of a number, a boolean or one of listed values: other text may be a secret. */
+function nameReceived(issue: z.core.$ZodIssue, value: unknown): string {
+  const isListed = issue.code === 'invalid_value' || issue.code === 'invalid_union'
+  const isBounded = (issue.code === 'too_small' || issue.code === 'too_big') && issue.origin !== 'string'
+  const isScalar = issue.code === 'invalid_type' && ['number', 'int', 'boolean'].includes(issue.expected)
+  if (isBounded && Array.isArray(value)) return String(value.length)
+  if (typeof value === 'string' && (issue.code === 'too_small' || issue.code === 'too_big') && !isBounded)
+    return String(value.length)
+  return isListed || isBounded || isScalar ? quote(value) : nameType(value)
+}
+
+function suggestValue(issue: z.core.$ZodIssue, value: unknown, path: Path): string {
+  if (issue.code === 'invalid_value') {
+    const texts = issue.values.filter((each) => typeof each === 'string')
+    return typeof value === 'string' ? suggestSimilar(value, texts) : ''
+  }
+  if (issue.code !== 'invalid_type') return ''
+  return issue.expected === 'boolean' ? suggestBoolean(value) : suggestNumber(value, String(path.at(-1)))
+}
+
+function joinAlternatives(words: readonly string[]): string {
+  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
 }
 
 const typeNames: Readonly<Record<string, string>> = {
@@ -66,47 +138,15 @@ function suggestBoolean(value: unknown): string {
   return ['no', 'off', 'n', '0', 'false'].includes(text) ? '; write false' : ''
 }
 
-/** Milliseconds, or bytes. */
-const units: Readonly<Record<string, number>> = {
-  ms: 1,
-  s: 1_000,
-  m: 60_000,
-  min: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  b: 1,
-  k: 1024,
-  kb: 1024,
-  kib: 1024,
-  mb: 1024 ** 2,
-  mib: 1024 ** 2,
-  g: 1024 ** 3,
-  gb: 1024 ** 3,
-  gib: 1024 ** 3,
-}
-
-/** How settings end, and their unit in terms of `units`. */
-const settingUnits: readonly (readonly [RegExp, size: number, name: string, accepts: RegExp])[] = [
-  [/Ms$/, 1, 'milliseconds', /^(?:ms|s|m|min|h|d)$/],
-  [/Seconds$/, 1_000, 'seconds', /^(?:ms|s|m|min|h|d)$/],
-  [/Minutes$/, 60_000, 'minutes', /^(?:s|m|min|h|d)$/],
-  [/Hours$/, 3_600_000, 'hours', /^(?:m|min|h|d)$/],
-  [/Days$/, 86_400_000, 'days', /^(?:h|d)$/],
-  [/Bytes$/, 1, 'bytes', /^(?:b|k|kb|kib|mb|mib|g|gb|gib|m)$/],
-]
-
-function suggestUnit(value: unknown, name: string): string {
-  const [, digits, unit = ''] = /^(\d{1,9}) ?([a-z]*)$/i.exec(String(value)) ?? []
-  if (digits === undefined) return ''
-  const rule = settingUnits.find(([ending]) => ending.test(name))
-  if (rule === undefined) return ''
-  const [, size, unitName, accepts] = rule
-  const given = unit.toLowerCase()
-  if (given !== '' && !accepts.test(given)) return `; the unit is ${unitName}`
-  const isMebibytes = unitName === 'bytes' && given === 'm'
-  const factor = isMebibytes ? 1024 ** 2 : given === '' ? size : (units[given] ?? size)
-  const meant = (Number(digits) * factor) / size
-  return Number.isInteger(meant) ? `; write ${meant} (${unitName})` : `; the unit is ${unitName}`
+/** For a number in quotes, and for units that differ from ours only in spelling. */
+function suggestNumber(value: unknown, name: string): string {
+  const unit = findUnitOfName(name)
+  const [, digits, letters = ''] = /^(\d{1,9}) ?([a-z]*)$/i.exec(String(value)) ?? []
+  if (unit === undefined || digits === undefined) return ''
+  if (letters === '') return `; write ${digits} (${unit.name})`
+  if (unit.name !== 'bytes') return ''
+  const size = /^([kmg])i?b?$/i.exec(letters)?.[1]?.toUpperCase()
+  return size === undefined ? '' : `; write ${digits}${size}iB`
 }
 
 /** Without user and password, which must not be shown. */

@@ -3,7 +3,13 @@ import type { z } from 'zod'
 import { findRedactedPaths } from './redact-secrets.ts'
 import { findTokenError } from '../../lib/yaml/yaml-tokens.ts'
 import { describeIssue } from './describe-issue.ts'
-import { environmentPrefix, listSettingVariables, type SettingVariable } from './setting-variables.ts'
+import { convertUnits } from './setting-units.ts'
+import {
+  environmentPrefix,
+  listSettingVariables,
+  toSchemaNode,
+  type SettingVariable,
+} from './setting-variables.ts'
 
 /** Invalid settings. The message lists every error on a line of its own, with file, line and column. */
 export class SettingsError extends Error {
@@ -21,7 +27,8 @@ export interface SettingsSource {
 const redactedMessage = 'is a placeholder for a secret; expected the secret, or a file that contains it'
 
 /**
- * Reads settings from YAML and from the environment, which takes precedence. Unknown keys and unknown variables with
+ * Reads settings from YAML and from the environment, which takes precedence. Values with a unit, such as `30s`, become
+ * numbers in the unit of their setting. Unknown keys and unknown variables with
  * our prefix are errors. Throws SettingsError with all errors at once.
  */
 export function readSettings<Schema extends z.ZodType>(
@@ -38,7 +45,7 @@ export function readSettings<Schema extends z.ZodType>(
   if (syntax.length > 0) throw new SettingsError(syntax.join('\n'))
   const { applied, diagnostics } = applyEnvironment(document, schema, source.environment)
   const content = toPlainValue(document, source.file) ?? {}
-  const result = schema.safeParse(content)
+  const result = schema.safeParse(convertUnits(toSchemaNode(schema), content))
   const hidden = findRedactedPaths(content).map((path) => ({ path, message: redactedMessage }))
   if (result.success && diagnostics.length + hidden.length === 0) return result.data
   for (const { path, message } of [

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { toSchemaNode, type SchemaNode } from './setting-variables.ts'
+import { listAlternatives, toSchemaNode, type SchemaNode } from './setting-variables.ts'
 
 /** Printed instead of a secret. Settings that contain it are refused, so that it is never used as one. */
 const redactedValue = '(hidden)'
@@ -20,7 +20,7 @@ export function findRedactedPaths(
 }
 
 function redact(nodes: readonly SchemaNode[], value: unknown): unknown {
-  const alternatives = nodes.flatMap((node) => [node, ...(node.anyOf ?? []), ...(node.oneOf ?? [])])
+  const alternatives = nodes.flatMap(listAlternatives)
   if (value === undefined || value === null) return value
   if (alternatives.some(({ secret }) => secret === true)) return redactedValue
   if (Array.isArray(value)) {

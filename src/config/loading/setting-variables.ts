@@ -43,6 +43,11 @@ export function toSchemaNode(schema: z.ZodType): SchemaNode {
   return schemaNode.parse(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }))
 }
 
+/** Returns the node and the alternatives that it offers. */
+export function listAlternatives(node: SchemaNode): readonly SchemaNode[] {
+  return [node, ...(node.anyOf ?? []), ...(node.oneOf ?? [])]
+}
+
 /** Environment variable of a setting: `timeouts.headersTimeoutMs` is `..TIMEOUTS__HEADERS_TIMEOUT_MS`. */
 export function environmentVariableName(path: readonly string[]): string {
   const words = path.map((key) => key.replaceAll(/[A-Z]/g, '_$&').toUpperCase())

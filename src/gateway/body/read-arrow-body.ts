@@ -12,7 +12,13 @@ import {
   type CheckedBody,
   type ReadableRequest,
 } from './checked-body.ts'
-import { assertBodyLength, createByteCounter, readBodyStart, readChunks } from './read-body.ts'
+import {
+  assertBodyLength,
+  createByteCounter,
+  readBodyStart,
+  readChunks,
+  type BodyLimit,
+} from './read-body.ts'
 
 interface ArrowBodyOptions {
   readonly limits: BodyLimits
@@ -35,9 +41,10 @@ export async function readArrowBody(
   assertArrowContentType(contentType)
   assertUncompressed(contentEncoding, 'the Arrow stream')
   if (!hasBody) return createBodyWithoutMembers(undefined, arrowStreamType, () => ({ form: 'none' }))
-  assertBodyLength(contentLength, maxArrowBytes)
+  const limit: BodyLimit = { setting: 'maxArrowBytes', maxBytes: maxArrowBytes }
+  assertBodyLength(contentLength, limit)
   const meter = createArrowMeter(request, overwrites)
-  const count = createByteCounter(maxArrowBytes, request.countReceived)
+  const count = createByteCounter(limit, request.countReceived)
   // A body that has ended by then was authorized as a whole.
   let authorizeEnd: (() => void) | undefined
   const upload = body.upload({
@@ -68,8 +75,9 @@ export async function readArrowSchema(
 ): Promise<CheckedBody> {
   const { contentEncoding, contentLength } = request.head
   assertUncompressed(contentEncoding, 'the Arrow stream')
-  assertBodyLength(contentLength, maxJsonBytes)
-  const chunks = readChunks(body.stream, maxJsonBytes, request.countReceived)
+  const limit: BodyLimit = { setting: 'maxJsonBytes', maxBytes: maxJsonBytes }
+  assertBodyLength(contentLength, limit)
+  const chunks = readChunks(body.stream, limit, request.countReceived)
   const { bytes } = await readBodyStart(chunks, maxJsonBytes, request.reserveMemory)
   if (readSchemaStream(bytes) === undefined) {
     throw refusal('malformed_body', 'the body is not an Arrow IPC stream of a schema without rows')

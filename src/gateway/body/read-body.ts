@@ -1,6 +1,14 @@
 import type { Readable } from 'node:stream'
 import { CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
+import { formatBytes } from '../../lib/format-bytes.ts'
 import type { DownstreamBody } from '../downstream.ts'
+
+/** The maximum size of a body, and its setting below `limits`. */
+export interface BodyLimit {
+  readonly setting: 'maxJsonBytes' | 'maxStreamedJsonBytes' | 'maxArrowBytes'
+  /** Undefined is no limit. */
+  readonly maxBytes: number | undefined
+}
 
 /** The beginning of a body. */
 export interface BodyStart {
@@ -10,16 +18,16 @@ export interface BodyStart {
 }
 
 /**
- * Reads a body in chunks, at most `maxBytes`; `onBytes` is called for each chunk. The body is not destroyed if the
+ * Reads a body in chunks, at most those of `limit`; `onBytes` is called for each chunk. The body is not destroyed if the
  * reader stops early: that would close the connection of the request. Throws InvalidInput (413) as soon as a larger
  * body is known, and InvalidInput (400) for an incomplete one.
  */
 export async function* readChunks(
   body: Readable,
-  maxBytes: number | undefined,
+  limit: BodyLimit,
   onBytes?: (bytes: number) => void,
 ): AsyncGenerator<Buffer, void> {
-  const count = createByteCounter(maxBytes, onBytes)
+  const count = createByteCounter(limit, onBytes)
   try {
     for await (const chunk of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       count(chunk)
@@ -73,21 +81,24 @@ export async function readBodyStart(
 
 /** Creates a counter of chunks, which reports each one and throws InvalidInput (413) when the maximum is exceeded. */
 export function createByteCounter(
-  maxBytes: number | undefined,
+  limit: BodyLimit,
   onBytes: ((bytes: number) => void) | undefined,
 ): (chunk: Buffer) => void {
   let length = 0
   return (chunk) => {
     length += chunk.length
     onBytes?.(chunk.length)
-    assertBodyLength(length, maxBytes)
+    assertBodyLength(length, limit)
   }
 }
 
-/** Throws InvalidInput (413) if a body exceeds the limit; undefined is no limit. */
-export function assertBodyLength(bytes: number | undefined, maxBytes: number | undefined): void {
-  if (bytes === undefined || maxBytes === undefined || bytes <= maxBytes) return
-  throw refusal('body_too_large', `the body is larger than the limit of ${maxBytes} bytes`)
+/** Throws InvalidInput (413) if a body exceeds the limit. */
+export function assertBodyLength(bytes: number | undefined, limit: BodyLimit): void {
+  if (bytes === undefined || limit.maxBytes === undefined || bytes <= limit.maxBytes) return
+  throw refusal(
+    'body_too_large',
+    `the body is larger than the limit of ${formatBytes(limit.maxBytes)} (limits.${limit.setting} of the gateway)`,
+  )
 }
 
 /** Concatenates chunks; a single chunk is not copied. */

@@ -12,7 +12,14 @@ import {
   type ReadableRequest,
 } from './checked-body.ts'
 import { createJsonStream, readInSlices } from './json-stream.ts'
-import { assertBodyLength, concatChunks, readBodyStart, readChunks, readWholeBody } from './read-body.ts'
+import {
+  assertBodyLength,
+  concatChunks,
+  readBodyStart,
+  readChunks,
+  readWholeBody,
+  type BodyLimit,
+} from './read-body.ts'
 import { restateBody } from './restate-facts.ts'
 import { listUpdatedReferences } from './updated-metadata.ts'
 
@@ -44,13 +51,14 @@ export async function readJsonBody(
     needsWholeBody || operation.effect !== 'read'
       ? limits.maxJsonBytes
       : Math.min(readWindowBytes, limits.maxJsonBytes)
-  const maxBytes = needsWholeBody ? limits.maxJsonBytes : limits.maxStreamedJsonBytes
-  assertBodyLength(contentLength, maxBytes)
+  const setting = needsWholeBody ? 'maxJsonBytes' : 'maxStreamedJsonBytes'
+  const limit: BodyLimit = { setting, maxBytes: limits[setting] }
+  assertBodyLength(contentLength, limit)
   const fitsWindow = contentLength !== undefined && contentLength <= window
   if (fitsWindow) reserveMemory(contentLength)
   const { bytes, rest } = fitsWindow
     ? { bytes: await readWholeBody(body, countReceived), rest: undefined }
-    : await readBodyStart(readChunks(body.stream, maxBytes, countReceived), window, reserveMemory)
+    : await readBodyStart(readChunks(body.stream, limit, countReceived), window, reserveMemory)
   const checker = createBodyChecker(request, {
     retainsAll: needsWholeBody,
     retainsFilters: rest === undefined && operation.effect !== 'read',

@@ -136,7 +136,7 @@ it('never streams members that affect the decision: such a large body is not rea
     expectError(response, {
       kind: 'InvalidInput',
       status: 413,
-      says: 'larger than the limit of 1048576 bytes',
+      says: 'larger than the limit of 1 MiB',
     })
   }
   expect(upstream.requests).toEqual([])

@@ -1,3 +1,4 @@
+import { formatBytes } from '../../../src/lib/format-bytes.ts'
 import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
@@ -46,7 +47,7 @@ it.each(cases)('%s may be as large as its limit, and no larger', async (_what, t
     expectError(response, {
       kind: 'InvalidInput',
       status: 413,
-      says: `larger than the limit of ${limit} bytes`,
+      says: `larger than the limit of ${formatBytes(limit)}`,
     })
     const [arrival] = upstream.requests.splice(0)
     // A body with a content-length is not forwarded; a chunked one may have started.

@@ -84,7 +84,11 @@ it.each<
     'a large JSON body',
     'POST',
     describe,
-    { kind: 'InvalidInput', status: 413, says: 'larger than the limit of 1048576 bytes' },
+    {
+      kind: 'InvalidInput',
+      status: 413,
+      says: 'larger than the limit of 1 MiB',
+    },
     { body: ' '.repeat(1024 * 1024 + 1) },
   ],
 ])('%s is rejected in the format of the interface', async (_what, method, target, expected, parts) => {

@@ -1,0 +1,76 @@
+import { parseDuration } from '../../catalog-api/schemas/duration.ts'
+import { listAlternatives, type SchemaNode } from './setting-variables.ts'
+
+/** The unit of a numeric setting, which the end of its name states. */
+export interface SettingUnit {
+  /** Plural, for messages. */
+  readonly name: string
+  /** A value with a unit, for messages and documentation. */
+  readonly example: string
+  /** Regular expression of values with a unit, for JSON Schema; it may accept more than `parse`. */
+  readonly pattern: string
+  /** Returns the number in this unit; NaN if the text is not such a value. */
+  readonly parse: (text: string) => number
+}
+
+const byteUnits: Readonly<Record<string, number>> = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 }
+const bytesPattern = '^\\d{1,12}(\\.\\d{1,3})? ?(B|KiB|MiB|GiB)$'
+
+function parseBytes(text: string): number {
+  const [, number, unit = ''] = /^([\d.]+) ?([A-Za-z]+)$/.exec(text) ?? []
+  return new RegExp(bytesPattern).test(text) ? Number(number) * (byteUnits[unit] ?? Number.NaN) : Number.NaN
+}
+
+function createTimeUnit(name: string, milliseconds: number, example: string): SettingUnit {
+  const pattern = '^(P[0-9DTHMS.]+|\\d[0-9a-zA-Z. ]*[a-zA-Z])$'
+  return { name, example, pattern, parse: (text) => parseDuration(text) / milliseconds }
+}
+
+export const settingUnits: readonly (readonly [ending: RegExp, unit: SettingUnit])[] = [
+  [/Ms$/, createTimeUnit('milliseconds', 1, '30s')],
+  [/Seconds$/, createTimeUnit('seconds', 1_000, '5m')],
+  [/Minutes$/, createTimeUnit('minutes', 60_000, '1h')],
+  [/Hours$/, createTimeUnit('hours', 3_600_000, '2d')],
+  [/Days$/, createTimeUnit('days', 86_400_000, '30d')],
+  [/Bytes$/, { name: 'bytes', example: '64MiB', pattern: bytesPattern, parse: parseBytes }],
+]
+
+/** Returns the unit of a setting; undefined if it is not a number with a unit. */
+export function findUnit(name: string, { type }: SchemaNode): SettingUnit | undefined {
+  return type === 'integer' || type === 'number' ? findUnitOfName(name) : undefined
+}
+
+export function findUnitOfName(name: string): SettingUnit | undefined {
+  return settingUnits.find(([ending]) => ending.test(name))?.[1]
+}
+
+/** Returns a copy of settings in which values with a unit, such as `30s`, are numbers in the unit of their setting. */
+export function convertUnits(schema: SchemaNode, settings: unknown): unknown {
+  return convert([schema], settings, '')
+}
+
+function convert(nodes: readonly SchemaNode[], value: unknown, name: string): unknown {
+  const alternatives = nodes.flatMap(listAlternatives)
+  if (typeof value === 'string') {
+    const unit = alternatives.map((node) => findUnit(name, node)).find((found) => found !== undefined)
+    const number = unit?.parse(value) ?? Number.NaN
+    return Number.isNaN(number) ? value : number
+  }
+  if (Array.isArray(value)) {
+    const items = alternatives.flatMap((node) => node.items ?? [])
+    return value.map((item) => convert(items, item, name))
+  }
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [
+      key,
+      convert(
+        alternatives.flatMap((node) =>
+          Object.hasOwn(node.properties ?? {}, key) ? (node.properties?.[key] ?? []) : [],
+        ),
+        member,
+        key,
+      ),
+    ]),
+  )
+}
