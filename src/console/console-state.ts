@@ -1,3 +1,5 @@
+import type { Readiness } from '../observability/health/readiness.ts'
+
 export interface ConsoleState {
   readonly gateway: {
     readonly version: string
@@ -5,8 +7,8 @@ export interface ConsoleState {
     readonly startedAt: number
     readonly now: number
   }
-  /** Problems and warnings that `/readyz` reports, by the name of the check. */
-  readonly problems: Readonly<Record<string, string>>
+  /** What `/readyz` reports. */
+  readonly readiness: Readiness
   readonly upstreams: readonly UpstreamState[]
   readonly policies: {
     readonly revision: string

@@ -1,3 +1,5 @@
+import type { RuleReference } from '../policy/engine/decision.ts'
+
 /** Decision of the policies on a request; `none` if they were not evaluated. */
 type TrafficDecision = 'allow' | 'deny' | 'none'
 
@@ -13,6 +15,25 @@ export interface RefusedRequest {
   readonly principal: string | undefined
   readonly client: string
   readonly requestId: string
+  /** What `policy explain` needs to explain the decision; undefined if the policies did not refuse the request. */
+  readonly denial: PolicyDenial | undefined
+}
+
+interface PolicyDenial {
+  readonly permission: string
+  /** As commands read it. */
+  readonly id: string
+  /** Undefined if no rule allows the request. */
+  readonly rule: RuleReference | undefined
+  readonly caller: {
+    readonly isAnonymous: boolean
+    readonly groups: readonly string[]
+    readonly issuer: string | undefined
+    /** Id of the API key. */
+    readonly key: string | undefined
+  }
+  /** `name=value`. */
+  readonly facts: readonly string[]
 }
 
 interface TrafficSecond {

@@ -75,7 +75,9 @@ function createHtml(folder: string): string {
 <html lang="en">
   <head>
     <meta charset="utf-8" />
-    <title>Table catalog</title>
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <meta name="color-scheme" content="light dark" />
+    <title>catalog-gateway: operations of the catalog</title>
     <link rel="stylesheet" href="${folder}/swagger-ui.css" />
     <link rel="stylesheet" href="${folder}/index.css" />
     <link rel="icon" type="image/png" href="${folder}/favicon-32x32.png" sizes="32x32" />
@@ -89,6 +91,13 @@ function createHtml(folder: string): string {
 </html>
 `
 }
+
+/** Swagger UI has a dark design, and chooses it in a layout only that this page does not use. */
+const followColorScheme = `const dark = matchMedia('(prefers-color-scheme: dark)')
+const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
+dark.addEventListener('change', follow)
+follow()
+`
 
 function createScript(basePath: string): string {
   const options = {
@@ -105,5 +114,5 @@ function createScript(basePath: string): string {
     // A reload of the page removes the credential.
     persistAuthorization: false,
   }
-  return `SwaggerUIBundle(${JSON.stringify(options)}).initOAuth({})\n`
+  return `${followColorScheme}SwaggerUIBundle(${JSON.stringify(options)}).initOAuth({})\n`
 }

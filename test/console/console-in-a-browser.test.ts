@@ -46,6 +46,14 @@ beforeAll(async () => {
         ],
       },
       {
+        name: 'closed',
+        namespace: ['closed'],
+        rules: [
+          { id: 'all', effect: 'allow', subjects: { any: true }, operations: ['read'], when: 'mode == ""' },
+          { id: 'alice', effect: 'deny', subjects: { users: ['alice'] }, operations: ['all'] },
+        ],
+      },
+      {
         name: 'hostile',
         namespace: [hostile],
         rules: [{ id: 'read', effect: 'allow', subjects: { users: [hostile] }, operations: ['read'] }],
@@ -88,7 +96,7 @@ inBrowser('requests and changes are shown live, and no name becomes markup', asy
     .waitFor()
   const refusals = page.getByRole('list', { name: 'Newest refusals' })
   await refusals.getByText('403 no_rule').waitFor()
-  await refusals.getByText('alice').waitFor()
+  await refusals.getByText('alice', { exact: true }).waitFor()
   await page.getByRole('row', { name: /^DropNamespace 1 / }).waitFor()
   await page.getByText('1 denied by a policy').waitFor()
   expect(await page.locator('img[src="x"]').count()).toBe(0)
@@ -113,14 +121,69 @@ inBrowser('the tree and the matrix show permissions and their rules', async () =
   expect(pageErrors.filter((text) => !text.includes('400'))).toEqual([])
 })
 
-inBrowser.for([
-  { width: 360, colorScheme: 'light' },
-  { width: 1600, colorScheme: 'dark' },
-] as const)('at $width px, $colorScheme, the page is accessible', async ({ width, colorScheme }) => {
+inBrowser('a refusal shows its rule and a command that explains it', async () => {
+  expect((await gateway.post('/v1/namespace/closed/drop', { as: 'alice', body: {} })).status).toBe(403)
+  const refusal = page.getByRole('list', { name: 'Newest refusals' }).getByRole('listitem')
+  const denied = refusal.filter({ hasText: 'closed' }).first()
+  await denied.getByText('why: denied by closed/alice').click()
+  await denied.getByText(/^\S+\.yaml:\d+$/).waitFor()
+  const command = await denied.locator('code').innerText()
+  expect(command).toMatch(
+    /^catalog-gateway policy explain --policies policies --as=alice .*--fact=address=\S+ -- DropNamespace closed$/,
+  )
+  expect(pageErrors).toEqual([])
+})
+
+inBrowser('the search and the chips filter refusals and changes', async () => {
+  const { headers } = await gateway.post('/v1/namespace/closed/drop', { as: 'alice', body: {} })
+  await gateway.get('/v1/namespace/$/list', { as: null })
+  const refusals = page.getByRole('list', { name: 'Newest refusals' }).getByRole('listitem')
+  await refusals.filter({ hasText: '401' }).first().waitFor()
+  const search = page.getByRole('searchbox')
+  await search.fill(String(headers['x-request-id']))
+  expect(await refusals.count()).toBe(1)
+  await search.fill('closed/alice')
+  expect(await refusals.filter({ hasText: '401' }).count()).toBe(0)
+  expect(await refusals.filter({ hasText: 'denied' }).count()).toBeGreaterThan(0)
+  await page.getByRole('button', { name: /^authenticate: missing_credential/ }).click()
+  expect(await refusals.filter({ hasText: 'DropNamespace' }).count()).toBe(0)
+  await page.getByRole('button', { name: /^authenticate: missing_credential/, pressed: true }).click()
+  await refusals.filter({ hasText: 'DropNamespace' }).first().waitFor()
+  await search.fill('nothing has this name')
+  await page.getByText('no refusal is found by the search').waitFor()
+  await page.getByText('no recent change is found by the search').waitFor()
+})
+
+inBrowser('a full denial is named beside a condition', async () => {
+  await page.getByLabel('Object').fill('closed')
+  await page.getByLabel('Object').press('Enter')
+  await page
+    .getByRole('row', { name: /not user alice/ })
+    .first()
+    .waitFor()
+})
+
+inBrowser('without the gateway, the page shows since when its data is stale', async () => {
+  await page.context().setOffline(true)
+  await page.getByText(/^not reachable/).waitFor()
+  await page.getByText(/^as of \d\d:\d\d:\d\d$/).waitFor()
+  expect(await page.locator('body.stale').count()).toBe(1)
+  await page.context().setOffline(false)
+  await page.getByText(/^as of/).waitFor({ state: 'hidden' })
+  expect(await page.locator('body.stale').count()).toBe(0)
+})
+
+inBrowser.for(
+  [360, 900, 1600].flatMap((width) =>
+    (['light', 'dark'] as const).map((colorScheme) => ({ width, colorScheme })),
+  ),
+)('at $width px, $colorScheme, the page is accessible', async ({ width, colorScheme }) => {
   await gateway.get('/v1/namespace/$/list', { as: null })
   await page.setViewportSize({ width, height: 800 })
   await page.emulateMedia({ colorScheme })
   await page.getByText('401 missing').first().waitFor()
+  const refusal = page.getByText(/^why: /).first()
+  if (await refusal.isVisible()) await refusal.click()
   await page.evaluate(axe.source)
   const found = await page.evaluate(async () => {
     const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run()

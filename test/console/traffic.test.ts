@@ -80,5 +80,6 @@ function refusal(index: number): RefusedRequest {
     principal: 'ada',
     client: '127.0.0.1',
     requestId: String(index),
+    denial: undefined,
   }
 }

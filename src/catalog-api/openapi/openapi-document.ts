@@ -16,6 +16,7 @@ import { describeLinks } from './links.ts'
 import { describeErrors, errorResponseSchema, errorsForOperation } from './error-responses.ts'
 import { describeParameters, sharedParameters } from './parameters.ts'
 import { describeSchema, collectMemberNames, schemaReference, type JsonSchema } from './json-schemas.ts'
+import { getRequirements, type Requirement } from '../requirements.ts'
 import { getOperation, isOperationName, operationNames, type Operation } from '../operations.ts'
 import { operationSchemas } from '../schemas/operation-schemas.ts'
 import { queryTableRequestSchema } from '../schemas/query.ts'
@@ -33,6 +34,8 @@ interface Components {
 
 const schemasByName: Partial<Record<string, { readonly request: z.ZodType; readonly response?: z.ZodType }>> =
   operationSchemas
+
+const howToGetAKey = `Send a key in the header "${apiKeyHeader}", or a token as "Authorization: Bearer". Ask the operators of this gateway for a key; they create one with \`catalog-gateway keys create\`. With an authorization server in the list of this page, a client gets tokens from there with its own id and secret. A request without a credential gets 401; a 403 names the permission that is missing, and a policy must allow it.`
 
 const contextHeader = headerDialects.catalog.context
 
@@ -101,7 +104,7 @@ function describeInterface(
     info: {
       title: 'Table catalog',
       version: '1.0.0',
-      description: `Every operation takes the query parameter "delimiter" (default "${defaultDelimiter}"), and any path may end in a slash. A request may set its id in the header "${requestIdHeader}"; every response has one. Headers "${contextHeader}NAME" state the members of "context", for example "${contextHeader}region". A request may only have the members that are listed; null means absent.`,
+      description: `Every operation takes the query parameter "delimiter" (default "${defaultDelimiter}"), and any path may end in a slash. A request may set its id in the header "${requestIdHeader}"; every response has one. Headers "${contextHeader}NAME" state the members of "context", for example "${contextHeader}region". A request may only have the members that are listed; null means absent.\n\n${howToGetAKey}`,
       contact: { name: 'catalog-gateway' },
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
@@ -170,7 +173,7 @@ function describeOperation(operation: Operation, components: Components) {
   return {
     tags: [tagFor(operation)],
     summary: operation.summary,
-    description: `Needs the permission ${name}, ${operation.group === undefined ? 'of no group' : `of the group ${operation.group}`}.`,
+    description: describeNeeds(operation),
     'x-effect': operation.effect,
     ...(operation.group !== undefined && { 'x-group': operation.group }),
     ...(operation.facts.length > 0 && { 'x-facts': describeFacts(operation) }),
@@ -187,6 +190,33 @@ function describeOperation(operation: Operation, components: Components) {
     },
   }
 }
+
+/** The permissions of the operation, from the facts by which the gateway decides. */
+function describeNeeds(operation: Operation): string {
+  const { name, group } = operation
+  const own = `Needs the permission ${name}, ${group === undefined ? 'of no group' : `of the group ${group}`}.`
+  const further = getRequirements(operation).map(describeRequirement)
+  return further.length === 0 ? own : [own, '', ...further.map((text) => `- ${text}`)].join('\n')
+}
+
+function describeRequirement({ permission, on, when, requiredBy, isWithheld }: Requirement): string {
+  const text = `${permission} on ${describeTarget(on)}`
+  if (isWithheld) return `For ${requiredBy}: ${text}; without it the response has no credentials.`
+  return when === undefined ? `Also ${text} (${requiredBy}).` : `For ${requiredBy}: ${text}.`
+}
+
+function describeTarget(on: Requirement['on']): string {
+  if (typeof on === 'object') return 'the object that the body names'
+  return requirementTargets[on]
+}
+
+const requirementTargets = {
+  itself: 'the same object',
+  beneath: 'everything beneath it',
+  'source branch': 'the branch that it is made from',
+  destination: 'the new id',
+  root: 'the root',
+} as const
 
 /** All that is known of the body of an extra operation. */
 function describeExtraMembers({ requires, members }: Operation): JsonSchema {

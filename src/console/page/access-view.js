@@ -91,7 +91,8 @@ function reportView({ id, groups, callers, forTables }) {
     'aria-label': 'Callers by operations',
   })
   matrix.append(table(columns, rows))
-  const note = 'Number of allowed operations of the group; “if” depends on a condition or another rule.'
+  const note =
+    'Number of allowed operations of the group; “if” depends on a condition; “not” names callers that are denied.'
   return [title, matrix, element('p', { class: 'quiet' }, note), detail, ...tableRules(forTables)]
 }
 
@@ -101,17 +102,32 @@ function reportView({ id, groups, callers, forTables }) {
  */
 function grantCell({ grants }, operations) {
   const own = grants.filter(({ operation }) => operations.includes(operation))
-  const certain = new Set(own.filter(isCertain).map(({ operation }) => operation))
+  const certain = new Set(own.filter((grant) => !isConditional(grant)).map(({ operation }) => operation))
   const all = new Set(own.map(({ operation }) => operation))
   if (all.size === 0) return element('span', { class: 'quiet' }, '–')
   const text = all.size === operations.length ? 'all' : `${all.size} of ${operations.length}`
-  const isConditional = certain.size < all.size
-  return element('span', { class: isConditional ? 'some' : 'good' }, isConditional ? `${text}, if` : text)
+  const denied = [...new Set(own.flatMap(deniedSubjects))]
+  const hasCondition = certain.size < all.size
+  return element(
+    'span',
+    { class: hasCondition || denied.length > 0 ? 'some' : 'good' },
+    hasCondition ? `${text}, if` : text,
+    denied.length === 0 ? undefined : element('span', {}, '; not ', quoted(denied.join(', '))),
+  )
 }
 
 /** @param {Grant} grant */
-function isCertain({ if: condition, except, unless }) {
-  return condition === undefined && except === undefined && unless.length === 0
+function isConditional({ if: condition, unless }) {
+  return condition !== undefined || unless.some((deny) => deny.if !== undefined)
+}
+
+/**
+ * Callers that the grant covers and that never have the permission, whatever they send.
+ * @param {Grant} grant
+ */
+function deniedSubjects({ except = [], unless }) {
+  const denied = unless.flatMap((deny) => (deny.if === undefined ? (deny.subjects ?? []) : []))
+  return [...except, ...denied].map(callerText)
 }
 
 /**

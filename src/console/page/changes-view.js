@@ -1,14 +1,26 @@
 import { byId, element, facts, showItems } from './elements.js'
 import { clock, formatMs, quoted } from './format.js'
 
+import { isFound, isSearching } from './search.js'
+
 /** @typedef {import('../newest-changes.ts').RecordedChange} RecordedChange */
+
+const changeExample =
+  "curl -X POST -H 'x-api-key: KEY' -H 'content-type: application/json' -d '{}' GATEWAY/v1/namespace/NAME/create"
 
 /** @param {readonly RecordedChange[]} changes */
 export function showChanges(changes) {
   const feed = byId('change-feed')
-  showItems(feed, changes, ({ intent }) => `${intent.chain} ${intent.seq}`, changeItem)
-  if (changes.length === 0) {
-    feed.replaceChildren(element('li', { class: 'quiet' }, 'no recent changes in the audit log'))
+  const found = changes.filter(({ requestId, principal, id, rule, operation }) =>
+    isFound([requestId, principal, id, rule, operation]),
+  )
+  showItems(feed, found, ({ intent }) => `${intent.chain} ${intent.seq}`, changeItem)
+  if (found.length === 0) {
+    const text = isSearching()
+      ? 'no recent change is found by the search'
+      : 'No recent changes in the audit log. A request that changes something appears here: '
+    const example = element('code', {}, changeExample)
+    feed.replaceChildren(element('li', { class: 'quiet' }, text, isSearching() ? undefined : example))
   }
 }
 

@@ -1,12 +1,21 @@
 import { openAccessView, reloadAccessView } from './access-view.js'
 import { showChanges } from './changes-view.js'
 import { byId } from './elements.js'
+import { timeOfDay } from './format.js'
+import { openSearch } from './search.js'
 import { showState, showStatus } from './state-views.js'
 import { showTraffic } from './traffic-views.js'
 
 const pollIntervalMs = 1000
 const pause = byId('pause')
 let isPaused = false
+/** @type {{ readonly traffic: import('../traffic.ts').TrafficSummary, readonly changes: readonly import('../newest-changes.ts').RecordedChange[] } | undefined} */
+let latest
+/**
+ * When the gateway sent the shown data, by its own clock.
+ * @type {Date | undefined}
+ */
+let newestAt
 /** @type {string | undefined} */
 let revision
 
@@ -16,8 +25,27 @@ pause.addEventListener('click', () => {
   pause.textContent = isPaused ? 'Resume' : 'Pause'
 })
 
+openSearch(showFeeds)
 void openAccessView().catch(() => undefined)
 void poll()
+
+/** Shows the newest data, as far as the search finds it. */
+function showFeeds() {
+  if (latest === undefined) return
+  showTraffic(latest.traffic)
+  showChanges(latest.changes)
+}
+
+/**
+ * Greys data that the gateway no longer updates, and says how old it is.
+ * @param {boolean} isFresh
+ */
+function showFreshness(isFresh) {
+  document.body.classList.toggle('stale', !isFresh)
+  const stale = byId('stale')
+  stale.toggleAttribute('hidden', isFresh || newestAt === undefined)
+  if (newestAt !== undefined) stale.textContent = `as of ${timeOfDay(newestAt)}`
+}
 
 /** Polls while the page is visible. */
 async function poll() {
@@ -33,12 +61,15 @@ async function refresh() {
     if (!response.ok) throw new Error(`the gateway returned status ${response.status}`)
     const { state, traffic, changes, seal } = await response.json()
     showState(state, traffic, seal)
-    showTraffic(traffic)
-    showChanges(changes)
+    latest = { traffic, changes }
+    showFeeds()
+    showFreshness(true)
+    newestAt = new Date(state.gateway.now)
     const hasChanged = revision !== undefined && revision !== state.policies.revision
     revision = state.policies.revision
     if (hasChanged) await reloadAccessView()
   } catch (error) {
     showStatus(`not reachable: ${error instanceof Error ? error.message : String(error)}`, false)
+    showFreshness(false)
   }
 }

@@ -14,12 +14,24 @@ export function quoted(text) {
  */
 export function clock(time) {
   const date = new Date(time)
-  const text = date.toLocaleTimeString([], { hour12: false })
   return element(
     'time',
     { class: 'when quiet', datetime: date.toISOString(), title: date.toISOString() },
-    text,
+    timeOfDay(date),
   )
+}
+
+/** @param {Date} date */
+export function timeOfDay(date) {
+  return date.toLocaleTimeString([], { hour12: false })
+}
+
+/**
+ * Quotes an argument for a POSIX shell.
+ * @param {string} text
+ */
+export function quoteForShell(text) {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }
 
 /**

@@ -14,11 +14,11 @@ const rateSeconds = 10
  * @param {NewestChanges['seal']} seal
  */
 export function showState(state, traffic, seal) {
-  const { gateway, problems, upstreams, policies, audit } = state
-  const problemTexts = Object.entries(problems).map(([name, problem]) => `${name}: ${problem}`)
-  showStatus(
-    problemTexts.length === 0 ? 'ready' : `not ready: ${problemTexts.join('; ')}`,
-    problemTexts.length === 0,
+  const { gateway, readiness, upstreams, policies, audit } = state
+  const problems = checkTexts(readiness.problems)
+  showStatus(problems.length === 0 ? 'ready' : `not ready: ${problems.join('; ')}`, problems.length === 0)
+  show(byId('warnings'), checkTexts(readiness.warnings), (texts) =>
+    texts.map((text) => element('li', {}, text)),
   )
   byId('about').textContent =
     `version ${gateway.version}, up for ${formatDuration(gateway.now - gateway.startedAt)}`
@@ -26,6 +26,11 @@ export function showState(state, traffic, seal) {
   show(byId('upstream-table'), upstreams, upstreamTable)
   show(byId('audit-facts'), auditFacts(audit, seal, gateway.now), facts)
   show(byId('policy-facts'), policyFacts(policies, gateway.now), facts)
+}
+
+/** @param {Readonly<Record<string, string>>} found */
+function checkTexts(found) {
+  return Object.entries(found).map(([name, text]) => `${name}: ${text}`)
 }
 
 /**
@@ -88,23 +93,26 @@ function upstreamTable(upstreams) {
     { title: 'Name' },
     { title: 'Health' },
     { title: 'Circuit' },
-    { title: 'Active', isNumber: true },
-    { title: 'Active bulk', isNumber: true },
-    { title: 'Pending', isNumber: true },
-    { title: 'Connections', isNumber: true },
+    { title: 'Requests' },
     { title: 'Serves' },
   ]
   const rows = upstreams.map((upstream) => [
     element('span', { title: upstream.origin }, upstream.name),
     statusText(upstream.healthy ? 'healthy' : 'unhealthy', upstream.healthy),
     statusText(upstream.breaker, upstream.breaker === 'closed'),
-    formatNumber(upstream.active.small),
-    formatNumber(upstream.active.bulk),
-    formatNumber(upstream.pending),
-    `${formatNumber(upstream.connections)} of ${formatNumber(upstream.maxConnections)}`,
+    loadText(upstream),
     upstream.namespaces ? quoted(upstream.namespaces.join(', ')) : 'everything else',
   ])
   return [table(columns, rows)]
+}
+
+/** @param {ConsoleState['upstreams'][number]} upstream */
+function loadText({ active, pending, connections, maxConnections }) {
+  return [
+    `${formatNumber(active.small + active.bulk)} active, ${formatNumber(active.bulk)} of them bulk`,
+    `${formatNumber(pending)} pending`,
+    `${formatNumber(connections)} of ${formatNumber(maxConnections)} connections`,
+  ].join('; ')
 }
 
 /**

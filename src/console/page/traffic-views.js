@@ -1,6 +1,8 @@
 import { byId, element, show, showItems, table } from './elements.js'
 import { trafficChart } from './traffic-chart.js'
 import { formatNumber, clock, formatMs, quoted } from './format.js'
+import { denialView, ruleName } from './denial-view.js'
+import { isFound, isSearchedFor, isSearching, toggleSearch } from './search.js'
 
 /** @typedef {import('../traffic.ts').TrafficSummary} TrafficSummary */
 /** @typedef {import('../traffic.ts').RefusedRequest} RefusedRequest */
@@ -19,21 +21,33 @@ export function showTraffic({ seconds, statuses, operations, sampledRequests, re
     ),
   )
   show(byId('operation-table'), { operations, sampledRequests }, operationTable)
-  show(byId('refusal-counts'), refusals.counts, (counts) =>
-    counts.map(({ stage, reason, count }) =>
-      element('li', {}, `${stage}: ${reason}`, element('b', {}, formatNumber(count))),
-    ),
-  )
+  const chips = refusals.counts.map((counted) => ({ ...counted, isOn: isSearchedFor(counted.reason) }))
+  show(byId('refusal-counts'), chips, (chips) => chips.map(refusalChip))
   const feed = byId('refusal-feed')
-  showItems(feed, refusals.newest, ({ requestId, time }) => `${requestId} ${time}`, refusalItem)
-  if (refusals.newest.length === 0) {
-    feed.replaceChildren(element('li', { class: 'quiet' }, 'no refusals since the start'))
+  const found = refusals.newest.filter(({ requestId, principal, id, operation, stage, reason, denial }) =>
+    isFound([requestId, principal, id, operation, stage, reason, denial?.id, ruleName(denial)]),
+  )
+  showItems(feed, found, ({ requestId, time }) => `${requestId} ${time}`, refusalItem)
+  if (found.length === 0) {
+    const text = isSearching() ? 'no refusal is found by the search' : 'no refusals since the start'
+    feed.replaceChildren(element('li', { class: 'quiet' }, text))
   }
+}
+
+/** @param {{ readonly stage: string, readonly reason: string, readonly count: number, readonly isOn: boolean }} chip */
+function refusalChip({ stage, reason, count, isOn }) {
+  const attributes = { type: 'button', 'aria-pressed': String(isOn) }
+  const button = element('button', attributes, `${stage}: ${reason}`, element('b', {}, formatNumber(count)))
+  button.addEventListener('click', () => toggleSearch(reason))
+  return element('li', {}, button)
 }
 
 /** @param {Pick<TrafficSummary, 'operations' | 'sampledRequests'>} traffic */
 function operationTable({ operations, sampledRequests }) {
-  if (operations.length === 0) return [element('p', { class: 'quiet' }, 'no request since the start')]
+  if (operations.length === 0) {
+    const example = element('code', {}, "curl -H 'x-api-key: KEY' 'GATEWAY/v1/namespace/$/list'")
+    return [element('p', { class: 'quiet' }, 'No request since the start. Send one: ', example)]
+  }
   const columns = [
     { title: 'Operation' },
     { title: 'Requests', isNumber: true },
@@ -51,7 +65,7 @@ function operationTable({ operations, sampledRequests }) {
 }
 
 /** @param {RefusedRequest} refusal */
-function refusalItem({ time, stage, reason, status, operation, id, principal, client, requestId }) {
+function refusalItem({ time, stage, reason, status, operation, id, principal, client, requestId, denial }) {
   return element(
     'li',
     {},
@@ -71,5 +85,6 @@ function refusalItem({ time, stage, reason, status, operation, id, principal, cl
       element('span', {}, 'from ', quoted(client)),
       element('span', {}, 'request ', quoted(requestId)),
     ),
+    denial === undefined ? undefined : denialView(denial, principal),
   )
 }

@@ -23,6 +23,7 @@ type Denial = Extract<Decision, { allowed: false }>
  */
 export class DeniedError extends CatalogError {
   readonly decision: Denial
+  readonly requiredPermission: RequiredPermission
   /** The denied permission and its object. */
   readonly denialMessage: string
 
@@ -41,6 +42,7 @@ export class DeniedError extends CatalogError {
       super('Unauthenticated', message, { reason, headers: challenge })
     }
     this.decision = decision
+    this.requiredPermission = permission
     this.denialMessage = denialMessage
   }
 }

@@ -1,10 +1,14 @@
+import type { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
+import type { Principal } from '../../identity/principal.ts'
+import { factsAvailableFor } from '../../policy/conditions/permission-facts.ts'
+import { DeniedError } from '../authorization/denied-error.ts'
 import type { AuditLog } from '../../audit/log/audit-log.ts'
 import type { Sinks } from '../../audit/sinks/open-sinks.ts'
 import type { ConsoleSource } from '../../console/console.ts'
 import type { ConsoleState } from '../../console/console-state.ts'
 import { createNewestChangesReader } from '../../console/newest-changes.ts'
-import { createTraffic } from '../../console/traffic.ts'
+import { createTraffic, type RefusedRequest } from '../../console/traffic.ts'
 import type { PolicySource } from '../../policy/source/policy-source.ts'
 import type { PolicyDocument } from '../../policy/language/policy-document.ts'
 import { readReadiness, type ReadinessCheck } from '../../observability/health/readiness.ts'
@@ -55,6 +59,7 @@ export function createConsoleRecorder(): ConsoleRecorder {
           principal: principal?.name,
           client: trace.client,
           requestId: trace.requestId,
+          denial: describeDenial(refusal, principal, trace.client),
         })
       },
     }),
@@ -67,10 +72,10 @@ export function createConsoleRecorder(): ConsoleRecorder {
         async state() {
           const { revision, size } = policies.current()
           const { loadedAt, failedAt } = inForce
-          const { problems, warnings } = await readReadiness(parts.checks)
+          const readiness = await readReadiness(parts.checks)
           return {
             gateway: { version, startedAt, now: Date.now() },
-            problems: { ...problems, ...warnings },
+            readiness,
             upstreams: parts.upstreams.map(getUpstreamState),
             policies: { revision, documents: size, loadedAt, failedAt },
             audit: getAuditState(audit, sinks),
@@ -78,6 +83,33 @@ export function createConsoleRecorder(): ConsoleRecorder {
         },
       }
     },
+  }
+}
+
+/** Undefined if the policies did not refuse the request. Facts that can hold secrets are left out. */
+function describeDenial(
+  refusal: CatalogError,
+  principal: Principal | undefined,
+  address: string,
+): RefusedRequest['denial'] {
+  if (!(refusal instanceof DeniedError) || principal === undefined) return undefined
+  const { permission, id, facts } = refusal.requiredPermission
+  const available = factsAvailableFor(permission)
+  const shown = (['mode', 'behavior', 'branch', 'tag'] as const).flatMap((name) => {
+    const value = available.has(name) ? facts[name] : ''
+    return typeof value === 'string' && value !== '' ? [`${name}=${value}`] : []
+  })
+  return {
+    permission,
+    id: formatIdentifierText(id),
+    rule: refusal.decision.rule,
+    caller: {
+      isAnonymous: principal.method === 'anonymous',
+      groups: [...principal.groups],
+      issuer: principal.issuer,
+      key: principal.method === 'api-key' ? principal.credentialId : undefined,
+    },
+    facts: [`address=${address}`, ...shown],
   }
 }
 

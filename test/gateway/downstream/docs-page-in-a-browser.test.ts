@@ -103,3 +103,18 @@ inBrowser.for(['apiKey', 'bearer'] as const)(
     expect((await listNamespaces(page)).status).toBe('401')
   },
 )
+
+inBrowser('the page fits phones and follows the color scheme, and says how to get a key', async () => {
+  const { page } = await openPage('/docs')
+  await page.getByText(/Ask the operators of this gateway for a key/).waitFor()
+  for (const width of [360, 900, 1600]) {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.setViewportSize({ width, height: 800 })
+      await page.emulateMedia({ colorScheme })
+      const shown =
+        '[document.documentElement.classList.contains("dark-mode"), document.documentElement.scrollWidth]'
+      const expected = [colorScheme === 'dark', width]
+      await expect.poll(() => page.evaluate(shown), { timeout: 20_000 }).toEqual(expected)
+    }
+  }
+})
