@@ -5,7 +5,8 @@ import { installNewestLancedb, newestLancedb } from './javascript/javascript-cli
 import { installJavaClient, javaClients } from './java/java-libraries.ts'
 import { installPythonEnvironment, pythonEnvironments } from './python/python-environments.ts'
 import { fetchLancedbSources } from './rust/lancedb-sources.ts'
-import { fetchRustCrates } from './rust/rust-crates.ts'
+import { fetchLancedbCrates, fetchRustCrates } from './rust/rust-crates.ts'
+import { isThorough } from '../support/thorough.ts'
 import { getKeys } from '../../src/lib/get-keys.ts'
 
 declare module 'vitest' {
@@ -28,7 +29,8 @@ const installers: readonly Installer[] = [
   ]),
   [newestLancedb, installNewestLancedb],
   ...javaClients.map((client): Installer => [client, () => installJavaClient(client)]),
-  ['rust', fetchRustCrates],
+  ['rust', () => fetchRustCrates('scenario')],
+  ...(isThorough ? [['lancedb for rust', fetchLancedbCrates] satisfies Installer] : []),
   [
     'lancedb-sources',
     async () => {

@@ -5,10 +5,22 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 const fetchMs = 240_000
 
-/** The folder with the manifest of the Rust programs. */
-export const rustFolder = fileURLToPath(new URL('.', import.meta.url))
+const folder = fileURLToPath(new URL('.', import.meta.url))
 
-/** Downloads the dependencies of the Rust programs. Rejects if that is not possible. */
-export async function fetchRustCrates(): Promise<void> {
-  await run('cargo', ['fetch', '--locked', '--quiet'], { cwd: rustFolder, timeout: fetchMs })
+/** The programs, each with the folder of its manifest. The crate `lancedb` takes a quarter of an hour to build. */
+export const rustPrograms = {
+  scenario: folder,
+  documented: folder,
+  'lancedb-methods': `${folder}lancedb`,
+} as const satisfies Readonly<Record<string, string>>
+
+/** Downloads the dependencies of a program. Rejects if that is not possible. */
+export async function fetchRustCrates(program: keyof typeof rustPrograms): Promise<void> {
+  await run('cargo', ['fetch', '--locked', '--quiet'], { cwd: rustPrograms[program], timeout: fetchMs })
+}
+
+/** Downloads LanceDB for Rust, and rejects if the compiler of protocol buffers that its build calls is missing. */
+export async function fetchLancedbCrates(): Promise<void> {
+  await run('protoc', ['--version'])
+  await fetchRustCrates('lancedb-methods')
 }

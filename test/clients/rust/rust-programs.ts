@@ -2,13 +2,13 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { cachedClient } from '../clients-cache.ts'
-import { rustFolder } from './rust-crates.ts'
+import { rustPrograms } from './rust-crates.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const run = promisify(execFile)
-const buildMs = 600_000
+const buildMs = 2_400_000
 
-/** A test that builds all dependencies takes minutes on a busy machine. */
+/** A test that builds all dependencies takes minutes on a busy machine, and half an hour with LanceDB. */
 export const rustTestMs = buildMs + 120_000
 
 /**
@@ -16,7 +16,7 @@ export const rustTestMs = buildMs + 120_000
  * `DOCUMENTED_PROGRAM` names.
  */
 export async function buildRustProgram(
-  program: 'scenario' | 'documented',
+  program: keyof typeof rustPrograms,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<string> {
   const target = await temporaryFolder()
@@ -28,6 +28,6 @@ export async function buildRustProgram(
     CARGO_TARGET_DIR: target,
   }
   const options = ['--locked', '--offline', '--quiet', '--bin', program]
-  await run('cargo', ['build', ...options], { cwd: rustFolder, env, timeout: buildMs })
+  await run('cargo', ['build', ...options], { cwd: rustPrograms[program], env, timeout: buildMs })
   return join(target, 'debug', program)
 }
