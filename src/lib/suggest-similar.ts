@@ -1,5 +1,7 @@
 /** Returns `; did you mean "browse"?` if a candidate is similar to the word, else an empty string. */
 export function suggestSimilar(word: string, candidates: Iterable<string>): string {
+  const longer = findLonger(word, [...candidates])
+  if (longer !== undefined) return `; did you mean "${longer}"?`
   const wanted = word.toLowerCase()
   // With a typo in every third letter it is another word.
   let least = Math.floor(word.length / 3) + 1
@@ -9,6 +11,27 @@ export function suggestSimilar(word: string, candidates: Iterable<string>): stri
     if (edits < least) [nearest, least] = [candidate, edits]
   }
   return nearest === undefined ? '' : `; did you mean "${nearest}"?`
+}
+
+/** Returns the shortest candidate that has the words of a compound and more between them, such as `InsertIntoTable`. */
+function findLonger(word: string, candidates: readonly string[]): string | undefined {
+  const wanted = splitWords(word)
+  const [first] = wanted
+  const last = wanted.at(-1)
+  if (wanted.length < 2 || wanted.join('') !== word) return undefined
+  return candidates
+    .filter((candidate) => {
+      const words = splitWords(candidate)
+      if (words.length <= wanted.length || words[0] !== first || words.at(-1) !== last) return false
+      let found = 0
+      for (const one of words) if (one === wanted[found]) found++
+      return found === wanted.length
+    })
+    .toSorted((one, other) => one.length - other.length)[0]
+}
+
+function splitWords(name: string): readonly string[] {
+  return name.match(/[A-Z]?[a-z]+/g) ?? []
 }
 
 /** Levenshtein distance, at most `limit`. */

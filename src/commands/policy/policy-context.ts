@@ -1,4 +1,4 @@
-import { readGatewaySettings } from '../../config/gateway-settings.ts'
+import { readGatewaySettings, type GatewaySettings } from '../../config/gateway-settings.ts'
 import type { PolicyNamespace } from '../../config/policy-kubernetes-settings.ts'
 import { createPolicyVocabulary, type PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
 import { createSettingsVocabulary } from '../../policy/source/settings-vocabulary.ts'
@@ -16,6 +16,7 @@ export interface PolicyContext {
   readonly vocabulary: PolicyVocabulary
   /** The Kubernetes namespaces whose resources count; undefined without settings: all, as those of the platform. */
   readonly namespaces: readonly PolicyNamespace[] | undefined
+  readonly settings: GatewaySettings | undefined
 }
 
 /** The vocabulary without settings: the policies may be those of `dev`. */
@@ -34,7 +35,7 @@ export async function readPolicyContext(
   { config, kubernetes }: ContextOptions,
   { environment }: Io,
 ): Promise<PolicyContext> {
-  if (config === undefined) return { vocabulary: anySettings, namespaces: undefined }
+  if (config === undefined) return { vocabulary: anySettings, namespaces: undefined, settings: undefined }
   const settings = await runStep(`the settings in ${config} cannot be used`, () =>
     readGatewaySettings(config, environment),
   )
@@ -44,5 +45,5 @@ export async function readPolicyContext(
       `the settings in ${config} contain no policies.kubernetes, so their gateway uses no resources; omit --kubernetes`,
     )
   }
-  return { vocabulary: createSettingsVocabulary(settings), namespaces }
+  return { vocabulary: createSettingsVocabulary(settings), namespaces, settings }
 }

@@ -6,12 +6,14 @@ import type { PolicyProblem } from '../../policy/language/policy-error.ts'
 import { CommandFailure } from '../common/command-failure.ts'
 import { jsonOption } from './policy-options.ts'
 import { readPolicyContext } from './policy-context.ts'
+import { readKnownSettings } from './read-known-settings.ts'
 import { addSourceOptions, loadSources, type SourceOptions } from './policy-sources.ts'
 import { alignColumns } from './format-policy.ts'
 
 interface Options extends SourceOptions {
   readonly strict?: true
   readonly json?: true
+  readonly groups?: string
 }
 
 export function addLint(policy: Command, io: Io): void {
@@ -23,6 +25,7 @@ export function addLint(policy: Command, io: Io): void {
       ),
   )
     .option('--strict', 'fail on warnings')
+    .option('--groups <file>', 'the groups that exist, one a line; others are warnings')
     .option(...jsonOption)
     .addHelpText('after', '\nExample:\n  catalog-gateway policy lint --policies policies --strict')
     .action((options: Options) => lint(options, io))
@@ -30,12 +33,14 @@ export function addLint(policy: Command, io: Io): void {
 
 async function lint(options: Options, io: Io): Promise<void> {
   const { strict, json } = options
-  const { documents, set, tests, refused } = await loadSources(options, await readPolicyContext(options, io))
-  const findings = [...refused.map(toFinding), ...lintPolicies(documents, set, tests)]
+  const context = await readPolicyContext(options, io)
+  const { documents, set, tests, refused } = await loadSources(options, context)
+  const known = await readKnownSettings(context.settings, options.groups)
+  const findings = [...refused.map(toFinding), ...lintPolicies(documents, set, tests, known)]
   if (json) printJson(io, findings)
   else {
-    const rows = findings.map(({ level, check, file, line, message }) => [
-      `${file}:${line}`,
+    const rows = findings.map(({ level, check, file, line, column, message }) => [
+      column === undefined ? `${file}:${line}` : `${file}:${line}:${column}`,
       level,
       check,
       message,

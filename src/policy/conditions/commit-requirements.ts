@@ -145,6 +145,7 @@ export function freezeChanges(
       facts: [],
       readsId: false,
       readsTime: true,
+      contextKeys: [],
       requirement: { kind: 'freeze', allowedWholeTable: new Set(), data },
       evaluate({ request }) {
         const now = request.now.getTime()
@@ -192,6 +193,7 @@ function createRequirement(
       facts,
       readsId: false,
       readsTime: false,
+      contextKeys: [],
       requirement: { kind, allowedWholeTable, data },
       evaluate: (input) => fails(input.operation, input),
     },

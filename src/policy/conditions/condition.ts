@@ -19,6 +19,8 @@ export interface Condition {
   readonly facts: readonly ConditionFact[]
   readonly readsId: boolean
   readonly readsTime: boolean
+  /** Keys of `context` that the condition names. */
+  readonly contextKeys: readonly string[]
   readonly requirement?: RequirementRestriction
   /**
    * Returns whether the condition is true. Throws MissingFactError if the result depends on an unknown or pending fact;
@@ -70,14 +72,15 @@ export function compileCondition(text: string): Condition | ConditionError {
     const error = findUnsupported(evaluate.ast, names, undefined)
     if (error !== undefined) return error
     const { valid, type, error: typeError } = evaluate.check()
-    if (!valid) return parseLibraryError(typeError)
+    if (!valid) return parseLibraryError(typeError, text)
     if (type !== 'bool')
       return { index: 0, message: `is of type ${type}; expected a comparison, of type bool` }
     return (
-      findFailingConstant(evaluate.ast, text) ?? createCondition(text, parseWithTimeFunctions(text), names)
+      findFailingConstant(evaluate.ast, text) ??
+      createCondition(text, parseWithTimeFunctions(text), names, listContextKeys(evaluate.ast))
     )
   } catch (error) {
-    return parseLibraryError(error)
+    return parseLibraryError(error, text)
   }
 }
 
@@ -95,6 +98,7 @@ function createCondition(
   text: string,
   evaluate: (scope: object) => unknown,
   names: ReadonlySet<string>,
+  contextKeys: readonly string[],
 ): Condition {
   const read = Object.entries(conditionVariables).filter(([name]) => names.has(name))
   const reads = (source: string): boolean => read.some(([, variable]) => variable.source === source)
@@ -104,6 +108,7 @@ function createCondition(
     facts: read.map(([name]) => name).filter(isConditionFact),
     readsId: reads('object'),
     readsTime: reads('time'),
+    contextKeys,
     evaluate(input) {
       const result = evaluate(new Scope(input))
       if (typeof result !== 'boolean') throw new Error('the result of the condition is not a boolean')
@@ -163,8 +168,22 @@ function findFailingConstant(node: ASTNode, text: string): ConditionError | unde
     return undefined
   } catch (error) {
     if (error instanceof ParseError) return undefined
-    return errorAt(node, `${part} always fails: ${parseLibraryError(error).message}`)
+    return errorAt(node, `${part} always fails: ${parseLibraryError(error, part).message}`)
   }
+}
+
+/** Returns the keys in `context.key`, `context["key"]` and `"key" in context`, each once. */
+function listContextKeys(node: ASTNode): readonly string[] {
+  const children = [...childNodes(node.args)]
+  const keys = children.flatMap(listContextKeys)
+  if (children.some(({ op, args }) => op === 'id' && args === 'context')) {
+    const operands: readonly unknown[] = Array.isArray(node.args) ? node.args : []
+    for (const operand of operands) {
+      const key = isNode(operand) && operand.op === 'value' ? operand.args : operand
+      if (typeof key === 'string') keys.push(key)
+    }
+  }
+  return [...new Set(keys)]
 }
 
 function isConstant(node: ASTNode): boolean {
@@ -195,12 +214,19 @@ function findUnsupported(
   return undefined
 }
 
+/** Functions and operators of other languages. */
+const functionsOfOthers = new Map([
+  ['matches', 'like'],
+  ['not', '!'],
+])
+
 function validateCall(node: ASTNode, name: string, args: readonly ASTNode[]): ConditionError | undefined {
   const added = conditionFunctions.get(name)
   if (added === undefined) {
     if (!celFunctions.includes(name)) {
       const known = [...celFunctions, ...conditionFunctions.keys()]
-      const suggestion = name === 'matches' ? '; did you mean "like"?' : suggestSimilar(name, known)
+      const other = functionsOfOthers.get(name)
+      const suggestion = other === undefined ? suggestSimilar(name, known) : `; did you mean "${other}"?`
       return errorAt(node, `unknown function "${name}"${suggestion}`)
     }
     if (name.startsWith('get') && args.length > 0)
@@ -237,14 +263,38 @@ function isNode(value: unknown): value is ASTNode {
 }
 
 /** Rethrows errors of anything but cel-js. */
-function parseLibraryError(error: unknown): ConditionError {
+function parseLibraryError(error: unknown, condition: string): ConditionError {
   if (!(error instanceof ParseError || error instanceof CelTypeError || error instanceof EvaluationError))
     throw error
   const { code, summary, range } = error
   const unknown = /^(?:Unknown variable|No such key): (\w+)$/.exec(summary)?.[1]
   const fields = Object.values(conditionTypes).flatMap(({ fields }) => Object.keys(fields))
   const candidates = code === 'unknown_variable' ? Object.keys(conditionVariables) : fields
-  const suggestion = unknown === undefined ? '' : suggestSimilar(unknown, candidates)
+  const index = range?.start ?? 0
+  const suggestion =
+    unknown === undefined
+      ? suggestOperator(error, condition.slice(index)) || suggestTimestamp(summary)
+      : suggestSimilar(unknown, candidates)
   const text = summary.charAt(0).toLowerCase() + summary.slice(1)
-  return { index: range?.start ?? 0, message: text + suggestion }
+  return { index, message: text + suggestion }
+}
+
+/** Operators of other languages. */
+const operators = new Map([
+  ['=', '=='],
+  ['&', '&&'],
+  ['|', '||'],
+  ['and', '&&'],
+  ['or', '||'],
+])
+
+function suggestOperator(error: unknown, rest: string): string {
+  const written = /^(?:[=&|]|(?:and|or)\b)/i.exec(rest)?.[0].toLowerCase()
+  const operator = error instanceof ParseError && written !== undefined ? operators.get(written) : undefined
+  return operator === undefined ? '' : `; did you mean "${operator}"?`
+}
+
+function suggestTimestamp(summary: string): string {
+  const isComparison = /Timestamp \S+ string$|: string \S+ \S*Timestamp$/.test(summary)
+  return isComparison ? '; write the time as timestamp("2027-01-01T00:00:00Z")' : ''
 }

@@ -30,3 +30,16 @@ export function createNameMatcher(pattern: string): NameMatcher {
 export function sampleName(pattern: string): string {
   return pattern.replaceAll('*', '\0')
 }
+
+const regularExpression = /^\^|\$$|\.[*+]|\[.*\]|\(.*\)|\\|[+?]$/
+
+/** Returns what is wrong with a pattern that looks like a regular expression, with the pattern that is probably meant. */
+export function describeRegularExpression(pattern: string): string | undefined {
+  if (!regularExpression.test(pattern)) return undefined
+  const meant = pattern
+    .replaceAll(/\[[^\]]*\]|\([^)]*\)|\\[a-zA-Z]/g, '.')
+    .replaceAll(/\.?[*+?]|\./g, '*')
+    .replaceAll(/[\^$\\]/g, '')
+    .replaceAll(/\*+/g, '*')
+  return `${JSON.stringify(pattern)} looks like a regular expression, but only "*" is special; did you mean ${JSON.stringify(meant)}?`
+}

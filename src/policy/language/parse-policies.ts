@@ -12,6 +12,7 @@ import {
   policyModes,
   resourceMetadataFields,
 } from './policy-fields.ts'
+import { readAccepted } from './read-accepted.ts'
 import { readTextMap } from './read-json.ts'
 import type { DecisionTest } from '../testing/decision-test.ts'
 import { builtInVocabulary, type PolicyVocabulary } from './policy-vocabulary.ts'
@@ -28,7 +29,7 @@ import {
   type ReportProblem,
 } from './field.ts'
 import type { YamlNode } from './yaml/yaml-node.ts'
-import { createLocator, readYaml, type Locate } from './yaml/read-yaml.ts'
+import { createLocator, readYaml, type Locate, type Position } from './yaml/read-yaml.ts'
 
 const noPermissions: ReadonlySet<Permission> = new Set()
 
@@ -119,6 +120,7 @@ function readDocument(
   const final =
     readOptional(fields, 'final', (field) => readReserved(field, report, vocabulary), report) ?? noPermissions
   const onDeny = readOptional(fields, 'onDeny', readOnDeny, report)
+  const accepted = readOptional(fields, 'accept', (field) => readAccepted(field, locate, report), report)
   const rules = readRules(fields, locate, report, vocabulary)
   const location = { document: named?.name ?? '', file }
   const expected = readOptional(
@@ -136,6 +138,7 @@ function readDocument(
     inherit,
     final,
     onDeny,
+    accepted: accepted ?? [],
     rules,
     file,
     ...locate(named.offset),
@@ -190,7 +193,7 @@ function readResourceMetadata(field: Field, report: ReportProblem): Field | unde
 
 type ReadRule = (
   item: Field,
-  line: number,
+  position: Position,
   report: ReportProblem,
   vocabulary: PolicyVocabulary,
 ) => PolicyRule | undefined
@@ -217,7 +220,7 @@ function readRules(
   const lines = new Map<string, number>()
   const readAll = (items: readonly Field[], read: ReadRule): void => {
     for (const item of items) {
-      const rule = read(item, locate(item.offset).line, report, vocabulary)
+      const rule = read(item, locate(item.offset), report, vocabulary)
       if (rule === undefined) continue
       const before = lines.get(rule.id)
       if (before === undefined) lines.set(rule.id, rule.line)

@@ -29,10 +29,22 @@ export interface PolicyRule extends Coverage {
   readonly condition: Condition | undefined
   /** First line of the rule, from 1. */
   readonly line: number
+  /** From 1. */
+  readonly column: number
 }
 
 /** Status of a denial: 403 reports it, 404 conceals that the object exists. */
 export type DenialStatus = 403 | 404
+
+/** A finding of a check that is intended, for one rule or for the document. */
+export interface AcceptedFinding {
+  readonly check: string
+  /** The id of the rule; undefined for a finding about the document or any of its rules. */
+  readonly rule: string | undefined
+  readonly reason: string
+  readonly line: number
+  readonly column: number
+}
 
 export interface PolicyDocument {
   readonly name: string
@@ -45,6 +57,8 @@ export interface PolicyDocument {
   readonly final: ReadonlySet<Permission>
   /** Status of denials here and beneath; undefined to use that of the namespaces above. */
   readonly onDeny: DenialStatus | undefined
+  /** Findings of `policy lint` that are intended. */
+  readonly accepted: readonly AcceptedFinding[]
   /** Includes commit requirements, as deny rules. */
   readonly rules: readonly PolicyRule[]
   /** Relative to the policy folder. */

@@ -22,6 +22,7 @@ export const documentFields = {
   commits: 'Requirements for every commit to a table here or beneath, for all callers.',
   protect: 'Tables that only the named callers may use: short denies of everything to all others.',
   rules: 'Allow and deny rules.',
+  accept: 'Findings of `policy lint` that are intended, each with a reason; no effect on requests.',
   tests: 'Expected decisions of the policies in the folder, for `policy test`; no effect on requests.',
 } as const
 
@@ -144,6 +145,12 @@ export const requirementFields = {
     'With branches or notBranches: whole-table operations that are still allowed, such as DropTable.',
   folders: 'The only folders under which staging manifests and chosen locations may lie.',
   freeze: 'A period without changes.',
+} as const
+
+export const acceptFields = {
+  check: 'The check, as `policy lint` names it.',
+  rule: 'The id of the rule. Default: the document and all its rules.',
+  reason: 'Why the finding is intended; `policy lint` shows it.',
 } as const
 
 export const freezeFields = {

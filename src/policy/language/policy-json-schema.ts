@@ -5,6 +5,7 @@ import { permissionGroups, permissionNames } from '../../catalog-api/permissions
 import { fileApiVersion, policyKind, resourceApiVersion } from './api-version.ts'
 import {
   callerFields,
+  acceptFields,
   commitFields,
   decisionTableFields,
   documentFields,
@@ -216,6 +217,14 @@ const documentSchemas = {
   rules: {
     type: 'array',
     items: createObjectSchema(ruleFields, ruleSchemas, ['id', 'effect', 'subjects', 'operations']),
+  },
+  accept: {
+    type: 'array',
+    items: createObjectSchema(
+      acceptFields,
+      { check: label, rule: label, reason: { type: 'string', minLength: 1 } },
+      ['check', 'reason'],
+    ),
   },
   tests: { type: 'array', items: testSchema },
 }

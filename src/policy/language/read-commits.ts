@@ -12,6 +12,7 @@ import {
 import { parseTimestamp, validateTimestamp } from '../../lib/time/parse-timestamp.ts'
 import { validateFolder } from '../conditions/storage-path.ts'
 import { commitFields, freezeFields, requirementFields } from './policy-fields.ts'
+import type { Position } from './yaml/read-yaml.ts'
 import { nothingImplied } from './deny-coverage.ts'
 import type { PolicyRule } from './policy-document.ts'
 import type { PolicyVocabulary } from './policy-vocabulary.ts'
@@ -43,7 +44,7 @@ export function readRequirements(field: Field, report: ReportProblem): readonly 
 /** Reads a requirement as a rule that denies the commits that violate it. Reports all errors. */
 export function readRequirement(
   field: Field,
-  line: number,
+  position: Position,
   report: ReportProblem,
   vocabulary: PolicyVocabulary,
 ): PolicyRule | undefined {
@@ -64,7 +65,7 @@ export function readRequirement(
   const { permissions, condition } = requirement
   const subjects = { users: [], groups: [], keys: [], any: true, anonymous: true, except }
   const coverage = { permissions, implied: nothingImplied }
-  return { id, effect: 'deny', subjects, ...coverage, tables: undefined, condition, line }
+  return { id, effect: 'deny', subjects, ...coverage, tables: undefined, condition, ...position }
 }
 
 function readAllowedWholeTable(

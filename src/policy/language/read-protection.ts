@@ -1,4 +1,5 @@
 import { createFieldsReader, readItems, readOptional, type Field, type ReportProblem } from './field.ts'
+import type { Position } from './yaml/read-yaml.ts'
 import type { PolicyRule } from './policy-document.ts'
 import { protectionFields } from './policy-fields.ts'
 import type { PolicyVocabulary } from './policy-vocabulary.ts'
@@ -15,7 +16,7 @@ export function readProtections(field: Field, report: ReportProblem): readonly F
 /** Reads a protection as a rule that denies the tables to all callers but the exceptions. Reports all errors. */
 export function readProtection(
   field: Field,
-  line: number,
+  position: Position,
   report: ReportProblem,
   vocabulary: PolicyVocabulary,
 ): PolicyRule | undefined {
@@ -30,5 +31,5 @@ export function readProtection(
   if (id === undefined) return undefined
   const subjects = { users: [], groups: [], keys: [], any: true, anonymous: true, except }
   const coverage = vocabulary.coverDeny(named, { includesMoves: true })
-  return { id, effect: 'deny', subjects, ...coverage, tables, condition: undefined, line }
+  return { id, effect: 'deny', subjects, ...coverage, tables, condition: undefined, ...position }
 }

@@ -10,6 +10,8 @@ import {
   type Condition,
   type ConditionError,
 } from '../conditions/condition.ts'
+import type { Position } from './yaml/read-yaml.ts'
+import { describeRegularExpression } from '../conditions/name-pattern.ts'
 import { nothingImplied } from './deny-coverage.ts'
 import { ruleFields } from './policy-fields.ts'
 import type { PolicyRule } from './policy-document.ts'
@@ -41,7 +43,7 @@ const labelGrammar = new RegExp(`^[A-Za-z0-9][A-Za-z0-9._-]{0,${maxLabelLength -
 /** Reads a rule. Reports all errors; returns undefined if the id or the effect is invalid. */
 export function readRule(
   field: Field,
-  line: number,
+  position: Position,
   report: ReportProblem,
   vocabulary: PolicyVocabulary,
 ): PolicyRule | undefined {
@@ -68,7 +70,7 @@ export function readRule(
     effect === 'deny'
       ? vocabulary.coverDeny(named, { includesMoves: tables !== undefined && moves === undefined })
       : { permissions: named, implied: nothingImplied }
-  return { id, effect, subjects, ...coverage, tables, condition, line }
+  return { id, effect, subjects, ...coverage, tables, condition, ...position }
 }
 
 /** Errors are reported at the exact character in the file. */
@@ -164,8 +166,16 @@ export function readTables(
   return readNonEmptyTexts(field, '[orders, "evt_*"]', report, (pattern) =>
     pattern.includes('**')
       ? (item) => `${item} contains "**"; omit "tables" for everything beneath the namespace`
-      : (rejectSeparators(pattern, separators, () => oneName) ?? validateName(pattern.replaceAll('*', 'x'))),
+      : (rejectAnchors(pattern) ??
+        rejectSeparators(pattern, separators, () => oneName) ??
+        validateName(pattern.replaceAll('*', 'x'))),
   )
+}
+
+/** Names may contain most characters of regular expressions, which `policy lint` reports; "^…$" is never a name. */
+function rejectAnchors(pattern: string): ReturnType<ValidateText> {
+  const problem = /^\^.*\$$/.test(pattern) ? describeRegularExpression(pattern) : undefined
+  return problem === undefined ? undefined : (item) => `${item}: ${problem}`
 }
 
 const oneName = 'the name alone: the namespace is that of the policy'

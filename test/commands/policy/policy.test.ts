@@ -44,13 +44,13 @@ it.for(['development', 'examples'])(
 )
 
 it.for(['development', 'examples'])(
-  'there is nothing to say against policies/%s but what groups that commit can read',
+  'there is nothing to say against policies/%s but what groups that commit can read, and what the settings must record',
   async (name) => {
     const folder = join(projectFolder, 'policies', name)
     const { status, output } = await policy('lint', '--strict', '--policies', folder)
     expect({ status, output }).toMatchObject({
       status: 0,
-      output: expect.stringMatching(/^(.+ info +commit-reads .+\n)*0 errors, 0 warnings/),
+      output: expect.stringMatching(/^(.+ info +(commit-reads|context) .+\n)*0 errors, 0 warnings/),
     })
   },
 )

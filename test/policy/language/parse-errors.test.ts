@@ -52,6 +52,7 @@ rules:
       inherit: false,
       final: new Set(),
       onDeny: undefined,
+      accepted: [],
       rules: [
         {
           id: 'r',
@@ -93,6 +94,7 @@ rules:
           tables: ['evt_*'],
           condition: undefined,
           line: 9,
+          column: 5,
         },
       ],
       file: 'p.yaml',
@@ -139,7 +141,7 @@ ${head}rules:
     '10:5 unknown field "rules[0].operation"; did you mean "operations"?',
     '20:18 rules[0].operations[0]: unknown operation or group "InsertInTable"; did you mean "InsertIntoTable"?',
     '21:5 rules[1]: duplicate rule id "r", also in line 17',
-    '26:1 the document is a list; expected fields: apiVersion, kind, metadata, mode, namespace, inherit, final, onDeny, commits, protect, rules, tests',
+    '26:1 the document is a list; expected fields: apiVersion, kind, metadata, mode, namespace, inherit, final, onDeny, commits, protect, rules, accept, tests',
   ])
 })
 

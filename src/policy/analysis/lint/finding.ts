@@ -1,8 +1,8 @@
 import { qualifiedRuleName } from '../../testing/decision-test.ts'
 import type { PolicyDocument, PolicyRule } from '../../language/policy-document.ts'
 
-/** Severity. `error`: a rule that can never decide. `warning`: probably a mistake. `info`: worth a review. */
-export type FindingLevel = 'error' | 'warning' | 'info'
+/** Severity. `error`: a rule that can never decide. `warning`: probably a mistake. `info`: worth a review. `accepted`: intended. */
+export type FindingLevel = 'error' | 'warning' | 'info' | 'accepted'
 
 /** A valid part of the policies that is probably not intended. */
 export interface Finding {
@@ -10,6 +10,10 @@ export interface Finding {
   readonly check: string
   readonly file: string
   readonly line: number
+  readonly column?: number
+  /** The policy and the rule that the finding is about; a finding without a policy cannot be accepted. */
+  readonly policy?: string
+  readonly rule?: string
   readonly message: string
 }
 
@@ -21,5 +25,16 @@ export function createFinding(
   message: string,
 ): Finding {
   const name = qualifiedRuleName({ policy: document.name, rule: rule.id })
-  return { level, check, file: document.file, line: rule.line, message: `${name} ${message}` }
+  const { file } = document
+  const { line, column } = rule
+  return {
+    level,
+    check,
+    file,
+    line,
+    column,
+    policy: document.name,
+    rule: rule.id,
+    message: `${name} ${message}`,
+  }
 }

@@ -6,6 +6,9 @@ interface NameUse {
   readonly name: string
   readonly file: string
   readonly line: number
+  readonly column: number
+  readonly policy: string
+  readonly rule?: string
 }
 
 /** Finds different names that look alike: one of them is probably a mistake. */
@@ -16,22 +19,30 @@ export function lintNames(documents: readonly PolicyDocument[]): readonly Findin
     ['key', collectUses(documents, ({ keys }) => keys)],
     [
       'namespace',
-      documents.flatMap(({ namespace, file, line }) => namespace.map((name) => ({ name, file, line }))),
+      documents.flatMap(({ name: policy, namespace, file, line, column }) =>
+        namespace.map((name) => ({ name, file, line, column, policy })),
+      ),
     ],
   ])
-  return [...uses].flatMap(([kind, list]) => findLookAlikes(kind, list))
+  return [
+    ...[...uses].flatMap(([kind, list]) => findLookAlikes(kind, list)),
+    ...findTypos(uses.get('group') ?? []),
+  ]
 }
 
 function collectUses(
   documents: readonly PolicyDocument[],
   read: (subjects: NamedSubjects) => readonly string[],
 ): NameUse[] {
-  return documents.flatMap(({ rules, file }) =>
-    rules.flatMap(({ subjects, line }) =>
+  return documents.flatMap(({ name: policy, rules, file }) =>
+    rules.flatMap(({ id: rule, subjects, line, column }) =>
       [...read(subjects), ...(subjects.except ? read(subjects.except) : [])].map((name) => ({
         name,
         file,
         line,
+        column,
+        policy,
+        rule,
       })),
     ),
   )
@@ -41,13 +52,55 @@ function findLookAlikes(kind: string, uses: readonly NameUse[]): readonly Findin
   return [...groupBy(uses, ({ name }) => normalizeName(name)).values()].flatMap((alike) => {
     const [first] = alike
     const others = new Map(alike.filter(({ name }) => name !== first?.name).map((use) => [use.name, use]))
-    return [...others.values()].map(({ name, file, line }): Finding => {
+    return [...others.values()].map(({ name, ...use }): Finding => {
       const message =
         `the ${kind} ${escapeInvisible(name)} looks like ${escapeInvisible(first?.name ?? '')} (${first?.file}:${first?.line}) ` +
         'but is a different name; names are compared character by character'
-      return { level: 'warning', check: 'look-alike', file, line, message }
+      return { level: 'warning', check: 'look-alike', ...use, message }
     })
   })
+}
+
+/** Shorter names, such as `dev` and `devs`, often differ by one letter on purpose. */
+const minTypoLength = 6
+
+/** Finds groups that differ by one letter too many, or by two swapped letters. Digits distinguish names on purpose. */
+function findTypos(uses: readonly NameUse[]): readonly Finding[] {
+  const first = new Map<string, NameUse>()
+  for (const use of uses) if (!first.has(use.name)) first.set(use.name, use)
+  const findings: Finding[] = []
+  for (const use of first.values()) {
+    if (use.name.length < minTypoLength) continue
+    for (const variant of listVariants(use.name)) {
+      const other = first.get(variant)
+      if (other === undefined || normalizeName(variant) === normalizeName(use.name)) continue
+      // Swapped letters are found from both names.
+      if (variant.length === use.name.length && variant > use.name) continue
+      const [later, earlier] = isBefore(other, use) ? [use, other] : [other, use]
+      const { name, ...location } = later
+      const message =
+        `the group ${escapeInvisible(name)} differs by one letter from ${escapeInvisible(earlier.name)} ` +
+        `(${earlier.file}:${earlier.line}); did you mean that?`
+      findings.push({ level: 'warning', check: 'look-alike', ...location, message })
+    }
+  }
+  return findings
+
+  function isBefore(one: NameUse, other: NameUse): boolean {
+    return uses.indexOf(one) < uses.indexOf(other)
+  }
+}
+
+/** Returns the name without one of its letters, and with two neighbours swapped. */
+function listVariants(name: string): ReadonlySet<string> {
+  const variants = new Set<string>()
+  for (let index = 0; index < name.length; index++) {
+    const [letter = '', next = ''] = name.slice(index)
+    if (!/[a-z]/i.test(letter)) continue
+    variants.add(name.slice(0, index) + name.slice(index + 1))
+    if (/[a-z]/i.test(next)) variants.add(name.slice(0, index) + next + letter + name.slice(index + 2))
+  }
+  return variants
 }
 
 /**

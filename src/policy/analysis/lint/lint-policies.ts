@@ -4,6 +4,12 @@ import { lintCommitReads } from './lint-commit-reads.ts'
 import { lintConditions } from './lint-conditions.ts'
 import { lintManifests } from './lint-manifests.ts'
 import { lintNames } from './lint-names.ts'
+import { acceptFindings } from './accept-findings.ts'
+import { unknownSettings, type KnownSettings } from './known-settings.ts'
+import { lintContextKeys } from './lint-context-keys.ts'
+import { lintSubjects } from './lint-subjects.ts'
+import { lintTables } from './lint-tables.ts'
+import { lintWrites } from './lint-writes.ts'
 import { lintAccessRules } from './lint-access-rules.ts'
 import { lintBranchBypass } from './lint-branch-bypass.ts'
 import { lintTableBypass } from './lint-table-bypass.ts'
@@ -18,6 +24,7 @@ export function lintPolicies(
   documents: readonly PolicyDocument[],
   set: PolicySet,
   tests: readonly DecisionTest[],
+  known: KnownSettings = unknownSettings,
 ): readonly Finding[] {
   const index = indexDocuments(documents)
   const findGrants = createUnrestrictedGrantsFinder(documents, index)
@@ -31,9 +38,15 @@ export function lintPolicies(
     ...lintCommitReads(documents, manifests),
     ...lintTableBypass(documents, index, findGrants, requiresFolders),
     ...lintNames(documents),
+    ...lintSubjects(documents, known),
+    ...lintTables(documents, tests),
+    ...lintWrites(documents),
+    ...lintContextKeys(documents, known),
     ...findUntested(documents, set, tests),
   ]
-  return findings.toSorted((one, other) => compareText(one.file, other.file) || one.line - other.line)
+  return acceptFindings(findings, documents).toSorted(
+    (one, other) => compareText(one.file, other.file) || one.line - other.line,
+  )
 }
 
 function findUntested(
@@ -47,9 +60,9 @@ function findUntested(
       ({ name, rules }) =>
         !rules.some(({ id }) => decidingRules.has(qualifiedRuleName({ policy: name, rule: id }))),
     )
-    .map(({ name, file, line }) => {
+    .map(({ name, file, line, column }) => {
       const message = `no test covers a rule of ${name}; add tests under "tests"`
-      return { level: 'info', check: 'untested', file, line, message }
+      return { level: 'info', check: 'untested', file, line, column, policy: name, message }
     })
 }
 

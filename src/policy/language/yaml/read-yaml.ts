@@ -3,8 +3,13 @@ import { parseYamlTokens } from '../../../lib/yaml/yaml-tokens.ts'
 import { findIgnoredErrors } from './strict-yaml.ts'
 import { createYamlNode, type YamlNode } from './yaml-node.ts'
 
-/** Line and column of an offset, both from 1. */
-export type Locate = (offset: number) => { readonly line: number; readonly column: number }
+/** Line and column, both from 1. */
+export interface Position {
+  readonly line: number
+  readonly column: number
+}
+
+export type Locate = (offset: number) => Position
 
 /** Receives the documents and errors of a text, in order. */
 interface YamlVisitor {
@@ -19,7 +24,7 @@ export function readYaml(text: string, { root, error }: YamlVisitor): void {
   for (const document of composer.compose(reportIgnoredErrors(parseYamlTokens(text, error)))) {
     const { contents } = document
     const errors = firstErrors(document)
-    for (const { pos, message } of errors) error(pos[0], message)
+    for (const { pos, message } of errors) error(pos[0], message + suggestQuotes(message))
     const isEmpty = contents === null || (isScalar(contents) && contents.value === null)
     if (!isEmpty && errors.every(({ code }) => code === duplicateKeyCode)) root(createYamlNode(contents))
   }
@@ -42,6 +47,13 @@ export function createLocator(text: string): Locate {
     const { line, col } = lines.linePos(offset)
     return { line, column: col }
   }
+}
+
+/** A condition often begins with a quote, as in `when: "reason" in context`. */
+function suggestQuotes(message: string): string {
+  return message === 'Unexpected scalar at node end'
+    ? `; put the whole value in quotes of the other kind, such as '"reason" in context'`
+    : ''
 }
 
 /** Errors after a fatal one are only its consequences. */

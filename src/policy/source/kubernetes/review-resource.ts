@@ -74,6 +74,6 @@ function listWarnings(verdicts: readonly Verdict[]): readonly string[] {
     reason === 'Accepted' && document !== undefined ? [document] : [],
   )
   return lintPolicies(documents, compilePolicies(documents), [])
-    .filter(({ level }) => level !== 'info')
+    .filter(({ level }) => level === 'error' || level === 'warning')
     .map(({ check, message }) => `${check}: ${message}`)
 }

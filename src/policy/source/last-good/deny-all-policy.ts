@@ -12,6 +12,7 @@ export function createDenyAllPolicy(name: string, vocabulary: PolicyVocabulary):
     inherit: true,
     final: new Set(),
     onDeny: undefined,
+    accepted: [],
     rules: [
       {
         id: 'all',
@@ -22,6 +23,7 @@ export function createDenyAllPolicy(name: string, vocabulary: PolicyVocabulary):
         tables: undefined,
         condition: undefined,
         line: 1,
+        column: 1,
       },
     ],
     file: name,

@@ -1,0 +1,211 @@
+import { expect, it } from 'vitest'
+import { unknownSettings, type KnownSettings } from '../../src/policy/analysis/lint/known-settings.ts'
+import { lintPolicies } from '../../src/policy/analysis/lint/lint-policies.ts'
+import { parsePolicies } from '../../src/policy/language/parse-policies.ts'
+import { compilePolicies } from '../../src/policy/policy-set.ts'
+
+const head = `apiVersion: catalog-gateway/v1
+kind: AccessPolicy
+metadata: { name: p }
+namespace: [prod, sales]
+`
+
+const settings: Partial<KnownSettings> = {
+  issuers: ['corp'],
+  keys: { principals: new Set(['loader']), groups: new Set(['etl']) },
+  recordedContextKeys: ['ticket'],
+}
+
+/** What an author is told: errors if there are any, otherwise errors and warnings of lint. */
+function listMessages(text: string, known: Partial<KnownSettings>): readonly string[] {
+  const { documents, tests, problems } = parsePolicies(text, 'p.yaml')
+  if (problems.length > 0)
+    return problems.map(({ line, column, message }) => `${line}:${column} error ${message}`)
+  return lintPolicies(documents, compilePolicies(documents), tests, { ...unknownSettings, ...known })
+    .filter(({ check }) => check !== 'untested')
+    .map(({ line, column, level, check, message }) => `${line}:${column} ${level} ${check} ${message}`)
+}
+
+/** A document of one rule, whose lines begin at line 6. */
+function documentOf(rule: Readonly<Record<string, string>>): string {
+  const fields = { effect: 'allow', subjects: '{ groups: [etl] }', operations: '[read]', ...rule }
+  const lines = Object.entries(fields).map(([name, value]) => `    ${name}: ${value}\n`)
+  return `${head}rules:\n  - id: r\n${lines.join('')}`
+}
+
+const timestamp = 'write the time as timestamp("2027-01-01T00:00:00Z")'
+const otherQuotes = `put the whole value in quotes of the other kind, such as '"reason" in context'`
+
+const wrong: readonly (readonly [
+  string,
+  Readonly<Record<string, string>>,
+  Partial<KnownSettings>,
+  string,
+])[] = [
+  [
+    'a group with a letter too many',
+    { subjects: '{ groups: [analyst, analysts] }' },
+    {},
+    '6:5 warning look-alike the group "analysts" differs by one letter from "analyst" (p.yaml:6); did you mean that?',
+  ],
+  [
+    'a group with swapped letters',
+    { subjects: '{ groups: [analyst, anlayst] }' },
+    {},
+    '6:5 warning look-alike the group "anlayst" differs by one letter from "analyst" (p.yaml:6); did you mean that?',
+  ],
+  [
+    'a group that does not exist',
+    { subjects: '{ groups: ["corp:analists"] }' },
+    { groups: new Set(['corp:analysts']) },
+    '6:5 warning subject p/r names the group "corp:analists", which does not exist; did you mean "corp:analysts"?',
+  ],
+  [
+    'a group that is not in the list, without a prefix',
+    { subjects: '{ groups: [analysts] }' },
+    { groups: new Set(['corp:analysts']) },
+    '6:5 warning subject p/r names the group "analysts", which does not exist; did you mean "corp:analysts"?',
+  ],
+  [
+    'a group without the prefix of an issuer',
+    { subjects: '{ groups: [analysts] }' },
+    settings,
+    '6:5 warning subject p/r names the group "analysts", which no API key has; with a token, it has the prefix of its issuer: did you mean "corp:analysts"?',
+  ],
+  [
+    'a group in an exception without the prefix',
+    { effect: 'deny', subjects: '{ any: true, anonymous: true, except: { groups: [analysts] } }' },
+    settings,
+    '6:5 warning subject p/r names the group "analysts", which no API key has; with a token, it has the prefix of its issuer: did you mean "corp:analysts"?',
+  ],
+  [
+    'a user without the prefix of an issuer',
+    { subjects: '{ users: [ada] }' },
+    settings,
+    '6:5 warning subject p/r names the user "ada", which no API key has; with a token, it has the prefix of its issuer: did you mean "corp:ada"?',
+  ],
+  [
+    'a wrong prefix',
+    { subjects: '{ groups: ["crop:analysts"] }' },
+    settings,
+    '6:5 warning subject p/r names the group "crop:analysts", but no API key has it, and "crop" is no issuer',
+  ],
+  [
+    'a regular expression with anchors',
+    { tables: '["^sales_.*$"]' },
+    {},
+    '10:14 error rules[0].tables[0]: "^sales_.*$" looks like a regular expression, but only "*" is special; did you mean "sales_*"?',
+  ],
+  [
+    'a regular expression with one anchor',
+    { tables: '["^sales_.*"]' },
+    {},
+    '6:5 warning pattern p/r names tables by a pattern: "^sales_.*" looks like a regular expression, but only "*" is special; did you mean "sales_*"?',
+  ],
+  [
+    'a class of characters',
+    { tables: '["sales_[0-9]+"]' },
+    {},
+    '6:5 warning pattern p/r names tables by a pattern: "sales_[0-9]+" looks like a regular expression, but only "*" is special; did you mean "sales_*"?',
+  ],
+  [
+    'write without read',
+    { operations: '[write]' },
+    {},
+    '6:5 warning write-only p/r allows "write" to callers that no rule allows DescribeTable: clients describe a table before they write; add "read" or "browse"',
+  ],
+  [
+    '= for ==',
+    { when: `branch = "main"` },
+    {},
+    '10:18 error rules[0].when: unexpected character: =; did you mean "=="?',
+  ],
+  [
+    '& for &&',
+    { when: `branch == "a" & true` },
+    {},
+    '10:25 error rules[0].when: unexpected character: &; did you mean "&&"?',
+  ],
+  [
+    'a text for a time',
+    { when: `'now < "2027-01-01"'` },
+    {},
+    `10:12 error rules[0].when: no such overload: google.protobuf.Timestamp < string; ${timestamp}`,
+  ],
+  [
+    'a text for a time, before it',
+    { when: `'"2027-01-01" > now'` },
+    {},
+    `10:12 error rules[0].when: no such overload: string > google.protobuf.Timestamp; ${timestamp}`,
+  ],
+  [
+    'a condition that begins with a quote',
+    { when: `"reason" in context && true` },
+    {},
+    `10:20 error Unexpected scalar at node end; ${otherQuotes}`,
+  ],
+  [
+    'an operation without a word of its name',
+    { operations: '[InsertTable]' },
+    {},
+    '9:18 error rules[0].operations[0]: unknown operation or group "InsertTable"; did you mean "InsertIntoTable"?',
+  ],
+  [
+    'not for !',
+    { when: `not(branch == "a")` },
+    {},
+    '10:11 error rules[0].when: unknown function "not"; did you mean "!"?',
+  ],
+  [
+    'a context key that is not recorded',
+    { when: `'"reason" in context && context.ticket != ""'` },
+    settings,
+    '6:5 warning context p/r has a condition on the context key "reason", which is not recorded; add it to audit.redaction.recordedContextKeys',
+  ],
+]
+
+it.each(wrong)('says what is wrong with %s', (_, rule, known, message) => {
+  expect(listMessages(documentOf(rule), known)).toEqual([message])
+})
+
+it.each<[string, Record<string, string>]>([
+  ['names of keys and of an issuer', { subjects: '{ groups: [etl, "corp:analysts"], users: [loader] }' }],
+  ['patterns and names with dots', { tables: '["evt_*", "v1.2", "a+b"]' }],
+  ['write with read', { operations: '[read, write]' }],
+  ['a recorded context key', { when: `context["ticket"] != ""` }],
+])('says nothing about %s', (_, rule) => {
+  expect(listMessages(documentOf(rule), settings)).toEqual([])
+})
+
+const ofOneTable = `${head.replace('name: p', 'name: q').replace('sales]', 'sales, orders]')}rules:
+  - { id: r, effect: allow, subjects: { groups: [etl] }, operations: [QueryTable] }
+`
+const isTable = 'a policy of a table has the namespace ["prod","sales"] and rules with "tables: [orders]"'
+
+it('says that a table is no namespace', () => {
+  expect(listMessages(`${documentOf({ tables: '[orders]' })}---\n${ofOneTable}`, {})).toEqual([
+    `14:19 warning namespace the namespace of q is ["prod","sales","orders"], which p.yaml:6 names as a table; ${isTable}`,
+  ])
+  const test =
+    '  - { as: { user: a }, operations: [QueryTable], table: [prod, sales, orders], expect: deny }\n'
+  expect(listMessages(`${ofOneTable}tests:\n${test}`, {})).toEqual([
+    `3:19 warning namespace the namespace of q is ["prod","sales","orders"], which p.yaml:8 names as a table; ${isTable}`,
+  ])
+})
+
+function acceptFor(rule: string): string {
+  return `${documentOf({ operations: '[write]' })}accept:\n  - { check: write-only, rule: ${rule}, reason: append only }\n`
+}
+
+it('a finding can be accepted with a reason; an acceptance of nothing is a finding', () => {
+  expect(listMessages(acceptFor('r'), {})).toEqual([
+    expect.stringMatching(/^6:5 accepted write-only p\/r .*; accepted: append only$/),
+  ])
+  expect(listMessages(acceptFor('other'), {})).toEqual([
+    expect.stringMatching(/^6:5 warning write-only /),
+    '11:5 warning accept p accepts a finding of the check "write-only" about p/other, but there is none; remove it',
+  ])
+  expect(listMessages(acceptFor('r').replace('append only', '""'), {})).toEqual([
+    '11:43 error accept[0].reason is empty',
+  ])
+})
