@@ -8,6 +8,7 @@ import {
 import type { Permission } from '../../catalog-api/permissions.ts'
 import { celFunctions, conditionFunctions, loopFunctions } from './condition-functions.ts'
 import { timeFunctions } from './time-functions.ts'
+import { toLocalTime, validateTimeZone, zonedFunctions } from './time-zones.ts'
 import { conditionTypes, conditionVariables, type ConditionVariable } from './condition-variables.ts'
 import { isConditionFact, type ConditionFact, type ConditionInput } from './authorization-request.ts'
 import { getMembers } from '../../lib/json/is-object.ts'
@@ -60,6 +61,11 @@ for (const [name, { type }] of Object.entries(conditionVariables)) environment.r
 for (const { signature, call } of conditionFunctions.values()) environment.registerFunction(signature, call)
 for (const { overloads } of timeFunctions.values())
   for (const [signature, call] of overloads) environment.registerFunction(signature, call)
+for (const [name, read] of zonedFunctions)
+  environment.registerFunction(
+    `google.protobuf.Timestamp.${inZone(name)}(string): int`,
+    (time: Date, zone: string) => BigInt(read(toLocalTime(time, zone))),
+  )
 
 /** The limits on length and syntax bound the cost of an evaluation. */
 export function compileCondition(text: string): Condition | ConditionError {
@@ -147,9 +153,19 @@ function parseWithTimeFunctions(text: string): (scope: object) => unknown {
 
 function replaceTimeFunctions(node: ASTNode): void {
   if (node.op === 'call' || node.op === 'rcall') {
-    node.args[0] = timeFunctions.get(node.args[0])?.name ?? node.args[0]
+    const [name, ...operands] = node.args
+    node.args[0] = isZoned(name, operands.at(-1)) ? inZone(name) : (timeFunctions.get(name)?.name ?? name)
   }
   for (const child of childNodes(node.args)) replaceTimeFunctions(child)
+}
+
+function inZone(name: string): string {
+  return `${name}InZone`
+}
+
+/** `args` are those after the receiver. */
+function isZoned(name: string, args: unknown): boolean {
+  return zonedFunctions.has(name) && Array.isArray(args) && args.length > 0
 }
 
 /**
@@ -229,9 +245,8 @@ function validateCall(node: ASTNode, name: string, args: readonly ASTNode[]): Co
       const suggestion = other === undefined ? suggestSimilar(name, known) : `; did you mean "${other}"?`
       return errorAt(node, `unknown function "${name}"${suggestion}`)
     }
-    if (name.startsWith('get') && args.length > 0)
-      return errorAt(node, `"${name}" takes no time zone; times are in UTC`)
     const [literal] = args
+    if (isZoned(name, args)) return validateZoneArgument(node, name, literal)
     if (literal?.op !== 'value' || typeof literal.args !== 'string') return undefined
     const error = timeFunctions.get(name)?.validateArgument(literal.args)
     return error === undefined
@@ -243,6 +258,18 @@ function validateCall(node: ASTNode, name: string, args: readonly ASTNode[]): Co
     return errorAt(argument ?? node, `"${name}" takes one string literal`)
   }
   const error = added.validateArgument(argument.args)
+  return error === undefined ? undefined : errorAt(argument, error)
+}
+
+/** A zone of the request could be any text, and a format is kept for each. */
+function validateZoneArgument(
+  node: ASTNode,
+  name: string,
+  argument: ASTNode | undefined,
+): ConditionError | undefined {
+  if (argument?.op !== 'value' || typeof argument.args !== 'string')
+    return errorAt(argument ?? node, `"${name}" takes a time zone as one string literal, or nothing for UTC`)
+  const error = validateTimeZone(argument.args)
   return error === undefined ? undefined : errorAt(argument, error)
 }
 

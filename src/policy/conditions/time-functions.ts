@@ -1,5 +1,6 @@
 import { Environment } from '@marcbachmann/cel-js'
 import { parseTimestamp, validateTimestamp } from '../../lib/time/parse-timestamp.ts'
+import { getDayOfYear } from './time-zones.ts'
 
 /**
  * Functions that replace those of cel-js, which reads February 30 as March 2, a time without zone in that of the
@@ -29,7 +30,9 @@ export const timeFunctions: ReadonlyMap<string, TimeFunction> = new Map([
     'getDayOfYear',
     {
       name: 'dayOfYearInUtc',
-      overloads: [['google.protobuf.Timestamp.dayOfYearInUtc(): int', getDayOfYear]],
+      overloads: [
+        ['google.protobuf.Timestamp.dayOfYearInUtc(): int', (time: Date) => BigInt(getDayOfYear(time))],
+      ],
       validateArgument: () => undefined,
     },
   ],
@@ -42,7 +45,6 @@ interface TimeFunction {
   readonly validateArgument: (text: string) => string | undefined
 }
 
-const dayMs = 86_400_000
 const units: Readonly<Record<string, number>> = {
   h: 3600,
   m: 60,
@@ -82,9 +84,4 @@ function validateDuration(text: string): string | undefined {
   for (const [, count, unit = ''] of text.matchAll(parts))
     seconds += Number(count) * (units[unit] ?? Number.NaN)
   return seconds <= maxSeconds ? undefined : 'it is longer than 10,000 years'
-}
-
-/** Counts from 0. */
-function getDayOfYear(time: Date): bigint {
-  return BigInt(Math.floor((time.getTime() - Date.UTC(time.getUTCFullYear(), 0, 1)) / dayMs))
 }

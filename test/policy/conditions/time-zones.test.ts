@@ -1,0 +1,63 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { toLocalTime, validateTimeZone, zonedFunctions } from '../../../src/policy/conditions/time-zones.ts'
+
+const zones = [...Intl.supportedValuesOf('timeZone'), 'UTC', 'CET']
+const times = fc.date({
+  min: new Date('1900-01-01T00:00:00Z'),
+  max: new Date('2100-01-01T00:00:00Z'),
+  noInvalidDate: true,
+})
+
+/** Asks for one field at a time, as a reader would look it up in a calendar of the zone. */
+function lookUp(name: string, time: Date, timeZone: string): number {
+  const ask = (options: Intl.DateTimeFormatOptions) =>
+    new Intl.DateTimeFormat('en-GB', { timeZone, hourCycle: 'h23', ...options }).format(time)
+  switch (name) {
+    case 'getFullYear':
+      return Number(ask({ year: 'numeric' }))
+    case 'getMonth':
+      return Number(ask({ month: 'numeric' })) - 1
+    case 'getDate':
+      return Number(ask({ day: 'numeric' }))
+    case 'getDayOfMonth':
+      return Number(ask({ day: 'numeric' })) - 1
+    case 'getDayOfWeek':
+      return ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'].indexOf(ask({ weekday: 'short' }))
+    case 'getDayOfYear': {
+      const year = lookUp('getFullYear', time, timeZone)
+      const february = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28
+      const months = [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+      const before = months.slice(0, lookUp('getMonth', time, timeZone))
+      return before.reduce((sum, days) => sum + days, 0) + lookUp('getDayOfMonth', time, timeZone)
+    }
+    case 'getHours':
+      return Number(ask({ hour: 'numeric' }))
+    case 'getMinutes':
+      return Number(ask({ minute: 'numeric' }))
+    default:
+      return Number(ask({ second: 'numeric' }))
+  }
+}
+
+it('a time in a zone has the fields that a calendar of the zone shows', () => {
+  fc.assert(
+    fc.property(times, fc.constantFrom(...zones), (time, zone) => {
+      for (const [name, read] of zonedFunctions)
+        expect(`${name} ${read(toLocalTime(time, zone))}`).toBe(`${name} ${lookUp(name, time, zone)}`)
+    }),
+  )
+})
+
+it('an offset is added to the time', () => {
+  const time = new Date('2026-12-31T23:59:59.500Z')
+  expect(toLocalTime(time, '+05:45').toISOString()).toBe('2027-01-01T05:44:59.500Z')
+  expect(toLocalTime(time, '-00:30').toISOString()).toBe('2026-12-31T23:29:59.500Z')
+  expect(toLocalTime(new Date('0001-01-01T00:00:00Z'), 'America/New_York').getUTCFullYear()).toBe(0)
+})
+
+it('every zone of the database is valid, and other texts are not', () => {
+  expect(zones.filter((zone) => validateTimeZone(zone) !== undefined)).toEqual([])
+  for (const text of ['', 'Mars/Olympus', '+2', '+24:00', '+02:60', 'UTC+2', '+0200', ' UTC'])
+    expect(validateTimeZone(text)).toMatch(/^expected a time zone/)
+})
