@@ -2,6 +2,7 @@ import { Document, isNode, isScalar } from 'yaml'
 import { gatewaySettingsSchema, type GatewaySettings } from './gateway-settings.ts'
 import { redactSecrets } from './loading/redact-secrets.ts'
 import { listSettingVariables } from './loading/setting-variables.ts'
+import { toSchemaNode } from './loading/settings-schema.ts'
 
 /**
  * Formats the effective settings as YAML with the same meaning for `serve`: all defaults filled in, comments on values
@@ -9,7 +10,7 @@ import { listSettingVariables } from './loading/setting-variables.ts'
  */
 export function formatEffectiveSettings(settings: GatewaySettings, environment: NodeJS.ProcessEnv): string {
   const document = new Document(redactSecrets(gatewaySettingsSchema, toFileForm(settings)))
-  for (const { name, path } of listSettingVariables(gatewaySettingsSchema).values()) {
+  for (const { name, path } of listSettingVariables(toSchemaNode(gatewaySettingsSchema)).values()) {
     if (environment[name] === undefined) continue
     const node = document.getIn(path, true)
     if (isScalar(node)) node.comment = ` ${name}`

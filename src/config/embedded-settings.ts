@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import { anyGatewaySchema, resolvePaths, type GatewaySettings } from './gateway-settings.ts'
 import { describeIssue } from './loading/describe-issue.ts'
 import { convertUnits } from './loading/setting-units.ts'
-import { toSchemaNode } from './loading/setting-variables.ts'
+import { toSchemaNode } from './loading/settings-schema.ts'
 import { SettingsError } from './loading/read-settings.ts'
 
 /** Sections about ports and processes, which an embedding application has itself. */
@@ -39,8 +39,9 @@ export function readEmbeddedSettings(
         ? 'identity: unexpected beside authenticate: the application authenticates'
         : `${name}: unexpected: the application has its own`,
     )
+  const node = toSchemaNode(anyGatewaySchema)
   const result = anyGatewaySchema.safeParse(
-    convertUnits(toSchemaNode(anyGatewaySchema), {
+    convertUnits(node, {
       ...settings,
       ...(prefix !== '' && { listen: { basePath: prefix } }),
       // Not used: the schema requires a way to authenticate.
@@ -48,7 +49,7 @@ export function readEmbeddedSettings(
     }),
   )
   const invalid = (result.error?.issues ?? [])
-    .flatMap((issue) => describeIssue(issue, anyGatewaySchema, settings))
+    .flatMap((issue) => describeIssue(issue, node, settings))
     .map(({ path, message }) => `${path.join('.') || 'settings'}: ${message}`)
   if (refused.length > 0 || !result.success) throw new SettingsError([...refused, ...invalid].join('\n'))
   const complete = resolvePaths(result.data, resolve(folder))

@@ -28,7 +28,7 @@ interface CatalogProcess {
 interface ProcessOptions {
   readonly accessToken: string
   readonly port: number
-  readonly maxUploadBytes: number
+  readonly maxUploadBytes: number | undefined
 }
 
 const startupMs = 30_000
@@ -42,12 +42,13 @@ const maxFailedChecks = 3
 
 /**
  * Starts the reference catalog on a private loopback port, with its data in that folder. It ends with this process,
- * even if this one is killed. Rejects if the first start fails.
+ * even if this one is killed. `maxUploadBytes` is the maximum size of an upload, by default that of the catalog. Rejects if
+ * the first start fails.
  */
 export async function startBundledCatalog(
   folder: string,
   io: Io,
-  maxUploadBytes = 512 * 1024 ** 2,
+  maxUploadBytes?: number,
 ): Promise<BundledCatalog> {
   const accessToken = randomBytes(32).toString('base64url')
   await makeFolder(folder)
@@ -84,7 +85,9 @@ async function startProcess(
     listen: { host: '127.0.0.1', port },
     data: { folder: 'data' },
     accessToken,
-    limits: { maxUploadBytes, maxUploadMemoryBytes: Math.max(maxUploadBytes, 1024 ** 3) },
+    ...(maxUploadBytes !== undefined && {
+      limits: { maxUploadBytes, maxUploadMemoryBytes: Math.max(maxUploadBytes, 1024 ** 3) },
+    }),
     log: { level: 'warn' },
   }
   await writeFile(file, stringify(settings), { mode: 0o600 })

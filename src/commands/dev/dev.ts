@@ -16,7 +16,7 @@ import { programInvocation, quoteShellWord } from '../common/invocation.ts'
 import type { Io } from '../common/io.ts'
 import { newCommand } from '../common/new-command.ts'
 import { runUntilStopped } from '../common/run-until-stopped.ts'
-import { findUnitOfName } from '../../config/loading/setting-units.ts'
+import { parseBytes } from '../../config/loading/setting-units.ts'
 import { makeFolder } from '../../lib/fs/make-folder.ts'
 
 interface DevOptions {
@@ -171,7 +171,7 @@ function parsePort(text: string): number {
 }
 
 function parseSize(text: string): number {
-  const bytes = findUnitOfName('maxUploadBytes')?.parse(text) ?? Number.NaN
+  const bytes = parseBytes(text)
   if (!Number.isSafeInteger(bytes) || bytes < 1)
     throw new InvalidArgumentError('expected a size such as 2GiB')
   return bytes

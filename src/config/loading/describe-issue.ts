@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import { findUnitOfName, type SettingUnit } from './setting-units.ts'
-import { toSchemaNode, type SchemaNode } from './setting-variables.ts'
+import { listMembers, type SchemaNode } from './settings-schema.ts'
 
 type Path = (string | number)[]
 
@@ -11,12 +11,12 @@ type Path = (string | number)[]
  */
 export function describeIssue(
   issue: z.core.$ZodIssue,
-  schema: z.ZodType,
+  schema: SchemaNode,
   content: unknown,
 ): { path: Path; message: string }[] {
   const path = issue.path.map((key) => (typeof key === 'number' ? key : String(key)))
   if (issue.code === 'unrecognized_keys') {
-    const known = listMembers(toSchemaNode(schema), path)
+    const known = listMembers(schema, path)
     return issue.keys.map((key) => ({
       path: [...path, key],
       message: `unknown setting${suggestSimilar(key, known)}`,
@@ -164,14 +164,4 @@ function getValue(content: unknown, path: Path): unknown {
     value = Reflect.get(value, key)
   }
   return value
-}
-
-/** Lists the settings of a section; of alternatives, those of all. */
-function listMembers(node: SchemaNode, path: Path): string[] {
-  const [key, ...rest] = path
-  const alternatives = [...(node.anyOf ?? []), ...(node.oneOf ?? [])]
-  const below = alternatives.flatMap((each) => listMembers(each, path))
-  if (key === undefined) return [...Object.keys(node.properties ?? {}), ...below]
-  const child = typeof key === 'number' ? node.items : node.properties?.[key]
-  return child === undefined ? below : [...listMembers(child, rest), ...below]
 }

@@ -4,12 +4,8 @@ import { findRedactedPaths } from './redact-secrets.ts'
 import { findTokenError } from '../../lib/yaml/yaml-tokens.ts'
 import { describeIssue } from './describe-issue.ts'
 import { convertUnits } from './setting-units.ts'
-import {
-  environmentPrefix,
-  listSettingVariables,
-  toSchemaNode,
-  type SettingVariable,
-} from './setting-variables.ts'
+import { environmentPrefix, listSettingVariables, type SettingVariable } from './setting-variables.ts'
+import { toSchemaNode, type SchemaNode } from './settings-schema.ts'
 
 /** Invalid settings. The message lists every error on a line of its own, with file, line and column. */
 export class SettingsError extends Error {
@@ -28,8 +24,8 @@ const redactedMessage = 'is a placeholder for a secret; expected the secret, or 
 
 /**
  * Reads settings from YAML and from the environment, which takes precedence. Values with a unit, such as `30s`, become
- * numbers in the unit of their setting. Unknown keys and unknown variables with
- * our prefix are errors. Throws SettingsError with all errors at once.
+ * numbers in the unit of their setting. Unknown keys and unknown variables with our prefix are errors. Throws
+ * SettingsError with all errors at once.
  */
 export function readSettings<Schema extends z.ZodType>(
   schema: Schema,
@@ -43,14 +39,15 @@ export function readSettings<Schema extends z.ZodType>(
     formatDiagnostic(source.file, lines, pos[0], message.split('\n')[0] ?? ''),
   )
   if (syntax.length > 0) throw new SettingsError(syntax.join('\n'))
-  const { applied, diagnostics } = applyEnvironment(document, schema, source.environment)
+  const node = toSchemaNode(schema)
+  const { applied, diagnostics } = applyEnvironment(document, node, source.environment)
   const content = toPlainValue(document, source.file) ?? {}
-  const result = schema.safeParse(convertUnits(toSchemaNode(schema), content))
+  const result = schema.safeParse(convertUnits(node, content))
   const hidden = findRedactedPaths(content).map((path) => ({ path, message: redactedMessage }))
   if (result.success && diagnostics.length + hidden.length === 0) return result.data
   for (const { path, message } of [
     ...hidden,
-    ...(result.error?.issues ?? []).flatMap((issue) => describeIssue(issue, schema, content)),
+    ...(result.error?.issues ?? []).flatMap((issue) => describeIssue(issue, node, content)),
   ]) {
     const text = `${path.join('.') || 'the file'}: ${message}`
     const variable = applied.find((each) => each.path.every((key, index) => key === path[index]))
@@ -70,7 +67,7 @@ interface AppliedEnvironment {
 
 function applyEnvironment(
   document: Document,
-  schema: z.ZodType,
+  schema: SchemaNode,
   environment: NodeJS.ProcessEnv,
 ): AppliedEnvironment {
   const variables = listSettingVariables(schema)

@@ -1,5 +1,5 @@
 import { parseDuration } from '../../catalog-api/schemas/duration.ts'
-import { listAlternatives, type SchemaNode } from './setting-variables.ts'
+import { mapSettings, type SchemaNode } from './settings-schema.ts'
 
 /** The unit of a numeric setting, which the end of its name states. */
 export interface SettingUnit {
@@ -16,9 +16,10 @@ export interface SettingUnit {
 const byteUnits: Readonly<Record<string, number>> = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 }
 const bytesPattern = '^\\d{1,12}(\\.\\d{1,3})? ?(B|KiB|MiB|GiB)$'
 
-function parseBytes(text: string): number {
-  const [, number, unit = ''] = /^([\d.]+) ?([A-Za-z]+)$/.exec(text) ?? []
-  return new RegExp(bytesPattern).test(text) ? Number(number) * (byteUnits[unit] ?? Number.NaN) : Number.NaN
+/** Returns the bytes of a size such as `64MiB` or `1.5 GiB`; NaN if the text is none. */
+export function parseBytes(text: string): number {
+  const unit = new RegExp(bytesPattern).exec(text)?.[2] ?? ''
+  return Number.parseFloat(text) * (byteUnits[unit] ?? Number.NaN)
 }
 
 function createTimeUnit(name: string, milliseconds: number, example: string): SettingUnit {
@@ -46,31 +47,9 @@ export function findUnitOfName(name: string): SettingUnit | undefined {
 
 /** Returns a copy of settings in which values with a unit, such as `30s`, are numbers in the unit of their setting. */
 export function convertUnits(schema: SchemaNode, settings: unknown): unknown {
-  return convert([schema], settings, '')
-}
-
-function convert(nodes: readonly SchemaNode[], value: unknown, name: string): unknown {
-  const alternatives = nodes.flatMap(listAlternatives)
-  if (typeof value === 'string') {
-    const unit = alternatives.map((node) => findUnit(name, node)).find((found) => found !== undefined)
-    const number = unit?.parse(value) ?? Number.NaN
+  return mapSettings(schema, settings, (value, nodes, name) => {
+    if (typeof value !== 'string' || !nodes.some((node) => findUnit(name, node) !== undefined)) return value
+    const number = findUnitOfName(name)?.parse(value) ?? Number.NaN
     return Number.isNaN(number) ? value : number
-  }
-  if (Array.isArray(value)) {
-    const items = alternatives.flatMap((node) => node.items ?? [])
-    return value.map((item) => convert(items, item, name))
-  }
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([key, member]) => [
-      key,
-      convert(
-        alternatives.flatMap((node) =>
-          Object.hasOwn(node.properties ?? {}, key) ? (node.properties?.[key] ?? []) : [],
-        ),
-        member,
-        key,
-      ),
-    ]),
-  )
+  })
 }
