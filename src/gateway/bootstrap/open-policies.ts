@@ -1,7 +1,7 @@
 import type { AuditLog } from '../../audit/log/audit-log.ts'
 import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
 import { createSettingsVocabulary } from '../../policy/source/settings-vocabulary.ts'
-import { describeConditionError } from '../../policy/conditions/condition.ts'
+import { describeConditionError } from '../../policy/conditions/condition-errors.ts'
 import type { OpenDocumentSource } from '../../policy/source/document-source.ts'
 import { createEmergencyLocation, toEmergencyDocuments } from '../../policy/source/emergency-policies.ts'
 import { mirrorSource } from '../../policy/source/mirror-source.ts'

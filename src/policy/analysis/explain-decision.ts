@@ -1,4 +1,4 @@
-import { describeConditionError } from '../conditions/condition.ts'
+import { describeConditionError } from '../conditions/condition-errors.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { groupBy } from '../../lib/group-by.ts'
 import type { PolicyDocument } from '../language/policy-document.ts'

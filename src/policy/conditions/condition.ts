@@ -1,11 +1,6 @@
-import {
-  Environment,
-  EvaluationError,
-  ParseError,
-  TypeError as CelTypeError,
-  type ASTNode,
-} from '@marcbachmann/cel-js'
+import { Environment, ParseError, type ASTNode } from '@marcbachmann/cel-js'
 import type { Permission } from '../../catalog-api/permissions.ts'
+import { readLibraryError, type ConditionError } from './condition-errors.ts'
 import { celFunctions, conditionFunctions, loopFunctions } from './condition-functions.ts'
 import { timeFunctions } from './time-functions.ts'
 import { toLocalTime, validateTimeZone, zonedFunctions } from './time-zones.ts'
@@ -45,14 +40,9 @@ export type RequirementData =
   | { readonly folders: readonly string[] }
   | { readonly freeze: readonly [number | null, number | null] }
 
-export interface ConditionError {
-  readonly index: number
-  readonly message: string
-}
-
 const maxLength = 2000
 
-/** Only this file and `time-functions.ts` use cel-js. */
+/** Besides this file, only `time-functions.ts` and `condition-errors.ts` use cel-js. */
 const environment = new Environment({
   limits: { maxAstNodes: 300, maxDepth: 24, maxListElements: 100, maxMapEntries: 20, maxCallArguments: 4 },
 })
@@ -78,7 +68,7 @@ export function compileCondition(text: string): Condition | ConditionError {
     const error = findUnsupported(evaluate.ast, names, undefined)
     if (error !== undefined) return error
     const { valid, type, error: typeError } = evaluate.check()
-    if (!valid) return parseLibraryError(typeError, text)
+    if (!valid) return readLibraryError(typeError, text)
     if (type !== 'bool')
       return { index: 0, message: `is of type ${type}; expected a comparison, of type bool` }
     return (
@@ -86,14 +76,8 @@ export function compileCondition(text: string): Condition | ConditionError {
       createCondition(text, parseWithTimeFunctions(text), names, listContextKeys(evaluate.ast))
     )
   } catch (error) {
-    return parseLibraryError(error, text)
+    return readLibraryError(error, text)
   }
-}
-
-/** Describes why a condition failed, on one line and without values of the request. */
-export function describeConditionError(error: unknown): string {
-  if (error instanceof EvaluationError) return error.code
-  return error instanceof Error ? error.message : 'not an error'
 }
 
 export function isConditionError(result: Condition | ConditionError): result is ConditionError {
@@ -184,7 +168,7 @@ function findFailingConstant(node: ASTNode, text: string): ConditionError | unde
     return undefined
   } catch (error) {
     if (error instanceof ParseError) return undefined
-    return errorAt(node, `${part} always fails: ${parseLibraryError(error, part).message}`)
+    return errorAt(node, `${part} always fails: ${readLibraryError(error, part).message}`)
   }
 }
 
@@ -246,30 +230,29 @@ function validateCall(node: ASTNode, name: string, args: readonly ASTNode[]): Co
       return errorAt(node, `unknown function "${name}"${suggestion}`)
     }
     const [literal] = args
-    if (isZoned(name, args)) return validateZoneArgument(node, name, literal)
+    if (isZoned(name, args)) {
+      const expected = `"${name}" takes a time zone as one string literal, or nothing for UTC`
+      return validateLiteral(node, literal, expected, validateTimeZone)
+    }
     if (literal?.op !== 'value' || typeof literal.args !== 'string') return undefined
     const error = timeFunctions.get(name)?.validateArgument(literal.args)
     return error === undefined
       ? undefined
       : errorAt(literal, `${JSON.stringify(literal.args)} is not a ${name}: ${error}`)
   }
-  const [argument] = args
-  if (argument?.op !== 'value' || typeof argument.args !== 'string') {
-    return errorAt(argument ?? node, `"${name}" takes one string literal`)
-  }
-  const error = added.validateArgument(argument.args)
-  return error === undefined ? undefined : errorAt(argument, error)
+  return validateLiteral(node, args[0], `"${name}" takes one string literal`, added.validateArgument)
 }
 
-/** A zone of the request could be any text, and a format is kept for each. */
-function validateZoneArgument(
+/** A literal is validated at load; one of the request could make an evaluation fail, or cost much. */
+function validateLiteral(
   node: ASTNode,
-  name: string,
   argument: ASTNode | undefined,
+  expected: string,
+  validate: (text: string) => string | undefined,
 ): ConditionError | undefined {
   if (argument?.op !== 'value' || typeof argument.args !== 'string')
-    return errorAt(argument ?? node, `"${name}" takes a time zone as one string literal, or nothing for UTC`)
-  const error = validateTimeZone(argument.args)
+    return errorAt(argument ?? node, expected)
+  const error = validate(argument.args)
   return error === undefined ? undefined : errorAt(argument, error)
 }
 
@@ -287,41 +270,4 @@ function* childNodes(value: unknown): Generator<ASTNode> {
 
 function isNode(value: unknown): value is ASTNode {
   return typeof getMembers(value)['op'] === 'string'
-}
-
-/** Rethrows errors of anything but cel-js. */
-function parseLibraryError(error: unknown, condition: string): ConditionError {
-  if (!(error instanceof ParseError || error instanceof CelTypeError || error instanceof EvaluationError))
-    throw error
-  const { code, summary, range } = error
-  const unknown = /^(?:Unknown variable|No such key): (\w+)$/.exec(summary)?.[1]
-  const fields = Object.values(conditionTypes).flatMap(({ fields }) => Object.keys(fields))
-  const candidates = code === 'unknown_variable' ? Object.keys(conditionVariables) : fields
-  const index = range?.start ?? 0
-  const suggestion =
-    unknown === undefined
-      ? suggestOperator(error, condition.slice(index)) || suggestTimestamp(summary)
-      : suggestSimilar(unknown, candidates)
-  const text = summary.charAt(0).toLowerCase() + summary.slice(1)
-  return { index, message: text + suggestion }
-}
-
-/** Operators of other languages. */
-const operators = new Map([
-  ['=', '=='],
-  ['&', '&&'],
-  ['|', '||'],
-  ['and', '&&'],
-  ['or', '||'],
-])
-
-function suggestOperator(error: unknown, rest: string): string {
-  const written = /^(?:[=&|]|(?:and|or)\b)/i.exec(rest)?.[0].toLowerCase()
-  const operator = error instanceof ParseError && written !== undefined ? operators.get(written) : undefined
-  return operator === undefined ? '' : `; did you mean "${operator}"?`
-}
-
-function suggestTimestamp(summary: string): string {
-  const isComparison = /Timestamp \S+ string$|: string \S+ \S*Timestamp$/.test(summary)
-  return isComparison ? '; write the time as timestamp("2027-01-01T00:00:00Z")' : ''
 }

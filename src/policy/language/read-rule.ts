@@ -4,12 +4,8 @@ import { describeJoinedName, formatNameList, splitNames } from '../../catalog-ap
 import { assertName, type Identifier } from '../../catalog-api/identifiers.ts'
 import { isInNamespace } from '../../catalog-api/object-kinds.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
-import {
-  compileCondition,
-  isConditionError,
-  type Condition,
-  type ConditionError,
-} from '../conditions/condition.ts'
+import { compileCondition, isConditionError, type Condition } from '../conditions/condition.ts'
+import type { ConditionError } from '../conditions/condition-errors.ts'
 import type { Position } from './yaml/read-yaml.ts'
 import { describeRegularExpression } from '../conditions/name-pattern.ts'
 import { nothingImplied } from './deny-coverage.ts'

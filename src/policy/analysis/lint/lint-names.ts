@@ -68,6 +68,7 @@ const minTypoLength = 6
 function findTypos(uses: readonly NameUse[]): readonly Finding[] {
   const first = new Map<string, NameUse>()
   for (const use of uses) if (!first.has(use.name)) first.set(use.name, use)
+  const order = new Map([...first.keys()].map((name, index) => [name, index]))
   const findings: Finding[] = []
   for (const use of first.values()) {
     if (use.name.length < minTypoLength) continue
@@ -76,7 +77,8 @@ function findTypos(uses: readonly NameUse[]): readonly Finding[] {
       if (other === undefined || normalizeName(variant) === normalizeName(use.name)) continue
       // Swapped letters are found from both names.
       if (variant.length === use.name.length && variant > use.name) continue
-      const [later, earlier] = isBefore(other, use) ? [use, other] : [other, use]
+      const isOtherFirst = (order.get(other.name) ?? 0) < (order.get(use.name) ?? 0)
+      const [later, earlier] = isOtherFirst ? [use, other] : [other, use]
       const { name, ...location } = later
       const message =
         `the group ${escapeInvisible(name)} differs by one letter from ${escapeInvisible(earlier.name)} ` +
@@ -85,10 +87,6 @@ function findTypos(uses: readonly NameUse[]): readonly Finding[] {
     }
   }
   return findings
-
-  function isBefore(one: NameUse, other: NameUse): boolean {
-    return uses.indexOf(one) < uses.indexOf(other)
-  }
 }
 
 /** Returns the name without one of its letters, and with two neighbours swapped. */

@@ -6,16 +6,16 @@ import type { KnownSettings } from './known-settings.ts'
 /** Finds groups that do not exist, and users and groups that no credential has. Needs the settings or the groups. */
 export function lintSubjects(documents: readonly PolicyDocument[], known: KnownSettings): readonly Finding[] {
   return documents.flatMap((document) =>
-    document.rules.flatMap((rule) => [
-      ...listNames(rule, 'groups').flatMap((name) => {
-        const message = findGroupProblem(name, known) ?? findPrefixProblem('group', name, known)
-        return message === undefined ? [] : [createFinding(document, rule, 'warning', 'subject', message)]
-      }),
-      ...listNames(rule, 'users').flatMap((name) => {
-        const message = findPrefixProblem('user', name, known)
-        return message === undefined ? [] : [createFinding(document, rule, 'warning', 'subject', message)]
-      }),
-    ]),
+    document.rules.flatMap((rule) =>
+      [
+        ...listNames(rule, 'groups').map(
+          (name) => findGroupProblem(name, known) ?? findPrefixProblem('group', name, known),
+        ),
+        ...listNames(rule, 'users').map((name) => findPrefixProblem('user', name, known)),
+      ].flatMap((message) =>
+        message === undefined ? [] : [createFinding(document, rule, 'warning', 'subject', message)],
+      ),
+    ),
   )
 }
 

@@ -1,0 +1,51 @@
+import { EvaluationError, ParseError, TypeError as CelTypeError } from '@marcbachmann/cel-js'
+import { suggestSimilar } from '../../lib/suggest-similar.ts'
+import { conditionTypes, conditionVariables } from './condition-variables.ts'
+
+export interface ConditionError {
+  readonly index: number
+  readonly message: string
+}
+
+/** Describes why a condition failed, on one line and without values of the request. */
+export function describeConditionError(error: unknown): string {
+  if (error instanceof EvaluationError) return error.code
+  return error instanceof Error ? error.message : 'not an error'
+}
+
+/** Adds what was probably meant. Rethrows errors of anything but cel-js. */
+export function readLibraryError(error: unknown, condition: string): ConditionError {
+  if (!(error instanceof ParseError || error instanceof CelTypeError || error instanceof EvaluationError))
+    throw error
+  const { code, summary, range } = error
+  const unknown = /^(?:Unknown variable|No such key): (\w+)$/.exec(summary)?.[1]
+  const fields = Object.values(conditionTypes).flatMap(({ fields }) => Object.keys(fields))
+  const candidates = code === 'unknown_variable' ? Object.keys(conditionVariables) : fields
+  const index = range?.start ?? 0
+  const suggestion =
+    unknown === undefined
+      ? suggestOperator(error, condition.slice(index)) || suggestTimestamp(summary)
+      : suggestSimilar(unknown, candidates)
+  const text = summary.charAt(0).toLowerCase() + summary.slice(1)
+  return { index, message: text + suggestion }
+}
+
+/** Operators of other languages. */
+const operators = new Map([
+  ['=', '=='],
+  ['&', '&&'],
+  ['|', '||'],
+  ['and', '&&'],
+  ['or', '||'],
+])
+
+function suggestOperator(error: unknown, rest: string): string {
+  const written = /^(?:[=&|]|(?:and|or)\b)/i.exec(rest)?.[0].toLowerCase()
+  const operator = error instanceof ParseError && written !== undefined ? operators.get(written) : undefined
+  return operator === undefined ? '' : `; did you mean "${operator}"?`
+}
+
+function suggestTimestamp(summary: string): string {
+  const isComparison = /Timestamp \S+ string$|: string \S+ \S*Timestamp$/.test(summary)
+  return isComparison ? '; write the time as timestamp("2027-01-01T00:00:00Z")' : ''
+}
