@@ -16,7 +16,7 @@ import { describeLinks } from './links.ts'
 import { describeErrors, errorResponseSchema, errorsForOperation } from './error-responses.ts'
 import { describeParameters, sharedParameters } from './parameters.ts'
 import { describeSchema, collectMemberNames, schemaReference, type JsonSchema } from './json-schemas.ts'
-import { getRequirements, type Requirement } from '../requirements.ts'
+import { describeNeeds } from './needed-permissions.ts'
 import { getOperation, isOperationName, operationNames, type Operation } from '../operations.ts'
 import { operationSchemas } from '../schemas/operation-schemas.ts'
 import { queryTableRequestSchema } from '../schemas/query.ts'
@@ -190,33 +190,6 @@ function describeOperation(operation: Operation, components: Components) {
     },
   }
 }
-
-/** The permissions of the operation, from the facts by which the gateway decides. */
-function describeNeeds(operation: Operation): string {
-  const { name, group } = operation
-  const own = `Needs the permission ${name}, ${group === undefined ? 'of no group' : `of the group ${group}`}.`
-  const further = getRequirements(operation).map(describeRequirement)
-  return further.length === 0 ? own : [own, '', ...further.map((text) => `- ${text}`)].join('\n')
-}
-
-function describeRequirement({ permission, on, when, requiredBy, isWithheld }: Requirement): string {
-  const text = `${permission} on ${describeTarget(on)}`
-  if (isWithheld) return `For ${requiredBy}: ${text}; without it the response has no credentials.`
-  return when === undefined ? `Also ${text} (${requiredBy}).` : `For ${requiredBy}: ${text}.`
-}
-
-function describeTarget(on: Requirement['on']): string {
-  if (typeof on === 'object') return 'the object that the body names'
-  return requirementTargets[on]
-}
-
-const requirementTargets = {
-  itself: 'the same object',
-  beneath: 'everything beneath it',
-  'source branch': 'the branch that it is made from',
-  destination: 'the new id',
-  root: 'the root',
-} as const
 
 /** All that is known of the body of an extra operation. */
 function describeExtraMembers({ requires, members }: Operation): JsonSchema {
