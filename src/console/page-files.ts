@@ -8,6 +8,7 @@ export interface PageFile {
 
 const files: Readonly<Record<string, string>> = {
   'console.html': 'text/html; charset=utf-8',
+  'design.css': 'text/css; charset=utf-8',
   'console.css': 'text/css; charset=utf-8',
   'icon.svg': 'image/svg+xml',
   'console.js': 'text/javascript; charset=utf-8',
