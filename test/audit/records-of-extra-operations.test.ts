@@ -75,9 +75,8 @@ function isAllowedInReplay(...operations: readonly string[]): boolean | undefine
   const rules = [{ id: 'r', effect: 'allow', subjects: { any: true }, operations }] as const
   const text = formatPolicies([{ name: 'p', namespace: [], rules }])
   const { documents } = parsePolicies(text, 'p.yaml', createPolicyVocabulary({ extraOperations: declared }))
-  const groups = { groups: new Set<string>(), isComplete: true }
   const stored = { kind: 'intent', time: '2026-06-15T12:00:00Z', ...extraIntent('r', 'CompactTable') }
-  return replayRecord(stored as unknown as StoredRecord, indexDocuments(documents), () => groups)?.isAllowed
+  return replayRecord(stored as unknown as StoredRecord, indexDocuments(documents), () => [])?.isAllowed
 }
 
 it('a replay decides by the name alone', () => {

@@ -159,9 +159,9 @@ function metadataFields(record: DeliveredRecord, { origin }: RecordContext, requ
 
 function actorFields({ principal }: Call) {
   if (principal === undefined) return { app_name: 'catalog-gateway' }
-  const { name, credentialId, issuer } = principal
+  const { name, credentialId, issuer, groups } = principal
   return {
-    user: { name, uid: name },
+    user: { name, uid: name, ...(groups && { groups: [...groups].map((group) => ({ name: group })) }) },
     session: { uid: credentialId, ...(issuer !== undefined && { issuer }) },
   }
 }

@@ -66,8 +66,16 @@ export interface OutOfBandVersions {
   readonly to: number
 }
 
-/** The recorded part of a principal. A whole `Principal` may be passed; its groups are not recorded. */
-export type AuditedPrincipal = Pick<Principal, 'name' | 'method' | 'credentialId' | 'issuer' | 'claims'>
+/** The recorded part of a principal. A whole `Principal` may be passed. */
+export interface AuditedPrincipal extends Pick<
+  Principal,
+  'name' | 'method' | 'credentialId' | 'issuer' | 'claims'
+> {
+  /** In a record: an array, sorted and limited to the configured number; absent if groups are not recorded. */
+  readonly groups?: ReadonlySet<string> | readonly string[]
+  /** Number of further groups of the caller; absent if `groups` has all of them. */
+  readonly groupsOmitted?: number
+}
 
 /** Written before a change, or a recorded read, is sent upstream. */
 export interface IntentEntry {

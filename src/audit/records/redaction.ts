@@ -84,7 +84,7 @@ function createRedaction(settings: RedactionSettings, key: BinaryLike): Redactio
         ...(members !== undefined && { members }),
       }
     },
-    redactPrincipal({ name, method, credentialId, issuer, claims: all }) {
+    redactPrincipal({ name, method, credentialId, issuer, claims: all, groups = [] }) {
       const retained = pickMembers(all, claims)
       return {
         name: redactName(name),
@@ -92,6 +92,7 @@ function createRedaction(settings: RedactionSettings, key: BinaryLike): Redactio
         credentialId: redactCredential(credentialId),
         ...(issuer !== undefined && { issuer }),
         ...(retained !== undefined && { claims: retained }),
+        ...(settings.maxRecordedGroups > 0 && limitGroups(groups, settings.maxRecordedGroups)),
       }
     },
     redactAddress: hidesAddresses ? (address) => `a-${hashText('address', address)}` : (address) => address,
@@ -101,6 +102,15 @@ function createRedaction(settings: RedactionSettings, key: BinaryLike): Redactio
       return hasFilters ? redactFilters(details) : details
     },
   }
+}
+
+function limitGroups(
+  groups: Iterable<string>,
+  max: number,
+): Pick<AuditedPrincipal, 'groups' | 'groupsOmitted'> {
+  const sorted = [...groups].toSorted()
+  const omitted = sorted.length - max
+  return { groups: sorted.slice(0, max), ...(omitted > 0 && { groupsOmitted: omitted }) }
 }
 
 function pickMembers<Value>(

@@ -6,6 +6,7 @@ import type { Permission } from '../../catalog-api/permissions.ts'
 import type { Condition } from '../../policy/conditions/condition.ts'
 import type { ConditionResult } from '../../policy/analysis/find-difference.ts'
 import type { ConditionInput, OperationFacts } from '../../policy/conditions/authorization-request.ts'
+import type { KnownGroups } from './known-groups.ts'
 import { watchPendingFacts } from '../../policy/conditions/watch-pending-facts.ts'
 
 export interface RecordedRequest extends Pick<IntentEntry, 'principal' | 'client'> {
@@ -15,7 +16,7 @@ export interface RecordedRequest extends Pick<IntentEntry, 'principal' | 'client
   readonly kind: ObjectKind
   readonly id: Identifier
   readonly time: string
-  readonly groups: { readonly groups: ReadonlySet<string>; readonly isComplete: boolean }
+  readonly groups: KnownGroups
 }
 
 /** Undefined if the condition depends on unrecorded input. The request has the time of its record. */

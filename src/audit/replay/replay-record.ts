@@ -1,5 +1,4 @@
 import type { StoredRecord } from '../storage/read-audit-log.ts'
-import type { IntentEntry } from '../records/audit-record.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { findOperation, type AnyOperationName } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
@@ -16,6 +15,7 @@ import {
   type RecordedCall,
   type RecordedPermission,
 } from './recorded-permissions.ts'
+import { unknownGroups, type FindGroups, type GroupSource, type KnownGroups } from './known-groups.ts'
 import { createConditionReplayer } from './recorded-conditions.ts'
 import {
   objectPosition,
@@ -24,14 +24,6 @@ import {
   type ReachingRule,
 } from '../../policy/analysis/reaching-rules.ts'
 import type { KnownCaller } from '../../policy/analysis/subject.ts'
-
-/** Groups of a caller from other sources: the log does not contain them. */
-interface KnownGroups {
-  readonly groups: ReadonlySet<string>
-  readonly isComplete: boolean
-}
-
-export type FindGroups = (call: Pick<IntentEntry, 'principal'> & Partial<IntentEntry>) => KnownGroups
 
 export interface ReplayedCall {
   readonly time: string
@@ -45,6 +37,8 @@ export interface ReplayedCall {
   readonly isAllowed: boolean | undefined
   readonly decidingRule: ReachingRule | undefined
   readonly missing: readonly string[]
+  /** Source of the groups of the caller without which the call would be undecided. */
+  readonly groupSource?: GroupSource | undefined
 }
 
 /**
@@ -59,7 +53,9 @@ export function replayRecord(
   current?: DocumentIndex,
 ): ReplayedCall | undefined {
   if (record.kind === 'intent') {
-    return replayCall({ ...record, wasAllowed: true }, candidate, findGroups(record), current)
+    const decide = (groups: KnownGroups): ReplayedCall =>
+      replayCall({ ...record, wasAllowed: true }, candidate, groups, current)
+    return decideWithGroups(findGroups(record), decide)
   }
   if (record.kind !== 'refusal') return undefined
   const { operation, id, principal, reason, time, request, client, rule } = record
@@ -78,7 +74,18 @@ export function replayRecord(
     refused,
     ...(rule && { rule }),
   }
-  return replayCall(call, candidate, findGroups({ principal }))
+  return decideWithGroups(findGroups({ principal }), (groups) => replayCall(call, candidate, groups))
+}
+
+/** Decides with the most that is known, and finds out how much of it was needed. `known` is ordered: least first. */
+function decideWithGroups(
+  known: readonly KnownGroups[],
+  decide: (groups: KnownGroups) => ReplayedCall,
+): ReplayedCall {
+  const call = decide(known.at(-1) ?? unknownGroups)
+  if (call.isAllowed === undefined) return call
+  const needed = [unknownGroups, ...known].find((groups) => decide(groups).isAllowed !== undefined)
+  return { ...call, groupSource: needed?.source }
 }
 
 function replayCall(
@@ -140,7 +147,11 @@ function decidePermission(
   }
   const decision = evaluatePartially(rules, { caller: createKnownCaller(call, groups), conditions })
   if ('undecided' in decision)
-    return { isAllowed: undefined, decidingRule: undefined, missing: describeUndecided(decision.undecided) }
+    return {
+      isAllowed: undefined,
+      decidingRule: undefined,
+      missing: describeUndecided(decision.undecided, call),
+    }
   const { allowed, decidingRule } = decision
   if (!allowed && decidingRule === undefined && required.fallback === 'entries-decide')
     return { isAllowed: true, decidingRule: undefined, missing: [] }
@@ -155,10 +166,11 @@ function decidePermission(
   return { isAllowed: allowed, decidingRule, missing: [] }
 }
 
-function describeUndecided(rules: readonly UndecidedRule[]): readonly string[] {
+function describeUndecided(rules: readonly UndecidedRule[], { principal }: RecordedCall): readonly string[] {
   const dependsOnGroups = rules.some(({ match }) => typeof match !== 'boolean')
+  const groups = principal.groupsOmitted === undefined ? 'the groups' : 'all groups'
   return [
-    ...(dependsOnGroups ? ['the groups of the caller'] : []),
+    ...(dependsOnGroups ? [`${groups} of the caller`] : []),
     ...rules.flatMap(({ condition }) => (condition === undefined ? [] : [`whether ${condition}`])),
   ]
 }

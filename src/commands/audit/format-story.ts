@@ -37,6 +37,7 @@ function listRequestRows({ record, context }: SelectedRecord): readonly Row[] {
     ...row('operation', operation && `${operation}${on}`),
     ...objects.flatMap((object) => row('requires', `${object.operation} on ${formatIds([object.id])}`)),
     ...row('principal', principal ? formatPrincipal(principal) : 'none: no valid credential'),
+    ...row('groups', principal?.groups && formatGroups(principal)),
     ...('client' in record ? row('client', record.client) : []),
     ...('peer' in record ? row('proxy', record.peer) : []),
     ...(record.kind === 'intent' ? row('upstream', record.upstream) : []),
@@ -46,6 +47,11 @@ function listRequestRows({ record, context }: SelectedRecord): readonly Row[] {
 function formatPrincipal({ name, method, credentialId, issuer }: AuditedPrincipal): string {
   const credential = credentialId === '' ? '' : ` ${credentialId}`
   return `${name} (${method}${credential}${issuer === undefined ? '' : ` of ${issuer}`})`
+}
+
+function formatGroups({ groups = [], groupsOmitted }: AuditedPrincipal): string {
+  const names = [...groups, ...(groupsOmitted === undefined ? [] : [`${groupsOmitted} more`])]
+  return names.length === 0 ? 'none' : names.join(', ')
 }
 
 function listRuleRows({ record }: SelectedRecord, locate: LocateRule | undefined): readonly Row[] {

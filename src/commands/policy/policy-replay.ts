@@ -5,8 +5,8 @@ import { readAuditLogs } from '../../audit/storage/read-audit-log.ts'
 import { listKeys } from '../../identity/api-keys/key-store.ts'
 import type { LoadedPolicies } from '../../policy/source/load-policies.ts'
 import { groupBy } from '../../lib/group-by.ts'
-import { inferGroups } from '../../audit/replay/inferred-groups.ts'
-import { replayRecord, type FindGroups, type ReplayedCall } from '../../audit/replay/replay-record.ts'
+import { createGroupFinder, type FindGroups, type GroupSource } from '../../audit/replay/known-groups.ts'
+import { replayRecord, type ReplayedCall } from '../../audit/replay/replay-record.ts'
 import { indexDocuments, createRuleReference } from '../../policy/analysis/reaching-rules.ts'
 import { parseTimeOrAge } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
@@ -55,8 +55,8 @@ export function addReplay(policy: Command, io: Io): void {
     .addHelpText(
       'after',
       '\nExample:\n  catalog-gateway policy replay --audit .catalog-gateway/audit --candidate candidate --current policies\n\n' +
-        'The log contains no groups, claims or context headers, no facts of reads and denials, and no reads\n' +
-        'unless they are recorded.\n' +
+        'The log contains no claims or context headers, no facts of reads and denials, no groups unless\n' +
+        'audit.redaction.maxRecordedGroups says so, and no reads unless they are recorded.\n' +
         'Requests that depend on missing data are counted as undecided.',
     )
     .action((options: Options) => replay(options, io))
@@ -73,12 +73,14 @@ async function replay(
   const groupsOf = await loadGroups(keys, policies)
   const currentIndex = policies && indexDocuments(policies.documents)
   const tallies = new Map<string, Tally>()
+  const decidedByGroups: Record<GroupSource, number> = { recorded: 0, keys: 0, inferred: 0 }
   await runStep('the audit log cannot be read', async () => {
     for await (const record of readAuditLogs(audit)) {
       if (since !== undefined && Date.parse(record.time) < since.getTime()) continue
       const isCurrent = record.kind === 'intent' && record.policyRevision === policies?.set.revision
       const call = replayRecord(record, index, groupsOf, isCurrent ? currentIndex : undefined)
       if (call === undefined) continue
+      if (call.groupSource !== undefined) decidedByGroups[call.groupSource] += 1
       const key = tallyKey(call)
       const before = tallies.get(key)
       tallies.set(key, { example: before?.example ?? call, count: (before?.count ?? 0) + 1 })
@@ -97,6 +99,7 @@ async function replay(
       unchanged,
       changed: changed.map(toReport),
       undecided: undecided.map(toReport),
+      decidedByGroups,
     })
   } else {
     printReplay(io, changed, undecided)
@@ -104,6 +107,9 @@ async function replay(
       io,
       `${total} calls: ${unchanged} unchanged, ${countCalls(changed)} changed, ${countCalls(undecided)} undecided`,
     )
+    const { recorded, keys: ofKeys, inferred } = decidedByGroups
+    if (recorded + ofKeys + inferred > 0)
+      printLine(io, `decided by groups: ${recorded} recorded, ${ofKeys} of --keys, ${inferred} inferred`)
   }
   if (failOnChange && changed.length > 0) throw new CommandFailure(`${countCalls(changed)} decisions change`)
 }
@@ -113,14 +119,7 @@ async function loadGroups(
   policies: LoadedPolicies | undefined,
 ): Promise<FindGroups> {
   const stored = keys === undefined ? [] : await runStep('the keys cannot be listed', () => listKeys(keys))
-  const groupsOfKeys = new Map(stored.map(({ id, groups }) => [id, new Set(groups)]))
-  return ({ principal, rule, policyRevision }) => {
-    const ofKey = principal.method === 'api-key' ? groupsOfKeys.get(principal.credentialId) : undefined
-    if (ofKey !== undefined) return { groups: ofKey, isComplete: true }
-    const isCurrent = policies !== undefined && policyRevision === policies.set.revision && rule !== undefined
-    const groups = isCurrent ? inferGroups({ principal, rule }, policies.documents) : []
-    return { groups: new Set(groups), isComplete: false }
-  }
+  return createGroupFinder(new Map(stored.map(({ id, groups }) => [id, groups])), policies)
 }
 
 /** Requests with equal results are counted together, so that a long log needs little memory. */

@@ -12,6 +12,14 @@ export const redactionSchema = z.strictObject({
     .array(z.string().regex(/^[a-z0-9._-]+$/, 'expected a key in lower case'))
     .default([])
     .describe('Context keys to record, without the header prefix.'),
+  maxRecordedGroups: z
+    .int()
+    .min(0)
+    .max(1_000)
+    .default(0)
+    .describe(
+      'Groups of the caller to record, at most, for `policy replay`; 0 records none. Their names are recorded in plain text.',
+    ),
   pseudonymize: z
     .array(z.enum(['principals', 'addresses']))
     .default([])

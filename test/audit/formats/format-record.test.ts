@@ -180,10 +180,15 @@ const events: {
         prefix: '/ui',
         method: 'POST',
         path: '/console/jobs',
-        principal: { name: 'corp:alice', method: 'token', credentialId: 'c1', issuer: 'corp' },
+        principal: { name: 'corp:alice', method: 'token', credentialId: 'c1', groups: ['corp:a', 'corp:b'] },
         client: '10.0.0.1',
       },
-      { activity_id: 99, status_id: 99, action_id: 1, actor: { user: { name: 'corp:alice' } } },
+      {
+        activity_id: 99,
+        status_id: 99,
+        action_id: 1,
+        actor: { user: { name: 'corp:alice', groups: [{ name: 'corp:a' }, { name: 'corp:b' }] } },
+      },
     ],
   ],
   comparison: [

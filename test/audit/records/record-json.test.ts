@@ -41,6 +41,7 @@ const principal: fc.Arbitrary<AuditedPrincipal> = fc.record(
     credentialId: text,
     issuer: text,
     claims: fc.dictionary(fc.constantFrom('team', 'email'), json),
+    groups: fc.uniqueArray(text, { maxLength: 3 }).map((names) => new Set(names)),
   },
   { requiredKeys: ['name', 'method', 'credentialId'] },
 )
@@ -54,7 +55,14 @@ const outOfBand = fc.array(fc.record({ id, from: fc.nat(), to: fc.nat() }), { ma
 async function someRedaction() {
   const keyFile = join(await temporaryFolder(), 'key')
   await writeFile(keyFile, randomBytes(32).toString('base64url'))
-  const shown = { filters: 'plain', recordedClaims: ['team'], recordedContextKeys: ['tenant'], keyFile }
+  const groups = { maxRecordedGroups: 2 }
+  const shown = {
+    filters: 'plain',
+    recordedClaims: ['team'],
+    recordedContextKeys: ['tenant'],
+    keyFile,
+    ...groups,
+  }
   return openRedaction('', redactionSchema.parse(shown))
 }
 
@@ -67,6 +75,8 @@ const shownPrincipal = (caller: AuditedPrincipal): Ordered<AuditedPrincipal> => 
   credentialId: caller.credentialId,
   issuer: caller.issuer,
   claims: only(caller.claims, 'team'),
+  groups: [...(caller.groups ?? [])].toSorted().slice(0, 2),
+  groupsOmitted: new Set(caller.groups).size > 2 ? 1 : undefined,
 })
 
 it('writes texts, ids and members like JSON.stringify', () => {

@@ -13,7 +13,11 @@ const entry: IntentEntry = {
   ...anIntent('one', { predicate: filter, when_matched_update_all_filt: filter, mode: 'append' }),
   objects: [{ operation: 'UpdateTable', id: ['t'], details: { predicate: filter } }],
   context: { tenant: 'acme', secret: 'planted' },
-  principal: { ...anIntent('').principal, claims: { department: 'sales', email: 'alice@example.org' } },
+  principal: {
+    ...anIntent('').principal,
+    claims: { department: 'sales', email: 'alice@example.org' },
+    groups: new Set(['corp:writers', 'corp:admins', 'corp:planted']),
+  },
 }
 
 async function recorded(settings: object, folder?: string) {
@@ -28,7 +32,7 @@ async function recorded(settings: object, folder?: string) {
   return { intent, refusal, text: JSON.stringify(records) }
 }
 
-it('records no SQL, claims or context entries by default', async () => {
+it('records no SQL, claims, groups or context entries by default', async () => {
   const { intent, refusal, text } = await recorded({})
   for (const planted of ['4111 1111', 'planted', 'acme', 'sales', 'alice@example.org'])
     expect(text).not.toContain(planted)
@@ -55,6 +59,19 @@ it('records only what is allowed by name', async () => {
   expect(text).not.toContain('alice@example.org')
   const omitted = await recorded({ filters: 'omit' })
   expect(omitted.intent.details).toEqual({ mode: 'append' })
+})
+
+it.each([
+  [1, { groups: ['corp:admins'], groupsOmitted: 2 }],
+  [3, { groups: ['corp:admins', 'corp:planted', 'corp:writers'] }],
+])('records at most %i groups, and how many it omits', async (maxRecordedGroups, expected) => {
+  const { principal } = (await recorded({ maxRecordedGroups })).intent
+  expect(principal).toEqual({ ...anIntent('').principal, ...expected })
+})
+
+it('records that a caller has no groups', async () => {
+  const { principal } = (await recorded({ maxRecordedGroups: 1 })).refusal
+  expect(principal).toEqual({ ...anIntent('').principal, groups: [] })
 })
 
 it('pseudonyms are equal for the same name and key, and differ for another key', async () => {

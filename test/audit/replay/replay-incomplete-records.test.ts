@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import type { StoredRecord } from '../../../src/audit/storage/read-audit-log.ts'
 import type { IntentEntry } from '../../../src/audit/records/audit-record.ts'
 import { getOperation, type OperationName } from '../../../src/catalog-api/operations.ts'
+import { createGroupFinder } from '../../../src/audit/replay/known-groups.ts'
 import { replayRecord } from '../../../src/audit/replay/replay-record.ts'
 import { indexDocuments } from '../../../src/policy/analysis/reaching-rules.ts'
 import { anIntent } from '../intent-fixtures.ts'
@@ -19,6 +20,8 @@ const deny = (when: string, operations = ['all']): WrittenRule => ({
   when,
 })
 
+const findGroups = createGroupFinder(new Map(), undefined)
+
 interface Recorded extends Partial<IntentEntry> {
   readonly operation: OperationName
 }
@@ -34,9 +37,9 @@ function replayed(
   const { effect, object } = getOperation(record.operation)
   const id = object === 'namespace' ? ['a'] : ['a', 't']
   const { details: _details, ...entry } = anIntent('r1')
-  const stored = { kind: 'intent', time: '2026-06-15T12:00:00Z', ...entry, id, effect, ...record }
-  const groups = { groups: new Set<string>(), isComplete: true }
-  const call = replayRecord(stored as unknown as StoredRecord, indexDocuments(documents), () => groups)
+  const principal = { ...entry.principal, groups: [] }
+  const stored = { kind: 'intent', time: '2026-06-15T12:00:00Z', ...entry, principal, id, effect, ...record }
+  const call = replayRecord(stored as unknown as StoredRecord, indexDocuments(documents), findGroups)
   if (call?.isAllowed === undefined) return call?.missing.join(' and ') ?? 'no call'
   return call.isAllowed ? 'allowed' : 'denied'
 }

@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
+import { redactionSchema } from '../../../src/config/audit/redaction-settings.ts'
 import { loadPolicies } from '../../../src/policy/source/load-policies.ts'
 import { aRefusal, anIntent, committed, logOptions } from '../../audit/audit-fixtures.ts'
 import { runCommand, type CommandEnd } from '../../support/run-command.ts'
@@ -35,9 +36,12 @@ beforeAll(async () => {
     }),
   )
   const { revision: policyRevision } = await loadPolicies(inFolder('policies'))
-  const log = await openAuditLog(logOptions(inFolder('audit')))
+  const log = await openAuditLog(
+    logOptions(inFolder('audit'), { redaction: redactionSchema.parse({ maxRecordedGroups: 1 }) }),
+  )
   const intent = await log.recordIntent({
     ...anIntent('change', { mode: 'Overwrite' }),
+    principal: { ...anIntent('').principal, groups: new Set(['corp:b', 'corp:a', 'corp:c']) },
     policyRevision,
     objects: [{ operation: 'DropTable', id: ['production', 'orders'] }],
     rule: { policy: 'production', rule: 'writers', file: 'production.yaml', line: 6 },
@@ -70,6 +74,7 @@ it('prints the change, its outcome, the rule that allowed it and the line of the
     ['operation', 'CreateTableVersion on production/orders'],
     ['requires', 'DropTable on production/orders'],
     ['principal', 'corp:alice (token 0123456789abcdef of corp)'],
+    ['groups', 'corp:a, 2 more'],
     ['client', '10.0.0.1'],
     ['upstream', 'main'],
     ['mode', 'Overwrite'],
@@ -129,6 +134,7 @@ it('finds the audit folder in the settings', async () => {
 it.each([
   ['no-rule', ['rule', 'none: no rule allows it']],
   ['nobody', ['principal', 'none: no valid credential']],
+  ['denied', ['groups', 'none']],
   ['denied', ['needs', 'not ? allowed']],
   ['denied', ['rule', 'denied by production/no-drops (production.yaml:7)']],
 ])('prints of the denial %s: %s', async (request, row) => {
