@@ -9,6 +9,7 @@ import {
   type PendingAssumption,
 } from './engine/compiled-rule.ts'
 import { createConcealment } from './visibility/concealment.ts'
+import { createContactFinder } from './visibility/contacts.ts'
 import type { Allowed, Decision } from './engine/decision.ts'
 import type { PolicyDocument } from './language/policy-document.ts'
 import type { Permission } from '../catalog-api/permissions.ts'
@@ -67,6 +68,12 @@ export interface PolicySet {
   decideBeneath(request: AuthorizationRequest): Decision
   /** Whether a denial of this request must be reported as if the object did not exist. */
   isConcealed(request: AuthorizationRequest): boolean
+  /**
+   * Returns whom a caller may ask after this denial: the contact of the policy that denies, else that of the deepest
+   * namespace on the path that has one. Contacts of what the principal may not know of are passed over, so that the
+   * result is the same as if that did not exist.
+   */
+  findContact(request: AuthorizationRequest, decision: Decision): string | undefined
   /** Whether the principal may know that the object exists, so that refusals may reveal it. */
   canKnow(request: AuthorizationRequest): boolean
   /** Whether the principal may describe an object that it changed, for any facts of the description. */
@@ -166,6 +173,7 @@ export function* compileSteps(
 
   const findVisibleBeneath = (viewer: NamespaceViewer): Allowed | undefined =>
     getVisibility().findVisibleBeneath(viewer)
+  const concealment = createConcealment(root, couldBeAllowed, findVisibleBeneath)
   return Object.freeze({
     revision,
     size: documents.length,
@@ -175,7 +183,8 @@ export function* compileSteps(
     decideBeneath,
     visibilityFor: (viewer: Viewer) => getVisibility().visibilityFor(viewer),
     findVisibleBeneath,
-    ...createConcealment(root, couldBeAllowed, findVisibleBeneath),
+    ...concealment,
+    findContact: createContactFinder(documents, root, concealment.canKnow),
   })
 }
 
@@ -223,6 +232,7 @@ function* buildTree(documents: readonly PolicyDocument[], compile: CompileRule):
     if (document.final.size > 0) node.final = new Set([...node.final, ...document.final])
     // If several policies of a namespace set `onDeny`, 404 wins, because it conceals more.
     if (document.onDeny === 404 || node.onDeny === undefined) node.onDeny = document.onDeny
+    node.contact ??= document.contact
     for (const rule of document.rules) addRule(node, compile(rule, document, order++))
     yield
   }

@@ -34,6 +34,9 @@ export interface ServingGateway {
   stop(): Promise<string>
 }
 
+/** The groups of `nobody`. */
+export const manyGroups = Array.from({ length: 40 }, (_, index) => `group-${index}`)
+
 /** Starts a gateway with additional settings sections, files next to the settings, and upstream options. */
 export async function servingGateway(
   sections: Readonly<Record<string, unknown>>,
@@ -67,7 +70,7 @@ export async function servingGateway(
   for (const principal of ['dev', 'nobody']) {
     const { text } = await createKey(join(folder, 'keys.yaml'), Buffer.from(pepper), {
       principal,
-      groups: [],
+      groups: principal === 'nobody' ? manyGroups : [],
     })
     keys.set(principal, text)
   }

@@ -57,6 +57,7 @@ export interface WrittenPolicy {
   readonly inherit?: boolean
   readonly final?: readonly string[]
   readonly onDeny?: 403 | 404
+  readonly contact?: string
   readonly commits?: { readonly require: readonly WrittenRequirement[] }
   readonly protect?: readonly WrittenProtection[]
   readonly rules: readonly WrittenRule[]

@@ -69,13 +69,15 @@ async function explain(
   const { documents, set } = await requireSources(options, context, io)
   const request = createAuthorizationRequest(createPrincipal(options), operation, id, options.fact)
   const decision = set.decide(request)
+  const contact = decision.allowed ? undefined : set.findContact(request, decision)
   const levels = explainDecision(documents, request)
   if (options.json) {
-    printJson(io, { decision, facts: listDecidedFacts(request), levels: levels.map(toLevelReport) })
+    printJson(io, { decision, contact, facts: listDecidedFacts(request), levels: levels.map(toLevelReport) })
     return
   }
   const deciding = findDecidingRule(levels, decision)
   printLine(io, formatDecision(decision, deciding, request.principal.name, operation, id))
+  if (contact !== undefined) printLine(io, `  contact  ${contact}  (in a response 403)`)
   printLine(io, `  facts  ${formatFacts(request)}`)
   if (levels.length === 0) printLine(io, 'no policy applies to this object or its parents')
   for (const level of levels) printLevel(io, level)

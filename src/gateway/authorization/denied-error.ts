@@ -19,7 +19,8 @@ type Denial = Extract<Decision, { allowed: false }>
 /**
  * A refusal by the policies. The response is 403, or the same 404 as for a missing object if the caller may not know
  * that the object exists; it never depends on whether the object exists. A caller without credentials gets 401 instead
- * of 403 (RFC 9110, section 15.5.2). The log and the audit record contain the actual reason.
+ * of 403 (RFC 9110, section 15.5.2). Only a 403 says as whom the caller came and whom to ask. The log and the audit
+ * record contain the actual reason.
  */
 export class DeniedError extends CatalogError {
   readonly decision: Denial
@@ -30,14 +31,17 @@ export class DeniedError extends CatalogError {
   constructor(
     permission: RequiredPermission,
     decision: Denial,
-    { method }: Pick<Principal, 'method'>,
+    { method, name }: Pick<Principal, 'method' | 'name'>,
     concealing: CatalogError | undefined,
+    contact: string | undefined,
   ) {
     const denialMessage = describeDenial(permission)
     const { reason } = decision
     if (concealing !== undefined) super(concealing.kind, concealing.message, { reason })
-    else if (method !== 'anonymous') super('PermissionDenied', denialMessage, { reason })
-    else {
+    else if (method !== 'anonymous') {
+      const detail = `authenticated as ${name}${contact === undefined ? '' : `; contact for access: ${contact}`}`
+      super('PermissionDenied', denialMessage, { reason, detail })
+    } else {
       const message = `no credential was sent; without a credential ${denialMessage}`
       super('Unauthenticated', message, { reason, headers: challenge })
     }
@@ -54,12 +58,9 @@ export function createDeniedError(
   request: AuthorizationRequest,
   policies: PolicySet,
 ): DeniedError {
-  return new DeniedError(
-    permission,
-    decision,
-    request.principal,
-    createConcealingError(permission, request, policies),
-  )
+  const concealing = createConcealingError(permission, request, policies)
+  const contact = concealing === undefined ? policies.findContact(request, decision) : undefined
+  return new DeniedError(permission, decision, request.principal, concealing, contact)
 }
 
 function describeDenial({ permission, id, requiredBy }: RequiredPermission): string {

@@ -32,6 +32,7 @@ export function formatRequestLogLine(
     memberToJson('prefix', trace.passThrough?.prefix) +
     (route === undefined ? '' : `,"id":${idToJson(route.id)}`) +
     `,"decision":"${decision}"` +
+    (decision === 'deny' && principal !== undefined ? formatGroupsMember(principal) : '') +
     (decided?.rule === undefined ? '' : formatRuleMembers(decided.rule)) +
     memberToJson('policyRevision', decided?.revision) +
     memberToJson('upstream', upstream) +
@@ -55,6 +56,19 @@ function formatErrorMembers(error: CatalogError): string {
 const formatPrincipalMembers = memoizeText(
   ({ name, method }: Principal) => memberToJson('principal', name) + memberToJson('authentication', method),
 )
+/** Tokens may have hundreds of groups. */
+const [maxGroups, maxGroupLength] = [32, 128]
+
+const formatGroupsMember = memoizeText(({ groups }: Principal) => {
+  const names = [...groups].toSorted().slice(0, maxGroups)
+  const omitted = groups.size - names.length
+  return (
+    memberToJson(
+      'groups',
+      names.map((name) => name.slice(0, maxGroupLength)),
+    ) + memberToJson('groupsOmitted', omitted > 0 ? omitted : undefined)
+  )
+})
 const formatRuleMembers = memoizeText(
   ({ policy, rule }: RuleReference) => memberToJson('policy', policy) + memberToJson('rule', rule),
 )

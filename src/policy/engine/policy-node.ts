@@ -14,6 +14,7 @@ export interface PolicyNode {
   /** Permissions that policies of namespaces beneath cannot allow. */
   final: ReadonlySet<Permission>
   onDeny: DenialStatus | undefined
+  contact: string | undefined
   readonly rules: CompiledRule[]
   /** The same rules by effect; undefined if there are none. */
   denies: RuleIndex | undefined
@@ -39,6 +40,7 @@ function createNode(name: string, parent: PolicyNode | undefined): PolicyNode {
     stopsInheritance: false,
     final: noPermissions,
     onDeny: undefined,
+    contact: undefined,
     rules: [],
     denies: undefined,
     allows: undefined,

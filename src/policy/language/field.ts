@@ -124,6 +124,18 @@ export function readText(field: Field, report: ReportProblem): string | undefine
   return reportUnexpected(field, value === null ? 'text' : 'text: put it in quotes', report)
 }
 
+const maxLineLength = 200
+const lineGrammar = new RegExp(String.raw`^[^\p{C}\u2028\u2029]{1,${maxLineLength}}$`, 'u')
+
+/** Reads a text of one line for people, such as a name and an address. Reports any other value and returns undefined. */
+export function readLine(field: Field, report: ReportProblem): string | undefined {
+  const text = readText(field, report)
+  if (text === undefined || (lineGrammar.test(text) && text.trim() !== '')) return text
+  const expected = `one line of 1 to ${maxLineLength} characters`
+  report(field.offset, `${field.name} is ${JSON.stringify(text)}; expected ${expected}`)
+  return undefined
+}
+
 /** Reads a list of texts that must not be empty. */
 export function readNonEmptyTexts(
   field: Field,

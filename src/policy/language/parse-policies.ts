@@ -25,6 +25,7 @@ import {
   createFieldsReader,
   readItems,
   readOptional,
+  readLine,
   readText,
   type ReportProblem,
 } from './field.ts'
@@ -120,6 +121,7 @@ function readDocument(
   const final =
     readOptional(fields, 'final', (field) => readReserved(field, report, vocabulary), report) ?? noPermissions
   const onDeny = readOptional(fields, 'onDeny', readOnDeny, report)
+  const contact = readOptional(fields, 'contact', readLine, report)
   const accepted = readOptional(fields, 'accept', (field) => readAccepted(field, locate, report), report)
   const rules = readRules(fields, locate, report, vocabulary)
   const location = { document: named?.name ?? '', file }
@@ -138,6 +140,7 @@ function readDocument(
     inherit,
     final,
     onDeny,
+    contact,
     accepted: accepted ?? [],
     rules,
     file,

@@ -57,6 +57,8 @@ export interface PolicyDocument {
   readonly final: ReadonlySet<Permission>
   /** Status of denials here and beneath; undefined to use that of the namespaces above. */
   readonly onDeny: DenialStatus | undefined
+  /** Whom to ask for access, in one line; undefined to name that of the namespaces above. */
+  readonly contact: string | undefined
   /** Findings of `policy lint` that are intended. */
   readonly accepted: readonly AcceptedFinding[]
   /** Includes commit requirements, as deny rules. */

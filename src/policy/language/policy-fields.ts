@@ -19,6 +19,8 @@ export const documentFields = {
   onDeny:
     'Response to a denial, here and beneath. 404: conceal that the object exists. 403: denied. ' +
     'Default: 403 for callers that may list the object, otherwise 404.',
+  contact:
+    'Whom to ask for access, in one line: shown with a denial here or beneath to callers that may see this namespace.',
   commits: 'Requirements for every commit to a table here or beneath, for all callers.',
   protect: 'Tables that only the named callers may use: short denies of everything to all others.',
   rules: 'Allow and deny rules.',

@@ -103,6 +103,7 @@ const requirementSchemas = {
 const texts = { type: 'object', additionalProperties: { type: 'string' } }
 const path = { type: 'array', items: { type: 'string', minLength: 1 } }
 const text = { type: 'string' }
+const line = { type: 'string', minLength: 1, maxLength: 200 }
 
 const testSchema = createObjectSchema(
   testFields,
@@ -196,6 +197,7 @@ const documentSchemas = {
   inherit: { type: 'boolean' },
   final: operations,
   onDeny: { enum: [403, 404] },
+  contact: line,
   commits: createObjectSchema(
     commitFields,
     {

@@ -149,6 +149,14 @@ it('explain shows the deciding rule and the results of the rules before it', asy
   })
 })
 
+it('explain shows whom the caller may ask', async () => {
+  const ann = ['--policies', examples, '--as', 'ann', '--group', 'sales-analysts', 'DropTable']
+  const denied = await policy('explain', ...ann, 'sales/orders')
+  expect(denied.output).toContain('no rule allows it\n  contact  #sales-data  (in a response 403)\n')
+  const hidden = await policy('explain', '--json', ...ann, 'marketing/orders')
+  expect(JSON.parse(hidden.output)).not.toHaveProperty('contact')
+})
+
 it('who-can lists every caller with conditions and denying rules', async () => {
   const folder = await folderOf(sales)
   const { output } = await policy('who-can', '--policies', folder, 'InsertIntoTable', 'sales/orders')

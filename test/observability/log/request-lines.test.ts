@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { respondWith } from '../../gateway/support/recording-upstream.ts'
 import { sendRaw } from '../../gateway/support/raw-request.ts'
-import { linesOf, servingGateway, type LogLine } from '../serving-gateway.ts'
+import { linesOf, manyGroups, servingGateway, type LogLine } from '../serving-gateway.ts'
 
 const json = { 'content-type': 'application/json' }
 
@@ -46,6 +46,8 @@ it('each request has a line, including refusals, and none is lost on shutdown', 
     { ...dev, ...rule, operation: 'DropTable', decision: 'allow', status: 200 },
     {
       principal: 'nobody',
+      groups: manyGroups.toSorted().slice(0, 32),
+      groupsOmitted: 8,
       decision: 'deny',
       status: 403,
       stage: 'authorize',
@@ -66,6 +68,7 @@ it('each request has a line, including refusals, and none is lost on shutdown', 
     { stage: 'receive', reason: 'malformed_request', client: '127.0.0.1' },
   ])
   const [read, change] = lines as [LogLine, LogLine]
+  expect(read).not.toHaveProperty('groups')
   // A head of some hundred bytes and the body; the response is similarly short.
   expect(read['bytesIn']).toBeGreaterThan(150)
   expect(read['bytesIn']).toBeLessThan(1_000)

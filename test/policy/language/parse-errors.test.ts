@@ -52,6 +52,7 @@ rules:
       inherit: false,
       final: new Set(),
       onDeny: undefined,
+      contact: undefined,
       accepted: [],
       rules: [
         {
@@ -141,7 +142,7 @@ ${head}rules:
     '10:5 unknown field "rules[0].operation"; did you mean "operations"?',
     '20:18 rules[0].operations[0]: unknown operation or group "InsertInTable"; did you mean "InsertIntoTable"?',
     '21:5 rules[1]: duplicate rule id "r", also in line 17',
-    '26:1 the document is a list; expected fields: apiVersion, kind, metadata, mode, namespace, inherit, final, onDeny, commits, protect, rules, accept, tests',
+    '26:1 the document is a list; expected fields: apiVersion, kind, metadata, mode, namespace, inherit, final, onDeny, contact, commits, protect, rules, accept, tests',
   ])
 })
 
@@ -269,6 +270,8 @@ it.each([
     '5:15 tests[0].as must not describe an anonymous caller further',
   ],
   ['onDeny: 401', '5:9 onDeny is 401; expected 403 or 404'],
+  ['contact: " "', '5:10 contact is " "; expected one line of 1 to 200 characters'],
+  ['contact: "a\\nb"', '5:10 contact is "a\\nb"; expected one line of 1 to 200 characters'],
   ['final: [drp]', '5:9 final[0]: unknown operation or group "drp"; did you mean "drop"?'],
   ['commits: {}', '5:10 commits.require is missing; expected a list, such as [{ id, branches }]'],
   [

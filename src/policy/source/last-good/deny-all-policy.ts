@@ -12,6 +12,7 @@ export function createDenyAllPolicy(name: string, vocabulary: PolicyVocabulary):
     inherit: true,
     final: new Set(),
     onDeny: undefined,
+    contact: undefined,
     accepted: [],
     rules: [
       {

@@ -1,0 +1,77 @@
+import { expect, it } from 'vitest'
+import type { WrittenPolicy } from '../../policy/policy-builder.ts'
+import { useSharedGateway } from '../../gateway/support/running-gateway.ts'
+
+// The contact in a denial would tell which names have policies, to a caller that guesses names.
+const policies: readonly WrittenPolicy[] = [
+  {
+    name: 'root',
+    namespace: [],
+    onDeny: 403,
+    contact: '#platform',
+    rules: [{ id: 'read', effect: 'allow', subjects: { users: ['al'] }, operations: ['read'] }],
+  },
+  { name: 'merger', namespace: ['merger'], inherit: false, contact: '#project-falcon', rules: [] },
+  { name: 'open', namespace: ['open'], contact: '#open', rules: [] },
+  {
+    name: 'layoffs',
+    namespace: ['open'],
+    contact: '#layoffs',
+    rules: [{ id: 'no', effect: 'deny', subjects: { any: true }, operations: ['all'], tables: ['layoffs'] }],
+  },
+  {
+    name: 'board',
+    namespace: ['board'],
+    contact: '#board',
+    rules: [{ id: 'no', effect: 'deny', subjects: { any: true }, operations: ['all'] }],
+  },
+  { name: 'hidden', namespace: ['hidden'], onDeny: 404, inherit: false, contact: '#hidden', rules: [] },
+]
+const shared = useSharedGateway({
+  users: ['al', 'eve'],
+  policies,
+  adjust: (settings) => ({ ...settings, identity: { ...settings.identity, anonymous: true } }),
+})
+
+async function readError(target: string, as: string | null): Promise<{ status: number; detail: unknown }> {
+  const { status, json } = await shared.gateway.post(target, { as })
+  return { status, detail: (json as { detail?: unknown }).detail }
+}
+
+const platform = { status: 403, detail: 'authenticated as al; contact for access: #platform' }
+
+it.each([
+  ['a hidden namespace', '/v1/namespace/merger/drop', '/v1/namespace/guessed/drop'],
+  ['a table in a hidden namespace', '/v1/table/merger$deal/describe', '/v1/table/guessed$deal/drop'],
+  ['a namespace that a rule denies', '/v1/namespace/board/describe', '/v1/namespace/guessed/drop'],
+])('%s has the contact of a name without a policy', async (_what, target, guess) => {
+  expect(await readError(target, 'al')).toEqual(platform)
+  expect(await readError(guess, 'al')).toEqual(platform)
+})
+
+it('a table that a rule hides has the contact of the other names in its namespace', async () => {
+  const open = { status: 403, detail: 'authenticated as al; contact for access: #open' }
+  expect(await readError('/v1/table/open$guessed/drop', 'al')).toEqual(open)
+  expect(await readError('/v1/table/open$layoffs/drop', 'al')).toEqual(open)
+  expect(await readError('/v1/table/open$layoffs/describe', 'al')).toEqual(open)
+})
+
+it('a caller that may see nothing gets the contact of the root alone', async () => {
+  for (const target of [
+    '/v1/namespace/merger/describe',
+    '/v1/table/open$orders/describe',
+    '/v1/table/x$y/drop',
+  ])
+    expect(await readError(target, 'eve')).toEqual({
+      status: 403,
+      detail: 'authenticated as eve; contact for access: #platform',
+    })
+})
+
+it('a concealed denial and one without a credential have no detail', async () => {
+  expect(await readError('/v1/table/hidden$orders/describe', 'al')).toEqual({
+    status: 404,
+    detail: undefined,
+  })
+  expect(await readError('/v1/table/open$orders/drop', null)).toEqual({ status: 401, detail: undefined })
+})

@@ -1,0 +1,91 @@
+import { expect, it } from 'vitest'
+import type { Permission } from '../../../src/catalog-api/permissions.ts'
+import type { ObjectKind } from '../../../src/catalog-api/operations.ts'
+import {
+  compilePolicySet,
+  createAuthorizationRequest,
+  createCaller,
+  type WrittenPolicy,
+  type WrittenRule,
+} from '../policy-builder.ts'
+
+const reads = (name: string): WrittenRule => ({
+  id: 'read',
+  effect: 'allow',
+  subjects: { users: [name] },
+  operations: ['read'],
+})
+const denies = (rest: Partial<WrittenRule>): WrittenRule => ({
+  id: 'no',
+  effect: 'deny',
+  subjects: { any: true },
+  operations: ['write'],
+  ...rest,
+})
+
+const policies: readonly WrittenPolicy[] = [
+  { name: 'root', namespace: [], contact: 'platform', rules: [] },
+  { name: 'prod', namespace: ['prod'], rules: [reads('ann')] },
+  { name: 'sales', namespace: ['prod', 'sales'], contact: 'sales', rules: [] },
+  { name: 'late', namespace: ['prod', 'sales'], contact: 'late', rules: [] },
+  {
+    name: 'freeze',
+    namespace: ['prod', 'frozen'],
+    contact: 'release',
+    rules: [denies({ operations: ['write', 'drop'] })],
+  },
+  { name: 'frozen', namespace: ['prod', 'frozen'], rules: [] },
+  { name: 'no-contact', namespace: ['prod', 'sales', 'eu'], rules: [denies({})] },
+  {
+    name: 'hr',
+    namespace: ['prod', 'hr'],
+    inherit: false,
+    contact: 'hr',
+    rules: [reads('hugo'), denies({ operations: ['drop'] })],
+  },
+  {
+    name: 'vault',
+    namespace: ['prod', 'sales'],
+    contact: 'vault',
+    rules: [
+      denies({
+        operations: ['all'],
+        tables: ['vault'],
+        subjects: { any: true, except: { users: ['hugo'] } },
+      }),
+    ],
+  },
+]
+const set = compilePolicySet(policies)
+
+it.each<[string, Permission, ObjectKind, string, string | undefined]>([
+  [
+    'no rule allows it: the deepest namespace with a contact',
+    'DropTable',
+    'table',
+    'prod/sales/orders',
+    'sales',
+  ],
+  ['the namespace itself has none', 'DropTable', 'table', 'prod/new/orders', 'platform'],
+  ['a rule denies it: that of its policy', 'InsertIntoTable', 'table', 'prod/frozen/orders', 'release'],
+  ['the policy of the rule has none', 'InsertIntoTable', 'table', 'prod/sales/eu/orders', 'sales'],
+  ['the root', 'CreateNamespace', 'namespace', '', 'platform'],
+  ['a namespace that is hidden', 'DropTable', 'table', 'prod/hr/salaries', 'platform'],
+  ['a deny in a namespace beneath that is hidden', 'DropNamespace', 'namespace', 'prod', 'platform'],
+  ['a table that is hidden by a deny', 'DropTable', 'table', 'prod/sales/vault', 'sales'],
+])('whom ann may ask: %s', (_what, permission, kind, path, contact) => {
+  const id = path === '' ? [] : path.split('/')
+  const request = createAuthorizationRequest(createCaller('ann'), permission, kind, id)
+  const decision = kind === 'namespace' ? set.decideBeneath(request) : set.decide(request)
+  expect(decision.allowed).toBe(false)
+  expect(set.findContact(request, decision)).toBe(contact)
+})
+
+it('callers that may see the namespace get its contact', () => {
+  const request = createAuthorizationRequest(createCaller('hugo'), 'DropTable', 'table', [
+    'prod',
+    'hr',
+    'salaries',
+  ])
+  expect(set.findContact(request, set.decide(request))).toBe('hr')
+})
