@@ -103,7 +103,8 @@ function createServer(context: OperationContext, tokens: AccessTokens, log: Logg
     forceCloseConnections: 'idle',
     // Bypasses fastify's router, which decodes and normalizes targets.
     rewriteUrl: () => '/',
-    clientErrorHandler: (error, socket) => respondToUnparsed(socket, toUnparsedRequestError(error)),
+    clientErrorHandler: (error, socket) =>
+      respondToUnparsed(socket, toUnparsedRequestError(error, maxHeaderBytes)),
   })
 
   server.addHook('onRequest', async (request, reply) => {

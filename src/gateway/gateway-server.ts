@@ -55,7 +55,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     {
       onRequest: handler.onRequest,
       onConnectionError: observer.connectionRejected,
-      errorResponse: createRequestErrorResponse,
+      errorResponse: (error) => createRequestErrorResponse(error, limits.maxHeaderBytes),
       refuseConnect: handler.refuseConnect,
     },
   )

@@ -1,25 +1,36 @@
 import { randomUUID } from 'node:crypto'
 import { refusal } from '../catalog-api/catalog-error.ts'
 import { requestIdHeader } from '../catalog-api/headers.ts'
+import { formatBytes } from '../lib/format-bytes.ts'
 import type { ErrorResponse } from '../http1/server/error-response.ts'
 import type { RequestError, RequestErrorReason } from '../http1/server/request-error.ts'
 
 const malformed = 'malformed HTTP request'
 
-const messages: Readonly<Record<Exclude<RequestErrorReason, 'idle_timeout'>, string>> = {
-  headers_too_large: 'the request head is too large',
-  incomplete_request: malformed,
-  malformed_request: malformed,
-  request_timeout: 'request timeout',
-  tls_on_plain_port: malformed,
-}
+const messages: Readonly<Record<Exclude<RequestErrorReason, 'idle_timeout' | 'headers_too_large'>, string>> =
+  {
+    incomplete_request: malformed,
+    malformed_request: malformed,
+    request_timeout: 'request timeout',
+    tls_on_plain_port: malformed,
+  }
 
-/** The response to bytes that are no request; undefined after an idle timeout: the client has sent nothing. */
-export function createRequestErrorResponse(error: RequestError): ErrorResponse | undefined {
+/**
+ * The response to bytes that are no request, of a server that reads heads of up to `maxHeadBytes`; undefined after an idle
+ * timeout: the client has sent nothing.
+ */
+export function createRequestErrorResponse(
+  error: RequestError,
+  maxHeadBytes: number,
+): ErrorResponse | undefined {
   const { reason } = error
   if (reason === 'idle_timeout') return undefined
   const requestId = randomUUID()
-  const refused = refusal(reason, messages[reason], { cause: error })
+  const message =
+    reason === 'headers_too_large'
+      ? `the request line and headers exceed the limit of ${formatBytes(maxHeadBytes)} (limits.maxHeaderBytes of the gateway)`
+      : messages[reason]
+  const refused = refusal(reason, message, { cause: error })
   return {
     status: refused.status,
     headers: ['content-type', 'application/json', requestIdHeader, requestId],

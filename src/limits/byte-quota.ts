@@ -1,3 +1,4 @@
+import { formatBytes } from '../lib/format-bytes.ts'
 import type { BucketFactory } from './token-buckets.ts'
 import type { Limit } from './limit.ts'
 import { createLimitKeyFunction } from './limit-key.ts'
@@ -13,11 +14,11 @@ export function createByteQuota(settings: ByteSettings, makeBuckets: BucketFacto
   const { perSecond, burst } = getByteRate(settings)
   const buckets = makeBuckets(name, { perSecond, burst })
   const getKey = createLimitKeyFunction(settings)
-  const amount = perDay === undefined ? `${perSecond} bytes a second` : `${perDay} bytes a day`
+  const amount = perDay === undefined ? `${formatBytes(perSecond)} a second` : `${formatBytes(perDay)} a day`
   const countsUploads = direction !== 'down'
   return {
     reason: 'quota_exceeded',
-    title: `the limit "${name}" of ${amount}`,
+    title: `the limit "${name}" of ${amount} (limits.byteQuotas of the gateway)`,
     keyFor: (request) => (direction === 'up' && !request.hasBody ? undefined : getKey(request)),
     waitMs: (key, request, now) =>
       buckets.waitMs(key, countsUploads ? requiredBytes(request.contentLength) : 1, now),

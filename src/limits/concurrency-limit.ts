@@ -11,7 +11,7 @@ export function createConcurrencyLimit(settings: ConcurrencySettings): Limit {
   const running = new Map<string, number>()
   return {
     reason: 'concurrency_limited',
-    title: `the limit "${name}" of ${maxRequests} requests at a time`,
+    title: `the limit "${name}" of ${maxRequests} requests at a time (limits.concurrency of the gateway)`,
     keyFor: createLimitKeyFunction(settings),
     waitMs: (key) => ((running.get(key) ?? 0) < maxRequests ? 0 : estimatedWaitMs),
     take(key) {

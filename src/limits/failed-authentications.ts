@@ -20,7 +20,7 @@ export function createFailedAuthentications(
       if (wait === 0) return
       throw new LimitExceeded(
         'too_many_failed_authentications',
-        'too many failed authentications from this address; retry later',
+        'too many failed authentications from this address (limits.failedAuthentications of the gateway)',
         wait,
       )
     },

@@ -4,7 +4,7 @@ import type { LimitKeyFunction, LimitedRequest } from './limit-key.ts'
 /** All methods are synchronous, so that all limits of a request are checked before any is charged. */
 export interface Limit {
   readonly reason: LimitReason
-  /** Description for callers: `the limit "reads" of 5 requests a second`. */
+  /** Description for callers: `the limit "reads" of 5 requests a second (limits.rates of the gateway)`. */
   readonly title: string
   readonly keyFor: LimitKeyFunction
   /** 0 if the request is admitted now; an estimate if unknown. */

@@ -103,7 +103,7 @@ function assertNotExceeded(claims: readonly Claim[], request: LimitedRequest, no
     exceeded = limit
   }
   if (exceeded === undefined) return
-  throw new LimitExceeded(exceeded.reason, `${exceeded.title} is exceeded; retry later`, longestMs)
+  throw new LimitExceeded(exceeded.reason, `${exceeded.title} is exceeded`, longestMs)
 }
 
 function combineLeases(leases: readonly LimitLease[]): LimitLease {

@@ -9,7 +9,7 @@ export function createRateLimit(settings: RateSettings, makeBuckets: BucketFacto
   const buckets = makeBuckets(name, { perSecond, burst })
   return {
     reason: 'rate_limited',
-    title: `the limit "${name}" of ${perSecond} requests a second`,
+    title: `the limit "${name}" of ${perSecond} requests a second (limits.rates of the gateway)`,
     keyFor: createLimitKeyFunction(settings),
     waitMs: (key, _request, now) => buckets.waitMs(key, 1, now),
     take(key, _request, now) {

@@ -32,7 +32,7 @@ const extraStopMs = 30_000
  */
 export async function startWorkers(settings: GatewaySettings, count: number): Promise<RunningGateway> {
   const registry = new Registry()
-  const { logger: log, ...gatewayLog } = openLog(settings.log.level, registerLogMetrics(registry))
+  const { logger: log, ...gatewayLog } = openLog(settings.log, registerLogMetrics(registry))
   const supervisors: WorkerSupervisor[] = []
   const listServing = (): WorkerSupervisor[] => supervisors.filter((supervisor) => supervisor.isServing())
   const { countRestart: onRestart } = createWorkerMetrics(registry, () => listServing().length)

@@ -1,3 +1,4 @@
+import { expect } from 'vitest'
 import { join } from 'node:path'
 import { connect, connectNamespace, type Connection } from '@lancedb/lancedb'
 import { startProgram, type Program, type ProgramEnd } from './built-program.ts'
@@ -27,6 +28,9 @@ export interface RunningDev {
   /** Stops it as an operator does and removes the data folder. Throws if it fails. */
   remove(): Promise<void>
 }
+
+/** Matches the log of `dev` if no line is a warning, an error, or a request that failed. */
+export const withoutProblems: unknown = expect.not.stringMatching(/^\S+ (?:warn|error|fatal|[45]\d\d) /m)
 
 /** Starts `dev`, by default in a new data folder, and waits until it is ready. */
 export async function startDev(options: { dataFolder?: string } = {}): Promise<RunningDev> {

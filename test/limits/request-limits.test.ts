@@ -34,7 +34,7 @@ it('refuses requests over a rate with the name of the limit and the time, and no
   const refused = await gateway.post(describe)
   expectError(refused, {
     kind: 'Throttling',
-    says: /the limit "asking" of 0.001 requests a second is exceeded; retry later/,
+    says: /the limit "asking" of 0.001 requests a second \(limits.rates of the gateway\) is exceeded; retry in \d+ s$/,
   })
   expect(Number(refused.headers['retry-after'])).toBeGreaterThan(900)
   expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(1000)

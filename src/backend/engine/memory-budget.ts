@@ -16,9 +16,13 @@ export class MemoryBudget {
     let reserved = 0
     const reserve = (bytes: number): void => {
       if (bytes > this.#freeBytes) {
-        throw new CatalogError('ServiceUnavailable', 'memory for Arrow data exhausted; retry later', {
-          headers: { 'retry-after': '1' },
-        })
+        throw new CatalogError(
+          'ServiceUnavailable',
+          'no memory for Arrow data is left (limits.maxUploadMemoryBytes of the bundled catalog); retry in 1 s',
+          {
+            headers: { 'retry-after': '1' },
+          },
+        )
       }
       this.#freeBytes -= bytes
       reserved += bytes

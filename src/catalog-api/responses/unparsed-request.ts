@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { formatBytes } from '../../lib/format-bytes.ts'
 import { closeGracefully } from '../../lib/net/close-gracefully.ts'
 import { invalidInput, type CatalogError } from '../catalog-error.ts'
 import { requestIdHeader } from '../headers.ts'
@@ -19,8 +20,11 @@ export function respondToUnparsed(socket: Duplex, refusal: CatalogError): void {
 
 type UnparsedKind = 'too large' | 'too slow' | 'malformed'
 
-function unparsedRequestError(kind: UnparsedKind, cause: Error): CatalogError {
-  if (kind === 'too large') return invalidInput('the request head is too large', { status: 431, cause })
+function unparsedRequestError(kind: UnparsedKind, cause: Error, maxHeadBytes: number): CatalogError {
+  if (kind === 'too large') {
+    const message = `the request line and headers exceed the limit of ${formatBytes(maxHeadBytes)} of the catalog`
+    return invalidInput(message, { status: 431, cause })
+  }
   if (kind === 'too slow') return invalidInput('request timeout', { status: 408, cause })
   return invalidInput('malformed HTTP request', { cause })
 }
@@ -30,6 +34,7 @@ const codes: Readonly<Record<string, UnparsedKind>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'too slow',
 }
 
-export function toUnparsedRequestError(error: NodeJS.ErrnoException): CatalogError {
-  return unparsedRequestError(codes[error.code ?? ''] ?? 'malformed', error)
+/** Converts an error of the parser of a server that reads heads of up to `maxHeadBytes`. */
+export function toUnparsedRequestError(error: NodeJS.ErrnoException, maxHeadBytes: number): CatalogError {
+  return unparsedRequestError(codes[error.code ?? ''] ?? 'malformed', error, maxHeadBytes)
 }

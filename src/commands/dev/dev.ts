@@ -114,7 +114,7 @@ function buildDevSettings(folder: string, options: DevOptions, catalog: BundledC
     limits: limitsSchema.parse({}),
     timeouts: timeoutsSchema.parse({}),
     outbound: { proxy: { noProxy: ['*'] } },
-    log: logSchema.parse({ level: 'warn' }),
+    log: logSchema.parse({ format: 'text' }),
     unsafe: ['development-policies'],
   }
 }

@@ -36,7 +36,7 @@ export async function openObservability(
   tuning: GatewayTuning = {},
 ): Promise<Observability> {
   const metrics = createMetrics(version, settings.metrics)
-  const gatewayLog = openLog(settings.log.level, registerLogMetrics(metrics.registry))
+  const gatewayLog = openLog(settings.log, registerLogMetrics(metrics.registry))
   closers.push(() => gatewayLog.close())
   const log = gatewayLog.logger
   const files = createFileFollower(registerFileMetrics(metrics.registry, log, () => files.listFailing()))

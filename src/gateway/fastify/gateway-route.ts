@@ -50,7 +50,7 @@ export class GatewayRoute {
         sendTimeoutMs: settings.timeouts.sendTimeoutMs,
         onRequest: handler.onRequest,
         onConnectionError: observer.connectionRejected,
-        errorResponse: createRequestErrorResponse,
+        errorResponse: (error) => createRequestErrorResponse(error, settings.limits.maxHeaderBytes),
       },
       {
         isLast: () => this.#isDraining,

@@ -29,7 +29,7 @@ export function createChangeLimit({
     const waitForAll = allow === 'anyone' ? ofAll.waitMs('', tokens, now) : 0
     const waitMs = Math.max(ofCaller.waitMs(caller, tokens, now), waitForAll)
     if (waitMs > 0) {
-      const message = `the limit of the route ${prefix} on recorded requests is exceeded; retry later`
+      const message = `the limit of the route ${prefix} on recorded requests (maxChangesPerSecond) is exceeded`
       throw new LimitExceeded('rate_limited', message, waitMs)
     }
     ofCaller.take(caller, tokens, now)

@@ -65,7 +65,10 @@ export function holdActiveRequest(
 ): void {
   if (response.isDestroyed)
     throw new ClientDisconnected('the client closed the connection before it was admitted')
-  if (!activeRequests.take(holder)) throw new Overloaded()
+  if (!activeRequests.take(holder))
+    throw new Overloaded(
+      'this caller has its share of all requests at a time (limits.maxConnections of the gateway)',
+    )
   response.onClose.add(() => activeRequests.release(holder))
 }
 

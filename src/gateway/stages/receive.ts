@@ -72,7 +72,10 @@ export function receive(
   const connectionTokens: string[] = []
   const { method, target, version, headers: raw } = request.head
   if (raw.length / 2 > maxRequestHeaders) {
-    throw refusal('too_many_headers', `the request has more than ${maxRequestHeaders} headers`)
+    throw refusal(
+      'too_many_headers',
+      `the request has ${raw.length / 2} headers; the gateway accepts at most ${maxRequestHeaders}`,
+    )
   }
   for (let index = 0; index < raw.length; index += 2) {
     const name = raw[index] ?? ''

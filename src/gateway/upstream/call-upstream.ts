@@ -85,9 +85,13 @@ async function sendWithCredential(
 export function assertCircuitClosed({ breaker }: Upstream): void {
   if (breaker.state === 'closed') return
   const seconds = Math.max(1, Math.ceil(breaker.settings.probeIntervalMs / 1000))
-  throw refusal('circuit_open', 'upstream unavailable (circuit open); retry later', {
-    headers: { 'retry-after': String(seconds) },
-  })
+  throw refusal(
+    'circuit_open',
+    `the upstream failed repeatedly and is not asked (circuit open); retry in ${seconds} s`,
+    {
+      headers: { 'retry-after': String(seconds) },
+    },
+  )
 }
 
 /**

@@ -106,7 +106,7 @@ export function createConnectionSlots(options: ConnectionSlotsOptions): Connecti
     take: (holder) => slots.take(holder),
     async wait(holder, response) {
       if (response.isDestroyed) throw createClientClosed()
-      if (!queue.take(holder)) throw queueFullError()
+      if (!queue.take(holder)) throw noConnectionError('too many requests wait for one')
       await new Promise<void>((resolve, reject) => {
         const stopWaiting = (): void => {
           dequeue(holder, request)
@@ -126,7 +126,7 @@ export function createConnectionSlots(options: ConnectionSlotsOptions): Connecti
         }
         const timer = setTimeout(() => {
           stopWaiting()
-          reject(queueFullError())
+          reject(noConnectionError(`none became free within ${options.queueTimeoutMs / 1000} s`))
         }, options.queueTimeoutMs)
         response.onClose.add(onClose)
         enqueue(holder, request)
@@ -143,8 +143,8 @@ function createClientClosed(): ClientDisconnected {
   return new ClientDisconnected('the client closed the connection while its request was pending')
 }
 
-function queueFullError(): CatalogError {
-  return refusal('upstream_queue_full', 'upstream overloaded: too many pending requests; retry later')
+function noConnectionError(problem: string): CatalogError {
+  return refusal('upstream_queue_full', `no connection to the upstream is free, and ${problem}; retry in 1 s`)
 }
 
 /**

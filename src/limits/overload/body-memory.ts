@@ -30,7 +30,11 @@ export function createBodyMemory(maxBytes: number): BodyMemory {
         buffered += bytes
         while (buffered > reserved) {
           const increment = reserved
-          if (!capacity.take(holder, increment)) throw new Overloaded()
+          if (!capacity.take(holder, increment)) {
+            throw new Overloaded(
+              'the JSON bodies of this caller hold its share of the memory for bodies (limits.maxJsonMemoryBytes of the gateway)',
+            )
+          }
           registerRelease(() => capacity.release(holder, increment))
           reserved += increment
         }

@@ -29,12 +29,12 @@ export interface UpstreamLoad {
   readonly slots: { readonly small: PoolLoad; readonly bulk: PoolLoad }
 }
 
-/** The gateway has no capacity for the request: 503 with `retry-after`. */
+/** The gateway has no capacity for the request: 503 with `retry-after`, which the message repeats. */
 export class Overloaded extends CatalogError {
-  constructor() {
+  constructor(message = 'the gateway is overloaded') {
     // Jitter: simultaneous retries of clients would overload the gateway again.
     const seconds = String(1 + Math.floor(Math.random() * 5))
-    super('ServiceUnavailable', 'overloaded: retry later', {
+    super('ServiceUnavailable', `${message}; retry in ${seconds} s`, {
       reason: 'overloaded',
       headers: { 'retry-after': seconds },
     })
@@ -80,7 +80,8 @@ export function createLoadShedder(
       const shedder = shedders.get(upstream)?.[getPoolName(shedClass)]
       const isRefused =
         shedder !== undefined && !shedder.pool.isFreeFor(holder) && shedder.shouldShed(shedClass)
-      if (shouldShedForProcess(shedClass) || isRefused) throw new Overloaded()
+      if (shouldShedForProcess(shedClass)) throw new Overloaded()
+      if (isRefused) throw new Overloaded('too many requests wait for a connection to the upstream')
     },
     admitDocument() {
       if (shouldShedForProcess('listing')) throw new Overloaded()

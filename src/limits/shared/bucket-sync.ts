@@ -11,7 +11,7 @@ class LimitsUnavailable extends CatalogError {
   constructor() {
     super(
       'ServiceUnavailable',
-      'shared limits are unavailable; retry later',
+      'the server of the shared limits (limits.shared of the gateway) is unavailable; retry in 1 s',
       getRefusalOptions('shared_limits_unavailable'),
     )
   }

@@ -1,8 +1,9 @@
 import cluster from 'node:cluster'
 import { pino, type Logger } from 'pino'
-import type { LogLevel } from '../../config/log-settings.ts'
+import type { LogSettings } from '../../config/log-settings.ts'
 import { currentTimestamp } from '../../lib/time/current-timestamp.ts'
 import { openLineWriter } from './line-writer.ts'
+import { formatTextLine } from './text-line.ts'
 
 export type { Logger }
 
@@ -15,10 +16,10 @@ export interface GatewayLog {
 }
 
 /**
- * Writes JSON lines to standard error within a second, or on exit. If the reader is blocked, lines are dropped rather
- * than awaited.
+ * Writes lines to standard error within a second, or on exit. If the reader is blocked, lines are dropped rather than
+ * awaited.
  */
-export function openLog(level: LogLevel, onLost: (lines: number) => void): GatewayLog {
+export function openLog({ level, format }: LogSettings, onLost: (lines: number) => void): GatewayLog {
   const options = { level, base: null, timestamp: () => `,"time":"${currentTimestamp()}"` }
   if (level === 'silent') {
     return {
@@ -28,13 +29,17 @@ export function openLog(level: LogLevel, onLost: (lines: number) => void): Gatew
     }
   }
   const lines = openLineWriter(process.stderr.fd, { onLost, isShared: cluster.isWorker })
-  const logger = pino(options, lines)
+  const writeLine =
+    format === 'text'
+      ? (line: string) => lines.write(formatTextLine(line))
+      : (line: string) => lines.write(line)
+  const logger = pino(options, { write: writeLine })
   return {
     logger,
     write(lineLevel, members, message) {
       if (!logger.isLevelEnabled(lineLevel)) return
       const level = logger.levels.values[lineLevel]
-      lines.write(`{"level":${level},"time":"${currentTimestamp()}"${members},"msg":"${message}"}\n`)
+      writeLine(`{"level":${level},"time":"${currentTimestamp()}"${members},"msg":"${message}"}\n`)
     },
     close: () => lines.close(),
   }

@@ -45,7 +45,7 @@ it.each([
   const large = { predicate: `name = '${'x'.repeat(900_000)}'`, updates: [] }
   expect(await gateway.post(update, { body: large })).toMatchObject({ status: 200 })
   const refused = await gateway.post(update, { as: 'mallory', body: large })
-  expectError(refused, { kind: 'ServiceUnavailable', says: 'overloaded' })
+  expectError(refused, { kind: 'ServiceUnavailable', says: 'limits.maxJsonMemoryBytes of the gateway' })
   expect(await gateway.post(update, { as: 'mallory', body: { updates: [] } })).toMatchObject({ status: 200 })
   for (const { socket } of attackers) socket.destroy()
   await eventually(async () => expect(await reserved(gateway)).toBe(0))

@@ -42,7 +42,11 @@ it.each([{ any: true }, 'anyone'])('requests over the share end after a while (a
   )
   await eventually(() => expect(application.requests).toHaveLength(share))
   const refused = await gateway.get('/ui')
-  expectError(refused, { kind: 'ServiceUnavailable', status: 503, says: 'too many pending requests' })
+  expectError(refused, {
+    kind: 'ServiceUnavailable',
+    status: 503,
+    says: 'no connection to the upstream is free',
+  })
   expect(refused.headers['retry-after']).toBe('1')
   client.abort()
   await Promise.all(held)
@@ -60,7 +64,7 @@ it('requests beyond the queue are refused', async () => {
   // One of them is queued, whichever arrives first.
   const sent = [1, 2].map(() => gateway.get('/ui', { signal: client.signal }))
   const refused = await Promise.race(sent)
-  expectError(refused, { kind: 'ServiceUnavailable', says: 'too many pending requests' })
+  expectError(refused, { kind: 'ServiceUnavailable', says: 'no connection to the upstream is free' })
   client.abort()
   await Promise.allSettled([held, ...sent])
 })

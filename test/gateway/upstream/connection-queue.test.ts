@@ -111,7 +111,7 @@ it('rejects a request with retry-after if the queue is full, without a trace', a
     const refused = await gateway.post(target, { body })
     expectError(refused, {
       kind: 'ServiceUnavailable',
-      says: 'upstream overloaded: too many pending requests',
+      says: 'no connection to the upstream is free, and too many requests wait for one; retry in 1 s',
     })
     expect(refused.headers['retry-after']).toBe('1')
   }
@@ -129,7 +129,7 @@ it('rejects a request after the queue timeout', async () => {
   await untilWaiting(gateway, 0)
   expectError(await gateway.post(query, { body: {} }), {
     kind: 'ServiceUnavailable',
-    says: 'upstream overloaded',
+    says: 'no connection to the upstream is free, and none became free within 0.1 s',
   })
   await responseNext()
   expect(await first).toMatchObject({ status: 200 })

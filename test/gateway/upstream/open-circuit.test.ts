@@ -44,7 +44,7 @@ it.each<[what: string, answering: RequestHandler]>([
       const response = await gateway.post(target)
       expectError(response, {
         kind: 'ServiceUnavailable',
-        says: /^upstream unavailable \(circuit open\); retry later/,
+        says: /^the upstream failed repeatedly and is not asked \(circuit open\); retry in \d+ s/,
       })
       expect(response.headers['retry-after']).toBe('1')
     }

@@ -31,7 +31,11 @@ it('a refresh that finds the memory of uploads in use fails, and can be repeated
   const view = await withView(1)
   const { post, refresh, limits } = view
   const slow = await heldUpload(view, limits.maxUploadBytes)
-  const failure = { message: 'memory for Arrow data exhausted; retry later', retryable: true }
+  const failure = {
+    message:
+      'no memory for Arrow data is left (limits.maxUploadMemoryBytes of the bundled catalog); retry in 1 s',
+    retryable: true,
+  }
   expect(await refresh()).toMatchObject({ job_state: 'FAILED', failure })
   slow.destroy()
   await eventually(async () => expect(await refresh()).toMatchObject({ job_state: 'DONE' }))
