@@ -1,4 +1,5 @@
 import type { Principal } from '../../identity/principal.ts'
+import { unknownAddress } from '../../lib/net/connection-addresses.ts'
 import { factValue } from './fact.ts'
 import type { ConditionInput, OperationFacts } from './authorization-request.ts'
 
@@ -55,7 +56,7 @@ export const conditionVariables: Readonly<Record<string, ConditionVariable>> = {
   client: {
     type: 'Client',
     source: 'request',
-    read: ({ request }) => new ClientValue(request.clientAddress),
+    read: ({ request }) => createClientValue(request.clientAddress),
   },
   now: { type: 'google.protobuf.Timestamp', source: 'time', read: ({ request }) => request.now },
   context: { type: 'map<string, string>', source: 'request', read: ({ request }) => request.context },
@@ -70,6 +71,12 @@ export const conditionVariables: Readonly<Record<string, ConditionVariable>> = {
   location: createFactVariable('location', 'string'),
   metadata: createFactVariable('metadata', 'map<string, string>'),
   properties: createFactVariable('properties', 'map<string, string>'),
+}
+
+/** Throws for an unknown address: no comparison may hold for it, not even that it differs from another. */
+function createClientValue(address: string): ClientValue {
+  if (address === unknownAddress) throw new Error('the address of the caller is unknown')
+  return new ClientValue(address)
 }
 
 function createFactVariable(name: keyof OperationFacts, type: string): ConditionVariable {

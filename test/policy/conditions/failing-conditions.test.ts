@@ -56,6 +56,18 @@ function evaluated(text: string): boolean | string {
   }
 }
 
+it.for([
+  'client.address == "unknown"',
+  'client.address != "192.0.2.7"',
+  '!client.address.inCidr("192.0.2.0/24")',
+])('a condition fails if the address of the caller is unknown: %s', (text) => {
+  const unknown = createAuthorizationRequest(principal, 'QueryTable', 'table', ['prod', 'orders'], {
+    request: { clientAddress: 'unknown' },
+  })
+  const condition = compileCondition(text)
+  expect(() => !isConditionError(condition) && condition.evaluate(unknown)).toThrow('is unknown')
+})
+
 it.each([
   ['principal.name == "corp:alice" && principal.method == "token" && principal.issuer == "corp"', true],
   ['"corp:sales" in principal.groups', true],
