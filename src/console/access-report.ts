@@ -13,8 +13,6 @@ import { whoCan, type Entitlement, type OverridingDeny } from '../policy/analysi
 /** A direct child namespace that policies mention. */
 export interface NamespaceEntry {
   readonly name: string
-  /** As commands read it. */
-  readonly id: string
   readonly policies: readonly string[]
   /** Whether policies mention namespaces beneath it. */
   readonly hasChildren: boolean
@@ -63,11 +61,7 @@ export function listNamespaces(
     else node.hasChildren = true
     found.set(name, node)
   }
-  const nodes = [...found].map(([name, node]) => ({
-    name,
-    id: formatIdentifierText([...above, name]),
-    ...node,
-  }))
+  const nodes = [...found].map(([name, node]) => ({ name, ...node }))
   const sorted = nodes.toSorted((one, other) => (one.name < other.name ? -1 : 1))
   return { nodes: sorted.slice(0, maxNodes), omitted: Math.max(0, sorted.length - maxNodes) }
 }

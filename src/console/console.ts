@@ -1,4 +1,6 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { apiKeyHeader } from '../catalog-api/headers.ts'
 import { CatalogError } from '../catalog-api/catalog-error.ts'
 import { parseIdentifierText } from '../catalog-api/identifier-text.ts'
 import type { Identifier } from '../catalog-api/identifiers.ts'
@@ -16,9 +18,26 @@ export interface ConsoleSource {
   /** The policies in force. */
   documents(): readonly PolicyDocument[]
   changes(): Promise<NewestChanges>
+  /**
+   * Writes what the catalog API responds to a request for the listing of namespaces. Throws CatalogError or RequestError
+   * for a listing that cannot be requested.
+   */
+  listCatalog(listing: CatalogListing, request: IncomingMessage, response: ServerResponse): void
 }
 
-/** Read-only, without credentials: anyone who can reach the admin port sees principals and ids. */
+/** A page of the namespaces in a namespace, as its credential may see them. */
+interface CatalogListing {
+  readonly id: Identifier
+  /** Of the page before. */
+  readonly pageToken: string | undefined
+  /** Header names and values in turn; empty for an anonymous viewer. */
+  readonly credential: readonly string[]
+}
+
+/**
+ * Read-only, without credentials: anyone who can reach the admin port sees principals and ids. Only the catalog asks for
+ * a credential, that of the main port.
+ */
 export async function addConsole(server: FastifyInstance, source: ConsoleSource): Promise<void> {
   const files = await readPageFiles()
   await server.register((scope, _options, done) => {
@@ -48,6 +67,16 @@ export async function addConsole(server: FastifyInstance, source: ConsoleSource)
       `${pageRoute}/access`,
       createObjectHandler(({ id, kind }) => createAccessReport(source.documents(), kind, id)),
     )
+    scope.get(
+      `${pageRoute}/catalog`,
+      createObjectHandler(({ id }, request, reply) => {
+        const { page_token: token } = request.query
+        const pageToken = typeof token === 'string' ? token : undefined
+        for (const [name, value] of Object.entries(consoleHeaders)) reply.raw.setHeader(name, value)
+        source.listCatalog({ id, pageToken, credential: readCredential(request) }, request.raw, reply.raw)
+        return reply.hijack()
+      }),
+    )
     done()
   })
 }
@@ -62,10 +91,12 @@ interface ObjectRoute {
 }
 
 /** Responds with 400 if the id is invalid. */
-function createObjectHandler(response: (requested: ObjectQuery) => object) {
+function createObjectHandler(
+  respond: (requested: ObjectQuery, request: FastifyRequest<ObjectRoute>, reply: FastifyReply) => object,
+) {
   return (request: FastifyRequest<ObjectRoute>, reply: FastifyReply): unknown => {
     try {
-      return reply.send(response(parseObjectQuery(request.query)))
+      return respond(parseObjectQuery(request.query), request, reply)
     } catch (error) {
       if (error instanceof CatalogError) return reply.code(400).send({ error: error.message })
       throw error
@@ -77,4 +108,12 @@ function createObjectHandler(response: (requested: ObjectQuery) => object) {
 function parseObjectQuery({ id: text, kind }: ObjectRoute['Querystring']): ObjectQuery {
   const id = typeof text === 'string' && text !== '' ? parseIdentifierText(text) : []
   return { id, kind: kind === 'table' && id.length > 0 ? 'table' : 'namespace' }
+}
+
+/** The credentials of a request: header names and values in turn. */
+function readCredential({ headers }: FastifyRequest<ObjectRoute>): readonly string[] {
+  return [apiKeyHeader, 'authorization'].flatMap((name) => {
+    const value = headers[name]
+    return typeof value === 'string' ? [name, value] : []
+  })
 }

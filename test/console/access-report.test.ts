@@ -83,12 +83,12 @@ it('the report lists the extra operations that policies name', () => {
 
 it('the tree has the namespaces that policies mention, level by level', () => {
   expect(listNamespaces(documents, [])).toEqual({
-    nodes: [{ name: 'prod', id: 'prod', policies: [], hasChildren: true }],
+    nodes: [{ name: 'prod', policies: [], hasChildren: true }],
     omitted: 0,
   })
   expect(listNamespaces(documents, ['prod']).nodes).toEqual([
-    { name: 'raw', id: 'prod/raw', policies: ['raw'], hasChildren: false },
-    { name: 'sales', id: 'prod/sales', policies: ['sales'], hasChildren: false },
+    { name: 'raw', policies: ['raw'], hasChildren: false },
+    { name: 'sales', policies: ['sales'], hasChildren: false },
   ])
   expect(listNamespaces(documents, ['prod', 'sales']).nodes).toEqual([])
 })

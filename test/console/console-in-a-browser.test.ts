@@ -2,11 +2,8 @@ import axe from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { allowEverything, openGateway, type TestedGateway } from '../gateway/support/open-gateway.ts'
-import {
-  respondWith,
-  startRecordingUpstream,
-  type RecordingUpstream,
-} from '../gateway/support/recording-upstream.ts'
+import { serveListings } from '../gateway/support/listing-upstream.ts'
+import { startRecordingUpstream, type RecordingUpstream } from '../gateway/support/recording-upstream.ts'
 import { hasBrowser, startBrowser } from './browser.ts'
 
 const isInstalled = hasBrowser()
@@ -27,7 +24,9 @@ const pageErrors: string[] = []
 beforeAll(async () => {
   if (!isInstalled) return
   upstream = await startRecordingUpstream()
-  upstream.answering = respondWith(200, {})
+  upstream.answering = serveListings({
+    namespaces: { '': ['lab', 'prod'], lab: Array.from({ length: 201 }, (_, index) => `team${index}`) },
+  })
   gateway = await openGateway(upstream.url, {
     users: ['alice'],
     policies: [
@@ -119,6 +118,29 @@ inBrowser('the tree and the matrix show permissions and their rules', async () =
   await page.getByLabel('Object').press('Enter')
   await page.getByText(/empty/).waitFor()
   expect(pageErrors.filter((text) => !text.includes('400'))).toEqual([])
+})
+
+inBrowser('with a credential, the tree has the namespaces of the catalog, page by page', async () => {
+  const beneath = (id: string) => page.getByRole('button', { name: `beneath ${id}`, exact: true })
+  await beneath('prod').waitFor()
+  expect(await beneath('lab').count()).toBe(0)
+  const field = page.getByLabel('API key or token')
+  await field.fill('unknown-key')
+  await field.press('Enter')
+  await page
+    .getByRole('alert')
+    .getByText(/malformed API key/)
+    .waitFor()
+  await field.fill(gateway.key('dev'))
+  await field.press('Enter')
+  await beneath('lab').press('Enter')
+  await beneath('lab/team199').waitFor()
+  expect(await beneath('lab/team200').count()).toBe(0)
+  await page.getByRole('button', { name: 'more in lab' }).press('Enter')
+  await page.getByRole('button', { name: 'team200', exact: true }).click()
+  await page.getByRole('heading', { name: 'On lab/team200' }).waitFor()
+  expect(await field.inputValue()).toBe('')
+  expect(pageErrors.filter((text) => !text.includes('401'))).toEqual([])
 })
 
 inBrowser('a refusal shows its rule and a command that explains it', async () => {

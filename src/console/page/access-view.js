@@ -1,10 +1,12 @@
+import { openCatalogAccess } from './catalog-access.js'
 import { byId, byIdAndType, element, table } from './elements.js'
+import { fetchJson } from './fetch-json.js'
 import { quoted } from './format.js'
+import { showTree } from './namespace-tree.js'
 
 /** @typedef {import('../access-report.ts').AccessReport} AccessReport */
 /** @typedef {AccessReport['callers'][number]} Caller */
 /** @typedef {Caller['grants'][number]} Grant */
-/** @typedef {import('../access-report.ts').NamespaceEntry} NamespaceEntry */
 
 const form = byIdAndType('access-form', HTMLFormElement)
 const idField = byIdAndType('access-id', HTMLInputElement)
@@ -15,50 +17,20 @@ export async function openAccessView() {
     event.preventDefault()
     void showAccess()
   })
+  openCatalogAccess(() => showTree(selectNamespace))
   await reloadAccessView()
 }
 
 /** Reloads both after a change of the policies. */
 export async function reloadAccessView() {
-  const root = namespaceNode({ name: '/', id: '/', policies: [], hasChildren: true })
-  byId('tree').replaceChildren(element('ul', {}, root.item))
-  await Promise.all([root.open(), showAccess()])
+  await Promise.all([showTree(selectNamespace), showAccess()])
 }
 
-/** @param {NamespaceEntry} namespace */
-function namespaceNode({ name, id, policies, hasChildren }) {
-  const below = element('ul', { hidden: '' })
-  const toggle = hasChildren
-    ? element(
-        'button',
-        { type: 'button', class: 'toggle', 'aria-expanded': 'false', 'aria-label': `beneath ${id}` },
-        '▸',
-      )
-    : element('span', { class: 'leaf' })
-  const select = element('button', { type: 'button', class: 'id', title: policies.join(', ') }, name)
-  let isLoaded = false
-
-  async function open() {
-    const isOpen = toggle.getAttribute('aria-expanded') === 'true'
-    toggle.setAttribute('aria-expanded', String(!isOpen))
-    toggle.textContent = isOpen ? '▸' : '▾'
-    below.toggleAttribute('hidden', isOpen)
-    if (isLoaded || isOpen) return
-    isLoaded = true
-    const { nodes, omitted } = await fetchJson('namespaces', { id })
-    below.append(...nodes.map((/** @type {NamespaceEntry} */ child) => namespaceNode(child).item))
-    if (omitted > 0) below.append(element('li', { class: 'quiet' }, `and ${omitted} more`))
-  }
-
-  select.addEventListener('click', () => {
-    idField.value = id
-    kindField.value = 'namespace'
-    for (const other of byId('tree').querySelectorAll('[aria-current]')) other.removeAttribute('aria-current')
-    select.setAttribute('aria-current', 'true')
-    void showAccess()
-  })
-  if (hasChildren) toggle.addEventListener('click', () => void open())
-  return { item: element('li', {}, toggle, select, below), open }
+/** @param {string} id */
+function selectNamespace(id) {
+  idField.value = id
+  kindField.value = 'namespace'
+  void showAccess()
 }
 
 async function showAccess() {
@@ -214,15 +186,4 @@ function callerText({ kind, name }) {
 /** @param {Grant['rule']} rule */
 function ruleText({ policy, rule, line }) {
   return `${policy}/${rule} (line ${line})`
-}
-
-/**
- * @param {string} resource
- * @param {Record<string, string>} parameters
- */
-async function fetchJson(resource, parameters) {
-  const response = await fetch(`console/${resource}?${String(new URLSearchParams(parameters))}`)
-  const body = await response.json()
-  if (!response.ok) throw new Error(body.error ?? `the gateway returned status ${response.status}`)
-  return body
 }

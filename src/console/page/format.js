@@ -9,6 +9,15 @@ export function quoted(text) {
 }
 
 /**
+ * Formats an id as commands read it.
+ * @param {readonly string[]} names
+ */
+export function formatId(names) {
+  const isUnambiguous = names.every((name) => /^[^/$]+$/.test(name)) && !names[0]?.startsWith('[')
+  return isUnambiguous ? names.join('/') || '/' : JSON.stringify(names)
+}
+
+/**
  * `12:03:59`, from milliseconds since 1970 or ISO 8601.
  * @param {number | string} time
  */

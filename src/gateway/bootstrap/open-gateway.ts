@@ -10,6 +10,7 @@ import { createDocumentFinder } from '../documents.ts'
 import { createListingObserver } from '../listing/listing-observer.ts'
 import { createSealedIds } from '../facts/sealed-ids.ts'
 import { createPageTokens, openTokenSecret } from '../listing/page-tokens.ts'
+import { createConsoleListing } from '../console-listing.ts'
 import { createConsoleRecorder } from '../observability/console-recorder.ts'
 import { createCredentialRefusalRecorder } from '../observability/credential-refusal-recorder.ts'
 import { createReadinessChecks } from '../observability/gateway-readiness.ts'
@@ -113,7 +114,9 @@ export async function openGateway(
     pageTokens: createPageTokens(tokenSecret),
     sealedIds: createSealedIds(tokenSecret),
   }
+  const handler = createRequestHandler({ pipeline, timeouts, observer })
   const shown = {
+    listCatalog: createConsoleListing(handler, basePath),
     upstreams: upstreams.all,
     policies,
     audit: auditLog,
@@ -122,7 +125,7 @@ export async function openGateway(
   }
   return {
     pipeline,
-    handler: createRequestHandler({ pipeline, timeouts, observer }),
+    handler,
     observer,
     limiting,
     certificates,

@@ -25,7 +25,7 @@ export interface ConsoleRecorder {
   createSource(parts: ConsoleSourceOptions): ConsoleSource
 }
 
-interface ConsoleSourceOptions {
+interface ConsoleSourceOptions extends Pick<ConsoleSource, 'listCatalog'> {
   readonly checks: readonly ReadinessCheck[]
   readonly upstreams: readonly Upstream[]
   readonly policies: Pick<PolicySource, 'current'>
@@ -66,6 +66,7 @@ export function createConsoleRecorder(): ConsoleRecorder {
     createSource(parts) {
       const { audit, policies, sinks } = parts
       return {
+        listCatalog: parts.listCatalog,
         traffic: () => traffic.getSummary(),
         documents: () => inForce.documents,
         changes: createNewestChangesReader(parts.auditFolder, () => audit.durableEnd()),

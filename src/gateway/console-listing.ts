@@ -1,0 +1,50 @@
+import { getOperation } from '../catalog-api/operations.ts'
+import { defaultDelimiter } from '../catalog-api/identifiers.ts'
+import { buildTarget } from '../catalog-api/request-target.ts'
+import type { ConsoleSource } from '../console/console.ts'
+import { IncomingRequest } from '../http1/server/incoming-request.ts'
+import { LingerSlots } from '../http1/server/lingering-close.ts'
+import { createParsedRequestHead } from '../http1/server/request-head.ts'
+import { unknownAddress } from '../lib/net/connection-addresses.ts'
+import { Http1Response } from '../node-http/http1-response.ts'
+import type { RequestHandler } from './request-handler.ts'
+
+const pageSize = '200'
+
+/** The admin port may be behind a proxy, so that the address of its connections is not that of the viewer. */
+const addresses = { peer: unknownAddress, client: unknownAddress }
+
+/**
+ * Creates the listing of the console: a ListNamespaces request with the credential of the viewer and nothing else, which
+ * the pipeline handles as it would on the main port. The pipeline writes the response.
+ */
+export function createConsoleListing(
+  { onRequest }: Pick<RequestHandler, 'onRequest'>,
+  basePath: string,
+): ConsoleSource['listCatalog'] {
+  const responseOptions = {
+    isLast: () => false,
+    lingerSlots: new LingerSlots(),
+    onLastResponse: () => undefined,
+    keepAliveSeconds: undefined,
+  }
+  return ({ id, pageToken, credential }, { socket }, rawResponse) => {
+    const parameters = new Map([['limit', pageSize]])
+    if (pageToken !== undefined) parameters.set('page_token', pageToken)
+    const operation = getOperation('ListNamespaces')
+    const route = { operation, id, delimiter: defaultDelimiter, indexName: undefined, parameters }
+    const target = basePath + buildTarget(route)
+    const head = createParsedRequestHead({ method: 'GET', target, version: '1.1' }, [
+      'host',
+      'localhost',
+      ...credential,
+    ])
+    const request = new IncomingRequest(head, performance.now(), {
+      socket,
+      addresses,
+      applyFlowControl: () => undefined,
+      destroy: () => socket.destroy(),
+    })
+    onRequest(request, new Http1Response(request, rawResponse, responseOptions))
+  }
+}
