@@ -1,12 +1,19 @@
-/** Returns `; did you mean "browse"?` if a candidate is similar to the word, else an empty string. */
-export function suggestSimilar(word: string, candidates: Iterable<string>): string {
-  const longer = findLonger(word, [...candidates])
+/**
+ * Returns `; did you mean "browse"?` if a candidate is similar to the word, else an empty string. It differs in at most
+ * `maxEdits` letters, by default a third of the word.
+ */
+export function suggestSimilar(
+  word: string,
+  candidates: Iterable<string>,
+  maxEdits = Math.floor(word.length / 3),
+): string {
+  const all = [...candidates]
+  const longer = findLonger(word, all)
   if (longer !== undefined) return `; did you mean "${longer}"?`
   const wanted = word.toLowerCase()
-  // With a typo in every third letter it is another word.
-  let least = Math.floor(word.length / 3) + 1
+  let least = maxEdits + 1
   let nearest: string | undefined
-  for (const candidate of candidates) {
+  for (const candidate of all) {
     const edits = editDistance(wanted, candidate.toLowerCase(), least)
     if (edits < least) [nearest, least] = [candidate, edits]
   }

@@ -85,7 +85,15 @@ it.each<[mistake: readonly string[], error: string]>([
   [['log: { level: wran }'], '"debug" or "silent", received "wran"'],
   [['workers: many'], 'workers: expected "auto" or a number, received "many"'],
   [['workers: 0'], 'workers: expected at least 1, received 0'],
-  [["audit: { folder: '' }"], 'audit.folder: expected text that is not empty, received 0'],
+  [["audit: { folder: '' }"], 'audit.folder: expected text that is not empty, received empty text'],
+  [
+    ['audit: { folder: a, sinks: [{ type: kafk, brokers: [a] }] }'],
+    'g.yaml:1:31: audit.sinks.0.type: expected "stdout", "http", "kafka" or "otlp", received "kafk"; did you mean "kafka"?',
+  ],
+  [
+    ['audit: { folder: a, sinks: [{ name: a }] }'],
+    'audit.sinks.0.type: is missing; expected "stdout", "http", "kafka" or "otlp"',
+  ],
   [['admin: { console: yes }'], 'admin.console: expected true or false, received "yes"; write true'],
   [['admin: { console: "off" }'], 'admin.console: expected true or false, received "off"; write false'],
   [['identity:'], 'g.yaml:1:1: identity: expected a section with settings, received nothing'],
@@ -219,17 +227,21 @@ it.each([
   expect(errorsIn(lines)).toEqual([])
 })
 
-it('variables with other underscores are refused, and those of Services in Kubernetes are not', () => {
+it('variables with other underscores or a misspelling are refused, and those of Services in Kubernetes are not', () => {
   expect(
     errorsIn([url], {
       CATALOG_GATEWAY_LISTEN_PORT: '4444',
       CATALOG_GATEWAY__LISTEN_HOST: '::',
+      CATALOG_GATEWAY_LISEN_HOST: '::',
       CATALOG_GATEWAY_ADMIN_PORT: 'tcp://10.0.0.1:2334',
       CATALOG_GATEWAY_SERVICE_PORT: '2333',
+      CATALOG_GATEWAY_PORT_2334_TCP_PORT: '2334',
+      CATALOG_GATEWAY_ADMIN_SERVICE_HOST: '10.0.0.1',
       CATALOG_GATEWAY_PORT: 'tcp://10.0.0.1:2333',
     }),
   ).toEqual([
-    'environment: CATALOG_GATEWAY_LISTEN_PORT is not a setting; did you mean CATALOG_GATEWAY__LISTEN__PORT?',
-    'environment: CATALOG_GATEWAY__LISTEN_HOST is not a setting; did you mean CATALOG_GATEWAY__LISTEN__HOST?',
+    'environment: CATALOG_GATEWAY_LISTEN_PORT is not a setting; did you mean "CATALOG_GATEWAY__LISTEN__PORT"?',
+    'environment: CATALOG_GATEWAY__LISTEN_HOST is not a setting; did you mean "CATALOG_GATEWAY__LISTEN__HOST"?',
+    'environment: CATALOG_GATEWAY_LISEN_HOST is not a setting; did you mean "CATALOG_GATEWAY__LISTEN__HOST"?',
   ])
 })

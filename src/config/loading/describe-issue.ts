@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import { findUnitOfName, type SettingUnit } from './setting-units.ts'
-import { listMembers, type SchemaNode } from './settings-schema.ts'
+import { listConstants, listMembers, type SchemaNode } from './settings-schema.ts'
 
 type Path = (string | number)[]
 
@@ -21,6 +21,11 @@ export function describeIssue(
       path: [...path, key],
       message: `unknown setting${suggestSimilar(key, known)}`,
     }))
+  }
+  // The kind of a section, such as the type of a sink.
+  if (issue.code === 'invalid_union' && issue.errors.length === 0) {
+    const values = [...listConstants(schema, path)]
+    return describeIssue({ ...issue, code: 'invalid_value', values }, schema, content)
   }
   const value = getValue(content, path)
   if (issue.message === 'Invalid URL') return [{ path, message: describeUrl(value) }]
@@ -92,7 +97,7 @@ function nameReceived(issue: z.core.$ZodIssue, value: unknown): string {
   const isScalar = issue.code === 'invalid_type' && ['number', 'int', 'boolean'].includes(issue.expected)
   if (isBounded && Array.isArray(value)) return String(value.length)
   if (typeof value === 'string' && (issue.code === 'too_small' || issue.code === 'too_big') && !isBounded)
-    return String(value.length)
+    return value === '' ? 'empty text' : `${value.length} characters`
   return isListed || isBounded || isScalar ? quote(value) : nameType(value)
 }
 

@@ -1,6 +1,7 @@
 import { isMap, isScalar, LineCounter, parse, parseDocument, type Document } from 'yaml'
 import type { z } from 'zod'
 import { findRedactedPaths } from './redact-secrets.ts'
+import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import { findTokenError } from '../../lib/yaml/yaml-tokens.ts'
 import { describeIssue } from './describe-issue.ts'
 import { convertUnits } from './setting-units.ts'
@@ -76,15 +77,14 @@ function applyEnvironment(
   for (const [name, value] of Object.entries(environment)) {
     if (value === undefined) continue
     if (!name.startsWith(environmentPrefix)) {
-      const meant = isServiceLink(value) ? undefined : findMisspelledVariable(name, variables)
-      if (meant !== undefined)
-        diagnostics.push(`environment: ${name} is not a setting; did you mean ${meant}?`)
+      const suggestion = isServiceLink(value) ? '' : suggestVariable(name, variables)
+      if (suggestion !== '') diagnostics.push(`environment: ${name} is not a setting${suggestion}`)
       continue
     }
     const variable = variables.get(name)
     const error =
       variable === undefined
-        ? `is not a setting; ${suggestVariable(name, variables)}`
+        ? `is not a setting${suggestVariable(name, variables) || `; names are built as in ${environmentPrefix}UPSTREAM__URL`}`
         : applyVariable(document, variable, value)
     if (error !== undefined) diagnostics.push(`environment: ${name} ${error}`)
     else if (variable !== undefined) applied.push(variable)
@@ -92,24 +92,13 @@ function applyEnvironment(
   return { applied, diagnostics }
 }
 
-/** Returns the variable that a name with our prefix but other underscores means. */
-function findMisspelledVariable(
-  name: string,
-  variables: ReadonlyMap<string, SettingVariable>,
-): string | undefined {
-  if (!name.startsWith('CATALOG_GATEWAY_')) return undefined
-  return [...variables.keys()].find((known) => foldUnderscores(known) === foldUnderscores(name))
-}
-
+/** Returns `; did you mean "CATALOG_GATEWAY__LISTEN__PORT"?` for a similar name with our prefix, else an empty string. */
 function suggestVariable(name: string, variables: ReadonlyMap<string, SettingVariable>): string {
-  const meant = findMisspelledVariable(name, variables)
-  if (meant !== undefined) return `did you mean ${meant}?`
-  return `names are built as in ${environmentPrefix}UPSTREAM__URL`
+  return name.startsWith('CATALOG_GATEWAY_') ? suggestSimilar(name, variables.keys(), maxEdits) : ''
 }
 
-function foldUnderscores(name: string): string {
-  return name.replaceAll(/_+/g, '_')
-}
+/** With more edits, a short variable that belongs to another program would be similar to ours. */
+const maxEdits = 3
 
 /** Kubernetes sets such variables for a Service whose name begins with that of the program. */
 function isServiceLink(value: string): boolean {
