@@ -19,6 +19,7 @@ const files: Readonly<Record<string, string>> = {
   'elements.js': 'text/javascript; charset=utf-8',
   'fetch-json.js': 'text/javascript; charset=utf-8',
   'format.js': 'text/javascript; charset=utf-8',
+  'last-hour-views.js': 'text/javascript; charset=utf-8',
   'namespace-tree.js': 'text/javascript; charset=utf-8',
   'search.js': 'text/javascript; charset=utf-8',
   'state-views.js': 'text/javascript; charset=utf-8',

@@ -1,7 +1,19 @@
 import type { RuleReference } from '../policy/engine/decision.ts'
+import { createNameCounts, type NamedCounts } from './name-counts.ts'
 
 /** Decision of the policies on a request; `none` if they were not evaluated. */
 type TrafficDecision = 'allow' | 'deny' | 'none'
+
+export interface ServedRequest {
+  readonly operation: string
+  readonly status: number
+  readonly decision: TrafficDecision
+  readonly durationMs: number
+  /** Undefined if the request was refused before one was chosen. */
+  readonly upstream: string | undefined
+  /** Undefined if the request was refused before it was authenticated. */
+  readonly principal: string | undefined
+}
 
 export interface RefusedRequest {
   /** Milliseconds since 1970. */
@@ -50,6 +62,10 @@ export interface TrafficSummary {
   /** Durations of the newest requests, in milliseconds; the most frequent operation first. */
   readonly operations: readonly OperationSummary[]
   readonly sampledRequests: number
+  readonly lastHour: {
+    readonly upstreams: readonly NamedCounts[]
+    readonly principals: readonly NamedCounts[]
+  }
   readonly refusals: {
     /** Since the start, the most frequent first. */
     readonly counts: readonly { readonly stage: string; readonly reason: string; readonly count: number }[]
@@ -66,7 +82,7 @@ interface OperationSummary {
 
 /** Records recent traffic in a fixed amount of memory. */
 export interface Traffic {
-  addRequest(operation: string, status: number, decision: TrafficDecision, durationMs: number): void
+  addRequest(request: ServedRequest): void
   addRefusal(refusal: RefusedRequest): void
   getSummary(): TrafficSummary
 }
@@ -91,6 +107,7 @@ export function createTraffic(now: () => number = () => performance.now()): Traf
   const operations: string[] = []
   const counts = new Map<string, { readonly stage: string; readonly reason: string; count: number }>()
   const newest: RefusedRequest[] = []
+  const [upstreams, principals] = [createNameCounts(now), createNameCounts(now)]
   let requests = 0
 
   function getBucket(second: number): SecondCounts {
@@ -104,13 +121,15 @@ export function createTraffic(now: () => number = () => performance.now()): Traf
   }
 
   return {
-    addRequest(operation, status, decision, durationMs) {
+    addRequest({ operation, status, decision, durationMs, upstream, principal }) {
       const bucket = getBucket(Math.floor(now() / 1000))
       bucket[decision] += 1
       bucket.statuses.set(status, (bucket.statuses.get(status) ?? 0) + 1)
       durations[requests % maxDurations] = durationMs
       operations[requests % maxDurations] = operation
       requests += 1
+      if (upstream !== undefined) upstreams.add(upstream)
+      if (principal !== undefined) principals.add(principal)
     },
     addRefusal(refusal) {
       const { stage, reason } = refusal
@@ -133,6 +152,7 @@ export function createTraffic(now: () => number = () => performance.now()): Traf
         statuses: countStatuses(shown),
         operations: summarizeOperations(operations, durations),
         sampledRequests: operations.length,
+        lastHour: { upstreams: upstreams.getTop(), principals: principals.getTop() },
         refusals: {
           counts: [...counts.values()].toSorted((one, other) => other.count - one.count),
           newest: [...newest],

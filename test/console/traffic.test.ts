@@ -1,13 +1,9 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { createTraffic, type RefusedRequest } from '../../src/console/traffic.ts'
+import { createTraffic, type RefusedRequest, type ServedRequest } from '../../src/console/traffic.ts'
 
-interface Ended {
+interface Ended extends ServedRequest {
   readonly afterMs: number
-  readonly operation: string
-  readonly status: number
-  readonly decision: 'allow' | 'deny' | 'none'
-  readonly durationMs: number
 }
 
 const ended: fc.Arbitrary<Ended> = fc.record({
@@ -16,6 +12,8 @@ const ended: fc.Arbitrary<Ended> = fc.record({
   status: fc.constantFrom(200, 403, 499, 502),
   decision: fc.constantFrom('allow', 'deny', 'none'),
   durationMs: fc.nat(5_000),
+  upstream: fc.constant('catalog'),
+  principal: fc.constant('ada'),
 })
 
 it('summarizes all requests of the last 120 seconds', () => {
@@ -25,7 +23,7 @@ it('summarizes all requests of the last 120 seconds', () => {
       const traffic = createTraffic(() => now)
       const all = requests.map((request) => {
         now += request.afterMs
-        traffic.addRequest(request.operation, request.status, request.decision, request.durationMs)
+        traffic.addRequest(request)
         return { ...request, second: Math.floor(now / 1000) }
       })
       now += pauseMs
@@ -58,7 +56,14 @@ it('summarizes all requests of the last 120 seconds', () => {
 it('retains a bounded number of requests and refusals', () => {
   const traffic = createTraffic()
   for (let index = 0; index < 10_000; index += 1) {
-    traffic.addRequest(index < 5_000 ? 'Old' : 'New', 200, 'allow', index)
+    traffic.addRequest({
+      operation: index < 5_000 ? 'Old' : 'New',
+      status: 200,
+      decision: 'allow',
+      durationMs: index,
+      upstream: undefined,
+      principal: undefined,
+    })
     traffic.addRefusal(refusal(index))
   }
   const { operations, sampledRequests, refusals } = traffic.getSummary()

@@ -2,6 +2,7 @@ import { openAccessView, reloadAccessView } from './access-view.js'
 import { showChanges } from './changes-view.js'
 import { byId } from './elements.js'
 import { timeOfDay } from './format.js'
+import { showLastHour } from './last-hour-views.js'
 import { openSearch } from './search.js'
 import { showState, showStatus } from './state-views.js'
 import { showTraffic } from './traffic-views.js'
@@ -33,6 +34,7 @@ void poll()
 function showFeeds() {
   if (latest === undefined) return
   showTraffic(latest.traffic)
+  showLastHour(latest.traffic.lastHour)
   showChanges(latest.changes)
 }
 

@@ -46,9 +46,11 @@ export function createConsoleRecorder(): ConsoleRecorder {
       requestEnded(trace, response, end) {
         report.requestEnded(trace, response, end)
         const { operation, status, decision, refusal, endedAt } = end
-        traffic.addRequest(operation, status, decision, endedAt - trace.startedAt)
-        if (refusal === undefined) return
         const { route, principal } = trace.progress
+        const { upstream } = trace
+        const durationMs = endedAt - trace.startedAt
+        traffic.addRequest({ operation, status, decision, durationMs, upstream, principal: principal?.name })
+        if (refusal === undefined) return
         traffic.addRefusal({
           time: Date.now(),
           stage: trace.stage,
