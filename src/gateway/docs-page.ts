@@ -1,9 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
-import { docsPath } from '../catalog-api/openapi/openapi-document.ts'
+import { basename } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { docsPath, openApiPath } from '../catalog-api/openapi/openapi-document.ts'
 
-const scriptType = 'text/javascript; charset=utf-8'
+const css = 'text/css; charset=utf-8'
+const javaScript = 'text/javascript; charset=utf-8'
 
 /** A file of the page. */
 export interface DocsPageFile {
@@ -33,86 +35,63 @@ export const docsPageHeaders: readonly string[] = Object.entries({
   'x-content-type-options': 'nosniff',
 }).flat()
 
-/** Files of Swagger UI, which the page refers to. */
-const staticFiles = [
-  ['swagger-ui.css', 'text/css; charset=utf-8'],
-  ['index.css', 'text/css; charset=utf-8'],
-  ['favicon-32x32.png', 'image/png'],
-  ['favicon-16x16.png', 'image/png'],
-  ['swagger-ui-bundle.js', scriptType],
+const require = createRequire(import.meta.url)
+
+/** Folders of the files to which the page refers: Swagger UI's, its own, and the console's, which has the same design. */
+const swaggerUi = new URL('static/', pathToFileURL(require.resolve('@fastify/swagger-ui/package.json')))
+const own = new URL('page/', import.meta.url)
+const ofConsole = new URL('../console/page/', import.meta.url)
+
+const files = [
+  [css, new URL('swagger-ui.css', swaggerUi)],
+  [javaScript, new URL('swagger-ui-bundle.js', swaggerUi)],
+  [css, new URL('docs.css', own)],
+  [javaScript, new URL('docs.js', own)],
+  [javaScript, new URL('operation-search.js', own)],
+  [css, new URL('design.css', ofConsole)],
+  ['image/svg+xml', new URL('icon.svg', ofConsole)],
 ] as const
 
 /**
- * Creates the page that shows an OpenAPI document with Swagger UI. Returns its files by their path below `basePath`, to
+ * Creates the page that shows the OpenAPI document with Swagger UI. Returns its files by their path below `basePath`, to
  * which the page refers.
  */
-export async function createDocsPage(
-  basePath: string,
-  document: string,
-): Promise<ReadonlyMap<string, DocsPageFile>> {
-  const require = createRequire(import.meta.url)
-  const folder = dirname(require.resolve('@fastify/swagger-ui/package.json'))
-  const page = createFile('text/html; charset=utf-8', createHtml(`${basePath}${docsPath}/static`))
-  const files = staticFiles.map(async ([name, contentType]): Promise<[string, DocsPageFile]> => {
-    const bytes = await readFile(join(folder, 'static', name))
-    return [`${docsPath}/static/${name}`, { contentType, bytes }]
+export async function createDocsPage(basePath: string): Promise<ReadonlyMap<string, DocsPageFile>> {
+  const page = { contentType: 'text/html; charset=utf-8', bytes: Buffer.from(createHtml(basePath)) }
+  const staticFiles = files.map(async ([contentType, file]): Promise<[string, DocsPageFile]> => {
+    const bytes = await readFile(file)
+    return [`${docsPath}/static/${basename(file.pathname)}`, { contentType, bytes }]
   })
-  return new Map([
-    [docsPath, page],
-    [`${docsPath}/`, page],
-    [`${docsPath}/json`, createFile('application/json; charset=utf-8', document)],
-    [`${docsPath}/static/swagger-initializer.js`, createFile(scriptType, createScript(basePath))],
-    ...(await Promise.all(files)),
-  ])
+  return new Map([[docsPath, page], [`${docsPath}/`, page], ...(await Promise.all(staticFiles))])
 }
 
-function createFile(contentType: string, text: string): DocsPageFile {
-  return { contentType, bytes: Buffer.from(text) }
-}
-
-function createHtml(folder: string): string {
+function createHtml(basePath: string): string {
+  const document = `${basePath}${openApiPath}`
+  const folder = `${basePath}${docsPath}/static`
   return `<!DOCTYPE html>
 <html lang="en">
   <head>
     <meta charset="utf-8" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <meta name="color-scheme" content="light dark" />
-    <title>catalog-gateway: operations of the catalog</title>
-    <link rel="stylesheet" href="${folder}/swagger-ui.css" />
-    <link rel="stylesheet" href="${folder}/index.css" />
-    <link rel="icon" type="image/png" href="${folder}/favicon-32x32.png" sizes="32x32" />
-    <link rel="icon" type="image/png" href="${folder}/favicon-16x16.png" sizes="16x16" />
+    <title>catalog-gateway API documentation</title>
+    <link rel="icon" href="${folder}/icon.svg" type="image/svg+xml" />
+    <link rel="service-desc" href="${document}" type="application/json" />
+    <link rel="stylesheet" href="${folder}/design.css" />
+    <link rel="stylesheet" href="${folder}/docs.css" />
+    <script defer src="${folder}/swagger-ui-bundle.js"></script>
+    <script type="module" src="${folder}/docs.js"></script>
   </head>
   <body>
-    <div id="swagger-ui"></div>
-    <script src="${folder}/swagger-ui-bundle.js"></script>
-    <script src="${folder}/swagger-initializer.js"></script>
+    <header>
+      <h1><img src="${folder}/icon.svg" alt="" width="28" height="28" /> catalog-gateway</h1>
+      <h2>API documentation</h2>
+      <a href="${document}">OpenAPI document</a>
+    </header>
+    <main id="swagger-ui">
+      <noscript>This page needs JavaScript. The <a href="${document}">OpenAPI document</a> has all that it shows.</noscript>
+    </main>
   </body>
 </html>
 `
-}
-
-/** Swagger UI has a dark design, and chooses it in a layout only that this page does not use. */
-const followColorScheme = `const dark = matchMedia('(prefers-color-scheme: dark)')
-const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
-dark.addEventListener('change', follow)
-follow()
-`
-
-function createScript(basePath: string): string {
-  const options = {
-    url: `${basePath}${docsPath}/json`,
-    dom_id: '#swagger-ui',
-    // Without a field for the URL of another document.
-    layout: 'BaseLayout',
-    deepLinking: true,
-    displayOperationId: true,
-    filter: true,
-    defaultModelsExpandDepth: 0,
-    // Sends the document to no other server.
-    validatorUrl: null,
-    // A reload of the page removes the credential.
-    persistAuthorization: false,
-  }
-  return `${followColorScheme}SwaggerUIBundle(${JSON.stringify(options)}).initOAuth({})\n`
 }

@@ -47,7 +47,7 @@ export function createDocumentFinder(
   const openApi = getOpenApiDocument(basePath, extraOperations, tokenEndpoints)
   const documents = new Map([[basePath + openApiPath, createDocument('openapi', openApi)]])
   if (jwks !== undefined) documents.set(basePath + jwksPath, createDocument('jwks', jwks))
-  const findPageFile = createPageFileFinder(basePath, openApi)
+  const findPageFile = createPageFileFinder(basePath)
   return ({ head: { method, target, hasBody } }) => {
     const document = documents.get(target) ?? findPageFile(target)
     if (document === undefined) return undefined
@@ -64,11 +64,10 @@ export function createDocumentFinder(
 /** The page is created when it is first requested: few gateways need its files, and they take memory. */
 function createPageFileFinder(
   basePath: string,
-  openApi: string,
 ): (target: string) => (() => Promise<ServedDocument>) | undefined {
   const open = memoize(async () => {
     const { docsPageHeaders, createDocsPage } = await import('./docs-page.ts')
-    const files = [...(await createDocsPage(basePath, openApi))]
+    const files = [...(await createDocsPage(basePath))]
     return new Map(
       files.map(([path, { contentType, bytes }]) => [
         basePath + path,
