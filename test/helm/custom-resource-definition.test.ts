@@ -78,7 +78,7 @@ it('every field has a type, and a description for kubectl explain', () => {
 
 it('it has nothing that the API server refuses or ignores', () => {
   expect(JSON.stringify(definition)).not.toMatch(
-    /\$ref|"const"|"oneOf"|"additionalProperties":(true|false)|\(\?!/,
+    /\$ref|"const"|"uniqueItems"|"oneOf"|"additionalProperties":(true|false)|\(\?!/,
   )
 })
 

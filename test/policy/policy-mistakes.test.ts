@@ -193,6 +193,118 @@ it('says that a table is no namespace', () => {
   ])
 })
 
+/** A policy of the values `crm` and `hr`, whose rule begins at line 7. */
+function templateOf(fields: Readonly<Record<string, string>>): string {
+  const lines = Object.entries({
+    metadata: '{ name: p }',
+    forEach: '{ team: [crm, hr] }',
+    namespace: "['{team}']",
+    subjects: "{ groups: ['{team}-etl'] }",
+    operations: '[read]',
+    when: 'branch == "{team}"',
+    ...fields,
+  }).map(([name, value], index) => `${index < 3 ? '' : '    '}${name}: ${value}\n`)
+  const [top, rule] = [lines.slice(0, 3), lines.slice(3)]
+  return `apiVersion: catalog-gateway/v1\nkind: AccessPolicy\n${top.join('')}rules:\n  - id: r\n    effect: allow\n${rule.join('')}`
+}
+
+it.each<[string, Readonly<Record<string, string>>, ...messages: readonly string[]]>([
+  ['nothing', {}],
+  ['braces that are no variable', { when: `'branch == "{team}{}{1}" && size({"a": {}}) == 1'` }],
+  [
+    'a variable without quotes',
+    { namespace: '[{team}]' },
+    "5:13 error namespace[0] is a map; expected text: put it in quotes, '{team}'",
+  ],
+  [
+    'a misspelt variable',
+    { namespace: "['{team}', '{taem}']" },
+    '5:23 error "{taem}" is not the variable of forEach; expected "{team}"',
+  ],
+  [
+    'a variable as in other languages',
+    { subjects: "{ groups: ['{{ team }}-etl'] }" },
+    '9:26 error "{{ team }}" is not the variable of forEach; expected "{team}"',
+  ],
+  [
+    'another variable in a condition',
+    { when: `branch == "{region}"` },
+    '11:11 error "{region}" is not the variable of forEach; expected "{team}"',
+  ],
+  [
+    'a variable that is not in the namespace',
+    { namespace: '[crm]' },
+    `4:10 error forEach.team: "{team}" is not in "namespace", so all values would have the same one; expected it there, such as namespace: ['{team}']`,
+  ],
+  [
+    'a list without a variable',
+    { forEach: '[crm, hr]' },
+    '4:10 error forEach is a list; expected one variable, named by letters, digits and _, with its values, such as { team: [crm, billing] }',
+  ],
+  [
+    'two variables',
+    { forEach: '{ team: [crm], region: [eu] }' },
+    '4:10 error forEach has "team", "region"; expected one variable, named by letters, digits and _, with its values, such as { team: [crm, billing] }',
+  ],
+  [
+    'values that are no names',
+    { forEach: '{ team: [crm, "a/b", "..", "x\\"", crm, 7] }' },
+    '4:24 error forEach.team[1] is "a/b"; expected 1 to 128 letters, digits or any of . _ -',
+    '4:31 error forEach.team[2] is ".."; expected 1 to 128 letters, digits or any of . _ -',
+    '4:37 error forEach.team[3] is "x\\""; expected 1 to 128 letters, digits or any of . _ -',
+    '4:44 error forEach.team[4]: duplicate value "crm"',
+    '4:49 error forEach.team[5] is 7; expected text: put it in quotes',
+  ],
+  [
+    'no value',
+    { forEach: '{ team: [] }' },
+    '4:18 error forEach.team is empty; expected a list, such as [crm, billing]',
+  ],
+  [
+    'an error of all values',
+    { subjects: "{ groups: ['{team}-*'] }", operations: '[raed]' },
+    '9:26 error rules[0].subjects.groups[0] contains "*"; names are exact; use "any: true" for every caller',
+    '10:18 error rules[0].operations[0]: unknown operation or group "raed"',
+  ],
+  [
+    'an error of all values that has the value',
+    { namespace: "['{team}/x']" },
+    '5:13 error namespace[0]: "{team}/x" contains "/", which separates names; expected ["{team}", "x"]',
+  ],
+  [
+    'an error of one value',
+    { forEach: '{ team: ["2027-01-01", hr] }', when: 'now < timestamp("{team}T00:00:00Z")' },
+    '11:27 error rules[0].when: "hrT00:00:00Z" is not a timestamp: expected a time with zone (RFC 3339) such as 2027-01-31T10:00:00Z (team: hr)',
+  ],
+  [
+    'an error behind a variable',
+    { when: `branch == "{team}" && brunch == "{team}"` },
+    '11:33 error rules[0].when: unknown variable: brunch; did you mean "branch"?',
+  ],
+  [
+    'a finding for all values',
+    { operations: '[write]' },
+    '7:5 warning write-only p[{team}]/r allows "write" to callers that no rule allows DescribeTable: clients describe a table before they write; add "read" or "browse"',
+  ],
+])('one policy for many teams: %s', (_, fields, ...messages) => {
+  expect(listMessages(templateOf(fields), {})).toEqual(messages)
+})
+
+it('a finding for some values of forEach names them, and accepting it for one is enough', () => {
+  const groups = new Set(['crm-etl'])
+  const finding = 'subject p[hr]/r names the group "hr-etl", which does not exist; did you mean "crm-etl"?'
+  expect(listMessages(templateOf({}), { groups })).toEqual([`7:5 warning ${finding} (team: hr)`])
+  const accepting = `${templateOf({})}accept:\n  - { check: subject, reason: later }\n`
+  expect(listMessages(accepting, { groups })).toEqual([`7:5 accepted ${finding}; accepted: later (team: hr)`])
+})
+
+it('a variable without forEach is an error', () => {
+  expect(listMessages(templateOf({}).replace(/^forEach.*\n/m, ''), {})).toEqual([
+    '4:13 error namespace[0] is "{team}", but the policy has no forEach; expected forEach: { team: [...] } with its values',
+    '8:26 error rules[0].subjects.groups[0] is "{team}-etl", but the policy has no forEach; expected forEach: { team: [...] } with its values',
+  ])
+})
+
 function acceptFor(rule: string): string {
   return `${documentOf({ operations: '[write]' })}accept:\n  - { check: write-only, rule: ${rule}, reason: append only }\n`
 }

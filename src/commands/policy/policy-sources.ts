@@ -16,7 +16,7 @@ import { divideResources, readCluster, type Cluster } from './read-cluster.ts'
 import type { DecisionTest } from '../../policy/testing/decision-test.ts'
 import { parsePolicyFile } from '../../policy/source/parse-policy-file.ts'
 import { createJudge } from '../../policy/source/kubernetes/judge-namespaces.ts'
-import { formatResource, nameOfResource } from '../../policy/source/kubernetes/resource-text.ts'
+import { formatResource, qualifyName } from '../../policy/source/kubernetes/resource-text.ts'
 import type { Verdict } from '../../policy/source/kubernetes/verdict.ts'
 import type { NamespaceContent } from '../../policy/source/kubernetes/watch-namespace.ts'
 
@@ -106,7 +106,7 @@ export async function combineSources(
       'the cluster has no AccessPolicy resources that count; see --context and --config',
     )
   const { verdicts, tests } = await loadResources(contents, vocabulary)
-  const resources = { documents: verdicts.flatMap(({ document }) => document ?? []), tests }
+  const resources = { documents: verdicts.flatMap(({ documents }) => documents ?? []), tests }
   return { ...compileContents(mergeContents([files, resources])), refused: listRefusals(verdicts) }
 }
 
@@ -149,9 +149,11 @@ async function loadResources(
 ): Promise<LoadedResources> {
   const verdicts = await createJudge(vocabulary)(contents)
   const accepted = verdicts.filter(({ reason }) => reason === 'Accepted')
-  const tests = accepted.flatMap(({ resource }) => {
-    const document = nameOfResource(resource)
-    return parsePolicyFile(formatResource(resource), vocabulary).tests.map((test) => ({ ...test, document }))
-  })
+  const tests = accepted.flatMap(({ resource }) =>
+    parsePolicyFile(formatResource(resource), vocabulary).tests.map((test) => ({
+      ...test,
+      document: qualifyName(resource, test.document),
+    })),
+  )
   return { verdicts, tests }
 }

@@ -10,6 +10,7 @@ import type { Decision } from '../../policy/engine/decision.ts'
 import { readPolicyFolder, type LoadedPolicies } from '../../policy/source/load-policies.ts'
 import { createJunitReport } from '../../policy/testing/junit-report.ts'
 import type { PolicyDocument } from '../../policy/language/policy-document.ts'
+import { getPolicyName } from '../../policy/language/policy-instance.ts'
 import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'
@@ -89,13 +90,20 @@ async function loadTests(folder: string, vocabulary: PolicyVocabulary): Promise<
 }
 
 function measureCoverage({ decidingRules }: TestRun, documents: readonly PolicyDocument[]): Coverage {
-  const rules = documents.flatMap(({ name, rules }) =>
-    rules.map(({ id }) => qualifiedRuleName({ policy: name, rule: id })),
-  )
-  const untested = rules.filter((rule) => !decidingRules.has(rule))
-  const tested = rules.length - untested.length
-  const percent = rules.length === 0 ? 100 : Math.floor((100 * tested) / rules.length)
-  return { rules: rules.length, tested, percent, untested }
+  const isTested = new Map<string, boolean>()
+  for (const document of documents) {
+    for (const { id } of document.rules) {
+      // A rule of a policy with forEach is one rule, tested if it is for each value.
+      const rule = qualifiedRuleName({ policy: getPolicyName(document), rule: id })
+      const isDeciding = decidingRules.has(qualifiedRuleName({ policy: document.name, rule: id }))
+      isTested.set(rule, isDeciding && isTested.get(rule) !== false)
+    }
+  }
+  const untested = [...isTested].filter(([, tested]) => !tested).map(([rule]) => rule)
+  const rules = isTested.size
+  const tested = rules - untested.length
+  const percent = rules === 0 ? 100 : Math.floor((100 * tested) / rules)
+  return { rules, tested, percent, untested }
 }
 
 function printResults(io: Io, { results }: TestRun, failed: readonly TestResult[], coverage: Coverage): void {

@@ -121,7 +121,18 @@ export function readItems(
 export function readText(field: Field, report: ReportProblem): string | undefined {
   const value = field.node?.kind === 'scalar' ? field.node.value : null
   if (typeof value === 'string') return value
-  return reportUnexpected(field, value === null ? 'text' : 'text: put it in quotes', report)
+  return reportUnexpected(
+    field,
+    value === null ? `text${suggestQuotes(field.node)}` : 'text: put it in quotes',
+    report,
+  )
+}
+
+/** In YAML, `{team}` without quotes is a map. */
+function suggestQuotes(node: YamlNode | undefined): string {
+  const [entry, ...more] = node?.kind === 'map' ? node.entries : []
+  if (entry === undefined || entry.value !== undefined || more.length > 0) return ''
+  return `: put it in quotes, '{${entry.key}}'`
 }
 
 const maxLineLength = 200
@@ -202,7 +213,7 @@ function suggestField(name: string, parent: Field, known: readonly string[]): st
   return suggestSimilar(name, known) || `; the fields here are ${known.join(', ')}`
 }
 
-function reportUnexpected(field: Field, expected: string, report: ReportProblem): undefined {
+export function reportUnexpected(field: Field, expected: string, report: ReportProblem): undefined {
   const name = field.name === '' ? 'the document' : field.name
   report(field.offset, `${name} is ${describeNode(field.node)}; expected ${expected}`)
   return undefined

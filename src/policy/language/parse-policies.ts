@@ -1,9 +1,11 @@
 import type { Permission } from '../../catalog-api/permissions.ts'
 import { acceptanceHint } from '../../config/unsafe-settings.ts'
-import type { PolicyDocument, PolicyRule } from './policy-document.ts'
+import type { PolicyDocument, PolicyInstance, PolicyRule } from './policy-document.ts'
 import type { PolicyProblem } from './policy-error.ts'
 import { readRequirement, readRequirements } from './read-commits.ts'
 import { readProtection, readProtections } from './read-protection.ts'
+import { readInstances } from './for-each.ts'
+import { nameDocument } from './policy-instance.ts'
 import { fileApiVersion, policyKind, resourceApiVersion } from './api-version.ts'
 import {
   decisionTableFields,
@@ -72,8 +74,10 @@ export function parsePolicies(
       tests.push(...readDecisionTable(field, file, locate, report, vocabulary))
       return
     }
-    const policy = readDocument(field, file, locate, report, tests, vocabulary)
-    if (policy !== undefined) documents.push(policy)
+    readInstances(field, report, (field, report, instance) => {
+      const policy = readDocument(field, instance, file, locate, report, tests, vocabulary)
+      if (policy !== undefined) documents.push(policy)
+    })
   }
   readYaml(text, { root, error: report })
   problems.sort(
@@ -104,6 +108,7 @@ function readDecisionTable(
 /** Reads a policy document and adds its tests to `tests`. */
 function readDocument(
   field: Field,
+  instance: PolicyInstance | undefined,
   file: string,
   locate: Locate,
   report: ReportProblem,
@@ -124,17 +129,19 @@ function readDocument(
   const contact = readOptional(fields, 'contact', readLine, report)
   const accepted = readOptional(fields, 'accept', (field) => readAccepted(field, locate, report), report)
   const rules = readRules(fields, locate, report, vocabulary)
-  const location = { document: named?.name ?? '', file }
+  const name = nameDocument(named?.name ?? '', instance)
   const expected = readOptional(
     fields,
     'tests',
-    (field) => readTests(field, location, (offset) => locate(offset).line, report, vocabulary),
+    (field) =>
+      readTests(field, { document: name, file }, (offset) => locate(offset).line, report, vocabulary),
     report,
   )
   tests.push(...(expected ?? []))
   if (named === undefined) return undefined
   return {
-    name: named.name,
+    name,
+    instance,
     isShadow,
     namespace,
     inherit,

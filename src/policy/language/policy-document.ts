@@ -46,8 +46,17 @@ export interface AcceptedFinding {
   readonly column: number
 }
 
+/** What tells the documents of a policy with `forEach` apart: one of its values, in place of `{variable}`. */
+export interface PolicyInstance {
+  readonly variable: string
+  readonly value: string
+}
+
 export interface PolicyDocument {
+  /** Unique: that of the policy, and with `forEach` the value, as in `teams[crm]`. */
   readonly name: string
+  /** The value of `forEach` that this document is for; undefined for a policy without. */
+  readonly instance: PolicyInstance | undefined
   /** Whether the policy is only evaluated for comparison (`mode: shadow`). */
   readonly isShadow: boolean
   readonly namespace: Identifier

@@ -13,6 +13,9 @@ export const documentFields = {
   mode:
     'shadow: the policy is evaluated, but only differences are counted and logged. development: it is in force in ' +
     '`catalog-gateway dev` alone; other gateways refuse it. Default: enforce.',
+  forEach:
+    'One variable and its values, such as { team: [crm, billing] }: the policy is one for each value, which replaces ' +
+    '{team} in every text. Values are names; {team} must be in the namespace.',
   namespace: 'The namespace of the policy, as a list of names. [] is the root.',
   inherit: 'false: allow rules of parent namespaces do not apply here or beneath.',
   final: 'Operations, or groups of them, that policies of child namespaces cannot allow.',
@@ -187,5 +190,6 @@ export const misplacedFieldHints: Readonly<Record<string, string>> = {
     'child policies cannot allow',
   'rules.onDeny': '; it is a field of the document, next to "rules", and applies to the namespace',
   'rules.inherit': '; it is a field of the document, next to "rules", and applies to the namespace',
+  'rules.forEach': '; it is a field of the document, next to "rules": one document for each value',
   'rules.namespace': '; it is a field of the document, next to "rules": one document for each namespace',
 }

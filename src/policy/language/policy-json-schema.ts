@@ -60,6 +60,7 @@ export function createDecisionTableSchema(): Schema {
 }
 
 const label = { $ref: '#/definitions/label' }
+const ruleId = { $ref: '#/definitions/ruleId' }
 const names = { $ref: '#/definitions/names' }
 const operations = { $ref: '#/definitions/operations' }
 const time = { type: 'string', format: 'date-time' }
@@ -74,7 +75,7 @@ const subjectSchemas = {
 }
 
 const ruleSchemas = {
-  id: label,
+  id: ruleId,
   effect: { enum: ['allow', 'deny'] },
   subjects: createObjectSchema(subjectFields, subjectSchemas, [], {
     anyOf: Object.keys(subjectSchemas)
@@ -87,10 +88,10 @@ const ruleSchemas = {
   when: { type: 'string', maxLength: 2000 },
 }
 
-const protectionSchemas = { id: label, tables: names, operations, except: { $ref: '#/definitions/except' } }
+const protectionSchemas = { id: ruleId, tables: names, operations, except: { $ref: '#/definitions/except' } }
 
 const requirementSchemas = {
-  id: label,
+  id: ruleId,
   except: { $ref: '#/definitions/except' },
   metadata: names,
   branches: names,
@@ -192,6 +193,12 @@ const documentSchemas = {
   apiVersion: { enum: [fileApiVersion, resourceApiVersion] },
   kind: { const: policyKind },
   metadata: {},
+  forEach: {
+    type: 'object',
+    additionalProperties: { type: 'array', items: label, minItems: 1 },
+    minProperties: 1,
+    maxProperties: 1,
+  },
   namespace: { type: 'array', items: { type: 'string', minLength: 1, pattern: '^[^*]+$' } },
   mode: { enum: policyModes },
   inherit: { type: 'boolean' },
@@ -224,7 +231,7 @@ const documentSchemas = {
     type: 'array',
     items: createObjectSchema(
       acceptFields,
-      { check: label, rule: label, reason: { type: 'string', minLength: 1 } },
+      { check: label, rule: ruleId, reason: { type: 'string', minLength: 1 } },
       ['check', 'reason'],
     ),
   },
@@ -233,6 +240,8 @@ const documentSchemas = {
 
 const definitions = {
   label: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$' },
+  /** A label, in which forEach may have a variable. */
+  ruleId: { type: 'string', pattern: '^[A-Za-z0-9{][A-Za-z0-9._{}-]*$' },
   names: { type: 'array', items: { type: 'string', minLength: 1 }, minItems: 1 },
   operations: {
     type: 'array',

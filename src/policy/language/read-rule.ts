@@ -9,6 +9,7 @@ import type { ConditionError } from '../conditions/condition-errors.ts'
 import type { Position } from './yaml/read-yaml.ts'
 import { describeRegularExpression } from '../conditions/name-pattern.ts'
 import { nothingImplied } from './deny-coverage.ts'
+import { rejectPlaceholder } from './placeholder.ts'
 import { ruleFields } from './policy-fields.ts'
 import type { PolicyRule } from './policy-document.ts'
 import { objectKindOfPermission } from './permission-object-kind.ts'
@@ -105,9 +106,12 @@ export function readLabel(field: Field, report: ReportProblem): string | undefin
 /** Reads a namespace. An invalid name is an error, because the policy would never apply. */
 export function readNamespace(field: Field, report: ReportProblem, vocabulary: PolicyVocabulary): Identifier {
   return readIdentifier(field, report, vocabulary, (part) =>
-    part.includes('*') ? (item) => `${item} contains "*"; namespaces must be named exactly` : undefined,
+    part.includes('*') ? (item) => `${item} contains "*"; ${exactNamespaces}` : rejectPlaceholder(part),
   )
 }
+
+const exactNamespaces =
+  "namespaces must be named exactly; for several, list their names: forEach: { team: [crm, billing] } with namespace: ['{team}']"
 
 /** Reads an id as a list of names. Reports names that no object has. */
 export function readIdentifier(

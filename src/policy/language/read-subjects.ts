@@ -1,3 +1,4 @@
+import { rejectPlaceholder } from './placeholder.ts'
 import { namedSubjectFields, subjectFields } from './policy-fields.ts'
 import type { NamedSubjects, Subjects } from './policy-document.ts'
 import {
@@ -60,7 +61,7 @@ function validateSubjectName(name: string): ReturnType<ValidateText> {
   if (name === '' || controlCharacter.test(name)) {
     return (item) => `${item} is ${JSON.stringify(name)}, which is not a valid name`
   }
-  if (!name.includes('*')) return undefined
+  if (!name.includes('*')) return rejectPlaceholder(name)
   return (item) => `${item} contains "*"; names are exact; use "any: true" for every caller`
 }
 

@@ -1,4 +1,6 @@
 import type { Steps } from '../../lib/async/run-in-slices.ts'
+import { getPolicyName } from '../language/policy-instance.ts'
+import { groupBy } from '../../lib/group-by.ts'
 import type { PolicyDocument } from '../language/policy-document.ts'
 import { PolicyError, type PolicyProblem } from '../language/policy-error.ts'
 import type { ReportConditionFailure } from '../engine/rule-compiler.ts'
@@ -36,11 +38,17 @@ export function mergeFiles(files: readonly ParsedFile[]): readonly PolicyDocumen
   return documents
 }
 
-/** Decisions refer to a policy by name only, so names must be unique. */
+/**
+ * Decisions refer to a policy by name only, so names must be unique. The documents of a policy with `forEach` have its
+ * position.
+ */
 function findDuplicateNames(documents: readonly PolicyDocument[]): readonly PolicyProblem[] {
+  const policies = groupBy(documents, ({ file, line, column }) => `${file}:${line}:${column}`)
   const seen = new Map<string, PolicyDocument>()
-  return documents.flatMap((document) => {
-    const { name, file, line, column } = document
+  return [...policies.values()].flatMap(([document]) => {
+    if (document === undefined) return []
+    const { file, line, column } = document
+    const name = getPolicyName(document)
     const before = seen.get(name)
     if (before === undefined) seen.set(name, document)
     const message = `metadata.name: duplicate policy name "${name}", also in ${before?.file}:${before?.line}`

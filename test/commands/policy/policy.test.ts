@@ -113,6 +113,17 @@ it('decision tables are files of their own and count towards the coverage', asyn
   })
 })
 
+it('a rule of a policy with forEach counts once, and is covered if it is for each value', async () => {
+  const tests = [{ as: { groups: ['crm'] }, operations: ['query'], table: ['crm', 't'], expect: 'allow' }]
+  const rule = { id: 'r', effect: 'allow', subjects: { groups: ['{team}'] }, operations: ['query'] }
+  const template = { forEach: { team: ['crm', 'hr'] }, namespace: ['{team}'], rules: [rule], tests }
+  const folder = await folderOf({ ...sales, metadata: { name: 'teams' }, ...template })
+  expect(await policy('test', '--policies', folder)).toMatchObject({
+    status: 0,
+    output: expect.stringContaining('rule coverage: 0 of 1 (0 %)\n  untested: teams/r\n'),
+  })
+})
+
 it('an invalid test is an error with its location', async () => {
   const tests = [
     { operations: ['DropNamespace'], table: ['sales', 'orders'], expect: 'allow' },

@@ -43,6 +43,16 @@ it('differs if a decision may differ', () => {
   expect(new Set(revisions).size).toBe(revisions.length)
 })
 
+function revisionFor(...team: readonly string[]): string {
+  const template = { ...one, forEach: { team }, namespace: ['{team}'] }
+  return revision(formatPolicies([template]))
+}
+
+it('differs if a value is added to a policy with forEach, and not by their order', () => {
+  expect(revisionFor('crm', 'hr')).not.toBe(revisionFor('crm'))
+  expect(revisionFor('crm', 'hr')).toBe(revisionFor('hr', 'crm'))
+})
+
 /** Reference implementation: one list of lists in JSON per document. */
 function obviousRevision(documents: readonly PolicyDocument[]): string {
   const hash = createHash('sha256')

@@ -142,7 +142,7 @@ ${head}rules:
     '10:5 unknown field "rules[0].operation"; did you mean "operations"?',
     '20:18 rules[0].operations[0]: unknown operation or group "InsertInTable"; did you mean "InsertIntoTable"?',
     '21:5 rules[1]: duplicate rule id "r", also in line 17',
-    '26:1 the document is a list; expected fields: apiVersion, kind, metadata, mode, namespace, inherit, final, onDeny, contact, commits, protect, rules, accept, tests',
+    '26:1 the document is a list; expected fields: apiVersion, kind, metadata, mode, forEach, namespace, inherit, final, onDeny, contact, commits, protect, rules, accept, tests',
   ])
 })
 
@@ -222,7 +222,10 @@ it.each([
     '[prod/sales]',
     '4:13 namespace[0]: "prod/sales" contains "/", which separates names; expected ["prod", "sales"]',
   ],
-  ['["*"]', '4:13 namespace[0] contains "*"; namespaces must be named exactly'],
+  [
+    '["*"]',
+    `4:13 namespace[0] contains "*"; namespaces must be named exactly; for several, list their names: forEach: { team: [crm, billing] } with namespace: ['{team}']`,
+  ],
   ['[a, 1]', '4:16 namespace[1] is 1; expected text: put it in quotes'],
   ['[a, ..]', '4:16 namespace[1] is "..", which is a path segment, not a name'],
   ['', '4:12 namespace is empty; expected a list, such as [prod, sales]'],

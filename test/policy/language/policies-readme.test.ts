@@ -52,6 +52,9 @@ it('contains only valid policies', () => {
     problems: [],
     documents: [
       { name: 'sales-writers', namespace: ['prod', 'sales'], inherit: true },
+      { name: 'teams[crm]', namespace: ['prod', 'crm'] },
+      { name: 'teams[billing]', namespace: ['prod', 'billing'] },
+      { name: 'teams[logistics]', namespace: ['prod', 'logistics'] },
       { name: 'payroll', namespace: ['prod', 'staff'] },
       { name: 'lake-commits', namespace: ['lake'] },
     ],

@@ -56,6 +56,9 @@ it.each<[what: string, change: object]>([
   ['a namespace that is text', { namespace: 'a.b' }],
   ['a namespace with a star', { namespace: ['a', '*'] }],
   ['an unknown field', { rule: [] }],
+  ['two variables', { forEach: { team: ['crm'], region: ['eu'] }, namespace: ['{team}'] }],
+  ['no value of a variable', { forEach: { team: [] }, namespace: ['{team}'] }],
+  ['a value that is no name', { forEach: { team: ['a/b'] }, namespace: ['{team}'] }],
   ['no rules', { rules: undefined }],
   ['a word for inherit', { inherit: 'no' }],
   ['another status', { onDeny: 401 }],
@@ -89,6 +92,15 @@ it.each([
   ['a file', whole],
   ['a file with a description', { ...whole, metadata: { name: 'p', description: 'd' } }],
   ['a resource', resource],
+  [
+    'a policy for each value',
+    {
+      ...whole,
+      forEach: { team: ['crm'] },
+      namespace: ['{team}'],
+      rules: [{ ...whole.rules[0], id: '{team}-r' }],
+    },
+  ],
   [
     'a resource of a cluster',
     { ...resource, metadata: { name: 'p', namespace: 'n', labels: { a: 'b' }, uid: 'u' } },

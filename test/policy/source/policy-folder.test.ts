@@ -115,6 +115,30 @@ it('rejects two policies with one name, even in two files', async () => {
   )
 })
 
+function template(values: string): string {
+  return readerPolicy('same', 'alice').replace(
+    /^namespace: .*$/m,
+    `forEach: { x: ${values} }\nnamespace: ['{x}']`,
+  )
+}
+
+it('the name of a policy with forEach is one name, whatever its values', async () => {
+  const folder = await temporaryFolder()
+  await writeFiles(folder, { 'a.yaml': template('[a, b]') })
+  expect((await loadPolicies(folder)).size).toBe(2)
+  for (const other of [template('[c, d]'), readerPolicy('same', 'bob')]) {
+    await writeFiles(folder, { 'b.yaml': other })
+    await expect(loadPolicies(folder)).rejects.toMatchObject({
+      problems: [
+        {
+          file: 'b.yaml',
+          message: expect.stringContaining('duplicate policy name "same", also in a.yaml:3'),
+        },
+      ],
+    })
+  }
+})
+
 it('rejects entries that cannot be read, because they may have held a deny', async () => {
   const folder = await temporaryFolder()
   await expect(loadPolicies(join(folder, 'missing'))).rejects.toThrow('cannot be read (ENOENT)')

@@ -5,6 +5,7 @@ import { lintConditions } from './lint-conditions.ts'
 import { lintManifests } from './lint-manifests.ts'
 import { lintNames } from './lint-names.ts'
 import { acceptFindings } from './accept-findings.ts'
+import { mergeFindings } from './merge-findings.ts'
 import { unknownSettings, type KnownSettings } from './known-settings.ts'
 import { lintContextKeys } from './lint-context-keys.ts'
 import { lintSubjects } from './lint-subjects.ts'
@@ -44,7 +45,7 @@ export function lintPolicies(
     ...lintContextKeys(documents, known),
     ...findUntested(documents, set, tests),
   ]
-  return acceptFindings(findings, documents).toSorted(
+  return mergeFindings(acceptFindings(findings, documents), documents).toSorted(
     (one, other) => compareText(one.file, other.file) || one.line - other.line,
   )
 }

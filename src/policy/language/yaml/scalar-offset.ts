@@ -4,9 +4,10 @@ import type { YamlScalar } from './yaml-node.ts'
  * Returns the offset in the file of a character of a YAML scalar. File and text differ by quotes, escapes, folding and
  * indentation; both are scanned in parallel, skipping characters that are only in the file.
  */
-export function sourceOffset(file: string, scalar: YamlScalar, index: number): number {
-  const { start, end } = scalar
-  const text = String(scalar.value)
+export function sourceOffset(file: string, scalar: YamlScalar, indexInValue: number): number {
+  const { start, end, template } = scalar
+  const text = template?.text ?? String(scalar.value)
+  const index = template?.indexOf(indexInValue) ?? indexInValue
   let offset = start + (isQuote(file[start]) ? 1 : 0)
   if (isBlockHeader(file[start])) offset = nextLine(file, offset)
   for (let position = 0; position < index; position++) offset = findAfter(text[position] ?? '', offset)

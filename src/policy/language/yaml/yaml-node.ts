@@ -31,6 +31,8 @@ export interface YamlScalar {
   readonly value: unknown
   /** As written, without quotes and folding. */
   readonly source: string
+  /** The text of the file if a variable in it was replaced; `indexOf` returns the index in it of a character of `value`. */
+  readonly template?: { readonly text: string; readonly indexOf: (index: number) => number }
 }
 
 interface YamlAlias {

@@ -1,39 +1,39 @@
 import { isSameIdentifier } from '../../../catalog-api/identifiers.ts'
 import type { KubernetesObject } from '../../../lib/kubernetes/kubernetes-object.ts'
+import { replaceVariable } from '../../language/placeholder.ts'
 import type { PolicyDocument } from '../../language/policy-document.ts'
+import { describeEach } from '../../language/policy-instance.ts'
 import type { ParsedFile } from '../parse-in-thread.ts'
 import { findDelegationViolations, type DelegationLimits } from './find-delegation-violations.ts'
-import { nameOfResource } from './resource-text.ts'
+import { qualifyName } from './resource-text.ts'
 import type { Verdict } from './verdict.ts'
 
 /** Judges a parsed resource: of the platform if `limits` is undefined, otherwise of a delegated Kubernetes namespace. */
 export function judgeResource(
   resource: KubernetesObject,
-  { documents, problems }: ParsedFile = { documents: [], problems: [] },
+  { documents: parsed, problems }: ParsedFile = { documents: [], problems: [] },
   limits: DelegationLimits | undefined,
 ): Verdict {
-  const [parsed] = documents
-  const document = parsed && { ...parsed, name: nameOfResource(resource) }
+  const documents = parsed.map((one) => ({ ...one, name: qualifyName(resource, one.name) }))
+  const [document] = documents
   if (document === undefined || problems.length > 0) {
     const message = joinMessages(problems.map(({ line, column, message }) => `${line}:${column}: ${message}`))
-    const hasRestrictions = limits === undefined && document !== undefined && isPlaced(document, resource)
-    return {
-      resource,
-      reason: 'Invalid',
-      message,
-      ...(hasRestrictions && { document: keepRestrictions(document) }),
-    }
+    const placed = limits === undefined ? documents.filter((one) => isPlaced(one, resource)) : []
+    return { resource, reason: 'Invalid', message, documents: placed.map(keepRestrictions) }
   }
-  const violations = limits === undefined ? [] : findDelegationViolations(document, limits)
+  const violations =
+    limits === undefined ? [] : describeEach(documents, (one) => findDelegationViolations(one, limits))
   if (violations.length > 0) return { resource, reason: 'NotDelegated', message: joinMessages(violations) }
   const message = document.isShadow ? 'the policy is evaluated as shadow' : 'the policy is in force'
-  return { resource, reason: 'Accepted', message, document }
+  return { resource, reason: 'Accepted', message, documents }
 }
 
 /** Whether the namespace of the policy could be read. Otherwise its denies would apply to another one. */
-function isPlaced({ namespace }: PolicyDocument, resource: KubernetesObject): boolean {
+function isPlaced({ namespace, instance }: PolicyDocument, resource: KubernetesObject): boolean {
   const written = resource['namespace']
-  return Array.isArray(written) && written.every(isText) && isSameIdentifier(written, namespace)
+  if (!Array.isArray(written) || !written.every(isText)) return false
+  const names = instance === undefined ? written : written.map((name) => replaceVariable(name, instance))
+  return isSameIdentifier(names, namespace)
 }
 
 function isText(value: unknown): value is string {

@@ -35,6 +35,6 @@ export function judgeResources(
   })
 }
 
-function countConditions({ document }: Verdict): number {
-  return document?.rules.filter(({ condition }) => condition !== undefined).length ?? 0
+function countConditions({ documents = [] }: Verdict): number {
+  return documents.flatMap(({ rules }) => rules).filter(({ condition }) => condition !== undefined).length
 }

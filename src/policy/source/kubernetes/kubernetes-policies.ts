@@ -7,7 +7,8 @@ import type { PolicyDocument } from '../../language/policy-document.ts'
 import { PolicyError } from '../../language/policy-error.ts'
 import type { PolicyVocabulary } from '../../language/policy-vocabulary.ts'
 import type { OpenDocumentSource } from '../document-source.ts'
-import { describeReservedGrants } from './find-reserved-grants.ts'
+import { describeEach } from '../../language/policy-instance.ts'
+import { listReservedGrants } from './find-reserved-grants.ts'
 import { createJudge } from './judge-namespaces.ts'
 import type { ResourceResult } from './resource-status.ts'
 import type { Verdict } from './verdict.ts'
@@ -186,21 +187,25 @@ async function openWatches(
 /** In the order of their names, so that the first rule that applies is the same in all gateways. */
 function listDocuments(verdicts: readonly Verdict[]): readonly PolicyDocument[] {
   return verdicts
-    .flatMap(({ document }) => document ?? [])
+    .flatMap(({ documents }) => documents ?? [])
     .toSorted((one, other) => (one.name < other.name ? -1 : 1))
 }
 
 function createResult(
-  { resource, reason, message, document }: Verdict,
+  { resource, reason, message, documents = [] }: Verdict,
   reserving: readonly PolicyDocument[],
 ): ResourceResult {
-  const reserved = reason === 'Accepted' && document ? describeReservedGrants(document, reserving) : undefined
+  const accepted = reason === 'Accepted' ? documents : []
+  const reserved = describeEach(accepted, (document) => listReservedGrants(document, reserving))
   return {
     resource,
     accepted: { reason, message },
     conflict:
-      reserved === undefined
+      reserved.length === 0
         ? { reason: 'NoConflict', message: 'no policy reserves what this one grants' }
-        : { reason: 'Reserved', message: reserved },
+        : {
+            reason: 'Reserved',
+            message: `the platform reserves operations (final), so these grants have no effect: ${reserved.join('; ')}`,
+          },
   }
 }

@@ -3,14 +3,17 @@ import type { KubernetesObject } from '../../../lib/kubernetes/kubernetes-object
 import { policyKind, policyResourceName, resourceApiVersion } from '../../language/api-version.ts'
 import type { PolicyText } from '../policy-location.ts'
 
-/** Name of a policy in decisions, logs and audit records. Files cannot have it: their names contain no slash. */
-export function nameOfResource({ metadata }: KubernetesObject): string {
-  return `${metadata.namespace}/${metadata.name}`
+/**
+ * Returns the name of a document of a resource in decisions, logs and audit records. Files cannot have it: their names
+ * contain no slash.
+ */
+export function qualifyName({ metadata }: KubernetesObject, document: string): string {
+  return `${metadata.namespace}/${document}`
 }
 
 /** What decisions and errors name as the file of a resource. */
 export function fileOfResource(resource: KubernetesObject): string {
-  return `${policyResourceName}/${nameOfResource(resource)}`
+  return `${policyResourceName}/${qualifyName(resource, resource.metadata.name)}`
 }
 
 /** Returns what the writer of a resource wrote, without what the API server and gateways add to it. */

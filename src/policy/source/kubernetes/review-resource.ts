@@ -70,9 +70,7 @@ function describeRefusal(verdicts: readonly Verdict[]): string | undefined {
 
 /** An invalid document has no warnings: its errors may be the reason. */
 function listWarnings(verdicts: readonly Verdict[]): readonly string[] {
-  const documents = verdicts.flatMap(({ reason, document }) =>
-    reason === 'Accepted' && document !== undefined ? [document] : [],
-  )
+  const documents = verdicts.flatMap(({ reason, documents = [] }) => (reason === 'Accepted' ? documents : []))
   return lintPolicies(documents, compilePolicies(documents), [])
     .filter(({ level }) => level === 'error' || level === 'warning')
     .map(({ check, message }) => `${check}: ${message}`)

@@ -1,4 +1,5 @@
 import type { PolicyNamespace } from '../../../config/policy-kubernetes-settings.ts'
+import { getMembers } from '../../../lib/json/is-object.ts'
 import type { Steps } from '../../../lib/async/run-in-slices.ts'
 import type { KubernetesObject } from '../../../lib/kubernetes/kubernetes-object.ts'
 import type { PolicyText } from '../policy-location.ts'
@@ -29,7 +30,7 @@ export function* screenResources(
     }
     const refusal = refuse(namespace, resource, olderCount)
     screened.push(refusal ?? { resource, text: formatResource(resource) })
-    olderCount += 1
+    olderCount += refusal === undefined ? Math.max(1, listValues(resource).length) : 1
     yield
   }
   return screened
@@ -45,18 +46,34 @@ function refuse(
   resource: KubernetesObject,
   olderCount: number,
 ): Verdict | undefined {
-  const content = getWrittenContent(resource)
-  if (isDeeper(content, maxDepth))
+  if (isDeeper(getWrittenContent(resource), maxDepth))
     return { resource, reason: 'Invalid', message: `nested deeper than ${maxDepth} levels` }
   if (namespace.platform) return undefined
   const { maxPolicies, maxPolicyBytes } = namespace
   const refuseQuota = (message: string): Verdict => ({ resource, reason: 'QuotaExceeded', message })
   if (olderCount >= maxPolicies)
     return refuseQuota(`${maxPolicies} older policies are in this Kubernetes namespace, and no more may be`)
-  const bytes = Buffer.byteLength(JSON.stringify(content))
+  const values = listValues(resource)
+  if (olderCount + values.length > maxPolicies) {
+    const found = `forEach has ${values.length} values, each a policy, and ${olderCount} policies are older`
+    return refuseQuota(`${found}; expected at most ${maxPolicies} together`)
+  }
+  const bytes = measureLargest(resource, values)
   if (bytes > maxPolicyBytes)
     return refuseQuota(`the policy has ${bytes} bytes as JSON; expected at most ${maxPolicyBytes}`)
   return undefined
+}
+
+/** The values of `forEach`, valid or not: the resource is one policy for each of them. */
+function listValues(resource: KubernetesObject): readonly unknown[] {
+  return Object.values(getMembers(resource['forEach'])).flat()
+}
+
+/** Returns the bytes of a resource as JSON, at most, with a value in place of a variable: every brace may begin one. */
+function measureLargest(resource: KubernetesObject, values: readonly unknown[]): number {
+  const text = JSON.stringify(getWrittenContent(resource))
+  const longest = Math.max(0, ...values.map((value) => (typeof value === 'string' ? value.length : 0)))
+  return Buffer.byteLength(text) + (text.split('{').length - 1) * longest
 }
 
 function isDeeper(value: unknown, depth: number): boolean {

@@ -8,6 +8,9 @@ export interface Verdict {
   readonly reason: AcceptedReason
   /** In words for the writer of the resource. Shows nothing of other Kubernetes namespaces. */
   readonly message: string
-  /** What counts: the policy if it is accepted, the restrictions of an invalid policy of the platform. */
-  readonly document?: PolicyDocument
+  /**
+   * What counts: the policy if it is accepted, with `forEach` a document for each value; the restrictions of an invalid
+   * policy of the platform.
+   */
+  readonly documents?: readonly PolicyDocument[]
 }

@@ -7,6 +7,7 @@ export function createDenyAllPolicy(name: string, vocabulary: PolicyVocabulary):
   const everybody = { users: [], groups: [], keys: [], any: true, anonymous: true, except: undefined }
   return {
     name,
+    instance: undefined,
     isShadow: false,
     namespace: [],
     inherit: true,

@@ -125,7 +125,7 @@ it.for<[attack: string, content: object, message: string]>([
   const [verdict] = judge(delegation, createResource('p', content))
   expect(verdict).toMatchObject({ reason: 'NotDelegated' })
   expect(verdict?.message).toContain(message)
-  expect(verdict).not.toHaveProperty('document')
+  expect(verdict).not.toHaveProperty('documents')
 })
 
 it.for<[grants: string, content: object]>([
@@ -147,7 +147,7 @@ it.for<[grants: string, content: object]>([
   ['a shadow policy', { ...grant, mode: 'shadow' }],
 ])('accepts a grant of %s', ([, content]) => {
   expect(judge(delegation, createResource('p', content))).toMatchObject([
-    { reason: 'Accepted', document: { name: 'team-a/p', file: 'accesspolicies/team-a/p' } },
+    { reason: 'Accepted', documents: [{ name: 'team-a/p', file: 'accesspolicies/team-a/p' }] },
   ])
 })
 
@@ -191,7 +191,7 @@ it('reports everything that is not delegated, and refuses the policy as a whole'
     ],
   } satisfies Omit<WrittenPolicy, 'name'>
   const [verdict] = judge(delegation, createResource('p', content))
-  expect(verdict?.document).toBeUndefined()
+  expect(verdict?.documents).toBeUndefined()
   expect(verdict?.message.split('\n')).toEqual([
     expect.stringContaining('rules[1].subjects.any'),
     expect.stringContaining('rules[1].operations: not delegated: RegisterTable'),

@@ -18,7 +18,7 @@ function decide(
 }
 
 function documentsOf(verdicts: ReturnType<typeof judge>) {
-  return verdicts.flatMap(({ document }) => document ?? [])
+  return verdicts.flatMap(({ documents }) => documents ?? [])
 }
 
 it('errors have field path, line and column of the resource as kubectl prints it', () => {
@@ -68,7 +68,7 @@ it('a deny whose condition cannot be read applies without it', () => {
   const [verdict] = judge(platform, createResource('p', { namespace: ['prod'], rules: [broken] }, system))
   expect(verdict).toMatchObject({
     reason: 'Invalid',
-    document: { rules: [{ id: 'deny', condition: undefined }] },
+    documents: [{ rules: [{ id: 'deny', condition: undefined }] }],
   })
 })
 
@@ -81,8 +81,11 @@ it('inherit: false, final and onDeny of an invalid policy of the platform stay',
       system,
     ),
   )
-  expect(verdict).toMatchObject({ reason: 'Invalid', document: { inherit: false, onDeny: 404, rules: [] } })
-  expect(verdict?.document?.final.has('DropTable')).toBe(true)
+  expect(verdict).toMatchObject({
+    reason: 'Invalid',
+    documents: [{ inherit: false, onDeny: 404, rules: [] }],
+  })
+  expect(verdict?.documents?.[0]?.final.has('DropTable')).toBe(true)
 })
 
 it.for<[string, unknown]>([
@@ -92,7 +95,7 @@ it.for<[string, unknown]>([
 ])('denies of a policy with %s apply nowhere, because their place is unknown', ([, namespace]) => {
   const [verdict] = judge(platform, createResource('p', { namespace, rules: [deny] }, system))
   expect(verdict).toMatchObject({ reason: 'Invalid' })
-  expect(verdict?.document).toBeUndefined()
+  expect(verdict?.documents).toEqual([])
 })
 
 it('an invalid delegated policy affects itself alone: nothing of it stays', () => {
@@ -101,9 +104,9 @@ it('an invalid delegated policy affects itself alone: nothing of it stays', () =
     createResource('bad', { ...grant, rules: [...grant.rules, typo, deny] }),
     createResource('good', grant),
   )
-  expect(verdicts.map(({ reason, document }) => [reason, document?.name])).toEqual([
-    ['Invalid', undefined],
-    ['Accepted', 'team-a/good'],
+  expect(verdicts.map(({ reason, documents }) => [reason, documents?.map(({ name }) => name)])).toEqual([
+    ['Invalid', []],
+    ['Accepted', ['team-a/good']],
   ])
 })
 

@@ -7,7 +7,7 @@ import { createDelegation, createResource, grant, judge, platform } from './judg
 const all = { id: 'all', effect: 'deny' as const, subjects: { any: true as const }, operations: ['all'] }
 
 function documentsOf(...verdicts: ReturnType<typeof judge>) {
-  return verdicts.flatMap(({ document }) => document ?? [])
+  return verdicts.flatMap(({ documents }) => documents ?? [])
 }
 
 function decide(documents: ReturnType<typeof documentsOf>, namespace: readonly string[] = ['prod', 'sales']) {
