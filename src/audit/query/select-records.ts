@@ -1,6 +1,10 @@
 import { createContextTracker, type RecordContext } from '../formats/record-context.ts'
 import { listLogFolders } from '../storage/log-folders.ts'
-import { readAuditLog, type StoredRecord } from '../storage/read-audit-log.ts'
+import { readFirstRecord, readSegment, type StoredRecord } from '../storage/read-audit-log.ts'
+import { listSegmentsSince, type Segment } from '../storage/segments-since.ts'
+import { openStoredLog } from '../storage/stored-log.ts'
+import { createIntentFinder, type FindIntent } from './intent-finder.ts'
+import { collectLast } from './collect-last.ts'
 import type { AuditedPrincipal, ObjectId } from '../records/audit-record.ts'
 import type { RuleReference } from '../../policy/engine/decision.ts'
 import { qualifiedRuleName } from '../../policy/testing/decision-test.ts'
@@ -22,6 +26,11 @@ export interface RecordFilter {
   readonly until?: Date
 }
 
+export interface Selection extends RecordFilter {
+  /** Maximum number of records: the newest ones. */
+  readonly last?: number
+}
+
 export interface SelectedRecord {
   readonly record: StoredRecord
   readonly context: RecordContext
@@ -29,28 +38,65 @@ export interface SelectedRecord {
 
 /**
  * Selects from all logs of a gateway, oldest first. An outcome has the operation, principal and rule of its intent.
- * `onRecord` is called for every record that is read, selected or not.
+ * Segments that end before the time range are not read, nor older ones than the newest records of `last`. `onRecord` is
+ * called for every record that is read, selected or not.
  */
 export async function* selectRecords(
   folder: string,
-  filter: RecordFilter,
+  { last, ...filter }: Selection,
   onRecord?: (record: SelectedRecord) => void,
 ): AsyncGenerator<SelectedRecord, void> {
-  const logs = (await listLogFolders(folder)).map((log) => selectLogRecords(log, filter, onRecord))
-  yield* mergeByTime(logs, ({ record }) => record.time)
+  const logs = (await listLogFolders(folder)).map((log) => selectLogRecords(log, filter, last, onRecord))
+  const records = mergeByTime(logs, ({ record }) => record.time)
+  yield* last === undefined ? records : await collectLast(records, last)
 }
 
 async function* selectLogRecords(
   folder: string,
   filter: RecordFilter,
+  last: number | undefined,
   onRecord?: (record: SelectedRecord) => void,
 ): AsyncGenerator<SelectedRecord, void> {
-  const tracker = createContextTracker()
-  for await (const record of readAuditLog(folder)) {
-    const selected = { record, context: tracker.track(record) }
-    onRecord?.(selected)
-    if (matchesFilter(selected, filter)) yield selected
+  const log = await openStoredLog(folder)
+  const segments = await listSegmentsSince(log, filter.since)
+  const findIntent = createIntentFinder(log)
+  const concernsIntent = [filter.principal, filter.operation, filter.rule].some((name) => name !== undefined)
+  const found = last === undefined ? selectFrom(segments) : await selectLast(last)
+  for await (const selected of found) yield await addIntent(selected, findIntent)
+
+  async function selectLast(count: number): Promise<readonly SelectedRecord[]> {
+    let newest: readonly SelectedRecord[] = []
+    for (const segment of segments.toReversed()) {
+      newest = [...(await collectLast(selectFrom([segment]), count - newest.length)), ...newest]
+      if (newest.length === count) break
+    }
+    return newest
   }
+
+  async function* selectFrom(read: readonly Segment[]): AsyncGenerator<SelectedRecord, void> {
+    const tracker = createContextTracker()
+    let chain: string | undefined
+    for (const { file, chainStart } of read) {
+      const start = chainStart === chain ? undefined : await readFirstRecord(log, chainStart)
+      if (start !== undefined) tracker.track(start)
+      chain = chainStart
+      for await (const record of readSegment(log, file)) {
+        const selected = { record, context: tracker.track(record) }
+        onRecord?.(selected)
+        if (!matchesRecord(record, filter)) continue
+        const complete = concernsIntent ? await addIntent(selected, findIntent) : selected
+        if (matchesRequest(complete, filter)) yield complete
+      }
+    }
+  }
+}
+
+/** Adds the intent of a record that is in a segment that was not read. */
+async function addIntent(selected: SelectedRecord, findIntent: FindIntent): Promise<SelectedRecord> {
+  const { record, context } = selected
+  if (context.intent !== undefined || !('intentSeq' in record)) return selected
+  const intent = await findIntent(record.intentChain ?? record.chain, record.intentSeq)
+  return intent === undefined ? selected : { record, context: { ...context, intent } }
 }
 
 /** What a record says of its request. */
@@ -86,22 +132,25 @@ export function listNames(criterion: NameCriterion, { record, context }: Selecte
   return name === undefined ? [] : [name]
 }
 
-function matchesFilter(selected: SelectedRecord, filter: RecordFilter): boolean {
-  const { record } = selected
-  const { request, table, principal, operation, rule, denied, since, until } = filter
-  const hasName = (criterion: NameCriterion, wanted: string | undefined): boolean =>
-    wanted === undefined || listNames(criterion, selected).includes(wanted)
+function matchesRecord(
+  record: StoredRecord,
+  { request, table, denied, since, until }: RecordFilter,
+): boolean {
   const time = Date.parse(record.time)
   return (
     (since === undefined || time >= since.getTime()) &&
     (until === undefined || time < until.getTime()) &&
     (request === undefined || ('request' in record && record.request === request)) &&
     (!denied || record.kind === 'refusal') &&
-    hasName('principal', principal) &&
-    hasName('operation', operation) &&
-    hasName('rule', rule) &&
     (table === undefined || mentionsTable(record, table))
   )
+}
+
+/** The criteria that concern the request, which an outcome has from its intent. */
+function matchesRequest(selected: SelectedRecord, { principal, operation, rule }: RecordFilter): boolean {
+  const hasName = (criterion: NameCriterion, wanted: string | undefined): boolean =>
+    wanted === undefined || listNames(criterion, selected).includes(wanted)
+  return hasName('principal', principal) && hasName('operation', operation) && hasName('rule', rule)
 }
 
 export function mentionsTable({ tables = [] }: StoredRecord, table: ObjectId): boolean {

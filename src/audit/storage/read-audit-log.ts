@@ -1,7 +1,8 @@
 import { listLogFolders } from './log-folders.ts'
 import type { AuditRecord } from '../records/audit-record.ts'
 import { parseRecord } from '../records/hash-chain.ts'
-import { openStoredLog } from './stored-log.ts'
+import { listSegmentsSince } from './segments-since.ts'
+import { openStoredLog, type StoredLog } from './stored-log.ts'
 
 export type StoredRecord = AuditRecord & { readonly hash: string }
 
@@ -28,8 +29,28 @@ function isStoredRecord(record: AuditRecord): record is StoredRecord {
   return typeof record.time === 'string' && 'hash' in record && typeof record.hash === 'string'
 }
 
-export async function* readAuditLogs(folder: string): AsyncGenerator<StoredRecord, void> {
-  for (const log of await listLogFolders(folder)) yield* readAuditLog(log)
+/** Reads the logs of a gateway, one after the other, without the segments that end before a time. */
+export async function* readAuditLogs(
+  folder: string,
+  since: Date | undefined,
+): AsyncGenerator<StoredRecord, void> {
+  for (const logFolder of await listLogFolders(folder)) {
+    const log = await openStoredLog(logFolder)
+    for (const { file } of await listSegmentsSince(log, since)) yield* readSegment(log, file)
+  }
+}
+
+/** Reads the records of one segment, like `readAuditLog`. */
+export async function* readSegment(log: StoredLog, file: string): AsyncGenerator<StoredRecord, void> {
+  for await (const { bytes, end } of log.lines(file)) {
+    if (end === 'newline') yield readStoredRecord(bytes.toString('utf8'))
+  }
+}
+
+/** Undefined if the segment is empty. */
+export async function readFirstRecord(log: StoredLog, file: string): Promise<StoredRecord | undefined> {
+  for await (const record of readSegment(log, file)) return record
+  return undefined
 }
 
 /** Reads the records of one log as text, without newlines. */

@@ -7,6 +7,7 @@ import { listChains, type ChainSegments } from './segment-names.ts'
 
 /** A log opened for reading. Its end may be in the journal only (after a power failure); reading changes no file. */
 export interface StoredLog {
+  readonly folder: string
   /** Oldest first. */
   readonly chains: readonly ChainSegments[]
   /** Part of the journal that belongs to the end of the log; undefined if there is none. */
@@ -24,6 +25,7 @@ export async function openStoredLog(folder: string): Promise<StoredLog> {
   const chains = await listChains(folder)
   const journal = await readJournalTail(folder, chains.at(-1), entries)
   return {
+    folder,
     chains,
     journal,
     hasJournal,

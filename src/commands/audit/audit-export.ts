@@ -4,7 +4,8 @@ import { recordFormats, type RecordFormat } from '../../config/audit/record-form
 import { folderArgument, addSelectionOptions } from './audit-options.ts'
 import type { Io } from '../common/io.ts'
 import { newCommand } from '../common/new-command.ts'
-import { printSelection, type Selection } from './print-selection.ts'
+import type { Selection } from '../../audit/query/select-records.ts'
+import { printSelection } from './print-selection.ts'
 
 interface ExportOptions extends Selection {
   readonly format: RecordFormat

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { getRequestRecord, type SelectedRecord } from '../../audit/query/select-records.ts'
+import { getRequestRecord, type SelectedRecord, type Selection } from '../../audit/query/select-records.ts'
 import { readGatewaySettings, type GatewaySettings } from '../../config/gateway-settings.ts'
 import { folderArgument, addSelectionOptions } from './audit-options.ts'
 import { runStep } from '../common/command-failure.ts'
@@ -9,7 +9,7 @@ import { formatIds, formatResult } from './format-result.ts'
 import { formatStory } from './format-story.ts'
 import { openRuleLocator } from './locate-rule.ts'
 import { printable } from './printable.ts'
-import { printSelection, type Selection } from './print-selection.ts'
+import { printSelection } from './print-selection.ts'
 
 interface QueryOptions extends Selection {
   readonly policies?: string

@@ -6,6 +6,7 @@ import {
   selectRecords,
   type RecordFilter,
   type SelectedRecord,
+  type Selection,
 } from '../../audit/query/select-records.ts'
 import { findOperation, isOperationName, operationNames } from '../../catalog-api/operations.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
@@ -14,37 +15,38 @@ import type { Io } from '../common/io.ts'
 import { printLines } from '../common/print-lines.ts'
 import { printable } from './printable.ts'
 
-export interface Selection extends RecordFilter {
-  /** Maximum number of records: the newest ones. */
-  readonly last?: number
-}
-
 /**
- * Prints the selected records of the logs in a folder, in one pass. If there is none, prints nothing on standard output,
- * and states why on standard error. Ends the command if the operation is unknown; throws CommandFailure if no record of
- * the log has the request or another name of the selection.
+ * Prints the selected records of the logs in a folder. If there is none, prints nothing on standard output, and states
+ * why on standard error; older segments are then read, too, if they may have a name of the selection. Ends the command if
+ * the operation is unknown; throws CommandFailure if no record of the log has the request or another name.
  */
 export async function printSelection(
   folder: string,
-  { last, ...filter }: Selection,
+  selection: Selection,
   format: (record: SelectedRecord) => Iterable<string>,
   command: Command,
   io: Io,
 ): Promise<void> {
+  const { last: _last, ...filter } = selection
   const names = watchNames(filter)
   let [read, selected] = [0, 0]
-  const records = selectRecords(folder, filter, (record) => {
+  const observe = (record: SelectedRecord): void => {
     read += 1
     names.observe(record)
-  })
+  }
   async function* lines(): AsyncGenerator<string> {
-    for await (const record of last === undefined ? records : takeLast(records, last)) {
+    for await (const record of selectRecords(folder, selection, observe)) {
       selected += 1
       yield* format(record)
     }
   }
-  const isPrinted = await runStep('the audit log cannot be read', () => printLines(io, lines()))
+  const isPrinted = await runStep(readStep, () => printLines(io, lines()))
   if (!isPrinted || selected > 0) return
+  if (filter.since !== undefined && (read === 0 || names.listUnknown().length > 0)) {
+    // Older records may have the names.
+    read = 0
+    await runStep(readStep, () => readAll(selectRecords(folder, {}, observe)))
+  }
   if (read === 0) throw new CommandFailure(`${folder} contains no audit log`)
   refuseUnknown(names.listUnknown(), command)
   if (filter.request !== undefined) throw new CommandFailure(describeMissingRequest(filter.request))
@@ -53,14 +55,10 @@ export async function printSelection(
   io.stderr.write(`no records of ${describeFilter(filter)}, among ${read} records${note}\n`)
 }
 
-async function* takeLast<Item>(items: AsyncIterable<Item>, count: number): AsyncGenerator<Item> {
-  const newest: Item[] = []
-  for await (const item of items) {
-    newest.push(item)
-    // Trimmed rarely: moving the rest for each item would be slow.
-    if (newest.length >= 2 * count) newest.splice(0, newest.length - count)
-  }
-  yield* newest.slice(-count)
+const readStep = 'the audit log cannot be read'
+
+async function readAll(records: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of records);
 }
 
 function refuseUnknown(unknown: readonly UnknownName[], command: Command): void {

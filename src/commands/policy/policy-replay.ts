@@ -75,7 +75,7 @@ async function replay(
   const tallies = new Map<string, Tally>()
   const decidedByGroups: Record<GroupSource, number> = { recorded: 0, keys: 0, inferred: 0 }
   await runStep('the audit log cannot be read', async () => {
-    for await (const record of readAuditLogs(audit)) {
+    for await (const record of readAuditLogs(audit, since)) {
       if (since !== undefined && Date.parse(record.time) < since.getTime()) continue
       const isCurrent = record.kind === 'intent' && record.policyRevision === policies?.set.revision
       const call = replayRecord(record, index, groupsOf, isCurrent ? currentIndex : undefined)

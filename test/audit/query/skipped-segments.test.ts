@@ -1,0 +1,194 @@
+import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterEach, beforeAll, expect, it, vi } from 'vitest'
+import type { IntentReference } from '../../../src/audit/records/audit-record.ts'
+import { openAuditLog, type AuditLog, type IntentReceipt } from '../../../src/audit/log/audit-log.ts'
+import {
+  listNames,
+  mentionsTable,
+  selectRecords,
+  type SelectedRecord,
+  type Selection,
+} from '../../../src/audit/query/select-records.ts'
+import { runCommand } from '../../support/run-command.ts'
+import { makeTemporaryFolder, removeFolder, temporaryFolder } from '../../support/temporary-folder.ts'
+import { aRefusal, anIntent, committed, logOptions, segmentsOf } from '../audit-fixtures.ts'
+
+const minute = 60_000
+const start = Date.parse('2026-06-01T00:00:00Z')
+const steps = 240
+/** The clock is set back before this step. */
+const setBackAt = 120
+
+interface Writer {
+  readonly folder: string
+  readonly gateway: string
+  log: AuditLog
+  readonly open: IntentReceipt[]
+  readonly lost: IntentReference[]
+}
+
+const folders = { single: '', workers: '' }
+
+beforeAll(async () => {
+  const folder = await makeTemporaryFolder()
+  folders.single = join(folder, 'single')
+  folders.workers = join(folder, 'workers')
+  vi.useFakeTimers({ toFake: ['Date'], now: start })
+  try {
+    await writeLogs([folders.single], (step) => (step === setBackAt ? -50 : 7) * minute)
+    vi.setSystemTime(start)
+    await writeLogs([folders.workers, join(folders.workers, 'worker-2')], () => 7 * minute)
+  } finally {
+    vi.useRealTimers()
+  }
+  return () => removeFolder(folder)
+})
+afterEach(() => vi.useRealTimers())
+
+/** Writes logs of many segments in turn: changes whose outcomes come late, in later segments or chains, and denials. */
+async function writeLogs(logFolders: readonly string[], advance: (step: number) => number): Promise<void> {
+  const writers: Writer[] = []
+  for (const [index, folder] of logFolders.entries()) {
+    await mkdir(folder, { recursive: true })
+    writers.push({
+      folder,
+      gateway: `gateway-${index}`,
+      log: await openLog(folder, `gateway-${index}`),
+      open: [],
+      lost: [],
+    })
+  }
+  for (let step = 0; step < steps; step += 1) {
+    vi.setSystemTime(Date.now() + advance(step))
+    const writer = writers[step % writers.length]
+    if (writer === undefined) continue
+    await writeStep(writer, step)
+    if (step % 67 !== 66) continue
+    await writer.log.close()
+    writer.open.length = 0
+    writer.log = await openLog(writer.folder, writer.gateway)
+  }
+  for (const { log } of writers) await log.close()
+}
+
+function openLog(folder: string, gateway: string): Promise<AuditLog> {
+  return openAuditLog(logOptions(folder, { gateway, segmentBytes: 6_000 }))
+}
+
+async function writeStep({ log, open, lost }: Writer, step: number): Promise<void> {
+  const intent = anIntent(`r${step}`)
+  const principal = {
+    ...intent.principal,
+    name: `corp:${step < 9 ? 'early' : ['ann', 'bob', 'eve'][step % 3]}`,
+  }
+  const id = ['production', `t${step % 5}`]
+  if (step % 7 === 0) log.recordRefusal({ ...aRefusal(`r${step}`), principal, id })
+  else open.push(await log.recordIntent({ ...intent, principal, id }))
+  const due =
+    open.length <= 12 ? undefined : step % 4 === 0 ? open.shift() : step % 4 === 2 ? open.pop() : undefined
+  if (due !== undefined) {
+    await log.recordOutcome(due, step % 3 === 0 ? { result: 'unknown', durationMs: 1 } : committed)
+    if (step % 3 === 0) lost.push({ chain: log.chain, ...due })
+  }
+  const resolved = lost.length > 5 ? lost.shift() : undefined
+  if (resolved !== undefined)
+    await log.recordResolution(resolved, { result: 'committed', evidence: 'seen', lookups: 1 })
+}
+
+/** What a test compares of a record: itself, its intent and its origin. */
+function identify({ record, context }: SelectedRecord): string {
+  const { intent, origin } = context
+  return `${record.chain}:${record.seq} ${record.hash} ${intent?.chain}:${intent?.seq} ${origin.gateway}`
+}
+
+async function select(folder: string, selection: Selection): Promise<readonly SelectedRecord[]> {
+  const found: SelectedRecord[] = []
+  for await (const record of selectRecords(folder, selection)) found.push(record)
+  return found
+}
+
+function isSelected(
+  selected: SelectedRecord,
+  { principal, table, denied, since, until }: Selection,
+): boolean {
+  const time = Date.parse(selected.record.time)
+  return (
+    (since === undefined || time >= since.getTime()) &&
+    (until === undefined || time < until.getTime()) &&
+    (!denied || selected.record.kind === 'refusal') &&
+    (table === undefined || mentionsTable(selected.record, table)) &&
+    (principal === undefined || listNames('principal', selected).includes(principal))
+  )
+}
+
+const time = fc
+  .integer({ min: -60, max: steps * 7 + 60 })
+  .map((minutes) => new Date(start + minutes * minute))
+const selection: fc.Arbitrary<Selection> = fc.record(
+  {
+    since: time,
+    until: time,
+    last: fc.integer({ min: 1, max: 60 }),
+    principal: fc.constantFrom('corp:ann', 'corp:bob', 'corp:nobody'),
+    table: fc.constantFrom(['production', 't1'], ['production', 'none']),
+    denied: fc.boolean(),
+  },
+  { requiredKeys: [] },
+)
+
+it.each(['single', 'workers'] as const)('selects the same as a pass over the whole log: %s', async (name) => {
+  const folder = folders[name]
+  const all = await select(folder, {})
+  expect((await segmentsOf(folder)).length).toBeGreaterThan(15)
+  expect(all.filter(({ context }) => context.intent !== undefined).length).toBeGreaterThan(60)
+  const assertSame = async (chosen: Selection): Promise<void> => {
+    const expected = all.filter((record) => isSelected(record, chosen)).slice(-(chosen.last ?? all.length))
+    expect((await select(folder, chosen)).map(identify)).toEqual(expected.map(identify))
+  }
+  await fc.assert(fc.asyncProperty(selection, assertSame), { numRuns: 25 })
+  for (let minutes = -60; minutes < 60; minutes += 10)
+    await assertSame({ since: new Date(start + (setBackAt * 7 + minutes) * minute) })
+})
+
+it.each<[string, Selection]>([
+  ['since a time', { since: new Date(start + 1300 * minute) }],
+  ['the last ones', { last: 5 }],
+])('reads nothing of old segments for the records of %s', async (_, chosen) => {
+  const folder = await copyOf(folders.workers)
+  const expected = await select(folder, chosen)
+  const [first = '', second = ''] = await segmentsOf(folder)
+  // The last line remains.
+  for (const file of [first, second]) {
+    const text = await readFile(join(folder, file), 'utf8')
+    await writeFile(join(folder, file), text.replace(/\n.*\n/, '\nnot a record\n'))
+  }
+  expect(await select(folder, chosen)).toEqual(expected)
+  await expect(select(folder, {})).rejects.toThrow('has a line that is not a record')
+})
+
+it('reads a segment whose end is damaged', async () => {
+  const folder = await copyOf(folders.workers)
+  const [, second = ''] = await segmentsOf(folder)
+  await appendFile(join(folder, second), 'not a record\n')
+  const chosen = { since: new Date(start + 1300 * minute) }
+  await expect(select(folder, chosen)).rejects.toThrow('has a line that is not a record')
+})
+
+it.each([
+  ['corp:early', 0, 'no records of principal corp:early, times from 2026-06-01T21:40:00.000Z on, among '],
+  ['corp:erly', 1, 'no record of this log has the principal "corp:erly"; did you mean "corp:early"?'],
+])('says whether old segments have the name %s', async (principal, status, message) => {
+  const chosen = ['--principal', principal, '--since', new Date(start + 1300 * minute).toISOString()]
+  const end = await runCommand(['audit', 'query', folders.workers, ...chosen])
+  expect(end).toMatchObject({ status, output: '', messages: expect.stringContaining(message) })
+})
+
+async function copyOf(folder: string): Promise<string> {
+  const copy = await temporaryFolder()
+  for (const file of await segmentsOf(folder)) {
+    await writeFile(join(copy, file), await readFile(join(folder, file)))
+  }
+  return copy
+}
