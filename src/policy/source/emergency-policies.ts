@@ -1,5 +1,6 @@
+import { groupBy } from '../../lib/group-by.ts'
 import type { PolicyDocument } from '../language/policy-document.ts'
-import { PolicyError, type PolicyProblem } from '../language/policy-error.ts'
+import { formatProblem, PolicyError, type PolicyProblem } from '../language/policy-error.ts'
 import { createFolderLocation, type PolicyLocation } from './policy-location.ts'
 
 /** Names of policies in files contain no colon, so these differ from the names of all other sources. */
@@ -22,8 +23,9 @@ export function createEmergencyLocation(folder: string): PolicyLocation {
  * would not be safe that they are in force beside policies that were not written for them.
  */
 export function toEmergencyDocuments(documents: readonly PolicyDocument[]): readonly PolicyDocument[] {
-  const problems = documents.flatMap(findProblems)
-  if (problems.length > 0) throw new PolicyError(problems)
+  // The documents of a policy with `forEach` have the same.
+  const problems = groupBy(documents.flatMap(findProblems), formatProblem)
+  if (problems.size > 0) throw new PolicyError([...problems.values()].flatMap((same) => same.slice(0, 1)))
   return documents.map((document) => ({ ...document, name: prefix + document.name }))
 }
 
