@@ -161,7 +161,12 @@ function spellOut({ id, tables, operations = ['all'], except }: WrittenProtectio
 }
 
 /** An error makes a deny apply and an allow not. */
-function holds({ when, effect }: WrittenRule, request: OracleRequest, partial: PendingAssumption): boolean {
+function holds(
+  { when, effect, until }: WrittenRule,
+  request: OracleRequest,
+  partial: PendingAssumption,
+): boolean {
+  if (until !== undefined && request.request.now.getTime() >= Date.parse(until)) return false
   if (when === undefined) return true
   const condition = conditionSamples.get(when)
   if (condition === undefined) throw new Error(`the oracle does not know ${when}`)

@@ -71,16 +71,19 @@ export function arbitraryRule(effect: fc.Arbitrary<'allow' | 'deny'>): fc.Arbitr
   )
 }
 
-/** Rules; some denies of tables allow to move them. */
+/** The end of a grant: that of requests, or a second later. */
+const until = fc.oneof(
+  { weight: 6, arbitrary: fc.constant(undefined) },
+  { weight: 1, arbitrary: fc.constantFrom('2026-06-15T12:00:00Z', '2026-06-15T14:00:01+02:00') },
+)
+
+/** Rules; some denies of tables allow to move them, and some allows end. */
 function arbitraryWrittenRule(): fc.Arbitrary<Omit<WrittenRule, 'id'>> {
   const effect = fc.oneof(fc.constant('allow' as const), fc.constantFrom('allow' as const, 'deny' as const))
-  return fc
-    .tuple(arbitraryRule(effect), fc.boolean())
-    .map(([rule, allowsMoves]) =>
-      rule.effect === 'deny' && rule.tables !== undefined && allowsMoves
-        ? { ...rule, moves: 'allow' as const }
-        : rule,
-    )
+  return fc.tuple(arbitraryRule(effect), fc.boolean(), until).map(([rule, allowsMoves, until]) => {
+    if (rule.effect === 'allow') return until === undefined ? rule : { ...rule, until, approvedBy: 'ada' }
+    return rule.tables !== undefined && allowsMoves ? { ...rule, moves: 'allow' as const } : rule
+  })
 }
 
 const protection: fc.Arbitrary<Omit<WrittenProtection, 'id'>> = fc

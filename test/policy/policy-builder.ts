@@ -29,6 +29,8 @@ export interface WrittenRule {
   readonly tables?: readonly string[]
   readonly moves?: 'allow'
   readonly when?: string
+  readonly until?: string
+  readonly approvedBy?: string
 }
 
 export interface WrittenProtection {

@@ -157,6 +157,60 @@ const wrong: readonly (readonly [
     '10:11 error rules[0].when: unknown function "not"; did you mean "!"?',
   ],
   [
+    'an end without a time',
+    { until: '2027-01-31' },
+    {},
+    '10:12 error rules[0].until is "2027-01-31": it has no time and no zone; expected for example 2027-01-31T00:00:00Z',
+  ],
+  [
+    'an end without a zone',
+    { until: '2027-01-31T10:00:00' },
+    {},
+    '10:12 error rules[0].until is "2027-01-31T10:00:00": it has no zone; expected for example 2027-01-31T10:00:00Z or 2027-01-31T10:00:00+01:00',
+  ],
+  [
+    'the end under another name',
+    { expires: '2027-01-31T10:00:00Z' },
+    {},
+    '10:5 error unknown field "rules[0].expires"; did you mean "until"?',
+  ],
+  [
+    'the end of a deny',
+    { effect: 'deny', until: '2027-01-31T10:00:00Z' },
+    {},
+    '10:12 error rules[0].until is allowed only with effect: allow; a deny may have "when: now < timestamp(…)"',
+  ],
+  [
+    'the approval of a deny',
+    { effect: 'deny', approvedBy: 'ada' },
+    {},
+    '10:17 error rules[0].approvedBy is allowed only with effect: allow',
+  ],
+  [
+    'an approval of two lines',
+    { approvedBy: '"ada\\nbob"' },
+    {},
+    '10:17 error rules[0].approvedBy is "ada\\nbob"; expected one line of 1 to 200 characters',
+  ],
+  [
+    'an end beside a condition that is as long as possible',
+    { until: '2027-01-31T10:00:00Z', when: `branch == "${'b'.repeat(1_988)}"` },
+    {},
+    '10:12 error rules[0].until: with "when", the condition is 2046 characters long; expected at most 2000',
+  ],
+  [
+    'a rule that has ended',
+    { until: '2026-01-01T00:00:00Z', approvedBy: 'ada' },
+    {},
+    '6:5 warning until p/r ended at 2026-01-01T00:00:00Z and allows nothing any more; remove it, or approve it again',
+  ],
+  [
+    'an end that nobody will think of',
+    { until: '2999-01-01T00:00:00Z' },
+    {},
+    '6:5 warning until p/r ends at 2999-01-01T00:00:00Z, in more than 366 days; choose an earlier end, or remove "until" if the grant is permanent',
+  ],
+  [
     'a context key that is not recorded',
     { when: `'"reason" in context && context.ticket != ""'` },
     settings,
@@ -172,6 +226,10 @@ it.each<[string, Record<string, string>]>([
   ['names of keys and of an issuer', { subjects: '{ groups: [etl, "corp:analysts"], users: [loader] }' }],
   ['patterns and names with dots', { tables: '["evt_*", "v1.2", "a+b"]' }],
   ['write with read', { operations: '[read, write]' }],
+  [
+    'an end within a year',
+    { until: new Date(Date.now() + 86_400_000).toISOString(), approvedBy: 'ada, INC-42' },
+  ],
   ['a recorded context key', { when: `context["ticket"] != ""` }],
 ])('says nothing about %s', (_, rule) => {
   expect(listMessages(documentOf(rule), settings)).toEqual([])

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
 import { findOperation, type AnyOperationName, type Effect } from '../../catalog-api/operations.ts'
+import { listGrantTexts } from '../../policy/language/grant.ts'
 import { formatRecordId, type DeliveredRecord } from './delivered-record.ts'
 import type { RecordContext, StoredIntent } from './record-context.ts'
 import { listSubjects } from './record-subject.ts'
@@ -127,6 +128,7 @@ function securityControlFields(record: DeliveredRecord, { rule, policyRevision }
   if (!isDenied && !['intent', 'outcome', 'passThrough', 'resolved'].includes(record.kind)) return {}
   const [action, disposition] = isDenied ? ['Denied', 'Blocked'] : ['Allowed', 'Allowed']
   const decided = isDenied ? 2 : 1
+  const grant = rule === undefined ? [] : listGrantTexts(rule)
   return {
     action_id: decided,
     action,
@@ -136,6 +138,7 @@ function securityControlFields(record: DeliveredRecord, { rule, policyRevision }
       policy: {
         name: rule.policy,
         uid: `${rule.policy}/${rule.rule}`,
+        ...(grant.length > 0 && { desc: grant.join(', ') }),
         ...(policyRevision !== undefined && { version: policyRevision }),
         is_applied: true,
       },

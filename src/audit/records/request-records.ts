@@ -76,8 +76,8 @@ export function createRequestRecordFactory(redaction: Redaction): RequestRecordF
 
 const maxPathLength = 1024
 
-const formatRule = memoizeText(({ policy, rule, file, line }: IntentEntry['rule']) =>
-  JSON.stringify({ policy, rule, file, line }),
+const formatRule = memoizeText(({ policy, rule, file, line, until, approvedBy }: IntentEntry['rule']) =>
+  JSON.stringify({ policy, rule, file, line, until, approvedBy }),
 )
 
 function redactObjects(

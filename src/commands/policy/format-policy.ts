@@ -1,13 +1,14 @@
 import type { RuleReference } from '../../policy/engine/decision.ts'
 import { qualifiedRuleName } from '../../policy/testing/decision-test.ts'
 import { describeImplication } from '../../policy/language/deny-coverage.ts'
+import { listGrantTexts } from '../../policy/language/grant.ts'
 import type { NamedSubjects, Subjects } from '../../policy/language/policy-document.ts'
 import { createRuleReference, type ReachingRule } from '../../policy/analysis/reaching-rules.ts'
 import { anySubject, listSubjects, anonymousSubject, type Subject } from '../../policy/analysis/subject.ts'
 
-/** `team-sales/owner-drops (team.yaml:18)`. */
+/** `team-sales/owner-drops (team.yaml:18)`, with the end and the approval of a grant. */
 export function formatRuleReference(rule: RuleReference): string {
-  return `${qualifiedRuleName(rule)} (${rule.file}:${rule.line})`
+  return [`${qualifiedRuleName(rule)} (${rule.file}:${rule.line})`, ...listGrantTexts(rule)].join(', ')
 }
 
 /** The same, with the reason why the rule covers an operation that it does not name. */

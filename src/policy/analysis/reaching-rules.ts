@@ -91,7 +91,7 @@ export function createRuleReference({
   document,
   rule,
 }: Pick<ReachingRule, 'document' | 'rule'>): RuleReference {
-  return { policy: document.name, rule: rule.id, file: document.file, line: rule.line }
+  return { policy: document.name, rule: rule.id, file: document.file, line: rule.line, ...rule.grant }
 }
 
 export function namespaceKey(id: Identifier): string {

@@ -1,5 +1,7 @@
-/** Identifies a rule in the policy files and in the audit log. */
-export interface RuleReference {
+import type { Grant } from '../language/grant.ts'
+
+/** Identifies a rule in the policy files and in the audit log, with its end and its approval if it has them. */
+export interface RuleReference extends Grant {
   readonly policy: string
   readonly rule: string
   /** Relative to the policy folder. The line is that on which the rule starts. */

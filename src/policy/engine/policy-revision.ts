@@ -36,11 +36,13 @@ function formatDocument(document: PolicyDocument, formatPermissions: FormatPermi
 }
 
 function formatRule(rule: PolicyRule, formatPermissions: FormatPermissions): string {
-  const { id, effect, subjects, permissions, tables, condition } = rule
+  const { id, effect, subjects, permissions, tables, condition, grant } = rule
   const { any, anonymous, except } = subjects
   const subjectText = `${formatSubjects(subjects)},${any},${anonymous},${except ? formatSubjects(except) : null}`
   const permissionText = `${formatPermissions(permissions)},${tables ? json(tables) : null}`
-  return `[${json(id)},"${effect}",${subjectText},${permissionText},${condition ? json(condition.text) : null}]`
+  // The end of a grant is part of the condition.
+  const approval = grant?.approvedBy === undefined ? '' : `,${json(grant.approvedBy)}`
+  return `[${json(id)},"${effect}",${subjectText},${permissionText},${condition ? json(condition.text) : null}${approval}]`
 }
 
 function formatSubjects({ users, groups, keys }: NamedSubjects): string {

@@ -80,6 +80,7 @@ class PolicySetRule implements CompiledRule {
 
   private createReference(): RuleReference {
     const { name, file } = this.document
-    return Object.freeze({ policy: name, rule: this.rule.id, file, line: this.rule.line })
+    const { id, line, grant } = this.rule
+    return Object.freeze({ policy: name, rule: id, file, line, ...grant })
   }
 }

@@ -2,6 +2,7 @@ import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import type { Condition } from '../conditions/condition.ts'
 import type { Coverage } from './deny-coverage.ts'
+import type { Grant } from './grant.ts'
 
 export interface NamedSubjects {
   /** Names of principals. A service account is given as the principal in its token. */
@@ -26,7 +27,9 @@ export interface PolicyRule extends Coverage {
   readonly subjects: Subjects
   /** Patterns of table names; undefined for the namespace itself and everything beneath it. */
   readonly tables: readonly string[] | undefined
+  /** Includes the end of the grant. */
   readonly condition: Condition | undefined
+  readonly grant?: Grant
   /** First line of the rule, from 1. */
   readonly line: number
   /** From 1. */

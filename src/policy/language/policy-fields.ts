@@ -112,6 +112,8 @@ export const ruleFields = {
     'allow: a deny with tables does not also deny renaming, deregistering, restoring and branching them; ' +
     'a caller that may do that can then use their content under another name.',
   when: 'A condition in CEL that must hold for the rule to apply.',
+  until: 'Only for allow: the time from which the rule no longer applies, such as 2027-01-31T10:00:00Z.',
+  approvedBy: 'Only for allow: who approved the rule and where, in one line; audit records name it.',
 } as const
 
 export const protectionFields = {
@@ -170,6 +172,8 @@ export const fieldAliases: Readonly<Record<string, string>> = {
   condition: 'when',
   conditions: 'when',
   group: 'groups',
+  expires: 'until',
+  expiresAt: 'until',
   if: 'when',
   permissions: 'operations',
   principals: 'subjects',

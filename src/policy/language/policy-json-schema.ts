@@ -63,6 +63,7 @@ const label = { $ref: '#/definitions/label' }
 const ruleId = { $ref: '#/definitions/ruleId' }
 const names = { $ref: '#/definitions/names' }
 const operations = { $ref: '#/definitions/operations' }
+const line = { type: 'string', minLength: 1, maxLength: 200 }
 const time = { type: 'string', format: 'date-time' }
 
 const namedSubjectSchemas = { users: names, groups: names, keys: names, serviceAccounts: names }
@@ -86,6 +87,8 @@ const ruleSchemas = {
   tables: names,
   moves: { const: 'allow' },
   when: { type: 'string', maxLength: 2000 },
+  until: time,
+  approvedBy: line,
 }
 
 const protectionSchemas = { id: ruleId, tables: names, operations, except: { $ref: '#/definitions/except' } }
@@ -104,7 +107,6 @@ const requirementSchemas = {
 const texts = { type: 'object', additionalProperties: { type: 'string' } }
 const path = { type: 'array', items: { type: 'string', minLength: 1 } }
 const text = { type: 'string' }
-const line = { type: 'string', minLength: 1, maxLength: 200 }
 
 const testSchema = createObjectSchema(
   testFields,

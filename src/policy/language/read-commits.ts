@@ -9,7 +9,6 @@ import {
   type ChangePermissions,
   type CommitRequirement,
 } from '../conditions/commit-requirements.ts'
-import { parseTimestamp, validateTimestamp } from '../../lib/time/parse-timestamp.ts'
 import { validateFolder } from '../conditions/storage-path.ts'
 import { commitFields, freezeFields, requirementFields } from './policy-fields.ts'
 import type { Position } from './yaml/read-yaml.ts'
@@ -17,13 +16,13 @@ import { nothingImplied } from './deny-coverage.ts'
 import type { PolicyRule } from './policy-document.ts'
 import type { PolicyVocabulary } from './policy-vocabulary.ts'
 import { readExceptions } from './read-subjects.ts'
+import { readTime } from './read-time.ts'
 import {
   anyText,
   createFieldsReader,
   readItems,
   readOptional,
   readNonEmptyTexts,
-  readText,
   type Field,
   type Fields,
   type ReportProblem,
@@ -121,14 +120,4 @@ const requirementReaders: Readonly<Record<(typeof requirementKinds)[number], Rea
     }
     return freezeChanges(from, until, changes)
   },
-}
-
-/** Reads a time with zone (RFC 3339), in milliseconds since 1970. */
-export function readTime(field: Field, report: ReportProblem): number | undefined {
-  const text = readText(field, report)
-  if (text === undefined) return undefined
-  const error = validateTimestamp(text)
-  if (error === undefined) return parseTimestamp(text)
-  report(field.offset, `${field.name} is ${JSON.stringify(text)}: ${error}`)
-  return undefined
 }

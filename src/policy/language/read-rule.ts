@@ -1,11 +1,8 @@
-import { LRUCache } from 'lru-cache'
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { describeJoinedName, formatNameList, splitNames } from '../../catalog-api/identifier-text.ts'
 import { assertName, type Identifier } from '../../catalog-api/identifiers.ts'
 import { isInNamespace } from '../../catalog-api/object-kinds.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
-import { compileCondition, isConditionError, type Condition } from '../conditions/condition.ts'
-import type { ConditionError } from '../conditions/condition-errors.ts'
 import type { Position } from './yaml/read-yaml.ts'
 import { describeRegularExpression } from '../conditions/name-pattern.ts'
 import { nothingImplied } from './deny-coverage.ts'
@@ -14,9 +11,10 @@ import { ruleFields } from './policy-fields.ts'
 import type { PolicyRule } from './policy-document.ts'
 import { objectKindOfPermission } from './permission-object-kind.ts'
 import type { PolicyVocabulary } from './policy-vocabulary.ts'
+import { readCondition } from './read-condition.ts'
+import { limitCondition, readGrant } from './read-grant.ts'
 import { readSubjects } from './read-subjects.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
-import { sourceOffset } from './yaml/scalar-offset.ts'
 import {
   anyText,
   createChoiceReader,
@@ -61,36 +59,19 @@ export function readRule(
   if (moves !== undefined && (effect !== 'deny' || tables === undefined)) {
     report(fields.get('moves').offset, `${fields.get('moves').name} is allowed only in a deny with "tables"`)
   }
-  const condition = readOptional(fields, 'when', readCondition, report)
+  const grant = readGrant(fields, effect, report)
+  const condition = limitCondition(
+    readOptional(fields, 'when', readCondition, report),
+    grant?.until,
+    (message) => report(fields.get('until').offset, `${fields.get('until').name}: ${message}`),
+  )
   if (id === undefined || effect === undefined) return undefined
   const coverage =
     effect === 'deny'
       ? vocabulary.coverDeny(named, { includesMoves: tables !== undefined && moves === undefined })
       : { permissions: named, implied: nothingImplied }
-  return { id, effect, subjects, ...coverage, tables, condition, ...position }
+  return { id, effect, subjects, ...coverage, tables, condition, ...(grant && { grant }), ...position }
 }
-
-/** Errors are reported at the exact character in the file. */
-function readCondition(field: Field, report: ReportProblem): Condition | undefined {
-  const text = readText(field, report)
-  if (text === undefined || field.node?.kind !== 'scalar') return undefined
-  const condition = compileCached(text)
-  if (!isConditionError(condition)) return condition
-  report(sourceOffset(field.file, field.node, condition.index), `${field.name}: ${condition.message}`)
-  return undefined
-}
-
-export function compileCached(text: string): Condition | ConditionError {
-  let condition = conditionCache.get(text)
-  if (condition === undefined) {
-    condition = compileCondition(text)
-    conditionCache.set(text, condition)
-  }
-  return condition
-}
-
-/** Many rules have equal conditions. */
-const conditionCache = new LRUCache<string, Condition | ConditionError>({ max: 1000 })
 
 /** Reads the name of a policy or the id of a rule, restricted to characters that are safe in log lines. */
 export function readLabel(field: Field, report: ReportProblem): string | undefined {

@@ -5,7 +5,7 @@ import { omitUndefinedFacts, type StatedFacts } from '../../catalog-api/facts.ts
 import { isInNamespace } from '../../catalog-api/object-kinds.ts'
 import type { ObjectKind } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
-import { readTime } from './read-commits.ts'
+import { readTime } from './read-time.ts'
 import type { DecisionTest } from '../testing/decision-test.ts'
 import { conditionFacts, describeUnstatedFact } from './unstated-facts.ts'
 import { readJsonObject, readTextMap } from './read-json.ts'

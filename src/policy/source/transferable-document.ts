@@ -5,7 +5,7 @@ import { getMembers } from '../../lib/json/is-object.ts'
 import type { PolicyDocument, PolicyRule } from '../language/policy-document.ts'
 import type { PolicyProblem } from '../language/policy-error.ts'
 import type { VocabularyOptions } from '../language/policy-vocabulary.ts'
-import { compileCached } from '../language/read-rule.ts'
+import { compileCached } from '../language/read-condition.ts'
 
 /** A policy document that can be posted between threads: plain data, without compiled conditions. */
 export type TransferableDocument = Omit<PolicyDocument, 'rules'> & {

@@ -9,13 +9,13 @@ import { formatPolicies, type WrittenPolicy } from '../../policy/policy-builder.
 import { arrowBytes } from '../../support/arrow-upload.ts'
 import { eventually } from '../../support/eventually.ts'
 
-// A change that starts before a freeze and sends the end of its body during the freeze must not be executed.
+// A change that starts before a freeze, or the end of a grant, and sends the end of its body after it must not be executed.
 /** Longer than a gateway takes to start. */
 const secondsUntilFreeze = 3
 const arrow = { 'content-type': 'application/vnd.apache.arrow.stream' }
 const json = { 'content-type': 'application/json' }
 
-/** A freeze as a requirement and as a condition. */
+/** A freeze as a requirement and as a condition, and the end of a grant. */
 const freezes = {
   freeze: (from: string) => ({
     commits: { require: [{ id: 'freeze', freeze: { from } }] },
@@ -29,6 +29,18 @@ const freezes = {
         subjects: { any: true as const },
         operations: ['write', 'admin', 'create', 'commit'],
         when: `now >= timestamp("${from}")`,
+      },
+    ],
+  }),
+  grant: (until: string) => ({
+    inherit: false,
+    rules: [
+      {
+        id: 'grant',
+        effect: 'allow' as const,
+        subjects: { users: ['dev'] },
+        operations: ['all'],
+        until,
       },
     ],
   }),
@@ -48,6 +60,7 @@ async function startSoonFrozen(form: keyof typeof freezes, seconds = secondsUnti
 it.each([
   ['insert', 'freeze', arrow, [arrowBytes(70_000), 'y']],
   ['insert', 'condition', arrow, [arrowBytes(70_000), 'y']],
+  ['insert', 'grant', arrow, [arrowBytes(70_000), 'y']],
   ['update', 'freeze', json, ['{"updates":[["a","1"]]', '}']],
   ['update', 'condition', json, ['{"updates":[["a","1"]]', '}']],
   ['delete', 'freeze', json, [`{"predicate":"true${' '.repeat(1_400_000)}`, '"}']],

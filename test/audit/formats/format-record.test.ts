@@ -20,6 +20,12 @@ async function writeLog(folder: string): Promise<void> {
     const receipt = await log.recordIntent({ ...anIntent(operation), operation })
     await log.recordOutcome(receipt, committed)
   }
+  const granted = anIntent('granted')
+  const grant = { until: '2026-01-31T10:00:00Z', approvedBy: 'ada, INC-42' }
+  await log.recordOutcome(
+    await log.recordIntent({ ...granted, rule: { ...granted.rule, ...grant } }),
+    committed,
+  )
   const lost = await log.recordIntent(anIntent('lost', { mode: 'ü "quoted"', '7': 1, e_tag: null }))
   await log.recordOutcome(lost, { result: 'unknown', durationMs: 1.5, details: { reason: 'timeout' } })
   await log.close()
@@ -108,6 +114,16 @@ const caller = {
   },
   src_endpoint: { ip: '10.0.0.1' },
 }
+
+it('ocsf describes a grant by its end and its approval, and other rules not', async () => {
+  const policies = (await formatted('ocsf')).flatMap(({ record, text }) => {
+    const { policy } = JSON.parse(text) as { policy?: { desc?: string } }
+    return record.kind === 'intent' && policy ? [[record.request, policy.desc]] : []
+  })
+  const descriptions = new Map(policies as [string, string | undefined][])
+  expect(descriptions.get('granted')).toBe('until 2026-01-31T10:00:00Z, approved by ada, INC-42')
+  expect(descriptions.get('lost')).toBeUndefined()
+})
 
 it.each([
   ['an intent', 'CreateTable', 'intent', { activity_id: 1, status_id: 99, status: 'Intended', action_id: 1 }],

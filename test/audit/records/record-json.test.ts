@@ -45,7 +45,10 @@ const principal: fc.Arbitrary<AuditedPrincipal> = fc.record(
   },
   { requiredKeys: ['name', 'method', 'credentialId'] },
 )
-const rule = fc.record({ policy: text, rule: text, file: text, line: fc.nat() })
+const rule = fc.record(
+  { policy: text, rule: text, file: text, line: fc.nat(), until: text, approvedBy: text },
+  { requiredKeys: ['policy', 'rule', 'file', 'line'] },
+)
 const context = fc.dictionary(fc.constantFrom('tenant', 'other'), text)
 const operation = fc.constantFrom('CreateTableVersion', 'BatchCreateTableVersions', 'DropNamespace')
 const versions = fc.array(fc.record({ id, branch: maybe(text), version: fc.nat(), eTag: maybe(text) }))

@@ -44,13 +44,15 @@ it.for(['development', 'examples'])(
 )
 
 it.for(['development', 'examples'])(
-  'there is nothing to say against policies/%s but what groups that commit can read, and what the settings must record',
+  'there is nothing to say against policies/%s but what groups that commit can read, what the settings must record, and a grant that ended',
   async (name) => {
     const folder = join(projectFolder, 'policies', name)
     const { status, output } = await policy('lint', '--strict', '--policies', folder)
     expect({ status, output }).toMatchObject({
       status: 0,
-      output: expect.stringMatching(/^(.+ info +(commit-reads|context) .+\n)*0 errors, 0 warnings/),
+      output: expect.stringMatching(
+        /^(.+ (info +(commit-reads|context)|accepted +until) .+\n)*0 errors, 0 warnings/,
+      ),
     })
   },
 )
@@ -166,6 +168,30 @@ it('explain shows whom the caller may ask', async () => {
   expect(denied.output).toContain('no rule allows it\n  contact  #sales-data  (in a response 403)\n')
   const hidden = await policy('explain', '--json', ...ann, 'marketing/orders')
   expect(JSON.parse(hidden.output)).not.toHaveProperty('contact')
+})
+
+it('explain, who-can and what-can show the end and the approval of a grant', async () => {
+  const call = ['InsertIntoTable', 'payments/booked']
+  const noor = ['--as', 'corp:noor']
+  const reference =
+    /by payments\/incident \(break-glass\.yaml:\d+\), until 2026-01-01T08:00:00Z, approved by ada, INC-42\n/
+  const explained = await policy(
+    'explain',
+    '--policies',
+    examples,
+    ...noor,
+    '--fact',
+    'now=2026-01-01T07:00:00Z',
+    ...call,
+  )
+  expect(explained.output).toMatch(reference)
+  const ended = await policy('explain', '--policies', examples, ...noor, ...call)
+  expect(ended.output).toMatch(/^denied {2}corp:noor: .*\n {2}no rule allows it\n/)
+  expect((await policy('who-can', '--policies', examples, ...call)).output).toMatch(reference)
+  expect((await policy('what-can', '--policies', examples, ...noor)).output).toMatch(reference)
+  const { rule } = JSON.parse((await policy('who-can', '--policies', examples, '--json', ...call)).output)
+    .allowed[0]
+  expect(rule).toMatchObject({ until: '2026-01-01T08:00:00Z', approvedBy: 'ada, INC-42' })
 })
 
 it('who-can lists every caller with conditions and denying rules', async () => {

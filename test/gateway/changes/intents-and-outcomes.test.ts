@@ -59,6 +59,15 @@ it('writes the intent of a change before it is sent, and its outcome before the 
   expect(await verifyAuditLog(gateway.auditFolder)).toMatchObject({ ok: true, unresolved: 0 })
 })
 
+it('records the end and the approval of the grant that allowed a change', async () => {
+  const grant = { until: new Date(Date.now() + 3_600_000).toISOString(), approvedBy: 'ada, INC-42' }
+  const rules = allowEverything.rules.map((rule) => ({ ...rule, ...grant }))
+  const { gateway } = await startGatewayAndUpstream({ policies: [{ ...allowEverything, rules }] })
+  await gateway.post(commit, { body: manifest })
+  const [intent] = ofKind(await recordsOf(gateway.auditFolder), 'intent')
+  expect(intent?.rule).toMatchObject({ policy: 'everything', rule: 'all', ...grant })
+})
+
 it('writes the intent of an upload before its first byte is sent', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   let seen: string[] = []

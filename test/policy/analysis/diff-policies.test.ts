@@ -185,11 +185,12 @@ function objectOf({
   permission,
 }: DecisionChange): readonly [ObjectKind, readonly string[]] {
   const kind = objectKindOfPermission(permission)
-  if (table !== undefined) return [kind, [...namespace, table, ...(kind === 'transaction' ? ['1'] : [])]]
+  const transaction = kind === 'transaction' ? ['1'] : []
+  if (table !== undefined) return [kind, [...namespace, table, ...transaction]]
   // An object beneath that no policy names.
   return kind === 'namespace' || kind === 'none'
     ? [kind, namespace]
-    : [kind, [...namespace, 'fresh', 'fresh']]
+    : [kind, [...namespace, 'fresh', 'fresh', ...transaction]]
 }
 
 function responseOf({ allowed, rule }: ReturnType<ReturnType<typeof compilePolicySet>['decide']>): unknown {

@@ -55,6 +55,7 @@ it('contains only valid policies', () => {
       { name: 'teams[crm]', namespace: ['prod', 'crm'] },
       { name: 'teams[billing]', namespace: ['prod', 'billing'] },
       { name: 'teams[logistics]', namespace: ['prod', 'logistics'] },
+      { name: 'incident-42', namespace: ['payments'] },
       { name: 'payroll', namespace: ['prod', 'staff'] },
       { name: 'lake-commits', namespace: ['lake'] },
     ],

@@ -2,6 +2,7 @@ import type { Finding } from './finding.ts'
 import { createFolderRequirements } from './folder-requirements.ts'
 import { lintCommitReads } from './lint-commit-reads.ts'
 import { lintConditions } from './lint-conditions.ts'
+import { lintGrants } from './lint-grants.ts'
 import { lintManifests } from './lint-manifests.ts'
 import { lintNames } from './lint-names.ts'
 import { acceptFindings } from './accept-findings.ts'
@@ -34,6 +35,7 @@ export function lintPolicies(
   const findings = [
     ...lintAccessRules(documents),
     ...lintConditions(documents),
+    ...lintGrants(documents),
     ...lintBranchBypass(documents, index, findGrants),
     ...manifests,
     ...lintCommitReads(documents, manifests),
