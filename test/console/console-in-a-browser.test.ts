@@ -1,4 +1,3 @@
-import axe from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { allowEverything, openGateway, type TestedGateway } from '../gateway/support/open-gateway.ts'
@@ -197,25 +196,4 @@ inBrowser('without the gateway, the page shows since when its data is stale', as
   await page.context().setOffline(false)
   await page.getByText(/^as of/).waitFor({ state: 'hidden' })
   expect(await page.locator('body.stale').count()).toBe(0)
-})
-
-inBrowser.for(
-  [360, 900, 1600].flatMap((width) =>
-    (['light', 'dark'] as const).map((colorScheme) => ({ width, colorScheme })),
-  ),
-)('at $width px, $colorScheme, the page is accessible', async ({ width, colorScheme }) => {
-  await gateway.get('/v1/namespace/$/list', { as: null })
-  await page.setViewportSize({ width, height: 800 })
-  await page.emulateMedia({ colorScheme })
-  await page.getByText('401 missing').first().waitFor()
-  const refusal = page.getByText(/^why: /).first()
-  if (await refusal.isVisible()) await refusal.click()
-  await page.evaluate(axe.source)
-  const found = await page.evaluate(async () => {
-    const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run()
-    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
-  })
-  expect(found).toEqual([])
-  const wide = await page.evaluate('document.documentElement.scrollWidth')
-  expect(wide).toBe(width)
 })

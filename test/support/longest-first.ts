@@ -8,6 +8,7 @@ const longFiles = [
   'commands/exit-status',
   'commands/sighup-reload',
   'conformance/behind-the-gateway',
+  'console/accessible-pages',
   'differential/upstream-requests-match-authorization',
   'e2e/commits-past-the-gateway',
   'e2e/constant-memory-bodies',

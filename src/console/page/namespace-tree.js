@@ -90,7 +90,7 @@ async function addListed(below, path, named, select, pageToken) {
     if (page.page_token !== undefined) below.append(moreItem(below, path, named, select, page.page_token))
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error)
-    below.append(element('li', { class: 'bad', role: 'alert' }, text))
+    below.append(element('li', { class: 'bad' }, element('span', { role: 'alert' }, text)))
   }
 }
 

@@ -1,0 +1,79 @@
+import type { Page } from 'playwright-core'
+import { allowEverything, openGateway, type TestedGateway } from '../gateway/support/open-gateway.ts'
+import { startRecordingUpstream } from '../gateway/support/recording-upstream.ts'
+
+/** Starts a gateway with the console; its upstream fails to count rows. The caller must close it. */
+export async function startSampleGateway(): Promise<TestedGateway> {
+  const upstream = await startRecordingUpstream()
+  upstream.answering = ({ target }, response) => {
+    response.writeHead(target.includes('/count_rows') ? 500 : 200, { 'content-type': 'application/json' })
+    response.end('{}')
+  }
+  const gateway = await openGateway(upstream.url, {
+    users: ['analyst', 'etl'],
+    policies: [
+      allowEverything,
+      {
+        name: 'sales',
+        namespace: ['prod', 'sales'],
+        onDeny: 403,
+        rules: [
+          {
+            id: 'writers',
+            effect: 'allow',
+            subjects: { users: ['etl'] },
+            operations: ['read', 'create', 'write', 'commit'],
+          },
+          {
+            id: 'analysts',
+            effect: 'allow',
+            subjects: { users: ['analyst'] },
+            operations: ['read'],
+            when: 'client.address != "192.0.2.7"',
+          },
+        ],
+      },
+    ],
+    adjust: (settings) => ({ ...settings, admin: { ...settings.admin, console: true } }),
+  })
+  return {
+    ...gateway,
+    close: async () => {
+      await gateway.close()
+      await upstream.close()
+    },
+  }
+}
+
+/** Sends requests that are allowed, denied, without a credential, and one that fails. */
+export async function sendSampleRequests(gateway: TestedGateway): Promise<void> {
+  for (const table of ['customers', 'orders', 'refunds']) {
+    const path = `/v1/table/prod$sales$${table}`
+    await gateway.post(`${path}/declare`, { as: 'etl', body: {} })
+    await gateway.post(`${path}/describe`, { as: 'analyst', body: {} })
+    await gateway.post(`${path}/drop`, { as: 'analyst', body: {} })
+  }
+  await gateway.get('/v1/namespace/$/list', { as: null })
+  await gateway.post('/v1/table/prod$sales$orders/count_rows', { as: 'analyst', body: {} })
+}
+
+/** Shows a refusal, a change and the rules of a caller in full. */
+export async function openConsole(page: Page, { adminUrl }: TestedGateway): Promise<void> {
+  await page.goto(`${adminUrl}/console`)
+  await page.getByText('why: no rule allows it').first().click()
+  await page.locator('#change-feed summary').first().click()
+  await page.getByText('Show its namespaces').click()
+  await page.getByLabel('Object').fill('prod/sales')
+  await page.getByLabel('Object').press('Enter')
+  await page.getByRole('button', { name: 'user analyst' }).click()
+  await page.getByText('by sales/analysts').waitFor()
+}
+
+/** Shows an operation with a request and its response. */
+export async function openDocs(page: Page, { url }: TestedGateway): Promise<void> {
+  await page.goto(`${url}/docs#/table/DropTableIndex`)
+  await page.getByRole('button', { name: 'Try it out' }).click()
+  await page.getByRole('searchbox').fill('permission DropTable')
+  await page.getByRole('button', { name: 'Execute' }).click()
+  await page.getByText('Response headers').waitFor()
+}
