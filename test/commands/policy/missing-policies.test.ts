@@ -96,7 +96,7 @@ describe('a place that holds no policy is refused', () => {
     const ports = ['--port', '0', '--admin-port', '0', '--data-dir', await temporaryFolder()]
     const { status, messages } = await runProgram(['dev', ...ports, '--policies', file])
     expect(status).toBe(1)
-    expect(messages).toMatch(/^the gateway cannot start:\n.*a\.yaml: is not a folder/)
+    expect(messages).toMatch(/^the gateway cannot start:\n.*a\.yaml: is not a folder/m)
   })
 })
 
