@@ -21,6 +21,11 @@ export function tableNotFound(id: Identifier): CatalogError {
   return new CatalogError('TableNotFound', `there is no table ${formatIdentifierForMessage(id)}`)
 }
 
+/** No other error of the catalog API means a missing function or secret. */
+export function functionOrSecretNotFound(kind: 'function' | 'secret', id: Identifier): CatalogError {
+  return new CatalogError('TableNotFound', `there is no ${kind} ${formatIdentifierForMessage(id)}`)
+}
+
 /** Also for a missing table: these operations define no other 404. */
 export function transactionNotFound(id: Identifier): CatalogError {
   return new CatalogError(

@@ -3,6 +3,7 @@ import { challenge } from '../../identity/authentication-error.ts'
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import {
   formatIdentifierForMessage,
+  functionOrSecretNotFound,
   namespaceNotFound,
   tableNotFound,
   transactionNotFound,
@@ -85,5 +86,6 @@ function createConcealingError(
   if (!policies.isConcealed(request)) return undefined
   if (kind === 'namespace') return namespaceNotFound(id)
   if (kind === 'transaction') return transactionNotFound(id)
-  return policies.isConcealed(parent) ? namespaceNotFound(parent.id) : tableNotFound(id)
+  if (policies.isConcealed(parent)) return namespaceNotFound(parent.id)
+  return kind === 'function' || kind === 'secret' ? functionOrSecretNotFound(kind, id) : tableNotFound(id)
 }

@@ -36,6 +36,8 @@ const namespaceNotFound = (id: string) =>
   ({ kind: 'NamespaceNotFound', says: `^there is no namespace "${id.replaceAll('$', '\\$')}"$` }) as const
 const tableNotFound = (id: string) =>
   ({ kind: 'TableNotFound', says: `^there is no table "${id.replaceAll('$', '\\$')}"$` }) as const
+const missing = (kind: 'function' | 'secret') =>
+  ({ kind: 'TableNotFound', says: `^there is no ${kind} "open\\$one"$` }) as const
 const refused = (what: string) =>
   ({ kind: 'PermissionDenied', says: `^you are not allowed ${what}` }) as const
 
@@ -44,6 +46,8 @@ it.each([
   ['/v1/table/open$new/declare', refused(String.raw`DeclareTable on "open\$new"`)],
   ['/v1/table/open$vault/describe', tableNotFound('open$vault')],
   ['/v1/table/open$vault/drop', tableNotFound('open$vault')],
+  ['/v1/function/open$one/describe', missing('function')],
+  ['/v1/secret/open$one/describe', missing('secret')],
   ['/v1/namespace/open$hr/describe', namespaceNotFound('open$hr')],
   ['/v1/namespace/open$hr/exists', namespaceNotFound('open$hr')],
   ['/v1/namespace/open$hr$new/create', namespaceNotFound('open$hr')],
