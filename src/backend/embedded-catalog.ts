@@ -12,6 +12,8 @@ import {
   updateFieldMetadata,
 } from './catalog/tables/change-columns.ts'
 import { deleteFromTable, mergeInsertIntoTable, updateTable } from './catalog/rows/change-rows.ts'
+import { createFunction } from './catalog/functions/create-function.ts'
+import { describeFunction, dropFunction, listFunctions } from './catalog/functions/function-operations.ts'
 import { backfillColumns, createBackfillWork } from './catalog/jobs/backfill-columns.ts'
 import { cancelJob, describeJob, listJobs } from './catalog/jobs/job-operations.ts'
 import { queryJobEvents } from './catalog/jobs/job-events.ts'
@@ -55,6 +57,13 @@ import {
   listTableTags,
   updateTableTag,
 } from './catalog/references/table-tags.ts'
+import {
+  alterSecret,
+  createSecret,
+  describeSecret,
+  dropSecret,
+  listSecrets,
+} from './catalog/secrets/secret-operations.ts'
 import { describeTableVersion, listTableVersions } from './catalog/versions/table-versions.ts'
 import { alterTransaction, describeTransaction } from './catalog/versions/transactions.ts'
 import { createMaterializedView } from './catalog/views/create-view.ts'
@@ -214,6 +223,15 @@ function createOperations(
     DescribeMaterializedView: ({ id }) => describeMaterializedView(context, id),
     DropMaterializedView: ({ id }) => dropMaterializedView(context, id),
     ListMaterializedViews: ({ id, request }) => listMaterializedViews(context, id, request),
+    CreateFunction: ({ id, request }) => createFunction(context, id, request),
+    DescribeFunction: ({ id, request }) => describeFunction(context, id, request),
+    DropFunction: ({ id, request }) => dropFunction(context, id, request),
+    ListFunctions: ({ id, request }) => listFunctions(context, id, request),
+    CreateSecret: ({ id, request }) => createSecret(context, id, request),
+    AlterSecret: ({ id, request }) => alterSecret(context, id, request),
+    DescribeSecret: ({ id }) => describeSecret(context, id),
+    DropSecret: ({ id }) => dropSecret(context, id),
+    ListSecrets: ({ id, request }) => listSecrets(context, id, request),
     ListJobs: ({ delimiter, request }) => listJobs(context, delimiter, request),
     DescribeJob: ({ request }) => describeJob(context, request),
     CancelJob: ({ request }) => cancelJob(context, request),

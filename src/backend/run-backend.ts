@@ -48,6 +48,7 @@ export async function runBackend(config: string, io: Io): Promise<void> {
       accessTokenFiles: settings.accessTokenFiles?.map((file) => resolve(folder, file)),
       data,
       store,
+      secrets: { keyFile: absolute(settings.secrets.keyFile) },
       catalog: { remote: remote && resolveAddressFiles(remote, (path) => resolve(folder, path)) },
     }),
   )

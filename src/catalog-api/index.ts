@@ -26,6 +26,7 @@ export {
 } from './identifiers.ts'
 export {
   formatIdentifierForMessage,
+  functionOrSecretNotFound,
   namespaceNotFound,
   tableNotFound,
   transactionNotFound,

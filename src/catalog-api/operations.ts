@@ -1551,8 +1551,8 @@ export const operations = {
     effect: 'read',
     group: 'admin',
     delegated: true,
-    // No error of the interface means a missing function.
     describesKinds: ['function'],
+    // TableNotFound also means a missing function.
     errors: tableErrors,
   },
   DropFunction: {
@@ -1594,7 +1594,7 @@ export const operations = {
     group: 'admin',
     delegated: true,
     creates: true,
-    errors: namespaceErrors,
+    errors: [...namespaceErrors, 'TableAlreadyExists'],
   },
   AlterSecret: {
     summary: 'Replaces the value of a secret',
@@ -1617,8 +1617,8 @@ export const operations = {
     effect: 'read',
     group: 'admin',
     delegated: true,
-    // No error of the interface means a missing secret.
     describesKinds: ['secret'],
+    // TableNotFound also means a missing secret.
     errors: tableErrors,
   },
   DropSecret: {

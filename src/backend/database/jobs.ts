@@ -4,7 +4,7 @@ import type { CatalogDatabase, CatalogTables, JobState } from './database-schema
 
 export interface NewJob {
   readonly operation: string
-  /** The table that the job changes. */
+  /** The table that the job changes, or the function that it created. */
   readonly objectId: string
   readonly path: string
   /** Parameters for the work; JSON. */
@@ -35,9 +35,14 @@ export type JobEnd =
   | { readonly state: 'failed'; readonly failure: JobFailure }
   | { readonly state: 'cancelled' }
 
-/** Adds a queued job. Returns its random id. */
-export async function insertJob(database: CatalogDatabase, job: NewJob): Promise<string> {
+/** Adds a queued job, or a finished one with its result. Returns its random id. */
+export async function insertJob(
+  database: CatalogDatabase,
+  job: NewJob,
+  result?: NonNullable<Job['result']>,
+): Promise<string> {
   const jobId = randomUUID()
+  const now = Date.now()
   await database
     .insertInto('jobs')
     .values({
@@ -46,10 +51,11 @@ export async function insertJob(database: CatalogDatabase, job: NewJob): Promise
       object_id: job.objectId,
       path: job.path,
       request: JSON.stringify(job.request),
-      state: 'queued',
+      state: result === undefined ? 'queued' : 'finished',
       cancel_requested: 0,
       attempts: 0,
-      created_at: Date.now(),
+      created_at: now,
+      ...(result !== undefined && { result: JSON.stringify(result), started_at: now, ended_at: now }),
     })
     .execute()
   return jobId

@@ -149,6 +149,35 @@ const materializedViews = (nameType: NameType): Migration => ({
   },
 })
 
+const functionsAndSecrets = (nameType: NameType): Migration => ({
+  async up(database: Kysely<unknown>): Promise<void> {
+    await database.schema
+      .createTable('functions')
+      .addColumn('namespace_id', 'text', (column) =>
+        column.notNull().references('objects.object_id').onDelete('cascade'),
+      )
+      .addColumn('name', nameType, (column) => column.notNull())
+      .addColumn('version', 'bigint', (column) => column.notNull())
+      .addColumn('object_id', 'text', (column) => column.notNull())
+      .addColumn('definition', 'text', (column) => column.notNull())
+      .addColumn('content', 'text')
+      .addColumn('created_at', 'bigint', (column) => column.notNull())
+      .addPrimaryKeyConstraint('functions_key', ['namespace_id', 'name', 'version'])
+      .execute()
+    await database.schema
+      .createTable('secrets')
+      .addColumn('namespace_id', 'text', (column) =>
+        column.notNull().references('objects.object_id').onDelete('cascade'),
+      )
+      .addColumn('name', nameType, (column) => column.notNull())
+      .addColumn('sealed_value', 'text', (column) => column.notNull())
+      .addColumn('created_at', 'bigint', (column) => column.notNull())
+      .addColumn('updated_at', 'bigint', (column) => column.notNull())
+      .addPrimaryKeyConstraint('secrets_key', ['namespace_id', 'name'])
+      .execute()
+  },
+})
+
 /** In order. A released migration is never edited. */
 export const createMigrations = (nameType: NameType): MigrationProvider => ({
   getMigrations: () =>
@@ -159,5 +188,6 @@ export const createMigrations = (nameType: NameType): MigrationProvider => ({
       '0004-indexes-for-listings': indexesForListings,
       '0005-jobs': jobs(nameType),
       '0006-materialized-views': materializedViews(nameType),
+      '0007-functions-and-secrets': functionsAndSecrets(nameType),
     }),
 })

@@ -1,5 +1,6 @@
 import { sql, type ExpressionBuilder, type ExpressionWrapper, type SqlBool } from 'kysely'
 import type { CatalogDatabase, CatalogTables } from './database-schema.ts'
+import type { NamespaceEntry } from './objects.ts'
 
 /** A removed table; `location` is its remaining data folder, relative to that of the catalog. */
 export interface RemovedTable {
@@ -7,17 +8,26 @@ export interface RemovedTable {
   readonly location: string
 }
 
-export async function hasChildren(database: CatalogDatabase, path: string): Promise<boolean> {
-  const child = await database
-    .selectFrom('objects')
-    .select('object_id')
-    .where('parent_path', '=', path)
-    .limit(1)
+/** Whether a namespace has tables, namespaces, functions or secrets. */
+export async function hasChildren(
+  database: CatalogDatabase,
+  { path, objectId }: Pick<NamespaceEntry, 'path' | 'objectId'>,
+): Promise<boolean> {
+  const row = await database
+    .selectNoFrom((build) => {
+      const objects = build.selectFrom('objects').select('name').where('parent_path', '=', path)
+      const functions = build.selectFrom('functions').select('name').where('namespace_id', '=', objectId)
+      const secrets = build.selectFrom('secrets').select('name').where('namespace_id', '=', objectId)
+      return build.or([objects, functions, secrets].map((rows) => build.exists(rows))).as('found')
+    })
     .executeTakeFirst()
-  return child !== undefined
+  // SQLite has no booleans.
+  return Boolean(row?.found)
 }
 
-/** Records the folders of its tables as leftovers. Must run in a transaction. */
+/**
+ * Removes a namespace with all that it contains. Records the folders of its tables as leftovers. Must run in a transaction.
+ */
 export async function removeNamespace(
   database: CatalogDatabase,
   path: string,

@@ -70,6 +70,18 @@ const settingsSchema = z.strictObject({
       'expected at most one of postgres and folder',
     )
     .prefault({}),
+  secrets: z
+    .strictObject({
+      keyFile: z
+        .string()
+        .min(1)
+        .optional()
+        .describe(
+          'File with a secret of at least 32 bytes, read at startup, that encrypts the values of secrets. Without it, no ' +
+            'values are stored: CreateSecret and AlterSecret get 406.',
+        ),
+    })
+    .prefault({}),
   outbound: outboundSchema
     .prefault({})
     .describe('Connections to other hosts: proxy, and trusted authorities.'),
@@ -139,6 +151,10 @@ export const backendSettingsSchema = settingsSchema
       message: 'a remote catalog has its own store; remove store',
     },
   )
+  .refine(({ secrets, catalog }) => catalog.remote === undefined || secrets.keyFile === undefined, {
+    path: ['secrets'],
+    message: 'a remote catalog stores secrets itself; remove secrets',
+  })
 
 export type BackendSettings = z.output<typeof backendSettingsSchema>
 

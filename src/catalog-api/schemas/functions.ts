@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { flagMember, optionalMember, pagingMembers, requestSchema, responseSchema } from './members.ts'
+import { flagMember, int64, optionalMember, pagingMembers, requestSchema, responseSchema } from './members.ts'
 
 /** Code, types and environments in responses have no schema here: only clients interpret them. */
 const definition = z.record(z.string(), z.unknown())
@@ -72,6 +72,10 @@ const secretBinding = z
   })
   .meta({ id: 'SecretBinding' })
 
+const functionImage = z
+  .looseObject({ manifest_digest: z.string(), descriptor: definition, source: z.boolean() })
+  .meta({ id: 'FunctionImage' })
+
 const functionVersion = z
   .looseObject({
     name: z.string(),
@@ -81,9 +85,22 @@ const functionVersion = z
     runtime: definition.optional(),
     runtime_digest: z.string().optional(),
     environment_digest: z.string().optional(),
+    namespace_path: list,
+    object_id: text,
+    location: text,
+    image: functionImage.optional(),
+    secret_bindings: z.array(z.looseObject({ kind: z.string() })).optional(),
     created_at: z.string().optional(),
+    created_at_millis: int64.optional(),
+    metadata: z.record(z.string(), z.string()).optional(),
+    disabled: z.boolean().optional(),
   })
   .meta({ id: 'FunctionVersion' })
+
+/** LanceDB's clients read the definition of a listed function from a member of its own. */
+const listedFunction = z
+  .looseObject({ name: z.string(), version, definition: functionVersion.optional() })
+  .meta({ id: 'ListedFunction' })
 
 export const functionSchemas = {
   CreateFunction: {
@@ -102,6 +119,6 @@ export const functionSchemas = {
   },
   ListFunctions: {
     request: requestSchema({ ...pagingMembers, include_definition: flagMember }),
-    response: responseSchema({ functions: z.array(functionVersion), page_token: z.string().optional() }),
+    response: responseSchema({ functions: z.array(listedFunction), page_token: z.string().optional() }),
   },
 }

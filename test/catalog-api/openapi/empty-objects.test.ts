@@ -14,6 +14,7 @@ const deliberatelyEmpty: Readonly<Record<string, readonly string[]>> = {
     'FunctionColumns.input_schema',
     'FunctionColumns.output_schema',
     'FunctionColumns.outputs[]',
+    'FunctionImage.descriptor',
     'FunctionVersion.artifact',
     'FunctionVersion.runtime',
     'FunctionVersion.signature',

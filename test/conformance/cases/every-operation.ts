@@ -40,16 +40,17 @@ async function missing(fixture: Fixture, operation: BuiltInOperation, parts: Par
 /** Returns an id that does not exist, and the errors that report it. */
 function absentFor(
   { runNamespace, sampleTable }: Fixture,
-  { name, object, errors }: BuiltInOperation,
+  { name, object, creates, errors }: BuiltInOperation,
 ): [Identifier, ...ErrorName[]] {
   if (object === 'transaction') {
     const uuid = '00000000-0000-4000-8000-000000000000'
     return [[...sampleTable, uuid], 'TransactionNotFound']
   }
-  const makes = errors.includes('TableAlreadyExists') || errors.includes('NamespaceAlreadyExists')
+  // Dropping a missing function is no error.
+  if (name === 'DropFunction') return [[...runNamespace, 'absent', 'x'], 'NamespaceNotFound']
   // The dataset of the minimal RegisterTable does not exist either, and may be checked first.
   if (name === 'RegisterTable') return [[...runNamespace, 'absent', 'x'], 'NamespaceNotFound', 'InvalidInput']
-  if (makes && !errors.includes('TableNotFound'))
+  if (creates && !errors.includes('TableNotFound'))
     return [[...runNamespace, 'absent', 'x'], 'NamespaceNotFound']
   if (object === 'namespace') return [[...runNamespace, 'absent'], 'NamespaceNotFound']
   return [[...runNamespace, 'absent'], 'TableNotFound']

@@ -42,7 +42,7 @@ export async function listJobs(
   return {
     jobs: page.map((job) => ({
       job_id: job.jobId,
-      table: formatIdentifier(fromPath(job.path), delimiter),
+      ...(job.operation !== 'CreateFunction' && { table: formatIdentifier(fromPath(job.path), delimiter) }),
       job_type: job.operation,
       state: wireStates[job.state],
       created_at_millis: job.createdAt,
