@@ -7,12 +7,23 @@ export interface IdentityEvent {
   /**
    * `changed`: new keys are in force. `failed`: the previous ones remain. `unwritten`: data could not be persisted.
    * `refused-keys`: entries of the key store are invalid, and only the others are in force.
+   * `found`: a start found changes since they were last recorded. `not-compared`: a start could not find them out.
    * `unusable-keys`: some of the new keys cannot verify signatures. `missing-groups`: a valid token has no groups claim.
    */
-  readonly outcome: 'changed' | 'failed' | 'unwritten' | 'refused-keys' | 'unusable-keys' | 'missing-groups'
+  readonly outcome:
+    | 'changed'
+    | 'failed'
+    | 'found'
+    | 'not-compared'
+    | 'unwritten'
+    | 'refused-keys'
+    | 'unusable-keys'
+    | 'missing-groups'
   readonly cause?: unknown
   /** Of a key store that was read again; absent for other keys. */
   readonly changes?: readonly KeyChange[]
+  /** Must be called when the changes are in the audit log. */
+  readonly onRecorded?: () => void
 }
 
 /** Receives identity events; must not throw. */

@@ -234,12 +234,16 @@ export class AuditLog {
     })
   }
 
-  /** Records a reload, in several records if many keys changed. Drops them like refusals if the queue is full. */
-  recordReload({ keys = [], ...entry }: ReloadEntry): void {
-    if (this.#modes.reload === 'off') return
+  /**
+   * Records a reload, in several records if many keys changed. Drops them like refusals if the queue is full. `onDurable`
+   * is called when the last one is durable, or at once if reloads are not recorded.
+   */
+  recordReload({ keys = [], ...entry }: ReloadEntry, onDurable?: () => void): void {
+    if (this.#modes.reload === 'off') return onDurable?.()
     for (let index = 0; index === 0 || index < keys.length; index += maxKeyChanges) {
       const part = keys.slice(index, index + maxKeyChanges).map((one) => this.#redaction.redactKeyChange(one))
-      this.#enqueueAsync(createRecord('reload', { ...entry, ...(part.length > 0 && { keys: part }) }))
+      const record = createRecord('reload', { ...entry, ...(part.length > 0 && { keys: part }) })
+      this.#enqueueAsync(record, index + maxKeyChanges >= keys.length ? onDurable : undefined)
     }
   }
 

@@ -20,7 +20,11 @@ export function formatResult(record: StoredRecord): string {
     case 'comparison':
       return `version ${record.version} after ${record.before}${formatOutOfBandVersions(record)}`
     case 'reload':
-      return [`${record.what} ${record.revision}`, ...(record.keys ?? []).map(formatKeyChange)].join('; ')
+      return [
+        `${record.what} ${record.revision}`,
+        ...(record.details?.['found'] === undefined ? [] : ['found at start']),
+        ...(record.keys ?? []).map(formatKeyChange),
+      ].join('; ')
     case 'gap':
       return `${record.dropped + record.refused} records missing`
     case 'tampered':

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { AuditLog } from '../../audit/log/audit-log.ts'
 import type { StaticKey } from '../../identity/api-keys/api-keys.ts'
 import { createAuthenticator, type Authenticator } from '../../identity/authenticate.ts'
@@ -25,11 +26,23 @@ export async function openIdentity(
         file: apiKeys.store,
         pepper: await readPepper(apiKeys.pepperFile),
         lastUsedFile: apiKeys.lastUsedFile,
+        recordedFile: join(settings.audit.folder, 'recorded-keys.json'),
       },
     }),
-    report: ({ source, outcome, cause, changes }) => {
+    report: ({ source, outcome, cause, changes = [], onRecorded }) => {
       // The first read is no reload.
       if (!isOpen && outcome === 'changed') return
+      const entry = { what: 'keys', revision: source, keys: changes }
+      if (outcome === 'found') {
+        audit.recordReload({ ...entry, details: { found: 'at start' } }, onRecorded)
+        log.info({ source, changes: changes.length }, 'keys changed while no gateway ran')
+        return
+      }
+      if (outcome === 'not-compared') {
+        audit.recordReload({ ...entry, details: { found: 'at start', result: 'failure' } }, onRecorded)
+        log.warn({ source, error: String(cause) }, 'keys not compared with the recorded ones')
+        return
+      }
       if (outcome === 'unwritten') {
         log.warn({ source, error: String(cause) }, 'key cache not saved')
         return
@@ -55,7 +68,7 @@ export async function openIdentity(
         audit.recordReload({ what: 'keys', revision: source, details: { result: 'failure' } })
         log.error({ source, error: String(cause) }, 'key reload failed')
       } else {
-        audit.recordReload({ what: 'keys', revision: source, ...(changes && { keys: changes }) })
+        audit.recordReload(entry, onRecorded)
         log.info({ source }, 'keys reloaded')
       }
     },

@@ -6,6 +6,7 @@ import { readKeyFiles, readUsableKeys, computeKeyFilesStamp } from './read-key-f
 import { assertPepper, hashSecret, parseApiKey } from './api-key-format.ts'
 import type { ReportEvent } from '../identity-event.ts'
 import { openLastUsedRecorder } from './last-used.ts'
+import { openRecordedKeys, withoutHashes, type RecordedKeys } from './recorded-keys.ts'
 import type { Principal } from '../principal.ts'
 import { createVerifiedKeyCache } from './verified-key-cache.ts'
 import { AuthenticationError } from '../authentication-error.ts'
@@ -24,6 +25,8 @@ export interface KeyStoreOptions {
   readonly pepper: Uint8Array
   /** Path of the last-used times; if absent, they are not persisted. */
   readonly lastUsedFile?: string | undefined
+  /** Path of the keys whose changes were recorded; if absent, a start reports no changes. */
+  readonly recordedFile?: string | undefined
 }
 
 export interface ApiKeysOptions {
@@ -81,6 +84,12 @@ export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
     return loadKeys(keys)
   }
 
+  const recorded =
+    store?.recordedFile === undefined
+      ? undefined
+      : openRecordedKeys(store.recordedFile, (cause) =>
+          report({ source: 'api-keys', outcome: 'unwritten', cause }),
+        )
   const followed =
     store &&
     (await followFiles({
@@ -94,6 +103,7 @@ export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
           source: 'api-keys',
           outcome: 'changed',
           changes: listKeyChanges(before.byId, keys.byId),
+          onRecorded: () => recorded?.save(keys.stored),
         })
       },
       onError(cause) {
@@ -102,6 +112,7 @@ export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
       },
     }))
   const getKeys = (): LoadedKeys => followed?.current ?? noKeys
+  if (recorded !== undefined) await reportFoundChanges(recorded, getKeys().stored, report)
   const lastUsed =
     store?.lastUsedFile === undefined
       ? undefined
@@ -132,7 +143,25 @@ export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
     async close() {
       followed?.close()
       await lastUsed?.close()
+      await recorded?.close()
     },
+  }
+}
+
+/** Reports what changed since changes were last recorded. The first start only saves the keys. */
+async function reportFoundChanges(
+  recorded: RecordedKeys,
+  stored: readonly StoredKey[],
+  report: ReportEvent,
+): Promise<void> {
+  const onRecorded = (): void => recorded.save(stored)
+  try {
+    const before = await recorded.read()
+    if (before === undefined) return onRecorded()
+    const changes = listKeyChanges(loadKeys(before).byId, loadKeys(withoutHashes(stored)).byId)
+    if (changes.length > 0) report({ source: 'api-keys', outcome: 'found', changes, onRecorded })
+  } catch (cause) {
+    report({ source: 'api-keys', outcome: 'not-compared', cause, onRecorded })
   }
 }
 
@@ -140,12 +169,13 @@ export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
 interface LoadedKey extends VerifiedKey, Omit<ComparableKey, keyof VerifiedKey> {}
 
 interface LoadedKeys {
+  readonly stored: readonly StoredKey[]
   readonly byId: ReadonlyMap<string, LoadedKey>
   /** When principals lose their last key, in milliseconds since 1970, soonest first. */
   readonly expiryTimes: readonly number[]
 }
 
-const noKeys: LoadedKeys = { byId: new Map(), expiryTimes: [] }
+const noKeys: LoadedKeys = { stored: [], byId: new Map(), expiryTimes: [] }
 
 // Compared if the id is unknown, so that all refusals take equally long.
 const placeholderHash = Buffer.alloc(32)
@@ -169,7 +199,7 @@ function assertActive(key: LoadedKey, nowMs: number): void {
 
 function loadKeys(stored: readonly StoredKey[]): LoadedKeys {
   const byId = new Map(stored.map((key) => [key.id, loadKey(key)]))
-  return { byId, expiryTimes: listPrincipalExpiryTimes(byId) }
+  return { stored, byId, expiryTimes: listPrincipalExpiryTimes(byId) }
 }
 
 function loadKey(key: StoredKey): LoadedKey {
