@@ -68,7 +68,7 @@ export const anyGatewaySchema = z
           .boolean()
           .default(false)
           .describe(
-            'Whether /console is served: a page that shows principals and ids without authentication.',
+            'Whether /console is served: a page that shows principals, ids and policies without authentication.',
           ),
       })
       .prefault({})

@@ -79,7 +79,8 @@ export function findUnsafeSettings({
     refuse('quotes-in-names', [...path, 'quotesInNames'], message)
   }
   if (admin.console && !isLoopback(admin.host)) {
-    const message = 'the console shows principals and ids without credentials; expected a loopback admin.host'
+    const message =
+      'the console shows principals, ids and policies without credentials; expected a loopback admin.host'
     refuse('open-console', ['admin', 'console'], message)
   }
   return found

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { apiKeyHeader } from '../catalog-api/headers.ts'
 import { CatalogError } from '../catalog-api/catalog-error.ts'
 import { parseIdentifierText } from '../catalog-api/identifier-text.ts'
@@ -10,6 +10,7 @@ import { findBrowserRefusal, consoleHeaders } from './browser-guard.ts'
 import type { ConsoleState } from './console-state.ts'
 import type { NewestChanges } from './newest-changes.ts'
 import { pageRoute, readPageFiles } from './page-files.ts'
+import { addPlayground, type PlaygroundSource } from './playground/add-playground.ts'
 import type { TrafficSummary } from './traffic.ts'
 
 export interface ConsoleSource {
@@ -18,6 +19,7 @@ export interface ConsoleSource {
   /** The policies in force. */
   documents(): readonly PolicyDocument[]
   changes(): Promise<NewestChanges>
+  readonly playground: PlaygroundSource
   /**
    * Writes what the catalog API responds to a request for the listing of namespaces. Throws CatalogError or RequestError
    * for a listing that cannot be requested.
@@ -35,8 +37,8 @@ interface CatalogListing {
 }
 
 /**
- * Read-only, without credentials: anyone who can reach the admin port sees principals and ids. Only the catalog asks for
- * a credential, that of the main port.
+ * Read-only, without credentials: anyone who can reach the admin port sees principals, ids and policies. Only the catalog
+ * asks for a credential, that of the main port.
  */
 export async function addConsole(server: FastifyInstance, source: ConsoleSource): Promise<void> {
   const files = await readPageFiles()
@@ -48,8 +50,10 @@ export async function addConsole(server: FastifyInstance, source: ConsoleSource)
       else void reply.code(403).send({ error: refusal })
     })
     // Error messages may contain paths.
-    scope.setErrorHandler((_error, _request, reply) =>
-      reply.code(500).send({ error: 'the console cannot read its data' }),
+    scope.setErrorHandler(({ statusCode = 500 }: FastifyError, _request, reply) =>
+      statusCode < 500
+        ? reply.code(statusCode).send({ error: 'the console cannot read the body of the request' })
+        : reply.code(500).send({ error: 'the console cannot read its data' }),
     )
     for (const { route, contentType, content } of files) {
       scope.get(route, (_request, reply) => reply.type(contentType).send(content))
@@ -77,6 +81,7 @@ export async function addConsole(server: FastifyInstance, source: ConsoleSource)
         return reply.hijack()
       }),
     )
+    addPlayground(scope, pageRoute, () => source.documents(), source.playground)
     done()
   })
 }

@@ -146,6 +146,34 @@ inBrowser('with a credential, the tree has the namespaces of the catalog, page b
   expect(pageErrors.filter((text) => !text.includes('401'))).toEqual([])
 })
 
+inBrowser(
+  'a policy is tried: its findings by line, a decision, and the calls that would change',
+  async () => {
+    await gateway.post('/v1/namespace/tried/create', { body: {} })
+    const text = page.getByLabel(/Text, tried beside/)
+    const result = page.getByRole('region', { name: 'Result' })
+    const usual = await text.inputValue()
+    await text.fill(usual.replace('effect: allow', 'effect: permit'))
+    await page.getByRole('button', { name: 'Try', exact: true }).click()
+    await result.getByRole('button', { name: /^8:/ }).click()
+    expect(await page.evaluate('getSelection().toString()')).toBe('    effect: permit')
+    const deny = usual
+      .replace('effect: allow', 'effect: deny')
+      .replace('[prod, sales]', '[tried]')
+      .replace('users: [ada]', 'any: true')
+      .replace('[read]', '[all]')
+    await text.fill(deny)
+    await page.getByLabel('Caller, or nothing').fill('dev')
+    await page.getByLabel('Table or namespace').fill('tried/orders')
+    await page.getByLabel('Table or namespace').press('Enter')
+    await result.getByText('denied by sales-readers/read (line 7); in force: allowed').waitFor()
+    await result.getByRole('row', { name: /^CreateNamespace dev 1 allowed denied by .* tried$/ }).waitFor()
+    await page.getByLabel('File').selectOption('policies.yaml')
+    await expect.poll(() => text.inputValue()).toContain('everything')
+    expect(pageErrors).toEqual([])
+  },
+)
+
 inBrowser('a refusal shows its rule and a command that explains it', async () => {
   expect((await gateway.post('/v1/namespace/closed/drop', { as: 'alice', body: {} })).status).toBe(403)
   const refusal = page.getByRole('list', { name: 'Newest refusals' }).getByRole('listitem')

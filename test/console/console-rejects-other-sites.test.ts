@@ -21,7 +21,15 @@ async function sendRequest(
   return { status: statusCode, headers: sent, text: await body.text() }
 }
 
-const paths = ['/console', '/console/console.js', '/console/data', '/console/access', '/console/namespaces']
+const paths = [
+  '/console',
+  '/console/console.js',
+  '/console/data',
+  '/console/access',
+  '/console/namespaces',
+  '/console/catalog',
+  '/console/policy-files',
+]
 
 it('rejects a page with another host name, as after DNS rebinding', async () => {
   for (const path of paths)

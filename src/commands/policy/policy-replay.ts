@@ -5,9 +5,14 @@ import { readAuditLogs } from '../../audit/storage/read-audit-log.ts'
 import { listKeys } from '../../identity/api-keys/key-store.ts'
 import type { LoadedPolicies } from '../../policy/source/load-policies.ts'
 import { groupBy } from '../../lib/group-by.ts'
-import { createGroupFinder, type FindGroups, type GroupSource } from '../../audit/replay/known-groups.ts'
-import { replayRecord, type ReplayedCall } from '../../audit/replay/replay-record.ts'
-import { indexDocuments, createRuleReference } from '../../policy/analysis/reaching-rules.ts'
+import { createGroupFinder, type FindGroups } from '../../audit/replay/known-groups.ts'
+import {
+  countCalls,
+  createReplayTally,
+  describeReplayedCalls,
+  type ReplayedCalls,
+} from '../../audit/replay/replay-tally.ts'
+import { indexDocuments } from '../../policy/analysis/reaching-rules.ts'
 import { parseTimeOrAge } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { jsonOption } from './policy-options.ts'
@@ -24,11 +29,6 @@ interface Options {
   readonly since?: Date
   readonly failOnChange?: true
   readonly json?: true
-}
-
-interface Tally {
-  readonly example: ReplayedCall
-  readonly count: number
 }
 
 export function addReplay(policy: Command, io: Io): void {
@@ -71,41 +71,29 @@ async function replay(
   const index = indexDocuments(documents)
   const policies = current === undefined ? undefined : await requirePolicies([current], vocabulary)
   const groupsOf = await loadGroups(keys, policies)
-  const currentIndex = policies && indexDocuments(policies.documents)
-  const tallies = new Map<string, Tally>()
-  const decidedByGroups: Record<GroupSource, number> = { recorded: 0, keys: 0, inferred: 0 }
+  const tally = createReplayTally(index, groupsOf, policies)
   await runStep('the audit log cannot be read', async () => {
     for await (const record of readAuditLogs(audit, since)) {
       if (since !== undefined && Date.parse(record.time) < since.getTime()) continue
-      const isCurrent = record.kind === 'intent' && record.policyRevision === policies?.set.revision
-      const call = replayRecord(record, index, groupsOf, isCurrent ? currentIndex : undefined)
-      if (call === undefined) continue
-      if (call.groupSource !== undefined) decidedByGroups[call.groupSource] += 1
-      const key = tallyKey(call)
-      const before = tallies.get(key)
-      tallies.set(key, { example: before?.example ?? call, count: (before?.count ?? 0) + 1 })
+      tally.add(record)
     }
   })
-  const all = [...tallies.values()]
-  const total = countCalls(all)
-  if (total === 0)
+  const { calls, unchanged, changed, undecided, decidedByGroups } = tally.getResult()
+  if (calls === 0)
     throw new CommandFailure(`${audit} contains no requests; is it the folder of an audit log?`)
-  const changed = all.filter(({ example }) => isChanged(example))
-  const undecided = all.filter(({ example }) => example.isAllowed === undefined)
-  const unchanged = total - countCalls(changed) - countCalls(undecided)
   if (json) {
     printJson(io, {
-      calls: total,
+      calls,
       unchanged,
-      changed: changed.map(toReport),
-      undecided: undecided.map(toReport),
+      changed: changed.map(describeReplayedCalls),
+      undecided: undecided.map(describeReplayedCalls),
       decidedByGroups,
     })
   } else {
     printReplay(io, changed, undecided)
     printLine(
       io,
-      `${total} calls: ${unchanged} unchanged, ${countCalls(changed)} changed, ${countCalls(undecided)} undecided`,
+      `${calls} calls: ${unchanged} unchanged, ${countCalls(changed)} changed, ${countCalls(undecided)} undecided`,
     )
     const { recorded, keys: ofKeys, inferred } = decidedByGroups
     if (recorded + ofKeys + inferred > 0)
@@ -122,32 +110,7 @@ async function loadGroups(
   return createGroupFinder(new Map(stored.map(({ id, groups }) => [id, groups])), policies)
 }
 
-/** Requests with equal results are counted together, so that a long log needs little memory. */
-function tallyKey({
-  operation,
-  principal,
-  wasAllowed,
-  recordedRule,
-  isAllowed,
-  decidingRule,
-  missing,
-}: ReplayedCall): string {
-  const rules = [
-    recordedRule && formatRuleReference(recordedRule),
-    decidingRule && formatReachingRule(decidingRule),
-  ]
-  return JSON.stringify([operation, principal, wasAllowed, isAllowed, rules, missing])
-}
-
-function isChanged({ wasAllowed, isAllowed }: ReplayedCall): boolean {
-  return isAllowed !== undefined && isAllowed !== wasAllowed
-}
-
-function countCalls(tallies: readonly Tally[]): number {
-  return tallies.reduce((sum, { count }) => sum + count, 0)
-}
-
-function printReplay(io: Io, changed: readonly Tally[], undecided: readonly Tally[]): void {
+function printReplay(io: Io, changed: readonly ReplayedCalls[], undecided: readonly ReplayedCalls[]): void {
   for (const [operation, ofOperation] of groupBy(changed, ({ example }) => example.operation)) {
     printLine(io, operation)
     for (const { example, count } of ofOperation) {
@@ -175,29 +138,4 @@ function printReplay(io: Io, changed: readonly Tally[], undecided: readonly Tall
 
 function formatOutcome(isAllowed: boolean): string {
   return isAllowed ? 'allowed' : 'denied'
-}
-
-function toReport({ example, count }: Tally): unknown {
-  const {
-    operation,
-    principal,
-    wasAllowed,
-    recordedRule,
-    isAllowed,
-    decidingRule,
-    missing,
-    time,
-    id,
-    request,
-  } = example
-  return {
-    operation,
-    principal,
-    count,
-    before: { allowed: wasAllowed, ...(recordedRule && { rule: recordedRule }) },
-    ...(isAllowed === undefined
-      ? { missing }
-      : { after: { allowed: isAllowed, ...(decidingRule && { rule: createRuleReference(decidingRule) }) } }),
-    example: { time, id, request },
-  }
 }

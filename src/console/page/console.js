@@ -3,6 +3,7 @@ import { showChanges } from './changes-view.js'
 import { byId } from './elements.js'
 import { timeOfDay } from './format.js'
 import { showLastHour } from './last-hour-views.js'
+import { openPlayground } from './playground-view.js'
 import { openSearch } from './search.js'
 import { showState, showStatus } from './state-views.js'
 import { showTraffic } from './traffic-views.js'
@@ -28,6 +29,7 @@ pause.addEventListener('click', () => {
 
 openSearch(showFeeds)
 void openAccessView().catch(() => undefined)
+void openPlayground().catch(() => undefined)
 void poll()
 
 /** Shows the newest data, as far as the search finds it. */

@@ -22,6 +22,7 @@ import { createForwardedCertificateReader } from '../forwarded-certificate.ts'
 import type { Pipeline } from '../pipeline.ts'
 import { createRequestHandler, type RequestHandler } from '../request-handler.ts'
 import { cacheRoutes, createRouteFinder } from '../stages/match.ts'
+import { createSettingsVocabulary } from '../../policy/source/settings-vocabulary.ts'
 import type { ConsoleSource } from '../../console/console.ts'
 import { openAudit } from './open-audit.ts'
 import { openIdentity } from './open-identity.ts'
@@ -121,7 +122,11 @@ export async function openGateway(
     policies,
     audit: auditLog,
     sinks,
-    auditFolder: settings.audit.folder,
+    playground: {
+      auditFolder: settings.audit.folder,
+      policyFolder: settings.policies.folder,
+      vocabulary: createSettingsVocabulary(settings).options,
+    },
   }
   return {
     pipeline,

@@ -25,12 +25,11 @@ export interface ConsoleRecorder {
   createSource(parts: ConsoleSourceOptions): ConsoleSource
 }
 
-interface ConsoleSourceOptions extends Pick<ConsoleSource, 'listCatalog'> {
+interface ConsoleSourceOptions extends Pick<ConsoleSource, 'listCatalog' | 'playground'> {
   readonly checks: readonly ReadinessCheck[]
   readonly upstreams: readonly Upstream[]
   readonly policies: Pick<PolicySource, 'current'>
   readonly audit: AuditLog
-  readonly auditFolder: string
   readonly sinks: Pick<Sinks, 'status'>
 }
 
@@ -69,9 +68,10 @@ export function createConsoleRecorder(): ConsoleRecorder {
       const { audit, policies, sinks } = parts
       return {
         listCatalog: parts.listCatalog,
+        playground: parts.playground,
         traffic: () => traffic.getSummary(),
         documents: () => inForce.documents,
-        changes: createNewestChangesReader(parts.auditFolder, () => audit.durableEnd()),
+        changes: createNewestChangesReader(parts.playground.auditFolder, () => audit.durableEnd()),
         async state() {
           const { revision, size } = policies.current()
           const { loadedAt, failedAt } = inForce

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
-import { extname } from 'node:path'
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import { runInSlices, type Steps } from '../../lib/async/run-in-slices.ts'
+import { startThread } from '../../lib/process/start-thread.ts'
 import type { ParsedPolicies } from '../language/parse-policies.ts'
 import type { PolicyDocument } from '../language/policy-document.ts'
 import type { PolicyProblem } from '../language/policy-error.ts'
@@ -27,7 +27,7 @@ export async function parseInThread(
   files: readonly PolicyText[],
   { options }: PolicyVocabulary,
 ): Promise<readonly ParsedFile[]> {
-  const thread = startThread()
+  const thread = startThread(import.meta.url, 'parser-thread')
   try {
     const parsed: ParsedFile[] = []
     for (let first = 0; first < files.length; first += filesInMessage) {
@@ -50,21 +50,6 @@ export async function parseInThread(
     await thread.terminate()
   }
 }
-
-function startThread(): Worker {
-  const extension = extname(import.meta.url)
-  const program = new URL(`parser-thread${extension}`, import.meta.url)
-  const thread =
-    extension === '.ts'
-      ? new Worker(runSource, { eval: true, workerData: program.href })
-      : new Worker(program, { execArgv: [] })
-  thread.unref()
-  return thread
-}
-
-/** Runs the TypeScript source, for tests: a thread does not inherit the module loader of the process. */
-const runSource = `require('tsx/cjs/api').register()
-require(require('node:url').fileURLToPath(require('node:worker_threads').workerData))`
 
 async function requestParts(
   thread: Worker,

@@ -1,0 +1,109 @@
+import {
+  createRuleReference,
+  indexDocuments,
+  type DocumentIndex,
+} from '../../policy/analysis/reaching-rules.ts'
+import type { LoadedPolicies } from '../../policy/source/load-policies.ts'
+import type { StoredRecord } from '../storage/read-audit-log.ts'
+import type { FindGroups, GroupSource } from './known-groups.ts'
+import { replayRecord, type ReplayedCall } from './replay-record.ts'
+
+/** Calls with equal results. */
+export interface ReplayedCalls {
+  readonly example: ReplayedCall
+  readonly count: number
+}
+
+interface ReplayResult {
+  readonly calls: number
+  readonly unchanged: number
+  readonly changed: readonly ReplayedCalls[]
+  readonly undecided: readonly ReplayedCalls[]
+  readonly decidedByGroups: Readonly<Record<GroupSource, number>>
+}
+
+interface ReplayTally {
+  /** Replays the call of a record, if it has one. */
+  add(record: StoredRecord): void
+  getResult(): ReplayResult
+}
+
+/**
+ * Replays records against candidate policies. `current` are the policies in force, if they are available. Calls with
+ * equal results are counted together, so that a long log needs little memory.
+ */
+export function createReplayTally(
+  candidate: DocumentIndex,
+  findGroups: FindGroups,
+  current: LoadedPolicies | undefined,
+): ReplayTally {
+  const currentIndex = current && indexDocuments(current.documents)
+  const tallies = new Map<string, ReplayedCalls>()
+  const decidedByGroups: Record<GroupSource, number> = { recorded: 0, keys: 0, inferred: 0 }
+  return {
+    add(record) {
+      const isCurrent = record.kind === 'intent' && record.policyRevision === current?.set.revision
+      const call = replayRecord(record, candidate, findGroups, isCurrent ? currentIndex : undefined)
+      if (call === undefined) return
+      if (call.groupSource !== undefined) decidedByGroups[call.groupSource] += 1
+      const key = createResultKey(call)
+      const before = tallies.get(key)
+      tallies.set(key, { example: before?.example ?? call, count: (before?.count ?? 0) + 1 })
+    },
+    getResult() {
+      const all = [...tallies.values()]
+      const changed = all.filter(({ example }) => isChanged(example))
+      const undecided = all.filter(({ example }) => example.isAllowed === undefined)
+      const calls = countCalls(all)
+      const unchanged = calls - countCalls(changed) - countCalls(undecided)
+      return { calls, unchanged, changed, undecided, decidedByGroups }
+    },
+  }
+}
+
+function createResultKey({
+  operation,
+  principal,
+  wasAllowed,
+  recordedRule,
+  isAllowed,
+  decidingRule,
+  missing,
+}: ReplayedCall): string {
+  const deciding = decidingRule && [createRuleReference(decidingRule), decidingRule.implication]
+  return JSON.stringify([operation, principal, wasAllowed, isAllowed, recordedRule, deciding, missing])
+}
+
+function isChanged({ wasAllowed, isAllowed }: ReplayedCall): boolean {
+  return isAllowed !== undefined && isAllowed !== wasAllowed
+}
+
+export function countCalls(calls: readonly ReplayedCalls[]): number {
+  return calls.reduce((sum, { count }) => sum + count, 0)
+}
+
+/** Describes calls for JSON. */
+export function describeReplayedCalls({ example, count }: ReplayedCalls) {
+  const {
+    operation,
+    principal,
+    wasAllowed,
+    recordedRule,
+    isAllowed,
+    decidingRule,
+    missing,
+    time,
+    id,
+    request,
+  } = example
+  return {
+    operation,
+    principal,
+    count,
+    before: { allowed: wasAllowed, ...(recordedRule && { rule: recordedRule }) },
+    ...(isAllowed === undefined
+      ? { missing }
+      : { after: { allowed: isAllowed, ...(decidingRule && { rule: createRuleReference(decidingRule) }) } }),
+    example: { time, id, request },
+  }
+}

@@ -1,0 +1,114 @@
+import { element, table } from './elements.js'
+import { formatId, formatNumber, quoted } from './format.js'
+
+/** @typedef {import('../playground/playground-report.ts').PlaygroundReport} PlaygroundReport */
+/** @typedef {NonNullable<PlaygroundReport['outcome']>} Outcome */
+
+/** @type {Readonly<Record<NonNullable<Outcome['answer']>['rules'][number]['verdict'], string>>} */
+const verdicts = {
+  allows: 'applies',
+  denies: 'applies',
+  'other-caller': 'is for other callers',
+  'other-table': 'is for other tables',
+  stopped: 'is not inherited here',
+  reserved: 'is reserved above',
+  false: 'does not apply: its condition is false',
+  failed: 'its condition fails: facts are not stated here, but with policy explain',
+}
+
+/**
+ * @param {PlaygroundReport} report
+ * @param {(line: number) => void} selectLine
+ */
+export function reportView({ findings, outcome }, selectLine) {
+  return [
+    ...findingsView(findings, selectLine),
+    ...(outcome === undefined ? [] : [...answerView(outcome.answer), ...replayView(outcome.replay)]),
+  ]
+}
+
+/**
+ * @param {PlaygroundReport['findings']} findings
+ * @param {(line: number) => void} selectLine
+ */
+function findingsView(findings, selectLine) {
+  const title = element('h3', {}, 'Findings in the text')
+  if (findings.length === 0) return [title, element('p', { class: 'good' }, 'no errors and no warnings')]
+  const items = findings.map(({ level, check, line, column = 1, message }) => {
+    const position = element('button', { type: 'button' }, `${line}:${column}`)
+    position.addEventListener('click', () => selectLine(line))
+    const kind = element('span', { class: level === 'error' ? 'bad' : undefined }, `${level} ${check}`)
+    return element('li', {}, element('p', {}, position, kind, quoted(message)))
+  })
+  return [title, element('ul', { class: 'feed' }, ...items)]
+}
+
+/** @param {Outcome['answer']} answer */
+function answerView(answer) {
+  if (answer === undefined) return []
+  const { before, after, rule, rules } = answer
+  const by = rule === undefined ? ', as no rule allows it' : ` by ${ruleText(rule)}`
+  const decision = element('strong', { class: after ? 'good' : 'bad' }, after ? 'allowed' : 'denied')
+  const text =
+    before === after ? `${by}, as with the policies in force` : `${by}; in force: ${outcomeText(before)}`
+  const rows = rules.map((one) => [quoted(ruleText(one)), one.effect, verdicts[one.verdict]])
+  const columns = [{ title: 'Rule about the operation' }, { title: 'Effect' }, { title: 'Here' }]
+  return [
+    element('h3', {}, 'Decision'),
+    element('p', {}, decision, text),
+    ...(rows.length === 0 ? [] : [scrolling(table(columns, rows), 'Rules about the operation')]),
+  ]
+}
+
+/** @param {Outcome['replay']} replay */
+function replayView({ calls, unchanged, changed, undecided, isCut }) {
+  const title = element('h3', {}, 'Calls of the last hour')
+  const known = isCut ? 'newest calls' : 'calls'
+  const counts = [
+    `${formatNumber(calls)} ${known} in the audit log`,
+    `${formatNumber(unchanged)} would be decided as they were`,
+    `${formatNumber(calls - unchanged - undecided)} otherwise`,
+    `${formatNumber(undecided)} depend on what the log does not contain`,
+  ]
+  const summary = element('p', {}, counts.join(', '))
+  if (changed.length === 0) return [title, summary]
+  const columns = [
+    { title: 'Operation' },
+    { title: 'Caller' },
+    { title: 'Calls', isNumber: true },
+    { title: 'Then' },
+    { title: 'With the text' },
+    { title: 'For example' },
+  ]
+  const rows = changed.map((calls) => {
+    const after = 'after' in calls ? calls.after : { allowed: false }
+    const by = 'rule' in after && after.rule !== undefined ? ` by ${ruleText(after.rule)}` : ''
+    return [
+      calls.operation,
+      quoted(calls.principal),
+      formatNumber(calls.count),
+      outcomeText(calls.before.allowed),
+      element('span', { class: after.allowed ? 'good' : 'bad' }, outcomeText(after.allowed), by),
+      quoted(formatId(calls.example.id)),
+    ]
+  })
+  return [title, summary, scrolling(table(columns, rows), 'Calls that would be decided otherwise')]
+}
+
+/**
+ * @param {Element} content
+ * @param {string} label
+ */
+function scrolling(content, label) {
+  return element('div', { class: 'scroll', role: 'region', tabindex: '0', 'aria-label': label }, content)
+}
+
+/** @param {boolean} isAllowed */
+function outcomeText(isAllowed) {
+  return isAllowed ? 'allowed' : 'denied'
+}
+
+/** @param {{ readonly policy: string, readonly rule: string, readonly line: number }} rule */
+function ruleText({ policy, rule, line }) {
+  return `${policy}/${rule} (line ${line})`
+}

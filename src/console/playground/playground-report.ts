@@ -1,0 +1,148 @@
+import { countCalls, createReplayTally, describeReplayedCalls } from '../../audit/replay/replay-tally.ts'
+import { createGroupFinder } from '../../audit/replay/known-groups.ts'
+import type { RuleReference } from '../../policy/engine/decision.ts'
+import { explainDecision, type ExplainedRule } from '../../policy/analysis/explain-decision.ts'
+import type { Finding } from '../../policy/analysis/lint/finding.ts'
+import { lintPolicies } from '../../policy/analysis/lint/lint-policies.ts'
+import { createRuleReference, indexDocuments } from '../../policy/analysis/reaching-rules.ts'
+import { permissionFacts } from '../../policy/conditions/permission-facts.ts'
+import type { AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
+import { objectKindOfPermission } from '../../policy/language/permission-object-kind.ts'
+import type { PolicyDocument, PolicyRule } from '../../policy/language/policy-document.ts'
+import { PolicyError, type PolicyProblem } from '../../policy/language/policy-error.ts'
+import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
+import { defaultRequestFacts } from '../../policy/language/read-tests.ts'
+import { mergeFiles } from '../../policy/source/compile-documents.ts'
+import { compileContents, type LoadedPolicies } from '../../policy/source/load-policies.ts'
+import { parsePolicyFile } from '../../policy/source/parse-policy-file.ts'
+import { parseIdentifierText } from '../../catalog-api/identifier-text.ts'
+import { anonymousPrincipal } from '../../identity/principal.ts'
+import { suggestSimilar } from '../../lib/suggest-similar.ts'
+import { readRecentRecords } from './recent-records.ts'
+import type { PlaygroundRun, Question } from './playground-run.ts'
+
+const replayedMs = 60 * 60 * 1000
+
+/** The name of a text that replaces no file. */
+const newFile = 'new policy'
+
+const maxFindings = 200
+/** Results of calls, those of the most calls first. */
+const maxChanged = 100
+
+export interface PlaygroundReport {
+  /** Errors in the text, and findings of the lint about it. */
+  readonly findings: readonly Pick<Finding, 'level' | 'check' | 'line' | 'column' | 'message'>[]
+  /** Undefined if the text has errors. */
+  readonly outcome: Outcome | undefined
+}
+
+interface Outcome {
+  /** Undefined without a question. */
+  readonly answer: Answer | undefined
+  /** Calls of the last hour, as far as the audit log has them. */
+  readonly replay: ReturnType<typeof describeReplay> & { readonly isCut: boolean }
+}
+
+interface Answer {
+  readonly before: boolean
+  readonly after: boolean
+  /** The rule that decides; undefined if none allows it. */
+  readonly rule: RuleReference | undefined
+  readonly rules: readonly (RuleReference & Pick<ExplainedRule, 'verdict'> & Pick<PolicyRule, 'effect'>)[]
+}
+
+/** Throws CatalogError for an invalid id, and QuestionError for an unknown operation. */
+export async function createPlaygroundReport(
+  { text, file, question, auditFolder }: PlaygroundRun,
+  inForce: readonly PolicyDocument[],
+  vocabulary: PolicyVocabulary,
+): Promise<PlaygroundReport> {
+  const name = file ?? newFile
+  const request = question && createRequest(question, vocabulary)
+  // With an inode, the text must be complete, as a file must.
+  const parsed = parsePolicyFile({ name, bytes: Buffer.from(text), inode: '' }, vocabulary)
+  const rest = { documents: inForce.filter((document) => document.file !== file), problems: [] }
+  let after: LoadedPolicies
+  try {
+    after = compileContents({ documents: mergeFiles([rest, parsed]), tests: parsed.tests })
+  } catch (error) {
+    if (error instanceof PolicyError)
+      return { findings: error.problems.slice(0, maxFindings).map(toFinding), outcome: undefined }
+    throw error
+  }
+  const before = compileContents({ documents: inForce, tests: [] })
+  const findings = lintPolicies(after.documents, after.set, after.tests).filter((one) => one.file === name)
+  const tally = createReplayTally(
+    indexDocuments(after.documents),
+    createGroupFinder(new Map(), before),
+    before,
+  )
+  const since = new Date(Date.now() - replayedMs)
+  const isCut = await readRecentRecords(auditFolder, since, (record) => tally.add(record))
+  return {
+    findings: findings.slice(0, maxFindings).map(({ level, check, line, column, message }) => ({
+      level,
+      check,
+      line,
+      ...(column !== undefined && { column }),
+      message,
+    })),
+    outcome: {
+      answer: request && createAnswer(request, before, after),
+      replay: { ...describeReplay(tally), isCut },
+    },
+  }
+}
+
+export class QuestionError extends Error {}
+
+function createRequest(
+  { principal, groups, operation, id }: Question,
+  { permissions: { names } }: PolicyVocabulary,
+): AuthorizationRequest {
+  const permission = names.find((name) => name === operation)
+  if (permission === undefined)
+    throw new QuestionError(
+      `unknown operation ${JSON.stringify(operation)}${suggestSimilar(operation, names)}`,
+    )
+  const object = parseIdentifierText(id)
+  return {
+    principal:
+      principal === ''
+        ? anonymousPrincipal
+        : { name: principal, method: 'api-key', groups: new Set(groups), credentialId: '' },
+    permission,
+    kind: objectKindOfPermission(permission),
+    id: object,
+    request: { ...defaultRequestFacts, now: new Date() },
+    operation: permissionFacts(permission, object, {}),
+  }
+}
+
+function createAnswer(request: AuthorizationRequest, before: LoadedPolicies, after: LoadedPolicies): Answer {
+  const { allowed, rule } = after.set.decide(request)
+  const levels = explainDecision(after.documents, request)
+  return {
+    before: before.set.decide(request).allowed,
+    after: allowed,
+    rule,
+    rules: levels.flatMap(({ rules }) =>
+      rules.map((one) => ({
+        ...createRuleReference(one),
+        effect: one.rule.effect,
+        verdict: one.verdict,
+      })),
+    ),
+  }
+}
+
+function describeReplay(tally: ReturnType<typeof createReplayTally>) {
+  const { calls, unchanged, changed, undecided } = tally.getResult()
+  const shown = changed.toSorted((one, other) => other.count - one.count).slice(0, maxChanged)
+  return { calls, unchanged, changed: shown.map(describeReplayedCalls), undecided: countCalls(undecided) }
+}
+
+function toFinding({ line = 1, column, message }: PolicyProblem): PlaygroundReport['findings'][number] {
+  return { level: 'error', check: 'refused', line, ...(column !== undefined && { column }), message }
+}

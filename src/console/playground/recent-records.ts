@@ -1,0 +1,37 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseStoredRecord, type StoredRecord } from '../../audit/storage/read-audit-log.ts'
+import { readSegmentLines } from '../../audit/storage/read-segment-lines.ts'
+import { listChains } from '../../audit/storage/segment-names.ts'
+import { ignoreMissing } from '../../lib/fs/system-error.ts'
+
+const maxBytes = 32 * 1024 * 1024
+
+/**
+ * Reads the records of an audit log since a time, of its newest 32 MiB, in any order; they are not verified. Resolves with
+ * whether there may be older ones since that time.
+ */
+export async function readRecentRecords(
+  folder: string,
+  since: Date,
+  onRecord: (record: StoredRecord) => void,
+): Promise<boolean> {
+  const segments = (await listChains(folder)).flatMap((chain) => chain.segments).toReversed()
+  let left = maxBytes
+  for (const segment of segments) {
+    const path = join(folder, segment)
+    const found = await stat(path).catch(ignoreMissing)
+    if (found === undefined) continue
+    if (found.mtime < since) return false
+    const bytes = Math.min(left, found.size)
+    const lines = await readSegmentLines(path, { from: found.size - bytes, to: found.size, bytes })
+    for (const { text } of lines) {
+      // The first line may be the end of one.
+      const record = parseStoredRecord(text)
+      if (record !== undefined && Date.parse(record.time) >= since.getTime()) onRecord(record)
+    }
+    left -= bytes
+    if (bytes < found.size) return true
+  }
+  return false
+}

@@ -1,0 +1,139 @@
+import { request } from 'undici'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { allowEverything, openGateway, type TestedGateway } from '../gateway/support/open-gateway.ts'
+import {
+  respondWith,
+  startRecordingUpstream,
+  type RecordingUpstream,
+} from '../gateway/support/recording-upstream.ts'
+
+let gateway: TestedGateway
+let upstream: RecordingUpstream
+
+beforeAll(async () => {
+  upstream = await startRecordingUpstream()
+  upstream.answering = respondWith(200, {})
+  gateway = await openGateway(upstream.url, {
+    policies: [allowEverything],
+    adjust: (settings) => ({ ...settings, admin: { ...settings.admin, console: true } }),
+  })
+  await gateway.post('/v1/namespace/sales/create', { body: {} })
+  await gateway.post('/v1/namespace/lab/create', { body: {} })
+})
+
+afterAll(async () => {
+  await gateway.close()
+  await upstream.close()
+})
+
+async function post(body: unknown, headers: Record<string, string> = {}) {
+  const response = await request(`${gateway.adminUrl}/console/playground`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  })
+  return { status: response.statusCode, body: await response.body.json() }
+}
+
+async function get(path: string) {
+  const { statusCode, body } = await request(`${gateway.adminUrl}/console/${path}`)
+  return { status: statusCode, body: await body.json() }
+}
+
+const policy = (rules: string, namespace = 'sales') => `apiVersion: catalog-gateway/v1
+kind: AccessPolicy
+metadata:
+  name: tried
+namespace: [${namespace}]
+rules:
+${rules}
+`
+
+const deny = policy('  - { id: frozen, effect: deny, subjects: { any: true }, operations: [all] }')
+const question = { principal: 'dev', groups: [], operation: 'CreateNamespace', id: 'sales' }
+
+it('shows the decision, its rules and the calls of the last hour that would change, and changes nothing', async () => {
+  const { status, body } = await post({ text: deny, question })
+  expect(status).toBe(200)
+  expect(body).toMatchObject({
+    outcome: {
+      answer: {
+        before: true,
+        after: false,
+        rule: { policy: 'tried', rule: 'frozen', line: 7 },
+        rules: [
+          { policy: 'everything', rule: 'all', effect: 'allow', verdict: 'allows' },
+          { policy: 'tried', rule: 'frozen', effect: 'deny', verdict: 'denies' },
+        ],
+      },
+      replay: {
+        calls: 2,
+        unchanged: 1,
+        changed: [{ operation: 'CreateNamespace', principal: 'dev', count: 1, after: { allowed: false } }],
+        undecided: 0,
+        isCut: false,
+      },
+    },
+  })
+  expect((await gateway.post('/v1/namespace/sales/create', { body: {} })).status).toBe(200)
+})
+
+it('a text replaces the file that it is the text of', async () => {
+  const files = await get('policy-files')
+  expect(files.body).toEqual({ files: ['policies.yaml'] })
+  const { body } = await get('policy-file?file=policies.yaml')
+  const { text } = body as { text: string }
+  expect(text).toContain('everything')
+  const unchanged = await post({ text, file: 'policies.yaml', question })
+  expect(unchanged.body).toMatchObject({ outcome: { answer: { before: true, after: true } } })
+  const replaced = await post({ text: deny, file: 'policies.yaml', question: { ...question, id: 'lab' } })
+  expect(replaced.body).toMatchObject({ outcome: { answer: { before: true, after: false, rules: [] } } })
+  expect(await post({ text })).toMatchObject({
+    body: { findings: [{ level: 'error', message: expect.stringContaining('duplicate policy name') }] },
+  })
+})
+
+it('errors and findings have the lines and columns of the lint', async () => {
+  const text = policy('  - { id: r, effect: allow, subject: { any: true }, operations: [qery] }')
+  const { body } = await post({ text, question })
+  expect(body).toMatchObject({ findings: expect.any(Array) })
+  const { findings } = body as { findings: { line: number; column: number; message: string }[] }
+  expect(findings.map(({ line }) => line)).toEqual(findings.map(() => 7))
+  expect(findings.map(({ column }) => column)).toEqual(expect.arrayContaining([expect.any(Number)]))
+  expect(JSON.stringify(findings)).toMatch(/did you mean/)
+  const unused = policy('  - { id: r, effect: allow, subjects: { users: [dev] }, operations: [read] }')
+  expect((await post({ text: unused })).body).toMatchObject({
+    findings: expect.arrayContaining([
+      expect.objectContaining({ level: 'warning', check: 'shadowed', line: 7, column: 5 }),
+    ]),
+  })
+})
+
+it.for([
+  ['an unknown operation', { text: deny, question: { ...question, operation: 'DropTabel' } }, /DropTable/],
+  ['an invalid id', { text: deny, question: { ...question, id: 'a//b' } }, /empty/],
+  ['a member that is not known', { text: deny, folder: '/etc' }, /expected a policy text/],
+  ['a text that is too large', { text: 'x'.repeat(300_000) }, /at most 262144 bytes/],
+] as const)('%s is refused with a message', async ([, sent, message]) => {
+  expect(await post(sent)).toEqual({ status: 400, body: { error: expect.stringMatching(message) } })
+})
+
+it.for(['../pepper', '../policies/policies.yaml', '/etc/passwd', 'other.yaml', ''])(
+  'the file %j is not read, as it is not in force',
+  async (file) => {
+    expect(await get(`policy-file?file=${encodeURIComponent(file)}`)).toMatchObject({ status: 404 })
+  },
+)
+
+it('one text is tried at a time', async () => {
+  const statuses = (await Promise.all([post({ text: deny }), post({ text: deny })])).map(
+    ({ status }) => status,
+  )
+  expect(statuses.filter((status) => status === 200)).toHaveLength(1)
+  expect(statuses).toContain(400)
+})
+
+it('another site cannot try a text', async () => {
+  expect(await post({ text: deny }, { 'sec-fetch-site': 'cross-site' })).toMatchObject({ status: 403 })
+  expect(await post({ text: deny }, { origin: 'https://evil.example' })).toMatchObject({ status: 403 })
+})
