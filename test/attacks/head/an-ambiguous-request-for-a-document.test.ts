@@ -42,7 +42,7 @@ it.each<[label: string, lines: string[], body: string, ExpectedError]>([
     'too many headers',
     [document, 'host: a', ...Array.from({ length: 128 }, (_, index) => `x-${index}: 1`)],
     '',
-    { kind: 'InvalidInput', status: 431, says: 'more than 128 headers' },
+    { kind: 'InvalidInput', status: 431, says: 'headers; the gateway accepts at most 128' },
   ],
   [
     'an unsupported expectation',
