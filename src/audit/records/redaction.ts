@@ -104,6 +104,11 @@ function createRedaction(settings: RedactionSettings, key: BinaryLike): Redactio
   }
 }
 
+/** Whether a recorded name, credential id or address is a keyed hash of the original. */
+export function isPseudonym(text: string): boolean {
+  return /^[acp]-[0-9a-f]{32}$/.test(text)
+}
+
 function limitGroups(
   groups: Iterable<string>,
   max: number,

@@ -1,5 +1,6 @@
 import type { IntentEntry } from '../records/audit-record.ts'
 import type { PolicyDocument } from '../../policy/language/policy-document.ts'
+import { recordedNames } from './recorded-names.ts'
 import { matchSubjects } from '../../policy/analysis/subject.ts'
 
 /** Only a rule without other subjects and with one group reveals a group. `documents` must have decided the record. */
@@ -11,11 +12,10 @@ export function inferGroups(
   const subjects = document?.rules.find(({ id }) => id === rule?.rule)?.subjects
   if (subjects === undefined || subjects.any) return []
   const match = matchSubjects(subjects, {
-    isAnonymous: principal.method === 'anonymous',
-    user: principal.name,
-    key: principal.method === 'api-key' ? principal.credentialId : '',
+    ...recordedNames(principal),
     groups: new Set(),
     excludedGroups: new Set(),
   })
-  return typeof match === 'object' && match.groups.length === 1 ? match.groups : []
+  if (typeof match === 'boolean' || match.users.length + match.keys.length > 0) return []
+  return match.groups.length === 1 ? match.groups : []
 }

@@ -6,6 +6,7 @@ import type { Permission } from '../../catalog-api/permissions.ts'
 import type { Condition } from '../../policy/conditions/condition.ts'
 import type { ConditionResult } from '../../policy/analysis/find-difference.ts'
 import type { ConditionInput, OperationFacts } from '../../policy/conditions/authorization-request.ts'
+import { isPseudonym } from '../records/redaction.ts'
 import type { KnownGroups } from './known-groups.ts'
 import { watchPendingFacts } from '../../policy/conditions/watch-pending-facts.ts'
 
@@ -53,11 +54,14 @@ function createConditionInput(
     get principal() {
       if (principal.method === 'anonymous') return anonymousPrincipal
       // Token claims are not recorded; an API key has none.
-      if (!groups.isComplete || principal.method !== 'api-key') return unrecorded()
+      const isComplete = groups.isComplete && !isPseudonym(principal.name)
+      if (!isComplete || principal.method !== 'api-key') return unrecorded()
       return { ...principal, groups: groups.groups, ...(issuer !== undefined && { issuer }) }
     },
     request: {
-      clientAddress: client,
+      get clientAddress() {
+        return isPseudonym(client) ? unrecorded() : client
+      },
       now: new Date(time),
       get context() {
         return unrecorded()

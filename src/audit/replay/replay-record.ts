@@ -15,6 +15,7 @@ import {
   type RecordedCall,
   type RecordedPermission,
 } from './recorded-permissions.ts'
+import { recordedNames } from './recorded-names.ts'
 import { unknownGroups, type FindGroups, type GroupSource, type KnownGroups } from './known-groups.ts'
 import { createConditionReplayer } from './recorded-conditions.ts'
 import {
@@ -167,22 +168,21 @@ function decidePermission(
 }
 
 function describeUndecided(rules: readonly UndecidedRule[], { principal }: RecordedCall): readonly string[] {
-  const dependsOnGroups = rules.some(({ match }) => typeof match !== 'boolean')
+  const open = rules.flatMap(({ match }) =>
+    typeof match === 'boolean' ? [] : [match, ...(match.except ? [match.except] : [])],
+  )
+  const dependsOnName = open.some(({ users, keys }) => users.length + keys.length > 0)
+  const dependsOnGroups = open.some(({ groups }) => groups.length > 0)
   const groups = principal.groupsOmitted === undefined ? 'the groups' : 'all groups'
   return [
+    ...(dependsOnName ? ['the name of the caller'] : []),
     ...(dependsOnGroups ? [`${groups} of the caller`] : []),
     ...rules.flatMap(({ condition }) => (condition === undefined ? [] : [`whether ${condition}`])),
   ]
 }
 
 function createKnownCaller({ principal }: RecordedCall, { groups, isComplete }: KnownGroups): KnownCaller {
-  return {
-    isAnonymous: principal.method === 'anonymous',
-    user: principal.name,
-    key: principal.method === 'api-key' ? principal.credentialId : '',
-    groups,
-    excludedGroups: isComplete ? 'all' : new Set(),
-  }
+  return { ...recordedNames(principal), groups, excludedGroups: isComplete ? 'all' : new Set() }
 }
 
 function mayDifferForDescendants(candidate: DocumentIndex, id: Identifier, permission: Permission): boolean {

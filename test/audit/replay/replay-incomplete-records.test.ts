@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import type { StoredRecord } from '../../../src/audit/storage/read-audit-log.ts'
 import type { IntentEntry } from '../../../src/audit/records/audit-record.ts'
 import { getOperation, type OperationName } from '../../../src/catalog-api/operations.ts'
+import { inferGroups } from '../../../src/audit/replay/inferred-groups.ts'
 import { createGroupFinder } from '../../../src/audit/replay/known-groups.ts'
 import { replayRecord } from '../../../src/audit/replay/replay-record.ts'
 import { indexDocuments } from '../../../src/policy/analysis/reaching-rules.ts'
@@ -169,6 +170,45 @@ it('treats facts in records of earlier versions as unrecorded', () => {
   expect(replayed({ operation: 'DropTable', details: { branch: 'ci/7' } }, [only('branch == "ci/7"')])).toBe(
     'denied',
   )
+})
+
+const pseudonym = '0123456789abcdef0123456789abcdef'
+const hidden = {
+  operation: 'DropTable',
+  details: {},
+  client: `a-${pseudonym}`,
+  principal: { name: `p-${pseudonym}`, method: 'api-key', credentialId: `c-${pseudonym}`, groups: ['g'] },
+  ...reported,
+} as const
+const byUser: WrittenRule = { ...everything, id: 'user', subjects: { users: ['ann'] } }
+const byKey: WrittenRule = { ...everything, id: 'key', subjects: { keys: ['0123456789ab'] } }
+const byGroup: WrittenRule = { ...everything, id: 'group', subjects: { groups: ['g'] } }
+
+it.each<[string, readonly WrittenRule[], string]>([
+  ['a user', [byUser], 'the name of the caller'],
+  ['a key', [byKey], 'the name of the caller'],
+  ['a denied user', [everything, { ...byUser, effect: 'deny' }], 'the name of the caller'],
+  [
+    'all but a user',
+    [{ ...everything, subjects: { any: true, except: { users: ['ann'] } } }],
+    'the name of the caller',
+  ],
+  ['the name in a condition', [only('principal.name == "ann"')], 'whether principal.name == "ann"'],
+  ['the address', [only('client.address == "10.0.0.1"')], 'whether client.address == "10.0.0.1"'],
+  ['a group', [byGroup], 'allowed'],
+])('a pseudonym decides no rule about %s', (_what, policies, expected) => {
+  expect(replayed(hidden, policies)).toBe(expected)
+})
+
+it('a pseudonym reveals no group of a rule that also names a user', () => {
+  const rule = { policy: 'p', rule: 'r', file: 'p.yaml', line: 1 }
+  const infer = (subjects: WrittenRule['subjects']) =>
+    inferGroups(
+      { principal: hidden.principal, rule },
+      parseDocuments([{ name: 'p', namespace: [], rules: [{ ...everything, id: 'r', subjects }] }]),
+    )
+  expect(infer({ groups: ['g'] })).toEqual(['g'])
+  expect(infer({ groups: ['g'], users: ['ann'] })).toEqual([])
 })
 
 it('a listing that no rule allows may have returned visible objects', () => {
