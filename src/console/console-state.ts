@@ -3,6 +3,8 @@ import type { Readiness } from '../observability/health/readiness.ts'
 export interface ConsoleState {
   readonly gateway: {
     readonly version: string
+    /** URL of the catalog; undefined until the gateway listens. */
+    readonly url: string | undefined
     /** Milliseconds since 1970. */
     readonly startedAt: number
     readonly now: number

@@ -15,6 +15,7 @@ const files: Readonly<Record<string, string>> = {
   'access-view.js': 'text/javascript; charset=utf-8',
   'catalog-access.js': 'text/javascript; charset=utf-8',
   'changes-view.js': 'text/javascript; charset=utf-8',
+  'commands.js': 'text/javascript; charset=utf-8',
   'denial-view.js': 'text/javascript; charset=utf-8',
   'elements.js': 'text/javascript; charset=utf-8',
   'fetch-json.js': 'text/javascript; charset=utf-8',

@@ -49,7 +49,17 @@ async function showAccess() {
 function reportView({ id, groups, callers, forTables }) {
   const title = element('h3', {}, 'On ', quoted(id))
   if (callers.length === 0)
-    return [title, element('p', {}, 'Nobody is allowed anything here.'), ...tableRules(forTables)]
+    return [
+      title,
+      element(
+        'p',
+        {},
+        'Nobody is allowed anything here. ',
+        element('a', { href: '#playground' }, 'Try a policy'),
+        ' that allows it.',
+      ),
+      ...tableRules(forTables),
+    ]
   const detail = element('div', {})
   const columns = [{ title: 'Caller' }, ...groups.map(({ name }) => ({ title: name }))]
   const rows = callers.map((caller) => [

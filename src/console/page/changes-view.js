@@ -1,12 +1,10 @@
-import { byId, element, facts, showItems } from './elements.js'
+import { createCommand, emptyView } from './commands.js'
+import { byId, element, facts, show, showItems } from './elements.js'
 import { clock, formatMs, quoted } from './format.js'
 
 import { isFound, isSearching } from './search.js'
 
 /** @typedef {import('../newest-changes.ts').RecordedChange} RecordedChange */
-
-const changeExample =
-  "curl -X POST -H 'x-api-key: KEY' -H 'content-type: application/json' -d '{}' GATEWAY/v1/namespace/NAME/create"
 
 /** @param {readonly RecordedChange[]} changes */
 export function showChanges(changes) {
@@ -14,14 +12,16 @@ export function showChanges(changes) {
   const found = changes.filter(({ requestId, principal, id, rule, operation }) =>
     isFound([requestId, principal, id, rule, operation]),
   )
-  showItems(feed, found, ({ intent }) => `${intent.chain} ${intent.seq}`, changeItem)
-  if (found.length === 0) {
-    const text = isSearching()
-      ? 'no recent change is found by the search'
-      : 'No recent changes in the audit log. A request that changes something appears here: '
-    const example = element('code', {}, changeExample)
-    feed.replaceChildren(element('li', { class: 'quiet' }, text, isSearching() ? undefined : example))
-  }
+  if (found.length > 0) showItems(feed, found, ({ intent }) => `${intent.chain} ${intent.seq}`, changeItem)
+  else show(feed, isSearching(), noChange)
+}
+
+/** @param {boolean} isSearching */
+function noChange(isSearching) {
+  const content = isSearching
+    ? 'no recent change is found by the search'
+    : emptyView('No recent change in the audit log. With an API key in KEY, make one:', createCommand())
+  return [element('li', { class: 'quiet' }, content)]
 }
 
 /** @param {RecordedChange} change */

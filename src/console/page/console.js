@@ -1,5 +1,6 @@
 import { openAccessView, reloadAccessView } from './access-view.js'
 import { showChanges } from './changes-view.js'
+import { setGatewayUrl } from './commands.js'
 import { byId } from './elements.js'
 import { timeOfDay } from './format.js'
 import { showLastHour } from './last-hour-views.js'
@@ -64,6 +65,7 @@ async function refresh() {
     const response = await fetch('console/data', { signal: AbortSignal.timeout(10_000) })
     if (!response.ok) throw new Error(`the gateway returned status ${response.status}`)
     const { state, traffic, changes, seal } = await response.json()
+    if (state.gateway.url !== undefined) setGatewayUrl(state.gateway.url)
     showState(state, traffic, seal)
     latest = { traffic, changes }
     showFeeds()

@@ -1,3 +1,4 @@
+import { commandView } from './commands.js'
 import { element, facts } from './elements.js'
 import { quoteForShell, quoted } from './format.js'
 
@@ -11,19 +12,12 @@ import { quoteForShell, quoted } from './format.js'
 export function denialView(denial, principal) {
   const { permission, id, rule } = denial
   const command = explainCommand(denial, principal)
-  const copy = element('button', { type: 'button' }, 'Copy command')
-  copy.addEventListener('click', () => {
-    void navigator.clipboard.writeText(command).then(
-      () => (copy.textContent = 'Copied'),
-      () => (copy.textContent = 'Select and copy the text'),
-    )
-  })
   /** @type {readonly (readonly [string, Node | string])[]} */
   const entries = [
     ['Needs', element('span', {}, permission, ' on ', quoted(id))],
     ['Denied by', rule === undefined ? 'no rule allows it' : quoted(ruleName(denial))],
     ...(rule === undefined ? [] : [/** @type {const} */ (['At', quoted(`${rule.file}:${rule.line}`)])]),
-    ['Explain', element('span', {}, element('code', {}, command), ' ', copy)],
+    ['Explain', commandView(command)],
   ]
   return element(
     'details',

@@ -90,6 +90,7 @@ export function show(parent, data, make) {
  * @param {(item: Item) => Element} make
  */
 export function showItems(parent, items, keyOf, make) {
+  shown.delete(parent)
   const before = new Map([...parent.children].map((child) => [child.getAttribute('data-key'), child]))
   const children = items.map((item) => {
     const key = keyOf(item)

@@ -1,4 +1,5 @@
-import { byId, element, show, svgElement, table } from './elements.js'
+import { emptyView, listCommand } from './commands.js'
+import { byId, show, svgElement, table } from './elements.js'
 import { formatNumber, quoted } from './format.js'
 
 /** @typedef {import('../traffic.ts').TrafficSummary['lastHour']} LastHour */
@@ -18,8 +19,7 @@ export function showLastHour({ upstreams, principals }) {
  */
 function countTable(counts, title) {
   if (counts.length === 0) {
-    const example = element('code', {}, "curl -H 'x-api-key: KEY' 'GATEWAY/v1/namespace/$/list'")
-    return [element('p', { class: 'quiet' }, 'No request in the last hour. Send one: ', example)]
+    return [emptyView('No request in the last hour. With an API key in KEY, send one:', listCommand())]
   }
   const columns = [{ title }, { title: 'Requests', isNumber: true }, { title: 'Last hour' }]
   const largest = Math.max(...counts.flatMap(({ minutes }) => minutes))

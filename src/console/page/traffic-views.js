@@ -1,3 +1,4 @@
+import { emptyView, listCommand, refusedCommand } from './commands.js'
 import { byId, element, show, showItems, table } from './elements.js'
 import { trafficChart } from './traffic-chart.js'
 import { formatNumber, clock, formatMs, quoted } from './format.js'
@@ -27,11 +28,16 @@ export function showTraffic({ seconds, statuses, operations, sampledRequests, re
   const found = refusals.newest.filter(({ requestId, principal, id, operation, stage, reason, denial }) =>
     isFound([requestId, principal, id, operation, stage, reason, denial?.id, ruleName(denial)]),
   )
-  showItems(feed, found, ({ requestId, time }) => `${requestId} ${time}`, refusalItem)
-  if (found.length === 0) {
-    const text = isSearching() ? 'no refusal is found by the search' : 'no refusals since the start'
-    feed.replaceChildren(element('li', { class: 'quiet' }, text))
-  }
+  if (found.length > 0) showItems(feed, found, ({ requestId, time }) => `${requestId} ${time}`, refusalItem)
+  else show(feed, isSearching(), noRefusal)
+}
+
+/** @param {boolean} isSearching */
+function noRefusal(isSearching) {
+  const content = isSearching
+    ? 'no refusal is found by the search'
+    : emptyView('No refusal since the start. A request without a credential is refused:', refusedCommand())
+  return [element('li', { class: 'quiet' }, content)]
 }
 
 /** @param {{ readonly stage: string, readonly reason: string, readonly count: number, readonly isOn: boolean }} chip */
@@ -45,8 +51,7 @@ function refusalChip({ stage, reason, count, isOn }) {
 /** @param {Pick<TrafficSummary, 'operations' | 'sampledRequests'>} traffic */
 function operationTable({ operations, sampledRequests }) {
   if (operations.length === 0) {
-    const example = element('code', {}, "curl -H 'x-api-key: KEY' 'GATEWAY/v1/namespace/$/list'")
-    return [element('p', { class: 'quiet' }, 'No request since the start. Send one: ', example)]
+    return [emptyView('No request since the start. With an API key in KEY, send one:', listCommand())]
   }
   const columns = [
     { title: 'Operation' },

@@ -53,8 +53,10 @@ export interface OpenedGateway {
   readonly limiting: OpenedLimits
   readonly certificates: CertificateMetrics
   readonly checks: readonly ReadinessCheck[]
-  /** What the console shows; undefined without the console. */
-  readonly createConsole: ((checks: readonly ReadinessCheck[]) => ConsoleSource) | undefined
+  /** What the console shows; undefined without the console. `url` is that of the catalog, once the gateway listens. */
+  readonly createConsole:
+    | ((checks: readonly ReadinessCheck[], url: () => string | undefined) => ConsoleSource)
+    | undefined
 }
 
 /** Opens everything that handles requests. The closing stack of `observability` closes it. */
@@ -146,7 +148,7 @@ export async function openGateway(
       }),
       ...policies.checks,
     ],
-    createConsole: recorder && ((checks) => recorder.createSource({ ...shown, checks })),
+    createConsole: recorder && ((checks, url) => recorder.createSource({ ...shown, checks, url })),
   }
 }
 

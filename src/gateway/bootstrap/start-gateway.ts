@@ -72,9 +72,11 @@ export async function startGateway({
       interceptor: passThrough,
     })
     const checks = [{ name: 'gateway', findProblem: server.findProblem }, ...gateway.checks]
-    const adminUrl = await openAdmin(observability, checks, gateway.createConsole?.(checks), worker)
+    let url: string | undefined
+    const shown = gateway.createConsole?.(checks, () => url)
+    const adminUrl = await openAdmin(observability, checks, shown, worker)
     closers.push(() => server.close())
-    const url = await server.listen(listen)
+    url = await server.listen(listen)
     return { url, adminUrl, reload: reloadFiles, close: () => closers.close() }
   } catch (error) {
     await closers.close()

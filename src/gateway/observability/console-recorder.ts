@@ -27,6 +27,7 @@ export interface ConsoleRecorder {
 
 interface ConsoleSourceOptions extends Pick<ConsoleSource, 'listCatalog' | 'playground'> {
   readonly checks: readonly ReadinessCheck[]
+  readonly url: () => string | undefined
   readonly upstreams: readonly Upstream[]
   readonly policies: Pick<PolicySource, 'current'>
   readonly audit: AuditLog
@@ -77,7 +78,7 @@ export function createConsoleRecorder(): ConsoleRecorder {
           const { loadedAt, failedAt } = inForce
           const readiness = await readReadiness(parts.checks)
           return {
-            gateway: { version, startedAt, now: Date.now() },
+            gateway: { version, url: parts.url(), startedAt, now: Date.now() },
             readiness,
             upstreams: parts.upstreams.map(getUpstreamState),
             policies: { revision, documents: size, loadedAt, failedAt },
