@@ -27,6 +27,14 @@ afterAll(async () => {
 
 const views = {
   'the console': openConsole,
+  'a policy tried in the console': async (page: Page) => {
+    await openConsole(page, gateway)
+    await page.getByLabel(/Text, tried beside/).press('ControlOrMeta+End')
+    await page.keyboard.type('inherit: false')
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Try', exact: true }).click()
+    await page.getByRole('heading', { name: 'Calls of the last hour' }).waitFor()
+  },
   'an operation in /docs': openDocs,
   'the credentials in /docs': async (page: Page) => {
     await page.goto(`${gateway.url}/docs`)
