@@ -128,6 +128,7 @@ export const refusals = {
   malformed_body: { kind: 'InvalidInput' },
   unsupported_content_type: { kind: 'InvalidInput' },
   unsupported_content_encoding: { kind: 'InvalidInput' },
+  unsupported_by_restriction: { kind: 'InvalidInput' },
   unknown_extension_type: { kind: 'InvalidInput' },
   unknown_metadata: { kind: 'InvalidInput' },
   ambiguous_member: { kind: 'InvalidInput' },

@@ -83,6 +83,7 @@ function createExtraOperation(declaration: ExtraOperationDeclaration): Operation
     members,
     recorded: [...Object.keys(query), ...Object.keys(idMembers)],
     describes: [],
+    readsPart: undefined,
     routeMembers: body === 'arrow' ? [] : ['id'],
     effect,
     group,

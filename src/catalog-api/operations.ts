@@ -245,6 +245,12 @@ interface OperationProperties {
    * branches retain what the operation changes. Errors of operations with the fact `tag` may, too.
    */
   readonly references?: 'lists' | 'names'
+  /**
+   * How callers who may read a part of a table can use the operation on it: by a query or a count that is restricted to the
+   * part, by a description without the rest, or as it is, since it says nothing of rows and columns. All others are
+   * denied to them.
+   */
+  readonly readsPart?: 'query' | 'count' | 'description' | 'existence'
   /** The response lists these objects, so it is filtered by visibility. */
   readonly lists?: Listing
   /** Afterwards the object has no longer its name. Operations that remove names of one space count as one in denies. */
@@ -520,6 +526,7 @@ export const operations = {
     unknownBranch: 'tag',
     requires: [vendCredentials],
     vends: true,
+    readsPart: 'description',
     effect: 'read',
     group: 'browse',
     describesKinds: tableKinds,
@@ -531,6 +538,7 @@ export const operations = {
     path: '/v1/table/{id}/exists',
     object: 'table',
     body: 'json',
+    readsPart: 'existence',
     effect: 'read',
     group: 'browse',
     response: 'empty',
@@ -923,6 +931,7 @@ export const operations = {
     body: 'json',
     facts: { branch: ['body.branch'] },
     emptyIsAbsent: queryHalves,
+    readsPart: 'query',
     effect: 'read',
     group: 'query',
     response: 'arrow',
@@ -936,6 +945,7 @@ export const operations = {
     object: 'table',
     body: 'json',
     facts: { branch: ['body.branch'] },
+    readsPart: 'count',
     effect: 'read',
     group: 'query',
     errors: [...tableErrors, 'TableVersionNotFound'],
@@ -1941,6 +1951,7 @@ export interface Operation {
   readonly reveals: readonly ObjectKind[]
   readonly describesKinds: readonly ObjectKind[]
   readonly references: 'lists' | 'names' | undefined
+  readonly readsPart: 'query' | 'count' | 'description' | 'existence' | undefined
   readonly lists: Listing | undefined
   readonly removesName: boolean
   readonly moves: boolean
@@ -2015,6 +2026,7 @@ function completeDefinition(name: OperationName, definition: OperationDefinition
     reveals: [...(definition.reveals ?? []), ...(definition.describesKinds ?? [])],
     describesKinds: definition.describesKinds ?? [],
     references: definition.references,
+    readsPart: definition.readsPart,
     lists: definition.lists,
     removesName: definition.removesName ?? false,
     moves: definition.moves ?? false,

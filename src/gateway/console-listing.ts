@@ -1,4 +1,3 @@
-import { getOperation } from '../catalog-api/operations.ts'
 import { defaultDelimiter } from '../catalog-api/identifiers.ts'
 import { buildTarget } from '../catalog-api/request-target.ts'
 import type { ConsoleSource } from '../console/console.ts'
@@ -7,6 +6,7 @@ import { LingerSlots } from '../http1/server/lingering-close.ts'
 import { createParsedRequestHead } from '../http1/server/request-head.ts'
 import { unknownAddress } from '../lib/net/connection-addresses.ts'
 import { Http1Response } from '../node-http/http1-response.ts'
+import { ownOperations } from './upstream/own-operations.ts'
 import type { RequestHandler } from './request-handler.ts'
 
 const pageSize = '200'
@@ -31,8 +31,13 @@ export function createConsoleListing(
   return ({ id, pageToken, credential }, { socket }, rawResponse) => {
     const parameters = new Map([['limit', pageSize]])
     if (pageToken !== undefined) parameters.set('page_token', pageToken)
-    const operation = getOperation('ListNamespaces')
-    const route = { operation, id, delimiter: defaultDelimiter, indexName: undefined, parameters }
+    const route = {
+      operation: ownOperations.listNamespaces,
+      id,
+      delimiter: defaultDelimiter,
+      indexName: undefined,
+      parameters,
+    }
     const target = basePath + buildTarget(route)
     const head = createParsedRequestHead({ method: 'GET', target, version: '1.1' }, [
       'host',

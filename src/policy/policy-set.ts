@@ -4,6 +4,7 @@ import { runAtOnce, type Steps } from '../lib/async/run-in-slices.ts'
 import {
   anyTable,
   noKnownConditions,
+  ruleApplies,
   type Evaluation,
   type CompiledRule,
   type PendingAssumption,
@@ -26,6 +27,7 @@ import {
 import type { ConditionInput, AuthorizationRequest } from './conditions/authorization-request.ts'
 import { createRuleCompiler, type CompileRule, type ReportConditionFailure } from './engine/rule-compiler.ts'
 import { revisionSteps } from './engine/policy-revision.ts'
+import { combineRestrictions, type CallerRestriction } from './restrictions/restriction.ts'
 import { createSubjectNumbers } from './engine/subject-numbers.ts'
 import {
   createVisibility,
@@ -74,6 +76,11 @@ export interface PolicySet {
    * result is the same as if that did not exist.
    */
   findContact(request: AuthorizationRequest, decision: Decision): string | undefined
+  /**
+   * Returns what the restrictions leave of a table for the principal; undefined if there are none. It allows nothing by
+   * itself, and is to be asked for operations that `decide` allows.
+   */
+  findRestriction(request: AuthorizationRequest): CallerRestriction | undefined
   /** Whether the principal may know that the object exists, so that refusals may reveal it. */
   canKnow(request: AuthorizationRequest): boolean
   /** Whether the principal may describe an object that it changed, for any facts of the description. */
@@ -110,6 +117,7 @@ export function* compileSteps(
   const root = yield* buildTree(documents, createRuleCompiler(subjects, revision, onConditionFailure))
   const nodes = numberNodes(root)
   const timeDependent = findTimeDependentPermissions(documents)
+  const hasRestrictions = nodes.some(({ restrictions }) => restrictions !== undefined)
 
   function createEvaluation(
     input: ConditionInput,
@@ -165,6 +173,21 @@ export function* compileSteps(
     return denied ?? (hasUnallowedBoundary(node, evaluation) ? noRule : own)
   }
 
+  function findRestriction(request: AuthorizationRequest): CallerRestriction | undefined {
+    if (!hasRestrictions) return undefined
+    const evaluation = createEvaluation(request, request.id, 'pessimistic')
+    const { depth, table } = evaluation
+    const node = nearestNode(root, request.id, depth)
+    if (node.depth !== depth || node.restrictions === undefined) return undefined
+    const found = node.restrictions.flatMap((rule) => {
+      const isNamed = rule.subjects.some((number) => evaluation.caller.subjects.has(number))
+      return isNamed && rule.restriction !== undefined && ruleApplies(rule, evaluation, table)
+        ? [{ ...rule.restriction, rule: rule.reference }]
+        : []
+    })
+    return found.length === 0 ? undefined : combineRestrictions(found, request.principal)
+  }
+
   // Created on first use, because many sets never need it.
   let cachedVisibility: Visibility | undefined
   function getVisibility(): Visibility {
@@ -183,6 +206,7 @@ export function* compileSteps(
     decideBeneath,
     visibilityFor: (viewer: Viewer) => getVisibility().visibilityFor(viewer),
     findVisibleBeneath,
+    findRestriction,
     ...concealment,
     findContact: createContactFinder(documents, root, concealment.canKnow),
   })

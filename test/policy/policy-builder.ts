@@ -51,6 +51,14 @@ export interface WrittenRequirement {
   readonly freeze?: { readonly from?: string; readonly until?: string }
 }
 
+interface WrittenRestriction {
+  readonly id: string
+  readonly subjects: WrittenRule['subjects']
+  readonly tables: readonly string[]
+  readonly columns: Readonly<Record<string, string>>
+  readonly rows?: string
+}
+
 /** A policy in the syntax of policy files, without the constant fields. */
 export interface WrittenPolicy {
   readonly name: string
@@ -62,6 +70,7 @@ export interface WrittenPolicy {
   readonly contact?: string
   readonly commits?: { readonly require: readonly WrittenRequirement[] }
   readonly protect?: readonly WrittenProtection[]
+  readonly reads?: { readonly restrict: readonly WrittenRestriction[] }
   readonly rules: readonly WrittenRule[]
 }
 

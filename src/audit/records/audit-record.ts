@@ -89,6 +89,8 @@ export interface IntentEntry {
   readonly effect: Effect
   readonly principal: AuditedPrincipal
   readonly rule: RuleReference
+  /** The restrictions by which a read was cut to a part of its table; absent if there are none. */
+  readonly restrictedBy?: readonly RuleReference[] | undefined
   readonly policyRevision: string
   readonly client: string
   /** The proxy in front of the gateway; absent if the client was the peer of the connection. */

@@ -29,12 +29,13 @@ export function createRequestRecordFactory(redaction: Redaction): RequestRecordF
     (peer === undefined ? '' : `,"peer":${stringToJson(redaction.redactAddress(peer))}`)
   return {
     createIntent(entry) {
-      const { request, operation, id, objects, effect, principal, rule } = entry
+      const { request, operation, id, objects, effect, principal, rule, restrictedBy } = entry
       const { policyRevision, context, upstream, database, before, facts, details } = entry
       const members =
         `"request":${stringToJson(request)},"operation":"${operation}","id":${idToJson(id)}` +
         memberToJson('objects', objects && redactObjects(objects, redaction)) +
         `,"effect":"${effect}","principal":${principalText(principal)},"rule":${formatRule(rule)}` +
+        (restrictedBy === undefined ? '' : `,"restrictedBy":[${restrictedBy.map(formatRule).join()}]`) +
         `,"policyRevision":${stringToJson(policyRevision)}` +
         addressMembers(entry) +
         memberToJson('context', redaction.redactContext(context)) +

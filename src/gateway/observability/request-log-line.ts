@@ -20,7 +20,7 @@ export function formatRequestLogLine(
 ): string {
   const { operation, status, decision, refusal, endedAt } = end
   const { upstream, spans } = trace
-  const { route, principal, allowedBy } = trace.progress
+  const { route, principal, allowedBy, headPermit } = trace.progress
   const decided = allowedBy ?? trace.denial
   return (
     memberToJson('requestId', trace.requestId) +
@@ -34,6 +34,7 @@ export function formatRequestLogLine(
     `,"decision":"${decision}"` +
     (decision === 'deny' && principal !== undefined ? formatGroupsMember(principal) : '') +
     (decided?.rule === undefined ? '' : formatRuleMembers(decided.rule)) +
+    memberToJson('restrictedBy', headPermit?.restriction?.rules.map(formatReference)) +
     memberToJson('policyRevision', decided?.revision) +
     memberToJson('upstream', upstream) +
     `,"status":${status},"bytesIn":${response.bytesReceived},"bytesOut":${response.bytesSent}` +
@@ -52,6 +53,8 @@ export function formatRequestLogLine(
 function formatErrorMembers(error: CatalogError): string {
   return memberToJson('error', error.message) + memberToJson('cause', describeCause(error))
 }
+
+const formatReference = ({ policy, rule }: RuleReference): string => `${policy}/${rule}`
 
 const formatPrincipalMembers = memoizeText(
   ({ name, method }: Principal) => memberToJson('principal', name) + memberToJson('authentication', method),

@@ -86,6 +86,7 @@ function createIntent(
     effect: operation.effect,
     principal: request.principal,
     rule,
+    restrictedBy: request.headPermit.restriction?.rules,
     policyRevision: revision,
     client: head.client,
     peer: head.peer,

@@ -1,7 +1,8 @@
 import type { StatedFacts } from '../../catalog-api/facts.ts'
 import type { RequestFacts } from '../../policy/conditions/authorization-request.ts'
+import type { CallerRestriction } from '../../policy/restrictions/restriction.ts'
 import type { PolicySet } from '../../policy/policy-set.ts'
-import { decidePartially, type Decisions } from '../authorization/decisions.ts'
+import { createAuthorizationRequest, decidePartially, type Decisions } from '../authorization/decisions.ts'
 import { listHeadPermissions } from '../authorization/list-required-permissions.ts'
 import type { PermissionDecision } from '../authorization/required-permission.ts'
 import { advance, type Authenticated } from '../context.ts'
@@ -14,14 +15,17 @@ class HeadPermit implements Decisions {
   readonly facts: RequestFacts
   readonly stated: StatedFacts
   readonly decisions: readonly PermissionDecision[]
+  /** What the policies leave of the table of the request; undefined for all of it. */
+  readonly restriction: CallerRestriction | undefined
   /** Makes the type nominal: no other object is a permit. */
   declare protected readonly isIssued: true
 
-  constructor({ policies, facts, stated, decisions }: Decisions) {
+  constructor({ policies, facts, stated, decisions }: Decisions, restriction: CallerRestriction | undefined) {
     this.policies = policies
     this.facts = facts
     this.stated = stated
     this.decisions = decisions
+    this.restriction = restriction
   }
 }
 
@@ -44,5 +48,9 @@ export function authorize(request: Authenticated, policies: PolicySet, now = new
     requiredPermission,
     result: decidePartially(requiredPermission, context),
   }))
-  return advance(request, { headPermit: new HeadPermit({ policies, facts, stated: read.stated, decisions }) })
+  const [own] = decisions
+  const restriction =
+    own && policies.findRestriction(createAuthorizationRequest(own.requiredPermission, context))
+  const headPermit = new HeadPermit({ policies, facts, stated: read.stated, decisions }, restriction)
+  return advance(request, { headPermit })
 }

@@ -7,6 +7,7 @@ import { restateHead } from '../body/restate-facts.ts'
 import { advance } from '../context.ts'
 import { openUploadId } from '../facts/named-multipart-write.ts'
 import type { SealedIds } from '../facts/sealed-ids.ts'
+import { restrictRequest } from '../restrictions/restrict-request.ts'
 import { assertCircuitClosed } from '../upstream/call-upstream.ts'
 import { findSoleUpstream } from '../upstream/sole-upstream.ts'
 import type { Upstream } from '../upstream/upstream.ts'
@@ -24,6 +25,8 @@ export interface Placed extends Permitted {
   /** Headers that repeat facts of the request for catalogs that read them there: names and values, alternately. */
   readonly restatedHeaders: readonly string[]
   readonly payload: Payload
+  /** The columns that the response may have; undefined if they are not restricted. */
+  readonly responseColumns: ReadonlySet<string> | undefined
 }
 
 export interface PlaceOptions {
@@ -47,12 +50,15 @@ export function place(request: Permitted, { upstreams, sealedIds }: PlaceOptions
   const located = findSoleUpstream(request, { decisions, allowedMembers }, sentRoute, upstreams)
   // A listing of all tables does without upstreams that are unavailable.
   if (route.operation.lists !== 'all tables') assertCircuitClosed(located.upstream)
+  const payload = body.createPayload(stated, () => reauthorize(request, permit))
+  const restricted = restrictRequest(request, payload)
   return advance(request, {
     upstream: located.upstream,
     sentRoute,
     upstreamTarget: located.upstreamTarget,
     restatedHeaders: restated?.headers ?? [],
-    payload: body.createPayload(stated, () => reauthorize(request, permit)),
+    payload: restricted?.payload ?? payload,
+    responseColumns: restricted?.columns,
   })
 }
 

@@ -61,6 +61,7 @@ function checkBody(
   const needsWholeBody =
     isDecidedByBody(operation) ||
     operation.lists !== undefined ||
+    headPermit.restriction !== undefined ||
     headPermit.decisions.some(({ result }) => result === 'undecided')
   const openJob = (jobId: string): NamedWork | undefined => {
     const job = sealedIds.open('job', jobId, request.principal)

@@ -6,6 +6,7 @@ import type { DownstreamResponse } from '../downstream.ts'
 import { formatErrorResponse } from '../error-response.ts'
 import { createResponseContext } from '../gateway-headers.ts'
 import { assertNotCompressed } from '../upstream/content-coding.ts'
+import { hideRestricted } from '../restrictions/hide-restricted.ts'
 import { createUpstreamError } from '../upstream/upstream-error.ts'
 import type { Recorded } from './record.ts'
 import { hasHeader, removeHeaders } from '../../lib/http/header-list.ts'
@@ -58,12 +59,10 @@ function sendError(request: Recorded, response: DownstreamResponse): CatalogErro
   const { upstream, upstreamResponse, sentHeaders, route } = request
   const reads = route.operation.holdsSecret ? 'code' : 'all'
   const error = createUpstreamError(upstreamResponse, upstream, sentHeaders, reads)
-  const { headers, body } = formatErrorResponse(
-    hideReferences(error, request),
-    createResponseContext(request),
-  )
+  const shown = hideRestricted(hideReferences(error, request), request.headPermit.restriction)
+  const { headers, body } = formatErrorResponse(shown, createResponseContext(request))
   response.abandonBody(true)
-  response.writeHead(error.status, headers)
+  response.writeHead(shown.status, headers)
   scheduleAtTickEnd(() => response.end(body))
   return error
 }

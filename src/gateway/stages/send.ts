@@ -9,6 +9,7 @@ import type { ListingObserver } from '../listing/listing-observer.ts'
 import { createListingResponse } from '../listing/listing-response.ts'
 import type { PageTokens } from '../listing/page-tokens.ts'
 import { callUpstream } from '../upstream/call-upstream.ts'
+import { createColumnsCheck } from '../restrictions/check-columns.ts'
 import { createRequestHeaders } from '../upstream/request-headers.ts'
 import { createResponseEditor, type ResponseEditor } from '../upstream/required-edits.ts'
 import type { UpstreamRequest, UpstreamResponse } from '../upstream/upstream-attempt.ts'
@@ -60,6 +61,7 @@ export async function send(
     pool: payload.form === 'stream' || getShedClass(route.operation) === 'bulk' ? 'bulk' : 'small',
     holder: getPrincipalKey(request.principal),
     buffersResponse: !isRead || edit !== undefined,
+    checkStart: request.responseColumns && createColumnsCheck(request.responseColumns),
     responseHeaders: route.operation.responseHeaders,
   } as const
   const mayRetry = isRead && payload.form !== 'stream'
@@ -69,7 +71,8 @@ export async function send(
 
 function createUpstreamRequest(request: Audited): UpstreamRequest {
   const { payload, upstream, route, head } = request
-  const { payloadType } = request.body
+  // A body that the gateway adds, to restrict a request without one, is JSON.
+  const { payloadType = payload.form === 'bytes' ? 'application/json' : undefined } = request.body
   const headers = createRequestHeaders(upstream, request, request.restatedHeaders)
   if (payloadType !== undefined) headers.push('content-type', payloadType)
   if (payload.form === 'stream' && payload.length !== undefined) {

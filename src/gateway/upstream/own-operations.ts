@@ -1,6 +1,6 @@
 import { getOperation } from '../../catalog-api/operations.ts'
 
-/** The operations that the gateway sends itself, for health checks, versions and tables. All are reads. */
+/** The operations that the gateway sends itself, for health checks, versions, tables and the console. All are reads. */
 export const ownOperations = {
   describeTable: getOperation('DescribeTable'),
   describeVersion: getOperation('DescribeTableVersion'),

@@ -8,6 +8,8 @@ import type { Steps } from '../../lib/async/run-in-slices.ts'
 import { createObjectForm, omitMembers, type JsonForm } from '../../lib/json/json-form.ts'
 import type { NamedWork, SealedIds } from '../facts/sealed-ids.ts'
 import { editResponse, type ResponseEdits, transformResponse } from './edit-response.ts'
+import type { CallerRestriction } from '../../policy/restrictions/restriction.ts'
+import { trimDescription } from '../restrictions/trim-description.ts'
 import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
 
 const idMembers: ReadonlySet<string> = new Set(['id', 'namespace'])
@@ -23,6 +25,7 @@ interface PermittedRequest {
     readonly withholdsCredentials: boolean
     readonly withholdsDescription: boolean
   }
+  readonly headPermit: { readonly restriction: CallerRestriction | undefined }
   readonly body: { readonly job: NamedWork | undefined }
 }
 
@@ -37,12 +40,18 @@ export function createResponseEditor(
   request: PermittedRequest,
   sealedIds: SealedIds,
 ): ResponseEditor | undefined {
-  const { database, route } = request
+  const { database, route, headPermit } = request
   const edits = createResponseEdits(request, sealedIds)
   // The client reads ids as relative to its database.
   const isRelative = database.length > 0 && returnsId(route.operation)
-  if (edits === undefined && !isRelative) return undefined
-  return (body) => editBody(body, edits, isRelative ? database : undefined)
+  const columns = route.operation.readsPart === 'description' ? headPermit.restriction?.columns : undefined
+  if (edits === undefined && !isRelative && columns === undefined) return undefined
+  return (body) =>
+    editBody(
+      columns === undefined ? body : trimDescription(body, columns),
+      edits,
+      isRelative ? database : undefined,
+    )
 }
 
 function* editBody(

@@ -40,6 +40,8 @@ export interface UpstreamCallOptions {
   readonly responseHeaders: readonly string[]
   /** Whether a successful response is buffered, so that the gateway can read it first. Errors always are. */
   readonly buffersResponse: boolean
+  /** Checks the start of a successful response before any of it is sent; undefined for any response. */
+  readonly checkStart?: CheckStart | undefined
   /** Whether the attempt is aborted if the client disconnects. Changes continue, so that their outcome is known. */
   readonly abortsWithClient: boolean
   /** The connection pool, and the holder of the slot. */
@@ -48,6 +50,12 @@ export interface UpstreamCallOptions {
   /** If traces are on: each attempt is a span. */
   readonly spans: RequestSpans | undefined
 }
+
+/**
+ * Returns what is wrong with the start of a response, `incomplete` if more bytes are needed, or undefined if the response
+ * may be sent.
+ */
+type CheckStart = (start: Buffer) => { readonly problem: string } | 'incomplete' | undefined
 
 /** The upstream of an attempt, and its timeouts. */
 export interface AttemptUpstream {
@@ -114,6 +122,8 @@ class ResponseRelay implements ResponseHandler {
   #isStreaming = false
   #buffered: Buffer[] | undefined
   #bufferedBytes = 0
+  /** The start of a response that has not been checked. */
+  #start: Buffer | undefined
 
   constructor(
     options: UpstreamCallOptions,
@@ -151,10 +161,16 @@ class ResponseRelay implements ResponseHandler {
       this.#allowedHeaders.has(name) || responseHeaders.includes(name)
     this.#headers = filterHeaders(headers, isAllowed, addedHeaders)
     if (buffersResponse || !isSuccess(status)) this.#buffered = []
+    else if (this.#options.checkStart !== undefined) this.#start = Buffer.alloc(0)
     else response.writeHead(status, this.#headers)
   }
 
   onResponseData(chunk: Buffer, release: WriteCallback | undefined): void {
+    if (this.#start !== undefined) {
+      this.#checkStart(this.#start, chunk)
+      release?.()
+      return
+    }
     if (this.#buffered === undefined) {
       this.#forward(chunk, release)
       return
@@ -166,6 +182,10 @@ class ResponseRelay implements ResponseHandler {
   onResponseEnd(last: Buffer | undefined): void {
     if (this.#buffered !== undefined && last !== undefined && !this.#buffer(Buffer.from(last))) {
       this.onResponseError(this.#createTooLarge())
+      return
+    }
+    if (this.#start !== undefined && !this.#checkStart(this.#start, last ?? Buffer.alloc(0))) {
+      this.onResponseError(badResponse('the response ends before its columns are known'))
       return
     }
     this.#detach()
@@ -183,6 +203,18 @@ class ResponseRelay implements ResponseHandler {
     }
     if (this.#options.response.hasHead) this.#options.response.destroy()
     this.#reject(new AttemptFailed(this.#progress(), error))
+  }
+
+  /** Sends the response once its start is known to be right. Returns whether it is sent. */
+  #checkStart(before: Buffer, chunk: Buffer): boolean {
+    const start = Buffer.concat([before, chunk])
+    const result = this.#options.checkStart?.(start)
+    this.#start = result === undefined ? undefined : start
+    if (typeof result === 'object') this.#abort(badResponse(result.problem))
+    if (result !== undefined) return false
+    this.#options.response.writeHead(this.#status, this.#headers)
+    this.#forward(start, undefined)
+    return true
   }
 
   /** Returns whether the chunk fits. */

@@ -1,6 +1,7 @@
 import type { Permission } from '../../catalog-api/permissions.ts'
 import type { Condition } from '../conditions/condition.ts'
-import type { Decision } from './decision.ts'
+import type { TableRestriction } from '../restrictions/restriction.ts'
+import type { Decision, RuleReference } from './decision.ts'
 import { MissingFactError } from '../conditions/fact.ts'
 import type { NameMatcher } from '../conditions/name-pattern.ts'
 import type { ConditionInput } from '../conditions/authorization-request.ts'
@@ -19,6 +20,9 @@ export interface CompiledRule {
   /** For each of `tables`, a name that represents all its matches (name-pattern.ts). */
   readonly sampleNames: readonly string[] | undefined
   readonly condition: Condition | undefined
+  /** What the rule leaves of its tables, if it is a restriction. */
+  readonly restriction: TableRestriction | undefined
+  readonly reference: RuleReference
   /** Decision if this rule decides; created on first use. */
   readonly decision: Decision
   reportFailure(error: unknown): void

@@ -16,6 +16,8 @@ export interface PolicyNode {
   onDeny: DenialStatus | undefined
   contact: string | undefined
   readonly rules: CompiledRule[]
+  /** Those that leave something of their tables; undefined if there are none. */
+  restrictions: CompiledRule[] | undefined
   /** The same rules by effect; undefined if there are none. */
   denies: RuleIndex | undefined
   allows: RuleIndex | undefined
@@ -42,6 +44,7 @@ function createNode(name: string, parent: PolicyNode | undefined): PolicyNode {
     onDeny: undefined,
     contact: undefined,
     rules: [],
+    restrictions: undefined,
     denies: undefined,
     allows: undefined,
     children: undefined,
@@ -64,6 +67,7 @@ export function getOrCreateNode(root: PolicyNode, namespace: Identifier): Policy
 /** Rules must be added in their order. */
 export function addRule(node: PolicyNode, rule: CompiledRule): void {
   node.rules.push(rule)
+  if (rule.restriction !== undefined) (node.restrictions ??= []).push(rule)
   const index = rule.effect === 'deny' ? (node.denies ??= new RuleIndex()) : (node.allows ??= new RuleIndex())
   index.add(rule)
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Steps } from '../../lib/async/run-in-slices.ts'
 import { isExtraOperationName, permissionNames, type Permission } from '../../catalog-api/permissions.ts'
+import type { TableRestriction } from '../restrictions/restriction.ts'
 import type { NamedSubjects, PolicyDocument, PolicyRule } from '../language/policy-document.ts'
 
 /** SHA-256 in hex. Names of documents must be unique. Layout, comments, descriptions and file names have no effect. */
@@ -36,13 +37,20 @@ function formatDocument(document: PolicyDocument, formatPermissions: FormatPermi
 }
 
 function formatRule(rule: PolicyRule, formatPermissions: FormatPermissions): string {
-  const { id, effect, subjects, permissions, tables, condition, grant } = rule
+  const { id, effect, subjects, permissions, tables, condition, grant, restriction } = rule
   const { any, anonymous, except } = subjects
   const subjectText = `${formatSubjects(subjects)},${any},${anonymous},${except ? formatSubjects(except) : null}`
   const permissionText = `${formatPermissions(permissions)},${tables ? json(tables) : null}`
   // The end of a grant is part of the condition.
   const approval = grant?.approvedBy === undefined ? '' : `,${json(grant.approvedBy)}`
-  return `[${json(id)},"${effect}",${subjectText},${permissionText},${condition ? json(condition.text) : null}${approval}]`
+  const more = approval + formatRestriction(restriction)
+  return `[${json(id)},"${effect}",${subjectText},${permissionText},${condition ? json(condition.text) : null}${more}]`
+}
+
+function formatRestriction(restriction: TableRestriction | undefined): string {
+  if (restriction === undefined) return ''
+  const { columns, rows } = restriction
+  return `,[${json([...columns])},${json(rows ?? null)}]`
 }
 
 function formatSubjects({ users, groups, keys }: NamedSubjects): string {

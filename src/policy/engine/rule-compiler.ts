@@ -4,6 +4,7 @@ import type { Condition } from '../conditions/condition.ts'
 import type { Decision, RuleReference } from './decision.ts'
 import { createNameMatcher, sampleName, type NameMatcher } from '../conditions/name-pattern.ts'
 import type { PolicyDocument, PolicyRule } from '../language/policy-document.ts'
+import type { TableRestriction } from '../restrictions/restriction.ts'
 import type { SubjectNumbers } from './subject-numbers.ts'
 
 /** Called when a condition failed: an allow did not apply, or a deny applied. */
@@ -33,6 +34,7 @@ class PolicySetRule implements CompiledRule {
   readonly tables: readonly NameMatcher[] | undefined
   readonly except: readonly number[]
   readonly condition: Condition | undefined
+  readonly restriction: TableRestriction | undefined
   private cachedDecision: Decision | undefined
   readonly effect: 'allow' | 'deny'
   readonly order: number
@@ -44,10 +46,11 @@ class PolicySetRule implements CompiledRule {
   private readonly set: RuleContext
 
   constructor(set: RuleContext, rule: PolicyRule, document: PolicyDocument, order: number) {
-    const { effect, subjects, permissions, tables, condition } = rule
+    const { effect, subjects, permissions, tables, condition, restriction } = rule
     this.tables = tables?.map(createNameMatcher)
     this.except = subjects.except === undefined ? noSubjects : set.subjects.numbersOf(subjects.except)
     this.condition = condition
+    this.restriction = restriction
     this.cachedDecision = undefined
     this.effect = effect
     this.order = order
@@ -65,11 +68,11 @@ class PolicySetRule implements CompiledRule {
   }
 
   reportFailure(error: unknown): void {
-    this.set.onConditionFailure(this.createReference(), this.effect, error)
+    this.set.onConditionFailure(this.reference, this.effect, error)
   }
 
   private createDecision(): Decision {
-    const rule = this.createReference()
+    const rule = this.reference
     const { revision } = this.set
     return Object.freeze(
       this.effect === 'allow'
@@ -78,7 +81,7 @@ class PolicySetRule implements CompiledRule {
     )
   }
 
-  private createReference(): RuleReference {
+  get reference(): RuleReference {
     const { name, file } = this.document
     const { id, line, grant } = this.rule
     return Object.freeze({ policy: name, rule: id, file, line, ...grant })

@@ -6,6 +6,7 @@ import { readRequirement, readRequirements } from './read-commits.ts'
 import { readProtection, readProtections } from './read-protection.ts'
 import { readInstances } from './for-each.ts'
 import { nameDocument } from './policy-instance.ts'
+import { readRestriction, readRestrictions } from './read-restrictions.ts'
 import { fileApiVersion, policyKind, resourceApiVersion } from './api-version.ts'
 import {
   decisionTableFields,
@@ -218,9 +219,9 @@ function readReserved(
   return vocabulary.coverDeny(named, { includesMoves: false }).permissions
 }
 
-/** Reads rules, protections and commit requirements, in the order of their lines. */
+/** Reads rules, protections, restrictions and commit requirements, in the order of their lines. */
 function readRules(
-  fields: Fields<'rules' | 'protect' | 'commits'>,
+  fields: Fields<'rules' | 'protect' | 'commits' | 'reads'>,
   locate: Locate,
   report: ReportProblem,
   vocabulary: PolicyVocabulary,
@@ -240,9 +241,11 @@ function readRules(
   }
   const required = readOptional(fields, 'commits', readRequirements, report)
   const protections = readOptional(fields, 'protect', readProtections, report)
+  const restrictions = readOptional(fields, 'reads', readRestrictions, report)
   if (required !== undefined) readAll(required, readRequirement)
   if (protections !== undefined) readAll(protections, readProtection)
-  const hasOthers = required !== undefined || protections !== undefined
+  if (restrictions !== undefined) readAll(restrictions, readRestriction)
+  const hasOthers = required !== undefined || protections !== undefined || restrictions !== undefined
   if (!hasOthers || fields.has('rules')) {
     readAll(readItems(fields.get('rules'), '[{ id, effect, subjects, operations }]', report) ?? [], readRule)
   }

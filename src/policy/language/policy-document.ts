@@ -1,6 +1,7 @@
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import type { Condition } from '../conditions/condition.ts'
+import type { TableRestriction } from '../restrictions/restriction.ts'
 import type { Coverage } from './deny-coverage.ts'
 import type { Grant } from './grant.ts'
 
@@ -30,6 +31,8 @@ export interface PolicyRule extends Coverage {
   /** Includes the end of the grant. */
   readonly condition: Condition | undefined
   readonly grant?: Grant
+  /** What a restriction leaves of the tables. */
+  readonly restriction?: TableRestriction
   /** First line of the rule, from 1. */
   readonly line: number
   /** From 1. */
@@ -73,7 +76,7 @@ export interface PolicyDocument {
   readonly contact: string | undefined
   /** Findings of `policy lint` that are intended. */
   readonly accepted: readonly AcceptedFinding[]
-  /** Includes commit requirements, as deny rules. */
+  /** Includes commit requirements, protections and restrictions, as deny rules. */
   readonly rules: readonly PolicyRule[]
   /** Relative to the policy folder. */
   readonly file: string

@@ -25,6 +25,7 @@ export const documentFields = {
   contact:
     'Whom to ask for access, in one line: shown with a denial here or beneath to callers that may see this namespace.',
   commits: 'Requirements for every commit to a table here or beneath, for all callers.',
+  reads: 'What callers may read of tables of which they may not read everything.',
   protect: 'Tables that only the named callers may use: short denies of everything to all others.',
   rules: 'Allow and deny rules.',
   accept: 'Findings of `policy lint` that are intended, each with a reason; no effect on requests.',
@@ -135,6 +136,23 @@ export const subjectFields = {
   any: 'true: every authenticated caller.',
   anonymous: 'true: anonymous callers, if the settings accept them; no other field matches them.',
   except: 'Callers that the rule does not apply to.',
+} as const
+
+export const readsFields = {
+  restrict: 'The restrictions. They allow nothing, and nothing beneath undoes them.',
+} as const
+
+export const restrictionFields = {
+  id: 'Unique in the document: logs and audit records name it.',
+  subjects: 'The callers, and exceptions.',
+  tables:
+    'Patterns of names of tables directly in the namespace. All that is not reading them is denied to the callers.',
+  columns:
+    'The only columns that the callers may read, each with its type, such as { id: number, person.city: text }. ' +
+    'New columns of a table stay hidden.',
+  rows:
+    "A condition on the only rows that the callers may read, such as region = 'EU' and tenant in " +
+    '$principal.claims.tenants. Default: all rows.',
 } as const
 
 export const commitFields = {

@@ -1,3 +1,4 @@
+import { columnTypes } from '../restrictions/column-type.ts'
 import { getKeys } from '../../lib/get-keys.ts'
 import { authenticationMethods } from '../../identity/principal.ts'
 import { extraOperationNamePattern } from '../../catalog-api/extra-operation.ts'
@@ -15,8 +16,10 @@ import {
   policyModes,
   protectionFields,
   namedSubjectFields,
+  readsFields,
   requirementFields,
   resourceMetadataFields,
+  restrictionFields,
   ruleFields,
   subjectFields,
   testFields,
@@ -33,7 +36,12 @@ export function createPolicySchema(): Schema {
     $schema: 'http://json-schema.org/draft-07/schema#',
     title: 'AccessPolicy of the catalog gateway',
     ...createObjectSchema(documentFields, documentSchemas, ['apiVersion', 'kind', 'metadata', 'namespace'], {
-      anyOf: [{ required: ['rules'] }, { required: ['commits'] }, { required: ['protect'] }],
+      anyOf: [
+        { required: ['rules'] },
+        { required: ['commits'] },
+        { required: ['protect'] },
+        { required: ['reads'] },
+      ],
       ...metadataByVersion,
     }),
     definitions,
@@ -65,6 +73,7 @@ const names = { $ref: '#/definitions/names' }
 const operations = { $ref: '#/definitions/operations' }
 const line = { type: 'string', minLength: 1, maxLength: 200 }
 const time = { type: 'string', format: 'date-time' }
+const text = { type: 'string' }
 
 const namedSubjectSchemas = { users: names, groups: names, keys: names, serviceAccounts: names }
 
@@ -91,6 +100,14 @@ const ruleSchemas = {
   approvedBy: line,
 }
 
+const restrictionSchemas = {
+  id: ruleId,
+  subjects: ruleSchemas.subjects,
+  tables: names,
+  columns: { type: 'object', minProperties: 1, additionalProperties: { enum: columnTypes } },
+  rows: text,
+}
+
 const protectionSchemas = { id: ruleId, tables: names, operations, except: { $ref: '#/definitions/except' } }
 
 const requirementSchemas = {
@@ -106,7 +123,6 @@ const requirementSchemas = {
 
 const texts = { type: 'object', additionalProperties: { type: 'string' } }
 const path = { type: 'array', items: { type: 'string', minLength: 1 } }
-const text = { type: 'string' }
 
 const testSchema = createObjectSchema(
   testFields,
@@ -225,6 +241,21 @@ const documentSchemas = {
     type: 'array',
     items: createObjectSchema(protectionFields, protectionSchemas, ['id', 'tables']),
   },
+  reads: createObjectSchema(
+    readsFields,
+    {
+      restrict: {
+        type: 'array',
+        items: createObjectSchema(restrictionFields, restrictionSchemas, [
+          'id',
+          'subjects',
+          'tables',
+          'columns',
+        ]),
+      },
+    },
+    ['restrict'],
+  ),
   rules: {
     type: 'array',
     items: createObjectSchema(ruleFields, ruleSchemas, ['id', 'effect', 'subjects', 'operations']),

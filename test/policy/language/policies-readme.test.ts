@@ -57,6 +57,7 @@ it('contains only valid policies', () => {
       { name: 'teams[logistics]', namespace: ['prod', 'logistics'] },
       { name: 'incident-42', namespace: ['payments'] },
       { name: 'payroll', namespace: ['prod', 'staff'] },
+      { name: 'crm', namespace: ['crm'] },
       { name: 'lake-commits', namespace: ['lake'] },
     ],
   })

@@ -1,0 +1,197 @@
+import { quoteForMessage } from '../../catalog-api/identifiers.ts'
+import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
+import { getMembers, isObject } from '../../lib/json/is-object.ts'
+import { parseColumnExpression } from '../../policy/restrictions/parse-filter.ts'
+import { printValue } from '../../policy/restrictions/print-filter.ts'
+import type { CallerRestriction, VisibleColumns } from '../../policy/restrictions/restriction.ts'
+import type { JsonObject } from '../facts/stated-facts.ts'
+import {
+  assertMembersUnderstood,
+  assertReadsNewest,
+  createCallerGrammar,
+  missingColumnError,
+  readCallerText,
+  restrictFilter,
+  unsupportedError,
+  type MemberChanges,
+} from './restricted-read.ts'
+
+/** A query as it is sent, and what its response may have. */
+export interface RestrictedQuery {
+  readonly changes: MemberChanges
+  /** Columns of the response: paths of the table, or names that the query gives. */
+  readonly columns: ReadonlySet<string>
+}
+
+/** Members that are checked here, or that choose among visible rows only. */
+const understood: ReadonlySet<string> = new Set([
+  'id',
+  'context',
+  'k',
+  'offset',
+  'filter',
+  'prefilter',
+  'columns',
+  'order_by',
+  'vector',
+  'vector_column',
+  'distance_type',
+  'nprobes',
+  'minimum_nprobes',
+  'maximum_nprobes',
+  'ef',
+  'refine_factor',
+  'lower_bound',
+  'upper_bound',
+  'bypass_vector_index',
+  'fast_search',
+  'with_row_id',
+  'version',
+  'branch',
+])
+
+/** The distance of a row found by a vector search, which the engine adds. */
+const distanceColumn = '_distance'
+
+/**
+ * Restricts a query to visible columns and rows. Names of columns come from the policy, filters and expressions are printed anew,
+ * and what depends on hidden rows is refused: row ids have gaps, an index of vectors finds other neighbors, and a filter
+ * after a search leaves fewer rows. Throws InvalidInput (400).
+ */
+export function restrictQuery(
+  query: JsonObject,
+  restriction: CallerRestriction,
+  isLancedb: boolean,
+): RestrictedQuery {
+  assertMembersUnderstood(query, understood)
+  assertReadsNewest(query)
+  if (query['with_row_id'] === true) throw unsupportedError('"with_row_id" is not supported; omit it')
+  const { columns, rows } = restriction
+  const isSearch = hasVector(query['vector'])
+  assertVectorColumn(query['vector_column'], isSearch, columns)
+  assertOrder(query['order_by'], columns)
+  const filter = restrictFilter('filter', query['filter'], restriction)
+  if (isSearch && filter !== undefined && query['prefilter'] === false)
+    throw unsupportedError('"prefilter" is false: a filter after the search is not supported; omit it')
+  const selected = restrictColumns(query['columns'], columns, isSearch, isLancedb)
+  const changes = new Map<string, unknown>([['columns', selected.value]])
+  changes.set('filter', filter)
+  if (filter !== undefined) changes.set('prefilter', true)
+  if (isSearch && rows !== undefined) {
+    changes.set('bypass_vector_index', true)
+    changes.set('fast_search', undefined)
+  }
+  return { changes, columns: selected.names }
+}
+
+function hasVector(vector: unknown): boolean {
+  const lists = isObject(vector) ? [vector['single_vector'], vector['multi_vector']] : [vector]
+  return lists.some((list) => Array.isArray(list) && list.length > 0)
+}
+
+function assertVectorColumn(name: unknown, isSearch: boolean, columns: VisibleColumns): void {
+  if (name === undefined || name === null) {
+    if (isSearch) throw unsupportedError('"vector_column" is missing; expected the column that is searched')
+    return
+  }
+  assertVisible(name, columns)
+}
+
+function assertOrder(order: unknown, columns: VisibleColumns): void {
+  if (order === undefined || order === null) return
+  if (!Array.isArray(order)) throw unsupportedError('"order_by" is no list')
+  for (const item of order) assertVisible(getMembers(item)['column_name'], columns)
+}
+
+/** Throws InvalidInput (400) unless it is the name of a visible column, as the policy spells it. */
+function assertVisible(name: unknown, columns: VisibleColumns): asserts name is string {
+  if (typeof name !== 'string' || !columns.has(name)) throw missingColumnError(String(name))
+}
+
+interface SelectedColumns {
+  /** The member `columns`. */
+  readonly value: unknown
+  readonly names: ReadonlySet<string>
+}
+
+/** Without a selection, selects all visible columns, in the form that the client would use. */
+function restrictColumns(
+  sent: unknown,
+  columns: VisibleColumns,
+  isSearch: boolean,
+  isLancedb: boolean,
+): SelectedColumns {
+  const { names, expressions, isMap, member } = readSelection(sent)
+  const wrap = (selected: unknown): unknown => (member === undefined ? selected : { [member]: selected })
+  if (names !== undefined) {
+    const missing = names.find((name) => !columns.has(name) && !(isSearch && name === distanceColumn))
+    if (missing !== undefined) throw missingColumnError(missing)
+    return { value: wrap(names), names: new Set(names) }
+  }
+  if (expressions !== undefined) {
+    const printed = restrictExpressions(expressions, columns, isSearch)
+    const value = wrap(isMap === true ? Object.fromEntries(printed) : printed)
+    return { value, names: new Set(printed.map(([alias]) => alias)) }
+  }
+  const all = [...columns.keys(), ...(isSearch ? [distanceColumn] : [])]
+  return { value: isLancedb ? all : { column_names: all }, names: new Set(all) }
+}
+
+type Expressions = readonly (readonly [alias: string, expression: unknown])[]
+
+/** What `columns` selects; neither names nor expressions for all columns. */
+interface Selection {
+  readonly names?: readonly string[]
+  readonly expressions?: Expressions
+  /** Whether the expressions are a map, not a list of pairs. */
+  readonly isMap?: boolean
+  /** The member of `columns` that holds the selection; undefined if `columns` is the selection. */
+  readonly member?: 'column_names' | 'column_aliases'
+}
+
+/** Reads all forms of `columns` (`queryTableRequestSchema`). An empty list selects all columns. */
+function readSelection(sent: unknown): Selection {
+  if (isAbsent(sent)) return {}
+  if (isListOfStrings(sent)) return sent.length === 0 ? {} : { names: sent }
+  if (Array.isArray(sent) && sent.every(isPair)) return { expressions: sent }
+  if (isObject(sent)) {
+    const { column_names: names, column_aliases: aliases, ...others } = sent
+    if (names === undefined && aliases === undefined)
+      return { expressions: Object.entries(sent), isMap: true }
+    const hasOthers = Object.keys(others).length > 0
+    if (!hasOthers && isAbsent(names) && isAbsent(aliases)) return {}
+    if (!hasOthers && isAbsent(aliases) && isListOfStrings(names))
+      return names.length === 0 ? {} : { names, member: 'column_names' }
+    if (!hasOthers && isAbsent(names) && isObject(aliases))
+      return { expressions: Object.entries(aliases), isMap: true, member: 'column_aliases' }
+  }
+  throw unsupportedError('"columns" is neither a list of names nor a map of expressions')
+}
+
+function isAbsent(value: unknown): boolean {
+  return value === undefined || value === null
+}
+
+function isPair(value: unknown): value is [string, string] {
+  return isListOfStrings(value) && value.length === 2
+}
+
+/** Names that the query gives must not be read as anything but a name. */
+const aliasGrammar = /^[A-Za-z][A-Za-z0-9_]{0,255}$/
+
+function restrictExpressions(
+  expressions: Expressions,
+  columns: VisibleColumns,
+  isSearch: boolean,
+): readonly (readonly [alias: string, expression: string])[] {
+  const grammar = createCallerGrammar(columns)
+  return expressions.map(([alias, expression]) => {
+    if (!aliasGrammar.test(alias))
+      throw unsupportedError(
+        `the name ${quoteForMessage(alias)} is not supported; expected letters, digits and "_"`,
+      )
+    if (isSearch && expression === distanceColumn) return [alias, distanceColumn]
+    if (typeof expression !== 'string') throw unsupportedError(`${quoteForMessage(alias)} is no text`)
+    return [alias, printValue(readCallerText(alias, () => parseColumnExpression(expression, grammar)))]
+  })
+}

@@ -1,0 +1,74 @@
+import { refusal, type CatalogError } from '../../catalog-api/catalog-error.ts'
+import { quoteForMessage } from '../../catalog-api/identifiers.ts'
+import { FilterError } from '../../policy/restrictions/filter-error.ts'
+import { parseFilter, type FilterGrammar } from '../../policy/restrictions/parse-filter.ts'
+import { noVariables, printFilter } from '../../policy/restrictions/print-filter.ts'
+import type { CallerRestriction, VisibleColumns } from '../../policy/restrictions/restriction.ts'
+import type { JsonObject } from '../facts/stated-facts.ts'
+
+/** What is changed in the members of a request: a new value, or undefined for a member that is removed. */
+export type MemberChanges = ReadonlyMap<string, unknown>
+
+/** A request for what a restriction does not leave, or for what cannot be checked. */
+export function unsupportedError(message: string): CatalogError {
+  return refusal('unsupported_by_restriction', `you may read a part of this table only: ${message}`)
+}
+
+/** A column that is hidden and one that does not exist are the same to the caller. */
+export function missingColumnError(name: string): CatalogError {
+  return unsupportedError(`there is no column ${quoteForMessage(name)}`)
+}
+
+/** Throws InvalidInput (400) for a member that is not among those that are understood, so that none is passed on unread. */
+export function assertMembersUnderstood(members: JsonObject, understood: ReadonlySet<string>): void {
+  for (const [name, value] of Object.entries(members)) {
+    if (value !== null && !understood.has(name))
+      throw unsupportedError(`${quoteForMessage(name)} is not supported; omit it`)
+  }
+}
+
+/** Throws InvalidInput (400) unless the newest version of the main branch is read: older ones may hold what is hidden. */
+export function assertReadsNewest({ version, branch }: JsonObject): void {
+  const isMain = branch === undefined || branch === null || branch === '' || branch === 'main'
+  if (!isMain || (version !== undefined && version !== null))
+    throw unsupportedError('only its newest version on the branch main; omit "version" and "branch"')
+}
+
+/** Returns the grammar of the filters and columns of a caller. */
+export function createCallerGrammar(columns: VisibleColumns): FilterGrammar {
+  return { findColumn: (path) => columns.get(path.join('.')), hasVariables: false }
+}
+
+/**
+ * Returns the filter that the engine gets: that of the restriction and that of the caller, both printed anew; undefined
+ * if there is none. Throws InvalidInput (400) for a filter that the grammar does not have.
+ */
+export function restrictFilter(
+  member: string,
+  filter: unknown,
+  restriction: CallerRestriction,
+): string | undefined {
+  const { columns, rows } = restriction
+  const isAbsent =
+    filter === undefined || filter === null || (typeof filter === 'string' && filter.trim() === '')
+  if (isAbsent) return rows
+  if (typeof filter !== 'string') throw unsupportedError(`${quoteForMessage(member)} is no text`)
+  const expression = readCallerText(member, () => parseFilter(filter, createCallerGrammar(columns)))
+  const printed = printFilter(expression, noVariables)
+  return rows === undefined ? printed : `(${rows} AND ${printed})`
+}
+
+/** Names the member in the errors of the grammar. */
+export function readCallerText<Parsed>(member: string, read: () => Parsed): Parsed {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof FilterError)) throw error
+    throw unsupportedError(
+      `${quoteForMessage(member)}: ${error.message} (character ${error.offset + 1}); ${grammarHint}`,
+    )
+  }
+}
+
+const grammarHint =
+  'supported are columns compared with literals by = <> < <= > >=, IN, BETWEEN, LIKE and IS NULL, joined by AND, OR and NOT'

@@ -1,0 +1,107 @@
+import type { CallerVariable, FilterExpression, FilterValue, Literal, Operand } from './filter-expression.ts'
+
+/**
+ * Returns the texts that a fact of the caller stands for; undefined if the caller does not have it, or if it is anything
+ * but a text or a list of texts.
+ */
+export type ReadVariable = (variable: CallerVariable) => readonly string[] | undefined
+
+/**
+ * Prints a filter for the engine: nothing of what was parsed is copied. Names are in backticks, which are exact in
+ * DataFusion's SQL as Lance reads it, texts are quoted anew, and everything is in parentheses. Returns undefined if a
+ * fact that it needs is missing: then no row is meant, whatever the rest says.
+ */
+export function printFilter(expression: FilterExpression, readVariable: ReadVariable): string | undefined {
+  try {
+    return print(expression, readVariable)
+  } catch (error) {
+    if (error instanceof MissingVariable) return undefined
+    throw error
+  }
+}
+
+/** Filters of callers have no variables. */
+export const noVariables: ReadVariable = () => undefined
+
+class MissingVariable extends Error {}
+
+function print(expression: FilterExpression, read: ReadVariable): string {
+  switch (expression.kind) {
+    case 'and':
+    case 'or':
+      return printBalanced(
+        expression.parts.map((part) => print(part, read)),
+        expression.kind.toUpperCase(),
+      )
+    case 'not':
+      return `(NOT ${print(expression.part, read)})`
+    case 'constant':
+      return String(expression.value)
+    case 'value':
+      return printValue(expression.value)
+    case 'comparison': {
+      const { value, operator, operand } = expression
+      return `(${printValue(value)} ${operator} ${printOperand(operand, read)})`
+    }
+    case 'in': {
+      const items = expression.operands.flatMap((operand) => printOperands(operand, read))
+      // An empty list, which is a list of the caller, is no valid SQL.
+      return items.length === 0
+        ? String(expression.isNegated)
+        : `(${printValue(expression.value)} ${not(expression)}IN (${items.join(', ')}))`
+    }
+    case 'between': {
+      const { value, low, high } = expression
+      return `(${printValue(value)} ${not(expression)}BETWEEN ${printOperand(low, read)} AND ${printOperand(high, read)})`
+    }
+    case 'like': {
+      const { value, ignoresCase, pattern } = expression
+      return `(${printValue(value)} ${not(expression)}${ignoresCase ? 'ILIKE' : 'LIKE'} ${quoteText(pattern)})`
+    }
+    case 'is':
+      return `(${printValue(expression.value)} IS ${not(expression)}${expression.what.toUpperCase()})`
+    default:
+      return expression satisfies never
+  }
+}
+
+function not({ isNegated }: { readonly isNegated: boolean }): string {
+  return isNegated ? 'NOT ' : ''
+}
+
+/** Prints a column, or a function of columns. */
+export function printValue(value: FilterValue | Literal): string {
+  if (value.kind === 'literal') return printLiteral(value)
+  if (value.kind === 'column') return value.path.map((name) => `\`${name}\``).join('.')
+  return `${value.name}(${value.arguments.map(printValue).join(', ')})`
+}
+
+function printOperand(operand: Operand, read: ReadVariable): string {
+  const [text, ...others] = printOperands(operand, read)
+  if (text === undefined || others.length > 0) throw new MissingVariable()
+  return text
+}
+
+function printOperands(operand: Operand, read: ReadVariable): readonly string[] {
+  if (operand.kind === 'literal') return [printLiteral(operand)]
+  const texts = read(operand)
+  if (texts === undefined) throw new MissingVariable()
+  return texts.map(quoteText)
+}
+
+function printLiteral({ type, text }: Literal): string {
+  if (type === 'number' || type === 'boolean') return text
+  return type === 'text' ? quoteText(text) : `${type} ${quoteText(text)}`
+}
+
+function quoteText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
+}
+
+/** As a tree that is as deep as the logarithm of its parts: engines recurse, and a flat chain can overflow their stack. */
+function printBalanced(parts: readonly string[], word: string): string {
+  const [only] = parts
+  if (parts.length === 1 && only !== undefined) return only
+  const half = parts.length >> 1
+  return `(${printBalanced(parts.slice(0, half), word)} ${word} ${printBalanced(parts.slice(half), word)})`
+}

@@ -1,0 +1,78 @@
+import type { Principal } from '../../identity/principal.ts'
+import type { RuleReference } from '../engine/decision.ts'
+import type { ColumnType } from './column-type.ts'
+import type { CallerVariable, FilterExpression } from './filter-expression.ts'
+import { printFilter } from './print-filter.ts'
+
+/** Columns by their path, joined by dots. */
+export type VisibleColumns = ReadonlyMap<string, ColumnType>
+
+/** What a policy leaves of a table: a restriction allows nothing by itself. */
+export interface TableRestriction {
+  /** The only columns that exist for the caller, in the order of the policy. */
+  readonly columns: VisibleColumns
+  /** The only rows that exist for the caller; undefined for all. */
+  readonly rows: FilterExpression | undefined
+}
+
+/** All restrictions of a caller on a table, for one request. */
+export interface CallerRestriction {
+  readonly columns: VisibleColumns
+  /** The condition on rows as it is sent to the engine; undefined for all rows. */
+  readonly rows: string | undefined
+  readonly rules: readonly RuleReference[]
+}
+
+/** Combines restrictions, of which there is at least one: a column remains if all have it, and a row if all conditions hold. */
+export function combineRestrictions(
+  restrictions: readonly (TableRestriction & { readonly rule: RuleReference })[],
+  principal: Principal,
+): CallerRestriction {
+  const conditions = restrictions.flatMap(({ rows }) => (rows === undefined ? [] : [rows]))
+  return {
+    columns: restrictions.map(({ columns }) => columns).reduce(intersectColumns),
+    rows: conditions.length === 0 ? undefined : printConditions(conditions, principal),
+    rules: restrictions.map(({ rule }) => rule),
+  }
+}
+
+/** A struct in one list and a part of it in the other leave the part. Types that contradict each other leave none. */
+function intersectColumns(one: VisibleColumns, other: VisibleColumns): VisibleColumns {
+  const both = new Map<string, ColumnType>()
+  for (const [path, type] of one) {
+    const same = other.get(path)
+    if (same !== undefined) both.set(path, same === type ? type : 'other')
+    else if (isBeneath(path, other)) both.set(path, type)
+    else for (const [part, itsType] of other) if (part.startsWith(`${path}.`)) both.set(part, itsType)
+  }
+  return both
+}
+
+function isBeneath(path: string, columns: VisibleColumns): boolean {
+  return [...columns.keys()].some((whole) => path.startsWith(`${whole}.`))
+}
+
+/** A fact that the caller does not have leaves no rows. */
+function printConditions(conditions: readonly FilterExpression[], principal: Principal): string {
+  const printed = conditions.map((condition) =>
+    printFilter(condition, (variable) => readVariable(variable, principal)),
+  )
+  return printed.includes(undefined) ? 'false' : printed.join(' AND ')
+}
+
+function readVariable(
+  { path: [, member, claim = ''] }: CallerVariable,
+  principal: Principal,
+): readonly string[] | undefined {
+  if (member === 'name') return [principal.name]
+  if (member === 'groups') return [...principal.groups]
+  const { claims = {} } = principal
+  const value = Object.hasOwn(claims, claim) ? claims[claim] : undefined
+  const texts: readonly unknown[] = Array.isArray(value) ? value : [value]
+  return texts.every(isShownText) ? texts : undefined
+}
+
+/** Whether a value is a text that everyone reads alike: an engine, and the reader of an audit record. */
+function isShownText(value: unknown): value is string {
+  return typeof value === 'string' && !/[\\\p{C}\u2028\u2029]/u.test(value)
+}

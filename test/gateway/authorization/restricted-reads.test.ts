@@ -1,0 +1,341 @@
+import {
+  Dictionary,
+  Int32,
+  Int64,
+  tableFromArrays,
+  tableToIPC,
+  Utf8,
+  vectorFromArray,
+  Table,
+} from 'apache-arrow'
+import { beforeEach, expect, it } from 'vitest'
+import { getOperation, operationNames } from '../../../src/catalog-api/operations.ts'
+import { defaultModes } from '../../../src/config/audit/audit-modes.ts'
+import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
+import { createMinimalRequest } from '../support/minimal-request.ts'
+import { expectError } from '../support/expect-error.ts'
+import { allowEverything } from '../support/open-gateway.ts'
+import { respondWith } from '../support/recording-upstream.ts'
+import { useSharedGateway } from '../support/running-gateway.ts'
+
+const shared = useSharedGateway({
+  adjust: (settings) => ({
+    ...settings,
+    audit: { ...settings.audit, modes: { ...defaultModes, read: 'durable' } },
+  }),
+  users: ['analyst', 'officer'],
+  policies: [
+    allowEverything,
+    {
+      name: 'crm',
+      namespace: ['sales'],
+      reads: {
+        restrict: [
+          {
+            id: 'analysts-eu',
+            subjects: { users: ['analyst'] },
+            tables: ['ord*'],
+            columns: { id: 'number', name: 'text', 'person.city': 'text', ok: 'boolean', v: 'other' },
+            rows: "region = 'EU' and tenant in ('a', 'b''c')",
+          },
+        ],
+      },
+      rules: [
+        { id: 'all', effect: 'allow', subjects: { users: ['analyst', 'officer'] }, operations: ['all'] },
+      ],
+    },
+  ],
+})
+
+const rows = "((`region` = 'EU') AND (`tenant` IN ('a', 'b''c')))"
+const visible = ['id', 'name', 'person.city', 'ok', 'v']
+const arrow = { 'content-type': 'application/vnd.apache.arrow.file' }
+const lancedb = { 'x-lancedb-database': 'any' }
+
+/** A file begins with the messages of a stream, which the writer of apache-arrow leaves out. */
+function write(table: Table, form: 'file' | 'stream'): Buffer {
+  const header = form === 'file' ? 'ARROW1\0\0' : ''
+  return Buffer.concat([Buffer.from(header), tableToIPC(table, 'stream')])
+}
+
+const answerOf = (...names: string[]): Buffer =>
+  write(tableFromArrays(Object.fromEntries(names.map((name) => [name, [1]]))), 'file')
+
+beforeEach(() => {
+  shared.upstream.requests.length = 0
+  shared.upstream.answering = respondWith(200, answerOf(), arrow)
+})
+
+async function forwarded(): Promise<unknown> {
+  const [request, ...others] = shared.upstream.requests
+  expect(others).toEqual([])
+  return JSON.parse(String(await request?.body))
+}
+
+it.each<[what: string, sent: object, forwarded: object]>([
+  ['everything', { k: 3 }, { k: 3, filter: rows, prefilter: true, columns: { column_names: visible } }],
+  [
+    'an empty filter',
+    { k: 3, filter: ' ' },
+    { k: 3, filter: rows, prefilter: true, columns: { column_names: visible } },
+  ],
+  [
+    'an empty list of columns',
+    { columns: [] },
+    { filter: rows, prefilter: true, columns: { column_names: visible } },
+  ],
+  [
+    'a condition',
+    { filter: "Name = 'x'".replace('N', 'n'), columns: ['id'], prefilter: false },
+    { filter: `(${rows} AND (\`name\` = 'x'))`, prefilter: true, columns: ['id'] },
+  ],
+  [
+    'expressions',
+    { columns: { column_aliases: { a: 'LOWER( name )', b: 'person.city' } } },
+    {
+      filter: rows,
+      prefilter: true,
+      columns: { column_aliases: { a: 'lower(`name`)', b: '`person`.`city`' } },
+    },
+  ],
+  [
+    'pairs of expressions',
+    { columns: [['a', 'id']] },
+    { filter: rows, prefilter: true, columns: [['a', '`id`']] },
+  ],
+  [
+    'a vector search',
+    { vector: [1], vector_column: 'v', k: 2, fast_search: true, columns: ['id', '_distance'] },
+    {
+      vector: [1],
+      vector_column: 'v',
+      k: 2,
+      filter: rows,
+      prefilter: true,
+      bypass_vector_index: true,
+      columns: ['id', '_distance'],
+    },
+  ],
+])('a query of %s is sent with what the policy leaves', async (_what, sent, expected) => {
+  const response = await shared.gateway.post('/v1/table/sales$orders/query', { as: 'analyst', body: sent })
+  expect(await forwarded()).toEqual(expected)
+  expect(response.status).toBe(200)
+})
+
+it('columns are added as the client sends them', async () => {
+  await shared.gateway.post('/v1/table/sales$orders/query', {
+    as: 'analyst',
+    body: { vector: [] },
+    headers: lancedb,
+  })
+  expect(await forwarded()).toMatchObject({ columns: visible })
+})
+
+it('numbers are forwarded as they were sent', async () => {
+  const body = '{"k":18446744073709551615,"filter":"id > 9007199254740993"}'
+  const headers = { 'content-type': 'application/json' }
+  await shared.gateway.post('/v1/table/sales$orders/query', { as: 'analyst', body, headers })
+  const sent = String(await shared.upstream.requests[0]?.body)
+  expect(sent).toContain('"k":18446744073709551615')
+  expect(sent).toContain('(`id` > 9007199254740993)')
+})
+
+it.each<[body: object | undefined, predicate: string]>([
+  [undefined, rows],
+  [{}, rows],
+  [{ predicate: 'ok or id in (1, -2)' }, `(${rows} AND (\`ok\` OR (\`id\` IN (1, -2))))`],
+])('a count with %o counts visible rows', async (body, predicate) => {
+  shared.upstream.answering = respondWith(200, '2')
+  const response = await shared.gateway.post('/v1/table/sales$orders/count_rows', {
+    as: 'analyst',
+    ...(body && { body }),
+  })
+  expect(response).toMatchObject({ status: 200, json: 2 })
+  expect(await forwarded()).toEqual({ predicate })
+})
+
+it('a count by GET counts visible rows', async () => {
+  shared.upstream.answering = respondWith(200, '2')
+  expect(
+    await shared.gateway.send('GET', '/v1/table/sales$orders/count_rows', { as: 'analyst' }),
+  ).toMatchObject({
+    json: 2,
+  })
+  expect(await forwarded()).toEqual({ predicate: rows })
+})
+
+it.each<[action: string, body: object, says: string]>([
+  ['query', { columns: ['ssn'] }, 'there is no column "ssn"$'],
+  ['query', { columns: ['missing'] }, 'there is no column "missing"$'],
+  ['query', { columns: ['ID'] }, 'there is no column "ID"'],
+  ['query', { columns: ['*'] }, 'there is no column'],
+  ['query', { columns: ['person'] }, 'there is no column "person"'],
+  ['query', { columns: ['_rowid'] }, 'there is no column'],
+  ['query', { columns: ['_distance'] }, 'there is no column'],
+  ['query', { columns: { column_names: ['id'], column_aliases: { a: 'ssn' } } }, '"columns"'],
+  ['query', { columns: { a: 'upper(ssn)' } }, '"a": there is no column "ssn"'],
+  ['query', { columns: { a: 'id, ssn' } }, 'expected the end'],
+  ['query', { columns: { 'a b': 'id' } }, 'the name "a b" is not supported'],
+  ['query', { columns: [['a', 'ssn']] }, 'there is no column "ssn"'],
+  ['query', { filter: "ssn like 'a%'" }, '"filter": there is no column "ssn" .character 1.'],
+  ['query', { filter: "region = 'US'" }, 'there is no column "region"'],
+  ['query', { filter: 'true) or (true' }, 'expected the end'],
+  ['query', { filter: "name = 'x' -- " }, 'expected the end'],
+  ['query', { filter: 'cast(name as int) = 1' }, 'the function cast is not supported'],
+  ['query', { filter: 'name = 1' }, 'of the type text cannot be compared with a number'],
+  ['query', { filter: `id = $principal.name` }, 'expected a literal'],
+  ['query', { order_by: [{ column_name: 'ssn' }] }, 'there is no column "ssn"'],
+  ['query', { with_row_id: true }, '"with_row_id" is not supported'],
+  ['query', { version: 1 }, 'only its newest version'],
+  ['query', { branch: 'ci' }, 'only its newest version'],
+  ['query', { vector: [1] }, '"vector_column" is missing'],
+  ['query', { vector: [1], vector_column: 'ssn' }, 'there is no column "ssn"'],
+  ['query', { vector: [1], vector_column: 'v', filter: 'ok', prefilter: false }, '"prefilter" is false'],
+  ['query', { full_text_query: { string_query: { query: 'a' } } }, '"full_text_query" is not supported'],
+  ['query', { search_effort: 1 }, '"search_effort" is not supported'],
+  ['count_rows', { predicate: "ssn = 'a'" }, '"predicate": there is no column "ssn"'],
+  ['count_rows', { version: 1 }, 'only its newest version'],
+  ['describe', { version: 1 }, 'only its newest version'],
+])('%s with %o is refused and not forwarded', async (action, body, says) => {
+  const response = await shared.gateway.post(`/v1/table/sales$orders/${action}`, { as: 'analyst', body })
+  expectError(response, { kind: 'InvalidInput', says })
+  expect(shared.upstream.requests).toEqual([])
+})
+
+it('other callers read everything', async () => {
+  shared.upstream.answering = respondWith(200, {})
+  await shared.gateway.post('/v1/table/sales$orders/query', { as: 'officer', body: { filter: "ssn = 'a'" } })
+  expect(await forwarded()).toEqual({ filter: "ssn = 'a'" })
+})
+
+it('everything else about the table is denied', async () => {
+  const operations = operationNames.map(getOperation)
+  const denied = operations.filter(
+    ({ object, readsPart, entries, lists, part }) =>
+      object === 'table' && readsPart === undefined && entries === undefined && lists === undefined && !part,
+  )
+  expect(denied.length).toBeGreaterThan(30)
+  for (const { name } of denied) {
+    const { path, members: body, method, query } = createMinimalRequest(name)
+    const response = await shared.gateway.send(method, `${path}?${query}`, {
+      as: 'analyst',
+      ...(body !== undefined && { body }),
+    })
+    expect({ name, status: response.status }).toEqual({ name, status: 403 })
+  }
+  expect(shared.upstream.requests).toEqual([])
+})
+
+const type = (name: string, fields?: object[]): object => ({ type: name, ...(fields && { fields }) })
+const field = (name: string, of: object): object => ({
+  name,
+  type: of,
+  nullable: true,
+  metadata: { secret: 'x' },
+})
+const shown = (name: string, of: object): object => ({ name, type: of, nullable: true })
+
+it('a description has the visible columns only', async () => {
+  shared.upstream.answering = respondWith(200, {
+    table: 't',
+    namespace: [],
+    version: 4,
+    location: 's3://lake/t',
+    table_uri: 's3://lake/t',
+    properties: { owner: 'x' },
+    stats: { num_rows: 10 },
+    schema: {
+      metadata: { secret: 'x' },
+      fields: [
+        field('id', type('int64')),
+        field('ssn', type('utf8')),
+        field('person', type('struct', [field('city', type('utf8')), field('ssn', type('utf8'))])),
+        field('v', type('fixed_size_list', [field('item', type('float32'))])),
+      ],
+    },
+  })
+  const { json } = await shared.gateway.post('/v1/table/sales$orders/describe', { as: 'analyst', body: {} })
+  expect(json).toEqual({
+    table: 't',
+    namespace: [],
+    version: 4,
+    schema: {
+      fields: [
+        shown('id', type('int64')),
+        shown('person', type('struct', [shown('city', type('utf8'))])),
+        shown('v', type('fixed_size_list', [shown('item', type('float32'))])),
+      ],
+    },
+  })
+})
+
+const dictionary = new Table({ id: vectorFromArray(['a'], new Dictionary(new Utf8(), new Int32())) })
+const withPerson = new Table({
+  id: vectorFromArray([1n], new Int64()),
+  person: vectorFromArray([{ ssn: 'a' }]),
+})
+
+it.each<[what: string, answer: Buffer | string]>([
+  ['a column that was not asked for', answerOf('id', 'ssn')],
+  ['a dictionary, which has the values of all rows', write(dictionary, 'stream')],
+  ['a hidden part of a struct', write(withPerson, 'file')],
+  ['anything but Arrow', 'id,name'],
+  ['nothing', ''],
+  ['a schema that is cut', answerOf('id').subarray(0, 40)],
+])('a response with %s is refused', async (_what, answer) => {
+  shared.upstream.answering = respondWith(200, answer)
+  const response = await shared.gateway.post('/v1/table/sales$orders/query', { as: 'analyst', body: {} })
+  expectError(response, { kind: 'ServiceUnavailable', status: 502, says: /./ })
+})
+
+it.each(['file', 'stream'] as const)(
+  'a response as a %s passes, in whatever pieces it arrives',
+  async (form) => {
+    const answer = write(tableFromArrays({ id: [1, 2], v: [3, 4] }), form)
+    shared.upstream.answering = (_request, response) => {
+      response.writeHead(200)
+      void (async () => {
+        for (const byte of answer.subarray(0, 400)) {
+          response.write(Buffer.of(byte))
+          await new Promise(setImmediate)
+        }
+        response.end(answer.subarray(400))
+      })()
+    }
+    const response = await shared.gateway.post('/v1/table/sales$orders/query', { as: 'analyst', body: {} })
+    expect(response).toMatchObject({ status: 200 })
+    expect(response.bytes.equals(answer)).toBe(true)
+  },
+)
+
+it.each([
+  [400, { error: 'No field named secret. Valid fields are ssn', code: 13 }],
+  [500, { error: "Cannot cast string 'CANARY' to Int64", code: 18 }],
+  [404, { error: 'no column "secret"', code: 12 }],
+])(
+  'an error of the catalog with status %i says nothing of hidden rows and columns',
+  async (status, error) => {
+    shared.upstream.answering = respondWith(status, error)
+    const response = await shared.gateway.post('/v1/table/sales$orders/query', { as: 'analyst', body: {} })
+    expectError(response, {
+      kind: 'InvalidInput',
+      says: /^the catalog cannot answer this for a caller who may read a part of the table only$/,
+    })
+  },
+)
+
+it('a table that does not exist is missing for everyone', async () => {
+  shared.upstream.answering = respondWith(404, { error: 'Table t was not found', code: 4 })
+  const response = await shared.gateway.post('/v1/table/sales$orders/query', { as: 'analyst', body: {} })
+  expect(response).toMatchObject({ status: 404, json: { code: 4 } })
+})
+
+it('the record of a read names the restrictions', async () => {
+  const headers = { 'x-request-id': 'restricted' }
+  await shared.gateway.post('/v1/table/sales$orders/query', { as: 'analyst', body: {}, headers })
+  await shared.gateway.post('/v1/table/sales$orders/exists', { as: 'officer' })
+  const intents = ofKind(await recordsOf(shared.gateway.auditFolder), 'intent')
+  const restricted = intents.find(({ request }) => request === 'restricted')
+  expect(restricted?.restrictedBy).toMatchObject([{ policy: 'crm', rule: 'analysts-eu' }])
+  expect(intents.at(-1)).not.toHaveProperty('restrictedBy')
+})

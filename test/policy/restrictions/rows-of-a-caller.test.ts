@@ -1,0 +1,63 @@
+import { expect, it } from 'vitest'
+import type { Principal } from '../../../src/identity/principal.ts'
+import { compilePolicySet, createAuthorizationRequest, createCaller } from '../policy-builder.ts'
+
+const restriction = { subjects: { groups: ['analysts'], except: { users: ['eve'] } }, tables: ['c*'] }
+
+/** What restrictions with these columns and rows leave of `crm/customers` for a caller. */
+function remaining(
+  caller: Principal,
+  ...restrictions: { columns: Record<string, string>; rows?: string }[]
+): { columns: readonly string[]; rows: string | undefined } | undefined {
+  const restrict = restrictions.map((each, index) => ({ id: `r${index}`, ...restriction, ...each }))
+  const set = compilePolicySet([{ name: 'crm', namespace: ['crm'], reads: { restrict }, rules: [] }])
+  const found = set.findRestriction(
+    createAuthorizationRequest(caller, 'QueryTable', 'table', ['crm', 'customers']),
+  )
+  return found && { columns: [...found.columns.keys()], rows: found.rows }
+}
+
+const analyst = createCaller('ann', 'analysts')
+
+it.each<[rows: string, claims: Readonly<Record<string, unknown>>, printed: string]>([
+  ["region = 'EU'", {}, "(`region` = 'EU')"],
+  ['owner = $principal.name', {}, "(`owner` = 'ann')"],
+  ['team in $principal.groups', {}, "(`team` IN ('analysts'))"],
+  ['tenant in $principal.claims.tenants', { tenants: ['a', "b'c"] }, "(`tenant` IN ('a', 'b''c'))"],
+  ['tenant = $principal.claims.tenant', { tenant: 'a' }, "(`tenant` = 'a')"],
+  ['tenant in $principal.claims.tenants', { tenants: [] }, 'false'],
+  ['tenant in $principal.claims.tenants', {}, 'false'],
+  ['not tenant in $principal.claims.tenants', {}, 'false'],
+  ['id = 1 or tenant = $principal.claims.tenant', { tenant: 7 }, 'false'],
+  ['tenant = $principal.claims.tenant', { tenant: ['a', 'b'] }, 'false'],
+  ['tenant in $principal.claims.tenants', { tenants: ['a', 7] }, 'false'],
+  ['tenant = $principal.claims.tenant', { tenant: 'a\u202E' }, 'false'],
+  ['tenant = $principal.claims.tenant', { tenant: 'a\\' }, 'false'],
+  ['tenant = $principal.claims.constructor', {}, 'false'],
+])('%s with the claims %o leaves the rows %s', (rows, claims, printed) => {
+  expect(remaining({ ...analyst, claims }, { columns: { id: 'number' }, rows })).toEqual({
+    columns: ['id'],
+    rows: printed,
+  })
+})
+
+it('several restrictions leave the columns that all have, and the rows of all', () => {
+  const one = { columns: { id: 'number', person: 'other', 'a.b': 'text', x: 'text' }, rows: 'id > 1' }
+  const other = { columns: { 'person.city': 'text', a: 'other', id: 'number', y: 'text' }, rows: 'id < 9' }
+  expect(remaining(analyst, one, other)).toEqual({
+    columns: ['id', 'person.city', 'a.b'],
+    rows: '(`id` > 1) AND (`id` < 9)',
+  })
+})
+
+it('other callers, exceptions and other tables have no restriction', () => {
+  const columns = { id: 'number' }
+  expect(remaining(createCaller('bob'), { columns })).toBeUndefined()
+  expect(remaining(createCaller('eve', 'analysts'), { columns })).toBeUndefined()
+  const restrict = [{ id: 'r', ...restriction, columns }]
+  const set = compilePolicySet([{ name: 'crm', namespace: ['crm'], reads: { restrict }, rules: [] }])
+  for (const id of [['crm', 'orders'], ['crm', 'eu', 'customers'], ['customers']])
+    expect(
+      set.findRestriction(createAuthorizationRequest(analyst, 'QueryTable', 'table', id)),
+    ).toBeUndefined()
+})
