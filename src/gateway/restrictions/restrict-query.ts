@@ -81,7 +81,8 @@ export function restrictQuery(
     changes.set('bypass_vector_index', true)
     changes.set('fast_search', undefined)
   }
-  return { changes, columns: selected.names }
+  // Engines add the distance even to columns that a query names.
+  return { changes, columns: isSearch ? new Set([...selected.names, distanceColumn]) : selected.names }
 }
 
 function hasVector(vector: unknown): boolean {
