@@ -1,0 +1,73 @@
+import { runningBackend } from '../../../src/backend/test/support/running-backend.ts'
+import { allowEverything } from '../../gateway/support/open-gateway.ts'
+import { startGatewayBefore } from '../../gateway/support/running-gateway.ts'
+import type { WrittenPolicy } from '../../policy/policy-builder.ts'
+import type { TableResponses } from './find-leaks.ts'
+import type { TableRequest } from './random-read.ts'
+import { visibleColumns, visibleRows, type SampleTables } from './sample-tables.ts'
+
+export interface RestrictedTables {
+  /** Replaces the tables; those with indexes have them on columns of the restriction and of filters. */
+  replace(tables: SampleTables, isIndexed: boolean): Promise<void>
+  /** Sends a request about each table: as `reader`, who is restricted, or as `dev`, who is not. */
+  send(request: TableRequest, as: 'reader' | 'dev'): Promise<TableResponses>
+}
+
+const places = ['place_a', 'place_b', 'place_c'] as const
+
+/**
+ * `reader` sees the same columns of all tables. A condition that holds for all rows of `c` lets the engine plan a query as
+ * it does for `a`: it refuses some orders only without a filter, or if indexes answer all of the filter.
+ */
+const policies: readonly WrittenPolicy[] = places.map((place) => ({
+  name: place,
+  namespace: [place],
+  onDeny: 403,
+  reads: {
+    restrict: [
+      {
+        id: 'part',
+        subjects: { users: ['reader'] },
+        tables: ['people'],
+        columns: visibleColumns,
+        rows: place === 'place_c' ? 'id >= 0' : visibleRows,
+      },
+    ],
+  },
+  rules: [{ id: 'read', effect: 'allow', subjects: { users: ['reader'] }, operations: ['read'] }],
+}))
+
+/** Starts the bundled catalog behind a gateway, for one test. */
+export async function startRestrictedTables(): Promise<RestrictedTables> {
+  const catalog = await runningBackend()
+  const gateway = await startGatewayBefore(catalog.url(), {
+    users: ['reader'],
+    policies: [allowEverything, ...policies],
+  })
+  const change = async (path: string, body: object): Promise<void> => {
+    const { status, bytes } = await gateway.post(path, { body })
+    if (status !== 200) throw new Error(`${path}: ${status} ${String(bytes)}`)
+  }
+  for (const place of places) await change(`/v1/namespace/${place}/create`, {})
+  const createIndex = (place: string, column: string): Promise<void> => {
+    const index_type = column === 'region' ? 'BITMAP' : 'BTREE'
+    return change(`/v1/table/${place}$people/create_scalar_index`, { column, index_type })
+  }
+  return {
+    async replace(tables, isIndexed) {
+      for (const [index, place] of places.entries()) {
+        const body = [tables.a, tables.b, tables.c][index] ?? Buffer.alloc(0)
+        await change(`/v1/table/${place}$people/create?mode=overwrite`, body)
+        if (isIndexed)
+          for (const column of ['region', 'id', 'amount', 'name']) await createIndex(place, column)
+      }
+    },
+    async send({ action, body, headers = {} }, as) {
+      const [a, b, c] = await Promise.all(
+        places.map((place) => gateway.post(`/v1/table/${place}$people/${action}`, { as, body, headers })),
+      )
+      if (!a || !b || !c) throw new Error('unreachable')
+      return { a, b, c }
+    },
+  }
+}
