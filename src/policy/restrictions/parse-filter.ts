@@ -86,17 +86,24 @@ class FilterParser {
   }
 
   parseOr(): FilterExpression {
-    this.#depth += 1
-    if (this.#depth > maxDepth) throw this.#error(`it is nested deeper than ${maxDepth} levels`)
-    const parsed = this.#parseChain('or', () => this.#parseChain('and', () => this.#parseNot()))
-    this.#depth -= 1
-    return parsed
+    return this.#parseNested(() =>
+      this.#parseChain('or', () => this.#parseChain('and', () => this.#parseNot())),
+    )
   }
 
   parseValue(): FilterValue {
     const following = this.#tokens[this.#next + 1]
     const isCall = this.#token?.isBare === true && following?.kind === 'sign' && following.text === '('
-    return isCall ? this.#parseCall() : this.#parseColumn()
+    return isCall ? this.#parseNested(() => this.#parseCall()) : this.#parseColumn()
+  }
+
+  /** Parsers recurse, and so do engines. */
+  #parseNested<Parsed>(parse: () => Parsed): Parsed {
+    this.#depth += 1
+    if (this.#depth > maxDepth) throw this.#error(`it is nested deeper than ${maxDepth} levels`)
+    const parsed = parse()
+    this.#depth -= 1
+    return parsed
   }
 
   #parseChain(word: 'and' | 'or', parsePart: () => FilterExpression): FilterExpression {
