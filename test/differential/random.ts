@@ -1,11 +1,11 @@
 /** Pseudo-random values; the same seed gives the same values. */
 export interface Random {
   /** Returns an integer of at least 0 and below the limit. */
-  below(limit: number): number
-  chance(probability: number): boolean
-  pick<Item>(items: readonly [Item, ...Item[]] | readonly Item[]): Item
+  readonly below: (limit: number) => number
+  readonly chance: (probability: number) => boolean
+  readonly pick: <Item>(items: readonly [Item, ...Item[]] | readonly Item[]) => Item
   /** Returns a text of these characters. */
-  text(length: number, characters: string): string
+  readonly text: (length: number, characters: string) => string
 }
 
 /** The generator mulberry32. */

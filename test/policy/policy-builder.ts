@@ -51,7 +51,7 @@ export interface WrittenRequirement {
   readonly freeze?: { readonly from?: string; readonly until?: string }
 }
 
-export interface WrittenRestriction {
+interface WrittenRestriction {
   readonly id: string
   readonly subjects: WrittenRule['subjects']
   readonly tables: readonly string[]

@@ -36,7 +36,7 @@ const conditions: readonly Condition[] = [
 ]
 
 /** Attempts to read what is hidden, to leave the restriction, or to fail for hidden values only. */
-export const hostileConditions: readonly Condition[] = [
+const hostileConditions: readonly Condition[] = [
   () => "ssn like 'C%'",
   () => "region = 'US'",
   () => 'true) or (true',

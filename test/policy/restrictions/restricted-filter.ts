@@ -1,0 +1,54 @@
+import { FilterError } from '../../../src/policy/restrictions/filter-error.ts'
+import { parseFilter } from '../../../src/policy/restrictions/parse-filter.ts'
+import { noVariables, printFilter } from '../../../src/policy/restrictions/print-filter.ts'
+import type { VisibleColumns } from '../../../src/policy/restrictions/restriction.ts'
+
+const visibleColumns: VisibleColumns = new Map([
+  ['id', 'number'],
+  ['amount', 'number'],
+  ['score', 'number'],
+  ['name', 'text'],
+  ['ok', 'boolean'],
+  ['tags', 'texts'],
+  ['Up', 'text'],
+  ['a b', 'text'],
+  ['day', 'date'],
+  ['at', 'timestamp'],
+  ['note.open', 'text'],
+])
+
+/** Returns what the engine gets of the filter of a caller; a FilterError if it is refused. Throws all other errors. */
+export function printRestricted(filter: string): string | FilterError {
+  const grammar = {
+    findColumn: (path: readonly string[]) => visibleColumns.get(path.join('.')),
+    hasVariables: false,
+  }
+  try {
+    return printFilter(parseFilter(filter, grammar), noVariables) ?? 'false'
+  } catch (error) {
+    if (error instanceof FilterError) return error
+    throw error
+  }
+}
+
+const words: ReadonlySet<string> = new Set(
+  (
+    'AND OR NOT IN BETWEEN LIKE ILIKE IS NULL TRUE FALSE true false date timestamp ' +
+    'lower upper length char_length starts_with ends_with contains array_has'
+  ).split(' '),
+)
+
+/**
+ * Returns what a printed filter has besides texts, numbers, visible columns in backticks, and the words and signs of
+ * conditions. It reads texts as SQL does, and shares no code with the parser.
+ */
+export function findForeign(printed: string): readonly string[] {
+  const withoutTexts = printed.replaceAll(/'(?:[^'\\]|'')*'/g, '')
+  const names = withoutTexts.match(/`[^`]*`(?:\.`[^`]*`)*/g) ?? []
+  const hidden = names.filter((name) => !visibleColumns.has(name.replaceAll('`', '')))
+  const rest = withoutTexts
+    .replaceAll(/`[^`]*`(?:\.`[^`]*`)*/g, '')
+    .replaceAll(/-?\b\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g, '')
+    .split(/<>|<=|>=|[ (),=<>]/)
+  return [...hidden, ...rest.filter((word) => word !== '' && !words.has(word))]
+}
