@@ -3,6 +3,7 @@ import { qualifiedRuleName } from '../../policy/testing/decision-test.ts'
 import { describeImplication } from '../../policy/language/deny-coverage.ts'
 import { listGrantTexts } from '../../policy/language/grant.ts'
 import type { NamedSubjects, Subjects } from '../../policy/language/policy-document.ts'
+import type { VisibleColumns } from '../../policy/restrictions/restriction.ts'
 import { createRuleReference, type ReachingRule } from '../../policy/analysis/reaching-rules.ts'
 import { anySubject, listSubjects, anonymousSubject, type Subject } from '../../policy/analysis/subject.ts'
 
@@ -12,8 +13,12 @@ export function formatRuleReference(rule: RuleReference): string {
 }
 
 /** The same, with the reason why the rule covers an operation that it does not name. */
-export function formatReachingRule(rule: ReachingRule): string {
-  return formatRuleReference(createRuleReference(rule)) + describeImplication(rule.implication)
+export function formatReachingRule(reaching: ReachingRule): string {
+  const reason =
+    reaching.rule.restriction === undefined
+      ? describeImplication(reaching.implication)
+      : ', which leaves only reading a part of its tables'
+  return formatRuleReference(createRuleReference(reaching)) + reason
 }
 
 /** `group analysts`, `every caller`, `callers without a credential`. */
@@ -35,6 +40,11 @@ export function formatPolicySubjects(subjects: Subjects): string {
   )
   const text = named.map(formatPolicySubject).join(', ')
   return subjects.except === undefined ? text : `${text} except ${formatNamedSubjects(subjects.except)}`
+}
+
+/** `id number, name text`; `none` if no column remains. */
+export function formatColumns(columns: VisibleColumns): string {
+  return columns.size === 0 ? 'none' : [...columns].map((column) => column.join(' ')).join(', ')
 }
 
 /** A condition on one line; of a requirement, its expression. */

@@ -30,7 +30,15 @@ import {
 } from './policy-options.ts'
 import { readPolicyContext } from './policy-context.ts'
 import { addSourceOptions, requireSources, type SourceOptions } from './policy-sources.ts'
-import { alignColumns, formatCondition, formatReachingRule, formatPolicySubjects } from './format-policy.ts'
+import type { CallerRestriction } from '../../policy/restrictions/restriction.ts'
+import {
+  alignColumns,
+  formatColumns,
+  formatCondition,
+  formatReachingRule,
+  formatPolicySubjects,
+  formatRuleReference,
+} from './format-policy.ts'
 
 interface Options extends CallerOptions, SourceOptions {
   readonly fact: readonly FactArgument[]
@@ -70,14 +78,22 @@ async function explain(
   const request = createAuthorizationRequest(createPrincipal(options), operation, id, options.fact)
   const decision = set.decide(request)
   const contact = decision.allowed ? undefined : set.findContact(request, decision)
+  const restriction = decision.allowed ? set.findRestriction(request) : undefined
   const levels = explainDecision(documents, request)
   if (options.json) {
-    printJson(io, { decision, contact, facts: listDecidedFacts(request), levels: levels.map(toLevelReport) })
+    printJson(io, {
+      decision,
+      contact,
+      restriction: restriction && { ...restriction, columns: Object.fromEntries(restriction.columns) },
+      facts: listDecidedFacts(request),
+      levels: levels.map(toLevelReport),
+    })
     return
   }
   const deciding = findDecidingRule(levels, decision)
   printLine(io, formatDecision(decision, deciding, request.principal.name, operation, id))
   if (contact !== undefined) printLine(io, `  contact  ${contact}  (in a response 403)`)
+  if (restriction !== undefined) printRestriction(io, restriction)
   printLine(io, `  facts  ${formatFacts(request)}`)
   if (levels.length === 0) printLine(io, 'no policy applies to this object or its parents')
   for (const level of levels) printLevel(io, level)
@@ -98,6 +114,12 @@ function formatDecision(
   const request = `${user}: ${operation} on ${formatIdentifierText(id)}`
   if (deciding === undefined) return `denied  ${request}\n  no rule allows it`
   return `${allowed ? 'allowed' : 'denied'}  ${request}\n  by ${formatReachingRule(deciding)}`
+}
+
+function printRestriction(io: Io, { columns, rows, rules }: CallerRestriction): void {
+  printLine(io, `  restricted by ${rules.map(formatRuleReference).join(' and ')}`)
+  printLine(io, `    columns  ${formatColumns(columns)}`)
+  printLine(io, `    rows     ${rows ?? 'all'}`)
 }
 
 function listDecidedFacts({ permission, operation }: AuthorizationRequest): readonly DecidedFact[] {

@@ -1,0 +1,67 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { runCommand } from '../../support/run-command.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+const restriction = `    - id: eu
+      subjects: { groups: [analysts], except: { groups: [office] } }
+      tables: [customers]
+      columns: { id: number, name: text }
+      rows: region = 'EU' and tenant in $principal.claims.tenants
+`
+const crm = (restrictions: string): string => `apiVersion: catalog-gateway/v1
+kind: AccessPolicy
+metadata: { name: crm }
+namespace: [crm]
+rules:
+  - { id: reads, effect: allow, subjects: { groups: [analysts] }, operations: [QueryTable, CountTableRows, DescribeTable, InsertIntoTable] }
+reads:
+  restrict:
+${restrictions}`
+
+async function folderWith(restrictions: string): Promise<string> {
+  const folder = await temporaryFolder()
+  await writeFile(join(folder, 'crm.yaml'), crm(restrictions))
+  return folder
+}
+
+async function explain(...parameters: string[]): Promise<string> {
+  const caller = ['--as', 'ann', '--group', 'analysts', '--claim', 'tenants=["t1"]']
+  const folder = await folderWith(restriction)
+  return (await runCommand(['policy', 'explain', '--policies', folder, ...caller, ...parameters])).output
+}
+
+const remains = `  by crm/reads (crm.yaml:6)
+  restricted by crm/eu (crm.yaml:9)
+    columns  id number, name text
+    rows     ((\`region\` = 'EU') AND (\`tenant\` IN ('t1')))
+`
+
+it.for([
+  ['a query', 'QueryTable', remains],
+  ['a count', 'CountTableRows', remains],
+  ['a description', 'DescribeTable', remains],
+  ['a change', 'InsertIntoTable', 'by crm/eu (crm.yaml:9), which leaves only reading a part of its tables\n'],
+] as const)('explain shows what a restriction leaves: %s', async ([, operation, text]) => {
+  expect(await explain(operation, 'crm/customers')).toContain(text)
+})
+
+it.for([
+  ['another table', ['crm/orders']],
+  ['a caller that is excepted', ['crm/customers', '--group', 'office']],
+] as const)('explain says nothing of a restriction that does not apply: %s', async ([, parameters]) => {
+  const output = await explain('QueryTable', ...parameters)
+  expect(output).toContain('allowed')
+  expect(output).not.toContain('restricted by')
+})
+
+it('explain prints the restriction as JSON', async () => {
+  expect(JSON.parse(await explain('QueryTable', 'crm/customers', '--json'))).toMatchObject({
+    restriction: {
+      columns: { id: 'number', name: 'text' },
+      rows: "((`region` = 'EU') AND (`tenant` IN ('t1')))",
+      rules: [{ policy: 'crm', rule: 'eu', file: 'crm.yaml', line: 9 }],
+    },
+  })
+})
