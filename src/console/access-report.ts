@@ -5,10 +5,15 @@ import { isExtraOperationName, permissionGroups, type Permission } from '../cata
 import type { RuleReference } from '../policy/engine/decision.ts'
 import { objectKindOfPermission } from '../policy/language/permission-object-kind.ts'
 import type { PolicyDocument } from '../policy/language/policy-document.ts'
-import { documentsAbove, indexDocuments, createRuleReference } from '../policy/analysis/reaching-rules.ts'
+import {
+  documentsAbove,
+  indexDocuments,
+  createRuleReference,
+  type ReachingRule,
+} from '../policy/analysis/reaching-rules.ts'
 import { listPermissions } from '../policy/analysis/list-permissions.ts'
 import { listSubjects, type Subject } from '../policy/analysis/subject.ts'
-import { whoCan, type Entitlement, type OverridingDeny } from '../policy/analysis/who-can.ts'
+import { whoCan, type Entitlement, type Overriding } from '../policy/analysis/who-can.ts'
 
 /** A direct child namespace that policies mention. */
 export interface NamespaceEntry {
@@ -126,7 +131,7 @@ function createGrant(operation: Permission, { reaching, except, overridingDenies
   }
 }
 
-function createOverridingDeny({ reaching, subjects }: OverridingDeny): Grant['unless'][number] {
+function createOverridingDeny({ reaching, subjects }: Overriding<ReachingRule>): Grant['unless'][number] {
   return {
     rule: createRuleReference(reaching),
     ...(subjects && { subjects: listSubjects(subjects) }),

@@ -3,8 +3,13 @@ import { qualifiedRuleName } from '../../policy/testing/decision-test.ts'
 import { describeImplication } from '../../policy/language/deny-coverage.ts'
 import { listGrantTexts } from '../../policy/language/grant.ts'
 import type { NamedSubjects, Subjects } from '../../policy/language/policy-document.ts'
-import type { VisibleColumns } from '../../policy/restrictions/restriction.ts'
-import { createRuleReference, type ReachingRule } from '../../policy/analysis/reaching-rules.ts'
+import { printFilterAsWritten } from '../../policy/restrictions/print-filter.ts'
+import type { TableRestriction, VisibleColumns } from '../../policy/restrictions/restriction.ts'
+import {
+  createRuleReference,
+  type ReachingRestriction,
+  type ReachingRule,
+} from '../../policy/analysis/reaching-rules.ts'
 import { anySubject, listSubjects, anonymousSubject, type Subject } from '../../policy/analysis/subject.ts'
 
 /** `team-sales/owner-drops (team.yaml:18)`, with the end and the approval of a grant. */
@@ -45,6 +50,28 @@ export function formatPolicySubjects(subjects: Subjects): string {
 /** `id number, name text`; `none` if no column remains. */
 export function formatColumns(columns: VisibleColumns): string {
   return columns.size === 0 ? 'none' : [...columns].map((column) => column.join(' ')).join(', ')
+}
+
+/** The condition on rows as the policy has it; `all` if there is none. */
+export function formatRows({ rows }: TableRestriction): string {
+  return rows === undefined ? 'all' : printFilterAsWritten(rows)
+}
+
+/** What a restriction leaves. `scope` continues its name. */
+export function formatRestrictedBy(reaching: ReachingRestriction, scope = ''): string {
+  const { restriction } = reaching
+  const reference = formatRuleReference(createRuleReference(reaching))
+  return `restricted by ${reference}${scope}: columns ${formatColumns(restriction.columns)}; rows ${formatRows(restriction)}`
+}
+
+/** The same for JSON. */
+export function createRestrictionReport(reaching: ReachingRestriction): Readonly<Record<string, unknown>> {
+  const { columns, rows } = reaching.restriction
+  return {
+    rule: createRuleReference(reaching),
+    columns: Object.fromEntries(columns),
+    ...(rows && { rows: printFilterAsWritten(rows) }),
+  }
 }
 
 /** A condition on one line; of a requirement, its expression. */

@@ -7,7 +7,14 @@ import { whatCan, type PermittedAccess, type NamespaceAccess } from '../../polic
 import { createPrincipal, addCallerOptions, jsonOption, type CallerOptions } from './policy-options.ts'
 import { readPolicyContext } from './policy-context.ts'
 import { addSourceOptions, requireSources, type SourceOptions } from './policy-sources.ts'
-import { alignColumns, formatCondition, formatReachingRule, formatRuleReference } from './format-policy.ts'
+import {
+  alignColumns,
+  createRestrictionReport,
+  formatCondition,
+  formatReachingRule,
+  formatRestrictedBy,
+  formatRuleReference,
+} from './format-policy.ts'
 
 interface Options extends CallerOptions, SourceOptions {
   readonly json?: true
@@ -50,14 +57,20 @@ function printEntry(io: Io, { namespace, permits }: NamespaceAccess): void {
   )
   for (const [index, permit] of permits.entries()) {
     printLine(io, lines[index] ?? '')
-    for (const line of formatRestrictions(permit)) printLine(io, `    ${line}`)
+    for (const line of formatLimits(permit)) printLine(io, `    ${line}`)
   }
 }
 
-function formatRestrictions({ rule, permissions, overridingDenies }: PermittedAccess): readonly string[] {
+function formatLimits({
+  rule,
+  permissions,
+  overridingDenies,
+  restrictions,
+}: PermittedAccess): readonly string[] {
   const { condition } = rule.rule
   return [
     ...(condition === undefined ? [] : [`if ${formatCondition(condition.text)}`]),
+    ...restrictions.map((one) => formatRestrictedBy(one, formatTables(one.rule.tables))),
     ...overridingDenies.map((deny) => {
       const denied = new Set([...permissions].filter((permission) => deny.rule.permissions.has(permission)))
       const when = deny.rule.condition === undefined ? '' : ` if ${formatCondition(deny.rule.condition.text)}`
@@ -73,11 +86,17 @@ function formatTables(tables: readonly string[] | undefined): string {
 function toEntryReport({ namespace, permits }: NamespaceAccess): unknown {
   return {
     namespace,
-    permits: permits.map(({ rule, permissions, overridingDenies }) => ({
+    permits: permits.map(({ rule, permissions, overridingDenies, restrictions }) => ({
       operations: [...permissions],
       rule: createRuleReference(rule),
       ...(rule.rule.tables && { tables: rule.rule.tables }),
       ...(rule.rule.condition && { if: rule.rule.condition.text }),
+      ...(restrictions.length > 0 && {
+        restrictedBy: restrictions.map((restriction) => ({
+          ...createRestrictionReport(restriction),
+          tables: restriction.rule.tables,
+        })),
+      }),
       unless: overridingDenies.map((deny) => ({
         rule: createRuleReference(deny),
         operations: [...deny.rule.permissions],

@@ -4,16 +4,22 @@ import { parseIdArgument } from '../common/arguments.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { objectKindOfPermission } from '../../policy/language/permission-object-kind.ts'
-import { createRuleReference } from '../../policy/analysis/reaching-rules.ts'
-import { whoCan, type Entitlement, type OverridingDeny } from '../../policy/analysis/who-can.ts'
+import {
+  createRuleReference,
+  type ReachingRestriction,
+  type ReachingRule,
+} from '../../policy/analysis/reaching-rules.ts'
+import { whoCan, type Entitlement, type Overriding } from '../../policy/analysis/who-can.ts'
 import { idArgument, jsonOption, operationArgument, requirePermission } from './policy-options.ts'
 import { readPolicyContext } from './policy-context.ts'
 import { addSourceOptions, requireSources, type SourceOptions } from './policy-sources.ts'
 import {
   alignColumns,
+  createRestrictionReport,
   formatCondition,
   formatNamedSubjects,
   formatReachingRule,
+  formatRestrictedBy,
   formatPolicySubject,
   formatPolicySubjects,
 } from './format-policy.ts'
@@ -68,7 +74,7 @@ async function list(name: string, id: Identifier, options: Options, command: Com
   )
   for (const [index, entitlement] of allowed.entries()) {
     printLine(io, lines[index] ?? '')
-    for (const line of formatRestrictions(entitlement)) printLine(io, `    ${line}`)
+    for (const line of formatLimits(entitlement)) printLine(io, `    ${line}`)
   }
   for (const { subject, allowedBy, deniedBy } of overruled) {
     printLine(
@@ -78,28 +84,45 @@ async function list(name: string, id: Identifier, options: Options, command: Com
   }
 }
 
-function formatRestrictions({ reaching, except, overridingDenies }: Entitlement): readonly string[] {
+function formatLimits({ reaching, except, overridingDenies, restrictions }: Entitlement): readonly string[] {
   const { condition } = reaching.rule
   return [
     ...(condition === undefined ? [] : [`if ${formatCondition(condition.text)}`]),
     ...(except === undefined ? [] : [`except ${formatNamedSubjects(except)}`]),
+    ...restrictions.map(formatRestriction),
     ...overridingDenies.map(formatOverridingDeny),
   ]
 }
 
-function formatOverridingDeny({ reaching, subjects }: OverridingDeny): string {
+function formatRestriction({ reaching, subjects }: Overriding<ReachingRestriction>): string {
+  return formatRestrictedBy(reaching, subjects && ` for ${formatPolicySubjects(subjects)}`)
+}
+
+function formatOverridingDeny({ reaching, subjects }: Overriding<ReachingRule>): string {
   const whom = subjects === undefined ? '' : ` ${formatPolicySubjects(subjects)}`
   const condition =
     reaching.rule.condition === undefined ? '' : ` if ${formatCondition(reaching.rule.condition.text)}`
   return `unless denied:${whom}${condition}  by ${formatReachingRule(reaching)}`
 }
 
-function toEntitlementReport({ subject, reaching, except, overridingDenies }: Entitlement): unknown {
+function toEntitlementReport({
+  subject,
+  reaching,
+  except,
+  overridingDenies,
+  restrictions,
+}: Entitlement): unknown {
   return {
     subject,
     rule: createRuleReference(reaching),
     ...(reaching.rule.condition && { if: reaching.rule.condition.text }),
     ...(except && { except }),
+    ...(restrictions.length > 0 && {
+      restrictedBy: restrictions.map(({ reaching, subjects }) => ({
+        ...createRestrictionReport(reaching),
+        ...(subjects && { subjects }),
+      })),
+    }),
     unless: overridingDenies.map(({ reaching, subjects }) => ({
       rule: createRuleReference(reaching),
       ...(subjects && { subjects }),

@@ -1,11 +1,12 @@
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { getNamespaceDepth } from '../../catalog-api/object-kinds.ts'
-import type { ObjectKind } from '../../catalog-api/operations.ts'
+import { getOperation, isOperationName, type ObjectKind } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import type { RuleReference } from '../engine/decision.ts'
 import { groupBy } from '../../lib/group-by.ts'
 import { createNameMatcher } from '../conditions/name-pattern.ts'
 import type { Implication } from '../language/deny-coverage.ts'
+import type { TableRestriction } from '../restrictions/restriction.ts'
 import type { PolicyDocument, PolicyRule } from '../language/policy-document.ts'
 
 /*
@@ -31,6 +32,11 @@ export interface ReachingRule {
   readonly obstacle: Obstacle | undefined
   /** Why it covers the permission; undefined if it names it. */
   readonly implication: Implication | undefined
+}
+
+/** A restriction of a table. */
+export interface ReachingRestriction extends ReachingRule {
+  readonly restriction: TableRestriction
 }
 
 /** Documents by `namespaceKey`. */
@@ -79,6 +85,35 @@ export function rulesReaching(
         implication: rule.implied.get(permission),
       }))
   })
+}
+
+/** Whether restrictions leave a part of a table to the permission. */
+export function readsPart(permission: Permission): boolean {
+  return isOperationName(permission) && getOperation(permission).readsPart !== undefined
+}
+
+/** Returns the restrictions of tables of a namespace. */
+export function listRestrictions(
+  index: DocumentIndex,
+  namespace: Identifier,
+): readonly ReachingRestriction[] {
+  return (index.get(namespaceKey(namespace)) ?? []).flatMap((document) =>
+    document.rules.flatMap((rule) =>
+      rule.restriction === undefined
+        ? []
+        : [{ document, rule, restriction: rule.restriction, obstacle: undefined, implication: undefined }],
+    ),
+  )
+}
+
+/** Returns the restrictions of a table that leave a part of it to the permission. They deny all others. */
+export function restrictionsReaching(
+  index: DocumentIndex,
+  { namespace, table }: ObjectPosition,
+  permission: Permission,
+): readonly ReachingRestriction[] {
+  if (table === undefined || !readsPart(permission)) return []
+  return listRestrictions(index, namespace).filter(({ rule }) => matchesAny(rule.tables ?? [], table))
 }
 
 /** Returns the rule that a decision names: the first one of the deepest namespace. */

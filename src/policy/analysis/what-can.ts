@@ -5,9 +5,12 @@ import type { PolicyDocument } from '../language/policy-document.ts'
 import { listPermissions } from './list-permissions.ts'
 import {
   indexDocuments,
+  listRestrictions,
   namespaceKey,
+  readsPart,
   rulesReaching,
   type DocumentIndex,
+  type ReachingRestriction,
   type ReachingRule,
 } from './reaching-rules.ts'
 import { matchSubjects, knownFromPrincipal } from './subject.ts'
@@ -18,6 +21,8 @@ export interface PermittedAccess {
   readonly permissions: ReadonlySet<Permission>
   /** Rules that deny some of it, for some tables or under a condition. */
   readonly overridingDenies: readonly ReachingRule[]
+  /** Rules that leave only a part of some tables in the namespace. */
+  readonly restrictions: readonly ReachingRestriction[]
 }
 
 /** Permissions of the caller in a namespace, and beneath it down to namespaces with an entry of their own. */
@@ -58,12 +63,12 @@ function permitsInNamespace(
     string,
     { rule: ReachingRule; permissions: Set<Permission>; overridingDenies: Set<ReachingRule> }
   >()
+  const known = knownFromPrincipal(caller)
   const denyRules = new Map<string, ReachingRule>()
   for (const permission of permissions) {
     const rules = rulesReaching(index, { namespace, table: undefined }, permission).filter(
       (reaching) =>
-        appliesInNamespace(reaching, namespace) &&
-        matchSubjects(reaching.rule.subjects, knownFromPrincipal(caller)) === true,
+        appliesInNamespace(reaching, namespace) && matchSubjects(reaching.rule.subjects, known) === true,
     )
     const denies = rules.filter(({ rule }) => rule.effect === 'deny')
     if (denies.some(({ rule }) => rule.tables === undefined && !rule.condition)) continue
@@ -78,15 +83,19 @@ function permitsInNamespace(
       permit.permissions.add(permission)
       for (const deny of denies) {
         // `rulesReaching` creates a new object per permission.
-        const known = denyRules.get(ruleName(deny)) ?? deny
-        denyRules.set(ruleName(deny), known)
-        permit.overridingDenies.add(known)
+        const first = denyRules.get(ruleName(deny)) ?? deny
+        denyRules.set(ruleName(deny), first)
+        permit.overridingDenies.add(first)
       }
     }
   }
+  const restrictions = listRestrictions(index, namespace).filter(
+    ({ rule }) => matchSubjects(rule.subjects, known) === true,
+  )
   return [...permitted.values()].map((permit) => ({
     ...permit,
     overridingDenies: [...permit.overridingDenies],
+    restrictions: [...permit.permissions].some(readsPart) ? restrictions : [],
   }))
 }
 
@@ -108,10 +117,11 @@ function nearestAncestorKey(entries: ReadonlyMap<string, string>, namespace: Ide
 
 function permitsKey(permits: readonly PermittedAccess[]): string {
   return JSON.stringify(
-    permits.map(({ rule, permissions, overridingDenies }) => [
+    permits.map(({ rule, permissions, overridingDenies, restrictions }) => [
       ruleName(rule),
       [...permissions],
       overridingDenies.map(ruleName),
+      restrictions.map(ruleName),
     ]),
   )
 }

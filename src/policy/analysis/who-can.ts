@@ -2,11 +2,19 @@ import type { ObjectKind } from '../../catalog-api/operations.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import type { NamedSubjects, PolicyDocument, Subjects } from '../language/policy-document.ts'
-import { indexDocuments, objectPosition, rulesReaching, type ReachingRule } from './reaching-rules.ts'
-import { matchSubjects, knownFromSubject, listSubjects, type SubjectMatch, type Subject } from './subject.ts'
+import {
+  indexDocuments,
+  objectPosition,
+  restrictionsReaching,
+  rulesReaching,
+  type ReachingRestriction,
+  type ReachingRule,
+} from './reaching-rules.ts'
+import { matchSubjects, knownFromSubject, listSubjects, type KnownCaller, type Subject } from './subject.ts'
 
-export interface OverridingDeny {
-  readonly reaching: ReachingRule
+/** A deny, or a restriction, of callers that another rule allows. */
+export interface Overriding<Rule extends ReachingRule> {
+  readonly reaching: Rule
   /** The affected callers; undefined for all of them. */
   readonly subjects: Subjects | undefined
 }
@@ -19,7 +27,9 @@ export interface Entitlement {
   readonly subject: Subject
   readonly reaching: ReachingRule
   readonly except: NamedSubjects | undefined
-  readonly overridingDenies: readonly OverridingDeny[]
+  readonly overridingDenies: readonly Overriding<ReachingRule>[]
+  /** Rules that leave only a part of the table to some or all of the callers. */
+  readonly restrictions: readonly Overriding<ReachingRestriction>[]
 }
 
 interface OverruledCaller {
@@ -45,10 +55,10 @@ export function whoCan(
   kind: ObjectKind,
   id: Identifier,
 ): Entitlements {
-  const rules = rulesReaching(indexDocuments(documents), objectPosition(kind, id), permission).filter(
-    ({ obstacle }) => obstacle === undefined,
-  )
+  const [index, position] = [indexDocuments(documents), objectPosition(kind, id)]
+  const rules = rulesReaching(index, position, permission).filter(({ obstacle }) => obstacle === undefined)
   const denies = rules.filter(({ rule }) => rule.effect === 'deny')
+  const restricting = restrictionsReaching(index, position, permission)
   const allowed: Entitlement[] = []
   const overruled: OverruledCaller[] = []
   for (const reaching of rules.filter(({ rule }) => rule.effect === 'allow').toReversed()) {
@@ -56,21 +66,29 @@ export function whoCan(
       const known = knownFromSubject(subject)
       const own = matchSubjects(reaching.rule.subjects, known)
       if (own === false) continue
-      const overridingDenies = denies.flatMap((deny) =>
-        createOverridingDeny(deny, matchSubjects(deny.rule.subjects, known)),
-      )
+      const overridingDenies = selectOverriding(denies, known)
       const total = overridingDenies.find(
         ({ reaching, subjects }) => subjects === undefined && !reaching.rule.condition,
       )
       if (total) overruled.push({ subject, allowedBy: reaching, deniedBy: total.reaching })
-      else
-        allowed.push({ subject, reaching, except: own === true ? undefined : own.except, overridingDenies })
+      else {
+        const restrictions = selectOverriding(restricting, known)
+        const except = own === true ? undefined : own.except
+        allowed.push({ subject, reaching, except, overridingDenies, restrictions })
+      }
     }
   }
   return { allowed, overruled }
 }
 
-function createOverridingDeny(reaching: ReachingRule, match: SubjectMatch): readonly OverridingDeny[] {
-  if (match === false) return []
-  return [{ reaching, subjects: match === true ? undefined : match }]
+/** Returns the rules that name the caller, or may. */
+function selectOverriding<Rule extends ReachingRule>(
+  rules: readonly Rule[],
+  caller: KnownCaller,
+): readonly Overriding<Rule>[] {
+  return rules.flatMap((reaching) => {
+    const match = matchSubjects(reaching.rule.subjects, caller)
+    if (match === false) return []
+    return [{ reaching, subjects: match === true ? undefined : match }]
+  })
 }

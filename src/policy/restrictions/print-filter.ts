@@ -13,38 +13,50 @@ export type ReadVariable = (variable: CallerVariable) => readonly string[] | und
  */
 export function printFilter(expression: FilterExpression, readVariable: ReadVariable): string | undefined {
   try {
-    return print(expression, readVariable)
+    return print(expression, (variable) => {
+      const texts = readVariable(variable)
+      if (texts === undefined) throw new MissingVariable()
+      return texts.map(quoteText)
+    })
   } catch (error) {
     if (error instanceof MissingVariable) return undefined
     throw error
   }
 }
 
+/** Prints a filter for people, who see facts of the caller as in the policy: `$principal.claims.region`. */
+export function printFilterAsWritten(expression: FilterExpression): string {
+  return print(expression, ({ path }) => [`$${path.join('.')}`])
+}
+
+/** Returns the operands that a fact of the caller stands for, as they are printed. */
+type PrintVariable = (variable: CallerVariable) => readonly string[]
+
 /** Filters of callers have no variables. */
 export const noVariables: ReadVariable = () => undefined
 
 class MissingVariable extends Error {}
 
-function print(expression: FilterExpression, read: ReadVariable): string {
+function print(expression: FilterExpression, printVariable: PrintVariable): string {
   switch (expression.kind) {
     case 'and':
     case 'or':
       return printBalanced(
-        expression.parts.map((part) => print(part, read)),
+        expression.parts.map((part) => print(part, printVariable)),
         expression.kind.toUpperCase(),
       )
     case 'not':
-      return `(NOT ${print(expression.part, read)})`
+      return `(NOT ${print(expression.part, printVariable)})`
     case 'constant':
       return String(expression.value)
     case 'value':
       return printValue(expression.value)
     case 'comparison': {
       const { value, operator, operand } = expression
-      return `(${printValue(value)} ${operator} ${printOperand(operand, read)})`
+      return `(${printValue(value)} ${operator} ${printOperand(operand, printVariable)})`
     }
     case 'in': {
-      const items = expression.operands.flatMap((operand) => printOperands(operand, read))
+      const items = expression.operands.flatMap((operand) => printOperands(operand, printVariable))
       // An empty list, which is a list of the caller, is no valid SQL.
       return items.length === 0
         ? String(expression.isNegated)
@@ -52,7 +64,7 @@ function print(expression: FilterExpression, read: ReadVariable): string {
     }
     case 'between': {
       const { value, low, high } = expression
-      return `(${printValue(value)} ${not(expression)}BETWEEN ${printOperand(low, read)} AND ${printOperand(high, read)})`
+      return `(${printValue(value)} ${not(expression)}BETWEEN ${printOperand(low, printVariable)} AND ${printOperand(high, printVariable)})`
     }
     case 'like': {
       const { value, ignoresCase, pattern } = expression
@@ -76,17 +88,14 @@ export function printValue(value: FilterValue | Literal): string {
   return `${value.name}(${value.arguments.map(printValue).join(', ')})`
 }
 
-function printOperand(operand: Operand, read: ReadVariable): string {
-  const [text, ...others] = printOperands(operand, read)
+function printOperand(operand: Operand, printVariable: PrintVariable): string {
+  const [text, ...others] = printOperands(operand, printVariable)
   if (text === undefined || others.length > 0) throw new MissingVariable()
   return text
 }
 
-function printOperands(operand: Operand, read: ReadVariable): readonly string[] {
-  if (operand.kind === 'literal') return [printLiteral(operand)]
-  const texts = read(operand)
-  if (texts === undefined) throw new MissingVariable()
-  return texts.map(quoteText)
+function printOperands(operand: Operand, printVariable: PrintVariable): readonly string[] {
+  return operand.kind === 'literal' ? [printLiteral(operand)] : printVariable(operand)
 }
 
 function printLiteral({ type, text }: Literal): string {

@@ -65,3 +65,46 @@ it('explain prints the restriction as JSON', async () => {
     },
   })
 })
+
+const left =
+  ": columns id number, name text; rows ((`region` = 'EU') AND (`tenant` IN ($principal.claims.tenants)))"
+
+it.for([
+  ['a query', ['QueryTable', 'crm/customers'], true],
+  ['another table', ['QueryTable', 'crm/orders'], false],
+] as const)('who-can marks callers as restricted: %s', async ([, parameters, isRestricted]) => {
+  const folder = await folderWith(restriction)
+  const { output } = await runCommand(['policy', 'who-can', '--policies', folder, ...parameters])
+  const line = `    restricted by crm/eu (crm.yaml:9) for every caller except group office${left}\n`
+  expect(output).toContain('group analysts')
+  expect(output.includes(line), output).toBe(isRestricted)
+})
+
+it('what-can marks permissions as restricted', async () => {
+  const folder = await folderWith(restriction)
+  const whatCan = ['policy', 'what-can', '--policies', folder, '--as', 'ann', '--group', 'analysts']
+  const { output } = await runCommand(whatCan)
+  expect(output).toContain(
+    `    restricted by crm/eu (crm.yaml:9) on the tables customers in this namespace${left}\n`,
+  )
+  expect((await runCommand([...whatCan, '--group', 'office'])).output).not.toContain('restricted by')
+})
+
+it('who-can and what-can print restrictions as JSON', async () => {
+  const folder = await folderWith(restriction)
+  const columns = { id: 'number', name: 'text' }
+  const restrictedBy = [{ rule: { policy: 'crm', rule: 'eu' }, columns, rows: expect.any(String) as unknown }]
+  const callers = await runCommand([
+    'policy',
+    'who-can',
+    '--policies',
+    folder,
+    'QueryTable',
+    'crm/customers',
+    '--json',
+  ])
+  expect(JSON.parse(callers.output)).toMatchObject({ allowed: [{ restrictedBy }] })
+  const caller = ['--as', 'ann', '--group', 'analysts', '--json']
+  const permissions = await runCommand(['policy', 'what-can', '--policies', folder, ...caller])
+  expect(JSON.parse(permissions.output)).toMatchObject([{ permits: [{ restrictedBy }] }])
+})
