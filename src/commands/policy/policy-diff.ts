@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'
 import { diffPolicies, type DecisionChange, type PolicyDiff } from '../../policy/analysis/diff-policies.ts'
+import { diffRestrictions } from '../../policy/analysis/diff-restrictions.ts'
 import { summarizeDiff } from '../../policy/analysis/summarize-diff.ts'
 import type { RuleDecision } from '../../policy/analysis/find-difference.ts'
 import { groupBy } from '../../lib/group-by.ts'
@@ -23,6 +24,7 @@ import {
   type SourceOptions,
 } from './policy-sources.ts'
 import { formatCondition, formatReachingRule } from './format-policy.ts'
+import { createRestrictionChangeReport, formatRestrictionChange } from './format-restriction-change.ts'
 
 interface Options extends SourceOptions {
   readonly apply?: true
@@ -46,7 +48,7 @@ export function addDiff(policy: Command, io: Io): void {
       'with --kubernetes: the candidates are applied to the resources, as kubectl apply does',
     )
     .option('--policies <dir>', 'with --kubernetes: policies that are in force beside the resources')
-    .option('--fail-on-change', 'exit with status 1 if a decision changes')
+    .option('--fail-on-change', 'exit with status 1 if a decision or a restriction changes')
     .option(...jsonOption)
     .addHelpText(
       'after',
@@ -63,10 +65,19 @@ async function diff(folders: readonly string[], options: Options, command: Comma
   const found = await runStep('the policies cannot be compared', async () =>
     diffPolicies(one.documents, other.documents),
   )
-  if (options.json) printJson(io, found.changes.map(toChangeReport))
-  else printDiff(io, found)
-  if (options.failOnChange && found.changes.length > 0)
-    throw new CommandFailure(`${found.changes.length} decisions change`)
+  const restrictions = diffRestrictions(one.documents, other.documents)
+  const count = found.changes.length + restrictions.length
+  if (options.json) {
+    printJson(io, [...found.changes.map(toChangeReport), ...restrictions.map(createRestrictionChangeReport)])
+  } else if (count === 0) printLine(io, 'no decision changes')
+  else {
+    printDiff(io, found)
+    for (const line of restrictions.flatMap(formatRestrictionChange)) printLine(io, line)
+  }
+  if (options.failOnChange && count > 0)
+    throw new CommandFailure(
+      `${found.changes.length} decisions${restrictions.length > 0 ? ` and ${restrictions.length} restrictions` : ''} change`,
+    )
 }
 
 type Sides = readonly [before: LoadedPolicies, after: LoadedPolicies]
@@ -114,7 +125,6 @@ async function loadClusterSides(
 
 function printDiff(io: Io, found: PolicyDiff): void {
   const summaries = summarizeDiff(found)
-  if (summaries.length === 0) printLine(io, 'no decision changes')
   for (const [caller, ofCaller] of groupBy(summaries, ({ example }) => formatCaller(example.known.caller))) {
     printLine(io, caller)
     for (const { example, permissions, coversSubtree } of ofCaller) {

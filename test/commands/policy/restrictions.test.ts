@@ -108,3 +108,74 @@ it('who-can and what-can print restrictions as JSON', async () => {
   const permissions = await runCommand(['policy', 'what-can', '--policies', folder, ...caller])
   expect(JSON.parse(permissions.output)).toMatchObject([{ permits: [{ restrictedBy }] }])
 })
+
+const noOffice = restriction.replace(', except: { groups: [office] }', '')
+
+it.for<[string, string, string, readonly string[]]>([
+  [
+    'columns and rows',
+    restriction,
+    restriction.replace('name: text', 'mail: text').replace('EU', 'US'),
+    ['gains  columns mail text', 'loses  columns name text', 'changes  rows'],
+  ],
+  [
+    'the type of a column',
+    restriction,
+    restriction.replace('id: number', 'id: text'),
+    ['gains  columns id text', 'loses  columns id number'],
+  ],
+  ['all rows', restriction, restriction.replace(/ +rows: .*\n/, ''), ['gains  rows']],
+  ['a condition', restriction.replace(/ +rows: .*\n/, ''), restriction, ['loses  rows']],
+  ['callers', restriction, noOffice, ['changes  callers']],
+  ['tables', restriction, restriction.replace('[customers]', '[customers, leads]'), ['changes  tables']],
+])('diff reports a changed restriction: %s', async ([, before, after, effects]) => {
+  const folders = [await folderWith(before), await folderWith(after)]
+  const { output, status } = await runCommand(['policy', 'diff', '--fail-on-change', ...folders])
+  const [, list] = output.split('restriction crm/eu\n')
+  const lines = list?.split('    before: ')[0]?.trim().split(/\n +/)
+  expect(lines).toEqual(effects)
+  expect(status).toBe(1)
+})
+
+it('diff reports a restriction that is added or removed', async () => {
+  const other = `${restriction}${noOffice.replace('id: eu', 'id: also').replace('[customers]', '[leads]')}`
+  const folders = [await folderWith(restriction), await folderWith(other)]
+  const scope = 'for group analysts on the tables leads in crm'
+  const added = await runCommand(['policy', 'diff', ...folders])
+  expect(added.output).toContain(
+    `restriction crm/also\n  loses  all other columns\n  loses  rows\n    before: no restriction\n    after:  restricted by crm/also (crm.yaml:14) ${scope}: `,
+  )
+  const removed = await runCommand(['policy', 'diff', ...folders.toReversed()])
+  expect(removed.output).toContain('restriction crm/also\n  gains  all other columns\n  gains  rows\n')
+})
+
+it.for([
+  ['its layout', restriction.replace("region = 'EU' and", "(region='EU')   AND")],
+  ['its id', restriction.replace('id: eu', 'id: europe')],
+  ['the order of columns', restriction.replace('id: number, name: text', 'name: text, id: number')],
+] as const)('diff reports nothing if a restriction only changes %s', async ([, after]) => {
+  const folders = [await folderWith(restriction), await folderWith(after)]
+  expect(await runCommand(['policy', 'diff', '--fail-on-change', ...folders])).toMatchObject({
+    status: 0,
+    output: 'no decision changes\n',
+  })
+})
+
+it('diff prints changed restrictions as JSON', async () => {
+  const folders = [
+    await folderWith(restriction),
+    await folderWith(restriction.replace('name: text', 'mail: text')),
+  ]
+  const { output } = await runCommand(['policy', 'diff', '--json', ...folders])
+  expect(JSON.parse(output)).toMatchObject([
+    {
+      restriction: 'crm/eu',
+      effects: [
+        { direction: 'gains', part: 'columns', columns: { mail: 'text' } },
+        { direction: 'loses', part: 'columns', columns: { name: 'text' } },
+      ],
+      before: { columns: { id: 'number', name: 'text' } },
+      after: { columns: { id: 'number', mail: 'text' } },
+    },
+  ])
+})
