@@ -1,6 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { InvalidArgumentError, type Command } from 'commander'
 import {
+  describeExpectation,
+  describeSent,
   qualifiedRuleName,
   runTests,
   type TestResult,
@@ -110,11 +112,10 @@ function printResults(io: Io, { results }: TestRun, failed: readonly TestResult[
   for (const outcome of failed) {
     const { test, mismatches } = outcome
     printLine(io, `FAILED ${test.file}:${test.line}  ${testTitle(outcome)}`)
-    const rule = test.rule === undefined ? '' : ` by ${test.rule}`
-    for (const { permission, decision } of mismatches) {
-      printLine(io, `  ${permission}`)
-      printLine(io, `    expected  ${test.expect}${rule}`)
-      printLine(io, `    decided   ${formatDecision(decision)}`)
+    for (const mismatch of mismatches) {
+      printLine(io, `  ${mismatch.permission}`)
+      printLine(io, `    expected  ${describeExpectation(test)}`)
+      printLine(io, `    decided   ${formatDecision(mismatch.decision)}${describeSent(test, mismatch)}`)
     }
   }
   const decisions = results.reduce((sum, { test }) => sum + test.requests.length, 0)
@@ -145,10 +146,12 @@ function toReport({ results }: TestRun, coverage: Coverage): unknown {
       passed: mismatches.length === 0,
       expected: test.expect,
       ...(test.rule !== undefined && { expectedRule: test.rule }),
-      disagreements: mismatches.map(({ permission, decision: { allowed, rule } }) => ({
+      ...(test.sends !== undefined && { expectedSends: test.sends }),
+      disagreements: mismatches.map(({ permission, decision: { allowed, rule }, sends }) => ({
         operation: permission,
         decided: allowed ? 'allow' : 'deny',
         ...(rule && { rule }),
+        ...(sends !== undefined && { sends }),
       })),
     })),
     coverage,

@@ -50,6 +50,8 @@ export const testFields = {
   given: 'Facts of the request.',
   expect: 'allow, or deny.',
   rule: 'The expected deciding rule: its id, or policy/id.',
+  sends:
+    "With allow: the expected condition of restrictions on rows, as `policy explain` prints it, such as (`region` = 'EU').",
 } as const
 
 export const callerFields = {

@@ -166,6 +166,7 @@ const testSchema = createObjectSchema(
     ),
     expect: { enum: ['allow', 'deny'] },
     rule: text,
+    sends: text,
   },
   ['operations', 'expect'],
   { oneOf: ['namespace', 'table', 'transaction'].map((name) => ({ required: [name] })) },

@@ -92,6 +92,12 @@ function readTest(
       `${fields.get('operations').name}: none of them applies to a ${object.field}`,
     )
   }
+  const sends = readOptional(fields, 'sends', readText, report)
+  if (sends !== undefined && expect === 'deny')
+    report(
+      fields.get('sends').offset,
+      `${fields.get('sends').name} is for "expect: allow": a denied request is not sent`,
+    )
   return {
     name: readOptional(fields, 'name', readText, report) ?? '',
     ...location,
@@ -99,6 +105,7 @@ function readTest(
     beneath,
     expect,
     rule: readOptional(fields, 'rule', readText, report),
+    sends,
   }
 }
 

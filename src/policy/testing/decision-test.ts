@@ -16,11 +16,15 @@ export interface DecisionTest {
   readonly expect: 'allow' | 'deny'
   /** Rule expected to decide, as its id or as policy/id; undefined if any rule may decide. */
   readonly rule: string | undefined
+  /** The condition on rows that restrictions are expected to add; undefined if any may be added. */
+  readonly sends: string | undefined
 }
 
 interface Mismatch {
   readonly permission: Permission
   readonly decision: Decision
+  /** The condition on rows that restrictions add; undefined for all rows. */
+  readonly sends: string | undefined
 }
 
 export interface TestResult {
@@ -29,7 +33,7 @@ export interface TestResult {
   readonly mismatches: readonly Mismatch[]
 }
 
-/** Results of all tests, and the rules that decided at least one request, as `policy/rule`. */
+/** Results of all tests, and the rules that decided at least one request or restrict one of a test with `sends`, as `policy/rule`. */
 export interface TestRun {
   readonly results: readonly TestResult[]
   readonly decidingRules: ReadonlySet<string>
@@ -37,7 +41,7 @@ export interface TestRun {
 
 export function runTests(
   tests: readonly DecisionTest[],
-  policiesFor: (test: DecisionTest) => Pick<PolicySet, 'decide' | 'decideBeneath'>,
+  policiesFor: (test: DecisionTest) => Pick<PolicySet, 'decide' | 'decideBeneath' | 'findRestriction'>,
 ): TestRun {
   const decidingRules = new Set<string>()
   const results = tests.map((test) => {
@@ -45,7 +49,14 @@ export function runTests(
     const mismatches = test.requests.flatMap((request): readonly Mismatch[] => {
       const decision = test.beneath ? set.decideBeneath(request) : set.decide(request)
       if (decision.rule) decidingRules.add(qualifiedRuleName(decision.rule))
-      return isExpected(test, decision) ? [] : [{ permission: request.permission, decision }]
+      const restriction = decision.allowed ? set.findRestriction(request) : undefined
+      const sends = restriction?.rows
+      if (test.sends !== undefined)
+        for (const rule of restriction?.rules ?? []) decidingRules.add(qualifiedRuleName(rule))
+      const isRestricted = test.sends === undefined || test.sends === sends
+      return isRestricted && isExpected(test, decision)
+        ? []
+        : [{ permission: request.permission, decision, sends }]
     })
     return { test, mismatches }
   })
@@ -55,6 +66,16 @@ export function runTests(
 /** Unique name of a rule in a folder: `policy/rule`. */
 export function qualifiedRuleName({ policy, rule }: Pick<RuleReference, 'policy' | 'rule'>): string {
   return `${policy}/${rule}`
+}
+
+/** `allow by crm/reads, sends (`region` = 'EU')`. */
+export function describeExpectation({ expect, rule, sends }: DecisionTest): string {
+  return `${expect}${rule === undefined ? '' : ` by ${rule}`}${sends === undefined ? '' : `, sends ${sends}`}`
+}
+
+/** Continues the decision of a request whose test expects a condition on rows. */
+export function describeSent(test: DecisionTest, { decision, sends }: Mismatch): string {
+  return test.sends === undefined || !decision.allowed ? '' : `, sends ${sends ?? 'no condition on rows'}`
 }
 
 function isExpected({ expect, rule }: DecisionTest, decision: Decision): boolean {

@@ -1,4 +1,10 @@
-import { qualifiedRuleName, type TestResult, type TestRun } from './decision-test.ts'
+import {
+  describeExpectation,
+  describeSent,
+  qualifiedRuleName,
+  type TestResult,
+  type TestRun,
+} from './decision-test.ts'
 import { groupBy } from '../../lib/group-by.ts'
 
 export function createJunitReport({ results }: TestRun): string {
@@ -18,12 +24,12 @@ function formatTestCase({ test, mismatches }: TestResult): string {
   const name = test.name === '' ? `line ${test.line}` : test.name
   const head = `    <testcase classname=${quoteAttribute(test.document)} name=${quoteAttribute(name)} file=${quoteAttribute(test.file)} line="${test.line}"`
   if (mismatches.length === 0) return `${head}/>`
-  const messages = mismatches.map(({ permission, decision }) => {
+  const messages = mismatches.map((mismatch) => {
+    const { permission, decision } = mismatch
     const by = decision.rule
       ? `${qualifiedRuleName(decision.rule)} at ${decision.rule.file}:${decision.rule.line}`
       : 'no rule'
-    const rule = test.rule === undefined ? '' : ` by ${test.rule}`
-    return `${permission}: expected ${test.expect}${rule}, decided ${decision.allowed ? 'allow' : 'deny'} by ${by}`
+    return `${permission}: expected ${describeExpectation(test)}, decided ${decision.allowed ? 'allow' : 'deny'} by ${by}${describeSent(test, mismatch)}`
   })
   return `${head}>\n      <failure message=${quoteAttribute(messages.join('; '))}/>\n    </testcase>`
 }

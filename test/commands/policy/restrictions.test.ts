@@ -179,3 +179,34 @@ it('diff prints changed restrictions as JSON', async () => {
     },
   ])
 })
+
+const sent = "((`region` = 'EU') AND (`tenant` IN ('t1')))"
+
+async function runPolicyTest(table: string, expected: string) {
+  const folder = await temporaryFolder()
+  const caller = '{ groups: [analysts], claims: { tenants: [t1] } }'
+  const test = `tests: [{ as: ${caller}, operations: [QueryTable], table: [crm, ${table}], ${expected} }]\n`
+  await writeFile(join(folder, 'crm.yaml'), crm(restriction) + test)
+  return runCommand(['policy', 'test', '--policies', folder])
+}
+
+it('test accepts the condition that is sent, and counts the restriction as tested', async () => {
+  const { status, output } = await runPolicyTest('customers', `expect: allow, sends: "${sent}"`)
+  expect(status).toBe(0)
+  expect(output).toContain('1 of 1 tests passed (1 decisions)\nrule coverage: 2 of 2 (100 %)\n')
+})
+
+it.for([
+  ['another one', 'customers', sent],
+  ['one where there is none', 'orders', 'no condition on rows'],
+] as const)('test refuses %s', async ([, table, sends]) => {
+  const { status, output } = await runPolicyTest(table, 'expect: allow, sends: "(`id` = 1)"')
+  expect(status).toBe(1)
+  expect(output).toContain(`    expected  allow, sends (\`id\` = 1)
+    decided   allow by crm/reads (crm.yaml:6), sends ${sends}\n`)
+})
+
+it('test refuses an expected condition of a denied request', async () => {
+  const { messages } = await runPolicyTest('customers', 'expect: deny, sends: "false"')
+  expect(messages).toContain('sends is for "expect: allow": a denied request is not sent')
+})
