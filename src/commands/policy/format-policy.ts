@@ -53,7 +53,7 @@ export function formatColumns(columns: VisibleColumns): string {
 }
 
 /** The condition on rows as the policy has it; `all` if there is none. */
-export function formatRows({ rows }: TableRestriction): string {
+function formatRows({ rows }: TableRestriction): string {
   return rows === undefined ? 'all' : printFilterAsWritten(rows)
 }
 

@@ -16,7 +16,7 @@ import {
   type ObjectPosition,
   type ReachingRule,
 } from './reaching-rules.ts'
-import { anySubject, listSubjects, anonymousSubject, type Subject } from './subject.ts'
+import { anySubject, knownAsOnly, listSubjects, anonymousSubject, type Subject } from './subject.ts'
 
 export interface DecisionChange extends DecisionDifference {
   readonly position: ObjectPosition
@@ -133,7 +133,9 @@ function findChangesAt(
       const found = findDifference(before, after, start, direction)
       return found === undefined ? [] : [{ position, permission, direction, ...found }]
     })
-  const changes = namedSubjects([...before, ...after]).flatMap((subject) => find(inputsOfSubject(subject)))
+  const changes = namedSubjects([...before, ...after]).flatMap((subject) =>
+    find({ caller: knownAsOnly(subject), conditions: new Map() }),
+  )
   return changes.length > 0 ? changes : find(noKnownInputs)
 }
 
@@ -169,16 +171,4 @@ const noKnownInputs: KnownInputs = {
     excludedGroups: new Set(),
   },
   conditions: new Map(),
-}
-
-/** Inputs of a caller that is this subject and no other. */
-function inputsOfSubject({ kind, name }: Subject): KnownInputs {
-  const caller = {
-    isAnonymous: kind === 'anonymous',
-    user: kind === 'user' ? name : '',
-    key: kind === 'key' ? name : '',
-    groups: new Set(kind === 'group' ? [name] : []),
-    excludedGroups: 'all',
-  } as const
-  return { caller, conditions: new Map() }
 }

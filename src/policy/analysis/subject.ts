@@ -43,6 +43,17 @@ export function knownFromSubject({ kind, name }: Subject): KnownCaller {
   }
 }
 
+/** A caller that is this subject and nothing else that rules name. */
+export function knownAsOnly({ kind, name }: Subject): KnownCaller {
+  return {
+    isAnonymous: kind === 'anonymous',
+    user: kind === 'user' ? name : '',
+    key: kind === 'key' ? name : '',
+    groups: kind === 'group' ? new Set([name]) : emptyNames,
+    excludedGroups: 'all',
+  }
+}
+
 export function knownFromPrincipal({ name, method, credentialId, groups }: Principal): KnownCaller {
   const key = method === 'api-key' ? credentialId : ''
   return { isAnonymous: method === 'anonymous', user: name, key, groups, excludedGroups: 'all' }

@@ -4,7 +4,7 @@ import { createFinding, type Finding } from './finding.ts'
 import { describeImplication } from '../../language/deny-coverage.ts'
 import type { PolicyDocument, PolicyRule } from '../../language/policy-document.ts'
 import { describePermissionSet } from '../../language/describe-permissions.ts'
-import { documentsAbove, indexDocuments, type DocumentIndex } from '../reaching-rules.ts'
+import { documentsAbove, indexDocuments, readsPart, type DocumentIndex } from '../reaching-rules.ts'
 import {
   indexRulesBySubject,
   rulesForSubjects,
@@ -100,6 +100,8 @@ function findRedundant(
   index: DocumentIndex,
   order: ReadonlyMap<PolicyRule, number>,
 ): readonly Finding[] {
+  // Another deny does not limit what may be read.
+  if (rule.restriction !== undefined) return []
   for (const { document: other, rule: wider } of rulesForSubjects(
     candidates,
     document.namespace,
@@ -178,12 +180,13 @@ function findDeniesWithoutAnonymous(
   forAnonymous: readonly RuleInDocument[],
   index: DocumentIndex,
 ): readonly Finding[] {
-  const { effect, subjects, permissions } = own.rule
+  const { effect, subjects, permissions, restriction } = own.rule
   if (effect === 'allow' || !subjects.any || subjects.anonymous) return []
   const grant = forAnonymous.find(
     (other) =>
-      [...permissions].some((permission) => other.rule.permissions.has(permission)) &&
-      canOverlap(own, other, index),
+      [...other.rule.permissions].some(
+        (permission) => permissions.has(permission) || (restriction !== undefined && readsPart(permission)),
+      ) && canOverlap(own, other, index),
   )
   if (grant === undefined) return []
   const { document, rule } = grant

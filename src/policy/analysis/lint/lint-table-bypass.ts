@@ -12,7 +12,7 @@ import { groupBy } from '../../../lib/group-by.ts'
 import { listNamedPermissions } from '../../language/deny-coverage.ts'
 import type { PolicyDocument, PolicyRule } from '../../language/policy-document.ts'
 import { namespaceKey, type DocumentIndex } from '../reaching-rules.ts'
-import { knownFromSubject, listSubjects, matchSubjects, type Subject } from '../subject.ts'
+import { knownAsOnly, knownFromSubject, listSubjects, matchSubjects, type Subject } from '../subject.ts'
 import { createFinding, type Finding } from './finding.ts'
 import type { RequiresFolders } from './folder-requirements.ts'
 import { manifestOperations } from './lint-manifests.ts'
@@ -146,8 +146,10 @@ export function lintTableBypass(
       (_, depth) => grantsByNamespace.get(namespaceKey(namespace.slice(0, depth))) ?? [],
     )
     const others = above.slice(0, maxRules).flatMap((grant) => listSubjects(grant.rule.subjects))
+    // A restriction with exceptions covers callers that are not excepted.
+    const knownFrom = rule.restriction === undefined ? knownFromSubject : knownAsOnly
     const covered = [...listSubjects(rule.subjects), ...others].filter(
-      (subject) => matchSubjects(rule.subjects, knownFromSubject(subject)) === true,
+      (subject) => matchSubjects(rule.subjects, knownFrom(subject)) === true,
     )
     return [...new Map(covered.map((subject) => [JSON.stringify(subject), subject])).values()].slice(
       0,
@@ -177,7 +179,11 @@ export function lintTableBypass(
       const open = findOpenWays({ document, rule })
       if (open.length === 0) return []
       const level = open.every(([way]) => moves.includes(way)) ? 'info' : 'warning'
-      const message = `denies tables, but the same callers can use their content otherwise: ${describeWays(open)}`
+      const what =
+        rule.restriction === undefined
+          ? 'denies tables, but the same callers can use their content otherwise'
+          : 'restricts tables, but the same callers can reach all of their content otherwise'
+      const message = `${what}: ${describeWays(open)}`
       return [createFinding(document, rule, level, 'way-around', message)]
     }),
   )
@@ -208,7 +214,9 @@ function isDenied(
       (deny.condition === undefined || deny.condition.text === rule.condition?.text) &&
       permissions.some((permission) => deny.permissions.has(permission)) &&
       rule.tables?.every((pattern) => deny.tables?.includes(pattern) === true) === true &&
-      matchSubjects(deny.subjects, knownFromSubject(subject)) === true,
+      (matchSubjects(deny.subjects, knownFromSubject(subject)) === true ||
+        // Equal subjects have equal exceptions.
+        JSON.stringify(deny.subjects) === JSON.stringify(rule.subjects)),
   )
 }
 
