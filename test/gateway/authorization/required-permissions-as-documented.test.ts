@@ -48,6 +48,15 @@ interface Case {
 
 const ann = createCaller('alice', 'sales', 'ops')
 const everyBranch = { branch: unknown } as const
+/** Everything beneath a namespace that is dropped with it; its kinds are unknown. */
+const dropOperations = [
+  ['DropTable', everyBranch],
+  ['DropMaterializedView', everyBranch],
+  ['DropView', everyBranch],
+  ['DropFunction', {}],
+  ['DropSecret', {}],
+  ['DropNamespace', {}],
+] as const
 const moved = { ...everyBranch, location: unknown, properties: unknown } as const
 
 const branch = fc.constantFrom(undefined, 'main', 'dev', 'ci/7')
@@ -154,11 +163,11 @@ const cases: fc.Arbitrary<Case> = fc.oneof<fc.Arbitrary<Case>[]>(
       needs: [
         { permission: 'DropNamespace', id, kind: 'namespace', facts: {} },
         ...(cascades
-          ? (['DropTable', 'DropNamespace'] as const).map((permission): Need => ({
+          ? dropOperations.map(([permission, facts]): Need => ({
               permission,
               id,
               kind: 'namespace',
-              facts: permission === 'DropTable' ? everyBranch : {},
+              facts,
               beneath: true,
             }))
           : []),
