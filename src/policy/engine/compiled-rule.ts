@@ -20,6 +20,8 @@ export interface CompiledRule {
   /** For each of `tables`, a name that represents all its matches (name-pattern.ts). */
   readonly sampleNames: readonly string[] | undefined
   readonly condition: Condition | undefined
+  /** When a grant ends, in milliseconds since 1970: its condition is false then, whatever the id. Infinity for no end. */
+  readonly endsAt: number
   /** What the rule leaves of its tables, if it is a restriction. */
   readonly restriction: TableRestriction | undefined
   readonly reference: RuleReference
@@ -78,7 +80,8 @@ function conditionApplies(rule: CompiledRule, evaluation: Evaluation): boolean {
   const known = evaluation.knownConditions.get(condition)
   if (known !== undefined) return known === 'pending' ? applyAssumption(rule, evaluation) : known
   evaluation.evaluatedCondition = true
-  if (condition.readsId && input.id === undefined) return applyAssumption(rule, evaluation)
+  if (condition.readsId && input.id === undefined)
+    return input.request.now.getTime() < rule.endsAt && applyAssumption(rule, evaluation)
   try {
     return condition.evaluate(input)
   } catch (error) {

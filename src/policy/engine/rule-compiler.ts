@@ -34,6 +34,7 @@ class PolicySetRule implements CompiledRule {
   readonly tables: readonly NameMatcher[] | undefined
   readonly except: readonly number[]
   readonly condition: Condition | undefined
+  readonly endsAt: number
   readonly restriction: TableRestriction | undefined
   private cachedDecision: Decision | undefined
   readonly effect: 'allow' | 'deny'
@@ -46,10 +47,11 @@ class PolicySetRule implements CompiledRule {
   private readonly set: RuleContext
 
   constructor(set: RuleContext, rule: PolicyRule, document: PolicyDocument, order: number) {
-    const { effect, subjects, permissions, tables, condition, restriction } = rule
+    const { effect, subjects, permissions, tables, condition, grant, restriction } = rule
     this.tables = tables?.map(createNameMatcher)
     this.except = subjects.except === undefined ? noSubjects : set.subjects.numbersOf(subjects.except)
     this.condition = condition
+    this.endsAt = grant?.until === undefined ? Number.POSITIVE_INFINITY : Date.parse(grant.until)
     this.restriction = restriction
     this.cachedDecision = undefined
     this.effect = effect
