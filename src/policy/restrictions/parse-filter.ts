@@ -1,13 +1,14 @@
 import { comparableLiterals, itemLiterals, type ColumnType, type LiteralType } from './column-type.ts'
+import { parseVariable } from './caller-variable.ts'
 import { FilterError } from './filter-error.ts'
 import type {
-  CallerVariable,
   ComparisonOperator,
   FilterExpression,
   FilterValue,
   Literal,
   Operand,
 } from './filter-expression.ts'
+import { filterFunctions, type ArgumentKind } from './filter-functions.ts'
 import { readTokens, type FilterToken } from './filter-token.ts'
 
 /** Returns the type of a column; `unknown` if it may be compared with any literal; undefined if there is no such column. */
@@ -18,23 +19,6 @@ export interface FilterGrammar {
   /** Whether facts of the caller (`$principal.name`) may be operands. */
   readonly hasVariables: boolean
 }
-
-/**
- * Functions that are defined for every value of their arguments, so that no error depends on a row. `column` and `list`
- * are values of a type; `text` is a literal; `item` is a literal of the type of the items of the list.
- */
-const functions: Readonly<Record<string, readonly [arguments: readonly ArgumentKind[], type: ColumnType]>> = {
-  lower: [['column'], 'text'],
-  upper: [['column'], 'text'],
-  length: [['column'], 'number'],
-  char_length: [['column'], 'number'],
-  starts_with: [['column', 'text'], 'boolean'],
-  ends_with: [['column', 'text'], 'boolean'],
-  contains: [['column', 'text'], 'boolean'],
-  array_has: [['list', 'item'], 'boolean'],
-}
-
-type ArgumentKind = 'column' | 'text' | 'list' | 'item'
 
 const maxDepth = 16
 const maxConditions = 2_000
@@ -190,10 +174,10 @@ class FilterParser {
 
   #parseCall(): FilterValue {
     const name = this.#expect('name').text.toLowerCase()
-    const known = Object.hasOwn(functions, name) ? functions[name] : undefined
+    const known = Object.hasOwn(filterFunctions, name) ? filterFunctions[name] : undefined
     if (known === undefined)
       throw this.#error(
-        `the function ${name} is not supported; expected one of ${Object.keys(functions).join(', ')}`,
+        `the function ${name} is not supported; expected one of ${Object.keys(filterFunctions).join(', ')}`,
       )
     const [kinds, type] = known
     this.#expect('sign', '(')
@@ -246,7 +230,10 @@ class FilterParser {
     if (token?.kind !== 'variable') return this.#parseLiteral()
     if (!this.#grammar.hasVariables) throw this.#unexpected('a literal')
     this.#next += 1
-    return createVariable(token)
+    const variable = parseVariable(token.text)
+    if (variable !== undefined) return variable
+    const expected = '$principal.name, $principal.groups or $principal.claims.NAME'
+    throw this.#error(`$${token.text} is unknown; expected ${expected}`)
   }
 
   #parseLiteral(): Literal {
@@ -323,18 +310,4 @@ class FilterParser {
 
 function isComparisonOperator(text: string): text is ComparisonOperator {
   return Object.hasOwn(mirrored, text)
-}
-
-function createVariable({ text, offset }: FilterToken): CallerVariable {
-  const path = text.split('.')
-  const isKnown =
-    text === 'principal.name' ||
-    text === 'principal.groups' ||
-    (path.length === 3 && text.startsWith('principal.claims.'))
-  if (!isKnown)
-    throw new FilterError(
-      `$${text} is unknown; expected $principal.name, $principal.groups or $principal.claims.NAME`,
-      offset,
-    )
-  return { kind: 'variable', path }
 }

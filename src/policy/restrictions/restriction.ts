@@ -1,7 +1,8 @@
 import type { Principal } from '../../identity/principal.ts'
 import type { RuleReference } from '../engine/decision.ts'
+import { readVariable } from './caller-variable.ts'
 import type { ColumnType } from './column-type.ts'
-import type { CallerVariable, FilterExpression } from './filter-expression.ts'
+import type { FilterExpression } from './filter-expression.ts'
 import { printFilter } from './print-filter.ts'
 
 /** Columns by their path, joined by dots. */
@@ -58,21 +59,4 @@ function printConditions(conditions: readonly FilterExpression[], principal: Pri
     printFilter(condition, (variable) => readVariable(variable, principal)),
   )
   return printed.includes(undefined) ? 'false' : printed.join(' AND ')
-}
-
-function readVariable(
-  { path: [, member, claim = ''] }: CallerVariable,
-  principal: Principal,
-): readonly string[] | undefined {
-  if (member === 'name') return [principal.name]
-  if (member === 'groups') return [...principal.groups]
-  const { claims = {} } = principal
-  const value = Object.hasOwn(claims, claim) ? claims[claim] : undefined
-  const texts: readonly unknown[] = Array.isArray(value) ? value : [value]
-  return texts.every(isShownText) ? texts : undefined
-}
-
-/** Whether a value is a text that everyone reads alike: an engine, and the reader of an audit record. */
-function isShownText(value: unknown): value is string {
-  return typeof value === 'string' && !/[\\\p{C}\u2028\u2029]/u.test(value)
 }
