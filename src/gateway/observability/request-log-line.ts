@@ -5,6 +5,7 @@ import type { ObservedResponse } from '../downstream.ts'
 import type { RequestEnd } from './request-end.ts'
 import type { Principal } from '../../identity/principal.ts'
 import type { RuleReference } from '../../policy/engine/decision.ts'
+import { qualifiedRuleName } from '../../policy/testing/decision-test.ts'
 import { stages, type Trace } from '../trace.ts'
 
 /**
@@ -34,7 +35,7 @@ export function formatRequestLogLine(
     `,"decision":"${decision}"` +
     (decision === 'deny' && principal !== undefined ? formatGroupsMember(principal) : '') +
     (decided?.rule === undefined ? '' : formatRuleMembers(decided.rule)) +
-    memberToJson('restrictedBy', headPermit?.restriction?.rules.map(formatReference)) +
+    memberToJson('restrictedBy', headPermit?.restriction?.rules.map(qualifiedRuleName)) +
     memberToJson('policyRevision', decided?.revision) +
     memberToJson('upstream', upstream) +
     `,"status":${status},"bytesIn":${response.bytesReceived},"bytesOut":${response.bytesSent}` +
@@ -53,8 +54,6 @@ export function formatRequestLogLine(
 function formatErrorMembers(error: CatalogError): string {
   return memberToJson('error', error.message) + memberToJson('cause', describeCause(error))
 }
-
-const formatReference = ({ policy, rule }: RuleReference): string => `${policy}/${rule}`
 
 const formatPrincipalMembers = memoizeText(
   ({ name, method }: Principal) => memberToJson('principal', name) + memberToJson('authentication', method),

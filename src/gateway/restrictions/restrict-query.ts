@@ -9,6 +9,7 @@ import {
   assertMembersUnderstood,
   assertReadsNewest,
   createCallerGrammar,
+  isAbsent,
   missingColumnError,
   readCallerText,
   restrictFilter,
@@ -91,7 +92,7 @@ function hasVector(vector: unknown): boolean {
 }
 
 function assertVectorColumn(name: unknown, isSearch: boolean, columns: VisibleColumns): void {
-  if (name === undefined || name === null) {
+  if (isAbsent(name)) {
     if (isSearch) throw unsupportedError('"vector_column" is missing; expected the column that is searched')
     return
   }
@@ -99,7 +100,7 @@ function assertVectorColumn(name: unknown, isSearch: boolean, columns: VisibleCo
 }
 
 function assertOrder(order: unknown, columns: VisibleColumns): void {
-  if (order === undefined || order === null) return
+  if (isAbsent(order)) return
   if (!Array.isArray(order)) throw unsupportedError('"order_by" is no list')
   for (const item of order) assertVisible(getMembers(item)['column_name'], columns)
 }
@@ -167,10 +168,6 @@ function readSelection(sent: unknown): Selection {
       return { expressions: Object.entries(aliases), isMap: true, member: 'column_aliases' }
   }
   throw unsupportedError('"columns" is neither a list of names nor a map of expressions')
-}
-
-function isAbsent(value: unknown): boolean {
-  return value === undefined || value === null
 }
 
 function isPair(value: unknown): value is [string, string] {

@@ -19,18 +19,23 @@ export function missingColumnError(name: string): CatalogError {
   return unsupportedError(`there is no column ${quoteForMessage(name)}`)
 }
 
+/** Whether a member counts as absent. */
+export function isAbsent(value: unknown): value is undefined | null {
+  return value === undefined || value === null
+}
+
 /** Throws InvalidInput (400) for a member that is not among those that are understood, so that none is passed on unread. */
 export function assertMembersUnderstood(members: JsonObject, understood: ReadonlySet<string>): void {
   for (const [name, value] of Object.entries(members)) {
-    if (value !== null && !understood.has(name))
+    if (!isAbsent(value) && !understood.has(name))
       throw unsupportedError(`${quoteForMessage(name)} is not supported; omit it`)
   }
 }
 
 /** Throws InvalidInput (400) unless the newest version of the main branch is read: older ones may hold what is hidden. */
 export function assertReadsNewest({ version, branch }: JsonObject): void {
-  const isMain = branch === undefined || branch === null || branch === '' || branch === 'main'
-  if (!isMain || (version !== undefined && version !== null))
+  const isMain = isAbsent(branch) || branch === '' || branch === 'main'
+  if (!isMain || !isAbsent(version))
     throw unsupportedError('only its newest version on the branch main; omit "version" and "branch"')
 }
 
@@ -49,9 +54,7 @@ export function restrictFilter(
   restriction: CallerRestriction,
 ): string | undefined {
   const { columns, rows } = restriction
-  const isAbsent =
-    filter === undefined || filter === null || (typeof filter === 'string' && filter.trim() === '')
-  if (isAbsent) return rows
+  if (isAbsent(filter) || (typeof filter === 'string' && filter.trim() === '')) return rows
   if (typeof filter !== 'string') throw unsupportedError(`${quoteForMessage(member)} is no text`)
   const expression = readCallerText(member, () => parseFilter(filter, createCallerGrammar(columns)))
   const printed = printFilter(expression, noVariables)
