@@ -139,17 +139,18 @@ export function lintTableBypass(
     return undefined
   }
 
-  /** Callers that the rule names, and those of grants that it covers under another name. */
+  /**
+   * Callers that the rule names, and those of grants that it covers under another name: each as a caller that is nothing
+   * else, so that exceptions of the rule do not excuse them.
+   */
   function listCallers({ document, rule }: RuleInDocument): readonly Subject[] {
     const { namespace } = document
     const above = [...namespace, ''].flatMap(
       (_, depth) => grantsByNamespace.get(namespaceKey(namespace.slice(0, depth))) ?? [],
     )
     const others = above.slice(0, maxRules).flatMap((grant) => listSubjects(grant.rule.subjects))
-    // A restriction with exceptions covers callers that are not excepted.
-    const knownFrom = rule.restriction === undefined ? knownFromSubject : knownAsOnly
     const covered = [...listSubjects(rule.subjects), ...others].filter(
-      (subject) => matchSubjects(rule.subjects, knownFrom(subject)) === true,
+      (subject) => matchSubjects(rule.subjects, knownAsOnly(subject)) === true,
     )
     return [...new Map(covered.map((subject) => [JSON.stringify(subject), subject])).values()].slice(
       0,
@@ -214,9 +215,7 @@ function isDenied(
       (deny.condition === undefined || deny.condition.text === rule.condition?.text) &&
       permissions.some((permission) => deny.permissions.has(permission)) &&
       rule.tables?.every((pattern) => deny.tables?.includes(pattern) === true) === true &&
-      (matchSubjects(deny.subjects, knownFromSubject(subject)) === true ||
-        // Equal subjects have equal exceptions.
-        JSON.stringify(deny.subjects) === JSON.stringify(rule.subjects)),
+      matchSubjects(deny.subjects, knownAsOnly(subject)) === true,
   )
 }
 

@@ -62,6 +62,11 @@ it.each<[string, readonly WrittenPolicy[], string]>([
     [denying(['RegisterTable', 'ChooseLocation'], { subjects: { any: true } })],
     'gives its location another name',
   ],
+  [
+    'a deny for all but others covers the caller',
+    [denying(['RegisterTable', 'ChooseLocation'], { subjects: { any: true, except: { groups: ['g'] } } })],
+    'gives its location another name',
+  ],
 ])('reports that %s', (_what, policies, message) => {
   const [finding, ...more] = found(policies)
   expect(finding).toContain(
@@ -109,6 +114,25 @@ it.each<[string, readonly WrittenPolicy[]]>([
     [
       policy('p', ['a'], ['credentials'], {
         rules: [deny(), deny({ id: 'c', operations: ['credentials'] })],
+      }),
+    ],
+  ],
+  [
+    'a deny for all but others covers it',
+    [
+      policy('p', ['a'], ['credentials'], {
+        rules: [
+          deny(),
+          deny({ id: 'c', operations: ['credentials'], subjects: { any: true, except: { groups: ['g'] } } }),
+        ],
+      }),
+    ],
+  ],
+  [
+    'it is excepted',
+    [
+      policy('p', ['a'], ['RegisterTable', 'ChooseLocation'], {
+        rules: [deny({ subjects: { any: true, except: { users: ['al'] } } })],
       }),
     ],
   ],
