@@ -8,9 +8,12 @@ import type { PolicyDocument } from '../policy/language/policy-document.ts'
 import {
   documentsAbove,
   indexDocuments,
+  createRestrictionReport,
   createRuleReference,
+  type ReachingRestriction,
   type ReachingRule,
 } from '../policy/analysis/reaching-rules.ts'
+import { describeRestriction, type RestrictionReport } from '../policy/restrictions/restriction.ts'
 import { listPermissions } from '../policy/analysis/list-permissions.ts'
 import { listSubjects, type Subject } from '../policy/analysis/subject.ts'
 import { whoCan, type Entitlement, type Overriding } from '../policy/analysis/who-can.ts'
@@ -32,7 +35,11 @@ export interface AccessReport {
     readonly grants: readonly Grant[]
   }[]
   /** For a namespace: rules that additionally decide on tables of these names. */
-  readonly forTables: readonly { readonly rule: RuleReference; readonly tables: readonly string[] }[]
+  readonly forTables: readonly {
+    readonly rule: RuleReference
+    readonly tables: readonly string[]
+    readonly restriction?: RestrictionReport
+  }[]
 }
 
 /** An operation that a caller may use, subject to conditions and to rules that may deny it. */
@@ -41,6 +48,8 @@ interface Grant {
   readonly rule: RuleReference
   readonly if?: string
   readonly except?: readonly Subject[]
+  /** What leaves a part of the table: to the subjects, or without them to every caller of the grant. */
+  readonly restrictedBy?: readonly (RestrictionReport & { readonly subjects?: readonly Subject[] })[]
   readonly unless: readonly {
     readonly rule: RuleReference
     readonly subjects?: readonly Subject[]
@@ -114,21 +123,43 @@ function listTableRules(
     .filter((document) => document.namespace.length === namespace.length)
     .flatMap((document) =>
       document.rules.flatMap((rule) =>
-        rule.tables === undefined
-          ? []
-          : [{ rule: createRuleReference({ document, rule }), tables: rule.tables }],
+        rule.tables === undefined ? [] : [createTableRule({ document, rule }, rule.tables)],
       ),
     )
 }
 
-function createGrant(operation: Permission, { reaching, except, overridingDenies }: Entitlement): Grant {
+function createTableRule(
+  { document, rule }: Pick<ReachingRule, 'document' | 'rule'>,
+  tables: readonly string[],
+): AccessReport['forTables'][number] {
+  const reference = createRuleReference({ document, rule })
+  const { restriction } = rule
+  return {
+    rule: reference,
+    tables,
+    ...(restriction && { restriction: describeRestriction({ ...restriction, rule: reference }) }),
+  }
+}
+
+function createGrant(
+  operation: Permission,
+  { reaching, except, restrictions, overridingDenies }: Entitlement,
+): Grant {
   return {
     operation,
     rule: createRuleReference(reaching),
     ...(reaching.rule.condition && { if: reaching.rule.condition.text }),
     ...(except && { except: listSubjects(except) }),
+    ...(restrictions.length > 0 && { restrictedBy: restrictions.map(createRestriction) }),
     unless: overridingDenies.map(createOverridingDeny),
   }
+}
+
+function createRestriction({
+  reaching,
+  subjects,
+}: Overriding<ReachingRestriction>): NonNullable<Grant['restrictedBy']>[number] {
+  return { ...createRestrictionReport(reaching), ...(subjects && { subjects: listSubjects(subjects) }) }
 }
 
 function createOverridingDeny({ reaching, subjects }: Overriding<ReachingRule>): Grant['unless'][number] {

@@ -24,6 +24,7 @@ const files: Readonly<Record<string, string>> = {
   'namespace-tree.js': 'text/javascript; charset=utf-8',
   'playground-report.js': 'text/javascript; charset=utf-8',
   'playground-view.js': 'text/javascript; charset=utf-8',
+  'restriction-view.js': 'text/javascript; charset=utf-8',
   'search.js': 'text/javascript; charset=utf-8',
   'state-views.js': 'text/javascript; charset=utf-8',
   'traffic-chart.js': 'text/javascript; charset=utf-8',

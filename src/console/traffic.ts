@@ -1,4 +1,5 @@
 import type { RuleReference } from '../policy/engine/decision.ts'
+import type { RestrictionReport } from '../policy/restrictions/restriction.ts'
 import { createNameCounts, type NamedCounts } from './name-counts.ts'
 
 /** Decision of the policies on a request; `none` if they were not evaluated. */
@@ -29,6 +30,8 @@ export interface RefusedRequest {
   readonly requestId: string
   /** What `policy explain` needs to explain the decision; undefined if the policies did not refuse the request. */
   readonly denial: PolicyDenial | undefined
+  /** What leaves the caller a part of the table. */
+  readonly restrictedBy: readonly RestrictionReport[] | undefined
 }
 
 interface PolicyDenial {

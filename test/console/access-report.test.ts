@@ -33,6 +33,17 @@ const documents = parseDocuments([
   {
     name: 'raw',
     namespace: ['prod', 'raw'],
+    reads: {
+      restrict: [
+        {
+          id: 'eu',
+          subjects: { groups: ['temps'] },
+          tables: ['people'],
+          columns: { id: 'number' },
+          rows: "region = 'EU' and tenant in $principal.claims.tenants",
+        },
+      ],
+    },
     rules: [{ id: 'read', effect: 'allow', subjects: { any: true }, operations: ['read'] }],
   },
 ])
@@ -62,6 +73,26 @@ it('the report of a namespace separates rules for tables, and shows conditions w
   const writer = callers.find(({ subject }) => subject.name === 'etl')
   expect(writer?.grants.length).toBeGreaterThan(0)
   expect(writer?.grants.every((grant) => grant.if === 'mode == "append"')).toBe(true)
+})
+
+it('the report shows whom a restriction leaves a part of a table, and which', () => {
+  const restriction = {
+    rule: { policy: 'raw', rule: 'eu' },
+    columns: { id: 'number' },
+    rows: "((`region` = 'EU') AND (`tenant` IN ($principal.claims.tenants)))",
+  }
+  const { callers } = createAccessReport(documents, 'table', ['prod', 'raw', 'people'])
+  const any = callers.find(({ subject }) => subject.kind === 'any')
+  expect(any?.grants.find(({ operation }) => operation === 'QueryTable')).toMatchObject({
+    restrictedBy: [{ ...restriction, subjects: [{ kind: 'group', name: 'temps' }] }],
+  })
+  expect(any?.grants.find(({ operation }) => operation === 'ListTableTags')).toMatchObject({
+    unless: [{ rule: { rule: 'eu' }, subjects: [{ name: 'temps' }] }],
+  })
+  const others = createAccessReport(documents, 'table', ['prod', 'raw', 't']).callers
+  expect(others.flatMap(({ grants }) => grants).filter(({ restrictedBy }) => restrictedBy)).toEqual([])
+  const { forTables } = createAccessReport(documents, 'namespace', ['prod', 'raw'])
+  expect(forTables).toMatchObject([{ rule: { rule: 'eu' }, tables: ['people'], restriction }])
 })
 
 it('the report lists the extra operations that policies name', () => {

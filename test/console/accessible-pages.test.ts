@@ -30,10 +30,12 @@ const views = {
   'a policy tried in the console': async (page: Page) => {
     await openConsole(page, gateway)
     await page.getByLabel(/Text, tried beside/).press('ControlOrMeta+End')
-    await page.keyboard.type('inherit: false')
+    await page.keyboard.type(
+      'reads: { restrict: [{ id: part, subjects: { users: [ada] }, tables: [orders], columns: { id: number } }] }',
+    )
     await page.keyboard.press('Enter')
     await page.getByRole('button', { name: 'Try', exact: true }).click()
-    await page.getByRole('heading', { name: 'Calls of the last hour' }).waitFor()
+    await page.getByText('sales-readers/part').first().waitFor()
   },
   'an operation in /docs': openDocs,
   'the credentials in /docs': async (page: Page) => {

@@ -78,6 +78,31 @@ it('shows the decision, its rules and the calls of the last hour that would chan
   expect((await gateway.post('/v1/namespace/sales/create', { body: {} })).status).toBe(200)
 })
 
+it('the decision has what restrictions leave of the table, with the facts of callers as the text has them', async () => {
+  const text = `${policy('  - { id: r, effect: allow, subjects: { users: [ada] }, operations: [read] }')}reads:
+  restrict:
+    - id: part
+      subjects: { users: [ada] }
+      tables: [people]
+      columns: { id: number }
+      rows: tenant = $principal.claims.tenant
+`
+  const read = { principal: 'ada', groups: [], operation: 'QueryTable', id: 'sales/people' }
+  const restrictedBy = async (asked: object) => {
+    const { body } = await post({ text, question: { ...read, ...asked } })
+    return (body as { outcome: { answer: { restrictedBy: unknown } } }).outcome.answer.restrictedBy
+  }
+  expect(await restrictedBy({})).toMatchObject([
+    {
+      rule: { policy: 'tried', rule: 'part', line: 10 },
+      columns: { id: 'number' },
+      rows: '(`tenant` = $principal.claims.tenant)',
+    },
+  ])
+  expect(await restrictedBy({ principal: 'dev' })).toEqual([])
+  expect(await restrictedBy({ operation: 'DropTable' })).toEqual([])
+})
+
 it('a text replaces the file that it is the text of', async () => {
   const files = await get('policy-files')
   expect(files.body).toEqual({ files: ['policies.yaml'] })

@@ -17,6 +17,17 @@ export async function startSampleGateway(): Promise<TestedGateway> {
         name: 'sales',
         namespace: ['prod', 'sales'],
         onDeny: 403,
+        reads: {
+          restrict: [
+            {
+              id: 'analysts-eu',
+              subjects: { users: ['analyst'] },
+              tables: ['customers'],
+              columns: { id: 'number', 'person.city': 'text' },
+              rows: "region = 'EU' and tenant in $principal.claims.tenants",
+            },
+          ],
+        },
         rules: [
           {
             id: 'writers',
@@ -45,7 +56,7 @@ export async function startSampleGateway(): Promise<TestedGateway> {
   }
 }
 
-/** Sends requests that are allowed, denied, without a credential, and one that fails. */
+/** Sends requests that are allowed, denied, without a credential, restricted, and one that fails. */
 export async function sendSampleRequests(gateway: TestedGateway): Promise<void> {
   for (const table of ['customers', 'orders', 'refunds']) {
     const path = `/v1/table/prod$sales$${table}`
@@ -53,20 +64,23 @@ export async function sendSampleRequests(gateway: TestedGateway): Promise<void> 
     await gateway.post(`${path}/describe`, { as: 'analyst', body: {} })
     await gateway.post(`${path}/drop`, { as: 'analyst', body: {} })
   }
+  await gateway.post('/v1/table/prod$sales$customers/query', { as: 'analyst', body: { columns: ['ssn'] } })
   await gateway.get('/v1/namespace/$/list', { as: null })
   await gateway.post('/v1/table/prod$sales$orders/count_rows', { as: 'analyst', body: {} })
 }
 
-/** Shows a refusal, a change and the rules of a caller in full. */
+/** Shows refusals, a change, and the rules and restrictions of a caller in full. */
 export async function openConsole(page: Page, { adminUrl }: TestedGateway): Promise<void> {
   await page.goto(`${adminUrl}/console`)
   await page.getByText('why: no rule allows it').first().click()
+  await page.getByText('restricted by sales/analysts-eu').first().click()
   await page.locator('#change-feed summary').first().click()
   await page.getByText('Show its namespaces').click()
-  await page.getByLabel('Object').fill('prod/sales')
-  await page.getByLabel('Object').press('Enter')
+  await page.getByLabel('Object', { exact: true }).fill('prod/sales/customers')
+  await page.getByLabel('Kind').selectOption('table')
+  await page.getByLabel('Object', { exact: true }).press('Enter')
   await page.getByRole('button', { name: 'user analyst' }).click()
-  await page.getByText('by sales/analysts').waitFor()
+  await page.getByText(/^by sales\/analysts \(/).waitFor()
 }
 
 /** Shows an operation with a request and its response. */

@@ -86,5 +86,6 @@ function refusal(index: number): RefusedRequest {
     client: '127.0.0.1',
     requestId: String(index),
     denial: undefined,
+    restrictedBy: undefined,
   }
 }

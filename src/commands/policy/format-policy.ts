@@ -64,16 +64,6 @@ export function formatRestrictedBy(reaching: ReachingRestriction, scope = ''): s
   return `restricted by ${reference}${scope}: columns ${formatColumns(restriction.columns)}; rows ${formatRows(restriction)}`
 }
 
-/** The same for JSON. */
-export function createRestrictionReport(reaching: ReachingRestriction): Readonly<Record<string, unknown>> {
-  const { columns, rows } = reaching.restriction
-  return {
-    rule: createRuleReference(reaching),
-    columns: Object.fromEntries(columns),
-    ...(rows && { rows: printFilterAsWritten(rows) }),
-  }
-}
-
 /** A condition on one line; of a requirement, its expression. */
 export function formatCondition(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim()

@@ -84,7 +84,7 @@ async function explain(
     printJson(io, {
       decision,
       contact,
-      restriction: restriction && { ...restriction, columns: Object.fromEntries(restriction.columns) },
+      restriction: restriction && reportRestriction(restriction),
       facts: listDecidedFacts(request),
       levels: levels.map(toLevelReport),
     })
@@ -116,8 +116,12 @@ function formatDecision(
   return `${allowed ? 'allowed' : 'denied'}  ${request}\n  by ${formatReachingRule(deciding)}`
 }
 
-function printRestriction(io: Io, { columns, rows, rules }: CallerRestriction): void {
-  printLine(io, `  restricted by ${rules.map(formatRuleReference).join(' and ')}`)
+function reportRestriction({ columns, rows, parts }: CallerRestriction): unknown {
+  return { columns: Object.fromEntries(columns), rows, rules: parts.map(({ rule }) => rule) }
+}
+
+function printRestriction(io: Io, { columns, rows, parts }: CallerRestriction): void {
+  printLine(io, `  restricted by ${parts.map(({ rule }) => formatRuleReference(rule)).join(' and ')}`)
   printLine(io, `    columns  ${formatColumns(columns)}`)
   printLine(io, `    rows     ${rows ?? 'all'}`)
 }

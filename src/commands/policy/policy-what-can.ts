@@ -2,14 +2,13 @@ import type { Command } from 'commander'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'
 import { describePermissionSet } from '../../policy/language/describe-permissions.ts'
-import { createRuleReference } from '../../policy/analysis/reaching-rules.ts'
+import { createRestrictionReport, createRuleReference } from '../../policy/analysis/reaching-rules.ts'
 import { whatCan, type PermittedAccess, type NamespaceAccess } from '../../policy/analysis/what-can.ts'
 import { createPrincipal, addCallerOptions, jsonOption, type CallerOptions } from './policy-options.ts'
 import { readPolicyContext } from './policy-context.ts'
 import { addSourceOptions, requireSources, type SourceOptions } from './policy-sources.ts'
 import {
   alignColumns,
-  createRestrictionReport,
   formatCondition,
   formatReachingRule,
   formatRestrictedBy,

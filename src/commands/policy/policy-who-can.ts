@@ -5,6 +5,7 @@ import { printJson, printLine, type Io } from '../common/io.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { objectKindOfPermission } from '../../policy/language/permission-object-kind.ts'
 import {
+  createRestrictionReport,
   createRuleReference,
   type ReachingRestriction,
   type ReachingRule,
@@ -15,7 +16,6 @@ import { readPolicyContext } from './policy-context.ts'
 import { addSourceOptions, requireSources, type SourceOptions } from './policy-sources.ts'
 import {
   alignColumns,
-  createRestrictionReport,
   formatCondition,
   formatNamedSubjects,
   formatReachingRule,

@@ -2,6 +2,7 @@ import { openCatalogAccess } from './catalog-access.js'
 import { byId, byIdAndType, element, table } from './elements.js'
 import { fetchJson } from './fetch-json.js'
 import { quoted } from './format.js'
+import { restrictionView } from './restriction-view.js'
 import { showTree } from './namespace-tree.js'
 
 /** @typedef {import('../access-report.ts').AccessReport} AccessReport */
@@ -74,7 +75,7 @@ function reportView({ id, groups, callers, forTables }) {
   })
   matrix.append(table(columns, rows))
   const note =
-    'Number of allowed operations of the group; “if” depends on a condition; “not” names callers that are denied.'
+    'Number of allowed operations of the group; “if” depends on a condition; “in part” is restricted to columns or rows; “not” names callers that are denied.'
   return [title, matrix, element('p', { class: 'quiet' }, note), detail, ...tableRules(forTables)]
 }
 
@@ -90,10 +91,11 @@ function grantCell({ grants }, operations) {
   const text = all.size === operations.length ? 'all' : `${all.size} of ${operations.length}`
   const denied = [...new Set(own.flatMap(deniedSubjects))]
   const hasCondition = certain.size < all.size
+  const isRestricted = own.some(({ restrictedBy }) => restrictedBy !== undefined)
   return element(
     'span',
-    { class: hasCondition || denied.length > 0 ? 'some' : 'good' },
-    hasCondition ? `${text}, if` : text,
+    { class: hasCondition || isRestricted || denied.length > 0 ? 'some' : 'good' },
+    [text, ...(isRestricted ? ['in part'] : []), ...(hasCondition ? ['if'] : [])].join(', '),
     denied.length === 0 ? undefined : element('span', {}, '; not ', quoted(denied.join(', '))),
   )
 }
@@ -148,16 +150,26 @@ function grantsView({ subject, grants }) {
 }
 
 /** @param {{ readonly grant: Grant, readonly operations: readonly string[] }} reason */
-function reasonItem({ grant: { rule, if: condition, except, unless }, operations }) {
+function reasonItem({ grant: { rule, if: condition, except, restrictedBy = [], unless }, operations }) {
   return element(
     'li',
     {},
     element('p', {}, 'by ', quoted(ruleText(rule))),
     condition === undefined ? undefined : element('p', {}, 'if ', element('code', {}, condition)),
     except === undefined ? undefined : element('p', {}, 'except ', quoted(except.map(callerText).join(', '))),
+    ...restrictedBy.flatMap(restrictionItem),
     ...unless.map(overridingDeny),
     element('p', { class: 'quiet' }, operations.join(', ')),
   )
+}
+
+/** @param {NonNullable<Grant['restrictedBy']>[number]} restriction */
+function restrictionItem(restriction) {
+  const { subjects } = restriction
+  return [
+    ...(subjects ? [element('p', {}, 'as ', quoted(subjects.map(callerText).join(', ')))] : []),
+    restrictionView(restriction),
+  ]
 }
 
 /** @param {Grant['unless'][number]} overridingDeny */
@@ -177,8 +189,15 @@ function overridingDeny({ rule, subjects, if: condition }) {
 /** @param {AccessReport['forTables']} rules */
 function tableRules(rules) {
   if (rules.length === 0) return []
-  const items = rules.map(({ rule, tables }) =>
-    element('li', {}, quoted(tables.join(', ')), ': ', quoted(ruleText(rule))),
+  const items = rules.map(({ rule, tables, restriction }) =>
+    element(
+      'li',
+      {},
+      quoted(tables.join(', ')),
+      ': ',
+      quoted(ruleText(rule)),
+      restriction && restrictionView(restriction),
+    ),
   )
   return [
     element('h3', {}, 'Rules for tables by their names'),

@@ -38,10 +38,10 @@ export function denialView(denial, principal) {
 
 /**
  * `policy/rule`, or nothing without a rule.
- * @param {Denial | undefined} denial
+ * @param {Pick<Denial, 'rule'> | undefined} ruled
  */
-export function ruleName(denial) {
-  return denial?.rule === undefined ? '' : `${denial.rule.policy}/${denial.rule.rule}`
+export function ruleName(ruled) {
+  return ruled?.rule === undefined ? '' : `${ruled.rule.policy}/${ruled.rule.rule}`
 }
 
 /**

@@ -1,4 +1,5 @@
 import { element, table } from './elements.js'
+import { restrictionView } from './restriction-view.js'
 import { formatId, formatNumber, quoted } from './format.js'
 
 /** @typedef {import('../playground/playground-report.ts').PlaygroundReport} PlaygroundReport */
@@ -46,7 +47,7 @@ function findingsView(findings, selectLine) {
 /** @param {Outcome['answer']} answer */
 function answerView(answer) {
   if (answer === undefined) return []
-  const { before, after, rule, rules } = answer
+  const { before, after, rule, restrictedBy, rules } = answer
   const by = rule === undefined ? ', as no rule allows it' : ` by ${ruleText(rule)}`
   const decision = element('strong', { class: after ? 'good' : 'bad' }, after ? 'allowed' : 'denied')
   const text =
@@ -56,6 +57,7 @@ function answerView(answer) {
   return [
     element('h3', {}, 'Decision'),
     element('p', {}, decision, text),
+    ...restrictedBy.map(restrictionView),
     ...(rows.length === 0 ? [] : [scrolling(table(columns, rows), 'Rules about the operation')]),
   ]
 }

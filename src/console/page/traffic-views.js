@@ -2,6 +2,7 @@ import { emptyView, listCommand, refusedCommand } from './commands.js'
 import { byId, element, show, showItems, table } from './elements.js'
 import { trafficChart } from './traffic-chart.js'
 import { formatNumber, clock, formatMs, quoted } from './format.js'
+import { restrictionView } from './restriction-view.js'
 import { denialView, ruleName } from './denial-view.js'
 import { isFound, isSearchedFor, isSearching, toggleSearch } from './search.js'
 
@@ -25,8 +26,19 @@ export function showTraffic({ seconds, statuses, operations, sampledRequests, re
   const chips = refusals.counts.map((counted) => ({ ...counted, isOn: isSearchedFor(counted.reason) }))
   show(byId('refusal-counts'), chips, (chips) => chips.map(refusalChip))
   const feed = byId('refusal-feed')
-  const found = refusals.newest.filter(({ requestId, principal, id, operation, stage, reason, denial }) =>
-    isFound([requestId, principal, id, operation, stage, reason, denial?.id, ruleName(denial)]),
+  const found = refusals.newest.filter(
+    ({ requestId, principal, id, operation, stage, reason, denial, restrictedBy = [] }) =>
+      isFound([
+        requestId,
+        principal,
+        id,
+        operation,
+        stage,
+        reason,
+        denial?.id,
+        ruleName(denial),
+        ...restrictedBy.map(ruleName),
+      ]),
   )
   if (found.length > 0) showItems(feed, found, ({ requestId, time }) => `${requestId} ${time}`, refusalItem)
   else show(feed, isSearching(), noRefusal)
@@ -70,7 +82,10 @@ function operationTable({ operations, sampledRequests }) {
 }
 
 /** @param {RefusedRequest} refusal */
-function refusalItem({ time, stage, reason, status, operation, id, principal, client, requestId, denial }) {
+function refusalItem(refusal) {
+  const { time, stage, reason, status, operation, id, principal, client, requestId } = refusal
+  const { denial, restrictedBy } = refusal
+
   return element(
     'li',
     {},
@@ -91,5 +106,16 @@ function refusalItem({ time, stage, reason, status, operation, id, principal, cl
       element('span', {}, 'request ', quoted(requestId)),
     ),
     denial === undefined ? undefined : denialView(denial, principal),
+    restrictedBy === undefined ? undefined : restrictionsView(restrictedBy),
+  )
+}
+
+/** @param {NonNullable<RefusedRequest['restrictedBy']>} restrictions */
+function restrictionsView(restrictions) {
+  return element(
+    'details',
+    {},
+    element('summary', {}, `restricted by ${restrictions.map(ruleName).join(' and ')}`),
+    ...restrictions.map(restrictionView),
   )
 }

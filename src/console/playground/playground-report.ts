@@ -12,6 +12,7 @@ import type { PolicyDocument, PolicyRule } from '../../policy/language/policy-do
 import { PolicyError, type PolicyProblem } from '../../policy/language/policy-error.ts'
 import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
 import { defaultRequestFacts } from '../../policy/language/read-tests.ts'
+import { describeRestriction, type RestrictionReport } from '../../policy/restrictions/restriction.ts'
 import { mergeFiles } from '../../policy/source/compile-documents.ts'
 import { compileContents, type LoadedPolicies } from '../../policy/source/load-policies.ts'
 import { parsePolicyFile } from '../../policy/source/parse-policy-file.ts'
@@ -49,6 +50,8 @@ interface Answer {
   readonly after: boolean
   /** The rule that decides; undefined if none allows it. */
   readonly rule: RuleReference | undefined
+  /** What leaves the caller a part of the table. */
+  readonly restrictedBy: readonly RestrictionReport[]
   readonly rules: readonly (RuleReference & Pick<ExplainedRule, 'verdict'> & Pick<PolicyRule, 'effect'>)[]
 }
 
@@ -127,6 +130,7 @@ function createAnswer(request: AuthorizationRequest, before: LoadedPolicies, aft
     before: before.set.decide(request).allowed,
     after: allowed,
     rule,
+    restrictedBy: allowed ? (after.set.findRestriction(request)?.parts ?? []).map(describeRestriction) : [],
     rules: levels.flatMap(({ rules }) =>
       rules.map((one) => ({
         ...createRuleReference(one),

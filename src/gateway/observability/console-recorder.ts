@@ -2,6 +2,7 @@ import type { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
 import type { Principal } from '../../identity/principal.ts'
 import { factsAvailableFor } from '../../policy/conditions/permission-facts.ts'
+import { describeRestriction } from '../../policy/restrictions/restriction.ts'
 import { DeniedError } from '../authorization/denied-error.ts'
 import type { AuditLog } from '../../audit/log/audit-log.ts'
 import type { Sinks } from '../../audit/sinks/open-sinks.ts'
@@ -46,7 +47,7 @@ export function createConsoleRecorder(): ConsoleRecorder {
       requestEnded(trace, response, end) {
         report.requestEnded(trace, response, end)
         const { operation, status, decision, refusal, endedAt } = end
-        const { route, principal } = trace.progress
+        const { route, principal, headPermit } = trace.progress
         const { upstream } = trace
         const durationMs = endedAt - trace.startedAt
         traffic.addRequest({ operation, status, decision, durationMs, upstream, principal: principal?.name })
@@ -62,6 +63,7 @@ export function createConsoleRecorder(): ConsoleRecorder {
           client: trace.client,
           requestId: trace.requestId,
           denial: describeDenial(refusal, principal, trace.client),
+          restrictedBy: headPermit?.restriction?.parts.map(describeRestriction),
         })
       },
     }),

@@ -35,7 +35,10 @@ export function formatRequestLogLine(
     `,"decision":"${decision}"` +
     (decision === 'deny' && principal !== undefined ? formatGroupsMember(principal) : '') +
     (decided?.rule === undefined ? '' : formatRuleMembers(decided.rule)) +
-    memberToJson('restrictedBy', headPermit?.restriction?.rules.map(qualifiedRuleName)) +
+    memberToJson(
+      'restrictedBy',
+      headPermit?.restriction?.parts.map(({ rule }) => qualifiedRuleName(rule)),
+    ) +
     memberToJson('policyRevision', decided?.revision) +
     memberToJson('upstream', upstream) +
     `,"status":${status},"bytesIn":${response.bytesReceived},"bytesOut":${response.bytesSent}` +

@@ -86,7 +86,7 @@ function createIntent(
     effect: operation.effect,
     principal: request.principal,
     rule,
-    restrictedBy: request.headPermit.restriction?.rules,
+    restrictedBy: request.headPermit.restriction?.parts.map(({ rule }) => rule),
     policyRevision: revision,
     client: head.client,
     peer: head.peer,

@@ -6,7 +6,11 @@ import type { RuleReference } from '../engine/decision.ts'
 import { groupBy } from '../../lib/group-by.ts'
 import { createNameMatcher } from '../conditions/name-pattern.ts'
 import type { Implication } from '../language/deny-coverage.ts'
-import type { TableRestriction } from '../restrictions/restriction.ts'
+import {
+  describeRestriction,
+  type RestrictionReport,
+  type TableRestriction,
+} from '../restrictions/restriction.ts'
 import type { PolicyDocument, PolicyRule } from '../language/policy-document.ts'
 
 /*
@@ -127,6 +131,11 @@ export function createRuleReference({
   rule,
 }: Pick<ReachingRule, 'document' | 'rule'>): RuleReference {
   return { policy: document.name, rule: rule.id, file: document.file, line: rule.line, ...rule.grant }
+}
+
+/** Describes a restriction for JSON. */
+export function createRestrictionReport(reaching: ReachingRestriction): RestrictionReport {
+  return describeRestriction({ ...reaching.restriction, rule: createRuleReference(reaching) })
 }
 
 export function namespaceKey(id: Identifier): string {

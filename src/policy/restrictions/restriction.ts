@@ -3,7 +3,7 @@ import type { RuleReference } from '../engine/decision.ts'
 import { readVariable } from './caller-variable.ts'
 import type { ColumnType } from './column-type.ts'
 import type { FilterExpression } from './filter-expression.ts'
-import { printFilter } from './print-filter.ts'
+import { printFilter, printFilterAsWritten } from './print-filter.ts'
 
 /** Columns by their path, joined by dots. */
 export type VisibleColumns = ReadonlyMap<string, ColumnType>
@@ -16,24 +16,30 @@ export interface TableRestriction {
   readonly rows: FilterExpression | undefined
 }
 
+/** A restriction with the name of its rule. */
+export interface NamedRestriction extends TableRestriction {
+  readonly rule: RuleReference
+}
+
 /** All restrictions of a caller on a table, for one request. */
 export interface CallerRestriction {
   readonly columns: VisibleColumns
   /** The condition on rows as it is sent to the engine; undefined for all rows. */
   readonly rows: string | undefined
-  readonly rules: readonly RuleReference[]
+  /** Of which the columns and rows are the intersection. */
+  readonly parts: readonly NamedRestriction[]
 }
 
 /** Combines restrictions, of which there is at least one: a column remains if all have it, and a row if all conditions hold. */
 export function combineRestrictions(
-  restrictions: readonly (TableRestriction & { readonly rule: RuleReference })[],
+  restrictions: readonly NamedRestriction[],
   principal: Principal,
 ): CallerRestriction {
   const conditions = restrictions.flatMap(({ rows }) => (rows === undefined ? [] : [rows]))
   return {
     columns: restrictions.map(({ columns }) => columns).reduce(intersectColumns),
     rows: conditions.length === 0 ? undefined : printConditions(conditions, principal),
-    rules: restrictions.map(({ rule }) => rule),
+    parts: restrictions,
   }
 }
 
@@ -59,4 +65,17 @@ function printConditions(conditions: readonly FilterExpression[], principal: Pri
     printFilter(condition, (variable) => readVariable(variable, principal)),
   )
   return printed.includes(undefined) ? 'false' : printed.join(' AND ')
+}
+
+/** A restriction for JSON. */
+export interface RestrictionReport {
+  readonly rule: RuleReference
+  /** Types by the path of the column. */
+  readonly columns: Readonly<Record<string, ColumnType>>
+  /** The condition on rows as the policy has it; undefined for all rows. */
+  readonly rows?: string
+}
+
+export function describeRestriction({ rule, columns, rows }: NamedRestriction): RestrictionReport {
+  return { rule, columns: Object.fromEntries(columns), ...(rows && { rows: printFilterAsWritten(rows) }) }
 }

@@ -52,7 +52,7 @@ export function runTests(
       const restriction = decision.allowed ? set.findRestriction(request) : undefined
       const sends = restriction?.rows
       if (test.sends !== undefined)
-        for (const rule of restriction?.rules ?? []) decidingRules.add(qualifiedRuleName(rule))
+        for (const { rule } of restriction?.parts ?? []) decidingRules.add(qualifiedRuleName(rule))
       const isRestricted = test.sends === undefined || test.sends === sends
       return isRestricted && isExpected(test, decision)
         ? []
