@@ -38,8 +38,8 @@ export interface SelectedRecord {
 
 /**
  * Selects from all logs of a gateway, oldest first. An outcome has the operation, principal and rule of its intent.
- * Segments that end before the time range are not read, nor older ones than the newest records of `last`. `onRecord` is
- * called for every record that is read, selected or not.
+ * Segments that end before the time range are not read, nor older ones than the newest records of `last`, nor records
+ * without the text of the request or table. `onRecord` is called for every record that is read, selected or not.
  */
 export async function* selectRecords(
   folder: string,
@@ -80,7 +80,7 @@ async function* selectLogRecords(
       const start = chainStart === chain ? undefined : await readFirstRecord(log, chainStart)
       if (start !== undefined) tracker.track(start)
       chain = chainStart
-      for await (const record of readSegment(log, file)) {
+      for await (const record of readSegment(log, file, findCommonText(filter))) {
         const selected = { record, context: tracker.track(record) }
         onRecord?.(selected)
         if (!matchesRecord(record, filter)) continue
@@ -130,6 +130,17 @@ export function listNames(criterion: NameCriterion, { record, context }: Selecte
   }
   const name = criterion === 'operation' ? request?.operation : request?.principal?.name
   return name === undefined ? [] : [name]
+}
+
+/** JSON that each selected record contains, as records are written with `JSON.stringify`; undefined if there is none. */
+function findCommonText({ request, table }: RecordFilter): string | undefined {
+  const value = request ?? table
+  return value && JSON.stringify(value)
+}
+
+/** Whether a selection of all records of a log would read more of them. */
+export function skipsRecords({ request, table, since }: RecordFilter): boolean {
+  return [request, table, since].some((criterion) => criterion !== undefined)
 }
 
 function matchesRecord(

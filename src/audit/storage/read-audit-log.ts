@@ -40,10 +40,14 @@ export async function* readAuditLogs(
   }
 }
 
-/** Reads the records of one segment, like `readAuditLog`. */
-export async function* readSegment(log: StoredLog, file: string): AsyncGenerator<StoredRecord, void> {
+/** Reads the records of one segment, like `readAuditLog`; with `text`, only lines that contain it are parsed. */
+export async function* readSegment(
+  log: StoredLog,
+  file: string,
+  text = '',
+): AsyncGenerator<StoredRecord, void> {
   for await (const { bytes, end } of log.lines(file)) {
-    if (end === 'newline') yield readStoredRecord(bytes.toString('utf8'))
+    if (end === 'newline' && bytes.includes(text)) yield readStoredRecord(bytes.toString('utf8'))
   }
 }
 

@@ -4,6 +4,7 @@ import { watchNames, type UnknownName } from '../../audit/query/name-watch.ts'
 import {
   passThroughOperation,
   selectRecords,
+  skipsRecords,
   type RecordFilter,
   type SelectedRecord,
   type Selection,
@@ -17,7 +18,7 @@ import { printable } from './printable.ts'
 
 /**
  * Prints the selected records of the logs in a folder. If there is none, prints nothing on standard output, and states
- * why on standard error; older segments are then read, too, if they may have a name of the selection. Ends the command if
+ * why on standard error; if records were skipped, they are then read until one has each name of the selection. Ends the command if
  * the operation is unknown; throws CommandFailure if no record of the log has the request or another name.
  */
 export async function printSelection(
@@ -29,9 +30,9 @@ export async function printSelection(
 ): Promise<void> {
   const { last: _last, ...filter } = selection
   const names = watchNames(filter)
-  let [read, selected] = [0, 0]
+  let [isEmpty, selected] = [true, 0]
   const observe = (record: SelectedRecord): void => {
-    read += 1
+    isEmpty = false
     names.observe(record)
   }
   async function* lines(): AsyncGenerator<string> {
@@ -42,23 +43,22 @@ export async function printSelection(
   }
   const isPrinted = await runStep(readStep, () => printLines(io, lines()))
   if (!isPrinted || selected > 0) return
-  if (filter.since !== undefined && (read === 0 || names.listUnknown().length > 0)) {
-    // Older records may have the names.
-    read = 0
-    await runStep(readStep, () => readAll(selectRecords(folder, {}, observe)))
+  if (skipsRecords(filter)) {
+    const isOpen = (): boolean => isEmpty || names.listUnknown().length > 0
+    if (isOpen()) await runStep(readStep, () => readWhile(selectRecords(folder, {}, observe), isOpen))
   }
-  if (read === 0) throw new CommandFailure(`${folder} contains no audit log`)
+  if (isEmpty) throw new CommandFailure(`${folder} contains no audit log`)
   refuseUnknown(names.listUnknown(), command)
   if (filter.request !== undefined) throw new CommandFailure(describeMissingRequest(filter.request))
   const isRead = filter.operation !== undefined && findOperation(filter.operation)?.effect === 'read'
   const note = isRead ? '; reads are recorded only if audit.modes.read says so' : ''
-  io.stderr.write(`no records of ${describeFilter(filter)}, among ${read} records${note}\n`)
+  io.stderr.write(`no records of ${describeFilter(filter)}${note}\n`)
 }
 
 const readStep = 'the audit log cannot be read'
 
-async function readAll(records: AsyncIterable<unknown>): Promise<void> {
-  for await (const _ of records);
+async function readWhile(records: AsyncIterable<unknown>, isOpen: () => boolean): Promise<void> {
+  for await (const _ of records) if (!isOpen()) return
 }
 
 function refuseUnknown(unknown: readonly UnknownName[], command: Command): void {

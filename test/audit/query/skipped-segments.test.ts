@@ -18,6 +18,8 @@ import { aRefusal, anIntent, committed, logOptions, segmentsOf } from '../audit-
 const minute = 60_000
 const start = Date.parse('2026-06-01T00:00:00Z')
 const steps = 240
+/** Records contain some of them with escapes. */
+const tables = ['t', 't"', 't\\', 'Tür', 't\ud800\n']
 /** The clock is set back before this step. */
 const setBackAt = 120
 
@@ -83,7 +85,7 @@ async function writeStep({ log, open, lost }: Writer, step: number): Promise<voi
     ...intent.principal,
     name: `corp:${step < 9 ? 'early' : ['ann', 'bob', 'eve'][step % 3]}`,
   }
-  const id = ['production', `t${step % 5}`]
+  const id = ['production', tables[step % tables.length] ?? '']
   if (step % 7 === 0) log.recordRefusal({ ...aRefusal(`r${step}`), principal, id })
   else open.push(await log.recordIntent({ ...intent, principal, id }))
   const due =
@@ -111,12 +113,13 @@ async function select(folder: string, selection: Selection): Promise<readonly Se
 
 function isSelected(
   selected: SelectedRecord,
-  { principal, table, denied, since, until }: Selection,
+  { request, principal, table, denied, since, until }: Selection,
 ): boolean {
   const time = Date.parse(selected.record.time)
   return (
     (since === undefined || time >= since.getTime()) &&
     (until === undefined || time < until.getTime()) &&
+    (request === undefined || ('request' in selected.record && selected.record.request === request)) &&
     (!denied || selected.record.kind === 'refusal') &&
     (table === undefined || mentionsTable(selected.record, table)) &&
     (principal === undefined || listNames('principal', selected).includes(principal))
@@ -132,7 +135,8 @@ const selection: fc.Arbitrary<Selection> = fc.record(
     until: time,
     last: fc.integer({ min: 1, max: 60 }),
     principal: fc.constantFrom('corp:ann', 'corp:bob', 'corp:nobody'),
-    table: fc.constantFrom(['production', 't1'], ['production', 'none']),
+    request: fc.integer({ min: 0, max: steps }).map((step) => `r${step}`),
+    table: fc.constantFrom(...[...tables, 'none'].map((name) => ['production', name])),
     denied: fc.boolean(),
   },
   { requiredKeys: [] },
@@ -147,7 +151,7 @@ it.each(['single', 'workers'] as const)('selects the same as a pass over the who
     const expected = all.filter((record) => isSelected(record, chosen)).slice(-(chosen.last ?? all.length))
     expect((await select(folder, chosen)).map(identify)).toEqual(expected.map(identify))
   }
-  await fc.assert(fc.asyncProperty(selection, assertSame), { numRuns: 25 })
+  await fc.assert(fc.asyncProperty(selection, assertSame), { numRuns: 50 })
   for (let minutes = -60; minutes < 60; minutes += 10)
     await assertSame({ since: new Date(start + (setBackAt * 7 + minutes) * minute) })
 })
@@ -177,7 +181,7 @@ it('reads a segment whose end is damaged', async () => {
 })
 
 it.each([
-  ['corp:early', 0, 'no records of principal corp:early, times from 2026-06-01T21:40:00.000Z on, among '],
+  ['corp:early', 0, 'no records of principal corp:early, times from 2026-06-01T21:40:00.000Z on'],
   ['corp:erly', 1, 'no record of this log has the principal "corp:erly"; did you mean "corp:early"?'],
 ])('says whether old segments have the name %s', async (principal, status, message) => {
   const chosen = ['--principal', principal, '--since', new Date(start + 1300 * minute).toISOString()]
