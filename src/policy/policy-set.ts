@@ -37,6 +37,11 @@ import {
   type Visibility,
 } from './visibility/visibility.ts'
 
+/** What policies that are not in force leave of a table; `restriction` is undefined for all of it. */
+export interface ShadowRestriction {
+  readonly restriction: CallerRestriction | undefined
+}
+
 /** Compiled policies. Immutable. */
 export interface PolicySet {
   /**
@@ -81,6 +86,11 @@ export interface PolicySet {
    * itself, and is to be asked for operations that `decide` allows.
    */
   findRestriction(request: AuthorizationRequest): CallerRestriction | undefined
+  /**
+   * Returns what shadow policies would leave of a table, if that is not what `findRestriction` returns; otherwise undefined,
+   * as for an operation that restrictions leave nothing of.
+   */
+  findShadowRestriction(request: AuthorizationRequest): ShadowRestriction | undefined
   /** Whether the principal may know that the object exists, so that refusals may reveal it. */
   canKnow(request: AuthorizationRequest): boolean
   /** Whether the principal may describe an object that it changed, for any facts of the description. */
@@ -207,6 +217,7 @@ export function* compileSteps(
     visibilityFor: (viewer: Viewer) => getVisibility().visibilityFor(viewer),
     findVisibleBeneath,
     findRestriction,
+    findShadowRestriction: () => undefined,
     ...concealment,
     findContact: createContactFinder(documents, root, concealment.canKnow),
   })

@@ -13,6 +13,7 @@ import { CrossSiteError } from '../assert-same-site.ts'
 import { DeniedError } from '../authorization/denied-error.ts'
 import { createNamespaceLabeler } from '../../observability/metrics/namespace-label.ts'
 import type { CredentialRefusalRecorder } from './credential-refusal-recorder.ts'
+import { createRestrictionObserver } from './restriction-observer.ts'
 import type { RequestReporter } from './request-reporter.ts'
 import { type PassThroughTrace, type Trace, stages } from '../trace.ts'
 import type { DurationHistogram } from '../../observability/metrics/duration-histogram.ts'
@@ -58,6 +59,7 @@ export function createRequestObserver(
   const upstreamTimer = memoize((upstream: string, operation: string) =>
     metrics.upstreamSeconds.labels(upstream, operation),
   )
+  const observeRestriction = createRestrictionObserver(metrics, log)
   const timeStages = createStageTimer(metrics.stageSeconds)
   const inProgress = { count: 0 }
   registerRequestsInProgress(metrics, inProgress)
@@ -112,6 +114,7 @@ export function createRequestObserver(
     const status = response.hasHead ? response.status : 499
     const namespace = nameNamespace === undefined ? [] : [nameNamespace(trace.progress.route)]
     counter(operation, String(status), decision, ...namespace).inc()
+    observeRestriction(trace, namespace)
     requestTimer(operation).observe((now - trace.startedAt) / 1000, trace.traceId)
     if (trace.upstream !== undefined && !Number.isNaN(trace.sentAt)) {
       const seconds = (now - trace.sentAt) / 1000

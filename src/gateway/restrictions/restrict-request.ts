@@ -10,42 +10,51 @@ import { assertReadsNewest, unsupportedError, type MemberChanges } from './restr
 interface RestrictableRequest {
   readonly route: RouteMatch
   readonly head: { readonly isLancedb: boolean }
-  readonly body: { readonly members: JsonObject }
-  readonly headPermit: { readonly restriction: CallerRestriction | undefined }
 }
 
 interface RestrictedRequest {
   readonly payload: Payload
   /** The columns that the response may have; undefined if it has no rows. */
-  readonly columns?: ReadonlySet<string>
+  readonly columns: ReadonlySet<string> | undefined
 }
 
 /**
- * Restricts a request to what the policies leave of its table; undefined if that is all of it. Throws InvalidInput (400) for what
- * cannot be restricted.
+ * Restricts a request to what the policies leave of its table. Throws InvalidInput (400) for what cannot be restricted.
  */
 export function restrictRequest(
   request: RestrictableRequest,
+  members: JsonObject,
   payload: Payload,
-): RestrictedRequest | undefined {
-  const { route, head, body, headPermit } = request
-  const { restriction } = headPermit
-  if (restriction === undefined) return undefined
-  const { members } = body
+  restriction: CallerRestriction,
+): RestrictedRequest {
+  const { changes, columns } = listChanges(request, members, restriction)
+  return { payload: changes === undefined ? payload : changePayload(payload, changes), columns }
+}
+
+interface RequestChanges {
+  readonly changes?: MemberChanges
+  readonly columns?: ReadonlySet<string>
+}
+
+/** Throws InvalidInput (400) for what cannot be restricted. */
+export function listChanges(
+  request: RestrictableRequest,
+  members: JsonObject,
+  restriction: CallerRestriction,
+): RequestChanges {
+  const { route, head } = request
   switch (route.operation.readsPart) {
-    case 'query': {
+    case 'query':
       assertNoParameters(request)
-      const { changes, columns } = restrictQuery(members, restriction, head.isLancedb)
-      return { payload: changePayload(payload, changes), columns }
-    }
+      return restrictQuery(members, restriction, head.isLancedb)
     case 'count':
       assertNoParameters(request)
-      return { payload: changePayload(payload, restrictCount(members, restriction)) }
+      return { changes: restrictCount(members, restriction) }
     case 'description':
       assertReadsNewest({ ...members, ...Object.fromEntries(route.parameters) })
-      return { payload }
+      return {}
     case 'existence':
-      return { payload }
+      return {}
     case undefined:
     default:
       // The rule of the restriction denies it already.

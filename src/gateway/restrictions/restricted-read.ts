@@ -1,4 +1,4 @@
-import { refusal, type CatalogError } from '../../catalog-api/catalog-error.ts'
+import { refusal, type CatalogError, type RefusalReason } from '../../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import { FilterError } from '../../policy/restrictions/filter-error.ts'
 import { parseFilter, type FilterGrammar } from '../../policy/restrictions/parse-filter.ts'
@@ -9,14 +9,31 @@ import type { JsonObject } from '../facts/stated-facts.ts'
 /** What is changed in the members of a request: a new value, or undefined for a member that is removed. */
 export type MemberChanges = ReadonlyMap<string, unknown>
 
+/** Reasons of refusals: what a request has that a restriction does not leave, or that cannot be checked. */
+const restrictionRefusals = [
+  'restricted_column',
+  'restricted_filter',
+  'restricted_member',
+  'restricted_version',
+] as const satisfies readonly RefusalReason[]
+
+type RestrictionRefusal = (typeof restrictionRefusals)[number]
+
+export function isRestrictionRefusal(reason: RefusalReason): reason is RestrictionRefusal {
+  return restrictionRefusals.some((name) => name === reason)
+}
+
 /** A request for what a restriction does not leave, or for what cannot be checked. */
-export function unsupportedError(message: string): CatalogError {
-  return refusal('unsupported_by_restriction', `you may read a part of this table only: ${message}`)
+export function unsupportedError(
+  message: string,
+  reason: RestrictionRefusal = 'restricted_member',
+): CatalogError {
+  return refusal(reason, `you may read a part of this table only: ${message}`)
 }
 
 /** A column that is hidden and one that does not exist are the same to the caller. */
 export function missingColumnError(name: string): CatalogError {
-  return unsupportedError(`there is no column ${quoteForMessage(name)}`)
+  return unsupportedError(`there is no column ${quoteForMessage(name)}`, 'restricted_column')
 }
 
 /** Whether a member counts as absent. */
@@ -36,7 +53,10 @@ export function assertMembersUnderstood(members: JsonObject, understood: Readonl
 export function assertReadsNewest({ version, branch }: JsonObject): void {
   const isMain = isAbsent(branch) || branch === '' || branch === 'main'
   if (!isMain || !isAbsent(version))
-    throw unsupportedError('only its newest version on the branch main; omit "version" and "branch"')
+    throw unsupportedError(
+      'only its newest version on the branch main; omit "version" and "branch"',
+      'restricted_version',
+    )
 }
 
 /** Returns the grammar of the filters and columns of a caller. */
@@ -69,6 +89,7 @@ export function readCallerText<Parsed>(member: string, read: () => Parsed): Pars
     if (!(error instanceof FilterError)) throw error
     throw unsupportedError(
       `${quoteForMessage(member)}: ${error.message} (character ${error.offset + 1}); ${grammarHint}`,
+      'restricted_filter',
     )
   }
 }

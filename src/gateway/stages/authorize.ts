@@ -1,7 +1,7 @@
 import type { StatedFacts } from '../../catalog-api/facts.ts'
 import type { RequestFacts } from '../../policy/conditions/authorization-request.ts'
 import type { CallerRestriction } from '../../policy/restrictions/restriction.ts'
-import type { PolicySet } from '../../policy/policy-set.ts'
+import type { PolicySet, ShadowRestriction } from '../../policy/policy-set.ts'
 import { createAuthorizationRequest, decidePartially, type Decisions } from '../authorization/decisions.ts'
 import { listHeadPermissions } from '../authorization/list-required-permissions.ts'
 import type { PermissionDecision } from '../authorization/required-permission.ts'
@@ -17,15 +17,22 @@ class HeadPermit implements Decisions {
   readonly decisions: readonly PermissionDecision[]
   /** What the policies leave of the table of the request; undefined for all of it. */
   readonly restriction: CallerRestriction | undefined
+  /** What shadow policies would leave of it; undefined if that is the same. */
+  readonly shadowRestriction: ShadowRestriction | undefined
   /** Makes the type nominal: no other object is a permit. */
   declare protected readonly isIssued: true
 
-  constructor({ policies, facts, stated, decisions }: Decisions, restriction: CallerRestriction | undefined) {
+  constructor(
+    { policies, facts, stated, decisions }: Decisions,
+    restriction: CallerRestriction | undefined,
+    shadowRestriction: ShadowRestriction | undefined,
+  ) {
     this.policies = policies
     this.facts = facts
     this.stated = stated
     this.decisions = decisions
     this.restriction = restriction
+    this.shadowRestriction = shadowRestriction
   }
 }
 
@@ -49,8 +56,11 @@ export function authorize(request: Authenticated, policies: PolicySet, now = new
     result: decidePartially(requiredPermission, context),
   }))
   const [own] = decisions
-  const restriction =
-    own && policies.findRestriction(createAuthorizationRequest(own.requiredPermission, context))
-  const headPermit = new HeadPermit({ policies, facts, stated: read.stated, decisions }, restriction)
+  const asked = own && createAuthorizationRequest(own.requiredPermission, context)
+  const headPermit = new HeadPermit(
+    { policies, facts, stated: read.stated, decisions },
+    asked && policies.findRestriction(asked),
+    asked && policies.findShadowRestriction(asked),
+  )
   return advance(request, { headPermit })
 }

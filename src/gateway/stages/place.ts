@@ -8,6 +8,7 @@ import { advance } from '../context.ts'
 import { openUploadId } from '../facts/named-multipart-write.ts'
 import type { SealedIds } from '../facts/sealed-ids.ts'
 import { restrictRequest } from '../restrictions/restrict-request.ts'
+import { tryRestriction, type TriedRestriction } from '../restrictions/try-restriction.ts'
 import { assertCircuitClosed } from '../upstream/call-upstream.ts'
 import { findSoleUpstream } from '../upstream/sole-upstream.ts'
 import type { Upstream } from '../upstream/upstream.ts'
@@ -27,6 +28,8 @@ export interface Placed extends Permitted {
   readonly payload: Payload
   /** The columns that the response may have; undefined if they are not restricted. */
   readonly responseColumns: ReadonlySet<string> | undefined
+  /** What shadow policies would restrict, if that differs from the policies in force. */
+  readonly triedRestriction: TriedRestriction | undefined
 }
 
 export interface PlaceOptions {
@@ -40,7 +43,7 @@ export interface PlaceOptions {
  * forwarded now: no intent is written for it.
  */
 export function place(request: Permitted, { upstreams, sealedIds }: PlaceOptions): Placed {
-  const { permit, body } = request
+  const { permit, body, headPermit } = request
   const { stated, decisions } = permit
   const route = openUploadId(request, stated, sealedIds)
   const restated = restateHead(route, request.head, stated)
@@ -51,7 +54,8 @@ export function place(request: Permitted, { upstreams, sealedIds }: PlaceOptions
   // A listing of all tables does without upstreams that are unavailable.
   if (route.operation.lists !== 'all tables') assertCircuitClosed(located.upstream)
   const payload = body.createPayload(stated, () => reauthorize(request, permit))
-  const restricted = restrictRequest(request, payload)
+  const { restriction, shadowRestriction } = headPermit
+  const restricted = restriction && restrictRequest(request, body.members, payload, restriction)
   return advance(request, {
     upstream: located.upstream,
     sentRoute,
@@ -59,6 +63,7 @@ export function place(request: Permitted, { upstreams, sealedIds }: PlaceOptions
     restatedHeaders: restated?.headers ?? [],
     payload: restricted?.payload ?? payload,
     responseColumns: restricted?.columns,
+    triedRestriction: shadowRestriction && tryRestriction(request, payload, shadowRestriction.restriction),
   })
 }
 

@@ -21,6 +21,7 @@ export interface Metrics {
   readonly requestSeconds: DurationHistogram
   readonly stageSeconds: DurationHistogram
   readonly refusals: RequestCounter
+  readonly restrictedReads: RequestCounter
   readonly upstreamSeconds: DurationHistogram
   readonly auditRecords: Counter
   readonly auditFlushSeconds: Histogram
@@ -33,11 +34,13 @@ export interface Metrics {
   readonly policyLastGood: Gauge
   readonly policyConditionFailures: Counter<'effect'>
   readonly policyShadowDifferences: Counter<'operation' | 'change'>
+  readonly policyShadowRestrictions: Counter<'operation' | 'result'>
   readonly identityReloads: Counter<'source' | 'result'>
   readonly tokensWithoutGroups: Counter<'issuer'>
 }
 
 export function createMetrics(version: string, { namespaces }: MetricsSettings = {}): Metrics {
+  const namespaceLabels = namespaces ? ([namespaceLabel] as const) : []
   const registry = new Registry()
   const registers = [registry]
   new Gauge({
@@ -52,7 +55,7 @@ export function createMetrics(version: string, { namespaces }: MetricsSettings =
     requests: createRequestCounter({
       name: 'catalog_gateway_requests_total',
       help: 'Requests by operation, response status and policy decision (allow, deny, none).',
-      labelNames: ['operation', 'status', 'decision', ...(namespaces ? ([namespaceLabel] as const) : [])],
+      labelNames: ['operation', 'status', 'decision', ...namespaceLabels],
       registers,
     }),
     requestSeconds: createDurationHistogram({
@@ -73,6 +76,12 @@ export function createMetrics(version: string, { namespaces }: MetricsSettings =
       name: 'catalog_gateway_refusals_total',
       help: 'Requests refused by the gateway, by stage and reason.',
       labelNames: ['stage', 'reason'],
+      registers,
+    }),
+    restrictedReads: createRequestCounter({
+      name: 'catalog_gateway_restricted_reads_total',
+      help: 'Reads of callers that policies leave a part of the table, by operation and result (restricted, or the reason of the refusal).',
+      labelNames: ['operation', 'result', ...namespaceLabels],
       registers,
     }),
     upstreamSeconds: createDurationHistogram({
@@ -138,6 +147,12 @@ export function createMetrics(version: string, { namespaces }: MetricsSettings =
       name: 'catalog_gateway_policy_shadow_differences_total',
       help: 'Decisions that shadow or candidate policies would change, by operation and change (allow_to_deny, deny_to_allow, undecided: it depends on a body that was not read).',
       labelNames: ['operation', 'change'],
+      registers,
+    }),
+    policyShadowRestrictions: new Counter({
+      name: 'catalog_gateway_policy_shadow_restrictions_total',
+      help: 'Reads that shadow or candidate policies would restrict otherwise, by operation and result (restricted, unrestricted, undecided, or the reason of the refusal).',
+      labelNames: ['operation', 'result'],
       registers,
     }),
     policyConditionFailures: new Counter({

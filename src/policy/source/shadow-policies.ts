@@ -1,5 +1,7 @@
 import type { Decision } from '../engine/decision.ts'
 import type { AuthorizationRequest } from '../conditions/authorization-request.ts'
+import type { CallerRestriction } from '../restrictions/restriction.ts'
+import { readsPart } from '../analysis/reaching-rules.ts'
 import type { PolicySet } from '../policy-set.ts'
 
 export interface ShadowDifference {
@@ -37,5 +39,22 @@ export function withShadow(
       const decision = live.decidePartially(request)
       return decision && compare(request, decision, candidate.decidePartially(request))
     },
+    findShadowRestriction(request) {
+      if (!readsPart(request.permission)) return undefined
+      const restriction = candidate.findRestriction(request)
+      const isSame = isSameRestriction(live.findRestriction(request), restriction)
+      return isSame ? live.findShadowRestriction(request) : { restriction }
+    },
   } satisfies PolicySet)
+}
+
+function isSameRestriction(
+  one: CallerRestriction | undefined,
+  other: CallerRestriction | undefined,
+): boolean {
+  if (one === undefined || other === undefined) return one === other
+  const isSameColumn = ([path, type]: readonly [string, string]): boolean => other.columns.get(path) === type
+  return (
+    one.rows === other.rows && one.columns.size === other.columns.size && [...one.columns].every(isSameColumn)
+  )
 }

@@ -330,6 +330,27 @@ it('a table that does not exist is missing for everyone', async () => {
   expect(response).toMatchObject({ status: 404, json: { code: 4 } })
 })
 
+it('restricted reads are counted, with the reasons of refusals', async () => {
+  const read = async (): Promise<ReadonlyMap<string, number>> => {
+    const text = await (await fetch(`${shared.gateway.adminUrl}/metrics`)).text()
+    const counts = text.matchAll(/^catalog_gateway_restricted_reads_total\{(.*)\} (\d+)$/gm)
+    return new Map([...counts].map(([, labels = '', count]) => [labels, Number(count)]))
+  }
+  const before = await read()
+  for (const body of [{}, { columns: ['ssn'] }, { filter: '1' }, { version: 1 }, { with_row_id: true }])
+    await shared.gateway.post('/v1/table/sales$orders/query', { as: 'analyst', body })
+  await shared.gateway.post('/v1/table/sales$orders/query', { as: 'officer', body: {} })
+  await shared.gateway.post('/v1/table/sales$orders/drop', { as: 'analyst' })
+  const grown = [...(await read())].filter(([labels, count]) => count !== (before.get(labels) ?? 0))
+  expect(new Set(grown.map(([labels]) => labels))).toEqual(
+    new Set(
+      ['restricted', 'restricted_column', 'restricted_filter', 'restricted_version', 'restricted_member'].map(
+        (result) => `operation="QueryTable",result="${result}"`,
+      ),
+    ),
+  )
+})
+
 it('the record of a read names the restrictions', async () => {
   const headers = { 'x-request-id': 'restricted' }
   await shared.gateway.post('/v1/table/sales$orders/query', { as: 'analyst', body: {}, headers })

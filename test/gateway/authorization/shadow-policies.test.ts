@@ -16,11 +16,14 @@ const forAll = {
   rules: [{ id: 'read', effect: 'allow', subjects: { any: true }, operations: ['read'] }],
 } as const
 
-async function differences(adminUrl: string): Promise<readonly string[]> {
+async function differences(
+  adminUrl: string,
+  name = 'catalog_gateway_policy_shadow_differences_total',
+): Promise<readonly string[]> {
   const text = await (await fetch(`${adminUrl}/metrics`)).text()
   return text
     .split('\n')
-    .filter((line) => line.startsWith('catalog_gateway_policy_shadow_differences_total{'))
+    .filter((line) => line.startsWith(`${name}{`))
     .toSorted()
 }
 
@@ -56,4 +59,62 @@ it('counts different decisions of a candidate folder, without effect', async () 
   expect((await gateway.post('/v1/table/orders/drop')).status).toBe(200)
   expect((await gateway.post('/v1/table/orders/describe', { as: 'guest' })).status).toBe(403)
   expect(await differences(gateway.adminUrl)).toEqual(expected)
+})
+
+it('counts what restrictions of shadow policies would rewrite and refuse, without effect', async () => {
+  const columns = { id: 'number', name: 'text' } as const
+  const part = { id: 'part', subjects: { users: ['guest'] }, tables: ['orders'], columns, rows: 'id > 0' }
+  const reads = { restrict: [part] }
+  const { gateway, upstream } = await startGatewayAndUpstream({
+    users: ['guest'],
+    policies: [allowEverything, forAll, { name: 'part', namespace: [], mode: 'shadow', reads, rules: [] }],
+  })
+  const bodies = [
+    {},
+    { columns: ['id'], filter: 'id = 1', k: 3 },
+    { columns: ['ssn'] },
+    { filter: 'id + 1 = 2' },
+    { version: 1 },
+    { with_row_id: true },
+  ]
+  for (const body of bodies) await gateway.post('/v1/table/orders/query', { as: 'guest', body })
+  await gateway.post('/v1/table/orders/count_rows', { as: 'guest', body: { predicate: "name = 'x'" } })
+  await gateway.post('/v1/table/orders/query', { body: {} })
+  await gateway.post('/v1/table/others/query', { as: 'guest', body: {} })
+  expect(await differences(gateway.adminUrl, 'catalog_gateway_policy_shadow_restrictions_total')).toEqual(
+    [
+      ['CountTableRows', 'restricted', 1],
+      ['QueryTable', 'restricted', 2],
+      ['QueryTable', 'restricted_column', 1],
+      ['QueryTable', 'restricted_filter', 1],
+      ['QueryTable', 'restricted_member', 1],
+      ['QueryTable', 'restricted_version', 1],
+    ].map(
+      ([operation, result, count]) =>
+        `catalog_gateway_policy_shadow_restrictions_total{operation="${operation}",result="${result}"} ${count}`,
+    ),
+  )
+  expect(await differences(gateway.adminUrl, 'catalog_gateway_restricted_reads_total')).toEqual([])
+  const sent = await Promise.all(upstream.requests.map(({ body }) => body))
+  expect(sent.slice(0, bodies.length).map((body) => JSON.parse(String(body)))).toEqual(bodies)
+})
+
+it('counts reads that would not be restricted any more', async () => {
+  const subjects = { users: ['guest'] }
+  const restriction = { id: 'part', subjects, tables: ['orders'], columns: { id: 'number' } }
+  const reads = { restrict: [restriction] }
+  const { gateway } = await startGatewayAndUpstream({
+    users: ['guest'],
+    policies: [{ name: 'part', namespace: [], reads, rules: forAll.rules }],
+    adjust: async (settings, folder) => {
+      const candidate = join(folder, 'candidate')
+      await mkdir(candidate)
+      await writeFile(join(candidate, 'all.yaml'), formatPolicies([forAll]))
+      return { ...settings, policies: { ...settings.policies, candidateFolder: candidate } }
+    },
+  })
+  await gateway.post('/v1/table/orders/query', { as: 'guest', body: {} })
+  expect(await differences(gateway.adminUrl, 'catalog_gateway_policy_shadow_restrictions_total')).toEqual([
+    'catalog_gateway_policy_shadow_restrictions_total{operation="QueryTable",result="unrestricted"} 1',
+  ])
 })

@@ -1,0 +1,42 @@
+import { CatalogError, type RefusalReason } from '../../catalog-api/catalog-error.ts'
+import type { RouteMatch } from '../../catalog-api/request-target.ts'
+import { isObject } from '../../lib/json/is-object.ts'
+import { parseJsonBytes } from '../../lib/json/parse-json-bytes.ts'
+import type { CallerRestriction } from '../../policy/restrictions/restriction.ts'
+import type { Payload } from '../body/payload.ts'
+import { listChanges } from './restrict-request.ts'
+
+/** What a restriction that is not in force would do to a request. */
+export interface TriedRestriction {
+  /** Undefined if the request would not be restricted any more. */
+  readonly restriction: CallerRestriction | undefined
+  /**
+   * `restricted`: it would be sent with what the restriction leaves. `unrestricted`: it would be sent as it is.
+   * `undecided`: its body is too large. Otherwise the reason of the refusal.
+   */
+  readonly result: 'restricted' | 'unrestricted' | 'undecided' | RefusalReason
+  /** The error of the refusal. */
+  readonly error?: CatalogError
+}
+
+/** In bytes: the body is parsed at once, and only for a count. */
+const maxTriedBytes = 256 * 1024
+
+/** Finds out what a restriction would do to a request, which stays as it is. Never throws. */
+export function tryRestriction(
+  request: { readonly route: RouteMatch; readonly head: { readonly isLancedb: boolean } },
+  payload: Payload,
+  restriction: CallerRestriction | undefined,
+): TriedRestriction {
+  if (restriction === undefined) return { restriction, result: 'unrestricted' }
+  if (payload.form === 'stream' || (payload.form === 'bytes' && payload.bytes.length > maxTriedBytes))
+    return { restriction, result: 'undecided' }
+  try {
+    const members = payload.form === 'none' ? {} : parseJsonBytes(payload.bytes)
+    listChanges(request, isObject(members) ? members : {}, restriction)
+    return { restriction, result: 'restricted' }
+  } catch (error) {
+    if (error instanceof CatalogError) return { restriction, result: error.reason, error }
+    return { restriction, result: 'internal_error' }
+  }
+}
