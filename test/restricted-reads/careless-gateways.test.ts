@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { seededRandom, type Random } from '../differential/random.ts'
 import { seed } from '../support/seed.ts'
-import { findLeaks } from './support/find-leaks.ts'
-import { createCondition, isOrdered } from './support/random-read.ts'
+import { findLeaks, findLeaksOfCut } from './support/find-leaks.ts'
+import { createCondition } from './support/random-read.ts'
 import { startRestrictedTables } from './support/restricted-tables.ts'
 import { createSampleTables, visibleColumns, visibleRows } from './support/sample-tables.ts'
 
@@ -34,6 +34,13 @@ const carelessReads: Readonly<Record<string, (random: Random) => Record<string, 
   }),
   'a filter after a vector search': () => ({ ...searched, filter: visibleRows, prefilter: false, columns }),
   'no filter of a vector search': () => ({ ...searched, columns }),
+  'an index of the vectors of all rows': () => ({
+    ...searched,
+    filter: visibleRows,
+    prefilter: true,
+    nprobes: 1,
+    columns,
+  }),
   'ids of rows': () => ({ filter: visibleRows, columns, order_by: inOrder, with_row_id: true }),
   'no filter': () => ({ columns, order_by: inOrder }),
 }
@@ -54,11 +61,26 @@ it('finds the leaks of careless gateways, and none of a careful one', async () =
     await tables.replace(createSampleTables(random), random.chance(0.5))
     const find = async (parts: Record<string, unknown>): Promise<readonly string[]> => {
       const read = { action: 'query', body: { k: 1000, vector: [], ...parts } }
-      return findLeaks(await tables.send(read, 'dev'), isOrdered(read))
+      return findLeaks(await tables.send(read, 'dev'), true)
     }
     for (const [name, create] of unnoticed)
       if ((await find(create(random))).length > 0) unnoticed.delete(name)
     for (const parts of carefulReads) expect(await find(parts)).toEqual([])
   }
   expect([...unnoticed.keys()]).toEqual([])
+})
+
+it('finds hidden rows and missing rows among some of all rows', async () => {
+  const tables = await startRestrictedTables()
+  await tables.replace(createSampleTables(seededRandom(seed), 30), false)
+  const send = (parts: Record<string, unknown>) =>
+    tables.send({ action: 'query', body: { vector: [], columns, ...parts } }, 'dev')
+  const [visible, some, all] = [
+    await send({ filter: visibleRows }),
+    await send({ filter: visibleRows, k: 2 }),
+    await send({}),
+  ]
+  expect(findLeaksOfCut(some, visible.c)).toEqual([])
+  expect(findLeaksOfCut(all, visible.c)).not.toEqual([])
+  expect(findLeaksOfCut({ ...some, a: visible.a }, visible.c)).not.toEqual([])
 })

@@ -1,4 +1,5 @@
 import type { Random } from '../../differential/random.ts'
+import { isObject } from '../../../src/lib/json/is-object.ts'
 import { words } from './sample-tables.ts'
 
 /** A request about a table: what follows the id of the table in its path, and the body. */
@@ -8,9 +9,23 @@ export interface TableRequest {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Whether the request asks for an order of rows, which a vector search has. */
-export function isOrdered({ body }: TableRequest): boolean {
-  return 'order_by' in body || 'vector_column' in body
+/**
+ * Whether the rows come in one order. Without `order_by`, the engine returns rows as they are stored, but computes
+ * expressions of several batches at the same time and returns whichever is done first: one query of one table, repeated,
+ * returns them in several orders, and with `k` or `offset` other rows, to callers without a restriction, too.
+ */
+export function hasOneOrder({ body }: TableRequest): boolean {
+  const { columns } = body
+  const computes = isObject(columns) && !('column_names' in columns)
+  return !computes || 'order_by' in body || 'vector_column' in body
+}
+
+/** Returns the read of all rows of which the read has some. */
+export function withoutCut({
+  body: { k: _k, offset: _offset, ...body },
+  ...read
+}: TableRequest): TableRequest {
+  return { ...read, body }
 }
 
 type Condition = (random: Random) => string
@@ -86,6 +101,7 @@ const hostileExpressions = [
 /** Other requests that the policies allow or deny as a whole. */
 const otherActions = [
   'describe?load_detailed_metadata=true',
+  'describe?check_declared=true',
   'describe',
   'exists',
   'explain_plan',
@@ -139,6 +155,9 @@ function createColumns({ pick, chance, below }: Random, isHostile: boolean): obj
   return {}
 }
 
+const bounds = [{ upper_bound: 1e11 }, { lower_bound: 1e9 }, { lower_bound: 1e9, upper_bound: 3e11 }] as const
+const effort = [{ nprobes: 1 }, { minimum_nprobes: 1, maximum_nprobes: 3 }, { ef: 4 }] as const
+
 function createSearch({ pick, chance, below }: Random): object {
   return {
     vector: [below(1e6), below(1e6)],
@@ -146,19 +165,19 @@ function createSearch({ pick, chance, below }: Random): object {
     k: 1 + below(6),
     ...(chance(0.25) && { prefilter: chance(0.5) }),
     ...(chance(0.25) && { distance_type: pick(['l2', 'dot']) }),
-    ...(chance(0.25) && { upper_bound: 1e11 }),
+    ...(chance(0.25) && pick(bounds)),
+    ...(chance(0.25) && pick(effort)),
+    ...(chance(0.25) && { refine_factor: 1 + below(3) }),
+    ...(chance(0.5) && { bypass_vector_index: chance(0.5) }),
     ...(chance(0.25) && { fast_search: true }),
+    ...(chance(0.25) && { offset: below(3) }),
   }
 }
 
-/** Without an order, an engine returns rows in any order, so that only ordered rows are cut. */
 function createOrder({ pick, chance, below }: Random, isHostile: boolean): object {
-  if (chance(0.5)) return {}
+  const offset = chance(0.5) && { offset: below(6) }
+  if (chance(0.5)) return { ...(chance(0.5) && { k: pick([1, 3, 10, 100]) }), ...offset }
   const column_name = isHostile && chance(0.3) ? pick(['ssn', 'region']) : pick(['amount', 'name', 'id'])
   const order = { column_name, ascending: chance(0.5), nulls_first: chance(0.5) }
-  return {
-    k: pick([1, 3, 10, 1000]),
-    order_by: [order, { column_name: 'id' }],
-    ...(chance(0.5) && { offset: below(6) }),
-  }
+  return { k: pick([1, 3, 10, 1000]), order_by: [order, { column_name: 'id' }], ...offset }
 }

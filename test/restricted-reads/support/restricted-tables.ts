@@ -7,7 +7,10 @@ import type { TableRequest } from './random-read.ts'
 import { visibleColumns, visibleRows, type SampleTables } from './sample-tables.ts'
 
 export interface RestrictedTables {
-  /** Replaces the tables; those with indexes have them on columns of the restriction and of filters. */
+  /**
+   * Replaces the tables; those with indexes have them on columns of the restriction, of filters and of vectors, for the
+   * first part of their rows.
+   */
   replace(tables: SampleTables, isIndexed: boolean): Promise<void>
   /** Sends a request about each table: as `reader`, who is restricted, or as `dev`, who is not. */
   send(request: TableRequest, as: 'reader' | 'dev'): Promise<TableResponses>
@@ -49,17 +52,22 @@ export async function startRestrictedTables(): Promise<RestrictedTables> {
     if (status !== 200) throw new Error(`${path}: ${status} ${String(bytes)}`)
   }
   for (const place of places) await change(`/v1/namespace/${place}/create`, {})
-  const createIndex = (place: string, column: string): Promise<void> => {
-    const index_type = column === 'region' ? 'BITMAP' : 'BTREE'
-    return change(`/v1/table/${place}$people/create_scalar_index`, { column, index_type })
+  const createIndexes = async (table: string): Promise<void> => {
+    for (const column of ['region', 'id', 'amount', 'name']) {
+      const index_type = column === 'region' ? 'BITMAP' : 'BTREE'
+      await change(`${table}/create_scalar_index`, { column, index_type })
+    }
+    const ofVectors = { column: 'v', index_type: 'IVF_FLAT', distance_type: 'l2', target_partition_size: 10 }
+    await change(`${table}/create_index`, ofVectors)
   }
   return {
     async replace(tables, isIndexed) {
       for (const [index, place] of places.entries()) {
-        const body = [tables.a, tables.b, tables.c][index] ?? Buffer.alloc(0)
-        await change(`/v1/table/${place}$people/create?mode=overwrite`, body)
-        if (isIndexed)
-          for (const column of ['region', 'id', 'amount', 'name']) await createIndex(place, column)
+        const table = `/v1/table/${place}$people`
+        const [first = Buffer.alloc(0), ...others] = [tables.a, tables.b, tables.c][index] ?? []
+        await change(`${table}/create?mode=overwrite`, first)
+        if (isIndexed) await createIndexes(table)
+        for (const part of others) await change(`${table}/insert`, part)
       }
     },
     async send({ action, body, headers = {} }, as) {

@@ -55,21 +55,29 @@ interface Row extends Readonly<Record<string, unknown>> {
   readonly note: { readonly open: string; readonly ssn?: string }
 }
 
-/** Streams in Arrow. */
+/** Streams in Arrow, one a part: the first creates a table, and the others are inserted. */
 export interface SampleTables {
-  readonly a: Buffer
+  readonly a: readonly Buffer[]
   /** The visible rows of `a` among other hidden rows, with other values in hidden columns. */
-  readonly b: Buffer
+  readonly b: readonly Buffer[]
   /** The visible rows of `a` alone, without values in hidden columns. */
-  readonly c: Buffer
+  readonly c: readonly Buffer[]
 }
 
-export function createSampleTables(random: Random): SampleTables {
-  const size = random.pick([1, 5, 30, 200])
+/** `size` is that of each part of `a`. */
+export function createSampleTables(random: Random, size = random.pick([1, 5, 30, 200])): SampleTables {
+  const parts = Array.from({ length: random.pick([1, 1, 3]) }, (_, part) =>
+    createPart(random, part * size, size),
+  )
+  return { a: parts.map(({ a }) => a), b: parts.map(({ b }) => b), c: parts.map(({ c }) => c) }
+}
+
+/** Creates a part of each table, with ids from `start`. */
+function createPart(random: Random, start: number, size: number): Record<'a' | 'b' | 'c', Buffer> {
   // The writer needs a value in each column.
-  const first: Row = { ...createRow(random, 0, true), amount: 7n, name: 'alpha', ok: true }
+  const first: Row = { ...createRow(random, start, true), amount: 7n, name: 'alpha', ok: true }
   const others = Array.from({ length: size - 1 }, (_, index) =>
-    createRow(random, index + 1, random.chance(0.5)),
+    createRow(random, start + index + 1, random.chance(0.5)),
   )
   const a = [first, ...others]
   const visible = a.filter(({ region }) => region === 'EU')
