@@ -1,14 +1,14 @@
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
 import { getMembers, isObject } from '../../lib/json/is-object.ts'
-import { parseColumnExpression } from '../../policy/restrictions/parse-filter.ts'
+import { parseColumnExpression } from '../../policy/restrictions/parse-value.ts'
 import { printValue } from '../../policy/restrictions/print-filter.ts'
 import type { CallerRestriction, VisibleColumns } from '../../policy/restrictions/restriction.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 import {
   assertMembersUnderstood,
   assertReadsNewest,
-  createCallerGrammar,
+  createColumnFinder,
   isAbsent,
   missingColumnError,
   readCallerText,
@@ -182,7 +182,7 @@ function restrictExpressions(
   columns: VisibleColumns,
   isSearch: boolean,
 ): readonly (readonly [alias: string, expression: string])[] {
-  const grammar = createCallerGrammar(columns)
+  const findColumn = createColumnFinder(columns)
   return expressions.map(([alias, expression]) => {
     if (!aliasGrammar.test(alias))
       throw unsupportedError(
@@ -190,6 +190,6 @@ function restrictExpressions(
       )
     if (isSearch && expression === distanceColumn) return [alias, distanceColumn]
     if (typeof expression !== 'string') throw unsupportedError(`${quoteForMessage(alias)} is no text`)
-    return [alias, printValue(readCallerText(alias, () => parseColumnExpression(expression, grammar)))]
+    return [alias, printValue(readCallerText(alias, () => parseColumnExpression(expression, findColumn)))]
   })
 }

@@ -1,7 +1,8 @@
 import { refusal, type CatalogError, type RefusalReason } from '../../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import { FilterError } from '../../policy/restrictions/filter-error.ts'
-import { parseFilter, type FilterGrammar } from '../../policy/restrictions/parse-filter.ts'
+import { parseFilter } from '../../policy/restrictions/parse-filter.ts'
+import type { FindColumn } from '../../policy/restrictions/parse-value.ts'
 import { noVariables, printFilter } from '../../policy/restrictions/print-filter.ts'
 import type { CallerRestriction, VisibleColumns } from '../../policy/restrictions/restriction.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
@@ -59,9 +60,9 @@ export function assertReadsNewest({ version, branch }: JsonObject): void {
     )
 }
 
-/** Returns the grammar of the filters and columns of a caller. */
-export function createCallerGrammar(columns: VisibleColumns): FilterGrammar {
-  return { findColumn: (path) => columns.get(path.join('.')), hasVariables: false }
+/** Returns a function that knows visible columns only. */
+export function createColumnFinder(columns: VisibleColumns): FindColumn {
+  return (path) => columns.get(path.join('.'))
 }
 
 /**
@@ -76,7 +77,8 @@ export function restrictFilter(
   const { columns, rows } = restriction
   if (isAbsent(filter) || (typeof filter === 'string' && filter.trim() === '')) return rows
   if (typeof filter !== 'string') throw unsupportedError(`${quoteForMessage(member)} is no text`)
-  const expression = readCallerText(member, () => parseFilter(filter, createCallerGrammar(columns)))
+  const grammar = { findColumn: createColumnFinder(columns), hasVariables: false }
+  const expression = readCallerText(member, () => parseFilter(filter, grammar))
   const printed = printFilter(expression, noVariables)
   return rows === undefined ? printed : `(${rows} AND ${printed})`
 }

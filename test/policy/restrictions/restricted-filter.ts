@@ -10,6 +10,7 @@ const visibleColumns: VisibleColumns = new Map([
   ['name', 'text'],
   ['ok', 'boolean'],
   ['tags', 'texts'],
+  ['counts', 'numbers'],
   ['Up', 'text'],
   ['a b', 'text'],
   ['day', 'date'],
