@@ -29,6 +29,8 @@ export interface RecordedCall extends Pick<
   readonly rule?: RuleReference
   readonly wasAllowed: boolean
   readonly refused?: Permission | undefined
+  /** The restrictions of a read. */
+  readonly restrictedBy?: readonly RuleReference[] | undefined
 }
 
 export interface RecordedPermission {

@@ -24,6 +24,7 @@ import {
   type DocumentIndex,
   type ReachingRule,
 } from '../../policy/analysis/reaching-rules.ts'
+import { replayRestrictions, type ReplayedRestrictions } from './replayed-restrictions.ts'
 import type { KnownCaller } from '../../policy/analysis/subject.ts'
 
 export interface ReplayedCall {
@@ -38,6 +39,8 @@ export interface ReplayedCall {
   readonly isAllowed: boolean | undefined
   readonly decidingRule: ReachingRule | undefined
   readonly missing: readonly string[]
+  /** Undefined for a call that is not allowed, and if the restrictions of its table stay. */
+  readonly restrictions?: ReplayedRestrictions | undefined
   /** Source of the groups of the caller without which the call would be undecided. */
   readonly groupSource?: GroupSource | undefined
 }
@@ -118,7 +121,8 @@ function replayCall(
     missing.add('which other permissions it required')
   if (missing.size > 0)
     return { ...common, isAllowed: undefined, decidingRule: undefined, missing: [...missing] }
-  return { ...common, isAllowed: true, decidingRule: decisions[0]?.decidingRule, missing: [] }
+  const restrictions = replayRestrictions(call, candidate, createKnownCaller(call, groups))
+  return { ...common, isAllowed: true, decidingRule: decisions[0]?.decidingRule, missing: [], restrictions }
 }
 
 type ReplayedDecision = Pick<ReplayedCall, 'isAllowed' | 'decidingRule' | 'missing'>

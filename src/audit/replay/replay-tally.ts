@@ -19,6 +19,8 @@ interface ReplayResult {
   readonly unchanged: number
   readonly changed: readonly ReplayedCalls[]
   readonly undecided: readonly ReplayedCalls[]
+  /** Allowed calls that other restrictions would apply to; they may be among the others, too. */
+  readonly restricted: readonly ReplayedCalls[]
   readonly decidedByGroups: Readonly<Record<GroupSource, number>>
 }
 
@@ -56,7 +58,8 @@ export function createReplayTally(
       const undecided = all.filter(({ example }) => example.isAllowed === undefined)
       const calls = countCalls(all)
       const unchanged = calls - countCalls(changed) - countCalls(undecided)
-      return { calls, unchanged, changed, undecided, decidedByGroups }
+      const restricted = all.filter(({ example }) => example.restrictions !== undefined)
+      return { calls, unchanged, changed, undecided, restricted, decidedByGroups }
     },
   }
 }
@@ -69,9 +72,19 @@ function createResultKey({
   isAllowed,
   decidingRule,
   missing,
+  restrictions,
 }: ReplayedCall): string {
   const deciding = decidingRule && [createRuleReference(decidingRule), decidingRule.implication]
-  return JSON.stringify([operation, principal, wasAllowed, isAllowed, recordedRule, deciding, missing])
+  return JSON.stringify([
+    operation,
+    principal,
+    wasAllowed,
+    isAllowed,
+    recordedRule,
+    deciding,
+    missing,
+    restrictions,
+  ])
 }
 
 function isChanged({ wasAllowed, isAllowed }: ReplayedCall): boolean {
@@ -92,6 +105,7 @@ export function describeReplayedCalls({ example, count }: ReplayedCalls) {
     isAllowed,
     decidingRule,
     missing,
+    restrictions,
     time,
     id,
     request,
@@ -104,6 +118,7 @@ export function describeReplayedCalls({ example, count }: ReplayedCalls) {
     ...(isAllowed === undefined
       ? { missing }
       : { after: { allowed: isAllowed, ...(decidingRule && { rule: createRuleReference(decidingRule) }) } }),
+    ...(restrictions && { restrictions }),
     example: { time, id, request },
   }
 }

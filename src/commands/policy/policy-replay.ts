@@ -50,7 +50,7 @@ export function addReplay(policy: Command, io: Io): void {
       'only requests since this time, such as 2026-01-31T00:00:00Z or 1h (one hour ago)',
       parseTimeOrAge,
     )
-    .option('--fail-on-change', 'exit with status 1 if a decision changes')
+    .option('--fail-on-change', 'exit with status 1 if a decision or a restriction changes')
     .option(...jsonOption)
     .addHelpText(
       'after',
@@ -78,7 +78,7 @@ async function replay(
       tally.add(record)
     }
   })
-  const { calls, unchanged, changed, undecided, decidedByGroups } = tally.getResult()
+  const { calls, unchanged, changed, undecided, restricted, decidedByGroups } = tally.getResult()
   if (calls === 0)
     throw new CommandFailure(`${audit} contains no requests; is it the folder of an audit log?`)
   if (json) {
@@ -87,10 +87,12 @@ async function replay(
       unchanged,
       changed: changed.map(describeReplayedCalls),
       undecided: undecided.map(describeReplayedCalls),
+      restricted: restricted.map(describeReplayedCalls),
       decidedByGroups,
     })
   } else {
     printReplay(io, changed, undecided)
+    printRestricted(io, restricted)
     printLine(
       io,
       `${calls} calls: ${unchanged} unchanged, ${countCalls(changed)} changed, ${countCalls(undecided)} undecided`,
@@ -100,6 +102,8 @@ async function replay(
       printLine(io, `decided by groups: ${recorded} recorded, ${ofKeys} of --keys, ${inferred} inferred`)
   }
   if (failOnChange && changed.length > 0) throw new CommandFailure(`${countCalls(changed)} decisions change`)
+  if (failOnChange && restricted.length > 0)
+    throw new CommandFailure(`${countCalls(restricted)} calls would be restricted otherwise`)
 }
 
 async function loadGroups(
@@ -134,6 +138,30 @@ function printReplay(io: Io, changed: readonly ReplayedCalls[], undecided: reado
   for (const [missing, tallies] of reasons) {
     printLine(io, `undecided: ${countCalls(tallies)}, because the log does not contain ${missing}`)
   }
+}
+
+function printRestricted(io: Io, restricted: readonly ReplayedCalls[]): void {
+  for (const { example, count } of restricted) {
+    const { operation, principal, restrictions, time, id, request } = example
+    if (restrictions === undefined) continue
+    const { before, after, possible } = restrictions
+    printLine(io, `${operation} by ${principal}, ${count} ${count === 1 ? 'call' : 'calls'}`)
+    printLine(io, `  before: ${formatRestrictions(before)}`)
+    printLine(
+      io,
+      `  after:  ${formatRestrictions(after)}${possible.length === 0 ? '' : `; depending on the caller, restricted by ${possible.join(' and ')}`}`,
+    )
+    printLine(io, `  for example ${time} on ${formatIdentifierText(id)}, request ${request}`)
+  }
+  if (restricted.length === 0) return
+  printLine(
+    io,
+    `restricted otherwise: ${countCalls(restricted)}; the log does not contain their filters and columns, so restrictions may also refuse them`,
+  )
+}
+
+function formatRestrictions(names: readonly string[]): string {
+  return names.length === 0 ? 'not restricted' : `restricted by ${names.join(' and ')}`
 }
 
 function formatOutcome(isAllowed: boolean): string {

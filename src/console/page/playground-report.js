@@ -63,7 +63,7 @@ function answerView(answer) {
 }
 
 /** @param {Outcome['replay']} replay */
-function replayView({ calls, unchanged, changed, undecided, isCut }) {
+function replayView({ calls, unchanged, changed, undecided, restricted, isCut }) {
   const title = element('h3', {}, 'Calls of the last hour')
   const known = isCut ? 'newest calls' : 'calls'
   const counts = [
@@ -71,6 +71,7 @@ function replayView({ calls, unchanged, changed, undecided, isCut }) {
     `${formatNumber(unchanged)} would be decided as they were`,
     `${formatNumber(calls - unchanged - undecided)} otherwise`,
     `${formatNumber(undecided)} depend on what the log does not contain`,
+    ...(restricted === 0 ? [] : [`${formatNumber(restricted)} would read another part of their table`]),
   ]
   const summary = element('p', {}, counts.join(', '))
   if (changed.length === 0) return [title, summary]

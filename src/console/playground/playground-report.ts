@@ -142,9 +142,15 @@ function createAnswer(request: AuthorizationRequest, before: LoadedPolicies, aft
 }
 
 function describeReplay(tally: ReturnType<typeof createReplayTally>) {
-  const { calls, unchanged, changed, undecided } = tally.getResult()
+  const { calls, unchanged, changed, undecided, restricted } = tally.getResult()
   const shown = changed.toSorted((one, other) => other.count - one.count).slice(0, maxChanged)
-  return { calls, unchanged, changed: shown.map(describeReplayedCalls), undecided: countCalls(undecided) }
+  return {
+    calls,
+    unchanged,
+    changed: shown.map(describeReplayedCalls),
+    undecided: countCalls(undecided),
+    restricted: countCalls(restricted),
+  }
 }
 
 function toFinding({ line = 1, column, message }: PolicyProblem): PlaygroundReport['findings'][number] {
