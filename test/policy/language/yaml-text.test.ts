@@ -63,6 +63,24 @@ it.each([
   expect(errors).toEqual([message])
 })
 
+// The library would drop the negation.
+it.each([
+  'a: ! b',
+  'a: !  (b)',
+  'a: !\n  b',
+  '! b',
+  '- ! b',
+  '{ a: ! b }',
+  '[! b]',
+  '? ! a\n: b',
+  'a: &x ! b',
+  'a: ! "b"',
+])('rejects a negation that is not in quotes: %j', (text) => {
+  const errors: string[] = []
+  readYaml(text, { root: () => undefined, error: (_, message) => errors.push(message) })
+  expect(errors).toEqual([expect.stringMatching(/YAML tag; put a condition that begins with "!" in quotes/)])
+})
+
 it.each(["''", "'''a'''", '"\\""', '"\\\\"', "'\\'", `"''"`])('accepts terminated quotes: %s', (text) => {
   const roots: YamlNode[] = []
   const errors: string[] = []

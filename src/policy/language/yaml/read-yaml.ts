@@ -1,6 +1,6 @@
 import { Composer, isScalar, LineCounter, type CST, type Document } from 'yaml'
 import { parseYamlTokens } from '../../../lib/yaml/yaml-tokens.ts'
-import { findIgnoredErrors } from './strict-yaml.ts'
+import { findIgnoredErrors, quotedNegationHint } from './strict-yaml.ts'
 import { createYamlNode, type YamlNode } from './yaml-node.ts'
 
 /** Line and column, both from 1. */
@@ -49,8 +49,9 @@ export function createLocator(text: string): Locate {
   }
 }
 
-/** A condition often begins with a quote, as in `when: "reason" in context`. */
+/** A condition often begins with a quote, as in `when: "reason" in context`, or with `!`. */
 function suggestQuotes(message: string): string {
+  if (/^Tags and anchors must be separated|^Unresolved tag: !/.test(message)) return quotedNegationHint
   return message === 'Unexpected scalar at node end'
     ? `; put the whole value in quotes of the other kind, such as '"reason" in context'`
     : ''
