@@ -41,17 +41,20 @@ function splitWords(name: string): readonly string[] {
   return name.match(/[A-Z]?[a-z]+/g) ?? []
 }
 
-/** Levenshtein distance, at most `limit`. */
+/** Edit distance, at most `limit`, in which two swapped neighbours are one edit. */
 function editDistance(one: string, other: string, limit: number): number {
   if (Math.abs(one.length - other.length) >= limit) return limit
+  let twoAbove: number[] = []
   let above = Array.from({ length: other.length + 1 }, (_, column) => column)
   for (let row = 0; row < one.length; row++) {
     const current = [row + 1]
     for (let column = 0; column < other.length; column++) {
+      const isSwapped = one[row] === other[column - 1] && one[row - 1] === other[column]
+      const swapped = isSwapped ? (twoAbove[column - 1] ?? limit) + 1 : limit
       const replaced = (above[column] ?? 0) + (one[row] === other[column] ? 0 : 1)
-      current.push(Math.min(replaced, (above[column + 1] ?? 0) + 1, (current[column] ?? 0) + 1))
+      current.push(Math.min(swapped, replaced, (above[column + 1] ?? 0) + 1, (current[column] ?? 0) + 1))
     }
-    above = current
+    ;[twoAbove, above] = [above, current]
   }
   return Math.min(above[other.length] ?? limit, limit)
 }

@@ -88,7 +88,7 @@ const wrong: readonly (readonly [
     'a wrong prefix',
     { subjects: '{ groups: ["crop:analysts"] }' },
     settings,
-    '6:5 warning subject p/r names the group "crop:analysts", but no API key has it, and "crop" is no issuer',
+    '6:5 warning subject p/r names the group "crop:analysts", but no API key has it, and "crop" is no issuer; did you mean "corp"?',
   ],
   [
     'a regular expression with anchors',
@@ -119,6 +119,84 @@ const wrong: readonly (readonly [
     { when: `branch = "main"` },
     {},
     '10:18 error rules[0].when: unexpected character: =; did you mean "=="?',
+  ],
+  [
+    'a text without quotes',
+    { when: 'branch == main' },
+    {},
+    '10:21 error rules[0].when: unknown variable: main; a text has quotes, such as "main"',
+  ],
+  [
+    'quotes of a word processor',
+    { when: 'branch == “main”' },
+    {},
+    '10:21 error rules[0].when: unexpected character: “; a text has straight quotes, such as "main"',
+  ],
+  [
+    'a text for a list',
+    { when: `branch in "main"` },
+    {},
+    '10:11 error rules[0].when: no such overload: string in string; expected a list after "in", such as ["main", "dev"]',
+  ],
+  [
+    'an id as a text',
+    { when: `id == "prod/sales/orders"` },
+    {},
+    '10:11 error rules[0].when: no such overload: list<string> == string; expected a list, such as ["prod", "sales"]',
+  ],
+  [
+    'a pattern that is compared',
+    { when: `branch == "ci/*"` },
+    {},
+    '6:5 warning pattern p/r has a condition with a mistaken pattern: "*" in "ci/*" is an ordinary character for "=="; for any characters, write like("ci/*")',
+  ],
+  [
+    'a pattern in a list',
+    { when: `branch in ["main", "ci/*"]` },
+    {},
+    '6:5 warning pattern p/r has a condition with a mistaken pattern: "*" in "ci/*" is an ordinary character for "in"; for any characters, write like("ci/*")',
+  ],
+  [
+    'a pattern as a prefix',
+    { when: `'!branch.startsWith("ci/*")'` },
+    {},
+    '6:5 warning pattern p/r has a condition with a mistaken pattern: "*" in "ci/*" is an ordinary character for "startsWith"; for any characters, write like("ci/*")',
+  ],
+  [
+    'a regular expression for a branch',
+    { when: `branch.like("ci/.*")` },
+    {},
+    '6:5 warning pattern p/r has a condition with a mistaken pattern: in "like", "ci/.*" looks like a regular expression, but only "*" is special; did you mean "ci/*"?',
+  ],
+  [
+    'a pattern for a folder',
+    { operations: '[commit]', when: `manifestPath.isUnder("lake/*")` },
+    {},
+    '10:32 error rules[0].when: "lake/*" has a "*"; a folder includes everything beneath it, and is no pattern',
+  ],
+  [
+    'swapped letters of an operation',
+    { operations: '[wirte]' },
+    {},
+    '9:18 error rules[0].operations[0]: unknown operation or group "wirte"; did you mean "write"?',
+  ],
+  [
+    'the id of a table with dots',
+    { tables: '[prod.sales.orders]' },
+    {},
+    '6:5 warning namespace p/r names the table "prod.sales.orders"; the namespace is that of the policy: did you mean "orders"?',
+  ],
+  [
+    'a table with its nearest namespace',
+    { tables: '[sales.orders]' },
+    {},
+    '6:5 warning namespace p/r names the table "sales.orders"; the namespace is that of the policy: did you mean "orders"?',
+  ],
+  [
+    'a table with a letter too many',
+    { tables: '[customers, customer]' },
+    {},
+    '6:5 warning look-alike the table "customer" differs by one letter from "customers" (p.yaml:6); did you mean that?',
   ],
   [
     '& for &&',
@@ -230,6 +308,8 @@ it.each<[string, Record<string, string>]>([
     'an end within a year',
     { until: new Date(Date.now() + 86_400_000).toISOString(), approvedBy: 'ada, INC-42' },
   ],
+  ['names of tables that digits distinguish', { tables: '[orders_1, orders_2, orders]' }],
+  ['a pattern of branches', { when: `branch.like("ci/*") || branch in ["main"]` }],
   ['a recorded context key', { when: `context["ticket"] != ""` }],
 ])('says nothing about %s', (_, rule) => {
   expect(listMessages(documentOf(rule), settings)).toEqual([])
@@ -306,6 +386,36 @@ const ofOneTable = `${head.replace('name: p', 'name: q').replace('sales]', 'sale
   - { id: r, effect: allow, subjects: { groups: [etl] }, operations: [QueryTable] }
 `
 const isTable = 'a policy of a table has the namespace ["prod","sales"] and rules with "tables: [orders]"'
+
+it.each([
+  [
+    'a letter is missing',
+    '[prod, sales]',
+    '[prod, slaes]',
+    'the namespace "slaes" differs by one letter from "sales" (p.yaml:3)',
+  ],
+  [
+    'a letter is missing above',
+    '[prod, sales]',
+    '[prd, sales]',
+    'the namespace "prd" differs by one letter from "prod" (p.yaml:3)',
+  ],
+  [
+    'dots separate names',
+    '[prod, sales]',
+    '[prod.sales]',
+    'the namespace of q is ["prod.sales"], in which a dot does not separate names',
+  ],
+  ['two namespaces are not in one', '[north, sales]', '[south, slaes]', undefined],
+  ['two short names differ', '[prod, hr]', '[prod, hrm]', undefined],
+  ['a name has a dot', '[prod, sales]', '[v1.2, sales]', undefined],
+])('two policies: %s', (_, one, other, message) => {
+  const rules = 'rules:\n  - { id: r, effect: allow, subjects: { groups: [etl] }, operations: [read] }\n'
+  const text = ([name, namespace]: readonly [string, string]) =>
+    `apiVersion: catalog-gateway/v1\nkind: AccessPolicy\nmetadata: { name: ${name} }\nnamespace: ${namespace}\n${rules}`
+  const messages = listMessages(`${text(['p', one])}---\n${text(['q', other])}`, {})
+  expect(messages).toEqual(message === undefined ? [] : [expect.stringContaining(message)])
+})
 
 it('says that a table is no namespace', () => {
   expect(listMessages(`${documentOf({ tables: '[orders]' })}---\n${ofOneTable}`, {})).toEqual([
@@ -389,7 +499,7 @@ it.each<[string, Readonly<Record<string, string>>, ...messages: readonly string[
     'an error of all values',
     { subjects: "{ groups: ['{team}-*'] }", operations: '[raed]' },
     '9:26 error rules[0].subjects.groups[0] contains "*"; names are exact; use "any: true" for every caller',
-    '10:18 error rules[0].operations[0]: unknown operation or group "raed"',
+    '10:18 error rules[0].operations[0]: unknown operation or group "raed"; did you mean "read"?',
   ],
   [
     'an error of all values that has the value',

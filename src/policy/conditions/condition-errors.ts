@@ -24,8 +24,8 @@ export function readLibraryError(error: unknown, condition: string): ConditionEr
   const index = range?.start ?? 0
   const suggestion =
     unknown === undefined
-      ? suggestOperator(error, condition.slice(index)) || suggestTimestamp(summary)
-      : suggestSimilar(unknown, candidates)
+      ? suggestOperator(error, condition.slice(index)) || suggestOperand(summary)
+      : suggestSimilar(unknown, candidates) || `; a text has quotes, such as "${unknown}"`
   const text = summary.charAt(0).toLowerCase() + summary.slice(1)
   return { index, message: text + suggestion }
 }
@@ -40,12 +40,16 @@ const operators = new Map([
 ])
 
 function suggestOperator(error: unknown, rest: string): string {
+  if (/^[“”„‘’]/.test(rest)) return '; a text has straight quotes, such as "main"'
   const written = /^(?:[=&|]|(?:and|or)\b)/i.exec(rest)?.[0].toLowerCase()
   const operator = error instanceof ParseError && written !== undefined ? operators.get(written) : undefined
   return operator === undefined ? '' : `; did you mean "${operator}"?`
 }
 
-function suggestTimestamp(summary: string): string {
-  const isComparison = /Timestamp \S+ string$|: string \S+ \S*Timestamp$/.test(summary)
-  return isComparison ? '; write the time as timestamp("2027-01-01T00:00:00Z")' : ''
+function suggestOperand(summary: string): string {
+  if (/Timestamp \S+ string$|: string \S+ \S*Timestamp$/.test(summary))
+    return '; write the time as timestamp("2027-01-01T00:00:00Z")'
+  if (summary.endsWith(': string in string')) return '; expected a list after "in", such as ["main", "dev"]'
+  if (/: list<string> [!=]= string$/.test(summary)) return '; expected a list, such as ["prod", "sales"]'
+  return ''
 }

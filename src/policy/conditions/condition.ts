@@ -1,12 +1,13 @@
 import { Environment, ParseError, type ASTNode } from '@marcbachmann/cel-js'
 import type { Permission } from '../../catalog-api/permissions.ts'
+import { childNodes, isNode } from './child-nodes.ts'
 import { readLibraryError, type ConditionError } from './condition-errors.ts'
 import { celFunctions, conditionFunctions, loopFunctions } from './condition-functions.ts'
+import { findPatternMistakes } from './pattern-mistakes.ts'
 import { timeFunctions } from './time-functions.ts'
 import { toLocalTime, validateTimeZone, zonedFunctions } from './time-zones.ts'
 import { conditionTypes, conditionVariables, type ConditionVariable } from './condition-variables.ts'
 import { isConditionFact, type ConditionFact, type ConditionInput } from './authorization-request.ts'
-import { getMembers } from '../../lib/json/is-object.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
 
 export interface Condition {
@@ -17,6 +18,8 @@ export interface Condition {
   readonly readsTime: boolean
   /** Keys of `context` that the condition names. */
   readonly contextKeys: readonly string[]
+  /** Texts that probably mean a pattern, and are none: for `lint`. */
+  readonly patternMistakes?: readonly string[]
   readonly requirement?: RequirementRestriction
   /**
    * Returns whether the condition is true. Throws MissingFactError if the result depends on an unknown or pending fact;
@@ -73,7 +76,7 @@ export function compileCondition(text: string): Condition | ConditionError {
       return { index: 0, message: `is of type ${type}; expected a comparison, of type bool` }
     return (
       findFailingConstant(evaluate.ast, text) ??
-      createCondition(text, parseWithTimeFunctions(text), names, listContextKeys(evaluate.ast))
+      createCondition(text, parseWithTimeFunctions(text), names, evaluate.ast)
     )
   } catch (error) {
     return readLibraryError(error, text)
@@ -88,7 +91,7 @@ function createCondition(
   text: string,
   evaluate: (scope: object) => unknown,
   names: ReadonlySet<string>,
-  contextKeys: readonly string[],
+  syntaxTree: ASTNode,
 ): Condition {
   const read = Object.entries(conditionVariables).filter(([name]) => names.has(name))
   const reads = (source: string): boolean => read.some(([, variable]) => variable.source === source)
@@ -98,7 +101,8 @@ function createCondition(
     facts: read.map(([name]) => name).filter(isConditionFact),
     readsId: reads('object'),
     readsTime: reads('time'),
-    contextKeys,
+    contextKeys: listContextKeys(syntaxTree),
+    patternMistakes: findPatternMistakes(syntaxTree),
     evaluate(input) {
       const result = evaluate(new Scope(input))
       if (typeof result !== 'boolean') throw new Error('the result of the condition is not a boolean')
@@ -258,16 +262,4 @@ function validateLiteral(
 
 function errorAt({ start }: ASTNode, message: string): ConditionError {
   return { index: start, message }
-}
-
-function* childNodes(value: unknown): Generator<ASTNode> {
-  if (Array.isArray(value)) {
-    for (const item of value) yield* childNodes(item)
-  } else if (isNode(value)) {
-    yield value
-  }
-}
-
-function isNode(value: unknown): value is ASTNode {
-  return typeof getMembers(value)['op'] === 'string'
 }

@@ -12,6 +12,8 @@ export function isUnderFolder(path: string, folder: string): boolean {
 
 /** Returns why the text is not a folder; undefined if it is one. */
 export function validateFolder(folder: string): string | undefined {
+  if (folder.includes('*'))
+    return `${JSON.stringify(folder)} has a "*"; a folder includes everything beneath it, and is no pattern`
   return parseStoragePath(folder) === undefined
     ? `${JSON.stringify(folder)} is not a folder; expected for example "s3://bucket/team" or "warehouse/team"`
     : undefined

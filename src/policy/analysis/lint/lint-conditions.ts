@@ -12,8 +12,8 @@ import type { PolicyDocument, PolicyRule } from '../../language/policy-document.
 import type { OperationFacts } from '../../conditions/authorization-request.ts'
 
 /**
- * Finds conditions with a constant result for all or some operations of their rule, and conditions on facts that no
- * operation of their rule has.
+ * Finds conditions with a constant result for all or some operations of their rule, conditions on facts that no
+ * operation of their rule has, and texts that are mistaken for patterns.
  */
 export function lintConditions(documents: readonly PolicyDocument[]): readonly Finding[] {
   return documents.flatMap((document) =>
@@ -24,6 +24,15 @@ export function lintConditions(documents: readonly PolicyDocument[]): readonly F
       return [
         ...(constant === undefined ? findPartlyConstant(document, rule, condition) : [constant]),
         ...findAbsentFacts(document, rule, condition),
+        ...(condition.patternMistakes ?? []).map((mistake) =>
+          createFinding(
+            document,
+            rule,
+            'warning',
+            'pattern',
+            `has a condition with a mistaken pattern: ${mistake}`,
+          ),
+        ),
       ]
     }),
   )

@@ -1,5 +1,6 @@
 import type { Finding } from './finding.ts'
 import { groupBy } from '../../../lib/group-by.ts'
+import { namespaceKey } from '../reaching-rules.ts'
 import type { NamedSubjects, PolicyDocument } from '../../language/policy-document.ts'
 
 interface NameUse {
@@ -11,23 +12,57 @@ interface NameUse {
   readonly rule?: string
 }
 
-/** Finds different names that look alike: one of them is probably a mistake. */
+/** Finds different names that look alike or differ by a letter: one of them is probably a mistake. */
 export function lintNames(documents: readonly PolicyDocument[]): readonly Finding[] {
-  const uses = new Map<string, NameUse[]>([
-    ['user', collectUses(documents, ({ users }) => users)],
-    ['group', collectUses(documents, ({ groups }) => groups)],
-    ['key', collectUses(documents, ({ keys }) => keys)],
-    [
-      'namespace',
-      documents.flatMap(({ name: policy, namespace, file, line, column }) =>
-        namespace.map((name) => ({ name, file, line, column, policy })),
-      ),
-    ],
-  ])
+  const groups = collectUses(documents, ({ groups }) => groups)
+  const namespaces = documents.flatMap(collectNamespaceNames)
   return [
-    ...[...uses].flatMap(([kind, list]) => findLookAlikes(kind, list)),
-    ...findTypos(uses.get('group') ?? []),
+    ...findLookAlikes(
+      'user',
+      collectUses(documents, ({ users }) => users),
+    ),
+    ...findLookAlikes('group', groups),
+    ...findLookAlikes(
+      'key',
+      collectUses(documents, ({ keys }) => keys),
+    ),
+    ...findLookAlikes(
+      'namespace',
+      namespaces.map(([, use]) => use),
+    ),
+    ...findTypos('group', groups),
+    ...inOneNamespace(namespaces).flatMap((names) => findTypos('namespace', names)),
+    ...inOneNamespace(documents.flatMap(collectTables)).flatMap((names) => [
+      ...findLookAlikes('table', names),
+      ...findTypos('table', names),
+    ]),
   ]
+}
+
+/** The key of a namespace, and a name directly in it. */
+type ChildUse = readonly [parent: string, use: NameUse]
+
+function collectNamespaceNames(document: PolicyDocument): readonly ChildUse[] {
+  const { name: policy, namespace, file, line, column } = document
+  return namespace.map((name, depth) => [
+    namespaceKey(namespace.slice(0, depth)),
+    { name, file, line, column, policy },
+  ])
+}
+
+function collectTables({ name: policy, namespace, rules, file }: PolicyDocument): readonly ChildUse[] {
+  const parent = namespaceKey(namespace)
+  return rules.flatMap(({ id: rule, tables = [], line, column }) =>
+    tables
+      .filter((pattern) => !pattern.includes('*'))
+      .map((name): ChildUse => [parent, { name, file, line, column, policy, rule }]),
+  )
+}
+
+function inOneNamespace(children: readonly ChildUse[]): readonly (readonly NameUse[])[] {
+  return [...groupBy(children, ([parent]) => parent).values()].map((siblings) =>
+    siblings.map(([, use]) => use),
+  )
 }
 
 function collectUses(
@@ -61,17 +96,17 @@ function findLookAlikes(kind: string, uses: readonly NameUse[]): readonly Findin
   })
 }
 
-/** Shorter names, such as `dev` and `devs`, often differ by one letter on purpose. */
-const minTypoLength = 6
+/** Shorter names, such as `dev` and `devs`, often differ by one letter on purpose. Few namespaces are siblings. */
+const minTypoLength = { group: 6, table: 6, namespace: 4 }
 
-/** Finds groups that differ by one letter too many, or by two swapped letters. Digits distinguish names on purpose. */
-function findTypos(uses: readonly NameUse[]): readonly Finding[] {
+/** Finds names that differ by one letter too many, or by two swapped letters. Digits distinguish names on purpose. */
+function findTypos(kind: keyof typeof minTypoLength, uses: readonly NameUse[]): readonly Finding[] {
   const first = new Map<string, NameUse>()
   for (const use of uses) if (!first.has(use.name)) first.set(use.name, use)
   const order = new Map([...first.keys()].map((name, index) => [name, index]))
   const findings: Finding[] = []
   for (const use of first.values()) {
-    if (use.name.length < minTypoLength) continue
+    if (use.name.length < minTypoLength[kind]) continue
     for (const variant of listVariants(use.name)) {
       const other = first.get(variant)
       if (other === undefined || normalizeName(variant) === normalizeName(use.name)) continue
@@ -81,7 +116,7 @@ function findTypos(uses: readonly NameUse[]): readonly Finding[] {
       const [later, earlier] = isOtherFirst ? [use, other] : [other, use]
       const { name, ...location } = later
       const message =
-        `the group ${escapeInvisible(name)} differs by one letter from ${escapeInvisible(earlier.name)} ` +
+        `the ${kind} ${escapeInvisible(name)} differs by one letter from ${escapeInvisible(earlier.name)} ` +
         `(${earlier.file}:${earlier.line}); did you mean that?`
       findings.push({ level: 'warning', check: 'look-alike', ...location, message })
     }

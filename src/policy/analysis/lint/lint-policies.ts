@@ -2,6 +2,7 @@ import type { Finding } from './finding.ts'
 import { createFolderRequirements } from './folder-requirements.ts'
 import { lintCommitReads } from './lint-commit-reads.ts'
 import { lintConditions } from './lint-conditions.ts'
+import { lintDottedIds } from './lint-dotted-ids.ts'
 import { lintGrants } from './lint-grants.ts'
 import { lintManifests } from './lint-manifests.ts'
 import { lintNames } from './lint-names.ts'
@@ -41,6 +42,7 @@ export function lintPolicies(
     ...lintCommitReads(documents, manifests),
     ...lintTableBypass(documents, index, findGrants, requiresFolders),
     ...lintNames(documents),
+    ...lintDottedIds(documents),
     ...lintSubjects(documents, known),
     ...lintTables(documents, tests),
     ...lintWrites(documents),

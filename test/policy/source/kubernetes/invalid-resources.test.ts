@@ -36,7 +36,7 @@ it('errors have field path, line and column of the resource as kubectl prints it
       reason: 'Invalid',
       message: [
         '20:9: rules[0].when: unknown variable: brunch; did you mean "branch"?',
-        '24:5: rules[1].operations[0]: unknown operation or group "raed"',
+        '24:5: rules[1].operations[0]: unknown operation or group "raed"; did you mean "read"?',
       ].join('\n'),
     },
   ])
