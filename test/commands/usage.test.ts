@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest'
 import { runProgram } from '../e2e/built-program.ts'
+import { version } from '../../src/version.ts'
 import { runCommand } from '../support/run-command.ts'
 
 const commands: [command: string, names: string[]][] = [
-  ['', ['dev', 'demo', 'serve', 'backend', 'check', 'keys', 'policy', 'audit', '--version']],
+  ['', ['dev', 'demo', 'serve', 'backend', 'check', 'keys', 'policy', 'audit', 'version', '--version']],
   ['dev', ['--port', '--admin-port', '--data-dir', '--api-key', '--policies']],
   ['demo', ['--url', '--data-dir', '--api-key', '--rows']],
   ['serve', ['--config']],
@@ -28,7 +29,8 @@ const commands: [command: string, names: string[]][] = [
   ],
   ['policy replay', ['--audit', '--candidate', '--current', '--keys', '--since', '--json', 'Example:']],
   ['audit', ['verify']],
-  ['audit verify', ['<dir>']],
+  ['audit verify', ['<dir>', '--json']],
+  ['version', ['--json']],
 ]
 
 it.for(commands)('"%s --help" names what it takes', async ([command, names]) => {
@@ -41,6 +43,20 @@ it.for(commands)('"%s --help" names what it takes', async ([command, names]) => 
 it('--version prints the version', async () => {
   const { status, output } = await runProgram(['--version'])
   expect({ status, output }).toEqual({ status: 0, output: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
+})
+
+it('"version" prints the versions that a bug report needs', async () => {
+  const node = process.versions.node
+  expect((await runCommand(['version'])).output).toBe(
+    `catalog-gateway ${version}, Node.js ${node}, ${process.platform} ${process.arch}\n`,
+  )
+  const { platform, arch } = process
+  expect(JSON.parse((await runCommand(['version', '--json'])).output)).toEqual({
+    version,
+    node,
+    platform,
+    arch,
+  })
 })
 
 it('a process exits with status 2 after a usage error', async () => {

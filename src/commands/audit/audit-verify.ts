@@ -7,12 +7,13 @@ import { verifyAuditLogs, type VerifiedLog } from '../../audit/verify/verify-aud
 import { collect } from '../common/arguments.ts'
 import { folderArgument, publicKeyOption } from './audit-options.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
-import type { Io } from '../common/io.ts'
+import { printJson, type Io } from '../common/io.ts'
 import { newCommand } from '../common/new-command.ts'
 
 interface VerifyOptions {
   readonly publicKey: readonly string[]
   readonly expectHead: readonly string[]
+  readonly json?: true
 }
 
 const progressMs = 5_000
@@ -28,10 +29,11 @@ export function verifyCommand(io: Io): Command {
       (text, before: readonly string[]) => collect(parseHash(text), before),
       [],
     )
+    .option('--json', 'print JSON')
     .action((folder: string, options: VerifyOptions) => verify(folder, options, io))
 }
 
-async function verify(folder: string, { publicKey, expectHead }: VerifyOptions, io: Io): Promise<void> {
+async function verify(folder: string, { publicKey, expectHead, json }: VerifyOptions, io: Io): Promise<void> {
   const keys = await runStep('the public key cannot be read', () =>
     Promise.all(publicKey.map(readSealVerifier)),
   )
@@ -42,6 +44,27 @@ async function verify(folder: string, { publicKey, expectHead }: VerifyOptions, 
       onProgress: createProgressReporter(io),
     }),
   )
+  const areSealsChecked = keys.length > 0
+  if (json) printReport(io, logs, missingHeads, areSealsChecked)
+  assertGood(folder, logs, missingHeads)
+  if (!json) printGood(io, logs, areSealsChecked)
+}
+
+function printReport(
+  io: Io,
+  logs: readonly VerifiedLog[],
+  missingHeads: readonly string[],
+  areSealsChecked: boolean,
+): void {
+  const isGood =
+    logs.every(({ report }) => report.ok) &&
+    logs.some(({ report }) => report.chains > 0) &&
+    missingHeads.length === 0
+  const reports = logs.map(({ name, report }) => ({ name, ...report }))
+  printJson(io, { ok: isGood, signaturesChecked: areSealsChecked, logs: reports, missingHeads })
+}
+
+function assertGood(folder: string, logs: readonly VerifiedLog[], missingHeads: readonly string[]): void {
   const broken = logs.find(({ report }) => !report.ok)
   if (broken?.report.problem !== undefined) {
     const { problem } = broken.report
@@ -56,6 +79,9 @@ async function verify(folder: string, { publicKey, expectHead }: VerifyOptions, 
   }
   if (logs.every(({ report }) => report.chains === 0))
     throw new CommandFailure(`${folder} contains no audit log`)
+}
+
+function printGood(io: Io, logs: readonly VerifiedLog[], areSealsChecked: boolean): void {
   io.stdout.write(`good: ${formatCounts(logs)}\n`)
   for (const { name, report } of logs) {
     if (report.journal?.state !== 'needed') continue
@@ -75,7 +101,7 @@ async function verify(folder: string, { publicKey, expectHead }: VerifyOptions, 
   }
   for (const { name, report } of logs) {
     const which = name === '' ? '' : `${name}: `
-    for (const note of formatNotes(report, keys.length > 0)) io.stderr.write(`${which}${note}\n`)
+    for (const note of formatNotes(report, areSealsChecked)) io.stderr.write(`${which}${note}\n`)
   }
 }
 

@@ -1,5 +1,5 @@
 import { appendFile, readdir, readFile, truncate, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { runCommand } from '../../support/run-command.ts'
 import { startDev } from '../../e2e/running-dev.ts'
@@ -41,6 +41,24 @@ it('accepts a log as the gateway wrote it, and rejects any change', async () => 
   await writeFile(file, text)
   await appendFile(file, '{"kind":"intent"}\n')
   expect((await verify()).status).toBe(1)
+})
+
+it('prints the result as JSON', async () => {
+  const { folder, file } = await writtenLog()
+  const verify = () => runCommand(['audit', 'verify', folder, '--json'])
+  const report = async () => JSON.parse((await verify()).output) as unknown
+  const log = {
+    name: '',
+    ok: true,
+    chains: 1,
+    unresolved: 0,
+    head: { hash: expect.stringMatching(/^\w{64}$/) },
+  }
+  expect(await report()).toMatchObject({ ok: true, signaturesChecked: false, logs: [log], missingHeads: [] })
+  await appendFile(file, '{"kind":"intent"}\n')
+  expect((await verify()).status).toBe(1)
+  const problem = { file: basename(file), what: 'the line has no hash at its end' }
+  expect(await report()).toMatchObject({ ok: false, logs: [{ ok: false, problem }] })
 })
 
 it('rejects a folder without a log', async () => {
