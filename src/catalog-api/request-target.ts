@@ -162,10 +162,8 @@ function assertCompleteId({ name, object }: Operation, id: Identifier): void {
 
 function createUnknownRouteError(path: string, basePath: string): CatalogError {
   if (apiPaths.some((api) => path.startsWith(`${basePath}${api}/`))) return unknownOperationError(path)
-  const expected = path.startsWith(`${basePath}/`)
-    ? ''
-    : `; expected a path below ${quoteForMessage(basePath)}`
-  return refusal('unknown_route', `unknown route ${quoteForMessage(path)}${expected}`)
+  const expected = quoteForMessage(`${basePath}${apiPaths[0]}`)
+  return refusal('unknown_route', `unknown route ${quoteForMessage(path)}; expected a path below ${expected}`)
 }
 
 /**
@@ -176,6 +174,7 @@ export function unknownOperationError(path: string): CatalogError {
   return refusal(
     'unknown_operation',
     `unknown route ${quoteForMessage(path)}: the catalog has no such operation`,
+    { detail: 'an id is one part of a path, and "$" joins its names: /v1/table/prod$sales$orders/describe' },
   )
 }
 

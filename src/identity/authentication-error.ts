@@ -19,6 +19,7 @@ interface RefusalResponse {
 const apiKeyRejected: RefusalResponse = { message: 'invalid API key' }
 const tokenRejected: RefusalResponse = {
   message: 'invalid bearer token; expected a signed token of a known issuer with this service as audience',
+  detail: 'an API key is sent in the header x-api-key, without "Bearer"',
   error: 'invalid_token',
 }
 
@@ -81,7 +82,7 @@ const responses = {
   /** The groups are not strings, contain control characters, or are stored elsewhere by the issuer. */
   invalid_groups: tokenRejected,
   /** May be disclosed, because the signature was verified before. */
-  expired_token: { ...tokenRejected, message: 'the bearer token has expired' },
+  expired_token: { message: 'the bearer token has expired', error: 'invalid_token' },
   /** The JWKS of the issuer is unavailable: the token is neither valid nor invalid. */
   jwks_unavailable: {
     message: 'bearer tokens of this issuer cannot be verified: JWKS unavailable; retry later',

@@ -68,6 +68,7 @@ function allocate(length: number, reserve: (bytes: number) => void): Buffer {
 }
 
 function bodyTooLargeError({ setting, maxBytes }: BodyLimit): CatalogError {
-  const limit = `${formatBytes(maxBytes)} (limits.${setting} of the bundled catalog)`
+  const ofDev = setting === 'maxUploadBytes' ? ', or --max-upload of dev' : ''
+  const limit = `${formatBytes(maxBytes)} (limits.${setting} of the bundled catalog${ofDev})`
   return invalidInput(`the body is larger than the limit of ${limit}`, { status: 413 })
 }

@@ -36,7 +36,7 @@ export async function runTour(tour: Tour, io: Io): Promise<void> {
 
   printStep(io, 1, 'Create the namespace "demo"', 'POST /v1/namespace/demo/create')
   await developer.createNamespace(namespace, { mode: 'exist_ok' })
-  printLine(io, '   exists already')
+  printLine(io, '   created, or there already')
 
   printStep(
     io,

@@ -142,6 +142,7 @@ function formatWelcome(url: string, adminUrl: string, key: string, dataDir: stri
   return `listening on ${url}
 admin on ${adminUrl}
 console on ${adminUrl}/console
+API documentation on ${url}/docs
 
 catalog-gateway runs in front of the bundled catalog. The key below is allowed everything.
 

@@ -18,6 +18,9 @@ const timeoutMs = 10_000
 
 const unexpectedHost = 'unexpected host; expected an IP address, localhost, or a name of admin.allowedHosts'
 
+const unknownRoute =
+  'unknown route of the admin port, which serves /livez, /readyz and /metrics; the catalog API is on the port of "listen"'
+
 /**
  * `/livez` responds while the event loop runs; `/readyz` responds with 503 and the problems by name while there are
  * any, and lists warnings in any case. No endpoint needs credentials: keep the port off public networks. Requests for
@@ -40,6 +43,7 @@ export function createAdminServer(
     if (isAllowedHost(request.headers.host)) next()
     else void reply.code(403).send({ error: unexpectedHost })
   })
+  server.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: unknownRoute }))
   server.get('/livez', () => ({ status: 'ok' }))
   server.get('/readyz', async (_request, reply) => {
     const { problems, warnings } = await findReadiness()

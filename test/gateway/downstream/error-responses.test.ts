@@ -13,8 +13,14 @@ const wrongMethod = { kind: 'Unsupported', status: 405 } as const
 it.each<
   [what: string, method: 'GET' | 'POST' | 'PUT' | 'OPTIONS', target: string, ExpectedError, RequestOptions?]
 >([
-  ['no operation', 'GET', '/', { ...notFound, says: 'unknown route "/"' }],
+  ['no operation', 'GET', '/', { ...notFound, says: 'unknown route "/"; expected a path below "/v1"' }],
   ['an unknown path', 'POST', '/v1/table/orders/explode', { ...noOperation, says: 'orders/explode"' }],
+  [
+    'an id with a slash',
+    'POST',
+    '/v1/table/prod/orders/describe',
+    { ...noOperation, says: 'no such operation', detail: '"$" joins its names' },
+  ],
   ['another prefix', 'POST', '/v2/table/orders/describe', { ...notFound, says: '/v2/' }],
   ['upper case', 'POST', '/v1/Table/orders/describe', { ...noOperation, says: '/v1/Table/' }],
   ['the path of the API itself', 'GET', '/v1', { ...notFound, says: '/v1' }],
@@ -50,6 +56,13 @@ it.each<
     describe,
     { kind: 'Unauthenticated', says: 'no credential was sent' },
     { as: null },
+  ],
+  [
+    'a key as a token',
+    'POST',
+    describe,
+    { kind: 'Unauthenticated', says: 'invalid bearer token', detail: 'sent in the header x-api-key' },
+    { as: null, headers: { authorization: 'Bearer cgk_key' } },
   ],
   ['an unknown key', 'POST', describe, { kind: 'Unauthenticated', says: 'x-api-key' }, { as: 'guessed' }],
   [

@@ -54,6 +54,10 @@ it('serves health and metrics on the admin port only, and operations on the main
   const response = await fetch(`${gateway.adminUrl}/v1/table`, {
     headers: { 'x-api-key': gateway.key('dev') },
   })
-  expect(response.status).toBe(404)
+  const { error } = (await response.json()) as { error: string }
+  expect({ status: response.status, error }).toEqual({
+    status: 404,
+    error: expect.stringContaining('the catalog API is on the port of "listen"'),
+  })
   expect(upstream.requests).toEqual([])
 })

@@ -42,7 +42,7 @@ it.each([
 
 it('names the base path in the error for a path outside', async () => {
   const response = await shared.gateway.post('/v1/table/orders/describe')
-  expectError(response, { kind: 'Unsupported', status: 404, says: 'expected a path below "/lance/eu"' })
+  expectError(response, { kind: 'Unsupported', status: 404, says: 'expected a path below "/lance/eu/v1"' })
 })
 
 it('serves the OpenAPI document below the base path only, with that path as its server', async () => {

@@ -9,13 +9,16 @@ export interface ExpectedError {
   readonly status?: number
   /** Expected in the message. */
   readonly says: RegExp | string
+  /** Expected in the detail. */
+  readonly detail?: string
 }
 
 /** Implementation details: stack traces, files, codes of libraries, keys. */
 const inside = /\n|\(\S+:\d+\)|\.[jt]s\b|node:|node_modules|ECONN|UND_ERR|HPE_|cgk_/
 
 /** Asserts that an error has the format of the interface, the expected message, and no implementation details. */
-export function expectError(response: TestResponse | undefined, { kind, status, says }: ExpectedError): void {
+export function expectError(response: TestResponse | undefined, expected: ExpectedError): void {
+  const { kind, status, says } = expected
   const requestId = response?.headers['x-request-id']
   expect(response).toMatchObject({
     status: status ?? errorCodes[kind].status,
@@ -28,6 +31,7 @@ export function expectError(response: TestResponse | undefined, { kind, status, 
     code: errorCodes[kind].code,
     instance: requestId,
   })
+  expect(detail).toContain(expected.detail ?? '')
   for (const text of [body.error, detail]) {
     expect(text).not.toMatch(inside)
     expect(text).not.toContain(tmpdir())

@@ -120,7 +120,14 @@ it('rejects an upload above the limit with 413, announced or not', async () => {
     body: new Blob([larger]).stream(),
     duplex: 'half',
   })
-  expect(chunked.status).toBe(413)
+  expect({ status: chunked.status, body: await chunked.json() }).toMatchObject({
+    status: 413,
+    body: {
+      error: expect.stringMatching(
+        /\(limits\.maxUploadBytes of the bundled catalog, or --max-upload of dev\)$/,
+      ),
+    },
+  })
   expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(6))
 })
 
