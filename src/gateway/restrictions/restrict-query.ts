@@ -5,6 +5,7 @@ import { parseColumnExpression } from '../../policy/restrictions/parse-value.ts'
 import { printValue } from '../../policy/restrictions/print-filter.ts'
 import type { CallerRestriction, VisibleColumns } from '../../policy/restrictions/restriction.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
+import { assertTextQuery } from './check-text-query.ts'
 import {
   assertMembersUnderstood,
   assertReadsNewest,
@@ -45,14 +46,18 @@ const understood: ReadonlySet<string> = new Set([
   'lower_bound',
   'upper_bound',
   'bypass_vector_index',
+  'full_text_query',
   'fast_search',
   'with_row_id',
   'version',
   'branch',
 ])
 
-/** The distance of a row found by a vector search, which the engine adds. */
-const distanceColumn = '_distance'
+/** The column that engines add to the rows that a search found, even if a query names columns; undefined without a search. */
+type SearchColumn = '_distance' | '_score' | undefined
+
+/** The column that says which of several vectors found a row. */
+const vectorIndexColumn = 'query_index'
 
 /**
  * Restricts a query to visible columns and rows. Names of columns come from the policy, filters and expressions are printed anew,
@@ -68,27 +73,44 @@ export function restrictQuery(
   assertReadsNewest(query)
   if (query['with_row_id'] === true) throw unsupportedError('"with_row_id" is not supported; omit it')
   const { columns, rows } = restriction
-  const isSearch = hasVector(query['vector'])
-  assertVectorColumn(query['vector_column'], isSearch, columns)
+  const isVectorSearch = hasVector(query['vector'])
+  const isTextSearch = !isAbsent(query['full_text_query'])
+  if (isVectorSearch && isTextSearch)
+    throw unsupportedError('"full_text_query" with "vector" is not supported; send two queries')
+  if (isTextSearch) assertTextQuery(query['full_text_query'], restriction)
+  const searchColumn = isVectorSearch ? '_distance' : isTextSearch ? '_score' : undefined
+  assertVectorColumn(query['vector_column'], isVectorSearch, columns)
   assertOrder(query['order_by'], columns)
   const filter = restrictFilter('filter', query['filter'], restriction)
-  if (isSearch && filter !== undefined && query['prefilter'] === false)
+  const isFiltered = filter !== undefined && filter !== restriction.rows
+  if (searchColumn !== undefined && isFiltered && query['prefilter'] === false)
     throw unsupportedError('"prefilter" is false: a filter after the search is not supported; omit it')
-  const selected = restrictColumns(query['columns'], columns, isSearch, isLancedb)
+  const selected = restrictColumns(query['columns'], columns, searchColumn, isLancedb)
   const changes = new Map<string, unknown>([['columns', selected.value]])
   changes.set('filter', filter)
   if (filter !== undefined) changes.set('prefilter', true)
-  if (isSearch && rows !== undefined) {
-    changes.set('bypass_vector_index', true)
-    changes.set('fast_search', undefined)
-  }
-  // Engines add the distance even to columns that a query names.
-  return { changes, columns: isSearch ? new Set([...selected.names, distanceColumn]) : selected.names }
+  if (isVectorSearch && rows !== undefined) changes.set('bypass_vector_index', true)
+  // It leaves out rows without an index, and engines then return other columns than those that were asked for.
+  changes.set('fast_search', undefined)
+  const added = [
+    ...(searchColumn === undefined ? [] : [searchColumn]),
+    ...(hasSeveralVectors(query['vector']) ? [vectorIndexColumn] : []),
+  ]
+  return { changes, columns: new Set([...selected.names, ...added]) }
 }
 
 function hasVector(vector: unknown): boolean {
+  return listVectors(vector).some((list) => list.length > 0)
+}
+
+function hasSeveralVectors(vector: unknown): boolean {
+  return listVectors(vector).some((list) => list.length > 1 && list.some(Array.isArray))
+}
+
+/** Returns the lists of all forms of `vector`: of numbers, or of lists of numbers. */
+function listVectors(vector: unknown): readonly (readonly unknown[])[] {
   const lists = isObject(vector) ? [vector['single_vector'], vector['multi_vector']] : [vector]
-  return lists.some((list) => Array.isArray(list) && list.length > 0)
+  return lists.filter((list) => Array.isArray(list))
 }
 
 function assertVectorColumn(name: unknown, isSearch: boolean, columns: VisibleColumns): void {
@@ -120,22 +142,22 @@ interface SelectedColumns {
 function restrictColumns(
   sent: unknown,
   columns: VisibleColumns,
-  isSearch: boolean,
+  searchColumn: SearchColumn,
   isLancedb: boolean,
 ): SelectedColumns {
   const { names, expressions, isMap, member } = readSelection(sent)
   const wrap = (selected: unknown): unknown => (member === undefined ? selected : { [member]: selected })
   if (names !== undefined) {
-    const missing = names.find((name) => !columns.has(name) && !(isSearch && name === distanceColumn))
+    const missing = names.find((name) => !columns.has(name) && name !== searchColumn)
     if (missing !== undefined) throw missingColumnError(missing)
     return { value: wrap(names), names: new Set(names) }
   }
   if (expressions !== undefined) {
-    const printed = restrictExpressions(expressions, columns, isSearch)
+    const printed = restrictExpressions(expressions, columns, searchColumn)
     const value = wrap(isMap === true ? Object.fromEntries(printed) : printed)
     return { value, names: new Set(printed.map(([alias]) => alias)) }
   }
-  const all = [...columns.keys(), ...(isSearch ? [distanceColumn] : [])]
+  const all = [...columns.keys(), ...(searchColumn === undefined ? [] : [searchColumn])]
   return { value: isLancedb ? all : { column_names: all }, names: new Set(all) }
 }
 
@@ -180,7 +202,7 @@ const aliasGrammar = /^[A-Za-z][A-Za-z0-9_]{0,255}$/
 function restrictExpressions(
   expressions: Expressions,
   columns: VisibleColumns,
-  isSearch: boolean,
+  searchColumn: SearchColumn,
 ): readonly (readonly [alias: string, expression: string])[] {
   const findColumn = createColumnFinder(columns)
   return expressions.map(([alias, expression]) => {
@@ -188,7 +210,7 @@ function restrictExpressions(
       throw unsupportedError(
         `the name ${quoteForMessage(alias)} is not supported; expected letters, digits and "_"`,
       )
-    if (isSearch && expression === distanceColumn) return [alias, distanceColumn]
+    if (searchColumn !== undefined && expression === searchColumn) return [alias, searchColumn]
     if (typeof expression !== 'string') throw unsupportedError(`${quoteForMessage(alias)} is no text`)
     return [alias, printValue(readCallerText(alias, () => parseColumnExpression(expression, findColumn)))]
   })

@@ -38,6 +38,12 @@ const shared = useSharedGateway({
             columns: { id: 'number', name: 'text', 'person.city': 'text', ok: 'boolean', v: 'other' },
             rows: "region = 'EU' and tenant in ('a', 'b''c')",
           },
+          {
+            id: 'all-rows',
+            subjects: { users: ['analyst'] },
+            tables: ['texts'],
+            columns: { id: 'number', name: 'text', title: 'text', v: 'other' },
+          },
         ],
       },
       rules: [
@@ -116,10 +122,113 @@ it.each<[what: string, sent: object, forwarded: object]>([
       columns: ['id', '_distance'],
     },
   ],
+  [
+    'a vector search without a filter of its own',
+    { vector: [1], vector_column: 'v', columns: ['id'], prefilter: false },
+    {
+      vector: [1],
+      vector_column: 'v',
+      filter: rows,
+      prefilter: true,
+      bypass_vector_index: true,
+      columns: ['id'],
+    },
+  ],
 ])('a query of %s is sent with what the policy leaves', async (_what, sent, expected) => {
   const response = await shared.gateway.post('/v1/table/sales$orders/query', { as: 'analyst', body: sent })
   expect(await forwarded()).toEqual(expected)
   expect(response.status).toBe(200)
+})
+
+const red = { terms: 'red', column: 'name' }
+const allTexts = { column_names: ['id', 'name', 'title', 'v', '_score'] }
+
+it.each<[what: string, sent: object, changed: object]>([
+  [
+    'words in named columns',
+    { full_text_query: { string_query: { query: 'red', columns: ['name', 'title'] } }, k: 5 },
+    { columns: allTexts },
+  ],
+  [
+    'words in named columns, without a wrapper',
+    { full_text_query: { query: 'red', columns: ['name'] }, columns: ['_score', 'id'] },
+    {},
+  ],
+  [
+    'a structured query',
+    {
+      full_text_query: {
+        structured_query: {
+          query: {
+            boolean: {
+              must: [{ match: red }],
+              should: [{ multi_match: { query: 'red', columns: ['name', 'title'] } }],
+              must_not: [{ boost: { positive: { match: red }, negative: { phrase: red } } }],
+            },
+          },
+        },
+      },
+      columns: { a: 'id', b: '_score' },
+      filter: 'id > 1',
+    },
+    { columns: { a: '`id`', b: '_score' }, filter: '(`id` > 1)', prefilter: true },
+  ],
+])('if all rows are visible, a full-text query of %s is sent', async (_what, sent, changed) => {
+  shared.upstream.answering = respondWith(200, answerOf('id', '_score'), arrow)
+  await shared.gateway.post('/v1/table/sales$texts/query', { as: 'analyst', body: sent })
+  expect(await forwarded()).toEqual({ ...sent, ...changed })
+})
+
+it.each<[what: string, query: object, says: string]>([
+  [
+    'no words',
+    { structured_query: { query: { boolean: { must: [], should: [], must_not: [] } } } },
+    'no words',
+  ],
+  ['no column', { string_query: { query: 'red' } }, 'names no column'],
+  ['no columns', { string_query: { query: 'red', columns: [] } }, 'names no column'],
+  ['no column of a match', { structured_query: { query: { match: { terms: 'red' } } } }, 'names no column'],
+  ['a hidden column', { string_query: { query: 'red', columns: ['ssn'] } }, 'no column "ssn"'],
+  ['a hidden column among others', { query: 'red', columns: ['name', 'ssn'] }, 'no column "ssn"'],
+  ['a hidden column of a phrase', { query: { phrase: { terms: 'red', column: 'ssn' } } }, 'no column "ssn"'],
+  [
+    'a hidden column of a part',
+    { query: { boost: { positive: { match: red }, negative: { match: { terms: 'red', column: 'ssn' } } } } },
+    'no column "ssn"',
+  ],
+  [
+    'a hidden column of several matches',
+    { query: { multi_match: { match_queries: [red, { terms: 'red', column: 'ssn' }] } } },
+    'no column "ssn"',
+  ],
+  [
+    'hidden columns beside several matches',
+    { query: { multi_match: { match_queries: [red], query: 'red', columns: ['ssn'] } } },
+    'no column "ssn"',
+  ],
+  [
+    'a match without a column among others',
+    { query: { boolean: { must: [{ match: red }], must_not: [{ match: { terms: 'red' } }], should: [] } } },
+    'names no column',
+  ],
+])('a full-text query of %s is refused', async (_what, query, says) => {
+  const body = { full_text_query: query }
+  const response = await shared.gateway.post('/v1/table/sales$texts/query', { as: 'analyst', body })
+  expectError(response, { kind: 'InvalidInput', says })
+  expect(shared.upstream.requests).toEqual([])
+})
+
+it('a search for several vectors may return which of them found a row', async () => {
+  shared.upstream.answering = respondWith(200, answerOf('query_index', 'id', '_distance'), arrow)
+  const search = { vector_column: 'v', columns: ['id'], k: 1 }
+  const statusOf = async (vector: object) => {
+    const body = { ...search, vector }
+    const { status } = await shared.gateway.post('/v1/table/sales$texts/query', { as: 'analyst', body })
+    return status
+  }
+  expect(await statusOf({ multi_vector: [[1], [2]] })).toBe(200)
+  expect(await statusOf([[1], [2]])).toBe(200)
+  expect(await statusOf({ single_vector: [1, 2] })).toBe(502)
 })
 
 it('columns are added as the client sends them', async () => {
@@ -191,7 +300,11 @@ it.each<[action: string, body: object, says: string]>([
   ['query', { vector: [1] }, '"vector_column" is missing'],
   ['query', { vector: [1], vector_column: 'ssn' }, 'there is no column "ssn"'],
   ['query', { vector: [1], vector_column: 'v', filter: 'ok', prefilter: false }, '"prefilter" is false'],
-  ['query', { full_text_query: { string_query: { query: 'a' } } }, '"full_text_query" is not supported'],
+  [
+    'query',
+    { full_text_query: { string_query: { query: 'a', columns: ['name'] } } },
+    '"full_text_query" is not supported, because scores depend on all rows',
+  ],
   ['query', { search_effort: 1 }, '"search_effort" is not supported'],
   ['count_rows', { predicate: "ssn = 'a'" }, '"predicate": there is no column "ssn"'],
   ['count_rows', { version: 1 }, 'only its newest version'],
