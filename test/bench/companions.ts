@@ -17,6 +17,11 @@ export const companions: readonly Companion[] = [
     what: 'time of a decision with 10, 1,000 and 10,000 policies',
     seconds: 12,
   },
+  {
+    name: 'restricted-queries',
+    what: 'time to decide about a query and to restrict it to rows and columns',
+    seconds: 10,
+  },
   { name: 'listing-filter', what: 'time to filter a page of 1,000 names', seconds: 15 },
   {
     name: 'audit-modes',
