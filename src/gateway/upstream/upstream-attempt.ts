@@ -184,13 +184,14 @@ class ResponseRelay implements ResponseHandler {
       this.onResponseError(this.#createTooLarge())
       return
     }
-    if (this.#start !== undefined && !this.#checkStart(this.#start, last ?? Buffer.alloc(0))) {
+    const start = this.#start
+    if (start !== undefined && !this.#checkStart(start, last ?? Buffer.alloc(0))) {
       this.onResponseError(badResponse('the response ends before its columns are known'))
       return
     }
     this.#detach()
     if (this.#buffered !== undefined) this.#resolveResponse()
-    else this.#endResponse(last)
+    else this.#endResponse(start === undefined ? last : undefined)
   }
 
   onResponseError(error: Error): void {

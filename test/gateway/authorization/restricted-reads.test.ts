@@ -15,6 +15,7 @@ import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { createMinimalRequest } from '../support/minimal-request.ts'
 import { expectError } from '../support/expect-error.ts'
 import { allowEverything } from '../support/open-gateway.ts'
+import { rawRequest, sendRaw } from '../support/raw-request.ts'
 import { respondWith } from '../support/recording-upstream.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
 
@@ -420,6 +421,23 @@ it.each(['file', 'stream'] as const)(
     expect(response.bytes.equals(answer)).toBe(true)
   },
 )
+
+it('a response that arrives at once is sent once, and the connection remains open', async () => {
+  const answer = write(tableFromArrays({ id: [1, 2], v: [3, 4] }), 'stream')
+  shared.upstream.answering = (_request, response) => {
+    response.writeHead(200, { 'content-length': answer.length }).end(answer)
+  }
+  const query = (connection: string): string =>
+    rawRequest([
+      'POST /v1/table/sales$orders/query HTTP/1.1',
+      'host: a',
+      `x-api-key: ${shared.gateway.key('analyst')}`,
+      `connection: ${connection}`,
+      'content-length: 0',
+    ])
+  const responses = await sendRaw(shared.gateway.url, query('keep-alive') + query('close'))
+  expect(responses.map(({ bytes }) => bytes.equals(answer))).toEqual([true, true])
+})
 
 it.each([
   [400, { error: 'No field named secret. Valid fields are ssn', code: 13 }],
