@@ -21,6 +21,12 @@ const decisions = [
   'test/policy/visibility/visibility.test.ts',
   'test/policy/source/shadow-policies.test.ts',
 ]
+const restrictedFilters = [
+  'test/policy/restrictions/printed-filters.test.ts',
+  'test/policy/restrictions/rows-of-a-caller.test.ts',
+  'test/gateway/restrictions/restricted-members.test.ts',
+  'test/policy/restrictions/hostile-filters.test.ts',
+]
 const jsonReaders = [
   'test/gateway/json/json-readers-agree.test.ts',
   'test/gateway/json/json-edits-match-model.test.ts',
@@ -95,6 +101,33 @@ export const criticalFiles: readonly CriticalFile[] = [
     file: 'src/policy/visibility/visibility.ts',
     tests: ['test/policy/visibility/visibility.test.ts', ...decisions],
   },
+  ...[
+    'assert-levels',
+    'caller-variable',
+    'column-type',
+    'filter-functions',
+    'filter-token',
+    'parse-filter',
+    'parse-operand',
+    'parse-value',
+    'print-filter',
+    'restriction',
+    'token-reader',
+  ].map((name) => ({ file: `src/policy/restrictions/${name}.ts`, tests: restrictedFilters })),
+  ...[
+    'change-members',
+    'check-columns',
+    'check-text-query',
+    'hide-restricted',
+    'restrict-count',
+    'restrict-query',
+    'restrict-request',
+    'restricted-read',
+    'trim-description',
+  ].map((name) => ({
+    file: `src/gateway/restrictions/${name}.ts`,
+    tests: ['test/gateway/restrictions/', 'test/gateway/authorization/restricted-reads.test.ts'],
+  })),
   { file: 'src/identity/bearer-tokens.ts', tests: ['test/identity/'] },
   { file: 'src/identity/authenticate.ts', tests: ['test/identity/'] },
   {

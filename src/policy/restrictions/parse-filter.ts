@@ -58,8 +58,7 @@ class ConditionParser {
   #parseChain(word: 'and' | 'or', parsePart: () => FilterExpression): FilterExpression {
     const parts = [parsePart()]
     while (this.#tokens.takes('keyword', word)) parts.push(parsePart())
-    const [only] = parts
-    return parts.length === 1 && only !== undefined ? only : { kind: word, parts }
+    return { kind: word, parts }
   }
 
   #parseNot(): FilterExpression {

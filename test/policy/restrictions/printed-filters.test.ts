@@ -30,6 +30,7 @@ it.each<[filter: string, printed: string]>([
   ['id = - 1', '(`id` = -1)'],
   ['id = -1.50e-3', '(`id` = -1.50e-3)'],
   ['id = 1E+10', '(`id` = 1E+10)'],
+  ['id = 1e100', '(`id` = 1e100)'],
   ["name = ''", "(`name` = '')"],
   ["name = 'it''s'", "(`name` = 'it''s')"],
   ["name = ''''''", "(`name` = '''''')"],
@@ -129,6 +130,8 @@ it.each<[filter: string, message: string, offset: number]>([
   ],
   ["tags = 'a'", 'a column of the type texts cannot be compared with a text here', 7],
   ["day = date '2026-1-31'", "expected a date such as '2026-01-31'", 11],
+  ["day = date '12026-01-31'", "expected a date such as '2026-01-31'", 11],
+  ["at = timestamp '12026-01-31 12:00:00'", "expected a timestamp such as '2026-01-31 12:00:00'", 15],
   ["day = date ' 2026-01-31'", "expected a date such as '2026-01-31'", 11],
   ["day = date '2026-01-31 '", "expected a date such as '2026-01-31'", 11],
   ["at = timestamp 'x2026-01-31 12:00:00'", "expected a timestamp such as '2026-01-31 12:00:00'", 15],
@@ -154,6 +157,11 @@ it.each<[filter: string, message: string, offset: number]>([
     'the function tostring is not supported; expected one of lower, upper, length, char_length, starts_with, ends_with, contains, array_has',
     0,
   ],
+  [
+    'constructor(tags)',
+    'the function constructor is not supported; expected one of lower, upper, length, char_length, starts_with, ends_with, contains, array_has',
+    0,
+  ],
   ['`lower`(name)', 'there is no column "lower"', 0],
   ['lower(id) = 1', 'lower is for columns of the type text', 6],
   ["lower('a') = 'a'", 'expected a name, found "a"', 6],
@@ -167,6 +175,7 @@ it.each<[filter: string, message: string, offset: number]>([
   ["array_has(counts, 'a')", 'array_has needs an item of the list', 18],
   ['array_has(tags, tags)', 'expected a literal, found "tags"', 16],
   ['name = $principal.name', 'expected a literal, found "principal.name"', 7],
+  ['name = $principal', 'expected a literal, found "principal"', 7],
   ["name = 'a' 'b'", 'expected the end, AND or OR, found "b"', 11],
   ["name = 'a''", '"\'" is not supported here', 10],
   ["name = 'a\\'", '"\'" is not supported here', 7],
@@ -200,6 +209,10 @@ const manyLevels =
 
 it.each<[what: string, filter: string, message: string, offset: number]>([
   ['a number of 19 digits', `id = ${'9'.repeat(19)}`, 'expected a space before this word', 23],
+  ['19 digits behind a point', `id = 0.${'9'.repeat(19)}`, 'expected a space before this word', 25],
+  ['4 digits of an exponent', 'id = 1e1000', 'expected a space before this word', 10],
+  ['257 characters of a variable', `name = $${'a'.repeat(257)}`, 'expected a space before this word', 264],
+  ['257 characters of its member', `name = $a.${'a'.repeat(257)}`, 'expected a space before this word', 266],
   ['a name of 257 characters', 'a'.repeat(257), 'expected a space before this word', 256],
   ['257 characters in backticks', `\`${'a'.repeat(257)}\``, '"`" is not supported here', 0],
   ['65537 characters', ' '.repeat(65_537), 'it has 65537 characters; expected at most 65536', 0],
@@ -213,6 +226,7 @@ it.each<[what: string, filter: string, message: string, offset: number]>([
 
 it.each<[what: string, filter: string, printed: string]>([
   ['18 digits', `id = ${'9'.repeat(18)}`, `(\`id\` = ${'9'.repeat(18)})`],
+  ['18 digits behind a point', `id = 0.${'9'.repeat(18)}`, `(\`id\` = 0.${'9'.repeat(18)})`],
   ['65536 characters', `ok${' '.repeat(65_534)}`, '`ok`'],
   ['16 parentheses', deep('(', ')', 16), '`ok`'],
   ['16 NOT', deep('not (', ')', 16), deep('(NOT ', ')', 16, '`ok`')],

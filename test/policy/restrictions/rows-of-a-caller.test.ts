@@ -21,6 +21,13 @@ const analyst = createCaller('ann', 'analysts')
 
 it.each<[rows: string, claims: Readonly<Record<string, unknown>>, printed: string]>([
   ["region = 'EU'", {}, "(`region` = 'EU')"],
+  ["lower(region) like 'e%'", {}, "(lower(`region`) LIKE 'e%')"],
+  [
+    "array_has(groups, 'a') or array_has(groups, 7)",
+    {},
+    "(array_has(`groups`, 'a') OR array_has(`groups`, 7))",
+  ],
+  ['region = 7 and id is null', {}, '((`region` = 7) AND (`id` IS NULL))'],
   ['owner = $principal.name', {}, "(`owner` = 'ann')"],
   ['team in $principal.groups', {}, "(`team` IN ('analysts'))"],
   ['tenant in $principal.claims.tenants', { tenants: ['a', "b'c"] }, "(`tenant` IN ('a', 'b''c'))"],

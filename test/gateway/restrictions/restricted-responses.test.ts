@@ -1,0 +1,174 @@
+import {
+  Dictionary,
+  Field,
+  Int32,
+  List,
+  Schema,
+  Struct,
+  Utf8,
+  tableToIPC,
+  Table,
+  type DataType,
+} from 'apache-arrow'
+import { expect, it } from 'vitest'
+import { CatalogError } from '../../../src/catalog-api/catalog-error.ts'
+import { createColumnsCheck } from '../../../src/gateway/restrictions/check-columns.ts'
+import { hideRestricted } from '../../../src/gateway/restrictions/hide-restricted.ts'
+import { trimDescription } from '../../../src/gateway/restrictions/trim-description.ts'
+import { columnTypes } from '../../../src/policy/restrictions/column-type.ts'
+
+const text = new Utf8()
+const dictionary = new Dictionary(text, new Int32())
+const struct = (fields: Readonly<Record<string, DataType>>): Struct =>
+  new Struct(Object.entries(fields).map(([name, type]) => new Field(name, type)))
+const listOf = (type: DataType): List => new List(new Field('item', type))
+
+const asked = new Set(['id', 'person.city', 'person.home.street', 'tags'])
+
+/** Returns what is wrong with a response of these columns. */
+function findProblem(columns: Readonly<Record<string, DataType>>): unknown {
+  const schema = new Schema(Object.entries(columns).map(([name, type]) => new Field(name, type)))
+  return createColumnsCheck(asked)(Buffer.from(tableToIPC(new Table(schema), 'stream')))
+}
+
+it.each<[what: string, columns: Readonly<Record<string, DataType>>]>([
+  ['no columns', {}],
+  ['a column', { id: text }],
+  ['a list', { tags: listOf(text) }],
+  ['a part of a struct by its path', { 'person.city': text }],
+  ['a struct of such parts', { person: struct({ city: text, home: struct({ street: text }) }) }],
+  ['a whole struct', { id: struct({ a: text }) }],
+])('a response may have %s', (_, columns) => {
+  expect(findProblem(columns)).toBeUndefined()
+})
+
+it.each<[what: string, columns: Readonly<Record<string, DataType>>, problem: string]>([
+  ['another column', { id: text, ssn: text }, 'the column "ssn" was not asked for'],
+  ['another spelling', { ID: text }, 'the column "ID" was not asked for'],
+  [
+    'a struct with another part',
+    { person: struct({ city: text, ssn: text }) },
+    'the column "person" was not asked for',
+  ],
+  ['a struct without parts', { person: struct({}) }, 'the column "person" was not asked for'],
+  ['a part as a column', { city: text }, 'the column "city" was not asked for'],
+  ['a dictionary', { id: dictionary }, 'the column "id" is a dictionary'],
+  ['a list of a dictionary', { id: text, tags: listOf(dictionary) }, 'the column "tags" is a dictionary'],
+  ['a dictionary in a struct', { id: struct({ a: text, b: dictionary }) }, 'the column "id" is a dictionary'],
+])('a response may not have %s', (_, columns, problem) => {
+  expect(findProblem(columns)).toEqual({ problem })
+})
+
+it('a response is Arrow, as far as it has arrived', () => {
+  const check = createColumnsCheck(asked)
+  expect(check(Buffer.from('{"id":[1,2,3,4]}'))).toEqual({ problem: 'the response is not Arrow' })
+  expect(check(Buffer.alloc(0))).toBe('incomplete')
+})
+
+const restriction = { columns: new Map(), rows: undefined, parts: [] }
+const hidden = 'the catalog cannot answer this for a caller who may read a part of the table only'
+
+it.each([
+  ['NamespaceNotFound', 'the upstream refused the request with status 404'],
+  ['TableNotFound', 'the upstream refused the request with status 404'],
+  ['Throttling', 'the upstream refused the request with status 429'],
+  ['ServiceUnavailable', 'the upstream refused the request with status 503'],
+  ['InvalidInput', hidden],
+  ['TableColumnNotFound', hidden],
+  ['InvalidTableState', hidden],
+  ['Unsupported', hidden],
+  ['Internal', hidden],
+] as const)('the error %s of an upstream says %s', (kind, message) => {
+  const error = new CatalogError(kind, 'no column "ssn"; expected id, ssn', {
+    headers: { 'retry-after': '7' },
+  })
+  const shown = hideRestricted(error, restriction)
+  expect(shown.message).toBe(message)
+  const isHidden = message === hidden
+  expect(shown).toMatchObject({
+    kind: isHidden ? 'InvalidInput' : kind,
+    status: isHidden ? 400 : error.status,
+    ...(!isHidden && { headers: { 'retry-after': '7' } }),
+  })
+  expect(hideRestricted(error, undefined)).toBe(error)
+})
+
+const columns = new Map([...asked].map((name) => [name, columnTypes[0]]))
+const type = (name: string, fields?: readonly unknown[]): object => ({
+  type: name,
+  ...(fields && { fields }),
+})
+
+const field = (name: string, of: object): object => ({
+  name,
+  type: of,
+  nullable: true,
+  metadata: { a: 'b' },
+})
+const shown = (name: string, of: object): object => ({ name, type: of, nullable: true })
+
+function trim(fields: unknown, others: object = {}): unknown {
+  const body = Buffer.from(JSON.stringify({ schema: { fields, metadata: { a: 'b' } }, ...others }))
+  return JSON.parse(trimDescription(body, columns).toString())
+}
+
+it('a description keeps the name and version of a table, and no other member', () => {
+  const others = { table: 't', namespace: ['n'], version: 7, location: 's3://a', stats: {}, properties: {} }
+  expect(trim([], others)).toEqual({ table: 't', namespace: ['n'], version: 7, schema: { fields: [] } })
+  const body = Buffer.from('{"table":"t","version":null,"schema":null,"location":"s3://a"}')
+  expect(trimDescription(body, columns).toString()).toBe('{"table":"t"}')
+})
+
+it('a description keeps visible columns, and no metadata', () => {
+  const item = type('utf8')
+  expect(
+    trim([
+      field('ssn', type('utf8')),
+      field('id', type('int64')),
+      field('ID', type('int64')),
+      field('tags', type('list', [field('item', item)])),
+      field('city', type('utf8')),
+      field('pers', type('struct', [field('city', item)])),
+      field(
+        'person',
+        type('struct', [
+          field('city', item),
+          field('ssn', item),
+          field('home', type('struct', [field('street', item), field('no', item)])),
+        ]),
+      ),
+      { name: 'person', type: 'struct' },
+    ]),
+  ).toEqual({
+    schema: {
+      fields: [
+        shown('id', type('int64')),
+        shown('tags', type('list', [shown('item', item)])),
+        shown(
+          'person',
+          type('struct', [shown('city', item), shown('home', type('struct', [shown('street', item)]))]),
+        ),
+      ],
+    },
+  })
+})
+
+it.each<[what: string, body: unknown]>([
+  ['no object', 7],
+  ['a schema without fields', { schema: {} }],
+  ['a schema that is a text', { schema: 'id' }],
+  ['a field that is a text', { schema: { fields: ['id'] } }],
+  ['a field without a name', { schema: { fields: [{ type: type('utf8') }] } }],
+  ['a struct without fields', { schema: { fields: [{ name: 'person', type: type('struct') }] } }],
+  [
+    'a field of a visible column that is a text',
+    { schema: { fields: [{ name: 'id', type: type('struct', ['a']) }] } },
+  ],
+])('a description with %s is refused', (_, body) => {
+  expect(() => trimDescription(Buffer.from(JSON.stringify(body)), columns)).toThrow(
+    expect.objectContaining({
+      status: 502,
+      message: 'the catalog described the table without a schema that can be restricted',
+    }),
+  )
+})
