@@ -2,6 +2,7 @@ import type { RuleReference } from '../../policy/engine/decision.ts'
 import { qualifiedRuleName } from '../../policy/testing/decision-test.ts'
 import { describeImplication } from '../../policy/language/deny-coverage.ts'
 import { listGrantTexts } from '../../policy/language/grant.ts'
+import type { ConditionResult } from '../../policy/analysis/find-difference.ts'
 import type { NamedSubjects, Subjects } from '../../policy/language/policy-document.ts'
 import { printFilterAsWritten } from '../../policy/restrictions/print-filter.ts'
 import type { TableRestriction, VisibleColumns } from '../../policy/restrictions/restriction.ts'
@@ -64,10 +65,25 @@ export function formatRestrictedBy(reaching: ReachingRestriction, scope = ''): s
   return `restricted by ${reference}${scope}: columns ${formatColumns(restriction.columns)}; rows ${formatRows(restriction)}`
 }
 
-/** A condition on one line; of a requirement, its expression. */
+/** A condition on one line; of a requirement, that the request fails it. */
 export function formatCondition(text: string): string {
-  const line = text.replaceAll(/\s+/g, ' ').trim()
-  return line.startsWith('{"') ? `it fails the requirement ${line}` : line
+  return isRequirement(text) ? `it fails the requirement ${onOneLine(text)}` : onOneLine(text)
+}
+
+/** `branch == "main" is false`; of a requirement, whether the request fails or meets it. */
+export function formatConditionResult(text: string, result: ConditionResult): string {
+  const line = onOneLine(text)
+  if (result === 'failed') return `the evaluation fails: ${line}`
+  if (!isRequirement(text)) return `${line} is ${result}`
+  return `it ${result === 'true' ? 'fails' : 'meets'} the requirement ${line}`
+}
+
+function isRequirement(condition: string): boolean {
+  return condition.startsWith('{"')
+}
+
+function onOneLine(condition: string): string {
+  return condition.replaceAll(/\s+/g, ' ').trim()
 }
 
 /** Aligns columns, two spaces apart; the last column is not padded. */

@@ -23,7 +23,7 @@ import {
   requirePolicies,
   type SourceOptions,
 } from './policy-sources.ts'
-import { formatCondition, formatReachingRule } from './format-policy.ts'
+import { formatConditionResult, formatReachingRule } from './format-policy.ts'
 import { createRestrictionChangeReport, formatRestrictionChange } from './format-restriction-change.ts'
 
 interface Options extends SourceOptions {
@@ -133,7 +133,7 @@ function printDiff(io: Io, found: PolicyDiff): void {
         `  ${example.direction}  ${formatPosition(example.position, coversSubtree)}: ${describePermissionSet(permissions)}`,
       )
       for (const [text, result] of example.known.conditions)
-        printLine(io, `    if ${result} is ${formatCondition(text)}`)
+        printLine(io, `    if ${formatConditionResult(text, result)}`)
       printLine(io, `    before: ${formatDecision(example.before)}`)
       printLine(io, `    after:  ${formatDecision(example.after)}`)
     }

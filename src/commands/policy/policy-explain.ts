@@ -11,6 +11,7 @@ import {
   type ExplainedLevel,
   type ExplainedRule,
 } from '../../policy/analysis/explain-decision.ts'
+import type { ConditionResult } from '../../policy/analysis/find-difference.ts'
 import { conditionFacts } from '../../policy/language/unstated-facts.ts'
 import { factsAvailableFor } from '../../policy/conditions/permission-facts.ts'
 import type { AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
@@ -28,6 +29,7 @@ import {
   type CallerOptions,
   type FactArgument,
 } from './policy-options.ts'
+import { noteMistakenId, noteUnknownGroups } from './note-mistakes.ts'
 import { readPolicyContext } from './policy-context.ts'
 import { addSourceOptions, requireSources, type SourceOptions } from './policy-sources.ts'
 import type { CallerRestriction } from '../../policy/restrictions/restriction.ts'
@@ -35,6 +37,7 @@ import {
   alignColumns,
   formatColumns,
   formatCondition,
+  formatConditionResult,
   formatReachingRule,
   formatPolicySubjects,
   formatRuleReference,
@@ -75,6 +78,8 @@ async function explain(
   const problem = diagnoseFacts(operation, options.fact)
   if (problem !== undefined) command.error(`error: ${problem}`)
   const { documents, set } = await requireSources(options, context, io)
+  noteUnknownGroups(options, documents, io)
+  noteMistakenId(operation, id, documents, io)
   const request = createAuthorizationRequest(createPrincipal(options), operation, id, options.fact)
   const decision = set.decide(request)
   const contact = decision.allowed ? undefined : set.findContact(request, decision)
@@ -175,8 +180,9 @@ function printLevel(io: Io, level: ExplainedLevel): void {
 }
 
 function formatVerdict({ verdict, rule, conditionError }: ExplainedRule): string {
-  const condition = rule.condition === undefined ? '' : formatCondition(rule.condition.text)
-  const applies = condition === '' ? 'applies' : `applies: true is ${condition}`
+  const formatResult = (result: ConditionResult): string =>
+    rule.condition === undefined ? '' : `: ${formatConditionResult(rule.condition.text, result)}`
+  const applies = `applies${formatResult('true')}`
   const failed = `${rule.effect === 'deny' ? 'applies' : 'does not apply'}: evaluation failed (${conditionError ?? ''})`
   const texts: Readonly<Record<ExplainedRule['verdict'], string>> = {
     allows: applies,
@@ -185,8 +191,8 @@ function formatVerdict({ verdict, rule, conditionError }: ExplainedRule): string
     'other-table': `other tables: ${(rule.tables ?? []).join(', ')}`,
     stopped: 'blocked by inherit: false beneath',
     reserved: 'blocked by final above',
-    false: `does not apply: false is ${condition}`,
-    failed: `${failed}: ${condition}`,
+    false: `does not apply${formatResult('false')}`,
+    failed: `${failed}: ${formatCondition(rule.condition?.text ?? '')}`,
   }
   return texts[verdict]
 }

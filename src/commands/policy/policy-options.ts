@@ -25,11 +25,14 @@ export const idArgument = [
 /** Finds the permission of that name. Ends the command if there is none. */
 export function requirePermission(
   text: string,
-  { permissions: { names } }: PolicyVocabulary,
+  { permissions: { names, groups } }: PolicyVocabulary,
   command: Command,
 ): Permission {
   const found = names.find((name) => name === text)
   if (found !== undefined) return found
+  const members = groups.get(text)
+  if (members !== undefined)
+    return command.error(`error: ${text} is a group of operations; expected one, such as ${members[0]}`)
   return command.error(`error: unknown operation ${JSON.stringify(text)}${suggestSimilar(text, names)}`)
 }
 
@@ -68,8 +71,7 @@ export function createPrincipal({ anonymous, as, group, key, issuer, claim }: Ca
 export function addFactOption(command: Command): Command {
   return command.option(
     '--fact <name=value>',
-    'a fact of the request: address, now, mode, behavior, branch, tag, location, manifestPath, destination, ' +
-      'context.KEY, metadata.KEY, properties.KEY, if the operation has it; repeatable',
+    `a fact of the request: ${factNames.join(', ')}, if the operation has it; repeatable`,
     collectFact,
     [],
   )
@@ -128,13 +130,17 @@ export function createAuthorizationRequest(
   }
 }
 
-const factNames =
-  /^(?:address|now|mode|behavior|branch|tag|location|manifestPath|destination|(?:context|metadata|properties)\..+)$/
+const factNames = [
+  ...['address', 'now', 'mode', 'behavior', 'branch', 'tag', 'location', 'manifestPath', 'destination'],
+  ...['context.KEY', 'metadata.KEY', 'properties.KEY'],
+]
 
 function collectFact(text: string, before: readonly FactArgument[]): readonly FactArgument[] {
   const [name, value] = parsePair(text)
-  if (!factNames.test(name))
-    throw new InvalidArgumentError(`unknown fact ${JSON.stringify(name)}; see --help`)
+  if (!factNames.includes(name.replace(/\..+$/s, '.KEY')))
+    throw new InvalidArgumentError(
+      `unknown fact ${JSON.stringify(name)}${suggestSimilar(name, factNames) || `; expected one of ${factNames.join(', ')}`}`,
+    )
   if (name === 'now') parseTime(value)
   if (name === 'destination') parseIdArgument(value)
   return [...before, [name, value]]

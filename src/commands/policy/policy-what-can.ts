@@ -5,6 +5,7 @@ import { describePermissionSet } from '../../policy/language/describe-permission
 import { createRestrictionReport, createRuleReference } from '../../policy/analysis/reaching-rules.ts'
 import { whatCan, type PermittedAccess, type NamespaceAccess } from '../../policy/analysis/what-can.ts'
 import { createPrincipal, addCallerOptions, jsonOption, type CallerOptions } from './policy-options.ts'
+import { noteUnknownGroups } from './note-mistakes.ts'
 import { readPolicyContext } from './policy-context.ts'
 import { addSourceOptions, requireSources, type SourceOptions } from './policy-sources.ts'
 import {
@@ -37,6 +38,7 @@ export function addWhatCan(policy: Command, io: Io): void {
 
 async function list(options: Options, io: Io): Promise<void> {
   const { documents } = await requireSources(options, await readPolicyContext(options, io), io)
+  noteUnknownGroups(options, documents, io)
   const caller = createPrincipal(options)
   const entries = whatCan(documents, caller)
   if (options.json) printJson(io, entries.map(toEntryReport))

@@ -12,6 +12,7 @@ import {
 } from '../../policy/analysis/reaching-rules.ts'
 import { whoCan, type Entitlement, type Overriding } from '../../policy/analysis/who-can.ts'
 import { idArgument, jsonOption, operationArgument, requirePermission } from './policy-options.ts'
+import { noteMistakenId } from './note-mistakes.ts'
 import { readPolicyContext } from './policy-context.ts'
 import { addSourceOptions, requireSources, type SourceOptions } from './policy-sources.ts'
 import {
@@ -50,6 +51,7 @@ async function list(name: string, id: Identifier, options: Options, command: Com
   const context = await readPolicyContext(options, io)
   const operation = requirePermission(name, context.vocabulary, command)
   const { documents } = await requireSources(options, context, io)
+  noteMistakenId(operation, id, documents, io)
   const { allowed, overruled } = whoCan(documents, operation, objectKindOfPermission(operation), id)
   if (options.json) {
     printJson(io, {

@@ -144,6 +144,37 @@ it('an invalid test is an error with its location', async () => {
   }
 })
 
+it.each(['explain', 'what-can'])('%s notes a group that no rule names', async (command) => {
+  const object = command === 'explain' ? ['InsertIntoTable', 'payments/booked'] : []
+  const caller = ['--policies', examples, '--as', 'rita', '--group', 'break-glas']
+  const { status, messages } = await policy(command, ...caller, ...object)
+  expect({ status, messages }).toEqual({
+    status: 0,
+    messages: 'note: no rule names the group "break-glas"; did you mean "break-glass"?\n',
+  })
+})
+
+it.each([
+  [
+    'payments',
+    'note: payments is the namespace of a policy; InsertIntoTable takes a table, such as payments/orders\n',
+  ],
+  ['payments.booked', 'note: dots do not separate names; did you mean payments/booked?\n'],
+  ['payments/v1.2', ''],
+])('notes that the id %s is probably another one', async (id, messages) => {
+  for (const command of ['explain', 'who-can'])
+    expect(await policy(command, '--policies', examples, 'InsertIntoTable', id)).toMatchObject({
+      status: 0,
+      messages,
+    })
+})
+
+it('says that a group of operations is no operation', async () => {
+  const { status, messages } = await policy('who-can', '--policies', examples, 'write', 'payments/booked')
+  expect(status).toBe(2)
+  expect(messages).toMatch(/^error: write is a group of operations; expected one, such as InsertIntoTable\n/)
+})
+
 it('explain shows the deciding rule and the results of the rules before it', async () => {
   const rita = ['--policies', examples, '--as', 'rita', '--group', 'break-glass']
   const call = ['InsertIntoTable', 'payments/booked']
@@ -152,7 +183,9 @@ it('explain shows the deciding rule and the results of the rules before it', asy
   expect(denied.output).toMatch(
     /^denied {2}rita: InsertIntoTable on payments\/booked\n {2}no rule allows it\n/,
   )
-  expect(denied.output).toMatch(/payments\/break-glass \(break-glass\.yaml:\d+\) +does not apply: false is/)
+  expect(denied.output).toMatch(
+    /payments\/break-glass \(break-glass\.yaml:\d+\) +does not apply: .* is false/,
+  )
   expect(denied.output).toMatch(/payments\/service .* other subjects: user payments-service/)
   expect(denied.output).toContain('inherit: false')
   const withReason = ['--fact', 'context.reason=INC-42 stuck batch']

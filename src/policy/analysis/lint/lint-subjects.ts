@@ -19,19 +19,21 @@ export function lintSubjects(documents: readonly PolicyDocument[], known: KnownS
   )
 }
 
-function listNames({ subjects }: PolicyRule, kind: 'users' | 'groups'): readonly string[] {
+/** Returns the users or groups that a rule names, also in its exceptions. */
+export function listNames({ subjects }: PolicyRule, kind: 'users' | 'groups'): readonly string[] {
   return [...new Set([...subjects[kind], ...(subjects.except?.[kind] ?? [])])]
 }
 
 function findGroupProblem(name: string, { groups, keys }: KnownSettings): string | undefined {
   if (groups === undefined || groups.has(name) || keys?.groups.has(name) === true) return undefined
-  const all = [...groups, ...(keys?.groups ?? [])]
-  const prefixed = all.find((group) => group.endsWith(`:${name}`))
-  const suggestion =
-    prefixed === undefined
-      ? suggestSimilar(name, all) || '; correct it, or add it to the list of groups'
-      : `; did you mean "${prefixed}"?`
-  return `names the group "${name}", which does not exist${suggestion}`
+  const suggestion = suggestGroup(name, [...groups, ...(keys?.groups ?? [])])
+  return `names the group "${name}", which does not exist${suggestion || '; correct it, or add it to the list of groups'}`
+}
+
+/** Returns `; did you mean "corp:sales"?` if a group has the name behind a prefix, or a similar name, else an empty string. */
+export function suggestGroup(name: string, groups: readonly string[]): string {
+  const prefixed = groups.find((group) => group.endsWith(`:${name}`))
+  return prefixed === undefined ? suggestSimilar(name, groups) : `; did you mean "${prefixed}"?`
 }
 
 /** A name of a token has the prefix of its issuer; any other is one of an API key. */
