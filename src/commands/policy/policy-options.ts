@@ -130,10 +130,18 @@ export function createAuthorizationRequest(
   }
 }
 
-const factNames = [
-  ...['address', 'now', 'mode', 'behavior', 'branch', 'tag', 'location', 'manifestPath', 'destination'],
-  ...['context.KEY', 'metadata.KEY', 'properties.KEY'],
+const requestFactNames = [
+  'address',
+  'now',
+  'mode',
+  'behavior',
+  'branch',
+  'tag',
+  'location',
+  'manifestPath',
+  'destination',
 ]
+const factNames = [...requestFactNames, 'context.KEY', 'metadata.KEY', 'properties.KEY']
 
 function collectFact(text: string, before: readonly FactArgument[]): readonly FactArgument[] {
   const [name, value] = parsePair(text)
