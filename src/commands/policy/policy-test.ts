@@ -147,11 +147,13 @@ function toReport({ results }: TestRun, coverage: Coverage): unknown {
       expected: test.expect,
       ...(test.rule !== undefined && { expectedRule: test.rule }),
       ...(test.sends !== undefined && { expectedSends: test.sends }),
-      disagreements: mismatches.map(({ permission, decision: { allowed, rule }, sends }) => ({
+      ...(test.columns !== undefined && { expectedColumns: test.columns }),
+      disagreements: mismatches.map(({ permission, decision: { allowed, rule }, restriction }) => ({
         operation: permission,
         decided: allowed ? 'allow' : 'deny',
         ...(rule && { rule }),
-        ...(sends !== undefined && { sends }),
+        ...(restriction?.rows !== undefined && { sends: restriction.rows }),
+        ...(restriction && { columns: [...restriction.columns.keys()] }),
       })),
     })),
     coverage,

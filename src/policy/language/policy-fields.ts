@@ -52,6 +52,8 @@ export const testFields = {
   rule: 'The expected deciding rule: its id, or policy/id.',
   sends:
     "With allow: the expected condition of restrictions on rows, as `policy explain` prints it, such as (`region` = 'EU').",
+  columns:
+    'With allow: the columns that restrictions are expected to leave, in any order, such as [id, person.city].',
 } as const
 
 export const callerFields = {

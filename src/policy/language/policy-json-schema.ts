@@ -167,6 +167,7 @@ const testSchema = createObjectSchema(
     expect: { enum: ['allow', 'deny'] },
     rule: text,
     sends: text,
+    columns: names,
   },
   ['operations', 'expect'],
   { oneOf: ['namespace', 'table', 'transaction'].map((name) => ({ required: [name] })) },

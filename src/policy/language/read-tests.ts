@@ -20,10 +20,11 @@ import {
   createChoiceReader,
   createFieldsReader,
   readItems,
+  readNonEmptyTexts,
   readOptional,
-  readTrue,
   readText,
   readTexts,
+  readTrue,
   type Field,
   type Fields,
   type ReportProblem,
@@ -93,11 +94,16 @@ function readTest(
     )
   }
   const sends = readOptional(fields, 'sends', readText, report)
-  if (sends !== undefined && expect === 'deny')
-    report(
-      fields.get('sends').offset,
-      `${fields.get('sends').name} is for "expect: allow": a denied request is not sent`,
-    )
+  const columns = readOptional(
+    fields,
+    'columns',
+    (item) => readNonEmptyTexts(item, '[id, person.city]', report, anyText),
+    report,
+  )
+  for (const field of [fields.get('sends'), fields.get('columns')]) {
+    if (field.node !== undefined && expect === 'deny')
+      report(field.offset, `${field.name} is for "expect: allow": a denied request is not sent`)
+  }
   return {
     name: readOptional(fields, 'name', readText, report) ?? '',
     ...location,
@@ -106,6 +112,7 @@ function readTest(
     expect,
     rule: readOptional(fields, 'rule', readText, report),
     sends,
+    columns,
   }
 }
 

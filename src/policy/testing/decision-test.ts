@@ -1,6 +1,7 @@
 import type { Permission } from '../../catalog-api/permissions.ts'
 import type { Decision, RuleReference } from '../engine/decision.ts'
 import type { AuthorizationRequest } from '../conditions/authorization-request.ts'
+import type { CallerRestriction } from '../restrictions/restriction.ts'
 import type { PolicySet } from '../policy-set.ts'
 
 export interface DecisionTest {
@@ -18,13 +19,15 @@ export interface DecisionTest {
   readonly rule: string | undefined
   /** The condition on rows that restrictions are expected to add; undefined if any may be added. */
   readonly sends: string | undefined
+  /** The columns that restrictions are expected to leave, in any order; undefined if any may be left. */
+  readonly columns: readonly string[] | undefined
 }
 
 interface Mismatch {
   readonly permission: Permission
   readonly decision: Decision
-  /** The condition on rows that restrictions add; undefined for all rows. */
-  readonly sends: string | undefined
+  /** What restrictions leave of the table; undefined for all of it. */
+  readonly restriction: CallerRestriction | undefined
 }
 
 export interface TestResult {
@@ -33,7 +36,10 @@ export interface TestResult {
   readonly mismatches: readonly Mismatch[]
 }
 
-/** Results of all tests, and the rules that decided at least one request or restrict one of a test with `sends`, as `policy/rule`. */
+/**
+ * Results of all tests, and the rules that decided at least one request or restrict one of a test with `sends` or `columns`, as
+ * `policy/rule`.
+ */
 export interface TestRun {
   readonly results: readonly TestResult[]
   readonly decidingRules: ReadonlySet<string>
@@ -50,13 +56,11 @@ export function runTests(
       const decision = test.beneath ? set.decideBeneath(request) : set.decide(request)
       if (decision.rule) decidingRules.add(qualifiedRuleName(decision.rule))
       const restriction = decision.allowed ? set.findRestriction(request) : undefined
-      const sends = restriction?.rows
-      if (test.sends !== undefined)
+      if (test.sends !== undefined || test.columns !== undefined)
         for (const { rule } of restriction?.parts ?? []) decidingRules.add(qualifiedRuleName(rule))
-      const isRestricted = test.sends === undefined || test.sends === sends
-      return isRestricted && isExpected(test, decision)
+      return isExpected(test, decision) && isRestrictedAsExpected(test, restriction)
         ? []
-        : [{ permission: request.permission, decision, sends }]
+        : [{ permission: request.permission, decision, restriction }]
     })
     return { test, mismatches }
   })
@@ -68,14 +72,36 @@ export function qualifiedRuleName({ policy, rule }: Pick<RuleReference, 'policy'
   return `${policy}/${rule}`
 }
 
-/** `allow by crm/reads, sends (`region` = 'EU')`. */
-export function describeExpectation({ expect, rule, sends }: DecisionTest): string {
-  return `${expect}${rule === undefined ? '' : ` by ${rule}`}${sends === undefined ? '' : `, sends ${sends}`}`
+/** `allow by crm/reads, sends (`region` = 'EU'), columns id, name`. */
+export function describeExpectation({ expect, rule, sends, columns }: DecisionTest): string {
+  return [
+    `${expect}${rule === undefined ? '' : ` by ${rule}`}`,
+    ...(sends === undefined ? [] : [`sends ${sends}`]),
+    ...(columns === undefined ? [] : [`columns ${columns.join(', ')}`]),
+  ].join(', ')
 }
 
-/** Continues the decision of a request whose test expects a condition on rows. */
-export function describeSent(test: DecisionTest, { decision, sends }: Mismatch): string {
-  return test.sends === undefined || !decision.allowed ? '' : `, sends ${sends ?? 'no condition on rows'}`
+/** Continues the decision of a request whose test expects a condition on rows, or columns. */
+export function describeSent({ sends, columns }: DecisionTest, { decision, restriction }: Mismatch): string {
+  if (!decision.allowed) return ''
+  const left = restriction === undefined ? 'all' : [...restriction.columns.keys()].join(', ') || 'none'
+  return [
+    ...(sends === undefined ? [] : [`, sends ${restriction?.rows ?? 'no condition on rows'}`]),
+    ...(columns === undefined ? [] : [`, columns ${left}`]),
+  ].join('')
+}
+
+function isRestrictedAsExpected(
+  { sends, columns }: DecisionTest,
+  restriction: CallerRestriction | undefined,
+): boolean {
+  if (sends !== undefined && sends !== restriction?.rows) return false
+  if (columns === undefined) return true
+  const expected = new Set(columns)
+  return (
+    restriction?.columns.size === expected.size &&
+    [...restriction.columns.keys()].every((name) => expected.has(name))
+  )
 }
 
 function isExpected({ expect, rule }: DecisionTest, decision: Decision): boolean {

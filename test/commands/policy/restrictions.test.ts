@@ -206,6 +206,18 @@ it.for([
     decided   allow by crm/reads (crm.yaml:6), sends ${sends}\n`)
 })
 
+it.for([
+  ['accepts the columns that are left, in any order', '[name, id]', 'customers', undefined],
+  ['refuses too few columns', '[id]', 'customers', 'id, name'],
+  ['refuses a column that is hidden', '[id, ssn]', 'customers', 'id, name'],
+  ['refuses columns where all are left', '[id, name]', 'orders', 'all'],
+] as const)('test %s', async ([, columns, table, left]) => {
+  const { status, output } = await runPolicyTest(table, `expect: allow, columns: ${columns}`)
+  expect(status).toBe(left === undefined ? 0 : 1)
+  if (left === undefined) expect(output).toContain('rule coverage: 2 of 2 (100 %)\n')
+  else expect(output).toContain(`    decided   allow by crm/reads (crm.yaml:6), columns ${left}\n`)
+})
+
 it('test refuses an expected condition of a denied request', async () => {
   const { messages } = await runPolicyTest('customers', 'expect: deny, sends: "false"')
   expect(messages).toContain('sends is for "expect: allow": a denied request is not sent')
