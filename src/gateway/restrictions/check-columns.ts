@@ -2,14 +2,13 @@ import { readLeadingSchema } from '../../lib/arrow/schema-stream.ts'
 import type { ArrowField, ArrowSchema } from '../../lib/arrow/schema.ts'
 
 /**
- * Returns what is wrong with the columns of a response; undefined if it has no other columns than those that were asked for. The values
- * of a dictionary column are those of all rows, so it has none.
+ * Returns what is wrong with the columns of a response, without their names, which may be hidden; undefined if it has no
+ * other columns than those that were asked for. The values of a dictionary column are those of all rows, so it has none.
  */
 function findUnaskedColumn({ fields }: ArrowSchema, columns: ReadonlySet<string>): string | undefined {
-  const dictionary = fields.find(hasDictionary)
-  if (dictionary !== undefined) return `the column ${JSON.stringify(dictionary.name)} is a dictionary`
-  const unasked = fields.find((field) => !isAsked(field, '', columns))
-  return unasked && `the column ${JSON.stringify(unasked.name)} was not asked for`
+  if (fields.some(hasDictionary)) return 'the response has a dictionary, which may hold values of hidden rows'
+  const isExpected = fields.every((field) => isAsked(field, '', columns))
+  return isExpected ? undefined : 'the response has a column that was not asked for'
 }
 
 function hasDictionary(field: ArrowField): boolean {

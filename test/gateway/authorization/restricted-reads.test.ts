@@ -264,6 +264,20 @@ it.each<[body: object | undefined, predicate: string]>([
   expect(await forwarded()).toEqual({ predicate })
 })
 
+it('a body that is null is restricted', async () => {
+  const headers = { 'content-type': 'application/json' }
+  shared.upstream.answering = respondWith(200, '2')
+  await shared.gateway.post('/v1/table/sales$orders/count_rows', { as: 'analyst', body: 'null', headers })
+  expect(await forwarded()).toEqual({ predicate: rows })
+  shared.upstream.requests.length = 0
+  await shared.gateway.post('/v1/table/sales$orders/query', { as: 'analyst', body: ' null', headers })
+  expect(await forwarded()).toEqual({
+    filter: rows,
+    prefilter: true,
+    columns: { column_names: visible },
+  })
+})
+
 it('a count by GET counts visible rows', async () => {
   shared.upstream.answering = respondWith(200, '2')
   expect(
@@ -400,6 +414,7 @@ it.each<[what: string, answer: Buffer | string]>([
   shared.upstream.answering = respondWith(200, answer)
   const response = await shared.gateway.post('/v1/table/sales$orders/query', { as: 'analyst', body: {} })
   expectError(response, { kind: 'ServiceUnavailable', status: 502, says: /./ })
+  expect(response.bytes.toString()).not.toContain('ssn')
 })
 
 it.each(['file', 'stream'] as const)(
