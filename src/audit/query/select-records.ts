@@ -5,6 +5,8 @@ import { listSegmentsSince, type Segment } from '../storage/segments-since.ts'
 import { openStoredLog } from '../storage/stored-log.ts'
 import { createIntentFinder, type FindIntent } from './intent-finder.ts'
 import { collectLast } from './collect-last.ts'
+import { permissionGroups } from '../../catalog-api/permissions.ts'
+import { groupBy } from '../../lib/group-by.ts'
 import type { AuditedPrincipal, ObjectId } from '../records/audit-record.ts'
 import type { RuleReference } from '../../policy/engine/decision.ts'
 import { qualifiedRuleName } from '../../policy/testing/decision-test.ts'
@@ -16,6 +18,7 @@ export interface RecordFilter {
   readonly table?: ObjectId
   /** Includes outcomes of its changes, its refused requests, and changes of keys by or for it. */
   readonly principal?: string
+  /** An operation, or a group of operations such as `write`. */
   readonly operation?: string
   /** Id of the rule that allowed or denied the request, alone or as `policy/rule`. */
   readonly rule?: string
@@ -119,7 +122,12 @@ export const passThroughOperation = 'PassThrough'
 /** The criteria of a filter that are names which records contain. */
 export type NameCriterion = 'operation' | 'principal' | 'rule'
 
-/** Lists the names by which a record is found; a rule has two. */
+const groupsByOperation = groupBy(
+  [...permissionGroups].flatMap(([group, members]) => members.map((member) => ({ group, member }))),
+  ({ member }) => member,
+)
+
+/** Lists the names by which a record is found: a rule has two, an operation also those of its groups. */
 export function listNames(criterion: NameCriterion, { record, context }: SelectedRecord): readonly string[] {
   const request = getRequestRecord(record, context)
   if (criterion === 'rule') {
@@ -129,7 +137,9 @@ export function listNames(criterion: NameCriterion, { record, context }: Selecte
     return (record.keys ?? []).flatMap(({ principal, by }) => [principal, ...(by === undefined ? [] : [by])])
   }
   const name = criterion === 'operation' ? request?.operation : request?.principal?.name
-  return name === undefined ? [] : [name]
+  if (name === undefined) return []
+  if (criterion !== 'operation') return [name]
+  return [name, ...(groupsByOperation.get(name) ?? []).map(({ group }) => group)]
 }
 
 /** JSON that each selected record contains, as records are written with `JSON.stringify`; undefined if there is none. */

@@ -25,7 +25,10 @@ export function addSelectionOptions(command: Command): Command {
       parseIdArgument,
     )
     .option('--principal <name>', 'only records of this principal')
-    .option('--operation <name>', 'only records of this operation, such as CreateTableVersion')
+    .option(
+      '--operation <name>',
+      'only records of this operation, such as CreateTableVersion, or of a group such as write',
+    )
     .option(
       '--rule <name>',
       'only records of requests that this rule allowed or denied: its id, or policy/id',

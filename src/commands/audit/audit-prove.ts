@@ -36,7 +36,9 @@ export function verifyProofCommand(io: Io): Command {
     .description('verify the output of `audit prove` without the log')
     .argument('<file>', 'the output of `audit prove`')
     .option(...publicKeyOption)
-    .action((file: string, options: VerifyOptions) => checkProof(file, options, io))
+    .action((file: string, options: VerifyOptions, command: Command) =>
+      checkProof(file, options, command, io),
+    )
 }
 
 async function prove(folder: string, { table }: ProveOptions, io: Io): Promise<void> {
@@ -56,8 +58,13 @@ async function prove(folder: string, { table }: ProveOptions, io: Io): Promise<v
   if (records === 0) throw new CommandFailure('the log has no sealed record of this table')
 }
 
-async function checkProof(file: string, { publicKey }: VerifyOptions, io: Io): Promise<void> {
-  if (publicKey.length === 0) throw new CommandFailure('--public-key is required')
+async function checkProof(
+  file: string,
+  { publicKey }: VerifyOptions,
+  command: Command,
+  io: Io,
+): Promise<void> {
+  if (publicKey.length === 0) command.error("error: required option '--public-key <file>' not specified")
   const keys = await runStep('the public key cannot be read', () =>
     Promise.all(publicKey.map(readSealVerifier)),
   )

@@ -10,6 +10,7 @@ import {
   type Selection,
 } from '../../audit/query/select-records.ts'
 import { findOperation, isOperationName, operationNames } from '../../catalog-api/operations.ts'
+import { permissionGroups } from '../../catalog-api/permissions.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import { CommandFailure, runStep } from '../common/command-failure.ts'
 import type { Io } from '../common/io.ts'
@@ -50,9 +51,14 @@ export async function printSelection(
   if (isEmpty) throw new CommandFailure(`${folder} contains no audit log`)
   refuseUnknown(names.listUnknown(), command)
   if (filter.request !== undefined) throw new CommandFailure(describeMissingRequest(filter.request))
-  const isRead = filter.operation !== undefined && findOperation(filter.operation)?.effect === 'read'
-  const note = isRead ? '; reads are recorded only if audit.modes.read says so' : ''
+  const note = concernsReads(filter) ? '; reads are recorded only if audit.modes.read says so' : ''
   io.stderr.write(`no records of ${describeFilter(filter)}${note}\n`)
+}
+
+/** Whether an operation of the filter is a read. */
+function concernsReads({ operation = '' }: RecordFilter): boolean {
+  const operations = permissionGroups.get(operation) ?? [operation]
+  return operations.some((name) => findOperation(name)?.effect === 'read')
 }
 
 const readStep = 'the audit log cannot be read'
@@ -65,15 +71,22 @@ function refuseUnknown(unknown: readonly UnknownName[], command: Command): void 
   for (const { criterion, name, others } of unknown) {
     const quoted = JSON.stringify(name)
     if (criterion === 'operation') {
-      if (isOperationName(name) || name === passThroughOperation) continue
-      const suggestion = suggestSimilar(name, [...operationNames, ...others])
+      if (isOperationName(name) || permissionGroups.has(name) || name === passThroughOperation) continue
+      const suggestion = suggestSimilar(name, [...operationNames, ...permissionGroups.keys(), ...others])
       command.error(
         printable(`error: neither the catalog API nor this log has the operation ${quoted}${suggestion}`),
       )
     }
-    const suggestion = suggestSimilar(name, others) || listFew(criterion, others)
+    const suggestion = suggestName(criterion, name, others) || listFew(criterion, others)
     throw new CommandFailure(printable(`no record of this log has the ${criterion} ${quoted}${suggestion}`))
   }
+}
+
+function suggestName(criterion: UnknownName['criterion'], name: string, others: ReadonlySet<string>): string {
+  const longer = [...others].find((other) => other.endsWith(`/${name}`))
+  return criterion === 'table' && longer !== undefined
+    ? `; did you mean "${longer}"?`
+    : suggestSimilar(name, others)
 }
 
 const maxListed = 10

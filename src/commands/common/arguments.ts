@@ -20,7 +20,8 @@ export function parseTimeOrAge(text: string): Date {
   const time = new Date(Date.now() - parseDuration(text))
   if (!Number.isNaN(time.getTime())) return time
   const error = validateTimestamp(text)
-  if (error !== undefined) throw new InvalidArgumentError(`${error}, or a duration before now such as 1h`)
+  if (error !== undefined)
+    throw new InvalidArgumentError(`${error}, or a duration before now such as 1h or 7d`)
   return new Date(parseTimestamp(text))
 }
 

@@ -122,7 +122,11 @@ function generateKey(pepper: Uint8Array, request: NewKey): CreatedKey {
 function findKey(path: string, { keys }: KeyDocument, id: string) {
   const index = keys.findIndex((key) => key.id === id)
   const key = keys[index]
-  if (key === undefined) throw new ApiKeyStoreError([`${path}: there is no key with this id`])
+  if (key === undefined) {
+    const ids = keys.filter(({ principal }) => principal === id).map((one) => one.id)
+    const suggestion = ids.length === 0 ? '' : `; the principal of this name has ${ids.join(', ')}`
+    throw new ApiKeyStoreError([`${path}: there is no key with this id${suggestion}`])
+  }
   return { index, key }
 }
 

@@ -67,6 +67,18 @@ it.each([
     1,
     'no record of this log has the table "production/order"; did you mean "production/orders"?',
   ],
+  [
+    'a table without its namespace',
+    ['--table', 'orders'],
+    1,
+    'no record of this log has the table "orders"; did you mean "production/orders"?',
+  ],
+  [
+    'a group of operations',
+    ['--operation', 'wirte'],
+    2,
+    'neither the catalog API nor this log has the operation "wirte"; did you mean "write"?',
+  ],
   ['a request', ['--request', 'unheard'], 1, 'no record of the request "unheard": recorded are changes,'],
 ])('refuses %s that no record has, and suggests one', async (_, parameters, status, message) => {
   for (const command of commands) {
@@ -77,6 +89,12 @@ it.each([
 
 it.each([
   ['a known operation', ['--operation', 'AlterTableAddColumns'], 'operation AlterTableAddColumns'],
+  ['a known group of operations', ['--operation', 'create'], /operation create$/],
+  [
+    'a group of reads',
+    ['--operation', 'query'],
+    /operation query; reads are recorded only if audit\.modes\.read says so$/,
+  ],
   [
     'a read',
     ['--operation', 'ListTables'],
@@ -96,6 +114,15 @@ it.each([
     expect(messages.trimEnd()).toMatch(/^no records of /)
     expect(messages.trimEnd()).toMatch(criteria)
   }
+})
+
+it.each([
+  ['commit', ['intent', 'outcome']],
+  ['drop', ['refusal']],
+])('the group of operations %s selects those in it, with their outcomes', async (group, kinds) => {
+  const { output } = await select('query --json', ['--operation', group])
+  const records = output.trim().split('\n')
+  expect(records.map((line) => (JSON.parse(line) as { kind: string }).kind)).toEqual(kinds)
 })
 
 it('refuses a folder without a log', async () => {

@@ -76,7 +76,8 @@ it('revoking again keeps the first time; an unknown id is an error', async () =>
   expect(revoked?.revokedAt).toBeDefined()
   await revokeKey(file, key.id)
   expect(await listKeys(file)).toEqual([revoked])
-  await expect(revokeKey(file, 'AAAAAAAAAAAA')).rejects.toThrow('there is no key with this id')
+  await expect(revokeKey(file, 'AAAAAAAAAAAA')).rejects.toThrow(/there is no key with this id$/)
+  await expect(revokeKey(file, key.principal)).rejects.toThrow(`the principal of this name has ${key.id}`)
 })
 
 it('rotation creates an equal key, and makes the old one expire', async () => {
