@@ -1,7 +1,8 @@
-// Starts a gateway in front of the given upstream. `writer` may do everything in one namespace, and nothing outside of it.
+// Starts a gateway in front of the given upstream. `writer` may do everything in one namespace, except that it may read only a
+// part of one table, and nothing outside of it.
 // Prints its addresses and the key of `writer` as JSON, and stops when its standard input ends.
 import { openGateway } from '../gateway/support/open-gateway.ts'
-import { allowedNamespace } from './test-objects.ts'
+import { allowedNamespace, restrictedTable, visiblePart } from './test-objects.ts'
 
 const [upstreamUrl = ''] = process.argv.slice(2)
 const gateway = await openGateway(upstreamUrl, {
@@ -10,6 +11,17 @@ const gateway = await openGateway(upstreamUrl, {
     {
       name: 'allowed',
       namespace: [allowedNamespace],
+      reads: {
+        restrict: [
+          {
+            id: 'part',
+            subjects: { users: ['writer'] },
+            tables: [restrictedTable[1]],
+            columns: visiblePart.columns,
+            rows: visiblePart.rows,
+          },
+        ],
+      },
       rules: [{ id: 'own', effect: 'allow', subjects: { users: ['writer'] }, operations: ['all'] }],
     },
   ],

@@ -6,11 +6,22 @@ export interface BodyInterpretations {
   readonly ids: readonly (readonly string[])[]
   /** Further operations that the body requests. */
   readonly nested: readonly Interpretation[]
+  /** What the body selects of a table. */
+  readonly selection: Selection
   /** Members that state who the caller is. */
   readonly claims: readonly string[]
 }
 
-const none: BodyInterpretations = { ids: [], nested: [], claims: [] }
+/** All values that some catalog reads. */
+export interface Selection {
+  readonly conditions: readonly LenientValue[]
+  readonly columns: readonly LenientValue[]
+  /** Versions and branches. */
+  readonly points: readonly LenientValue[]
+}
+
+const nothing: Selection = { conditions: [], columns: [], points: [] }
+const none: BodyInterpretations = { ids: [], nested: [], selection: nothing, claims: [] }
 const credentialNames = /^(?:x-api-key|authorization|cookie|proxy-authorization)$/
 
 /** Returns everything that some catalog reads from a body. */
@@ -24,7 +35,20 @@ export function interpretBody(operation: string, id: readonly string[], body: Bu
   return {
     ids: requests.flatMap(readIds),
     nested: [...readBatch(operation, root), ...readDestinations(operation, id, root)],
+    selection: readSelection(requests),
     claims: requests.flatMap(readClaims),
+  }
+}
+
+function readSelection(requests: readonly LenientObject[]): Selection {
+  const read = (...names: readonly string[]): readonly LenientValue[] =>
+    requests
+      .flatMap((request) => names.flatMap((name) => getValues(request, name)))
+      .filter((value) => value !== null)
+  return {
+    conditions: read('filter', 'predicate'),
+    columns: read('columns'),
+    points: read('version', 'branch', 'tag').filter((value) => value !== '' && value !== 'main'),
   }
 }
 

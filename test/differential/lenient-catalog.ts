@@ -1,7 +1,8 @@
+import { tableFromArrays, tableToIPC } from 'apache-arrow'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { interpretBody } from './lenient-body.ts'
+import { interpretBody, type Selection } from './lenient-body.ts'
 import { interpretHead } from './lenient-router.ts'
 import type { Interpretation } from './interpretation.ts'
 
@@ -14,6 +15,8 @@ export interface InterpretedRequest {
   readonly interpretations: readonly Interpretation[]
   /** Further operations that the body requests. */
   readonly nested: readonly Interpretation[]
+  /** Undefined without a JSON body. */
+  readonly selection: Selection | undefined
   /** Headers and members that state who the caller is, and headers that a gateway must not send. */
   readonly claims: readonly string[]
 }
@@ -25,7 +28,7 @@ export interface LenientCatalog {
   close(): Promise<void>
 }
 
-/** Starts a catalog on a free port. It responds to every request with 200 and an empty listing. */
+/** Starts a catalog on a free port. It responds to every request with 200 and an empty listing, or with rows. */
 export async function startLenientCatalog(): Promise<LenientCatalog> {
   const requests: InterpretedRequest[] = []
   const server = createServer({ insecureHTTPParser: true }, (request, response) => {
@@ -35,7 +38,8 @@ export async function startLenientCatalog(): Promise<LenientCatalog> {
     }
     const respond = (body: Buffer | undefined): void => {
       requests.push(interpretRequest(request, body))
-      response.setHeader('content-type', 'application/json').end(emptyResponse)
+      if (request.url?.includes('/query')) response.end(rowsResponse)
+      else response.setHeader('content-type', 'application/json').end(emptyResponse)
     }
     readBody(request).then(respond, () => respond(undefined))
   })
@@ -51,6 +55,7 @@ export async function startLenientCatalog(): Promise<LenientCatalog> {
   }
 }
 
+const rowsResponse = tableToIPC(tableFromArrays({ id: [1] }), 'stream')
 const emptyResponse = JSON.stringify({ namespaces: [], tables: [], views: [], versions: [] })
 
 async function readBody(request: IncomingMessage): Promise<Buffer> {
@@ -80,6 +85,7 @@ function interpretRequest(request: IncomingMessage, body: Buffer | undefined): I
       ...(fromBody?.ids ?? []).map((id) => ({ operation: first?.operation ?? '', id })),
     ],
     nested: fromBody?.nested ?? [],
+    selection: fromBody?.selection,
     claims: [...findClaims(rawHeaders, header), ...(fromBody?.claims ?? [])],
   }
 }

@@ -34,6 +34,7 @@ export async function prepareCatalog(url: string): Promise<PreparedCatalog> {
   for (const id of [
     'sandbox$orders',
     'sandbox$events',
+    'sandbox$people',
     'sandbox$inner$orders',
     'orders',
     ...forbiddenTables,

@@ -3,6 +3,12 @@ import type { Random } from './random.ts'
 /** The only namespace that the attacker may access. */
 export const allowedNamespace = 'sandbox'
 
+/** A table of which the attacker may read a part. */
+export const restrictedTable = [allowedNamespace, 'people'] as const
+
+/** The part, as the policy and the upstream have it. */
+export const visiblePart = { columns: { id: 'number' }, rows: 'id < 2', sentRows: '(`id` < 2)' } as const
+
 /** A forbidden table that attacks name. */
 export const forbiddenTable = ['production', 'orders'] as const
 
@@ -17,6 +23,7 @@ export const secrets = {
 export function pickAllowedId(random: Random, kind: string): readonly string[] {
   if (kind === 'namespace')
     return random.pick([[allowedNamespace], [allowedNamespace, 'inner'], [allowedNamespace, 'n']])
+  if (random.chance(0.05)) return restrictedTable
   const name = random.chance(0.7) ? random.pick(['orders', 'events']) : random.pick(unusualNames)
   return random.chance(0.8) ? [allowedNamespace, name] : [allowedNamespace, 'inner', name]
 }

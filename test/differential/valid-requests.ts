@@ -6,7 +6,7 @@ import {
 } from '../../src/catalog-api/operations.ts'
 import { rows } from '../conformance/sample-rows.ts'
 import { sampleRequests } from '../conformance/sample-requests.ts'
-import { pickAllowedId, pickForbiddenId } from './test-objects.ts'
+import { pickAllowedId, pickForbiddenId, restrictedTable } from './test-objects.ts'
 import type { Random } from './random.ts'
 import type { RequestDraft } from './request-draft.ts'
 
@@ -14,10 +14,9 @@ const arrowBody = Buffer.from(rows(3))
 
 /** Creates a valid request for any operation, mostly on an object that the caller may access. */
 export function createValidRequest(random: Random, key: string, requestId: string): RequestDraft {
-  const operation = getOperation(pickOperation(random))
-  const id = random.chance(0.8)
-    ? pickAllowedId(random, operation.object)
-    : pickForbiddenId(random, operation.object)
+  const isRestricted = random.chance(0.1)
+  const operation = getOperation(isRestricted ? random.pick(restrictedReads) : pickOperation(random))
+  const id = isRestricted ? restrictedTable : pickId(random, operation.object)
   const body = createBody(random, operation, id)
   return {
     operation,
@@ -34,6 +33,12 @@ export function createValidRequest(random: Random, key: string, requestId: strin
     ],
     body,
   }
+}
+
+const restrictedReads = ['QueryTable', 'QueryTable', 'CountTableRows', 'DescribeTable'] as const
+
+function pickId(random: Random, kind: string): readonly string[] {
+  return random.chance(0.8) ? pickAllowedId(random, kind) : pickForbiddenId(random, kind)
 }
 
 function pickMethod(random: Random, { method, methods }: BuiltInOperation, body: Buffer | undefined): string {

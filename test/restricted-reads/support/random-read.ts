@@ -10,14 +10,17 @@ export interface TableRequest {
 }
 
 /**
- * Whether the rows come in one order. Without `order_by`, the engine returns rows as they are stored, but computes
- * expressions of several batches at the same time and returns whichever is done first: one query of one table, repeated,
- * returns them in several orders, and with `k` or `offset` other rows, to callers without a restriction, too.
+ * What is certain about the rows that a read returns, on tables that do not change: the rows and their order, the rows, or
+ * only how many. Without `order_by`, the engine returns rows as they are stored, but computes expressions of several
+ * batches at the same time and returns whichever is done first: one query of one table, repeated, returns them in several
+ * orders, and with `k` or `offset` other rows, to callers without a restriction, too. The rows that it finds for each of
+ * several vectors come in any order.
  */
-export function hasOneOrder({ body }: TableRequest): boolean {
-  const { columns } = body
+export function getCertainty({ body }: TableRequest): 'order' | 'rows' | 'count' {
+  const { columns, vector } = body
+  if (isObject(vector)) return 'rows'
   const computes = isObject(columns) && !('column_names' in columns)
-  return !computes || 'order_by' in body || 'vector_column' in body
+  return !computes || 'order_by' in body || 'vector_column' in body ? 'order' : 'count'
 }
 
 /** Returns the read of all rows of which the read has some. */
@@ -159,8 +162,9 @@ const bounds = [{ upper_bound: 1e11 }, { lower_bound: 1e9 }, { lower_bound: 1e9,
 const effort = [{ nprobes: 1 }, { minimum_nprobes: 1, maximum_nprobes: 3 }, { ef: 4 }] as const
 
 function createSearch({ pick, chance, below }: Random): object {
+  const vector = [below(1e6), below(1e6)]
   return {
-    vector: [below(1e6), below(1e6)],
+    vector: chance(0.1) ? { multi_vector: [vector, [below(1e6), below(1e6)]] } : vector,
     vector_column: 'v',
     k: 1 + below(6),
     ...(chance(0.25) && { prefilter: chance(0.5) }),
