@@ -361,7 +361,7 @@ it.each<[string, Record<string, string>, message: string]>([
   [
     'quotes of another language',
     { rows: `'name = "a"'` },
-    `11:21 error reads.restrict[0].rows: "\\"" is not supported here`,
+    `11:21 error reads.restrict[0].rows: "\\"" is not supported here; a text has single quotes, such as 'EU'`,
   ],
   [
     'an unknown fact of the caller',
@@ -371,7 +371,7 @@ it.each<[string, Record<string, string>, message: string]>([
   [
     'a condition of CEL',
     { rows: 'region == "EU"' },
-    `11:23 error reads.restrict[0].rows: "\\"" is not supported here`,
+    `11:23 error reads.restrict[0].rows: "\\"" is not supported here; a text has single quotes, such as 'EU'`,
   ],
   [
     'an effect',

@@ -97,4 +97,4 @@ export function readCallerText<Parsed>(member: string, read: () => Parsed): Pars
 }
 
 const grammarHint =
-  'supported are columns compared with literals by = <> < <= > >=, IN, BETWEEN, LIKE and IS NULL, joined by AND, OR and NOT'
+  'supported are columns compared with literals by = <> < <= > >=, IN, BETWEEN, LIKE, ILIKE and IS NULL, joined by AND, OR and NOT'

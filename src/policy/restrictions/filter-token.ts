@@ -37,8 +37,9 @@ export function readTokens(filter: string): readonly FilterToken[] {
     const match = tokenGrammar.exec(filter)
     const token = match?.groups && toToken(match.groups, offset)
     if (match === null) {
-      const character = JSON.stringify(String.fromCodePoint(filter.codePointAt(offset) ?? 0))
-      throw new FilterError(`${character} is not supported here`, offset)
+      const character = String.fromCodePoint(filter.codePointAt(offset) ?? 0)
+      const hint = character === '"' ? `; a text has single quotes, such as 'EU'` : ''
+      throw new FilterError(`${JSON.stringify(character)} is not supported here${hint}`, offset)
     }
     // `x'41'` and `'a'b` are one word to some parsers.
     const isWord = token !== undefined && token.kind !== 'sign'

@@ -31,7 +31,10 @@ export function parseLiteral(tokens: TokenReader): Literal {
   if (tokens.takes('keyword', 'date')) return parseTime(tokens, 'date', dateGrammar, '2026-01-31')
   if (tokens.takes('keyword', 'timestamp'))
     return parseTime(tokens, 'timestamp', timestampGrammar, '2026-01-31 12:00:00')
-  throw tokens.unexpected('a literal')
+  // Double quotes and backticks make a name in SQL.
+  throw tokens.unexpected(
+    tokens.next?.kind === 'name' ? "a literal, such as 'EU' in single quotes" : 'a literal',
+  )
 }
 
 function parseTime(
