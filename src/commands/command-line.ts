@@ -19,6 +19,7 @@ const commands = new Map<string, (io: Io) => Promise<Command>>([
   ['policy', async (io) => (await import('./policy/policy.ts')).policyCommand(io)],
   ['audit', async (io) => (await import('./audit/audit.ts')).auditCommand(io)],
   ['version', async (io) => (await import('./version.ts')).versionCommand(io)],
+  ['completion', async (io) => (await import('./completion.ts')).completionCommand(io, () => loadAll(io))],
 ])
 
 /**
@@ -45,6 +46,10 @@ export async function run(parameters: readonly string[], io: Io): Promise<number
 function commandsFor(name: string | undefined): readonly ((io: Io) => Promise<Command>)[] {
   const requested = name === undefined ? undefined : commands.get(name)
   return requested === undefined ? [...commands.values()] : [requested]
+}
+
+function loadAll(io: Io): Promise<readonly Command[]> {
+  return Promise.all([...commands.values()].map((load) => load(io)))
 }
 
 function formatError(error: unknown): string {
