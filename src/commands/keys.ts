@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os'
 import { InvalidArgumentError, type Command } from 'commander'
 import { parseDuration } from '../catalog-api/schemas/duration.ts'
-import { actorSchema, type StoredKey } from '../identity/api-keys/key-store-file.ts'
+import { actorSchema, type StoredKey } from '../identity/api-keys/stored-key.ts'
 import { createKey, listKeys, revokeKey, rotateKey, type CreatedKey } from '../identity/api-keys/key-store.ts'
 import { readLastUsed, type LastUsedTimes } from '../identity/api-keys/last-used.ts'
 import { readOrCreatePepper, readPepper } from '../identity/api-keys/pepper.ts'

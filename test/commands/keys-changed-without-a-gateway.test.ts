@@ -79,9 +79,8 @@ it('a start records what changed while no gateway ran, and the next one nothing'
   const judy = await create('judy', '--by', 'grace')
   await keys('revoke', ada, '--by', 'ivan')
   const text = await readFile(inFolder('keys.yaml'), 'utf8')
-  const [head = '', ...entries] = text.split(/^(?= {2}- id:)/m)
-  const kept = entries.filter((entry) => !entry.includes(eve))
-  await writeFile(inFolder('keys.yaml'), head + kept.join('').replace('principal: bob', 'principal: bert'))
+  const kept = text.split('\n').filter((line) => !line.includes(eve))
+  await writeFile(inFolder('keys.yaml'), kept.join('\n').replace('"principal":"bob"', '"principal":"bert"'))
   expect(await runGateway()).toMatchObject([
     {
       what: 'keys',
@@ -103,7 +102,7 @@ it('a start records what changed while no gateway ran, and the next one nothing'
 it('the file of recorded keys has no hash of the store', async () => {
   const store = await readFile(inFolder('keys.yaml'), 'utf8')
   const recorded = await readFile(inFolder('audit/recorded-keys.json'), 'utf8')
-  const hashes = [...store.matchAll(/hash: (\w{64})/g)].map(([, hash = '']) => hash)
+  const hashes = [...store.matchAll(/"hash":"(\w{64})"/g)].map(([, hash = '']) => hash)
   expect(hashes).toHaveLength(3)
   for (const hash of hashes) expect(recorded).not.toContain(hash)
 })

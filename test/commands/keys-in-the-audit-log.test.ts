@@ -63,7 +63,8 @@ it('creation, rotation, revocation and removal of keys are records with key id a
 
 it('without --by the actor is the user of the operating system', async () => {
   await keys('create', ...withPepper, '--principal', 'judy')
-  const { createdBy } = /createdBy: (?<createdBy>.+)$/m.exec(await readFile(storeFile, 'utf8'))?.groups ?? {}
+  const { createdBy } =
+    /"createdBy":"(?<createdBy>[^"]+)"/.exec(await readFile(storeFile, 'utf8'))?.groups ?? {}
   expect(createdBy).toMatch(/^\S/)
   const refused = await runCommand(['keys', 'create', ...withPepper, '--principal', 'x', '--by', 'a\u001bb'])
   expect(refused).toMatchObject({

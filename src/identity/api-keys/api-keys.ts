@@ -1,7 +1,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { apiKeyNameSchema } from '../../config/identity/api-key-name.ts'
 import { listKeyChanges, type ComparableKey } from './key-changes.ts'
-import type { StoredKey } from './key-store-file.ts'
+import type { StoredKey } from './stored-key.ts'
 import { readKeyFiles, readUsableKeys, computeKeyFilesStamp } from './read-key-files.ts'
 import { assertPepper, hashSecret, parseApiKey } from './api-key-format.ts'
 import type { ReportEvent } from '../identity-event.ts'

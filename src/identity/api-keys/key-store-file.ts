@@ -1,54 +1,13 @@
 import { isNode, LineCounter, parseDocument, visit, type Document } from 'yaml'
 import { z } from 'zod'
-import { apiKeyNameSchema } from '../../config/identity/api-key-name.ts'
-import { validateTimestamp } from '../../lib/time/parse-timestamp.ts'
-import { findTokenError } from '../../lib/yaml/yaml-tokens.ts'
 import { getMembers } from '../../lib/json/is-object.ts'
+import { findTokenError } from '../../lib/yaml/yaml-tokens.ts'
+import { convertToKeyLines, parseKeyLines, splitKeyLines, type KeyLines } from './key-lines.ts'
+import { storedKeySchema, type StoredKey } from './stored-key.ts'
 
-const time = z
-  .string('expected a time such as 2026-01-31T12:00:00Z')
-  .refine(
-    (text) => validateTimestamp(text) === undefined,
-    'expected an existing time with zone, such as 2026-01-31T12:00:00Z',
-  )
-
-const keyId = z.string().regex(/^[0-9A-Za-z]{12}$/, 'expected 12 letters or digits')
-/** Who created or revoked a key, as the command stated. */
-export const actorSchema = z
-  .string()
-  .regex(/^[^\p{C}]{1,128}$/u, 'expected 1 to 128 characters without control characters')
-
-const storedKeySchema = z.strictObject({
-  id: keyId,
-  principal: apiKeyNameSchema,
-  groups: z.array(apiKeyNameSchema).default([]),
-  /** Principal of a token or a certificate that may be combined with the key. */
-  subject: z
-    .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}:./, 'expected a name such as corp:alice')
-    .optional(),
-  hash: z.string().regex(/^[0-9a-f]{64}$/, 'expected 64 hex digits'),
-  /** Identifies the pepper of the hash; absent in stores of earlier versions. */
-  pepper: z
-    .string()
-    .regex(/^[0-9a-f]{16}$/, 'expected 16 hex digits')
-    .optional(),
-  createdAt: time,
-  createdBy: actorSchema.optional(),
-  /** The key of which this one is the successor. */
-  replaces: keyId.optional(),
-  notBefore: time.optional(),
-  expiresAt: time.optional(),
-  revokedAt: time.optional(),
-  revokedBy: actorSchema.optional(),
-  description: z.string().optional(),
-})
 const storeSchema = z.strictObject({ keys: z.array(storedKeySchema) })
 /** A document whose entries may be invalid. */
 const entriesSchema = z.strictObject({ keys: z.array(z.unknown()) })
-
-/** A stored API key: contains the hash of the secret, never the secret. Times are those of RFC 3339. */
-export type StoredKey = z.output<typeof storedKeySchema>
 
 /** The store is invalid. `problems` lists each error with its file and line, and never contains a value. */
 export class ApiKeyStoreError extends Error {
@@ -61,55 +20,96 @@ export class ApiKeyStoreError extends Error {
   }
 }
 
-export interface KeyDocument {
-  readonly document: Document
-  readonly keys: readonly StoredKey[]
-}
-
 /** The valid entries of a key file, and the errors of the others. */
 export interface UsableKeys {
   readonly keys: readonly StoredKey[]
   readonly problems: readonly string[]
 }
 
+export interface KeyStore {
+  readonly keys: readonly StoredKey[]
+  /** The file, converted if it is written otherwise. */
+  readonly text: KeyLines
+}
+
 /** Parses a key file; throws ApiKeyStoreError with all errors. */
-export function parseKeyStore(text: string, file: string): KeyDocument {
-  const { document, keys, problems } = parseUsableKeys(text, file)
+export function parseKeyStore(text: string, file: string): KeyStore {
+  const content = readContent(text, file)
+  const { keys, problems } = selectUsableKeys(content)
   if (problems.length > 0) throw new ApiKeyStoreError(problems)
-  return { document, keys }
+  return { keys, text: content.toLines(keys) }
 }
 
 /**
  * Parses the entries that are valid: an entry with any error, be it an unknown member or a duplicate id, is left out,
  * because the error may be in its restriction. Throws ApiKeyStoreError if the document itself is invalid.
  */
-export function parseUsableKeys(text: string, file: string): UsableKeys & { readonly document: Document } {
+export function parseUsableKeys(text: string, file: string): UsableKeys {
+  return selectUsableKeys(readContent(text, file))
+}
+
+/** Checks the keys in a value of the form `{"keys": [...]}`. Throws an error of the schema. */
+export function checkStoredKeys(content: unknown): readonly StoredKey[] {
+  return storeSchema.parse(content).keys
+}
+
+/** Checks one key. Throws ApiKeyStoreError with all errors. */
+export function checkStoredKey(key: StoredKey): void {
+  const { error } = storedKeySchema.safeParse(key)
+  if (error === undefined) return
+  throw new ApiKeyStoreError(error.issues.map(({ path, message }) => formatPath(path) + message))
+}
+
+interface StoreContent {
+  readonly value: unknown
+  /** Returns the file and the line of a member; for a missing one, those of the containing object. */
+  readonly formatPosition: (path: readonly PropertyKey[]) => string
+  readonly toLines: (keys: readonly StoredKey[]) => KeyLines
+}
+
+function readContent(text: string, file: string): StoreContent {
+  const lines = splitKeyLines(text)
+  const keys = lines && parseKeyLines(lines)
+  if (lines === undefined || keys === undefined) return readYaml(text, file)
+  return {
+    value: { keys: keys.map(({ entry }) => entry) },
+    formatPosition: ([, index]) => `${file}:${keys[Number(index)]?.line ?? 1}`,
+    toLines: () => lines,
+  }
+}
+
+function readYaml(text: string, file: string): StoreContent {
   const error = findTokenError(text)
   if (error !== undefined) throw new ApiKeyStoreError([`${file}:${error.line}: ${error.message}`])
   const lines = new LineCounter()
   // Pretty errors quote the file, and with it hashes or a misplaced key.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
-  const formatPosition = (offset: number): string => `${file}:${lines.linePos(offset).line}`
+  const formatOffset = (offset: number): string => `${file}:${lines.linePos(offset).line}`
   const errors = findSyntaxErrors(document)
   if (errors.length > 0) {
-    throw new ApiKeyStoreError(errors.map(({ offset, message }) => `${formatPosition(offset)}: ${message}`))
+    throw new ApiKeyStoreError(errors.map(({ offset, message }) => `${formatOffset(offset)}: ${message}`))
   }
-  const content: unknown = document.toJS()
-  const parsed = storeSchema.safeParse(content)
-  const entries = entriesSchema.safeParse(content)
+  return {
+    value: document.toJS(),
+    formatPosition: (path) => formatOffset(findOffset(document, path)),
+    toLines: (keys) => convertToKeyLines(document, keys),
+  }
+}
+
+function selectUsableKeys({ value, formatPosition }: StoreContent): UsableKeys {
+  const parsed = storeSchema.safeParse(value)
+  const entries = entriesSchema.safeParse(value)
   const duplicates = findDuplicateIds(entries.data?.keys ?? [])
   const problems = [...(parsed.error?.issues ?? []), ...duplicates]
-  const texts = problems.map(
-    ({ path, message }) => `${formatPosition(findOffset(document, path))}: ${formatPath(path)}${message}`,
-  )
-  if (parsed.success && problems.length === 0) return { document, keys: parsed.data.keys, problems: [] }
+  const texts = problems.map(({ path, message }) => `${formatPosition(path)}: ${formatPath(path)}${message}`)
+  if (parsed.success && problems.length === 0) return { keys: parsed.data.keys, problems: [] }
   if (!entries.success) throw new ApiKeyStoreError(texts)
   const refused = new Set(problems.map(({ path }) => path[1]))
   const ambiguous = new Set(duplicates.map(({ path }) => readId(entries.data.keys[Number(path[1])])))
   const keys = entries.data.keys
     .filter((entry, index) => !refused.has(index) && !ambiguous.has(readId(entry)))
     .map((entry) => storedKeySchema.parse(entry))
-  return { document, keys, problems: texts }
+  return { keys, problems: texts }
 }
 
 /** Lists syntax errors. Includes aliases: a shared value cannot be changed in one place only. */

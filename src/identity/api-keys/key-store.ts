@@ -1,11 +1,20 @@
-import { isSeq } from 'yaml'
-import { ApiKeyStoreError, parseKeyStore, type KeyDocument, type StoredKey } from './key-store-file.ts'
+import { formatKeyLine, formatKeyLines, parseKeyLine, type KeyLines } from './key-lines.ts'
+import { ApiKeyStoreError, checkStoredKey, parseKeyStore, type KeyStore } from './key-store-file.ts'
+import type { StoredKey } from './stored-key.ts'
+import { getMembers } from '../../lib/json/is-object.ts'
 import { readKeyFiles } from './read-key-files.ts'
 import { assertPepper, hashSecret, generateApiKey, formatApiKey, identifyPepper } from './api-key-format.ts'
 import { replaceFile } from '../../lib/fs/replace-file.ts'
 
-const header =
-  ' API keys: written by "catalog-gateway keys". It holds no key, only what is needed to verify one.'
+const emptyStore: KeyStore = {
+  keys: [],
+  text: {
+    head: [
+      '# API keys: written by "catalog-gateway keys". It holds no key, only what is needed to verify one.',
+    ],
+    lines: [],
+  },
+}
 
 export interface NewKey {
   readonly principal: string
@@ -35,17 +44,17 @@ export async function listKeys(path: string): Promise<readonly StoredKey[]> {
 /** Adds a key to the store at a path; creates the store if it is missing. */
 export async function createKey(path: string, pepper: Uint8Array, request: NewKey): Promise<CreatedKey> {
   const created = generateKey(pepper, request)
-  await updateStore(path, (store) => appendKey(store, created.key))
+  await updateStore(path, ({ text }) => [...text.lines, formatKeyLine(created.key)])
   return created
 }
 
 /** Revokes a key permanently; a key that is already revoked keeps its time and actor. Throws if the id is unknown. */
 export async function revokeKey(path: string, id: string, revokedBy?: string): Promise<void> {
   await updateStore(path, (store) => {
-    const { index, key } = findKey(path, store, id)
-    if (key.revokedAt !== undefined) return
-    setTime(store, index, 'revokedAt', new Date())
-    if (revokedBy !== undefined) store.document.setIn(['keys', index, 'revokedBy'], revokedBy)
+    const key = findKey(path, store, id)
+    if (key.revokedAt !== undefined) return store.text.lines
+    const revokedAt = new Date().toISOString()
+    return replaceKey(store.text, { ...key, revokedAt, ...(revokedBy !== undefined && { revokedBy }) })
   })
 }
 
@@ -59,7 +68,7 @@ export async function rotateKey(
 ): Promise<CreatedKey> {
   const created: CreatedKey[] = []
   await updateStore(path, (store) => {
-    const { index, key } = findKey(path, store, id)
+    const key = findKey(path, store, id)
     const expires = key.expiresAt === undefined ? Infinity : Date.parse(key.expiresAt)
     if (key.revokedAt !== undefined || expires <= Date.now()) {
       throw new ApiKeyStoreError([`${path}: the key is revoked or expired`])
@@ -68,9 +77,12 @@ export async function rotateKey(
       ...createSuccessorRequest(key),
       ...(by !== undefined && { createdBy: by }),
     })
-    if (endsAt.getTime() < expires) setTime(store, index, 'expiresAt', endsAt)
-    appendKey(store, successor.key)
     created.push(successor)
+    const lines =
+      endsAt.getTime() < expires
+        ? replaceKey(store.text, { ...key, expiresAt: endsAt.toISOString() })
+        : store.text.lines
+    return [...lines, formatKeyLine(successor.key)]
   })
   const [successor] = created
   if (successor === undefined)
@@ -116,43 +128,29 @@ function generateKey(pepper: Uint8Array, request: NewKey): CreatedKey {
     ...(expiresAt === undefined ? {} : { expiresAt: expiresAt.toISOString() }),
     ...(description === undefined ? {} : { description }),
   }
+  checkStoredKey(key)
   return { text: formatApiKey(parts), key }
 }
 
-function findKey(path: string, { keys }: KeyDocument, id: string) {
-  const index = keys.findIndex((key) => key.id === id)
-  const key = keys[index]
-  if (key === undefined) {
-    const ids = keys.filter(({ principal }) => principal === id).map((one) => one.id)
-    const suggestion = ids.length === 0 ? '' : `; the principal of this name has ${ids.join(', ')}`
-    throw new ApiKeyStoreError([`${path}: there is no key with this id${suggestion}`])
-  }
-  return { index, key }
+function findKey(path: string, { keys }: KeyStore, id: string): StoredKey {
+  const key = keys.find((each) => each.id === id)
+  if (key !== undefined) return key
+  const ids = keys.filter(({ principal }) => principal === id).map((one) => one.id)
+  const suggestion = ids.length === 0 ? '' : `; the principal of this name has ${ids.join(', ')}`
+  throw new ApiKeyStoreError([`${path}: there is no key with this id${suggestion}`])
 }
 
-function appendKey({ document }: KeyDocument, key: StoredKey): void {
-  const list = document.get('keys')
-  // An empty list can only be written as `[]`; entries are more readable on separate lines.
-  if (isSeq(list)) list.flow = false
-  document.addIn(['keys'], document.createNode(key))
+/** Returns the lines of the store with another line for the key of the same id. */
+function replaceKey({ lines }: KeyLines, key: StoredKey): readonly string[] {
+  return lines.map((line) =>
+    line.includes(key.id) && getMembers(parseKeyLine(line))['id'] === key.id ? formatKeyLine(key) : line,
+  )
 }
 
-function setTime(
-  { document }: KeyDocument,
-  index: number,
-  member: 'revokedAt' | 'expiresAt',
-  time: Date,
-): void {
-  document.setIn(['keys', index, member], time.toISOString())
-}
-
-/** Edits the document, which preserves comments of operators; validates the result before writing it. */
-async function updateStore(path: string, change: (store: KeyDocument) => void): Promise<void> {
+/** Replaces the lines of the store by the result of `change`. Rejects if the store is invalid. */
+async function updateStore(path: string, change: (store: KeyStore) => readonly string[]): Promise<void> {
   await replaceFile(path, (text) => {
-    const store = parseKeyStore(text ?? `#${header}\nkeys: []\n`, path)
-    change(store)
-    const changed = store.document.toString()
-    parseKeyStore(changed, path)
-    return changed
+    const store = text === undefined ? emptyStore : parseKeyStore(text, path)
+    return formatKeyLines({ head: store.text.head, lines: change(store) })
   })
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { hasErrorCode } from '../../lib/fs/system-error.ts'
 import { assertPepper, identifyPepper } from './api-key-format.ts'
-import type { StoredKey } from './key-store-file.ts'
+import type { StoredKey } from './stored-key.ts'
 
 /** Reads the pepper of the API key hashes; ignores surrounding white space. Rejects if it is shorter than 32 bytes. */
 export async function readPepper(file: string): Promise<Buffer> {

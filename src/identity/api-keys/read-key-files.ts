@@ -1,6 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ApiKeyStoreError, parseUsableKeys, type StoredKey, type UsableKeys } from './key-store-file.ts'
+import { ApiKeyStoreError, parseUsableKeys, type UsableKeys } from './key-store-file.ts'
+import type { StoredKey } from './stored-key.ts'
 import { fileStamp } from '../../lib/fs/follow-files.ts'
 
 /**

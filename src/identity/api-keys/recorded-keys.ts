@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { ignoreMissing } from '../../lib/fs/system-error.ts'
 import { writeAtomically } from '../../lib/fs/write-atomically.ts'
-import type { StoredKey } from './key-store-file.ts'
-import { readKeyFiles } from './read-key-files.ts'
+import { checkStoredKeys } from './key-store-file.ts'
+import type { StoredKey } from './stored-key.ts'
 
 /** The keys whose changes have been recorded, in a file: a start finds in it what changed while no gateway ran. */
 export interface RecordedKeys {
@@ -18,7 +19,10 @@ export interface RecordedKeys {
 export function openRecordedKeys(file: string, onError: (cause: unknown) => void): RecordedKeys {
   let writing = Promise.resolve()
   return {
-    read: () => readKeyFiles(file).catch(ignoreMissing),
+    async read() {
+      const text = await readFile(file, 'utf8').catch(ignoreMissing)
+      return text === undefined ? undefined : checkStoredKeys(JSON.parse(text))
+    },
     save(keys) {
       const text = `${JSON.stringify({ keys: withoutHashes(keys) })}\n`
       writing = writing.then(() => writeAtomically(file, text)).catch(onError)

@@ -58,16 +58,6 @@ it('makes the store readable by its owner only', async () => {
   expect((await stat(file)).mode & 0o777).toBe(0o600)
 })
 
-it('preserves comments', async () => {
-  const file = join(await temporaryFolder(), 'keys.yaml')
-  await writeFile(file, '# ask team-data before you touch this\nkeys: [] # none yet\n')
-  const { key } = await createKey(file, pepper, loader)
-  await revokeKey(file, key.id)
-  const stored = await readFile(file, 'utf8')
-  expect(stored).toContain('# ask team-data before you touch this')
-  expect(stored).toContain(`\n  - id: `)
-})
-
 it('revoking again keeps the first time; an unknown id is an error', async () => {
   const file = join(await temporaryFolder(), 'keys.yaml')
   const { key } = await createKey(file, pepper, loader)
