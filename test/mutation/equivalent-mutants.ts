@@ -75,4 +75,34 @@ export const equivalentMutants: readonly EquivalentMutants[] = [
     changes: ['1 -> 2'],
     reason: 'A path with too few segments would become one that is no route either.',
   },
+  {
+    file: 'src/policy/restrictions/filter-functions.ts',
+    line: "array_has: { of: 'list', literal: 'item', type: 'boolean' },",
+    changes: ["'list' -> ''", "'item' -> ''"],
+    reason: 'Only texts are looked for; everything else is a list, or an item of one.',
+  },
+  {
+    file: 'src/policy/restrictions/filter-token.ts',
+    line: 'const character = JSON.stringify(String.fromCodePoint(filter.codePointAt(offset) ?? 0))',
+    changes: ['0 -> 1'],
+    reason: 'The offset is within the filter; the default is for the types.',
+  },
+  {
+    file: 'src/policy/restrictions/filter-token.ts',
+    line: `if (text !== undefined) return { kind: 'text', text: text.replaceAll("''", "'"), isBare: false, offset }`,
+    changes: ['false -> true'],
+    reason: 'A text before a parenthesis is refused as a name of a function, too, with the same message.',
+  },
+  {
+    file: 'src/gateway/restrictions/change-members.ts',
+    line: "{ visitName: (name, depth) => (depth === 1 && changes.has(name) ? 'removal' : 'nothing') },",
+    changes: ["'nothing' -> ''"],
+    reason: 'Every other interest is none.',
+  },
+  {
+    file: 'src/gateway/restrictions/trim-description.ts',
+    line: "return { fields: trimFields(isObject(schema) ? schema['fields'] : undefined, '', columns) }",
+    changes: ['isObject(schema) -> true'],
+    reason: 'No text or number has fields; the condition is for the types.',
+  },
 ]

@@ -1,6 +1,8 @@
+import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
 import { CatalogError } from '../../../src/catalog-api/catalog-error.ts'
 import { parseTarget } from '../../../src/catalog-api/request-target.ts'
+import { StreamSource } from '../../../src/http1/client/stream-source.ts'
 import { restrictRequest } from '../../../src/gateway/restrictions/restrict-request.ts'
 import type { CallerRestriction } from '../../../src/policy/restrictions/restriction.ts'
 
@@ -50,6 +52,12 @@ const searched = { ...search, filter: rows, prefilter: true, bypass_vector_index
 
 it.each<[what: string, body: string | object, sent: object, columns: readonly string[]]>([
   ['no body', '', { filter: rows, prefilter: true, columns: { column_names: all } }, all],
+  [
+    'an id and a context',
+    { id: ['crm', 'customers'], context: { a: 'b' }, columns: ['id'] },
+    { id: ['crm', 'customers'], context: { a: 'b' }, filter: rows, prefilter: true, columns: ['id'] },
+    ['id'],
+  ],
   ['nothing', {}, { filter: rows, prefilter: true, columns: { column_names: all } }, all],
   [
     'absent members',
@@ -359,4 +367,13 @@ it.each([
 ])('%s with a version in its query is refused', (action, message) => {
   const parameters = new Map([['version', '1']])
   expect(restrict(action, {}, { parameters })).toBe(`400 ${message}`)
+})
+
+it('a body that is not read whole is refused', () => {
+  const route = parseTarget('POST', '/v1/table/crm$customers/query')
+  const body = new StreamSource(Readable.from([]))
+  const payload = { form: 'stream', body, length: undefined } as const
+  expect(() => restrictRequest({ route, head: { isLancedb: false } }, {}, payload, restriction)).toThrow(
+    /: the body is too large$/,
+  )
 })
