@@ -8,12 +8,16 @@ import type { PolicyDocument } from '../policy/language/policy-document.ts'
 import {
   documentsAbove,
   indexDocuments,
-  createRestrictionReport,
   createRuleReference,
-  type ReachingRestriction,
+  type DocumentIndex,
   type ReachingRule,
 } from '../policy/analysis/reaching-rules.ts'
-import { describeRestriction, type RestrictionReport } from '../policy/restrictions/restriction.ts'
+import type { RestrictionReport } from '../policy/restrictions/restriction.ts'
+import {
+  createRestrictionReport,
+  listRestrictions,
+  type ReachingRestriction,
+} from '../policy/analysis/reaching-restrictions.ts'
 import { listPermissions } from '../policy/analysis/list-permissions.ts'
 import { listSubjects, type Subject } from '../policy/analysis/subject.ts'
 import { whoCan, type Entitlement, type Overriding } from '../policy/analysis/who-can.ts'
@@ -87,7 +91,10 @@ export function createAccessReport(
   id: Identifier,
 ): AccessReport {
   const namespace = kind === 'namespace' ? id : id.slice(0, -1)
-  const above = documentsAbove(indexDocuments(documents), namespace)
+  const index = indexDocuments(documents)
+  const above = documentsAbove(index, namespace)
+  // Which tags exist depends on all documents.
+  const considered = documents.filter((document) => document.tags !== undefined || above.includes(document))
   const callers = new Map<string, { subject: Subject; grants: Grant[] }>()
   const extra = listPermissions(documents).filter(isExtraOperationName)
   const shown = [...disjointGroups, ['extra operations', extra] as const].map(([name, permissions]) => ({
@@ -95,7 +102,7 @@ export function createAccessReport(
     operations: permissions.filter((permission) => appliesToKind(permission, kind)),
   }))
   for (const operation of shown.flatMap(({ operations }) => operations)) {
-    for (const entitlement of whoCan(above, operation, kind, id).allowed) {
+    for (const entitlement of whoCan(considered, operation, kind, id).allowed) {
       const { subject } = entitlement
       const key = `${subject.kind} ${subject.name}`
       const caller = callers.get(key) ?? { subject, grants: [] }
@@ -107,7 +114,10 @@ export function createAccessReport(
     id: formatIdentifierText(id),
     groups: shown.filter(({ operations }) => operations.length > 0),
     callers: [...callers.values()],
-    forTables: kind === 'namespace' ? listTableRules(above, namespace) : [],
+    forTables:
+      kind === 'namespace'
+        ? [...listTableRules(above, namespace), ...listTableRestrictions(index, namespace)]
+        : [],
   }
 }
 
@@ -123,22 +133,19 @@ function listTableRules(
     .filter((document) => document.namespace.length === namespace.length)
     .flatMap((document) =>
       document.rules.flatMap((rule) =>
-        rule.tables === undefined ? [] : [createTableRule({ document, rule }, rule.tables)],
+        rule.tables === undefined || rule.restriction !== undefined
+          ? []
+          : [{ rule: createRuleReference({ document, rule }), tables: rule.tables }],
       ),
     )
 }
 
-function createTableRule(
-  { document, rule }: Pick<ReachingRule, 'document' | 'rule'>,
-  tables: readonly string[],
-): AccessReport['forTables'][number] {
-  const reference = createRuleReference({ document, rule })
-  const { restriction } = rule
-  return {
-    rule: reference,
-    tables,
-    ...(restriction && { restriction: describeRestriction({ ...restriction, rule: reference }) }),
-  }
+function listTableRestrictions(index: DocumentIndex, namespace: Identifier): AccessReport['forTables'] {
+  return listRestrictions(index, namespace).map((reaching) => ({
+    rule: createRuleReference(reaching),
+    tables: reaching.rule.tables ?? [],
+    restriction: createRestrictionReport(reaching),
+  }))
 }
 
 function createGrant(

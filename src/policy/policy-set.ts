@@ -1,5 +1,4 @@
 import type { Identifier } from '../catalog-api/identifiers.ts'
-import { getNamespaceDepth } from '../catalog-api/object-kinds.ts'
 import { runAtOnce, type Steps } from '../lib/async/run-in-slices.ts'
 import {
   anyTable,
@@ -24,10 +23,12 @@ import {
   walkSubtree,
   type PolicyNode,
 } from './engine/policy-node.ts'
-import type { ConditionInput, AuthorizationRequest } from './conditions/authorization-request.ts'
+import { findPlace, getTaggedTable, listTagsBeneath, tagNodes, type Place } from './engine/node-tags.ts'
+import type { AuthorizationRequest } from './conditions/authorization-request.ts'
 import { createRuleCompiler, type CompileRule, type ReportConditionFailure } from './engine/rule-compiler.ts'
 import { revisionSteps } from './engine/policy-revision.ts'
 import { combineRestrictions, type CallerRestriction } from './restrictions/restriction.ts'
+import { resolveRestriction } from './tags/object-tags.ts'
 import { createSubjectNumbers } from './engine/subject-numbers.ts'
 import {
   createVisibility,
@@ -126,20 +127,20 @@ export function* compileSteps(
   const subjects = createSubjectNumbers()
   const root = yield* buildTree(documents, createRuleCompiler(subjects, revision, onConditionFailure))
   const nodes = numberNodes(root)
+  tagNodes(nodes)
   const timeDependent = findTimeDependentPermissions(documents)
   const hasRestrictions = nodes.some(({ restrictions }) => restrictions !== undefined)
 
+  /** `id` is undefined for everything beneath the object. */
   function createEvaluation(
-    input: ConditionInput,
-    id: Identifier,
+    { principal, permission, kind, request, operation }: AuthorizationRequest,
+    id: Identifier | undefined,
+    { depth, table, tags }: Omit<Place, 'node'>,
     assumption: PendingAssumption,
   ): Evaluation {
-    const { principal, kind } = input
-    const depth = getNamespaceDepth(kind, id)
-    const table = id[depth]
     const caller = subjects.resolveCaller(principal)
     return {
-      input,
+      input: { principal, permission, kind, id, request, operation, tags },
       caller,
       table,
       depth,
@@ -150,24 +151,29 @@ export function* compileSteps(
     }
   }
 
-  function evaluate(request: AuthorizationRequest, evaluation: Evaluation): Decision {
-    return decisiveRule(nearestNode(root, request.id, evaluation.depth), evaluation)?.decision ?? noRule
+  function evaluate({ node }: Place, evaluation: Evaluation): Decision {
+    return decisiveRule(node, evaluation)?.decision ?? noRule
+  }
+
+  function decideBy(request: AuthorizationRequest, place: Place, assumption: PendingAssumption): Decision {
+    return evaluate(place, createEvaluation(request, request.id, place, assumption))
   }
 
   function decide(request: AuthorizationRequest): Decision {
-    return evaluate(request, createEvaluation(request, request.id, 'pessimistic'))
+    return decideBy(request, findPlace(root, request), 'pessimistic')
   }
 
   /** Whether the request is allowed for some values of the pending facts. */
   function couldBeAllowed(request: AuthorizationRequest): boolean {
-    return evaluate(request, createEvaluation(request, request.id, 'optimistic')).allowed
+    return decideBy(request, findPlace(root, request), 'optimistic').allowed
   }
 
   function decidePartially(request: AuthorizationRequest): Decision | undefined {
-    const evaluation = createEvaluation(request, request.id, 'pessimistic')
-    const pessimistic = evaluate(request, evaluation)
+    const place = findPlace(root, request)
+    const evaluation = createEvaluation(request, request.id, place, 'pessimistic')
+    const pessimistic = evaluate(place, evaluation)
     if (pessimistic.allowed || !evaluation.foundPending) return pessimistic
-    const optimistic = evaluate(request, createEvaluation(request, request.id, 'optimistic'))
+    const optimistic = decideBy(request, place, 'optimistic')
     return optimistic.allowed ? undefined : optimistic
   }
 
@@ -175,24 +181,31 @@ export function* compileSteps(
     const own = decide(request)
     const node = nearestNode(root, request.id, request.id.length)
     if (!own.allowed) return own
-    const evaluation = createEvaluation({ ...request, id: undefined }, request.id, 'pessimistic')
-    const allBeneath = decisiveRule(node, evaluation)?.decision ?? noRule
+    const place = { depth: request.id.length, table: undefined }
     // If the namespace has no node, no policy covers anything beneath it.
-    if (!allBeneath.allowed || node.depth < request.id.length) return allBeneath
-    const denied = findDenyBeneath(node, evaluation)?.decision
-    return denied ?? (hasUnallowedBoundary(node, evaluation) ? noRule : own)
+    const hasNode = node.depth === request.id.length
+    for (const tags of hasNode ? listTagsBeneath(node) : [node.tags]) {
+      const evaluation = createEvaluation(request, undefined, { ...place, tags }, 'pessimistic')
+      const allBeneath = decisiveRule(node, evaluation)?.decision ?? noRule
+      if (!allBeneath.allowed) return allBeneath
+      const denied = hasNode ? findDenyBeneath(node, evaluation)?.decision : undefined
+      if (denied !== undefined) return denied
+      if (hasNode && hasUnallowedBoundary(node, evaluation)) return noRule
+    }
+    return own
   }
 
   function findRestriction(request: AuthorizationRequest): CallerRestriction | undefined {
     if (!hasRestrictions) return undefined
-    const evaluation = createEvaluation(request, request.id, 'pessimistic')
-    const { depth, table } = evaluation
-    const node = nearestNode(root, request.id, depth)
+    const place = findPlace(root, request)
+    const { node, depth, table, tags } = place
     if (node.depth !== depth || node.restrictions === undefined) return undefined
+    const evaluation = createEvaluation(request, request.id, place, 'pessimistic')
+    const tagged = getTaggedTable(node, depth, table) ?? { ...tags, columns: new Map() }
     const found = node.restrictions.flatMap((rule) => {
       const isNamed = rule.subjects.some((number) => evaluation.caller.subjects.has(number))
       return isNamed && rule.restriction !== undefined && ruleApplies(rule, evaluation, table)
-        ? [{ ...rule.restriction, rule: rule.reference }]
+        ? [{ ...resolveRestriction(rule.restriction, tagged), rule: rule.reference }]
         : []
     })
     return found.length === 0 ? undefined : combineRestrictions(found, request.principal)
@@ -263,6 +276,7 @@ function* buildTree(documents: readonly PolicyDocument[], compile: CompileRule):
   let order = 0
   for (const document of documents) {
     const node = getOrCreateNode(root, document.namespace)
+    if (document.tags !== undefined) node.declarations.push(document.tags)
     if (!document.inherit) node.stopsInheritance = true
     if (document.final.size > 0) node.final = new Set([...node.final, ...document.final])
     // If several policies of a namespace set `onDeny`, 404 wins, because it conceals more.

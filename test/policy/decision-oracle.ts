@@ -36,11 +36,14 @@ export function oracleDecide(
   const namespace = isNamespace ? id : id.slice(0, -1)
   const table = isNamespace ? undefined : id.at(-1)
   const above = policies.filter((policy) => isPrefix(policy.namespace, namespace))
+  const tags = oracleTags(policies, namespace, table)
   const applying = above
     .flatMap((policy) =>
       [...(policy.protect ?? []).map(spellOut), ...policy.rules].map((rule) => ({ policy, rule })),
     )
-    .filter(({ rule }) => concerns(rule, request) && covers(rule, request) && holds(rule, request, partial))
+    .filter(
+      ({ rule }) => concerns(rule, request) && covers(rule, request) && holds(rule, request, tags, partial),
+    )
     .filter(
       ({ policy, rule }) =>
         rule.tables === undefined ||
@@ -138,11 +141,12 @@ const moving: readonly string[] = [
 
 /** Whether a deny covers the operation; an allow covers what it names. */
 function covers(
-  { effect, operations, tables, moves }: WrittenRule,
+  { effect, operations, tables, moves, when }: WrittenRule,
   { permission }: Pick<AuthorizationRequest, 'permission'>,
 ): boolean {
   if (effect === 'allow') return names(operations, { permission })
-  if (tables !== undefined && moves === undefined && moving.includes(permission)) return true
+  const coversNames = tables !== undefined || when?.includes('in tags') === true
+  if (coversNames && moves === undefined && moving.includes(permission)) return true
   return reserves(operations, { permission })
 }
 
@@ -160,10 +164,39 @@ function spellOut({ id, tables, operations = ['all'], except }: WrittenProtectio
   return { id, effect: 'deny', subjects, operations, tables }
 }
 
+/** The tags of an object for a condition; undefined if they are unknown. */
+type OracleTags = (when: string) => readonly string[] | undefined
+
+/** Own tags and those of all namespaces above. Unknown if a thing is declared twice, or if nothing has a tag that is named. */
+function oracleTags(
+  policies: readonly WrittenPolicy[],
+  namespace: readonly string[],
+  table: string | undefined,
+): OracleTags {
+  const declaredBy = policies.flatMap(({ namespace, tags }) => [
+    ...(tags?.namespace ? [{ path: namespace, tags: tags.namespace }] : []),
+    ...Object.entries(tags?.tables ?? {}).map(([name, { tags = [] }]) => ({
+      path: [...namespace, 'table', name],
+      tags,
+    })),
+  ])
+  const paths = [...namespace, ''].map((_, depth) => namespace.slice(0, depth))
+  const found = [...paths, ...(table === undefined ? [] : [[...namespace, 'table', table]])].map((path) =>
+    declaredBy.filter((one) => one.path.length === path.length && isPrefix(one.path, path)),
+  )
+  const declared = new Set(declaredBy.flatMap(({ tags }) => tags))
+  return (when) => {
+    const named = ['pii', 'open'].filter((tag) => when.includes(`"${tag}" in tags`))
+    if (found.some((same) => same.length > 1) || !named.every((tag) => declared.has(tag))) return undefined
+    return found.flat().flatMap(({ tags }) => tags)
+  }
+}
+
 /** An error makes a deny apply and an allow not. */
 function holds(
   { when, effect, until }: WrittenRule,
   request: OracleRequest,
+  tags: OracleTags,
   partial: PendingAssumption,
 ): boolean {
   if (until !== undefined && request.request.now.getTime() >= Date.parse(until)) return false
@@ -171,7 +204,7 @@ function holds(
   const condition = conditionSamples.get(when)
   if (condition === undefined) throw new Error(`the oracle does not know ${when}`)
   const isPending = condition.readsId === true && request.isIdKnown === false
-  const result = isPending ? 'pending' : condition.holds(request)
+  const result = isPending ? 'pending' : condition.holds(request, tags(when))
   if (result === 'pending') return (effect === 'deny') === (partial === 'pessimistic')
   return result === 'error' ? effect === 'deny' : result
 }

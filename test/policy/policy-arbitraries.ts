@@ -10,6 +10,7 @@ import {
   type WrittenProtection,
   type WrittenRequirement,
   type WrittenRule,
+  type WrittenTags,
 } from './policy-builder.ts'
 
 // Few names of each kind, so that policies and requests overlap. The last two look alike but differ.
@@ -116,6 +117,12 @@ const requirement: fc.Arbitrary<Omit<WrittenRequirement, 'id'>> = fc.oneof(
   fc.tuple(restriction, named).map(([requirement, except]) => ({ ...requirement, except })),
 )
 
+const tagNames = fc.subarray(['pii', 'open'], { minLength: 1 })
+const tags: fc.Arbitrary<WrittenTags> = fc.record(
+  { namespace: tagNames, tables: fc.dictionary(tableName, fc.record({ tags: tagNames }), { maxKeys: 2 }) },
+  { requiredKeys: [] },
+)
+
 export const arbitraryPolicies: fc.Arbitrary<readonly WrittenPolicy[]> = fc
   .array(
     fc.record({
@@ -152,6 +159,26 @@ export const arbitraryPolicies: fc.Arbitrary<readonly WrittenPolicy[]> = fc
         protect: protect.map((protection, index) => ({ ...protection, id: `t${index}` })),
       }),
       rules: rules.map((rule, index) => ({ ...rule, id: `r${index}` })),
+    })),
+  )
+
+const asked = [...conditionSamples.keys()].filter((text) => text.includes('in tags'))
+
+/** Policies that declare tags, most of whose rules ask for them. */
+export const taggedPolicies: fc.Arbitrary<readonly WrittenPolicy[]> = fc
+  .tuple(
+    arbitraryPolicies,
+    fc.array(fc.option(tags), { minLength: 7, maxLength: 7 }),
+    fc.array(fc.constantFrom(undefined, ...asked), { minLength: 3, maxLength: 3 }),
+  )
+  .map(([written, tags, conditions]) =>
+    written.map(({ rules, ...policy }, index) => ({
+      ...policy,
+      ...(tags[index] && { tags: tags[index] }),
+      rules: rules.map(({ when: _when, ...rule }, number) => {
+        const when = conditions[(index + number) % conditions.length]
+        return { ...rule, ...(when !== undefined && { when }) }
+      }),
     })),
   )
 

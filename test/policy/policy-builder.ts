@@ -55,8 +55,23 @@ interface WrittenRestriction {
   readonly id: string
   readonly subjects: WrittenRule['subjects']
   readonly tables: readonly string[]
-  readonly columns: Readonly<Record<string, string>>
+  readonly columns: Readonly<Record<string, string>> | { readonly without: readonly string[] }
   readonly rows?: string
+}
+
+export interface WrittenTags {
+  readonly namespace?: readonly string[]
+  readonly tables?: Readonly<
+    Record<
+      string,
+      {
+        readonly tags?: readonly string[]
+        readonly columns?: Readonly<
+          Record<string, string | { readonly type: string; readonly tags?: readonly string[] }>
+        >
+      }
+    >
+  >
 }
 
 /** A policy in the syntax of policy files, without the constant fields. */
@@ -70,6 +85,7 @@ export interface WrittenPolicy {
   readonly contact?: string
   readonly commits?: { readonly require: readonly WrittenRequirement[] }
   readonly protect?: readonly WrittenProtection[]
+  readonly tags?: WrittenTags
   readonly reads?: { readonly restrict: readonly WrittenRestriction[] }
   readonly rules: readonly WrittenRule[]
 }

@@ -6,7 +6,8 @@ type Outcome = boolean | 'error' | 'pending'
 
 /** A reference implementation of a condition, without CEL. */
 interface OracleCondition {
-  readonly holds: (request: AuthorizationRequest) => Outcome
+  /** `tags` are those of the object; undefined if they are unknown. */
+  readonly holds: (request: AuthorizationRequest, tags: readonly string[] | undefined) => Outcome
   readonly readsId?: true
 }
 
@@ -47,6 +48,23 @@ export const conditionSamples: ReadonlyMap<string, OracleCondition> = new Map<st
   ['"sales" in principal.groups', { holds: ({ principal }) => principal.groups.has('sales') }],
   ['principal.claims.mfa == true', { holds: () => 'error' }],
   ['id.size() == 2', { holds: ({ id }) => id.length === 2, readsId: true }],
+  ['"pii" in tags', { holds: (_request, tags) => tags?.includes('pii') ?? 'error' }],
+  [
+    '!("open" in tags)',
+    { holds: (_request, tags) => (tags === undefined ? 'error' : !tags.includes('open')) },
+  ],
+  [
+    '"open" in tags && branch == "main"',
+    {
+      // As in CEL, an error is ignored if the other operand is false. Of two errors the right one is reported.
+      holds: (request, tags) => {
+        const left = tags?.includes('open') ?? 'error'
+        const right = onBranch(request, (branch) => branch === 'main')
+        if (left === false || right === false) return false
+        return right === true ? left : right
+      },
+    },
+  ],
   ['operation == "DropTable"', { holds: ({ permission }) => permission === 'DropTable' }],
 ])
 

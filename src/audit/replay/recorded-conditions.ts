@@ -6,6 +6,7 @@ import type { Permission } from '../../catalog-api/permissions.ts'
 import type { Condition } from '../../policy/conditions/condition.ts'
 import type { ConditionResult } from '../../policy/analysis/find-difference.ts'
 import type { ConditionInput, OperationFacts } from '../../policy/conditions/authorization-request.ts'
+import type { ObjectTags } from '../../policy/tags/object-tags.ts'
 import { isPseudonym } from '../records/redaction.ts'
 import type { KnownGroups } from './known-groups.ts'
 import { watchPendingFacts } from '../../policy/conditions/watch-pending-facts.ts'
@@ -18,6 +19,8 @@ export interface RecordedRequest extends Pick<IntentEntry, 'principal' | 'client
   readonly id: Identifier
   readonly time: string
   readonly groups: KnownGroups
+  /** Those that the replayed policies give the object. */
+  readonly tags: ObjectTags
 }
 
 /** Undefined if the condition depends on unrecorded input. The request has the time of its record. */
@@ -39,7 +42,7 @@ export function createConditionReplayer(
 }
 
 function createConditionInput(
-  { principal, client, facts, permission, kind, id, time, groups }: RecordedRequest,
+  { principal, client, facts, permission, kind, id, time, groups, tags }: RecordedRequest,
   onMissing: () => void,
 ): ConditionInput {
   const { issuer } = principal
@@ -51,6 +54,7 @@ function createConditionInput(
     permission,
     kind,
     id,
+    tags,
     get principal() {
       if (principal.method === 'anonymous') return anonymousPrincipal
       // Token claims are not recorded; an API key has none.

@@ -25,6 +25,7 @@ import {
   type ReachingRule,
 } from '../../policy/analysis/reaching-rules.ts'
 import { replayRestrictions, type ReplayedRestrictions } from './replayed-restrictions.ts'
+import { findTags } from '../../policy/analysis/find-tags.ts'
 import type { KnownCaller } from '../../policy/analysis/subject.ts'
 
 export interface ReplayedCall {
@@ -134,7 +135,8 @@ function decidePermission(
   candidate: DocumentIndex,
 ): ReplayedDecision {
   const { permission, kind, id } = required
-  const rules = rulesReaching(candidate, objectPosition(kind, id), permission).filter(
+  const position = objectPosition(kind, id)
+  const rules = rulesReaching(candidate, position, permission).filter(
     ({ obstacle }) => obstacle === undefined,
   )
   const evaluateCondition = createConditionReplayer({
@@ -144,6 +146,7 @@ function decidePermission(
     kind,
     id,
     groups,
+    tags: findTags(candidate, position),
   })
   const conditions = new Map<string, ConditionResult>()
   for (const { condition } of rules.map(({ rule }) => rule)) {

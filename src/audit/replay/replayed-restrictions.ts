@@ -2,9 +2,9 @@ import { findOperation } from '../../catalog-api/operations.ts'
 import {
   createRuleReference,
   objectPosition,
-  restrictionsReaching,
   type DocumentIndex,
 } from '../../policy/analysis/reaching-rules.ts'
+import { restrictionsReaching } from '../../policy/analysis/reaching-restrictions.ts'
 import { matchSubjects, type KnownCaller } from '../../policy/analysis/subject.ts'
 import { qualifiedRuleName } from '../../policy/testing/decision-test.ts'
 import type { RecordedCall } from './recorded-permissions.ts'

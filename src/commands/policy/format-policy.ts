@@ -6,11 +6,8 @@ import type { ConditionResult } from '../../policy/analysis/find-difference.ts'
 import type { NamedSubjects, Subjects } from '../../policy/language/policy-document.ts'
 import { printFilterAsWritten } from '../../policy/restrictions/print-filter.ts'
 import type { TableRestriction, VisibleColumns } from '../../policy/restrictions/restriction.ts'
-import {
-  createRuleReference,
-  type ReachingRestriction,
-  type ReachingRule,
-} from '../../policy/analysis/reaching-rules.ts'
+import { createRuleReference, type ReachingRule } from '../../policy/analysis/reaching-rules.ts'
+import type { ReachingRestriction } from '../../policy/analysis/reaching-restrictions.ts'
 import { anySubject, listSubjects, anonymousSubject, type Subject } from '../../policy/analysis/subject.ts'
 
 /** `team-sales/owner-drops (team.yaml:18)`, with the end and the approval of a grant. */

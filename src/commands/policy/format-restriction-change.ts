@@ -1,6 +1,9 @@
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
 import type { RestrictionChange, RestrictionEffect } from '../../policy/analysis/diff-restrictions.ts'
-import { createRestrictionReport, type ReachingRestriction } from '../../policy/analysis/reaching-rules.ts'
+import {
+  createRestrictionReport,
+  type ReachingRestriction,
+} from '../../policy/analysis/reaching-restrictions.ts'
 import { formatColumns, formatPolicySubjects, formatRestrictedBy } from './format-policy.ts'
 
 /** Returns lines: what the callers gain and lose, and the restriction before and after. */

@@ -15,7 +15,9 @@ import type { ConditionResult } from '../../policy/analysis/find-difference.ts'
 import { conditionFacts } from '../../policy/language/unstated-facts.ts'
 import { factsAvailableFor } from '../../policy/conditions/permission-facts.ts'
 import type { AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
-import { createRuleReference } from '../../policy/analysis/reaching-rules.ts'
+import { findTags } from '../../policy/analysis/find-tags.ts'
+import { createRuleReference, indexDocuments, objectPosition } from '../../policy/analysis/reaching-rules.ts'
+import { formatTags } from '../../policy/tags/object-tags.ts'
 import {
   createPrincipal,
   addCallerOptions,
@@ -85,12 +87,14 @@ async function explain(
   const contact = decision.allowed ? undefined : set.findContact(request, decision)
   const restriction = decision.allowed ? set.findRestriction(request) : undefined
   const levels = explainDecision(documents, request)
+  const tags = formatTags(findTags(indexDocuments(documents), objectPosition(request.kind, id)))
   if (options.json) {
     printJson(io, {
       decision,
       contact,
       restriction: restriction && reportRestriction(restriction),
       facts: listDecidedFacts(request),
+      tags,
       levels: levels.map(toLevelReport),
     })
     return
@@ -100,6 +104,7 @@ async function explain(
   if (contact !== undefined) printLine(io, `  contact  ${contact}  (in a response 403)`)
   if (restriction !== undefined) printRestriction(io, restriction)
   printLine(io, `  facts  ${formatFacts(request)}`)
+  if (tags !== '') printLine(io, `  tags   ${tags}`)
   if (levels.length === 0) printLine(io, 'no policy applies to this object or its parents')
   for (const level of levels) printLevel(io, level)
 }

@@ -2,7 +2,8 @@ import type { Command } from 'commander'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'
 import { describePermissionSet } from '../../policy/language/describe-permissions.ts'
-import { createRestrictionReport, createRuleReference } from '../../policy/analysis/reaching-rules.ts'
+import { createRuleReference } from '../../policy/analysis/reaching-rules.ts'
+import { createRestrictionReport } from '../../policy/analysis/reaching-restrictions.ts'
 import { whatCan, type PermittedAccess, type NamespaceAccess } from '../../policy/analysis/what-can.ts'
 import { createPrincipal, addCallerOptions, jsonOption, type CallerOptions } from './policy-options.ts'
 import { noteUnknownGroups } from './note-mistakes.ts'
@@ -71,7 +72,7 @@ function formatLimits({
   const { condition } = rule.rule
   return [
     ...(condition === undefined ? [] : [`if ${formatCondition(condition.text)}`]),
-    ...restrictions.map((one) => formatRestrictedBy(one, formatTables(one.rule.tables))),
+    ...restrictions.map((one) => formatRestrictedBy(one, formatTables(one.rule.tables, one.exceptTables))),
     ...overridingDenies.map((deny) => {
       const denied = new Set([...permissions].filter((permission) => deny.rule.permissions.has(permission)))
       const when = deny.rule.condition === undefined ? '' : ` if ${formatCondition(deny.rule.condition.text)}`
@@ -80,8 +81,9 @@ function formatLimits({
   ]
 }
 
-function formatTables(tables: readonly string[] | undefined): string {
-  return tables === undefined ? '' : ` on the tables ${tables.join(', ')} in this namespace`
+function formatTables(tables: readonly string[] | undefined, except: readonly string[] = []): string {
+  const others = except.length === 0 ? '' : ` except ${except.join(', ')}`
+  return tables === undefined ? '' : ` on the tables ${tables.join(', ')}${others} in this namespace`
 }
 
 function toEntryReport({ namespace, permits }: NamespaceAccess): unknown {
@@ -96,6 +98,7 @@ function toEntryReport({ namespace, permits }: NamespaceAccess): unknown {
         restrictedBy: restrictions.map((restriction) => ({
           ...createRestrictionReport(restriction),
           tables: restriction.rule.tables,
+          ...(restriction.exceptTables && { exceptTables: restriction.exceptTables }),
         })),
       }),
       unless: overridingDenies.map((deny) => ({

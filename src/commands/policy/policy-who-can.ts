@@ -4,12 +4,11 @@ import { parseIdArgument } from '../common/arguments.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { objectKindOfPermission } from '../../policy/language/permission-object-kind.ts'
+import { createRuleReference, type ReachingRule } from '../../policy/analysis/reaching-rules.ts'
 import {
   createRestrictionReport,
-  createRuleReference,
   type ReachingRestriction,
-  type ReachingRule,
-} from '../../policy/analysis/reaching-rules.ts'
+} from '../../policy/analysis/reaching-restrictions.ts'
 import { whoCan, type Entitlement, type Overriding } from '../../policy/analysis/who-can.ts'
 import { idArgument, jsonOption, operationArgument, requirePermission } from './policy-options.ts'
 import { noteMistakenId } from './note-mistakes.ts'

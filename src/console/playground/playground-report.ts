@@ -4,6 +4,7 @@ import type { RuleReference } from '../../policy/engine/decision.ts'
 import { explainDecision, type ExplainedRule } from '../../policy/analysis/explain-decision.ts'
 import type { Finding } from '../../policy/analysis/lint/finding.ts'
 import { lintPolicies } from '../../policy/analysis/lint/lint-policies.ts'
+import { assertTags } from '../../policy/source/assert-tags.ts'
 import { createRuleReference, indexDocuments } from '../../policy/analysis/reaching-rules.ts'
 import { permissionFacts } from '../../policy/conditions/permission-facts.ts'
 import type { AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
@@ -68,7 +69,7 @@ export async function createPlaygroundReport(
   const rest = { documents: inForce.filter((document) => document.file !== file), problems: [] }
   let after: LoadedPolicies
   try {
-    after = compileContents({ documents: mergeFiles([rest, parsed]), tests: parsed.tests })
+    after = compileContents({ documents: assertTags(mergeFiles([rest, parsed])), tests: parsed.tests })
   } catch (error) {
     if (error instanceof PolicyError)
       return { findings: error.problems.slice(0, maxFindings).map(toFinding), outcome: undefined }

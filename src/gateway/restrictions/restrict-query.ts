@@ -73,6 +73,8 @@ export function restrictQuery(
   assertReadsNewest(query)
   if (query['with_row_id'] === true) throw unsupportedError('"with_row_id" is not supported; omit it')
   const { columns, rows } = restriction
+  // Without columns, engines return all of them.
+  if (columns.size === 0) throw unsupportedError('no column of the table may be read')
   const isVectorSearch = hasVector(query['vector'])
   const isTextSearch = !isAbsent(query['full_text_query'])
   if (isVectorSearch && isTextSearch)

@@ -11,11 +11,12 @@ import {
   documentsAbove,
   indexDocuments,
   namespaceKey,
-  rulesReaching,
   type DocumentIndex,
   type ObjectPosition,
   type ReachingRule,
 } from './reaching-rules.ts'
+import { findTags, getVocabulary, listTaggedTables, rulesInEffect } from './find-tags.ts'
+import { formatTags } from '../tags/object-tags.ts'
 import { anySubject, knownAsOnly, listSubjects, anonymousSubject, type Subject } from './subject.ts'
 
 export interface DecisionChange extends DecisionDifference {
@@ -52,10 +53,16 @@ export function diffPolicies(
     ['', []],
     ...[...before, ...after].map(({ namespace }) => [namespaceKey(namespace), namespace] as const),
   ])
+  const readsTags = [...before, ...after].some(({ rules }) =>
+    rules.some(({ condition }) => condition?.tags.length),
+  )
+  const describeTags = (index: DocumentIndex, namespace: Identifier): string =>
+    readsTags ? describeTagsIn(index, namespace) : ''
   const positions: ObjectPosition[] = []
   const changes = [...namespaces.values()].flatMap((namespace) => {
-    const [aboveBefore, aboveAfter] = [documentsAbove(one, namespace), documentsAbove(other, namespace)]
-    if (contentOf(aboveBefore) === contentOf(aboveAfter)) {
+    const contentIn = (index: DocumentIndex): string =>
+      contentOf(documentsAbove(index, namespace)) + describeTags(index, namespace)
+    if (contentIn(one) === contentIn(other)) {
       positions.push({ namespace, table: undefined })
       return []
     }
@@ -63,7 +70,8 @@ export function diffPolicies(
       ...(one.get(namespaceKey(namespace)) ?? []),
       ...(other.get(namespaceKey(namespace)) ?? []),
     ]
-    const ownPositions = positionsInNamespace(namespace, ownDocuments)
+    const tagged = readsTags ? [one, other].flatMap((index) => listTaggedTables(index, namespace)) : []
+    const ownPositions = positionsInNamespace(namespace, ownDocuments, tagged)
     positions.push(...ownPositions)
     return ownPositions.flatMap((position) =>
       permissions
@@ -104,6 +112,7 @@ function createContentCache(): (documents: readonly PolicyDocument[]) => string 
 function positionsInNamespace(
   namespace: Identifier,
   documents: readonly PolicyDocument[],
+  taggedTables: readonly string[],
 ): readonly ObjectPosition[] {
   const patterns = documents.flatMap(({ rules }) => rules.flatMap(({ tables }) => tables ?? []))
   const matchers = patterns.map(createNameMatcher)
@@ -112,7 +121,15 @@ function positionsInNamespace(
     patterns.length === 0
       ? []
       : representativeNames(patterns).filter((name) => matchers.some((matches) => matches(name)))
-  return [{ namespace, table: undefined }, ...names.map((table) => ({ namespace, table }))]
+  const tables = new Set([...names, ...taggedTables])
+  return [{ namespace, table: undefined }, ...[...tables].map((table) => ({ namespace, table }))]
+}
+
+/** Describes the tags of all objects of a namespace; equal texts for equal tags. */
+function describeTagsIn(index: DocumentIndex, namespace: Identifier): string {
+  const tables = [undefined, ...listTaggedTables(index, namespace).toSorted()]
+  const tags = tables.map((table) => [table, formatTags(findTags(index, { namespace, table }))])
+  return JSON.stringify([tags, [...getVocabulary(index).ofObjects].toSorted()])
 }
 
 export function isNamespaceMember(permission: Permission): boolean {
@@ -125,8 +142,8 @@ function findChangesAt(
   position: ObjectPosition,
   permission: Permission,
 ): readonly DecisionChange[] {
-  const before = effectiveRules(one, position, permission)
-  const after = effectiveRules(other, position, permission)
+  const before = rulesInEffect(one, position, permission)
+  const after = rulesInEffect(other, position, permission)
   if (rulesKey(before) === rulesKey(after)) return []
   const find = (start: KnownInputs): readonly DecisionChange[] =>
     (['gains', 'loses'] as const).flatMap((direction) => {
@@ -137,14 +154,6 @@ function findChangesAt(
     find({ caller: knownAsOnly(subject), conditions: new Map() }),
   )
   return changes.length > 0 ? changes : find(noKnownInputs)
-}
-
-function effectiveRules(
-  index: DocumentIndex,
-  position: ObjectPosition,
-  permission: Permission,
-): readonly ReachingRule[] {
-  return rulesReaching(index, position, permission).filter(({ obstacle }) => obstacle === undefined)
 }
 
 function rulesKey(rules: readonly ReachingRule[]): string {

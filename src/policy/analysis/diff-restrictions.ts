@@ -1,11 +1,12 @@
 import { printFilterAsWritten } from '../restrictions/print-filter.ts'
 import type { VisibleColumns } from '../restrictions/restriction.ts'
 import type { PolicyDocument } from '../language/policy-document.ts'
-import { indexDocuments, listRestrictions, namespaceKey, type ReachingRestriction } from './reaching-rules.ts'
+import { indexDocuments, namespaceKey } from './reaching-rules.ts'
+import { listRestrictions, type ReachingRestriction } from './reaching-restrictions.ts'
 
 /** A restriction that only one of two policy sets has, or that both have with another content. */
 export interface RestrictionChange {
-  /** `policy/id`. */
+  /** `policy/id`, and the table if its columns are selected by tags. */
   readonly name: string
   readonly before: ReachingRestriction | undefined
   readonly after: ReachingRestriction | undefined
@@ -58,7 +59,14 @@ function contentOf(restriction: ReachingRestriction): string {
 }
 
 function indexByName(restrictions: readonly ReachingRestriction[]): ReadonlyMap<string, ReachingRestriction> {
-  return new Map(restrictions.map((one) => [`${one.document.name}/${one.rule.id}`, one]))
+  return new Map(restrictions.map((one) => [nameOf(one), one]))
+}
+
+/** A restriction by tags is one for each declared table. */
+function nameOf({ document, rule, exceptTables }: ReachingRestriction): string {
+  const name = `${document.name}/${rule.id}`
+  if (rule.restriction === undefined || !('without' in rule.restriction.columns)) return name
+  return exceptTables === undefined ? `${name} on ${rule.tables?.join(', ')}` : `${name} on all other tables`
 }
 
 function listEffects(

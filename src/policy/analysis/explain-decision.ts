@@ -2,7 +2,7 @@ import { describeConditionError } from '../conditions/condition-errors.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { groupBy } from '../../lib/group-by.ts'
 import type { PolicyDocument } from '../language/policy-document.ts'
-import type { AuthorizationRequest } from '../conditions/authorization-request.ts'
+import type { AuthorizationRequest, ConditionInput } from '../conditions/authorization-request.ts'
 import {
   documentsAbove,
   indexDocuments,
@@ -12,6 +12,7 @@ import {
   type Obstacle,
   type ReachingRule,
 } from './reaching-rules.ts'
+import { findTags } from './find-tags.ts'
 import { matchSubjects, knownFromPrincipal } from './subject.ts'
 
 /**
@@ -45,6 +46,7 @@ export function explainDecision(
   const index = indexDocuments(documents)
   const position = objectPosition(request.kind, request.id)
   const rules = rulesReaching(index, position, request.permission)
+  const tags = findTags(index, position)
   const levels = groupBy(documentsAbove(index, position.namespace), ({ namespace }) =>
     namespaceKey(namespace),
   )
@@ -55,7 +57,7 @@ export function explainDecision(
       documents,
       stopsInheritance: documents.some(({ inherit }) => !inherit),
       reservesPermission: documents.some(({ final }) => final.has(request.permission)),
-      rules: rulesOfLevel.map((rule) => explainRule(rule, request)),
+      rules: rulesOfLevel.map((rule) => explainRule(rule, { ...request, tags })),
       otherRuleCount: documents.reduce((sum, { rules }) => sum + rules.length, 0) - rulesOfLevel.length,
     }
   })
@@ -65,7 +67,7 @@ export function verdictApplies({ rule, verdict }: ExplainedRule): boolean {
   return verdict === 'allows' || verdict === 'denies' || (verdict === 'failed' && rule.effect === 'deny')
 }
 
-function explainRule(reaching: ReachingRule, request: AuthorizationRequest): ExplainedRule {
+function explainRule(reaching: ReachingRule, request: ConditionInput): ExplainedRule {
   const { effect, subjects, condition } = reaching.rule
   const explained = (verdict: RuleVerdict, conditionError?: string): ExplainedRule => ({
     ...reaching,

@@ -1,16 +1,11 @@
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { getNamespaceDepth } from '../../catalog-api/object-kinds.ts'
-import { getOperation, isOperationName, type ObjectKind } from '../../catalog-api/operations.ts'
+import type { ObjectKind } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import type { RuleReference } from '../engine/decision.ts'
 import { groupBy } from '../../lib/group-by.ts'
 import { createNameMatcher } from '../conditions/name-pattern.ts'
 import type { Implication } from '../language/deny-coverage.ts'
-import {
-  describeRestriction,
-  type RestrictionReport,
-  type TableRestriction,
-} from '../restrictions/restriction.ts'
 import type { PolicyDocument, PolicyRule } from '../language/policy-document.ts'
 
 /*
@@ -36,11 +31,6 @@ export interface ReachingRule {
   readonly obstacle: Obstacle | undefined
   /** Why it covers the permission; undefined if it names it. */
   readonly implication: Implication | undefined
-}
-
-/** A restriction of a table. */
-export interface ReachingRestriction extends ReachingRule {
-  readonly restriction: TableRestriction
 }
 
 /** Documents by `namespaceKey`. */
@@ -91,35 +81,6 @@ export function rulesReaching(
   })
 }
 
-/** Whether restrictions leave a part of a table to the permission. */
-export function readsPart(permission: Permission): boolean {
-  return isOperationName(permission) && getOperation(permission).readsPart !== undefined
-}
-
-/** Returns the restrictions of tables of a namespace. */
-export function listRestrictions(
-  index: DocumentIndex,
-  namespace: Identifier,
-): readonly ReachingRestriction[] {
-  return (index.get(namespaceKey(namespace)) ?? []).flatMap((document) =>
-    document.rules.flatMap((rule) =>
-      rule.restriction === undefined
-        ? []
-        : [{ document, rule, restriction: rule.restriction, obstacle: undefined, implication: undefined }],
-    ),
-  )
-}
-
-/** Returns the restrictions of a table that leave a part of it to the permission. They deny all others. */
-export function restrictionsReaching(
-  index: DocumentIndex,
-  { namespace, table }: ObjectPosition,
-  permission: Permission,
-): readonly ReachingRestriction[] {
-  if (table === undefined || !readsPart(permission)) return []
-  return listRestrictions(index, namespace).filter(({ rule }) => matchesAny(rule.tables ?? [], table))
-}
-
 /** Returns the rule that a decision names: the first one of the deepest namespace. */
 export function mostSpecific<Rule extends ReachingRule>(rules: readonly Rule[]): Rule | undefined {
   const deepest = Math.max(...rules.map(({ document }) => namespaceDepth(document)))
@@ -133,11 +94,6 @@ export function createRuleReference({
   return { policy: document.name, rule: rule.id, file: document.file, line: rule.line, ...rule.grant }
 }
 
-/** Describes a restriction for JSON. */
-export function createRestrictionReport(reaching: ReachingRestriction): RestrictionReport {
-  return describeRestriction({ ...reaching.restriction, rule: createRuleReference(reaching) })
-}
-
 export function namespaceKey(id: Identifier): string {
   // Names contain no slash.
   return id.join('/')
@@ -147,6 +103,7 @@ function namespaceDepth({ namespace }: PolicyDocument): number {
   return namespace.length
 }
 
-function matchesAny(patterns: readonly string[], name: string): boolean {
+/** Whether the name matches one of the patterns of tables. */
+export function matchesAny(patterns: readonly string[], name: string): boolean {
   return patterns.some((pattern) => createNameMatcher(pattern)(name))
 }

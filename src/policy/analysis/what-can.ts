@@ -5,14 +5,12 @@ import type { PolicyDocument } from '../language/policy-document.ts'
 import { listPermissions } from './list-permissions.ts'
 import {
   indexDocuments,
-  listRestrictions,
   namespaceKey,
-  readsPart,
   rulesReaching,
   type DocumentIndex,
-  type ReachingRestriction,
   type ReachingRule,
 } from './reaching-rules.ts'
+import { listRestrictions, readsPart, type ReachingRestriction } from './reaching-restrictions.ts'
 import { matchSubjects, knownFromPrincipal } from './subject.ts'
 
 export interface PermittedAccess {

@@ -2,14 +2,9 @@ import type { ObjectKind } from '../../catalog-api/operations.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import type { NamedSubjects, PolicyDocument, Subjects } from '../language/policy-document.ts'
-import {
-  indexDocuments,
-  objectPosition,
-  restrictionsReaching,
-  rulesReaching,
-  type ReachingRestriction,
-  type ReachingRule,
-} from './reaching-rules.ts'
+import { indexDocuments, objectPosition, type ReachingRule } from './reaching-rules.ts'
+import { rulesInEffect } from './find-tags.ts'
+import { restrictionsReaching, type ReachingRestriction } from './reaching-restrictions.ts'
 import { matchSubjects, knownFromSubject, listSubjects, type KnownCaller, type Subject } from './subject.ts'
 
 /** A deny, or a restriction, of callers that another rule allows. */
@@ -46,8 +41,8 @@ export interface Entitlements {
 /**
  * Returns the callers who may use the permission on the object. The result is exact for all possible callers: a caller
  * is allowed if and only if one of the entitlements applies. It is derived from the rules, not by trying callers: each
- * allow rule is split into its subjects, and each subject lists the denies that can still apply to it. Conditions are
- * not evaluated.
+ * allow rule is split into its subjects, and each subject lists the denies that can still apply to it. Of
+ * conditions, only tags are decided.
  */
 export function whoCan(
   documents: readonly PolicyDocument[],
@@ -56,7 +51,7 @@ export function whoCan(
   id: Identifier,
 ): Entitlements {
   const [index, position] = [indexDocuments(documents), objectPosition(kind, id)]
-  const rules = rulesReaching(index, position, permission).filter(({ obstacle }) => obstacle === undefined)
+  const rules = rulesInEffect(index, position, permission)
   const denies = rules.filter(({ rule }) => rule.effect === 'deny')
   const restricting = restrictionsReaching(index, position, permission)
   const allowed: Entitlement[] = []

@@ -2,6 +2,7 @@ import type { Principal } from '../../identity/principal.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { ObjectKind } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
+import type { ObjectTags } from '../tags/object-tags.ts'
 import type { Fact } from './fact.ts'
 
 /** Facts of the request head, read only if a condition refers to them. */
@@ -45,6 +46,8 @@ export interface AuthorizationRequest {
 /** Input of conditions. The id is undefined when the decision covers everything beneath a namespace. */
 export interface ConditionInput extends Omit<AuthorizationRequest, 'id'> {
   readonly id: Identifier | undefined
+  /** Tags of the object, or of all objects that the decision covers. */
+  readonly tags: ObjectTags
 }
 
 /** Facts of an operation that has none and no branch. */

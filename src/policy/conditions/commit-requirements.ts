@@ -145,6 +145,7 @@ export function freezeChanges(
       facts: [],
       readsId: false,
       readsTime: true,
+      tags: [],
       contextKeys: [],
       requirement: { kind: 'freeze', allowedWholeTable: new Set(), data },
       evaluate({ request }) {
@@ -193,6 +194,7 @@ function createRequirement(
       facts,
       readsId: false,
       readsTime: false,
+      tags: [],
       contextKeys: [],
       requirement: { kind, allowedWholeTable, data },
       evaluate: (input) => fails(input.operation, input),

@@ -1,15 +1,16 @@
 import type { Principal } from '../../identity/principal.ts'
 import { unknownAddress } from '../../lib/net/connection-addresses.ts'
+import { readTags } from '../tags/object-tags.ts'
 import { factValue } from './fact.ts'
 import type { ConditionInput, OperationFacts } from './authorization-request.ts'
 
-type VariableSource = 'request' | 'time' | 'object' | 'fact'
+type VariableSource = 'request' | 'time' | 'object' | 'tags' | 'fact'
 
 export interface ConditionVariable {
   readonly type: string
   readonly source: VariableSource
-  /** Returns the value. Throws MissingFactError if the fact is unknown or pending. */
-  readonly read: (input: ConditionInput) => unknown
+  /** Returns the value for a condition that asks for `tags`. Throws MissingFactError if the fact is unknown or pending. */
+  readonly read: (input: ConditionInput, tags: readonly string[]) => unknown
 }
 
 /** A class, because cel-js distinguishes types by constructor. */
@@ -62,6 +63,7 @@ export const conditionVariables: Readonly<Record<string, ConditionVariable>> = {
   context: { type: 'map<string, string>', source: 'request', read: ({ request }) => request.context },
   operation: { type: 'string', source: 'request', read: ({ permission }) => permission },
   id: { type: 'list<string>', source: 'object', read: ({ id }) => id },
+  tags: { type: 'list<string>', source: 'tags', read: ({ tags }, asked) => factValue(readTags(tags, asked)) },
   mode: createFactVariable('mode', 'string'),
   behavior: createFactVariable('behavior', 'string'),
   branch: createFactVariable('branch', 'string'),

@@ -16,6 +16,8 @@ export interface Condition {
   readonly facts: readonly ConditionFact[]
   readonly readsId: boolean
   readonly readsTime: boolean
+  /** Tags that the condition asks for. */
+  readonly tags: readonly string[]
   /** Keys of `context` that the condition names. */
   readonly contextKeys: readonly string[]
   /** Texts that probably mean a pattern, and are none: for `lint`. */
@@ -68,7 +70,8 @@ export function compileCondition(text: string): Condition | ConditionError {
   try {
     const evaluate = environment.parse(text)
     const names = new Set<string>()
-    const error = findUnsupported(evaluate.ast, names, undefined)
+    const tags = new Set<string>()
+    const error = findUnsupported(evaluate.ast, names, undefined) ?? findTags(evaluate.ast, tags)
     if (error !== undefined) return error
     const { valid, type, error: typeError } = evaluate.check()
     if (!valid) return readLibraryError(typeError, text)
@@ -76,7 +79,7 @@ export function compileCondition(text: string): Condition | ConditionError {
       return { index: 0, message: `is of type ${type}; expected a comparison, of type bool` }
     return (
       findFailingConstant(evaluate.ast, text) ??
-      createCondition(text, parseWithTimeFunctions(text), names, evaluate.ast)
+      createCondition(text, parseWithTimeFunctions(text), names, [...tags], evaluate.ast)
     )
   } catch (error) {
     return readLibraryError(error, text)
@@ -91,16 +94,18 @@ function createCondition(
   text: string,
   evaluate: (scope: object) => unknown,
   names: ReadonlySet<string>,
+  tags: readonly string[],
   syntaxTree: ASTNode,
 ): Condition {
   const read = Object.entries(conditionVariables).filter(([name]) => names.has(name))
   const reads = (source: string): boolean => read.some(([, variable]) => variable.source === source)
-  const Scope = createScopeClass(read)
+  const Scope = createScopeClass(read, tags)
   return {
     text,
     facts: read.map(([name]) => name).filter(isConditionFact),
     readsId: reads('object'),
     readsTime: reads('time'),
+    tags,
     contextKeys: listContextKeys(syntaxTree),
     patternMistakes: findPatternMistakes(syntaxTree),
     evaluate(input) {
@@ -115,7 +120,7 @@ function createCondition(
  * Variables are lazy getters: CEL ignores an error in an operand if the other operand decides an `||` or `&&`, so a
  * missing fact matters only if it is read.
  */
-function createScopeClass(read: readonly (readonly [string, ConditionVariable])[]) {
+function createScopeClass(read: readonly (readonly [string, ConditionVariable])[], tags: readonly string[]) {
   class Scope {
     readonly input: ConditionInput
     constructor(input: ConditionInput) {
@@ -125,7 +130,7 @@ function createScopeClass(read: readonly (readonly [string, ConditionVariable])[
   for (const [name, variable] of read) {
     Object.defineProperty(Scope.prototype, name, {
       get(this: Scope) {
-        return variable.read(this.input)
+        return variable.read(this.input, tags)
       },
     })
   }
@@ -188,6 +193,27 @@ function listContextKeys(node: ASTNode): readonly string[] {
     }
   }
   return [...new Set(keys)]
+}
+
+/** Adds the tags that the condition asks for. They are literals, so that one which no policy declares is found at load. */
+function findTags(node: ASTNode, tags: Set<string>): ConditionError | undefined {
+  if (node.op === 'id' && node.args === 'tags')
+    return errorAt(
+      node,
+      '"tags" is used in another way than "NAME" in tags; expected for example "pii" in tags',
+    )
+  if (node.op === 'in') {
+    const [name, list] = node.args
+    if (list.op === 'id' && list.args === 'tags' && name.op === 'value' && typeof name.args === 'string') {
+      tags.add(name.args)
+      return undefined
+    }
+  }
+  for (const child of childNodes(node.args)) {
+    const error = findTags(child, tags)
+    if (error !== undefined) return error
+  }
+  return undefined
 }
 
 function isConstant(node: ASTNode): boolean {

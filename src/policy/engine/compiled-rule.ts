@@ -1,6 +1,6 @@
 import type { Permission } from '../../catalog-api/permissions.ts'
 import type { Condition } from '../conditions/condition.ts'
-import type { TableRestriction } from '../restrictions/restriction.ts'
+import type { WrittenRestriction } from '../restrictions/restriction.ts'
 import type { Decision, RuleReference } from './decision.ts'
 import { MissingFactError } from '../conditions/fact.ts'
 import type { NameMatcher } from '../conditions/name-pattern.ts'
@@ -23,7 +23,7 @@ export interface CompiledRule {
   /** When a grant ends, in milliseconds since 1970: its condition is false then, whatever the id. Infinity for no end. */
   readonly endsAt: number
   /** What the rule leaves of its tables, if it is a restriction. */
-  readonly restriction: TableRestriction | undefined
+  readonly restriction: WrittenRestriction | undefined
   readonly reference: RuleReference
   /** Decision if this rule decides; created on first use. */
   readonly decision: Decision

@@ -2,6 +2,8 @@ import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import type { Evaluation, CompiledRule } from './compiled-rule.ts'
 import type { DenialStatus } from '../language/policy-document.ts'
+import type { DeclaredTags } from '../tags/declared-tags.ts'
+import { noTags, type ObjectTags, type TaggedTable } from '../tags/object-tags.ts'
 import { RuleIndex } from './rule-index.ts'
 
 export interface PolicyNode {
@@ -15,6 +17,11 @@ export interface PolicyNode {
   final: ReadonlySet<Permission>
   onDeny: DenialStatus | undefined
   contact: string | undefined
+  /** What the documents of the namespace declare. */
+  readonly declarations: DeclaredTags[]
+  /** Tags of the namespace and, by name, of its declared tables. Set by `tagNodes`. */
+  tags: ObjectTags
+  tables: ReadonlyMap<string, TaggedTable> | undefined
   readonly rules: CompiledRule[]
   /** Those that leave something of their tables; undefined if there are none. */
   restrictions: CompiledRule[] | undefined
@@ -43,6 +50,9 @@ function createNode(name: string, parent: PolicyNode | undefined): PolicyNode {
     final: noPermissions,
     onDeny: undefined,
     contact: undefined,
+    declarations: [],
+    tags: noTags,
+    tables: undefined,
     rules: [],
     restrictions: undefined,
     denies: undefined,

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Steps } from '../../lib/async/run-in-slices.ts'
 import { isExtraOperationName, permissionNames, type Permission } from '../../catalog-api/permissions.ts'
-import type { TableRestriction } from '../restrictions/restriction.ts'
+import type { WrittenRestriction } from '../restrictions/restriction.ts'
+import type { DeclaredTags } from '../tags/declared-tags.ts'
 import type { NamedSubjects, PolicyDocument, PolicyRule } from '../language/policy-document.ts'
 
 /** SHA-256 in hex. Names of documents must be unique. Layout, comments, descriptions and file names have no effect. */
@@ -30,10 +31,10 @@ type FormatPermissions = (permissions: ReadonlySet<Permission>) => string
  * Faster than lists for JSON.stringify. Each part is a list of its own, so different documents have different texts.
  */
 function formatDocument(document: PolicyDocument, formatPermissions: FormatPermissions): string {
-  const { name, namespace, inherit, final, onDeny, rules } = document
+  const { name, namespace, inherit, final, onDeny, rules, tags } = document
   let contents = ''
   for (const rule of rules) contents += `${contents === '' ? '' : ','}${formatRule(rule, formatPermissions)}`
-  return `[${json(name)},${json(namespace)},${inherit},${formatPermissions(final)},${onDeny ?? null},[${contents}]]`
+  return `[${json(name)},${json(namespace)},${inherit},${formatPermissions(final)},${onDeny ?? null},[${contents}]${formatTags(tags)}]`
 }
 
 function formatRule(rule: PolicyRule, formatPermissions: FormatPermissions): string {
@@ -47,14 +48,21 @@ function formatRule(rule: PolicyRule, formatPermissions: FormatPermissions): str
   return `[${json(id)},"${effect}",${subjectText},${permissionText},${condition ? json(condition.text) : null}${more}]`
 }
 
-function formatRestriction(restriction: TableRestriction | undefined): string {
+function formatRestriction(restriction: WrittenRestriction | undefined): string {
   if (restriction === undefined) return ''
   const { columns, rows } = restriction
-  return `,[${json([...columns])},${json(rows ?? null)}]`
+  const written = 'without' in columns ? columns : [...columns]
+  return `,[${json(written)},${json(rows ?? null)}]`
 }
 
 function formatSubjects({ users, groups, keys }: NamedSubjects): string {
   return `[${formatNames(users)},${formatNames(groups)},${formatNames(keys)}]`
+}
+
+function formatTags(declared: DeclaredTags | undefined): string {
+  if (declared === undefined) return ''
+  const tables = [...declared.tables].map(([name, { tags, columns }]) => [name, tags, [...columns]])
+  return `,${json([declared.namespace ?? null, tables])}`
 }
 
 /** Fast path: two of three lists are empty in most rules. */

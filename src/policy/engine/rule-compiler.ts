@@ -4,7 +4,7 @@ import type { Condition } from '../conditions/condition.ts'
 import type { Decision, RuleReference } from './decision.ts'
 import { createNameMatcher, sampleName, type NameMatcher } from '../conditions/name-pattern.ts'
 import type { PolicyDocument, PolicyRule } from '../language/policy-document.ts'
-import type { TableRestriction } from '../restrictions/restriction.ts'
+import type { WrittenRestriction } from '../restrictions/restriction.ts'
 import type { SubjectNumbers } from './subject-numbers.ts'
 
 /** Called when a condition failed: an allow did not apply, or a deny applied. */
@@ -35,7 +35,7 @@ class PolicySetRule implements CompiledRule {
   readonly except: readonly number[]
   readonly condition: Condition | undefined
   readonly endsAt: number
-  readonly restriction: TableRestriction | undefined
+  readonly restriction: WrittenRestriction | undefined
   private cachedDecision: Decision | undefined
   readonly effect: 'allow' | 'deny'
   readonly order: number

@@ -7,6 +7,7 @@ import { readProtection, readProtections } from './read-protection.ts'
 import { readInstances } from './for-each.ts'
 import { nameDocument } from './policy-instance.ts'
 import { readRestriction, readRestrictions } from './read-restrictions.ts'
+import { readTags } from './read-tags.ts'
 import { fileApiVersion, policyKind, resourceApiVersion } from './api-version.ts'
 import {
   decisionTableFields,
@@ -129,6 +130,7 @@ function readDocument(
   const onDeny = readOptional(fields, 'onDeny', readOnDeny, report)
   const contact = readOptional(fields, 'contact', readLine, report)
   const accepted = readOptional(fields, 'accept', (field) => readAccepted(field, locate, report), report)
+  const tags = readOptional(fields, 'tags', (field) => readTags(field, locate, report, vocabulary), report)
   const rules = readRules(fields, locate, report, vocabulary)
   const name = nameDocument(named?.name ?? '', instance)
   const expected = readOptional(
@@ -149,6 +151,7 @@ function readDocument(
     final,
     onDeny,
     contact,
+    tags,
     accepted: accepted ?? [],
     rules,
     file,
@@ -221,7 +224,7 @@ function readReserved(
 
 /** Reads rules, protections, restrictions and commit requirements, in the order of their lines. */
 function readRules(
-  fields: Fields<'rules' | 'protect' | 'commits' | 'reads'>,
+  fields: Fields<'rules' | 'protect' | 'commits' | 'reads' | 'tags'>,
   locate: Locate,
   report: ReportProblem,
   vocabulary: PolicyVocabulary,
@@ -245,7 +248,8 @@ function readRules(
   if (required !== undefined) readAll(required, readRequirement)
   if (protections !== undefined) readAll(protections, readProtection)
   if (restrictions !== undefined) readAll(restrictions, readRestriction)
-  const hasOthers = required !== undefined || protections !== undefined || restrictions !== undefined
+  const hasOthers =
+    required !== undefined || protections !== undefined || restrictions !== undefined || fields.has('tags')
   if (!hasOthers || fields.has('rules')) {
     readAll(readItems(fields.get('rules'), '[{ id, effect, subjects, operations }]', report) ?? [], readRule)
   }

@@ -1,7 +1,8 @@
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import type { Condition } from '../conditions/condition.ts'
-import type { TableRestriction } from '../restrictions/restriction.ts'
+import type { WrittenRestriction } from '../restrictions/restriction.ts'
+import type { DeclaredTags } from '../tags/declared-tags.ts'
 import type { Coverage } from './deny-coverage.ts'
 import type { Grant } from './grant.ts'
 
@@ -32,7 +33,7 @@ export interface PolicyRule extends Coverage {
   readonly condition: Condition | undefined
   readonly grant?: Grant
   /** What a restriction leaves of the tables. */
-  readonly restriction?: TableRestriction
+  readonly restriction?: WrittenRestriction
   /** First line of the rule, from 1. */
   readonly line: number
   /** From 1. */
@@ -74,6 +75,8 @@ export interface PolicyDocument {
   readonly onDeny: DenialStatus | undefined
   /** Whom to ask for access, in one line; undefined to name that of the namespaces above. */
   readonly contact: string | undefined
+  /** Tags of the namespace and its tables; undefined if it declares none. */
+  readonly tags: DeclaredTags | undefined
   /** Findings of `policy lint` that are intended. */
   readonly accepted: readonly AcceptedFinding[]
   /** Includes commit requirements, protections and restrictions, as deny rules. */

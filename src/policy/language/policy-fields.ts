@@ -26,6 +26,9 @@ export const documentFields = {
     'Whom to ask for access, in one line: shown with a denial here or beneath to callers that may see this namespace.',
   commits: 'Requirements for every commit to a table here or beneath, for all callers.',
   reads: 'What callers may read of tables of which they may not read everything.',
+  tags:
+    'Tags of the namespace and of tables and columns in it, for conditions ("pii" in tags) and restrictions ' +
+    '(columns: { without: [pii] }). They allow and deny nothing by themselves.',
   protect: 'Tables that only the named callers may use: short denies of everything to all others.',
   rules: 'Allow and deny rules.',
   accept: 'Findings of `policy lint` that are intended, each with a reason; no effect on requests.',
@@ -153,10 +156,34 @@ export const restrictionFields = {
     'Patterns of names of tables directly in the namespace. All that is not reading them is denied to the callers.',
   columns:
     'The only columns that the callers may read, each with its type, such as { id: number, person.city: text }. ' +
-    'New columns of a table stay hidden.',
+    'New columns of a table stay hidden. Or { without: [pii] }: the columns that `tags` declares for the table, but those ' +
+    'with one of these tags.',
   rows:
     "A condition on the only rows that the callers may read, such as region = 'EU' and tenant in " +
     '$principal.claims.tenants. Default: all rows.',
+} as const
+
+export const columnsWithoutFields = {
+  without:
+    'Tags. Of each table, the columns remain that its namespace declares in `tags` and that have none of these.',
+} as const
+
+export const tagsFields = {
+  namespace: 'Tags of the namespace: all that is or will be created beneath it has them, too.',
+  tables:
+    'Tables directly in the namespace, by their exact name, each declared in one document only: ' +
+    'their tags, and their columns with type and tags.',
+} as const
+
+export const taggedTableFields = {
+  tags: 'Tags of the table, which all its columns have, too.',
+  columns:
+    'Columns, each with its type, or with type and tags: { id: number, ssn: { type: text, tags: [pii] } }.',
+} as const
+
+export const taggedColumnFields = {
+  type: 'The type of the column.',
+  tags: 'Tags of the column. Its table does not have them.',
 } as const
 
 export const commitFields = {

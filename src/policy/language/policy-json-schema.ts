@@ -7,6 +7,7 @@ import { fileApiVersion, policyKind, resourceApiVersion } from './api-version.ts
 import {
   callerFields,
   acceptFields,
+  columnsWithoutFields,
   commitFields,
   decisionTableFields,
   documentFields,
@@ -22,6 +23,9 @@ import {
   restrictionFields,
   ruleFields,
   subjectFields,
+  taggedColumnFields,
+  taggedTableFields,
+  tagsFields,
   testFields,
 } from './policy-fields.ts'
 
@@ -41,6 +45,7 @@ export function createPolicySchema(): Schema {
         { required: ['commits'] },
         { required: ['protect'] },
         { required: ['reads'] },
+        { required: ['tags'] },
       ],
       ...metadataByVersion,
     }),
@@ -74,6 +79,7 @@ const operations = { $ref: '#/definitions/operations' }
 const line = { type: 'string', minLength: 1, maxLength: 200 }
 const time = { type: 'string', format: 'date-time' }
 const text = { type: 'string' }
+const tagNames = { type: 'array', items: ruleId, minItems: 1 }
 
 const namedSubjectSchemas = { users: names, groups: names, keys: names, serviceAccounts: names }
 
@@ -104,9 +110,27 @@ const restrictionSchemas = {
   id: ruleId,
   subjects: ruleSchemas.subjects,
   tables: names,
-  columns: { type: 'object', minProperties: 1, additionalProperties: { enum: columnTypes } },
+  columns: {
+    anyOf: [
+      { type: 'object', minProperties: 1, additionalProperties: { enum: columnTypes } },
+      createObjectSchema(columnsWithoutFields, { without: tagNames }, ['without']),
+    ],
+  },
   rows: text,
 }
+
+const columnSchema = {
+  anyOf: [
+    { enum: columnTypes },
+    createObjectSchema(taggedColumnFields, { type: { enum: columnTypes }, tags: tagNames }, ['type']),
+  ],
+}
+
+const taggedTableSchema = createObjectSchema(
+  taggedTableFields,
+  { tags: tagNames, columns: { type: 'object', minProperties: 1, additionalProperties: columnSchema } },
+  [],
+)
 
 const protectionSchemas = { id: ruleId, tables: names, operations, except: { $ref: '#/definitions/except' } }
 
@@ -238,6 +262,11 @@ const documentSchemas = {
       },
     },
     ['require'],
+  ),
+  tags: createObjectSchema(
+    tagsFields,
+    { namespace: tagNames, tables: { type: 'object', additionalProperties: taggedTableSchema } },
+    [],
   ),
   protect: {
     type: 'array',

@@ -1,11 +1,9 @@
 import { getOperation, operationNames } from '../../catalog-api/operations.ts'
-import { columnTypes, type ColumnType } from '../restrictions/column-type.ts'
 import { FilterError } from '../restrictions/filter-error.ts'
 import type { FilterExpression } from '../restrictions/filter-expression.ts'
 import { parseFilter } from '../restrictions/parse-filter.ts'
-import type { VisibleColumns } from '../restrictions/restriction.ts'
+import type { ColumnsWithout, VisibleColumns } from '../restrictions/restriction.ts'
 import {
-  createChoiceReader,
   createFieldsReader,
   readItems,
   readOptional,
@@ -14,7 +12,8 @@ import {
   type ReportProblem,
 } from './field.ts'
 import type { Coverage } from './deny-coverage.ts'
-import { readsFields, restrictionFields } from './policy-fields.ts'
+import { columnsWithoutFields, readsFields, restrictionFields } from './policy-fields.ts'
+import { readColumnMap, readColumnType, readTagNames } from './read-tags.ts'
 import type { PolicyRule } from './policy-document.ts'
 import type { PolicyVocabulary } from './policy-vocabulary.ts'
 import { readLabel, readTables } from './read-rule.ts'
@@ -24,7 +23,7 @@ import type { Position } from './yaml/read-yaml.ts'
 
 const readReadsFields = createFieldsReader(readsFields)
 const readRestrictionFields = createFieldsReader(restrictionFields)
-const readColumnType = createChoiceReader(columnTypes)
+const readWithoutFields = createFieldsReader(columnsWithoutFields)
 
 /** What restrictions deny: everything about a table but what can be restricted to a part of it. */
 const denied = new WeakMap<PolicyVocabulary, Coverage>()
@@ -72,51 +71,27 @@ export function readRestriction(
   return { id, effect: 'deny', subjects, ...coverage, tables, condition: undefined, restriction, ...position }
 }
 
-/** Letters and digits of any script: filters have them in backticks. */
-const columnNameGrammar = /^[\p{L}\p{N}_ -]{1,256}$/u
-
-/** Reads the columns and their types. A part of a struct is `person.city`. */
-function readColumns(field: Field, report: ReportProblem): VisibleColumns {
-  const columns = new Map<string, ColumnType>()
+/** A column may be named `without`: its type is no list. */
+function readColumns(field: Field, report: ReportProblem): VisibleColumns | ColumnsWithout {
   const { node } = field
-  if (node?.kind !== 'map' || node.entries.length === 0) {
-    report(
-      field.offset,
-      `${field.name} is no map of columns; expected for example { id: number, name: text }`,
-    )
-    return columns
-  }
-  for (const { key, value, start } of node.entries) {
-    const type = readColumnType(field.child(key, value, value?.start ?? start), report)
-    if (!key.split('.').every((name) => columnNameGrammar.test(name)))
-      report(
-        start,
-        `${field.name} has ${JSON.stringify(key)}; expected names of letters, digits, "_", "-" and spaces, with "." between those of a struct and its field`,
-      )
-    if (type !== undefined) columns.set(key, type)
-  }
-  for (const { key, start } of node.entries) {
-    const whole = [...columns.keys()].find((other) => key.startsWith(`${other}.`))
-    if (whole !== undefined)
-      report(
-        start,
-        `${field.name} has ${JSON.stringify(key)}, a part of ${JSON.stringify(whole)}; expected one of them`,
-      )
-  }
-  return columns
+  const isByTag =
+    node?.kind === 'map' && node.entries.some(({ key, value }) => key === 'without' && value?.kind === 'list')
+  if (!isByTag) return readColumnMap(field, readColumnType, '{ id: number, name: text }', report)
+  const fields = readWithoutFields(field, report)
+  return { without: fields === undefined ? [] : readTagNames(fields.get('without'), report) }
 }
 
 /** Columns that the caller does not see may be named: their type is that of the literal. */
 function readRows(
   field: Field,
-  columns: VisibleColumns,
+  columns: VisibleColumns | ColumnsWithout,
   report: ReportProblem,
 ): FilterExpression | undefined {
   const text = readText(field, report)
   if (text === undefined || field.node?.kind !== 'scalar') return undefined
   try {
     return parseFilter(text, {
-      findColumn: (path) => columns.get(path.join('.')) ?? 'unknown',
+      findColumn: (path) => ('without' in columns ? undefined : columns.get(path.join('.'))) ?? 'unknown',
       hasVariables: true,
     })
   } catch (error) {

@@ -55,20 +55,25 @@ export function readRule(
       `${fields.get('tables').name} has no effect: none of the operations applies to a table`,
     )
   }
-  const moves = readOptional(fields, 'moves', readMoves, report)
-  if (moves !== undefined && (effect !== 'deny' || tables === undefined)) {
-    report(fields.get('moves').offset, `${fields.get('moves').name} is allowed only in a deny with "tables"`)
-  }
   const grant = readGrant(fields, effect, report)
   const condition = limitCondition(
     readOptional(fields, 'when', readCondition, report),
     grant?.until,
     (message) => report(fields.get('until').offset, `${fields.get('until').name}: ${message}`),
   )
+  // Another name, or another namespace, has other tags.
+  const coversNames = tables !== undefined || (condition !== undefined && condition.tags.length > 0)
+  const moves = readOptional(fields, 'moves', readMoves, report)
+  if (moves !== undefined && (effect !== 'deny' || !coversNames)) {
+    report(
+      fields.get('moves').offset,
+      `${fields.get('moves').name} is allowed only in a deny with "tables" or with "tags" in its condition`,
+    )
+  }
   if (id === undefined || effect === undefined) return undefined
   const coverage =
     effect === 'deny'
-      ? vocabulary.coverDeny(named, { includesMoves: tables !== undefined && moves === undefined })
+      ? vocabulary.coverDeny(named, { includesMoves: coversNames && moves === undefined })
       : { permissions: named, implied: nothingImplied }
   return { id, effect, subjects, ...coverage, tables, condition, ...(grant && { grant }), ...position }
 }
@@ -142,15 +147,21 @@ function isTablePermission(permission: Permission): boolean {
 export function readTables(
   field: Field,
   report: ReportProblem,
-  { options: { separators } }: PolicyVocabulary,
+  vocabulary: PolicyVocabulary,
 ): readonly string[] {
   return readNonEmptyTexts(field, '[orders, "evt_*"]', report, (pattern) =>
     pattern.includes('**')
       ? (item) => `${item} contains "**"; omit "tables" for everything beneath the namespace`
-      : (rejectAnchors(pattern) ??
-        rejectSeparators(pattern, separators, () => oneName) ??
-        validateName(pattern.replaceAll('*', 'x'))),
+      : (rejectAnchors(pattern) ?? validateTableName(pattern, vocabulary)),
   )
+}
+
+/** Validates the name of a table in the namespace of the policy, or a pattern of names. */
+export function validateTableName(
+  pattern: string,
+  { options: { separators } }: PolicyVocabulary,
+): ReturnType<ValidateText> {
+  return rejectSeparators(pattern, separators, () => oneName) ?? validateName(pattern.replaceAll('*', 'x'))
 }
 
 /** Names may contain most characters of regular expressions, which `policy lint` reports; "^…$" is never a name. */

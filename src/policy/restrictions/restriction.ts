@@ -8,6 +8,16 @@ import { printFilter, printFilterAsWritten } from './print-filter.ts'
 /** Columns by their path, joined by dots. */
 export type VisibleColumns = ReadonlyMap<string, ColumnType>
 
+/** All declared columns of a table but those that have one of the tags. */
+export interface ColumnsWithout {
+  readonly without: readonly string[]
+}
+
+/** A restriction as the policy has it. With `without`, its columns depend on the table. */
+export interface WrittenRestriction extends Omit<TableRestriction, 'columns'> {
+  readonly columns: VisibleColumns | ColumnsWithout
+}
+
 /** What a policy leaves of a table: a restriction allows nothing by itself. */
 export interface TableRestriction {
   /** The only columns that exist for the caller, in the order of the policy. */

@@ -30,12 +30,13 @@ export function toEmergencyDocuments(documents: readonly PolicyDocument[]): read
 }
 
 function findProblems(document: PolicyDocument): readonly PolicyProblem[] {
-  const { isShadow, inherit, final, onDeny, rules, file, line, column } = document
+  const { isShadow, inherit, final, onDeny, tags, rules, file, line, column } = document
   const refused = [
     ...(isShadow ? ['mode: shadow'] : []),
     ...(inherit ? [] : ['inherit: false']),
     ...(final.size > 0 ? ['final'] : []),
     ...(onDeny === undefined ? [] : ['onDeny']),
+    ...(tags === undefined ? [] : ['tags']),
   ]
   return [
     ...refused.map((member) => ({

@@ -4,6 +4,7 @@ import type { PolicyDocument } from '../language/policy-document.ts'
 import { PolicyError } from '../language/policy-error.ts'
 import { builtInVocabulary, type PolicyVocabulary } from '../language/policy-vocabulary.ts'
 import { compilePolicies, type PolicySet } from '../policy-set.ts'
+import { assertTags } from './assert-tags.ts'
 import { compileDocuments, isEnforced, mergeFiles } from './compile-documents.ts'
 import { parsePolicyFile } from './parse-policy-file.ts'
 import { createFolderLocation, type PolicyLocation, type PolicyText } from './policy-location.ts'
@@ -38,7 +39,7 @@ export async function loadPoliciesFrom(
 /** Compiles policy files. Throws PolicyError with every error in every file. */
 export function compilePolicyTexts(files: readonly PolicyText[], vocabulary = builtInVocabulary): PolicySet {
   const parsed = files.map((file) => parsePolicyFile(file, vocabulary))
-  return runAtOnce(compileDocuments(mergeFiles(parsed), {}))
+  return runAtOnce(compileDocuments(assertTags(mergeFiles(parsed)), {}))
 }
 
 /** The policies of one or several sources, not compiled yet. */
@@ -54,7 +55,7 @@ export async function readPolicies(
 ): Promise<PolicyContents> {
   const texts = await location.read()
   const files = texts.files.map((file) => parsePolicyFile(file, vocabulary))
-  return { documents: mergeFiles(files), tests: files.flatMap((file) => file.tests) }
+  return { documents: assertTags(mergeFiles(files)), tests: files.flatMap((file) => file.tests) }
 }
 
 /** Reads the policies of a folder, see `readPolicies`. */

@@ -1,7 +1,7 @@
 import type { Decision } from '../engine/decision.ts'
 import type { AuthorizationRequest } from '../conditions/authorization-request.ts'
 import type { CallerRestriction } from '../restrictions/restriction.ts'
-import { readsPart } from '../analysis/reaching-rules.ts'
+import { readsPart } from '../analysis/reaching-restrictions.ts'
 import type { PolicySet } from '../policy-set.ts'
 
 export interface ShadowDifference {

@@ -2,6 +2,7 @@ import { pollFiles } from '../../lib/fs/poll-files.ts'
 import type { PolicyDocument } from '../language/policy-document.ts'
 import { PolicyError } from '../language/policy-error.ts'
 import type { PolicyVocabulary } from '../language/policy-vocabulary.ts'
+import { assertTags } from './assert-tags.ts'
 import { assertNotCut, listRestrictiveFiles } from './assert-not-cut.ts'
 import { isEnforced, mergeFiles } from './compile-documents.ts'
 import type { DocumentObserver, DocumentSource } from './document-source.ts'
@@ -13,7 +14,7 @@ export interface WatchLocationOptions {
   readonly vocabulary: PolicyVocabulary
   /** Poll interval. */
   readonly intervalMs: number
-  /** Checks and changes the documents of each read; throws PolicyError. */
+  /** Checks and changes the documents of each read; throws PolicyError. Default: `assertTags`. */
   readonly adapt?: (documents: readonly PolicyDocument[]) => readonly PolicyDocument[]
   /** Whether the documents may vanish; otherwise the last ones then stay in force. */
   readonly mayBeEmptied?: boolean
@@ -28,13 +29,7 @@ export interface WatchLocationOptions {
  */
 export async function watchLocation(
   location: PolicyLocation,
-  {
-    vocabulary,
-    intervalMs,
-    adapt = (documents) => documents,
-    mayBeEmptied = false,
-    lastGood,
-  }: WatchLocationOptions,
+  { vocabulary, intervalMs, adapt = assertTags, mayBeEmptied = false, lastGood }: WatchLocationOptions,
   observer: DocumentObserver,
 ): Promise<DocumentSource> {
   const reader = createPolicyFileReader(vocabulary)

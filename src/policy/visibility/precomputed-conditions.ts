@@ -21,7 +21,7 @@ export function createConditionPrecomputer(rules: readonly RuleAtNode[]): Precom
   const bySubject = new Map<number, Set<Condition>>()
   for (const { rule } of rules) {
     const { condition } = rule
-    if (condition === undefined || condition.readsId) continue
+    if (condition === undefined || condition.readsId || condition.tags.length > 0) continue
     for (const subject of rule.subjects) {
       const conditions = bySubject.get(subject)
       if (conditions === undefined) bySubject.set(subject, new Set([condition]))

@@ -11,8 +11,10 @@ import type { Allowed } from '../engine/decision.ts'
 import { describePermissions } from './describe-permission.ts'
 import { createConditionPrecomputer, type PrecomputedConditions } from './precomputed-conditions.ts'
 import { indexGrants, type RuleAtNode } from './grants-beneath.ts'
+import { getTags } from '../engine/node-tags.ts'
 import { decisiveRule, nearestNode, type PolicyNode } from '../engine/policy-node.ts'
 import type { RequestFacts } from '../conditions/authorization-request.ts'
+import { noTags } from '../tags/object-tags.ts'
 import type { NumberedCaller, SubjectNumbers } from '../engine/subject-numbers.ts'
 
 type VisibleKind = 'namespace' | 'table'
@@ -58,8 +60,13 @@ export function createVisibility(
   subjects: SubjectNumbers,
 ): Visibility {
   const rules = findDescribeRules(nodes)
-  // Nodes in which visibility depends on the names of tables, or on ids.
-  const tableDependentNodes = findNodesWithRule(rules, ({ tables }) => tables !== undefined)
+  // Nodes in which visibility depends on the names of tables, on ids, or on tags.
+  const readsTags = rules.some(({ rule }) => rule.condition !== undefined && rule.condition.tags.length > 0)
+  const taggedNodes = readsTags ? nodes.filter(({ declarations }) => declarations.length > 0) : []
+  const tableDependentNodes = new Set([
+    ...findNodesWithRule(rules, ({ tables }) => tables !== undefined),
+    ...taggedNodes,
+  ])
   const idDependentNodes = addSubtrees(
     findNodesWithRule(rules, ({ condition }) => condition?.readsId === true),
     nodes,
@@ -108,7 +115,7 @@ export function createVisibility(
     caller: NumberedCaller,
   ): PrecomputedConditions {
     return precomputeConditions(
-      { principal, kind, id: undefined, request, ...describePermissions[kind] },
+      { principal, kind, id: undefined, tags: noTags, request, ...describePermissions[kind] },
       caller,
     )
   }
@@ -152,6 +159,11 @@ export function createVisibility(
       const allowed = findAllowBy(grant, viewer)
       if (allowed !== undefined) return allowed
     }
+    for (const tagged of taggedNodes) {
+      if (tagged.index < node.index || tagged.index >= node.subtreeEnd) continue
+      const allowed = findAllowByTags(tagged, viewer)
+      if (allowed !== undefined) return allowed
+    }
     return undefined
   }
 
@@ -169,6 +181,15 @@ function findAllowBy({ rule, node }: RuleAtNode, viewer: ViewerState): Allowed |
   return undefined
 }
 
+/** A rule from above may allow what its tags single out. */
+function findAllowByTags(node: PolicyNode, viewer: ViewerState): Allowed | undefined {
+  for (const table of node.tables?.keys() ?? []) {
+    const allowed = findAllowOn(node, 'table', viewer, { id: undefined, table, depth: node.depth })
+    if (allowed !== undefined) return allowed
+  }
+  return findAllowSomewhere(node, viewer)
+}
+
 /** For an object deeper than all policies. Its id is unknown, so conditions on it are decided for the caller. */
 function findAllowSomewhere(node: PolicyNode, viewer: ViewerState): Allowed | undefined {
   const object = { id: undefined, table: undefined, depth: node.depth + 1 }
@@ -184,7 +205,8 @@ function findAllowOn(
   const { principal, request, caller } = viewer
   const knownConditions = viewer.knownConditions[kind]
   const { permission, operation } = describePermissions[kind]
-  const input = { principal, permission, kind, id, request, operation }
+  const tags = getTags(node, depth, table)
+  const input = { principal, permission, kind, id, tags, request, operation }
   const evaluation: Evaluation = {
     input,
     caller,

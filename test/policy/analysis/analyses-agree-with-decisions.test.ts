@@ -3,9 +3,11 @@ import { expect, it } from 'vitest'
 import { anonymousPrincipal, type Principal } from '../../../src/identity/principal.ts'
 import { verdictApplies, explainDecision } from '../../../src/policy/analysis/explain-decision.ts'
 import { createNameMatcher } from '../../../src/policy/conditions/name-pattern.ts'
-import type { NamedSubjects, Subjects } from '../../../src/policy/language/policy-document.ts'
+import { findTags } from '../../../src/policy/analysis/find-tags.ts'
+import type { NamedSubjects, PolicyDocument, Subjects } from '../../../src/policy/language/policy-document.ts'
 import type { AuthorizationRequest } from '../../../src/policy/conditions/authorization-request.ts'
 import {
+  indexDocuments,
   mostSpecific,
   objectPosition,
   createRuleReference,
@@ -15,7 +17,7 @@ import type { Subject } from '../../../src/policy/analysis/subject.ts'
 import { whatCan } from '../../../src/policy/analysis/what-can.ts'
 import { whoCan } from '../../../src/policy/analysis/who-can.ts'
 import { parseDocuments } from '../parse-documents.ts'
-import { arbitraryPolicies, arbitraryRequest } from '../policy-arbitraries.ts'
+import { arbitraryPolicies, arbitraryRequest, taggedPolicies } from '../policy-arbitraries.ts'
 import { createCaller, compilePolicySet, formatPolicies } from '../policy-builder.ts'
 import { isThorough } from '../../support/thorough.ts'
 
@@ -23,7 +25,7 @@ const requests = fc.array(arbitraryRequest, { minLength: 10, maxLength: 10 })
 
 it('explain: the decision names the most specific applying deny, otherwise the most specific applying allow', () => {
   fc.assert(
-    fc.property(arbitraryPolicies, requests, (policies, requests) => {
+    fc.property(fc.oneof(arbitraryPolicies, taggedPolicies), requests, (policies, requests) => {
       const [set, documents] = [compilePolicySet(policies), parseDocuments(policies)]
       for (const request of requests) {
         const applying = explainDecision(documents, request)
@@ -43,18 +45,19 @@ it('explain: the decision names the most specific applying deny, otherwise the m
 it('who-can: a caller is allowed if and only if an entitlement applies', () => {
   let allowed = 0
   fc.assert(
-    fc.property(arbitraryPolicies, requests, (policies, requests) => {
+    fc.property(fc.oneof(arbitraryPolicies, taggedPolicies), requests, (policies, requests) => {
       const [set, documents] = [compilePolicySet(policies), parseDocuments(policies)]
       for (const request of requests) {
         const { permission, kind, id, principal } = request
         const isEntitled = whoCan(documents, permission, kind, id).allowed.some(
           ({ subject, reaching, except, overridingDenies }) =>
             isSubject(principal, subject) &&
-            holds(reaching, request) &&
+            holds(reaching, request, documents) &&
             !(except !== undefined && isNamed(principal, except)) &&
             !overridingDenies.some(
               ({ reaching, subjects }) =>
-                (subjects === undefined || isMatched(principal, subjects)) && holds(reaching, request),
+                (subjects === undefined || isMatched(principal, subjects)) &&
+                holds(reaching, request, documents),
             ),
         )
         if (isEntitled) allowed++
@@ -68,7 +71,7 @@ it('who-can: a caller is allowed if and only if an entitlement applies', () => {
 
 it('who-can: overruled callers are denied', () => {
   fc.assert(
-    fc.property(arbitraryPolicies, arbitraryRequest, (policies, request) => {
+    fc.property(fc.oneof(arbitraryPolicies, taggedPolicies), arbitraryRequest, (policies, request) => {
       const { overruled } = whoCan(parseDocuments(policies), request.permission, request.kind, request.id)
       for (const { subject } of overruled) {
         const somebody = createCaller(request.principal.name, ...request.principal.groups)
@@ -85,40 +88,50 @@ it('who-can: overruled callers are denied', () => {
 it('what-can: a caller is allowed exactly what the nearest entry permits', () => {
   let allowed = 0
   fc.assert(
-    fc.property(arbitraryPolicies, fc.array(arbitraryRequest, { maxLength: 3 }), (policies, requests) => {
-      const [set, documents] = [compilePolicySet(policies), parseDocuments(policies)]
-      for (const request of requests) {
-        const { permission, kind, id, principal } = request
-        const { namespace, table } = objectPosition(kind, id)
-        const nearest = whatCan(documents, principal)
-          .filter((entry) => entry.namespace.every((part, index) => part === namespace[index]))
-          .toSorted((one, other) => other.namespace.length - one.namespace.length)[0]
-        const isHere = ({ document, rule }: ReachingRule): boolean =>
-          rule.tables === undefined ||
-          (table !== undefined &&
-            document.namespace.length === namespace.length &&
-            rule.tables.some((pattern) => createNameMatcher(pattern)(table)))
-        const isPermitted = (nearest?.permits ?? []).some(
-          ({ rule, permissions, overridingDenies }) =>
-            permissions.has(permission) &&
-            isHere(rule) &&
-            holds(rule, request) &&
-            !overridingDenies.some(
-              (deny) => deny.rule.permissions.has(permission) && isHere(deny) && holds(deny, request),
-            ),
-        )
-        if (isPermitted) allowed++
-        expect(isPermitted, formatPolicies(policies)).toBe(set.decide(request).allowed)
-      }
-    }),
+    fc.property(
+      fc.oneof(arbitraryPolicies, taggedPolicies),
+      fc.array(arbitraryRequest, { maxLength: 3 }),
+      (policies, requests) => {
+        const [set, documents] = [compilePolicySet(policies), parseDocuments(policies)]
+        for (const request of requests) {
+          const { permission, kind, id, principal } = request
+          const { namespace, table } = objectPosition(kind, id)
+          const nearest = whatCan(documents, principal)
+            .filter((entry) => entry.namespace.every((part, index) => part === namespace[index]))
+            .toSorted((one, other) => other.namespace.length - one.namespace.length)[0]
+          const isHere = ({ document, rule }: ReachingRule): boolean =>
+            rule.tables === undefined ||
+            (table !== undefined &&
+              document.namespace.length === namespace.length &&
+              rule.tables.some((pattern) => createNameMatcher(pattern)(table)))
+          const isPermitted = (nearest?.permits ?? []).some(
+            ({ rule, permissions, overridingDenies }) =>
+              permissions.has(permission) &&
+              isHere(rule) &&
+              holds(rule, request, documents) &&
+              !overridingDenies.some(
+                (deny) =>
+                  deny.rule.permissions.has(permission) && isHere(deny) && holds(deny, request, documents),
+              ),
+          )
+          if (isPermitted) allowed++
+          expect(isPermitted, formatPolicies(policies)).toBe(set.decide(request).allowed)
+        }
+      },
+    ),
     { numRuns: isThorough ? 120 : 40 },
   )
   expect(allowed).toBeGreaterThan(0)
 })
 
-function holds({ rule }: ReachingRule, request: AuthorizationRequest): boolean {
+function holds(
+  { rule }: ReachingRule,
+  request: AuthorizationRequest,
+  documents: readonly PolicyDocument[],
+): boolean {
   try {
-    return rule.condition?.evaluate(request) ?? true
+    const tags = findTags(indexDocuments(documents), objectPosition(request.kind, request.id))
+    return rule.condition?.evaluate({ ...request, tags }) ?? true
   } catch {
     return rule.effect === 'deny'
   }

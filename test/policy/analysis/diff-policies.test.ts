@@ -13,7 +13,7 @@ import {
   createRuleReference,
 } from '../../../src/policy/analysis/reaching-rules.ts'
 import { parseDocuments } from '../parse-documents.ts'
-import { arbitraryPolicies, arbitraryRequest } from '../policy-arbitraries.ts'
+import { arbitraryPolicies, arbitraryRequest, taggedPolicies } from '../policy-arbitraries.ts'
 import {
   createAuthorizationRequest,
   compilePolicySet,
@@ -30,8 +30,9 @@ const sensible = arbitraryRequest.filter(
 )
 const requests = fc.array(sensible, { minLength: 20, maxLength: 20 })
 
+const anyPolicies = fc.oneof(arbitraryPolicies, taggedPolicies)
 const edited = fc
-  .tuple(arbitraryPolicies, arbitraryPolicies, fc.nat(5))
+  .tuple(anyPolicies, anyPolicies, fc.nat(5))
   .map(
     ([before, others, position]) =>
       [before, [...before.toSpliced(position, 1), ...others.slice(0, 1)]] as const,

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { noTags } from '../../../src/policy/tags/object-tags.ts'
 import { compileCondition, isConditionError } from '../../../src/policy/conditions/condition.ts'
 import { parsePolicies } from '../../../src/policy/language/parse-policies.ts'
 import {
@@ -50,7 +51,7 @@ function evaluated(text: string): boolean | string {
   const condition = compileCondition(text)
   if (isConditionError(condition)) throw new Error(condition.message)
   try {
-    return condition.evaluate(authorizationRequest)
+    return condition.evaluate({ ...authorizationRequest, tags: noTags })
   } catch {
     return 'fails'
   }
@@ -65,7 +66,9 @@ it.for([
     request: { clientAddress: 'unknown' },
   })
   const condition = compileCondition(text)
-  expect(() => !isConditionError(condition) && condition.evaluate(unknown)).toThrow('is unknown')
+  expect(() => !isConditionError(condition) && condition.evaluate({ ...unknown, tags: noTags })).toThrow(
+    'is unknown',
+  )
 })
 
 it.each([

@@ -7,7 +7,12 @@ import {
   type OperationFacts,
   type AuthorizationRequest,
 } from '../../../src/policy/conditions/authorization-request.ts'
-import { arbitraryPolicies, arbitraryRequest, arbitraryRequestBeneath } from '../policy-arbitraries.ts'
+import {
+  arbitraryPolicies,
+  arbitraryRequest,
+  arbitraryRequestBeneath,
+  taggedPolicies,
+} from '../policy-arbitraries.ts'
 import { oracleDecide, oracleDecideBeneath, type OracleDecision } from '../decision-oracle.ts'
 import { compilePolicySet, formatPolicies } from '../policy-builder.ts'
 import { isThorough } from '../../support/thorough.ts'
@@ -15,9 +20,12 @@ import { isThorough } from '../../support/thorough.ts'
 const requests = fc.array(arbitraryRequest, { minLength: 10, maxLength: 10 })
 const requestsBeneath = fc.array(arbitraryRequestBeneath, { minLength: 10, maxLength: 10 })
 
-it('decides like a scan of all rules and names the same rule', () => {
+it.each([
+  ['of any kind', arbitraryPolicies],
+  ['whose conditions ask for tags', taggedPolicies],
+])('decides like a scan of all rules and names the same rule: policies %s', (_what, policies) => {
   fc.assert(
-    fc.property(arbitraryPolicies, requests, (policies, requests) => {
+    fc.property(policies, requests, (policies, requests) => {
       const set = compilePolicySet(policies)
       for (const request of requests) {
         expect(responseOf(set.decide(request)), show(request)).toEqual(oracleDecide(policies, request))
@@ -60,10 +68,13 @@ it.each([
   expect(Math.min(allowed, refusedBeneath)).toBeGreaterThan(20)
 })
 
-it('allows each object beneath if it allows everything beneath', () => {
+it.each([
+  ['of any kind', arbitraryPolicies],
+  ['whose conditions ask for tags', taggedPolicies],
+])('allows each object beneath if it allows everything beneath: policies %s', (_what, policies) => {
   let allowed = 0
   fc.assert(
-    fc.property(arbitraryPolicies, requests, fc.nat(3), (policies, requests, length) => {
+    fc.property(policies, requests, fc.nat(3), (policies, requests, length) => {
       const set = compilePolicySet(policies)
       for (const request of requests) {
         const { kind, id } = request

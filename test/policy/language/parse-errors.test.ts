@@ -53,6 +53,7 @@ rules:
       final: new Set(),
       onDeny: undefined,
       contact: undefined,
+      tags: undefined,
       accepted: [],
       rules: [
         {
@@ -142,7 +143,7 @@ ${head}rules:
     '10:5 unknown field "rules[0].operation"; did you mean "operations"?',
     '20:18 rules[0].operations[0]: unknown operation or group "InsertInTable"; did you mean "InsertIntoTable"?',
     '21:5 rules[1]: duplicate rule id "r", also in line 17',
-    '26:1 the document is a list; expected fields: apiVersion, kind, metadata, mode, forEach, namespace, inherit, final, onDeny, contact, commits, reads, protect, rules, accept, tests',
+    '26:1 the document is a list; expected fields: apiVersion, kind, metadata, mode, forEach, namespace, inherit, final, onDeny, contact, commits, reads, tags, protect, rules, accept, tests',
   ])
 })
 

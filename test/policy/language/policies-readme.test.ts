@@ -58,6 +58,7 @@ it('contains only valid policies', () => {
       { name: 'incident-42', namespace: ['payments'] },
       { name: 'payroll', namespace: ['prod', 'staff'] },
       { name: 'crm', namespace: ['crm'] },
+      { name: 'shop', namespace: ['shop'] },
       { name: 'lake-commits', namespace: ['lake'] },
     ],
   })

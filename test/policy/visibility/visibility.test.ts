@@ -10,7 +10,11 @@ import type { Viewer } from '../../../src/policy/visibility/visibility.ts'
 import { isThorough } from '../../support/thorough.ts'
 import { compilePolicies } from '../../../src/policy/policy-set.ts'
 import { parseDocuments } from '../parse-documents.ts'
-import { arbitraryPolicies as anyPolicies, arbitraryRequest as anyRequest } from '../policy-arbitraries.ts'
+import {
+  arbitraryPolicies as anyPolicies,
+  arbitraryRequest as anyRequest,
+  taggedPolicies,
+} from '../policy-arbitraries.ts'
 import { oracleDecide } from '../decision-oracle.ts'
 import {
   createCaller,
@@ -25,49 +29,56 @@ const describePermissions: Readonly<Record<string, string>> = {
   ListTables: 'DescribeNamespace',
   QueryTable: 'DescribeTable',
 }
-const policies = anyPolicies.map((written) =>
-  written.map((policy) => ({
-    ...policy,
-    rules: policy.rules.map((rule) => ({
-      ...rule,
-      operations: [...new Set(rule.operations.map((name) => describePermissions[name] ?? name))],
+const describing = (policies: typeof anyPolicies): typeof anyPolicies =>
+  policies.map((written) =>
+    written.map((policy) => ({
+      ...policy,
+      rules: policy.rules.map((rule) => ({
+        ...rule,
+        operations: [...new Set(rule.operations.map((name) => describePermissions[name] ?? name))],
+      })),
     })),
-  })),
-)
+  )
 const requests = fc.array(
   anyRequest.filter(({ kind }) => kind === 'namespace' || kind === 'table'),
   { minLength: 4, maxLength: 4 },
 )
 
-it('shows objects that the caller may describe and the namespaces above them, like an exhaustive search', () => {
-  let shown = 0
-  let shownAsParent = 0
-  fc.assert(
-    fc.property(policies, requests, (policies, requests) => {
-      const set = compilePolicySet(policies)
-      // The same caller with another request, and another caller, to find results cached for the wrong one.
-      for (const { principal, request } of viewersOf(requests)) {
-        const view = set.visibilityFor({ principal, request })
-        for (const { id, kind: anyKind } of [...requests, ...requests]) {
-          const kind = anyKind === 'namespace' ? 'namespace' : 'table'
-          const describeRequest = createAuthorizationRequest(principal, 'DescribeTable', kind, id, {
-            request,
-          })
-          const shows = view(kind, id)
-          const describes = mayDescribe(policies, describeRequest, kind, id)
-          const expected =
-            describes || (kind === 'namespace' && oracleShowsBeneath(policies, describeRequest))
-          expect(shows, JSON.stringify({ principal: principal.name, kind, id })).toBe(expected)
-          if (shows) shown += 1
-          if (shows && !describes) shownAsParent += 1
+it.each([
+  ['of any kind', describing(anyPolicies)],
+  ['whose conditions ask for tags', describing(taggedPolicies)],
+])(
+  'shows what may be described and the namespaces above, like an exhaustive search: policies %s',
+  (_what, policies) => {
+    let shown = 0
+    let shownAsParent = 0
+    fc.assert(
+      fc.property(policies, requests, (policies, requests) => {
+        const set = compilePolicySet(policies)
+        // The same caller with another request, and another caller, to find results cached for the wrong one.
+        for (const { principal, request } of viewersOf(requests)) {
+          const view = set.visibilityFor({ principal, request })
+          for (const { id, kind: anyKind } of [...requests, ...requests]) {
+            const kind = anyKind === 'namespace' ? 'namespace' : 'table'
+            const describeRequest = createAuthorizationRequest(principal, 'DescribeTable', kind, id, {
+              request,
+            })
+            const shows = view(kind, id)
+            const describes = mayDescribe(policies, describeRequest, kind, id)
+            const expected =
+              describes || (kind === 'namespace' && oracleShowsBeneath(policies, describeRequest))
+            expect(shows, JSON.stringify({ principal: principal.name, kind, id })).toBe(expected)
+            if (shows) shown += 1
+            if (shows && !describes) shownAsParent += 1
+          }
         }
-      }
-    }),
-    { numRuns: isThorough ? 1000 : 100 },
-  )
-  expect(shown).toBeGreaterThan(50)
-  expect(shownAsParent).toBeGreaterThan(5)
-})
+      }),
+      { numRuns: isThorough ? 1000 : 100 },
+    )
+    expect(shown).toBeGreaterThan(50)
+    expect(shownAsParent).toBeGreaterThan(5)
+  },
+)
 
 function viewersOf([first, second]: readonly AuthorizationRequest[]): readonly Viewer[] {
   if (first === undefined || second === undefined) return []
@@ -101,7 +112,8 @@ function mayDescribe(
 function oracleShowsBeneath(policies: readonly WrittenPolicy[], request: AuthorizationRequest): boolean {
   const { id } = request
   const patterns = policies.flatMap(({ rules }) => rules.flatMap(({ tables }) => tables ?? []))
-  const names = [...patterns.map((pattern) => pattern.replaceAll('*', 'z')), 'fresh']
+  const declared = policies.flatMap(({ tags }) => Object.keys(tags?.tables ?? {}))
+  const names = [...patterns.map((pattern) => pattern.replaceAll('*', 'z')), ...declared, 'fresh']
   const spoken = policies
     .map(({ namespace }) => namespace)
     .filter((path) => id.every((part, index) => path[index] === part))

@@ -63,6 +63,9 @@ function computeConstantResult(
     get id() {
       return requireRequest()
     },
+    get tags() {
+      return requireRequest()
+    },
   }
   try {
     return condition.evaluate(input) ? 'true' : 'false'

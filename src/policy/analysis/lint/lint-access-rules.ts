@@ -4,7 +4,8 @@ import { createFinding, type Finding } from './finding.ts'
 import { describeImplication } from '../../language/deny-coverage.ts'
 import type { PolicyDocument, PolicyRule } from '../../language/policy-document.ts'
 import { describePermissionSet } from '../../language/describe-permissions.ts'
-import { documentsAbove, indexDocuments, readsPart, type DocumentIndex } from '../reaching-rules.ts'
+import { readsPart } from '../reaching-restrictions.ts'
+import { documentsAbove, indexDocuments, type DocumentIndex } from '../reaching-rules.ts'
 import {
   indexRulesBySubject,
   rulesForSubjects,

@@ -32,9 +32,14 @@ export function findDelegationViolations(
 
 const onlyGrants = 'delegated policies only grant; the platform restricts'
 
-/** Lists fields with which a policy restricts what other policies allow. Commit requirements are deny rules. */
-function listRestrictions({ inherit, final, onDeny }: PolicyDocument): readonly string[] {
-  const restrictions = { 'inherit: false': !inherit, final: final.size > 0, onDeny: onDeny !== undefined }
+/** Lists fields with which a policy changes what other policies allow. Commit requirements are deny rules. */
+function listRestrictions({ inherit, final, onDeny, tags }: PolicyDocument): readonly string[] {
+  const restrictions = {
+    'inherit: false': !inherit,
+    final: final.size > 0,
+    onDeny: onDeny !== undefined,
+    tags: tags !== undefined,
+  }
   return Object.entries(restrictions).flatMap(([field, isPresent]) => (isPresent ? [field] : []))
 }
 

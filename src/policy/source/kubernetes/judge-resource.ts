@@ -1,5 +1,6 @@
 import { isSameIdentifier } from '../../../catalog-api/identifiers.ts'
 import type { KubernetesObject } from '../../../lib/kubernetes/kubernetes-object.ts'
+import { unknown } from '../../conditions/fact.ts'
 import { replaceVariable } from '../../language/placeholder.ts'
 import type { PolicyDocument } from '../../language/policy-document.ts'
 import { describeEach } from '../../language/policy-instance.ts'
@@ -42,10 +43,15 @@ function isText(value: unknown): value is string {
 
 /**
  * An error must not lift a restriction: all of these that could be read stay. A deny whose condition cannot be read
- * applies without it.
+ * applies without it, and the tags of the namespace and beneath are unknown.
  */
 function keepRestrictions(document: PolicyDocument): PolicyDocument {
-  return { ...document, rules: document.rules.filter(({ effect }) => effect === 'deny') }
+  const { tags, rules } = document
+  return {
+    ...document,
+    tags: tags && { ...tags, namespace: unknown },
+    rules: rules.filter(({ effect }) => effect === 'deny'),
+  }
 }
 
 const maxMessages = 20

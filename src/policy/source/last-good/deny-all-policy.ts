@@ -14,6 +14,7 @@ export function createDenyAllPolicy(name: string, vocabulary: PolicyVocabulary):
     final: new Set(),
     onDeny: undefined,
     contact: undefined,
+    tags: undefined,
     accepted: [],
     rules: [
       {

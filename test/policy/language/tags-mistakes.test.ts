@@ -1,0 +1,153 @@
+import { expect, it } from 'vitest'
+import { compilePolicyTexts } from '../../../src/policy/source/load-policies.ts'
+
+const head = `apiVersion: catalog-gateway/v1
+kind: AccessPolicy
+metadata: { name: NAME }
+namespace: [crm]
+`
+const customers =
+  'tags: { tables: { customers: { columns: { id: number, ssn: { type: text, tags: [pii] } } } } }'
+const restrict = (rest: string): string =>
+  `reads:\n  restrict:\n    - { id: r, subjects: { any: true }, ${rest} }`
+const deny = (when: string): string =>
+  `rules:\n  - { id: d, effect: deny, subjects: { any: true }, operations: [drop], when: '${when}' }`
+
+/** The errors of a folder with one file for each content, `a.yaml` and so on. */
+function errorsOf(...contents: readonly string[]): readonly string[] {
+  const files = contents.map((content, index) => {
+    const name = 'abc'.charAt(index)
+    return { name: `${name}.yaml`, bytes: Buffer.from(`${head.replace('NAME', name)}${content}\n`) }
+  })
+  try {
+    compilePolicyTexts(files)
+    return []
+  } catch (error) {
+    return (error as Error).message.split('\n')
+  }
+}
+
+it.for<[what: string, contents: readonly string[], error: string]>([
+  ['tags that are a list', ['tags: [pii]'], 'a.yaml:5:7: tags is a list; expected fields: namespace, tables'],
+  ['columns beside tables', ['tags: { columns: { ssn: [pii] } }'], 'unknown field "tags.columns"'],
+  ['no tag', ['tags: { namespace: [] }'], 'tags.namespace is empty; expected a list, such as [pii]'],
+  ['a tag that is no word', ['tags: { namespace: ["p i"] }'], 'tags.namespace[0] is "p i"'],
+  ['a pattern of tables', ['tags: { tables: { "c*": { tags: [pii] } } }'], 'tags.tables.c* contains "*"'],
+  ['a name that no table has', ['tags: { tables: { "a$b": { tags: [x] } } }'], 'tags.tables.a$b'],
+  [
+    'a list of tags of a column',
+    [customers.replace('number', '[pii]')],
+    'customers.columns.id is a list; expected number or text',
+  ],
+  ['no type of a column', [customers.replace('type: text, ', '')], 'customers.columns.ssn.type is missing'],
+  ['a type with a typo', [customers.replace('number', 'nummer')], 'did you mean "number"'],
+  [
+    'a struct and a part of it',
+    [customers.replace('id: number', 'ssn.raw: text')],
+    '"ssn.raw", a part of "ssn"',
+  ],
+  [
+    'a namespace in two files',
+    ['tags: { namespace: [a] }', 'tags: { namespace: [a] }'],
+    'b.yaml:5:7: tags: the tags of the namespace ["crm"] is declared at a.yaml:5:7, too',
+  ],
+  [
+    'a table in two files',
+    [customers, customers],
+    'b.yaml:5:19: tags: the table ["crm","customers"] is declared at a.yaml:5:19, too',
+  ],
+  [
+    'columns by type and by tag',
+    [customers, restrict('tables: [customers], columns: { id: number, without: [pii] }')],
+    'unknown field "reads.restrict[0].columns.id"',
+  ],
+  [
+    'columns without no tag',
+    [customers, restrict('tables: [customers], columns: { without: [] }')],
+    'columns.without is empty',
+  ],
+  [
+    'columns without a tag with a typo',
+    [customers, restrict('tables: [customers], columns: { without: [pi] }')],
+    'b.yaml:7:7: the rule "r" names the tag "pi", which no policy declares',
+  ],
+  [
+    'columns with a similar tag',
+    [customers.replace('pii', 'personal'), restrict('tables: [customers], columns: { without: [persona] }')],
+    'did you mean "personal"?',
+  ],
+  [
+    'a table without declared columns',
+    [customers, restrict('tables: [customers, orders], columns: { without: [pii] }')],
+    '"tags.tables" of the namespace has no columns for "orders"',
+  ],
+  [
+    'a pattern that no declared table matches',
+    [customers, restrict('tables: ["o*"], columns: { without: [pii] }')],
+    'has no columns for "o*"',
+  ],
+  [
+    'a table of which nothing remains',
+    [customers, 'tags: { namespace: [eu] }\n' + restrict('tables: [customers], columns: { without: [eu] }')],
+    'leaves no column of "customers"',
+  ],
+  [
+    'a declared type that differs',
+    [customers, restrict('tables: [customers], columns: { id: text }')],
+    'has id: text, but "tags.tables" says that this column of "customers" is number',
+  ],
+  [
+    'rows that compare another type',
+    [customers, restrict('tables: [customers], columns: { without: [pii] }, rows: "id = \'x\'"')],
+    'has "rows" that do not fit the columns of "customers"',
+  ],
+  [
+    'a condition on a tag with a typo',
+    ['tags: { namespace: [secret] }', deny('"secert" in tags')],
+    'the rule "d" names the tag "secert", which no policy declares; did you mean "secret"?',
+  ],
+  [
+    'a condition on a tag without tags',
+    [deny('"pii" in tags')],
+    'expected one of those under "tags", where there is none',
+  ],
+  [
+    'a condition on a tag of columns',
+    [customers, deny('"pii" in tags')],
+    'only columns have it, and tags are inherited downwards',
+  ],
+  [
+    'another use of tags',
+    [customers, deny('tags.size() > 0')],
+    '"tags" is used in another way than "NAME" in tags',
+  ],
+  ['a tag that is no literal', [customers, deny('branch in tags')], '"tags" is used in another way'],
+  [
+    'moves without tags in the condition',
+    ['rules:\n  - { id: d, effect: deny, subjects: { any: true }, operations: [drop], moves: allow }'],
+    'is allowed only in a deny with "tables" or with "tags" in its condition',
+  ],
+])('is refused: %s', ([, contents, error]) => {
+  expect(errorsOf(...contents).join('\n')).toContain(error)
+})
+
+it.for<[what: string, contents: readonly string[]]>([
+  ['a column named "without"', [restrict('tables: [t], columns: { without: text }')]],
+  ['tags alone', [customers]],
+  [
+    'a pattern of which one table has nothing left',
+    [
+      'tags: { tables: { all: { tags: [pii], columns: { a: text } }, some: { columns: { a: text } } } }',
+      restrict('tables: ["*"], columns: { without: [pii] }'),
+    ],
+  ],
+  [
+    'rows that fit',
+    [
+      customers,
+      restrict('tables: [customers], columns: { without: [pii] }, rows: "ssn = \'x\' and other = 1"'),
+    ],
+  ],
+])('is accepted: %s', ([, contents]) => {
+  expect(errorsOf(...contents)).toEqual([])
+})

@@ -1,0 +1,190 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import {
+  compilePolicySet,
+  createAuthorizationRequest,
+  createCaller,
+  type WrittenPolicy,
+  type WrittenRule,
+} from '../policy-builder.ts'
+
+const ann = createCaller('ann')
+const rule = (effect: 'allow' | 'deny', operations: readonly string[], when?: string): WrittenRule => ({
+  id: `${effect}s`,
+  effect,
+  subjects: { any: true },
+  operations,
+  ...(when !== undefined && { when }),
+})
+const tagged: readonly WrittenPolicy[] = [
+  {
+    name: 'crm',
+    namespace: ['crm'],
+    tags: { namespace: ['eu'], tables: { customers: { tags: ['pii'] } } },
+    rules: [],
+  },
+  { name: 'deep', namespace: ['crm', 'a', 'b'], tags: { namespace: ['secret'] }, rules: [] },
+]
+const under = (...rules: readonly WrittenRule[]): readonly WrittenPolicy[] => [
+  ...tagged,
+  { name: 'root', namespace: [], rules },
+]
+
+const isAllowed = (
+  policies: readonly WrittenPolicy[],
+  operation: 'DropTable' | 'RenameTable',
+  id: readonly string[],
+): boolean =>
+  compilePolicySet(policies).decide(createAuthorizationRequest(ann, operation, 'table', id)).allowed
+
+it.for<[when: string, id: readonly string[], expected: boolean]>([
+  ['"pii" in tags', ['crm', 'customers'], true],
+  ['"pii" in tags', ['crm', 'orders'], false],
+  ['"pii" in tags', ['crm', 'customers', 'customers'], false],
+  ['"pii" in tags', ['hr', 'customers'], false],
+  ['"eu" in tags', ['crm', 'customers'], true],
+  ['"eu" in tags', ['crm', 'created-later'], true],
+  ['"eu" in tags', ['crm', 'a', 'b', 'c', 'table'], true],
+  ['"secret" in tags && !("pii" in tags)', ['crm', 'a', 'b', 'c', 'table'], true],
+  ['"secret" in tags', ['crm', 'a', 'table'], false],
+  ['"eu" in tags', ['table'], false],
+])('an allow if %s allows %o: %s', ([when, id, expected]) => {
+  expect(isAllowed(under(rule('allow', ['drop'], when)), 'DropTable', id)).toBe(expected)
+})
+
+it('a deny that asks for a tag denies to move what has it, too', () => {
+  const policies = under(rule('allow', ['all']), rule('deny', ['write'], '"pii" in tags'))
+  expect(isAllowed(policies, 'RenameTable', ['crm', 'customers'])).toBe(false)
+  expect(isAllowed(policies, 'RenameTable', ['crm', 'orders'])).toBe(true)
+})
+
+it.for<[what: string, extra: readonly WrittenPolicy[]]>([
+  [
+    'is declared by two documents',
+    [{ name: 'again', namespace: ['crm'], tags: { namespace: ['eu'] }, rules: [] }],
+  ],
+  [
+    'is a table that two documents declare',
+    [{ name: 'again', namespace: ['crm'], tags: { tables: { customers: {} } }, rules: [] }],
+  ],
+])('conditions are decided against the caller if the object %s', ([, extra]) => {
+  const id = ['crm', 'customers']
+  expect(isAllowed([...under(rule('allow', ['drop'], '"eu" in tags')), ...extra], 'DropTable', id)).toBe(
+    false,
+  )
+  const denying = under(rule('allow', ['drop']), rule('deny', ['drop'], '"secret" in tags'))
+  expect([isAllowed(denying, 'DropTable', id), isAllowed([...denying, ...extra], 'DropTable', id)]).toEqual([
+    true,
+    false,
+  ])
+})
+
+it('a condition on a tag that no policy declares is decided against the caller', () => {
+  const id = ['crm', 'customers']
+  expect(isAllowed(under(rule('allow', ['drop'], '!("typo" in tags)')), 'DropTable', id)).toBe(false)
+  expect(
+    isAllowed(under(rule('allow', ['drop']), rule('deny', ['drop'], '"typo" in tags')), 'DropTable', id),
+  ).toBe(false)
+})
+
+it('listings show the namespaces above what tags make visible, and no others', () => {
+  const { request } = createAuthorizationRequest(ann, 'DescribeTable', 'table', ['t'])
+  const view = (when: string) =>
+    compilePolicySet(under(rule('allow', ['read'], when))).visibilityFor({ principal: ann, request })
+  const shown = (when: string): readonly string[] =>
+    [['crm'], ['crm', 'a'], ['crm', 'a', 'b'], ['crm', 'x'], ['hr']]
+      .filter((id) => view(when)('namespace', id))
+      .map((id) => id.join('/'))
+  expect(shown('"pii" in tags')).toEqual(['crm'])
+  expect(shown('"secret" in tags')).toEqual(['crm', 'crm/a', 'crm/a/b'])
+  expect(shown('"eu" in tags')).toEqual(['crm', 'crm/a', 'crm/a/b', 'crm/x'])
+  expect([
+    view('"pii" in tags')('table', ['crm', 'customers']),
+    view('"pii" in tags')('table', ['crm', 'orders']),
+  ]).toEqual([true, false])
+})
+
+it.for<[namespace: readonly string[], expected: boolean]>([
+  [[], false],
+  [['crm'], false],
+  [['crm', 'a'], true],
+  [['hr'], true],
+])(
+  'what is done to everything beneath %o is denied if a tag beneath denies it: allowed %s',
+  ([id, expected]) => {
+    const set = compilePolicySet(under(rule('allow', ['drop']), rule('deny', ['drop'], '"pii" in tags')))
+    expect(set.decideBeneath(createAuthorizationRequest(ann, 'DropTable', 'namespace', id)).allowed).toBe(
+      expected,
+    )
+  },
+)
+
+it('a changed tag changes the revision', () => {
+  const [crm, ...others] = under(rule('allow', ['drop'], '"eu" in tags'))
+  const changed = [{ ...crm, tags: { namespace: ['eu', 'x'] } } as WrittenPolicy, ...others]
+  expect(compilePolicySet(changed).revision).not.toBe(
+    compilePolicySet([crm as WrittenPolicy, ...others]).revision,
+  )
+})
+
+const names = fc.subarray(['pii', 'eu', 'x'])
+const optional = fc.option(
+  names.filter(({ length }) => length > 0),
+  { nil: undefined },
+)
+
+it('a restriction by tags leaves exactly the declared columns that have none of them, own or inherited', () => {
+  const columns = fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd'), names, { minKeys: 1 })
+  let left = 0
+  fc.assert(
+    fc.property(
+      columns,
+      optional,
+      optional,
+      optional,
+      names.filter(({ length }) => length > 0),
+      (columns, root, crm, table, without) => {
+        const tags = {
+          ...(crm && { namespace: crm }),
+          tables: {
+            t: {
+              ...(table && { tags: table }),
+              columns: Object.fromEntries(
+                Object.entries(columns).map(([name, tags]) => [
+                  name,
+                  { type: 'text', ...(tags.length > 0 && { tags }) },
+                ]),
+              ),
+            },
+          },
+        }
+        const restrict = [{ id: 'r', subjects: { any: true as const }, tables: ['*'], columns: { without } }]
+        const set = compilePolicySet([
+          {
+            name: 'root',
+            namespace: [],
+            tags: {
+              namespace: ['pii', 'eu', 'x'].filter((tag) => root?.includes(tag) ?? false).concat('other'),
+            },
+            rules: [],
+          },
+          { name: 'declares', namespace: ['elsewhere'], tags: { namespace: ['pii', 'eu', 'x'] }, rules: [] },
+          { name: 'crm', namespace: ['crm'], tags, reads: { restrict }, rules: [] },
+        ])
+        const remaining = (name: string): readonly string[] => [
+          ...(set
+            .findRestriction(createAuthorizationRequest(ann, 'QueryTable', 'table', ['crm', name]))
+            ?.columns.keys() ?? ['all']),
+        ]
+        const expected = Object.keys(columns).filter(
+          (name) =>
+            ![root, crm, table, columns[name]].some((tags) => tags?.some((tag) => without.includes(tag))),
+        )
+        left += expected.length
+        expect(remaining('t')).toEqual(expected)
+        expect(remaining('undeclared')).toEqual([])
+      },
+    ),
+  )
+  expect(left).toBeGreaterThan(10)
+})
