@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { FilterError } from '../../../src/policy/restrictions/filter-error.ts'
-import { seededRandom } from '../../differential/random.ts'
+import { seededRandom, type Random } from '../../differential/random.ts'
 import { createCondition } from '../../restricted-reads/support/random-read.ts'
 import { seed } from '../../support/seed.ts'
 import { isThorough } from '../../support/thorough.ts'
@@ -58,15 +58,21 @@ it('prints visible columns and conditions only, or refuses, for random words', (
   }
 })
 
+/** Of any script, a control character, or half of one. */
+function pickCharacter({ below, chance }: Random): string {
+  return String.fromCodePoint(below(chance(0.5) ? 0x11_0000 : 0x3000))
+}
+
 it('prints a condition that is read as the same condition, also if parts of it are replaced', () => {
   const random = seededRandom(seed)
   let accepted = 0
   for (let made = 0; made < count; made += 1) {
     const condition = createCondition(random, random.chance(0.3), random.below(4))
     const at = random.below(condition.length)
+    const added = random.chance(0.5) ? random.pick(vocabulary) : pickCharacter(random)
     const filter = random.chance(0.5)
       ? condition
-      : condition.slice(0, at) + random.pick(vocabulary) + condition.slice(at + random.below(3))
+      : condition.slice(0, at) + added + condition.slice(at + random.below(3))
     const printed = printRestricted(filter)
     if (printed instanceof FilterError) continue
     accepted += 1
