@@ -46,7 +46,11 @@ export function devCommand(io: Io): Command {
     .option('--data-dir <dir>', 'folder for data, keys and the audit log', '.catalog-gateway')
     .option('--api-key <key>', 'the development key (principal "dev"); generated and stored if not given')
     .option('--policies <dir>', 'a folder of policies instead of the examples', developmentPolicies)
-    .option('--max-upload <size>', 'maximum size of an upload; default: 512MiB', parseSize)
+    .option(
+      '--max-upload <size>',
+      'maximum size of an upload, which takes up to five times as much memory; default: 512MiB',
+      parseSize,
+    )
     .action((options: DevOptions) => runDev(options, io))
 }
 

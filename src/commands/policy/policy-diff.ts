@@ -153,15 +153,19 @@ function formatDecision({ allowed, decidingRule }: RuleDecision): string {
 }
 
 function formatCaller({ user, key, groups, excludedGroups }: KnownCaller): string {
-  const parts = [
+  const names = [
     ...(user === undefined || user === '' ? [] : [`user ${user}`]),
     ...(key === undefined || key === '' ? [] : [`key ${key}`]),
-    ...[...groups].map((group) => `group ${group}`),
   ]
-  if (excludedGroups === 'all')
-    return parts.length === 0 ? 'callers that no policy names' : parts.join(' and ')
-  const without = excludedGroups.size === 0 ? '' : ` not in ${[...excludedGroups].join(', ')}`
-  return `callers that are ${parts.join(' and in ') || 'not named'}${without}`
+  if (excludedGroups === 'all') {
+    const only = [...names, ...[...groups].map((group) => `group ${group}`)]
+    return only.length === 0 ? 'callers that no policy names' : only.join(' and ')
+  }
+  const memberships = [
+    ...[...groups].map((group) => `in group ${group}`),
+    ...[...excludedGroups].map((group) => `not in group ${group}`),
+  ]
+  return `callers that are ${[...names, ...memberships].join(' and ') || 'not named'}`
 }
 
 function toChangeReport({ position, permission, direction, known, before, after }: DecisionChange): unknown {

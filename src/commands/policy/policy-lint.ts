@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { printJson, printLine, type Io } from '../common/io.ts'
 import type { Finding } from '../../policy/analysis/lint/finding.ts'
+import { listIgnoredFiles } from '../../policy/source/policy-files.ts'
 import { lintPolicies } from '../../policy/analysis/lint/lint-policies.ts'
 import type { PolicyProblem } from '../../policy/language/policy-error.ts'
 import { CommandFailure } from '../common/command-failure.ts'
@@ -36,7 +37,12 @@ async function lint(options: Options, io: Io): Promise<void> {
   const context = await readPolicyContext(options, io)
   const { documents, set, tests, refused } = await loadSources(options, context)
   const known = await readKnownSettings(context.settings, options.groups)
-  const findings = [...refused.map(toFinding), ...lintPolicies(documents, set, tests, known)]
+  const ignored = options.policies === undefined ? [] : await listIgnoredFiles(options.policies)
+  const findings = [
+    ...refused.map(toFinding),
+    ...ignored.map(createIgnoredFinding),
+    ...lintPolicies(documents, set, tests, known),
+  ]
   if (json) printJson(io, findings)
   else {
     const rows = findings.map(({ level, check, file, line, column, message }) => [
@@ -52,6 +58,10 @@ async function lint(options: Options, io: Io): Promise<void> {
   const summary = `${errors} errors, ${warnings} warnings in ${documents.length} policies`
   if (errors > 0 || (strict && warnings > 0)) throw new CommandFailure(summary)
   if (!json) printLine(io, summary)
+}
+
+function createIgnoredFinding(file: string): Finding {
+  return { level: 'info', check: 'ignored', file, line: 1, message: 'is not read; expected .yaml or .yml' }
 }
 
 function toFinding({ file, line = 1, message }: PolicyProblem): Finding {

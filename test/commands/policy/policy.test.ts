@@ -269,6 +269,7 @@ it('lint separates errors from warnings, each with its location', async () => {
       ],
     },
   )
+  await writeFile(join(folder, 'deny.yml.bak'), '')
   const { status, output, messages } = await policy('lint', '--policies', folder, '--json')
   expect({ status, messages }).toMatchObject({ status: 1, messages: expect.stringMatching(/^2 errors/) })
   const found = (JSON.parse(output) as { level: string; check: string; message: string }[]).map(
@@ -282,6 +283,7 @@ it('lint separates errors from warnings, each with its location', async () => {
       'warning look-alike the',
       'warning shadowed below/two',
       'info untested no',
+      'info ignored is',
     ]),
   )
   expect(found.filter((text) => text.includes('below/one'))).toEqual([])
