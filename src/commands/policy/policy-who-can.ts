@@ -3,13 +3,23 @@ import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
 import { parseIdArgument } from '../common/arguments.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
+import { suggestSimilar } from '../../lib/suggest-similar.ts'
+import type { Permission } from '../../catalog-api/permissions.ts'
+import type { PolicyDocument } from '../../policy/language/policy-document.ts'
+import { listTags } from '../../policy/tags/declared-tags.ts'
 import { objectKindOfPermission } from '../../policy/language/permission-object-kind.ts'
 import { createRuleReference, type ReachingRule } from '../../policy/analysis/reaching-rules.ts'
 import {
   createRestrictionReport,
   type ReachingRestriction,
 } from '../../policy/analysis/reaching-restrictions.ts'
-import { whoCan, type Entitlement, type Overriding } from '../../policy/analysis/who-can.ts'
+import { whoCanTag } from '../../policy/analysis/who-can-tag.ts'
+import {
+  whoCan,
+  type Entitlement,
+  type Entitlements,
+  type Overriding,
+} from '../../policy/analysis/who-can.ts'
 import { idArgument, jsonOption, operationArgument, requirePermission } from './policy-options.ts'
 import { noteMistakenId } from './note-mistakes.ts'
 import { readPolicyContext } from './policy-context.ts'
@@ -25,6 +35,7 @@ import {
 } from './format-policy.ts'
 
 interface Options extends SourceOptions {
+  readonly tag?: string
   readonly json?: true
 }
 
@@ -35,38 +46,101 @@ export function addWhoCan(policy: Command, io: Io): void {
       .description('list the callers that are allowed an operation, with conditions and rules'),
   )
     .option(...jsonOption)
+    .option(
+      '--tag <tag>',
+      'instead of an id: everything that has this tag, and tables with columns that have it',
+    )
     .argument(...operationArgument)
-    .argument(...idArgument, parseIdArgument)
+    .argument('[id]', idArgument[1], parseIdArgument)
     .addHelpText(
       'after',
-      '\nExample:\n  catalog-gateway policy who-can --policies policies DropTable sales/orders',
+      '\nExample:\n  catalog-gateway policy who-can --policies policies DropTable sales/orders' +
+        '\n  catalog-gateway policy who-can --policies policies --tag pii QueryTable',
     )
-    .action((name: string, id: Identifier, options: Options, command: Command) =>
+    .action((name: string, id: Identifier | undefined, options: Options, command: Command) =>
       list(name, id, options, command, io),
     )
 }
 
-async function list(name: string, id: Identifier, options: Options, command: Command, io: Io): Promise<void> {
+async function list(
+  name: string,
+  id: Identifier | undefined,
+  options: Options,
+  command: Command,
+  io: Io,
+): Promise<void> {
   const context = await readPolicyContext(options, io)
   const operation = requirePermission(name, context.vocabulary, command)
   const { documents } = await requireSources(options, context, io)
-  noteMistakenId(operation, id, documents, io)
-  const { allowed, overruled } = whoCan(documents, operation, objectKindOfPermission(operation), id)
-  if (options.json) {
-    printJson(io, {
-      allowed: allowed.map(toEntitlementReport),
-      overruled: overruled.map(({ subject, allowedBy, deniedBy }) => ({
-        subject,
-        rule: createRuleReference(allowedBy),
-        deniedBy: createRuleReference(deniedBy),
-      })),
-    })
+  if (options.tag !== undefined && id === undefined) {
+    listTagged(documents, operation, options.tag, options, command, io)
     return
   }
-  printLine(
-    io,
-    `${operation} on ${formatIdentifierText(id)}: ${allowed.length === 0 ? 'nobody' : ''}`.trimEnd(),
-  )
+  if (options.tag !== undefined || id === undefined)
+    return command.error('error: expected either an id or --tag <tag>')
+  noteMistakenId(operation, id, documents, io)
+  const entitlements = whoCan(documents, operation, objectKindOfPermission(operation), id)
+  if (options.json) {
+    printJson(io, toReport(entitlements))
+    return
+  }
+  printEntitlements(`${operation} on ${formatIdentifierText(id)}`, entitlements, io)
+}
+
+function toReport({ allowed, overruled }: Entitlements) {
+  return {
+    allowed: allowed.map(toEntitlementReport),
+    overruled: overruled.map(({ subject, allowedBy, deniedBy }) => ({
+      subject,
+      rule: createRuleReference(allowedBy),
+      deniedBy: createRuleReference(deniedBy),
+    })),
+  }
+}
+
+/** Prints the callers that are allowed something on all that has a tag. */
+function listTagged(
+  documents: readonly PolicyDocument[],
+  operation: Permission,
+  tag: string,
+  { json }: Options,
+  command: Command,
+  io: Io,
+): void {
+  const { all } = listTags(documents.map(({ tags }) => tags))
+  if (!all.has(tag))
+    command.error(`error: no policy declares the tag ${JSON.stringify(tag)}${suggestSimilar(tag, all)}`)
+  const found = whoCanTag(documents, operation, tag)
+  if (json) {
+    printJson(
+      io,
+      found.map(({ position, columns, hidden, ...entitlements }) => ({
+        ...position,
+        ...(columns.length > 0 && { columns }),
+        ...toReport(entitlements),
+        hidden: hidden.map(toEntitlementReport),
+      })),
+    )
+    return
+  }
+  for (const { position, columns, hidden, ...entitlements } of found) {
+    const { namespace, table } = position
+    const what =
+      table === undefined
+        ? `${formatIdentifierText(namespace)} and beneath`
+        : formatIdentifierText([...namespace, table])
+    const which = columns.length === 0 ? '' : ` (${columns.join(', ')})`
+    printEntitlements(`${operation} on ${what}${which}`, entitlements, io)
+    for (const { subject, reaching, restrictions } of hidden) {
+      const by = restrictions.map((one) => formatReachingRule(one.reaching)).join(' and ')
+      printLine(io, `  not ${formatPolicySubject(subject)}: ${formatReachingRule(reaching)} allows it, ${by}`)
+    }
+  }
+  if (found.length === 0) printLine(io, `nothing that ${operation} applies to has the tag ${tag}`)
+}
+
+function printEntitlements(title: string, { allowed, overruled }: Entitlements, io: Io): void {
+  printLine(io, `${title}: ${allowed.length === 0 ? 'nobody' : ''}`.trimEnd())
   const lines = alignColumns(
     allowed.map(({ subject, reaching }) => [
       `  ${formatPolicySubject(subject)}`,

@@ -109,7 +109,7 @@ function createContentCache(): (documents: readonly PolicyDocument[]) => string 
  * Returns positions that represent all objects of a namespace; the one without a table also represents names that no
  * pattern matches.
  */
-function positionsInNamespace(
+export function positionsInNamespace(
   namespace: Identifier,
   documents: readonly PolicyDocument[],
   taggedTables: readonly string[],

@@ -1,0 +1,70 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { runCommand } from '../../support/run-command.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+const policies = `apiVersion: catalog-gateway/v1
+kind: AccessPolicy
+metadata: { name: crm }
+namespace: [crm]
+tags:
+  tables:
+    leads: { columns: { id: number, email: { type: text, tags: [pii] } } }
+    calls: { tags: [pii], columns: { id: number } }
+    prices: { columns: { id: number } }
+reads:
+  restrict:
+    - { id: no-pii, subjects: { groups: [analysts] }, tables: [leads, prices], columns: { without: [pii] } }
+rules:
+  - { id: reads, effect: allow, subjects: { groups: [analysts, office] }, operations: [QueryTable] }
+---
+apiVersion: catalog-gateway/v1
+kind: AccessPolicy
+metadata: { name: hr }
+namespace: [hr]
+tags: { namespace: [pii] }
+rules:
+  - { id: payslips, effect: allow, subjects: { users: [al] }, operations: [QueryTable], tables: [payslips] }
+`
+
+async function whoCan(...parameters: readonly string[]) {
+  const folder = await temporaryFolder()
+  await writeFile(join(folder, 'p.yaml'), policies)
+  return runCommand(['policy', 'who-can', '--policies', folder, ...parameters])
+}
+
+it('lists the callers of all that has a tag, and those that see nothing of tagged columns', async () => {
+  expect((await whoCan('--tag', 'pii', 'QueryTable')).output).toBe(`QueryTable on crm/leads (email):
+  group office  by crm/reads (p.yaml:14)
+    restricted by crm/no-pii (p.yaml:12) for group analysts: columns id number; rows all
+  not group analysts: crm/reads (p.yaml:14) allows it, crm/no-pii (p.yaml:12), which leaves only reading a part of its tables
+QueryTable on crm/calls:
+  group analysts  by crm/reads (p.yaml:14)
+  group office    by crm/reads (p.yaml:14)
+QueryTable on hr and beneath: nobody
+QueryTable on hr/payslips:
+  user al  by hr/payslips (p.yaml:22)
+`)
+})
+
+it('prints them as JSON', async () => {
+  const [leads] = JSON.parse((await whoCan('--tag', 'pii', 'QueryTable', '--json')).output) as unknown[]
+  expect(leads).toMatchObject({
+    namespace: ['crm'],
+    table: 'leads',
+    columns: ['email'],
+    allowed: [{ subject: { kind: 'group', name: 'office' } }],
+    hidden: [{ subject: { kind: 'group', name: 'analysts' } }],
+  })
+})
+
+it.for<[what: string, parameters: readonly string[], error: string]>([
+  ['a tag that nothing has', ['--tag', 'pi', 'QueryTable'], 'no policy declares the tag "pi"'],
+  ['a tag and an id', ['--tag', 'pii', 'QueryTable', 'crm/leads'], 'expected either an id or --tag <tag>'],
+  ['neither', ['QueryTable'], 'expected either an id or --tag <tag>'],
+])('refuses %s', async ([, parameters, error]) => {
+  const { status, messages } = await whoCan(...parameters)
+  expect(status).toBe(2)
+  expect(messages).toContain(error)
+})
