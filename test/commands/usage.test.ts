@@ -35,7 +35,7 @@ const commands: [command: string, names: string[]][] = [
     'policy explain',
     ['--as', '--group', '--key', '--issuer', '--claim', '--fact', '<operation>', 'Example:'],
   ],
-  ['policy who-can', ['--policies', '--json', '<operation>', '<id>', 'Example:']],
+  ['policy who-can', ['--policies', '--json', '<operation>', '[id]', 'Example:']],
   ['policy what-can', ['--policies', '--as', '--group', '--json', 'Example:']],
   ['policy lint', ['--policies', '--kubernetes', '--context', '--kubectl', '--strict', '--json', 'Example:']],
   [
