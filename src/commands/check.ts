@@ -19,11 +19,13 @@ import type { StoredKey } from '../identity/api-keys/stored-key.ts'
 import { assertPepperOfKeys, readPepper } from '../identity/api-keys/pepper.ts'
 import { readRedisAccess } from '../limits/shared/redis-access.ts'
 import { quoteForMessage } from '../catalog-api/identifiers.ts'
+import type { PolicyDocument } from '../policy/language/policy-document.ts'
 import type { PolicyVocabulary } from '../policy/language/policy-vocabulary.ts'
+import { listRestrictions, type ListedRestriction } from '../policy/analysis/list-restrictions.ts'
 import { createSettingsVocabulary } from '../policy/source/settings-vocabulary.ts'
 import { createEmergencyLocation, toEmergencyDocuments } from '../policy/source/emergency-policies.ts'
 import { readLastGoodKey } from '../policy/source/last-good/last-good-key.ts'
-import { assertAnyPolicy, loadPoliciesFrom, readPolicies } from '../policy/source/load-policies.ts'
+import { assertAnyPolicy, compileContents, readPolicies } from '../policy/source/load-policies.ts'
 import { listIgnoredFiles } from '../policy/source/policy-files.ts'
 import { createFolderLocation, type PolicyLocation } from '../policy/source/policy-location.ts'
 import { openPolicyLocation } from '../policy/source/open-policy-location.ts'
@@ -40,7 +42,7 @@ export function checkCommand(io: Io): Command {
     .requiredOption('--config <file>', 'settings file (YAML)')
     .option(
       '--probe',
-      'also read from each upstream, with the credential of the gateway, and connect to all other hosts',
+      'also read from each upstream, with the credential of the gateway, and connect to all other hosts; reports restricted tables whose restrictions do not hold',
     )
     .addHelpText(
       'after',
@@ -50,9 +52,9 @@ export function checkCommand(io: Io): Command {
       const settings = await runStep(`the settings in ${config} cannot be used`, () =>
         readGatewaySettings(config, io.environment),
       )
-      const outbound = await checkFiles(settings, io)
+      const { outbound, restrictions } = await checkFiles(settings, io)
       if (probe) {
-        await probeUpstreams(settings.upstreams, outbound, io)
+        await probeUpstreams(settings.upstreams, restrictions, outbound, io)
         await probeConnections(settings, outbound, io)
       }
       await warnOfIgnoredFiles(settings.policies, io)
@@ -65,8 +67,14 @@ export function checkCommand(io: Io): Command {
     })
 }
 
+interface CheckedFiles {
+  readonly outbound: Outbound
+  /** Those of the policies in force. */
+  readonly restrictions: readonly ListedRestriction[]
+}
+
 /** Reads every file that the settings name; reports all errors, not just the first. */
-async function checkFiles(settings: GatewaySettings, io: Io): Promise<Outbound> {
+async function checkFiles(settings: GatewaySettings, io: Io): Promise<CheckedFiles> {
   const { listen, policies, identity, upstreams, listing, limits } = settings
   const failures = [...(await findDevelopmentFiles(settings))]
   const check = async (failure: string, step: () => Promise<unknown>): Promise<void> => {
@@ -87,9 +95,11 @@ async function checkFiles(settings: GatewaySettings, io: Io): Promise<Outbound> 
     await check('the certificates of `policies.kubernetes.webhook` cannot be used', () =>
       readServerCertificates({ ...webhook, clientAuth: 'required' }),
     )
-  await check('the policies cannot be used', async () =>
-    checkPolicies(await openPolicyLocation(policies), vocabulary),
-  )
+  let restrictions: readonly ListedRestriction[] = []
+  await check('the policies cannot be used', async () => {
+    const documents = await checkPolicies(await openPolicyLocation(policies), vocabulary)
+    restrictions = listRestrictions(documents)
+  })
   const { candidateFolder, emergencyFolder, lastGood } = policies
   if (candidateFolder !== undefined)
     await check('the candidate policies cannot be used', () =>
@@ -134,7 +144,7 @@ async function checkFiles(settings: GatewaySettings, io: Io): Promise<Outbound> 
     )
   }
   if (failures.length > 0) throw new CommandFailure(failures.join('\n'))
-  return outbound
+  return { outbound, restrictions }
 }
 
 async function warnOfIgnoredFiles(
@@ -149,8 +159,14 @@ async function warnOfIgnoredFiles(
   }
 }
 
-async function checkPolicies(location: PolicyLocation, vocabulary: PolicyVocabulary): Promise<void> {
-  assertAnyPolicy(location.name, (await loadPoliciesFrom(location, vocabulary)).size)
+/** Returns the documents in force. */
+async function checkPolicies(
+  location: PolicyLocation,
+  vocabulary: PolicyVocabulary,
+): Promise<readonly PolicyDocument[]> {
+  const { documents, set } = compileContents(await readPolicies(location, vocabulary))
+  assertAnyPolicy(location.name, set.size)
+  return documents
 }
 
 async function checkEmergencyPolicies(location: PolicyLocation, vocabulary: PolicyVocabulary): Promise<void> {

@@ -1,20 +1,25 @@
 import { headerDialects } from '../../catalog-api/headers.ts'
+import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
+import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { UpstreamSettings } from '../../config/upstream/upstream-settings.ts'
-import { probeUpstream, type UpstreamProbe } from '../../gateway/upstream/probe-upstream.ts'
+import { probeUpstream, type UpstreamProbe } from '../../gateway/upstream/probe/probe-upstream.ts'
+import { probeRestrictions } from '../../gateway/upstream/probe/probe-restrictions.ts'
 import { readUpstreamOptions } from '../../gateway/upstream/upstream-files.ts'
 import { readOnce } from '../../lib/fs/file-follower.ts'
 import { toError } from '../../lib/errors/to-error.ts'
 import { describeConnectFailure } from '../../lib/outbound/describe-connect-failure.ts'
 import type { Outbound } from '../../lib/outbound/outbound.ts'
+import type { ListedRestriction } from '../../policy/analysis/list-restrictions.ts'
 import { CommandFailure, runStep } from './command-failure.ts'
 import type { Io } from './io.ts'
 
 /**
- * Reads from each upstream, and prints to stderr how it responds and which settings fit it better. Throws CommandFailure
- * with all upstreams that cannot be used.
+ * Reads from each upstream, and prints to stderr how it responds, which settings fit it better, and whether restrictions
+ * hold for its tables. Throws CommandFailure with all upstreams that cannot be used, and all tables whose restrictions do not hold.
  */
 export async function probeUpstreams(
   upstreams: readonly UpstreamSettings[],
+  restrictions: readonly ListedRestriction[],
   outbound: Outbound,
   { stderr }: Io,
 ): Promise<void> {
@@ -22,8 +27,9 @@ export async function probeUpstreams(
   for (const settings of upstreams) {
     const { name, url } = settings
     try {
+      const options = await readUpstreamOptions(settings, outbound, readOnce)
       const probe = await runStep(`the upstream ${name} (${url}) cannot be reached`, async () =>
-        probeUpstream(await readUpstreamOptions(settings, outbound, readOnce)).catch((error: unknown) => {
+        probeUpstream(options).catch((error: unknown) => {
           throw new CommandFailure(
             `the upstream ${name} (${url}) cannot be reached:\n  ${describeConnectFailure(error)}`,
             { cause: error },
@@ -32,12 +38,33 @@ export async function probeUpstreams(
       )
       const problem = findProblem(settings, probe)
       if (problem !== undefined) failures.push(`the upstream ${name} (${url}) cannot be used:\n  ${problem}`)
-      else stderr.write(describeProbe(settings, probe))
+      else {
+        stderr.write(describeProbe(settings, probe))
+        const its = restrictions.filter(({ namespace }) => findUpstream(upstreams, namespace) === settings)
+        const { tables, isCut } = await probeRestrictions(options, its)
+        for (const { id, problems, notes } of tables) {
+          const table = `restricted table ${formatIdentifierText(id)} of the upstream ${name}`
+          if (notes.length > 0) stderr.write(`${[`${table}:`, ...notes].join('\n  ')}\n`)
+          if (problems.length > 0) failures.push([`${table}:`, ...problems].join('\n  '))
+        }
+        if (isCut) stderr.write(`  the upstream ${name} has more restricted tables, which were not read\n`)
+      }
     } catch (error) {
       failures.push(toError(error).message)
     }
   }
   if (failures.length > 0) throw new CommandFailure(failures.join('\n'))
+}
+
+/** Returns the upstream of the tables in a namespace. */
+function findUpstream(
+  upstreams: readonly UpstreamSettings[],
+  namespace: Identifier,
+): UpstreamSettings | undefined {
+  const contains = (root: Identifier) => root.every((part, index) => namespace[index] === part)
+  const getDepth = ({ namespaces = [[]] }: UpstreamSettings): number =>
+    Math.max(-1, ...namespaces.filter(contains).map((root) => root.length))
+  return upstreams.toSorted((one, other) => getDepth(other) - getDepth(one))[0]
 }
 
 function findProblem(
