@@ -43,6 +43,9 @@ type VersionEffect = 'next' | 'restart'
 /** What a listing contains. Names of views are in the name space of tables. */
 export type Listing = 'namespaces' | 'tables' | 'views' | 'all tables'
 
+/** What callers who may read a part of a table can do with an operation. */
+type ReadsPart = 'query' | 'count' | 'description' | 'existence' | 'append'
+
 /** Group of operations that a policy can name. Every operation and permission is in exactly one. */
 export type PermissionGroup =
   | 'browse'
@@ -247,10 +250,10 @@ interface OperationProperties {
   readonly references?: 'lists' | 'names'
   /**
    * How callers who may read a part of a table can use the operation on it: by a query or a count that is restricted to the
-   * part, by a description without the rest, or as it is, since it says nothing of rows and columns. All others are
-   * denied to them.
+   * part, by a description without the rest, or as it is, since it says nothing of rows and columns. They can append rows if the
+   * restriction says so. All others are denied to them.
    */
-  readonly readsPart?: 'query' | 'count' | 'description' | 'existence'
+  readonly readsPart?: ReadsPart
   /** The response lists these objects, so it is filtered by visibility. */
   readonly lists?: Listing
   /** Afterwards the object has no longer its name. Operations that remove names of one space count as one in denies. */
@@ -787,6 +790,7 @@ export const operations = {
     facts: { branch: ['query.branch'], mode: ['query.mode'] },
     modes: ['Append', 'Overwrite'],
     multipart: 'mayName',
+    readsPart: 'append',
     recorded: ['upload_id', 'upload_part_id'],
     requires: [overwriteTable, referenceData],
     effect: 'commit',
@@ -1951,7 +1955,7 @@ export interface Operation {
   readonly reveals: readonly ObjectKind[]
   readonly describesKinds: readonly ObjectKind[]
   readonly references: 'lists' | 'names' | undefined
-  readonly readsPart: 'query' | 'count' | 'description' | 'existence' | undefined
+  readonly readsPart: ReadsPart | undefined
   readonly lists: Listing | undefined
   readonly removesName: boolean
   readonly moves: boolean

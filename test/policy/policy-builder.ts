@@ -57,6 +57,7 @@ interface WrittenRestriction {
   readonly tables: readonly string[]
   readonly columns: Readonly<Record<string, string>> | { readonly without: readonly string[] }
   readonly rows?: string
+  readonly append?: true
 }
 
 export interface WrittenTags {

@@ -376,7 +376,7 @@ it.each<[string, Record<string, string>, message: string]>([
   [
     'an effect',
     { effect: 'allow' },
-    '11:7 error unknown field "reads.restrict[0].effect"; the fields here are id, subjects, tables, columns, rows',
+    '11:7 error unknown field "reads.restrict[0].effect"; the fields here are id, subjects, tables, columns, rows, append',
   ],
 ])('says what is wrong with a restriction that has %s', (_, fields, message) => {
   expect(listMessages(restrictionOf(fields), {})[0]).toEqual(message)

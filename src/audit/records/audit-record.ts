@@ -89,7 +89,7 @@ export interface IntentEntry {
   readonly effect: Effect
   readonly principal: AuditedPrincipal
   readonly rule: RuleReference
-  /** The restrictions by which a read was cut to a part of its table; absent if there are none. */
+  /** The restrictions of the caller on the table, by which a read was cut to a part of it; absent if there are none. */
   readonly restrictedBy?: readonly RuleReference[] | undefined
   readonly policyRevision: string
   readonly client: string

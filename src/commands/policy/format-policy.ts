@@ -59,7 +59,7 @@ function formatRows({ rows }: TableRestriction): string {
 export function formatRestrictedBy(reaching: ReachingRestriction, scope = ''): string {
   const { restriction } = reaching
   const reference = formatRuleReference(createRuleReference(reaching))
-  return `restricted by ${reference}${scope}: columns ${formatColumns(restriction.columns)}; rows ${formatRows(restriction)}`
+  return `restricted by ${reference}${scope}: columns ${formatColumns(restriction.columns)}; rows ${formatRows(restriction)}${restriction.mayAppend ? '; may append' : ''}`
 }
 
 /** A condition on one line; of a requirement, that the request fails it. */

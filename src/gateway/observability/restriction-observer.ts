@@ -34,7 +34,7 @@ export function createRestrictionObserver(
   return (trace, namespace) => {
     const { route, headPermit, upstream } = trace.progress
     const { refusal } = trace
-    if (route !== undefined && headPermit?.restriction !== undefined) {
+    if (route !== undefined && route.operation.effect === 'read' && headPermit?.restriction !== undefined) {
       const isRefused = refusal !== undefined && isRestrictionRefusal(refusal.reason)
       // A request that was placed was restricted.
       const result = isRefused ? refusal.reason : upstream && 'restricted'

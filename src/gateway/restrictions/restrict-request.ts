@@ -53,12 +53,24 @@ export function listChanges(
     case 'description':
       assertReadsNewest({ ...members, ...Object.fromEntries(route.parameters) })
       return {}
+    case 'append':
+      assertAppends(route)
+      return {}
     case 'existence':
       return {}
     case undefined:
     default:
       // The rule of the restriction denies it already.
       throw unsupportedError(`${route.operation.name} is not supported`)
+  }
+}
+
+/** Throws InvalidInput (400) for anything but new rows on the branch main: parts of an upload are of another operation. */
+function assertAppends({ parameters }: RouteMatch): void {
+  for (const [name, value] of parameters) {
+    if (name === 'branch') assertReadsNewest({ branch: value })
+    else if (name !== 'mode')
+      throw unsupportedError(`the parameter ${JSON.stringify(name)} is not supported; omit it`)
   }
 }
 

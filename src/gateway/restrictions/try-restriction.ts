@@ -29,10 +29,12 @@ export function tryRestriction(
   restriction: CallerRestriction | undefined,
 ): TriedRestriction {
   if (restriction === undefined) return { restriction, result: 'unrestricted' }
-  if (payload.form === 'stream' || (payload.form === 'bytes' && payload.bytes.length > maxTriedBytes))
-    return { restriction, result: 'undecided' }
+  const isJson = request.route.operation.body === 'json'
+  const isLarge =
+    payload.form === 'stream' || (payload.form === 'bytes' && payload.bytes.length > maxTriedBytes)
+  if (isJson && isLarge) return { restriction, result: 'undecided' }
   try {
-    const members = payload.form === 'none' ? {} : parseJsonBytes(payload.bytes)
+    const members = isJson && payload.form === 'bytes' ? parseJsonBytes(payload.bytes) : {}
     listChanges(request, isObject(members) ? members : {}, restriction)
     return { restriction, result: 'restricted' }
   } catch (error) {

@@ -161,6 +161,8 @@ export const restrictionFields = {
   rows:
     "A condition on the only rows that the callers may read, such as region = 'EU' and tenant in " +
     '$principal.claims.tenants. Default: all rows.',
+  append:
+    'true: the callers may also append rows, with values in any column, if a rule allows InsertIntoTable.',
 } as const
 
 export const columnsWithoutFields = {

@@ -117,6 +117,7 @@ const restrictionSchemas = {
     ],
   },
   rows: text,
+  append: { const: true },
 }
 
 const columnSchema = {

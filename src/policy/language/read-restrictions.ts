@@ -8,6 +8,7 @@ import {
   readItems,
   readOptional,
   readText,
+  readTrue,
   type Field,
   type ReportProblem,
 } from './field.ts'
@@ -25,17 +26,22 @@ const readReadsFields = createFieldsReader(readsFields)
 const readRestrictionFields = createFieldsReader(restrictionFields)
 const readWithoutFields = createFieldsReader(columnsWithoutFields)
 
-/** What restrictions deny: everything about a table but what can be restricted to a part of it. */
-const denied = new WeakMap<PolicyVocabulary, Coverage>()
+/** By whether callers may append. */
+const denied = {
+  true: new WeakMap<PolicyVocabulary, Coverage>(),
+  false: new WeakMap<PolicyVocabulary, Coverage>(),
+}
 
-function getDenied(vocabulary: PolicyVocabulary): Coverage {
-  let coverage = denied.get(vocabulary)
+/** Returns what restrictions deny: everything about a table but what can be restricted to a part of it. */
+function getDenied(vocabulary: PolicyVocabulary, mayAppend: boolean): Coverage {
+  const cache = denied[`${mayAppend}`]
+  let coverage = cache.get(vocabulary)
   if (coverage === undefined) {
     const named = new Set(vocabulary.expand(['all'], 'deny'))
     for (const { name, readsPart } of operationNames.map(getOperation))
-      if (readsPart !== undefined) named.delete(name)
+      if (readsPart !== undefined && (readsPart !== 'append' || mayAppend)) named.delete(name)
     coverage = vocabulary.coverDeny(named, { includesMoves: true })
-    denied.set(vocabulary, coverage)
+    cache.set(vocabulary, coverage)
   }
   return coverage
 }
@@ -65,9 +71,10 @@ export function readRestriction(
   const tables = readTables(fields.get('tables'), report, vocabulary)
   const columns = readColumns(fields.get('columns'), report)
   const rows = readOptional(fields, 'rows', (item) => readRows(item, columns, report), report)
+  const mayAppend = readOptional(fields, 'append', readTrue, report) ?? false
   if (id === undefined) return undefined
-  const coverage = getDenied(vocabulary)
-  const restriction = { columns, rows }
+  const coverage = getDenied(vocabulary, mayAppend)
+  const restriction = { columns, rows, mayAppend }
   return { id, effect: 'deny', subjects, ...coverage, tables, condition: undefined, restriction, ...position }
 }
 

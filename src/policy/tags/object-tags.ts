@@ -64,10 +64,10 @@ export function readTags({ names, vocabulary }: ObjectTags, asked: readonly stri
 
 /** What a restriction leaves of a table. */
 export function resolveRestriction(
-  { columns, rows }: WrittenRestriction,
+  { columns, ...others }: WrittenRestriction,
   table: TaggedTable,
 ): TableRestriction {
-  return { columns: 'without' in columns ? selectColumns(table, columns.without) : columns, rows }
+  return { ...others, columns: 'without' in columns ? selectColumns(table, columns.without) : columns }
 }
 
 /** The declared columns that have none of the tags. None remain if a tag is declared nowhere. */
