@@ -6,10 +6,11 @@ import { readKeyFiles, readUsableKeys, computeKeyFilesStamp } from './read-key-f
 import { assertPepper, hashSecret, parseApiKey } from './api-key-format.ts'
 import type { ReportEvent } from '../identity-event.ts'
 import { openLastUsedRecorder } from './last-used.ts'
-import { openRecordedKeys, withoutHashes, type RecordedKeys } from './recorded-keys.ts'
+import { openRecordedKeys, withoutHash, type RecordedKeys } from './recorded-keys.ts'
 import type { Principal } from '../principal.ts'
 import { createVerifiedKeyCache } from './verified-key-cache.ts'
 import { AuthenticationError } from '../authentication-error.ts'
+import { runAtOnce, runInSlices, type Steps } from '../../lib/async/run-in-slices.ts'
 import { followFiles } from '../../lib/fs/follow-files.ts'
 
 /** A key known as clear text, for development or bootstrap: 8 to 256 printable characters without spaces. */
@@ -70,18 +71,32 @@ export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
   const pepper = store?.pepper ?? randomBytes(32)
   assertPepper(pepper)
   const matchStaticKey = createStaticKeyMatcher(options.staticKey)
-  const verifiedKeys = createVerifiedKeyCache<LoadedKey>()
+  const verifiedKeys = createVerifiedKeyCache<ProvenKey>()
   let isOutdated = false
   let isFirst = true
+  /** The keys that were read last, until they are compared and recorded: those in force are retained in another form. */
+  let unrecorded: readonly StoredKey[] = []
 
   /** A start with one invalid entry has the other keys. Later the last keys are better: all of them were valid. */
   async function readKeys(file: string): Promise<LoadedKeys> {
-    if (!isFirst) return loadKeys(await readKeyFiles(file))
+    if (!isFirst) return load(await readKeyFiles(file))
     isFirst = false
     const { keys, problems } = await readUsableKeys(file)
     isOutdated = problems.length > 0
     if (isOutdated) report({ source: 'api-keys', outcome: 'refused-keys', cause: problems.join('\n') })
-    return loadKeys(keys)
+    return load(keys)
+  }
+
+  async function load(stored: readonly StoredKey[]): Promise<LoadedKeys> {
+    const keys = await runInSlices(loadKeys(stored))
+    unrecorded = stored
+    return keys
+  }
+
+  function takeUnrecorded(): readonly StoredKey[] {
+    const stored = unrecorded
+    unrecorded = []
+    return stored
   }
 
   const recorded =
@@ -99,11 +114,12 @@ export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
       onChange(keys, before) {
         verifiedKeys.clear()
         isOutdated = false
+        const stored = takeUnrecorded()
         report({
           source: 'api-keys',
           outcome: 'changed',
           changes: listKeyChanges(before.byId, keys.byId),
-          onRecorded: () => recorded?.save(keys.stored),
+          onRecorded: () => recorded?.save(stored),
         })
       },
       onError(cause) {
@@ -112,7 +128,8 @@ export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
       },
     }))
   const getKeys = (): LoadedKeys => followed?.current ?? noKeys
-  if (recorded !== undefined) await reportFoundChanges(recorded, getKeys().stored, report)
+  const found = takeUnrecorded()
+  if (recorded !== undefined) await reportFoundChanges(recorded, found, report)
   const lastUsed =
     store?.lastUsedFile === undefined
       ? undefined
@@ -131,7 +148,7 @@ export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
       const digest = verifiedKeys.computeDigest(text)
       let key = verifiedKeys.get(digest)
       if (key === undefined) verifiedKeys.set(digest, (key = verifySecret(getKeys().byId, pepper, text)))
-      assertActive(key, nowMs)
+      assertActive(key.stored, nowMs)
       lastUsed?.record(key.principal.credentialId, nowMs)
       return key
     },
@@ -158,59 +175,92 @@ async function reportFoundChanges(
   try {
     const before = await recorded.read()
     if (before === undefined) return onRecorded()
-    const changes = listKeyChanges(loadKeys(before).byId, loadKeys(withoutHashes(stored)).byId)
+    const [earlier, later] = [runAtOnce(loadKeys(before)), runAtOnce(loadKeys(stored.map(withoutHash)))]
+    const changes = listKeyChanges(earlier.byId, later.byId)
     if (changes.length > 0) report({ source: 'api-keys', outcome: 'found', changes, onRecorded })
   } catch (cause) {
     report({ source: 'api-keys', outcome: 'not-compared', cause, onRecorded })
   }
 }
 
-/** Times are in milliseconds since 1970. */
-interface LoadedKey extends VerifiedKey, Omit<ComparableKey, keyof VerifiedKey> {}
+/** A key in the form that takes the least memory. Times are in milliseconds since 1970. */
+interface LoadedKey extends ComparableKey {
+  /** Bytes as Latin-1. */
+  readonly hash: string
+}
+
+/** A key whose secret was sent. */
+interface ProvenKey extends VerifiedKey {
+  readonly stored: LoadedKey
+}
 
 interface LoadedKeys {
-  readonly stored: readonly StoredKey[]
   readonly byId: ReadonlyMap<string, LoadedKey>
   /** When principals lose their last key, in milliseconds since 1970, soonest first. */
   readonly expiryTimes: readonly number[]
 }
 
-const noKeys: LoadedKeys = { stored: [], byId: new Map(), expiryTimes: [] }
+const noKeys: LoadedKeys = { byId: new Map(), expiryTimes: [] }
 
 // Compared if the id is unknown, so that all refusals take equally long.
 const placeholderHash = Buffer.alloc(32)
 
 /** Returns the key with this secret, regardless of its validity period. Throws AuthenticationError. */
-function verifySecret(keys: LoadedKeys['byId'], pepper: Uint8Array, text: string): LoadedKey {
+function verifySecret(keys: LoadedKeys['byId'], pepper: Uint8Array, text: string): ProvenKey {
   const parts = parseApiKey(text)
   if (parts === undefined) throw new AuthenticationError('malformed_api_key')
   const key = keys.get(parts.id)
-  const isMatch = timingSafeEqual(hashSecret(pepper, parts.secret), key?.hash ?? placeholderHash)
+  const isMatch = timingSafeEqual(
+    hashSecret(pepper, parts.secret),
+    key === undefined ? placeholderHash : Buffer.from(key.hash, 'latin1'),
+  )
   if (key === undefined) throw new AuthenticationError('unknown_api_key')
   if (!isMatch) throw new AuthenticationError('wrong_api_key_secret')
-  return key
+  return {
+    principal: createApiKeyPrincipal(parts.id, key.principal, key.groups),
+    subject: key.subject,
+    stored: key,
+  }
 }
 
 function assertActive(key: LoadedKey, nowMs: number): void {
   if (key.isRevoked) throw new AuthenticationError('revoked_api_key')
-  if (nowMs < key.notBefore) throw new AuthenticationError('api_key_not_yet_valid')
-  if (nowMs >= key.expiresAt) throw new AuthenticationError('expired_api_key')
+  if (nowMs < (key.notBefore ?? -Infinity)) throw new AuthenticationError('api_key_not_yet_valid')
+  if (nowMs >= (key.expiresAt ?? Infinity)) throw new AuthenticationError('expired_api_key')
 }
 
-function loadKeys(stored: readonly StoredKey[]): LoadedKeys {
-  const byId = new Map(stored.map((key) => [key.id, loadKey(key)]))
-  return { stored, byId, expiryTimes: listPrincipalExpiryTimes(byId) }
+function* loadKeys(stored: readonly StoredKey[]): Steps<LoadedKeys> {
+  const byId = new Map<string, LoadedKey>()
+  const groups = new Map<string, ReadonlySet<string>>()
+  for (const key of stored) {
+    byId.set(key.id, loadKey(key, shareGroups(groups, key.groups)))
+    yield
+  }
+  return { byId, expiryTimes: listPrincipalExpiryTimes(byId) }
 }
 
-function loadKey(key: StoredKey): LoadedKey {
+/** Returns one set for all keys with these groups in this order. */
+function shareGroups(
+  shared: Map<string, ReadonlySet<string>>,
+  groups: readonly string[],
+): ReadonlySet<string> {
+  // Whatever characters names may have.
+  const name = JSON.stringify(groups)
+  const set = shared.get(name) ?? new Set(groups)
+  shared.set(name, set)
+  return set
+}
+
+function loadKey(key: StoredKey, groups: ReadonlySet<string>): LoadedKey {
   return {
-    hash: Buffer.from(key.hash, 'hex'),
-    principal: createApiKeyPrincipal(key.id, key.principal, key.groups),
+    hash: Buffer.from(key.hash, 'hex').toString('latin1'),
+    principal: key.principal,
+    groups,
     // Regardless of its time: clocks differ, and a revocation is never recorded in advance.
     isRevoked: key.revokedAt !== undefined,
     subject: key.subject,
-    notBefore: key.notBefore === undefined ? -Infinity : Date.parse(key.notBefore),
-    expiresAt: key.expiresAt === undefined ? Infinity : Date.parse(key.expiresAt),
+    notBefore: key.notBefore === undefined ? undefined : Date.parse(key.notBefore),
+    expiresAt: key.expiresAt === undefined ? undefined : Date.parse(key.expiresAt),
     createdBy: key.createdBy,
     revokedBy: key.revokedBy,
     replaces: key.replaces,
@@ -220,9 +270,8 @@ function loadKey(key: StoredKey): LoadedKey {
 /** Soonest first; omits principals that always have a valid key. */
 function listPrincipalExpiryTimes(keys: LoadedKeys['byId']): readonly number[] {
   const expiryTimes = new Map<string, number>()
-  for (const { principal, isRevoked, expiresAt } of keys.values()) {
-    if (!isRevoked)
-      expiryTimes.set(principal.name, Math.max(expiresAt, expiryTimes.get(principal.name) ?? -Infinity))
+  for (const { principal, isRevoked, expiresAt = Infinity } of keys.values()) {
+    if (!isRevoked) expiryTimes.set(principal, Math.max(expiresAt, expiryTimes.get(principal) ?? -Infinity))
   }
   return [...expiryTimes.values()].filter(Number.isFinite).toSorted((one, other) => one - other)
 }
@@ -235,11 +284,15 @@ function createStaticKeyMatcher(key: StaticKey | undefined): (text: string) => V
   }
   const pepper = randomBytes(32)
   const hash = hashSecret(pepper, key.text)
-  const principal = createApiKeyPrincipal('static', apiKeyNameSchema.parse(key.principal), key.groups)
+  const principal = createApiKeyPrincipal(
+    'static',
+    apiKeyNameSchema.parse(key.principal),
+    new Set(key.groups),
+  )
   const verified: VerifiedKey = { principal, subject: undefined }
   return (text) => (timingSafeEqual(hashSecret(pepper, text), hash) ? verified : undefined)
 }
 
-function createApiKeyPrincipal(id: string, name: string, groups: readonly string[]): Principal {
-  return { name, method: 'api-key', groups: new Set(groups), credentialId: id }
+function createApiKeyPrincipal(id: string, name: string, groups: ReadonlySet<string>): Principal {
+  return { name, method: 'api-key', groups, credentialId: id }
 }

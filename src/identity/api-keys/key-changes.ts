@@ -16,12 +16,13 @@ export interface KeyChange {
 
 /** What changes are found in, besides the id. */
 export interface ComparableKey {
-  readonly hash: Buffer
-  readonly principal: { readonly name: string; readonly groups: ReadonlySet<string> }
+  readonly hash: string
+  readonly principal: string
+  readonly groups: ReadonlySet<string>
   readonly subject: string | undefined
   readonly isRevoked: boolean
-  readonly notBefore: number
-  readonly expiresAt: number
+  readonly notBefore: number | undefined
+  readonly expiresAt: number | undefined
   readonly createdBy: string | undefined
   readonly revokedBy: string | undefined
   readonly replaces: string | undefined
@@ -36,12 +37,12 @@ export function listKeyChanges(
   const removed = [...earlier].filter(([id]) => !later.has(id))
   return [
     ...changes,
-    ...removed.map(([id, key]) => ({ change: 'removed', key: id, principal: key.principal.name }) as const),
+    ...removed.map(([id, key]) => ({ change: 'removed', key: id, principal: key.principal }) as const),
   ]
 }
 
 function compareKey(id: string, before: ComparableKey | undefined, key: ComparableKey): readonly KeyChange[] {
-  const which = { key: id, principal: key.principal.name }
+  const which = { key: id, principal: key.principal }
   const { createdBy, revokedBy, replaces } = key
   const revoked: KeyChange = {
     change: 'revoked',
@@ -67,9 +68,9 @@ function compareKey(id: string, before: ComparableKey | undefined, key: Comparab
 function listChangedMembers(before: ComparableKey, key: ComparableKey): readonly string[] {
   const members = [
     // Its value is never reported.
-    ['hash', before.hash.equals(key.hash)],
-    ['principal', before.principal.name === key.principal.name],
-    ['groups', haveEqualItems(before.principal.groups, key.principal.groups)],
+    ['hash', before.hash === key.hash],
+    ['principal', before.principal === key.principal],
+    ['groups', haveEqualItems(before.groups, key.groups)],
     ['subject', before.subject === key.subject],
     ['notBefore', before.notBefore === key.notBefore],
     ['expiresAt', before.expiresAt === key.expiresAt],

@@ -1,4 +1,5 @@
 import { isNode, isSeq, visit, type Document, type Node } from 'yaml'
+import type { Steps } from '../../lib/async/run-in-slices.ts'
 import type { StoredKey } from './stored-key.ts'
 
 /** A key store in YAML with one line for each key: it is read and changed without a YAML parser. */
@@ -31,9 +32,10 @@ export function splitKeyLines(text: string): KeyLines | undefined {
 }
 
 /** Parses the keys, in order; undefined if there is none, or a line is neither a key nor a comment. */
-export function parseKeyLines({ head, lines }: KeyLines): readonly KeyLine[] | undefined {
+export function* parseKeyLines({ head, lines }: KeyLines): Steps<readonly KeyLine[] | undefined> {
   const keys: KeyLine[] = []
   for (const [index, line] of lines.entries()) {
+    yield
     const entry = parseKeyLine(line)
     if (entry !== undefined) keys.push({ entry, line: head.length + 2 + index })
     else if (!comment.test(line)) return undefined

@@ -1,6 +1,7 @@
 import { isNode, LineCounter, parseDocument, visit, type Document } from 'yaml'
 import { z } from 'zod'
 import { getMembers } from '../../lib/json/is-object.ts'
+import { runAtOnce, type Steps } from '../../lib/async/run-in-slices.ts'
 import { findTokenError } from '../../lib/yaml/yaml-tokens.ts'
 import { convertToKeyLines, parseKeyLines, splitKeyLines, type KeyLines } from './key-lines.ts'
 import { storedKeySchema, type StoredKey } from './stored-key.ts'
@@ -34,8 +35,8 @@ export interface KeyStore {
 
 /** Parses a key file; throws ApiKeyStoreError with all errors. */
 export function parseKeyStore(text: string, file: string): KeyStore {
-  const content = readContent(text, file)
-  const { keys, problems } = selectUsableKeys(content)
+  const content = runAtOnce(readContent(text, file))
+  const { keys, problems } = runAtOnce(selectUsableKeys(content))
   if (problems.length > 0) throw new ApiKeyStoreError(problems)
   return { keys, text: content.toLines(keys) }
 }
@@ -44,8 +45,8 @@ export function parseKeyStore(text: string, file: string): KeyStore {
  * Parses the entries that are valid: an entry with any error, be it an unknown member or a duplicate id, is left out,
  * because the error may be in its restriction. Throws ApiKeyStoreError if the document itself is invalid.
  */
-export function parseUsableKeys(text: string, file: string): UsableKeys {
-  return selectUsableKeys(readContent(text, file))
+export function* parseUsableKeys(text: string, file: string): Steps<UsableKeys> {
+  return yield* selectUsableKeys(yield* readContent(text, file))
 }
 
 /** Checks the keys in a value of the form `{"keys": [...]}`. Throws an error of the schema. */
@@ -67,9 +68,9 @@ interface StoreContent {
   readonly toLines: (keys: readonly StoredKey[]) => KeyLines
 }
 
-function readContent(text: string, file: string): StoreContent {
+function* readContent(text: string, file: string): Steps<StoreContent> {
   const lines = splitKeyLines(text)
-  const keys = lines && parseKeyLines(lines)
+  const keys = lines && (yield* parseKeyLines(lines))
   if (lines === undefined || keys === undefined) return readYaml(text, file)
   return {
     value: { keys: keys.map(({ entry }) => entry) },
@@ -96,20 +97,27 @@ function readYaml(text: string, file: string): StoreContent {
   }
 }
 
-function selectUsableKeys({ value, formatPosition }: StoreContent): UsableKeys {
-  const parsed = storeSchema.safeParse(value)
-  const entries = entriesSchema.safeParse(value)
-  const duplicates = findDuplicateIds(entries.data?.keys ?? [])
-  const problems = [...(parsed.error?.issues ?? []), ...duplicates]
+function* selectUsableKeys({ value, formatPosition }: StoreContent): Steps<UsableKeys> {
+  const { error } = entriesSchema.safeParse(value)
+  const list = getMembers(value)['keys']
+  const entries: readonly unknown[] = Array.isArray(list) ? list : []
+  const problems: KeyStoreProblem[] = [...(error?.issues ?? [])]
+  const keys: StoredKey[] = []
+  for (const [index, entry] of entries.entries()) {
+    yield
+    const parsed = storedKeySchema.safeParse(entry)
+    if (parsed.success) keys.push(parsed.data)
+    else
+      problems.push(
+        ...parsed.error.issues.map(({ path, message }) => ({ path: ['keys', index, ...path], message })),
+      )
+  }
+  const duplicates = findDuplicateIds(entries)
+  problems.push(...duplicates)
   const texts = problems.map(({ path, message }) => `${formatPosition(path)}: ${formatPath(path)}${message}`)
-  if (parsed.success && problems.length === 0) return { keys: parsed.data.keys, problems: [] }
-  if (!entries.success) throw new ApiKeyStoreError(texts)
-  const refused = new Set(problems.map(({ path }) => path[1]))
-  const ambiguous = new Set(duplicates.map(({ path }) => readId(entries.data.keys[Number(path[1])])))
-  const keys = entries.data.keys
-    .filter((entry, index) => !refused.has(index) && !ambiguous.has(readId(entry)))
-    .map((entry) => storedKeySchema.parse(entry))
-  return { keys, problems: texts }
+  if (error !== undefined) throw new ApiKeyStoreError(texts)
+  const ambiguous = new Set(duplicates.map(({ path }) => readId(entries[Number(path[1])])))
+  return { keys: keys.filter(({ id }) => !ambiguous.has(id)), problems: texts }
 }
 
 /** Lists syntax errors. Includes aliases: a shared value cannot be changed in one place only. */

@@ -2,6 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ApiKeyStoreError, parseUsableKeys, type UsableKeys } from './key-store-file.ts'
 import type { StoredKey } from './stored-key.ts'
+import { runInSlices } from '../../lib/async/run-in-slices.ts'
 import { fileStamp } from '../../lib/fs/follow-files.ts'
 
 /**
@@ -26,7 +27,7 @@ export async function readUsableKeys(path: string): Promise<UsableKeys> {
   const seen = new Map<string, string>()
   const ambiguous = new Set<string>()
   for (const file of files) {
-    const parsed = parseKeys(await readFile(file, 'utf8'), file, invalidFiles)
+    const parsed = await parseKeys(await readFile(file, 'utf8'), file, invalidFiles)
     problems.push(...parsed.problems)
     for (const key of parsed.keys) {
       const other = seen.get(key.id)
@@ -49,9 +50,9 @@ export async function computeKeyFilesStamp(path: string): Promise<string> {
   return stamps.join('\n')
 }
 
-function parseKeys(text: string, file: string, invalidFiles: string[]): UsableKeys {
+async function parseKeys(text: string, file: string, invalidFiles: string[]): Promise<UsableKeys> {
   try {
-    return parseUsableKeys(text, file)
+    return await runInSlices(parseUsableKeys(text, file))
   } catch (error) {
     if (!(error instanceof ApiKeyStoreError)) throw error
     invalidFiles.push(...error.problems)

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { runInSlices, type Steps } from '../../lib/async/run-in-slices.ts'
 import { ignoreMissing } from '../../lib/fs/system-error.ts'
 import { writeAtomically } from '../../lib/fs/write-atomically.ts'
 import { checkStoredKeys } from './key-store-file.ts'
@@ -18,24 +19,42 @@ export interface RecordedKeys {
 /** The file has the format of a key store, without descriptions and with digests of the hashes: it verifies no key. */
 export function openRecordedKeys(file: string, onError: (cause: unknown) => void): RecordedKeys {
   let writing = Promise.resolve()
+  let latest: readonly StoredKey[] = []
+
+  /** Skips keys that newer ones have replaced before their turn. */
+  async function write(keys: readonly StoredKey[]): Promise<void> {
+    if (keys !== latest) return
+    await writeAtomically(file, await runInSlices(formatKeys(keys)))
+    if (keys === latest) latest = []
+  }
+
   return {
     async read() {
       const text = await readFile(file, 'utf8').catch(ignoreMissing)
       return text === undefined ? undefined : checkStoredKeys(JSON.parse(text))
     },
     save(keys) {
-      const text = `${JSON.stringify({ keys: withoutHashes(keys) })}\n`
-      writing = writing.then(() => writeAtomically(file, text)).catch(onError)
+      latest = keys
+      writing = writing.then(() => write(keys)).catch(onError)
     },
     close: () => writing,
   }
 }
 
-/** Replaces hashes by their digests and omits descriptions, so that keys can be compared with recorded ones. */
-export function withoutHashes(keys: readonly StoredKey[]): readonly StoredKey[] {
-  return keys.map(({ hash, ...key }) => ({
+function* formatKeys(keys: readonly StoredKey[]): Steps<string> {
+  const texts: string[] = []
+  for (const key of keys) {
+    texts.push(JSON.stringify(withoutHash(key)))
+    yield
+  }
+  return `{"keys":[${texts.join(',')}]}\n`
+}
+
+/** Replaces the hash by its digest and omits the description, so that the key can be compared with a recorded one. */
+export function withoutHash({ hash, ...key }: StoredKey): StoredKey {
+  return {
     ...key,
     description: undefined,
     hash: createHash('sha256').update(hash, 'hex').digest('hex'),
-  }))
+  }
 }

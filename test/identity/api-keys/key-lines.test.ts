@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { parse, stringify } from 'yaml'
+import { runAtOnce } from '../../../src/lib/async/run-in-slices.ts'
 import { parseKeyLines, splitKeyLines } from '../../../src/identity/api-keys/key-lines.ts'
 import { createKey, listKeys, revokeKey, rotateKey } from '../../../src/identity/api-keys/key-store.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -13,7 +14,7 @@ const request = { principal: 'loader', groups: ['writers'] }
 
 const readLines = (text: string) => {
   const lines = splitKeyLines(text)
-  return lines && parseKeyLines(lines)
+  return lines && runAtOnce(parseKeyLines(lines))
 }
 
 async function makeFile(text: string): Promise<string> {
