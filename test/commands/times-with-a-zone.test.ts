@@ -46,7 +46,7 @@ it('the expiry of a key is that of its time with zone', async () => {
   expect(await runProgram(['keys', 'create', ...files, ...expires], { environment })).toMatchObject({
     status: 0,
   })
-  expect(await readFile(store, 'utf8')).toContain('expiresAt: 2099-01-31T08:00:00.000Z')
+  expect(await readFile(store, 'utf8')).toContain('"expiresAt":"2099-01-31T08:00:00.000Z"')
 })
 
 it('an overlap of keys is at most ten years', async () => {

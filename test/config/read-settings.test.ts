@@ -104,7 +104,7 @@ it('all errors are reported at once, each with its line', () => {
   const text = ['name: 7', 'listen:', '  hots: x', '  port: many', 'dialects: [lance,', '  wrong]', 'more: 1']
   expect(errorsIn(text.join('\n')).toSorted()).toEqual([
     'settings.yaml:1:1: name: expected text, received a number',
-    'settings.yaml:3:3: listen.hots: unknown setting',
+    'settings.yaml:3:3: listen.hots: unknown setting; did you mean "host"?',
     'settings.yaml:4:3: listen.port: expected a number, received "many"',
     expect.stringMatching(/^settings\.yaml:6:3: dialects\.1: .*"lance"/),
     'settings.yaml:7:1: more: unknown setting',
@@ -123,7 +123,7 @@ it('errors in the environment name the variable', () => {
     expect.stringMatching(/^environment: CATALOG_GATEWAY__BOGUS is not a setting/),
     expect.stringMatching(/^environment: CATALOG_GATEWAY__DIALECTS is not valid YAML$/),
     expect.stringMatching(/^environment: CATALOG_GATEWAY__ISSUERS: issuers\.0\.name: /),
-    expect.stringMatching(/^environment: CATALOG_GATEWAY__ISSUERS: issuers\.0\.nmae: unknown setting$/),
+    'environment: CATALOG_GATEWAY__ISSUERS: issuers.0.nmae: unknown setting; did you mean "name"?',
     expect.stringMatching(/^environment: CATALOG_GATEWAY__LISTEN is not a setting/),
     expect.stringMatching(/^environment: CATALOG_GATEWAY__LISTEN__PORT: listen\.port: /),
   ])

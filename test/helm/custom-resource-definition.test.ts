@@ -86,8 +86,8 @@ it('alternatives are rules with a sentence', () => {
   const { rules, tests } = schema.properties ?? {}
   expect(schema['x-kubernetes-validations']).toEqual([
     {
-      rule: 'has(self.rules) || has(self.commits) || has(self.protect) || has(self.reads)',
-      message: 'expected at least one of rules, commits, protect, reads',
+      rule: 'has(self.rules) || has(self.commits) || has(self.protect) || has(self.reads) || has(self.tags)',
+      message: 'expected at least one of rules, commits, protect, reads, tags',
     },
   ])
   expect(rules?.items?.properties?.['subjects']?.['x-kubernetes-validations']?.[0]?.message).toBe(
