@@ -12,6 +12,7 @@ export const rustPrograms = {
   scenario: folder,
   documented: folder,
   'lancedb-methods': `${folder}lancedb`,
+  'restricted-reads': `${folder}lancedb`,
 } as const satisfies Readonly<Record<string, string>>
 
 /** Downloads the dependencies of a program. Rejects if that is not possible. */

@@ -1,7 +1,8 @@
 //! The methods of the crate `lancedb` as a remote client: lancedb-methods URL KEY
 
+mod outcomes;
+
 use std::collections::HashMap;
-use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,63 +25,18 @@ use lancedb::query::{ExecutableQuery, QueryBase};
 use lancedb::table::{
     ColumnAlteration, FieldMetadataUpdate, NewColumnTransform, OptimizeAction, RTEWriteSpec, Ref,
 };
-
-type Outcome<T> = Result<T, lancedb::Error>;
+use outcomes::{refused, returns, rows, succeeds};
 
 /// The catalog lacks the operation: 406 with error code 0.
 const UNSUPPORTED: &str = r#"\"code\":0"#;
 /// The client sends no request: it cannot do this remotely, or not with this server.
 const BY_CLIENT: &str = "NotSupported";
 
-fn passed(name: &str) {
-    println!("ok {name}");
-}
-
-fn failed(name: &str, error: &str) {
-    println!("failed {name}: {}", error.replace('\n', " "));
-}
-
-/// Expects a call to succeed, and returns its result.
-async fn succeeds<T>(name: &str, call: impl Future<Output = Outcome<T>>) -> Option<T> {
-    match call.await {
-        Ok(result) => {
-            passed(name);
-            Some(result)
-        }
-        Err(error) => {
-            failed(name, &format!("{error:?}"));
-            None
-        }
-    }
-}
-
-/// Expects a call to return this value.
-async fn returns<T: PartialEq + Debug>(name: &str, expected: T, call: impl Future<Output = Outcome<T>>) {
-    match call.await {
-        Ok(found) if found == expected => passed(name),
-        found => failed(name, &format!("expected {expected:?}, found {found:?}")),
-    }
-}
-
-/// Expects a call to fail with an error whose text contains this.
-async fn refused<T>(name: &str, expected: &str, call: impl Future<Output = Outcome<T>>) {
-    match call.await {
-        Err(error) if format!("{error:?}").contains(expected) => passed(name),
-        Err(error) => failed(name, &format!("expected {expected}, found {error:?}")),
-        Ok(_) => failed(name, &format!("expected {expected}, found a result")),
-    }
-}
-
 /// Reads a listing to its end.
 macro_rules! all {
     ($listing:expr) => {
         async { $listing.try_collect::<Vec<_>>().await }
     };
-}
-
-async fn rows(query: impl ExecutableQuery) -> Outcome<usize> {
-    let batches: Vec<RecordBatch> = query.execute().await?.try_collect().await?;
-    Ok(batches.iter().map(RecordBatch::num_rows).sum())
 }
 
 fn things() -> RecordBatch {
