@@ -51,12 +51,11 @@ export function listChanges(
       assertNoParameters(request)
       return { changes: restrictCount(members, restriction) }
     case 'description':
+    case 'existence':
       assertReadsNewest({ ...members, ...Object.fromEntries(route.parameters) })
       return {}
     case 'append':
       assertAppends(route)
-      return {}
-    case 'existence':
       return {}
     case undefined:
     default:
