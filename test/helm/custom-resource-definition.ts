@@ -98,6 +98,12 @@ function toStructural(schema: Json, definitions: Json): Json {
     return toStructural({ ...referred, ...rest }, definitions)
   }
   if (only !== undefined) return toStructural({ ...rest, enum: [only] }, definitions)
+  const types = ((anyOf ?? []) as readonly Json[]).map(({ type }) => type)
+  if (types.includes('object')) {
+    // Alternatives of another shape, which a structural schema cannot have: the gateway checks them.
+    const type = types.every((each) => each === 'object') && { type: 'object' }
+    return { ...rest, ...type, 'x-kubernetes-preserve-unknown-fields': true }
+  }
   const convert = (child: unknown): Json => toStructural(child as Json, definitions)
   const required = (rest['required'] ?? []) as readonly string[]
   const isMap = typeof additionalProperties === 'object'
