@@ -21,7 +21,6 @@ import { readRedisAccess } from '../limits/shared/redis-access.ts'
 import { quoteForMessage } from '../catalog-api/identifiers.ts'
 import type { PolicyDocument } from '../policy/language/policy-document.ts'
 import type { PolicyVocabulary } from '../policy/language/policy-vocabulary.ts'
-import { listRestrictions, type ListedRestriction } from '../policy/analysis/list-restrictions.ts'
 import { createSettingsVocabulary } from '../policy/source/settings-vocabulary.ts'
 import { createEmergencyLocation, toEmergencyDocuments } from '../policy/source/emergency-policies.ts'
 import { readLastGoodKey } from '../policy/source/last-good/last-good-key.ts'
@@ -52,9 +51,9 @@ export function checkCommand(io: Io): Command {
       const settings = await runStep(`the settings in ${config} cannot be used`, () =>
         readGatewaySettings(config, io.environment),
       )
-      const { outbound, restrictions } = await checkFiles(settings, io)
+      const { outbound, documents } = await checkFiles(settings, io)
       if (probe) {
-        await probeUpstreams(settings.upstreams, restrictions, outbound, io)
+        await probeUpstreams(settings.upstreams, documents, outbound, io)
         await probeConnections(settings, outbound, io)
       }
       await warnOfIgnoredFiles(settings.policies, io)
@@ -69,8 +68,8 @@ export function checkCommand(io: Io): Command {
 
 interface CheckedFiles {
   readonly outbound: Outbound
-  /** Those of the policies in force. */
-  readonly restrictions: readonly ListedRestriction[]
+  /** The policies in force. */
+  readonly documents: readonly PolicyDocument[]
 }
 
 /** Reads every file that the settings name; reports all errors, not just the first. */
@@ -95,10 +94,9 @@ async function checkFiles(settings: GatewaySettings, io: Io): Promise<CheckedFil
     await check('the certificates of `policies.kubernetes.webhook` cannot be used', () =>
       readServerCertificates({ ...webhook, clientAuth: 'required' }),
     )
-  let restrictions: readonly ListedRestriction[] = []
+  let documents: readonly PolicyDocument[] = []
   await check('the policies cannot be used', async () => {
-    const documents = await checkPolicies(await openPolicyLocation(policies), vocabulary)
-    restrictions = listRestrictions(documents)
+    documents = await checkPolicies(await openPolicyLocation(policies), vocabulary)
   })
   const { candidateFolder, emergencyFolder, lastGood } = policies
   if (candidateFolder !== undefined)
@@ -144,7 +142,7 @@ async function checkFiles(settings: GatewaySettings, io: Io): Promise<CheckedFil
     )
   }
   if (failures.length > 0) throw new CommandFailure(failures.join('\n'))
-  return { outbound, restrictions }
+  return { outbound, documents }
 }
 
 async function warnOfIgnoredFiles(

@@ -1,6 +1,6 @@
 import { headerDialects } from '../../catalog-api/headers.ts'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
-import type { Identifier } from '../../catalog-api/identifiers.ts'
+import { isWithin, type Identifier } from '../../catalog-api/identifiers.ts'
 import type { UpstreamSettings } from '../../config/upstream/upstream-settings.ts'
 import { probeUpstream, type UpstreamProbe } from '../../gateway/upstream/probe/probe-upstream.ts'
 import { probeRestrictions } from '../../gateway/upstream/probe/probe-restrictions.ts'
@@ -9,7 +9,8 @@ import { readOnce } from '../../lib/fs/file-follower.ts'
 import { toError } from '../../lib/errors/to-error.ts'
 import { describeConnectFailure } from '../../lib/outbound/describe-connect-failure.ts'
 import type { Outbound } from '../../lib/outbound/outbound.ts'
-import type { ListedRestriction } from '../../policy/analysis/list-restrictions.ts'
+import { indexDocuments } from '../../policy/analysis/reaching-rules.ts'
+import type { PolicyDocument } from '../../policy/language/policy-document.ts'
 import { CommandFailure, runStep } from './command-failure.ts'
 import type { Io } from './io.ts'
 
@@ -19,11 +20,12 @@ import type { Io } from './io.ts'
  */
 export async function probeUpstreams(
   upstreams: readonly UpstreamSettings[],
-  restrictions: readonly ListedRestriction[],
+  documents: readonly PolicyDocument[],
   outbound: Outbound,
   { stderr }: Io,
 ): Promise<void> {
   const failures: string[] = []
+  const index = indexDocuments(documents)
   for (const settings of upstreams) {
     const { name, url } = settings
     try {
@@ -40,8 +42,8 @@ export async function probeUpstreams(
       if (problem !== undefined) failures.push(`the upstream ${name} (${url}) cannot be used:\n  ${problem}`)
       else {
         stderr.write(describeProbe(settings, probe))
-        const its = restrictions.filter(({ namespace }) => findUpstream(upstreams, namespace) === settings)
-        const { tables, isCut } = await probeRestrictions(options, its)
+        const isIts = (namespace: Identifier): boolean => findUpstream(upstreams, namespace) === settings
+        const { tables, isCut } = await probeRestrictions(options, index, isIts)
         for (const { id, problems, notes } of tables) {
           const table = `restricted table ${formatIdentifierText(id)} of the upstream ${name}`
           if (notes.length > 0) stderr.write(`${[`${table}:`, ...notes].join('\n  ')}\n`)
@@ -61,9 +63,8 @@ function findUpstream(
   upstreams: readonly UpstreamSettings[],
   namespace: Identifier,
 ): UpstreamSettings | undefined {
-  const contains = (root: Identifier) => root.every((part, index) => namespace[index] === part)
   const getDepth = ({ namespaces = [[]] }: UpstreamSettings): number =>
-    Math.max(-1, ...namespaces.filter(contains).map((root) => root.length))
+    Math.max(-1, ...namespaces.filter((root) => isWithin(namespace, root)).map((root) => root.length))
   return upstreams.toSorted((one, other) => getDepth(other) - getDepth(one))[0]
 }
 

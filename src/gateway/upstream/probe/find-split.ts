@@ -1,4 +1,5 @@
 import type { ColumnType } from '../../../policy/restrictions/column-type.ts'
+import { printValue } from '../../../policy/restrictions/print-filter.ts'
 import type { VisibleColumns } from '../../../policy/restrictions/restriction.ts'
 
 /** Two conditions, each of which holds for some rows, and both for none. */
@@ -48,10 +49,7 @@ export async function findSplit(
 ): Promise<Split | undefined> {
   const tried = [...columns].filter(([, type]) => literals[type] !== undefined).slice(0, maxColumns)
   for (const [path, type] of tried) {
-    const column = path
-      .split('.')
-      .map((name) => `\`${name}\``)
-      .join('.')
+    const column = printValue({ kind: 'column', path: path.split('.'), type })
     const toLiteral = literals[type]
     const found = toLiteral && (await bisect(column, `${base} AND ${column} IS NOT NULL`, toLiteral, count))
     if (found !== undefined) return found

@@ -2,7 +2,13 @@ import type { Identifier } from '../../../catalog-api/identifiers.ts'
 import { isListOfStrings } from '../../../lib/json/is-list-of-strings.ts'
 import { getMembers } from '../../../lib/json/is-object.ts'
 import { parseJsonBytes } from '../../../lib/json/parse-json-bytes.ts'
-import type { ListedRestriction } from '../../../policy/analysis/list-restrictions.ts'
+import { restrictionsReaching } from '../../../policy/analysis/reaching-restrictions.ts'
+import {
+  createRuleReference,
+  matchesAny,
+  type DocumentIndex,
+} from '../../../policy/analysis/reaching-rules.ts'
+import { qualifiedRuleName } from '../../../policy/testing/decision-test.ts'
 import { ownOperations } from '../own-operations.ts'
 import type { UpstreamOptions } from '../upstream.ts'
 import { openProbeClient, type ProbeClient } from './probe-client.ts'
@@ -26,43 +32,59 @@ export interface RestrictionsProbe {
   readonly isCut: boolean
 }
 
-/** Reads from each table of an upstream that restrictions are for, and changes nothing. See `probeTable`. */
+/**
+ * Reads from each table that policies restrict in a namespace of the upstream, and changes nothing. See `probeTable`.
+ */
 export async function probeRestrictions(
   options: UpstreamOptions,
-  restrictions: readonly ListedRestriction[],
+  policies: DocumentIndex,
+  isOfUpstream: (namespace: Identifier) => boolean,
 ): Promise<RestrictionsProbe> {
   const client = openProbeClient(options, readTimeoutMs)
   try {
-    const found = await listTables(client, restrictions)
+    const found = await listRestrictedTables(client, policies, isOfUpstream)
     const tables: RestrictedTableProbe[] = []
-    for (const [id, its] of [...found.values()].slice(0, maxTables))
-      tables.push({ id, ...(await probeTable(client, id, its, options.database !== undefined)) })
-    return { tables, isCut: found.size > maxTables }
+    for (const [namespace, table] of found.slice(0, maxTables)) {
+      const id = [...namespace, table]
+      const columns = listDeclaredColumns(policies, namespace, table)
+      tables.push({ id, ...(await probeTable(client, id, columns, options.database !== undefined)) })
+    }
+    return { tables, isCut: found.length > maxTables }
   } finally {
     client.close()
   }
 }
 
-type Restricted = readonly [Identifier, readonly DeclaredColumns[]]
-
-/** Returns tables with the restrictions that are for them: those that are named, and existing ones that match a pattern. */
-async function listTables(
+/** Returns the tables that restrictions name, and existing ones that match their patterns. */
+async function listRestrictedTables(
   client: ProbeClient,
-  restrictions: readonly ListedRestriction[],
-): Promise<ReadonlyMap<string, Restricted>> {
-  const found = new Map<string, Restricted>()
-  for (const { namespace, tables, hasPatterns, covers } of restrictions) {
-    const matching = hasPatterns ? (await listNames(client, namespace)).filter(covers) : []
-    for (const table of new Set([...tables, ...matching])) {
-      const id = [...namespace, table]
-      const its = restrictions.filter(
-        (other) => JSON.stringify(other.namespace) === JSON.stringify(namespace) && other.covers(table),
-      )
-      const declared = its.map(({ name, resolveColumns }) => ({ name, columns: resolveColumns(table) }))
-      found.set(JSON.stringify(id), [id, declared])
-    }
+  policies: DocumentIndex,
+  isOfUpstream: (namespace: Identifier) => boolean,
+): Promise<readonly (readonly [namespace: Identifier, table: string])[]> {
+  const found: (readonly [Identifier, string])[] = []
+  for (const documents of policies.values()) {
+    const namespace = documents[0]?.namespace ?? []
+    const patterns = documents
+      .flatMap(({ rules }) => rules)
+      .flatMap(({ restriction, tables = [] }) => (restriction === undefined ? [] : tables))
+    if (patterns.length === 0 || !isOfUpstream(namespace)) continue
+    const named = patterns.filter((pattern) => !pattern.includes('*'))
+    const existing = named.length === patterns.length ? [] : await listNames(client, namespace)
+    const matching = existing.filter((name) => matchesAny(patterns, name))
+    for (const table of new Set([...named, ...matching])) found.push([namespace, table])
   }
   return found
+}
+
+function listDeclaredColumns(
+  policies: DocumentIndex,
+  namespace: Identifier,
+  table: string,
+): readonly DeclaredColumns[] {
+  return restrictionsReaching(policies, { namespace, table }, 'QueryTable').map((reaching) => ({
+    name: qualifiedRuleName(createRuleReference(reaching)),
+    columns: reaching.restriction.columns,
+  }))
 }
 
 async function listNames(client: ProbeClient, namespace: Identifier): Promise<readonly string[]> {
