@@ -1,18 +1,26 @@
 import { columnTypes } from '../restrictions/column-type.ts'
-import { getKeys } from '../../lib/get-keys.ts'
-import { authenticationMethods } from '../../identity/principal.ts'
 import { extraOperationNamePattern } from '../../catalog-api/extra-operation.ts'
 import { permissionGroups, permissionNames } from '../../catalog-api/permissions.ts'
 import { fileApiVersion, policyKind, resourceApiVersion } from './api-version.ts'
 import {
-  callerFields,
+  createObjectSchema,
+  label,
+  line,
+  names,
+  operations,
+  ruleId,
+  text,
+  texts,
+  time,
+  type Schema,
+} from './json-schema-parts.ts'
+import {
   acceptFields,
   columnsWithoutFields,
   commitFields,
   decisionTableFields,
   documentFields,
   freezeFields,
-  requestFields,
   metadataFields,
   policyModes,
   protectionFields,
@@ -26,10 +34,8 @@ import {
   taggedColumnFields,
   taggedTableFields,
   tagsFields,
-  testFields,
 } from './policy-fields.ts'
-
-type Schema = Readonly<Record<string, unknown>>
+import { testSchema } from './test-json-schema.ts'
 
 /**
  * Creates the JSON Schema of a policy document for editors (draft 7, which has the best editor support). It does not
@@ -72,13 +78,6 @@ export function createDecisionTableSchema(): Schema {
   }
 }
 
-const label = { $ref: '#/definitions/label' }
-const ruleId = { $ref: '#/definitions/ruleId' }
-const names = { $ref: '#/definitions/names' }
-const operations = { $ref: '#/definitions/operations' }
-const line = { type: 'string', minLength: 1, maxLength: 200 }
-const time = { type: 'string', format: 'date-time' }
-const text = { type: 'string' }
 const tagNames = { type: 'array', items: ruleId, minItems: 1 }
 
 const namedSubjectSchemas = { users: names, groups: names, keys: names, serviceAccounts: names }
@@ -145,58 +144,6 @@ const requirementSchemas = {
   folders: names,
   freeze: createObjectSchema(freezeFields, { from: time, until: time }, []),
 }
-
-const texts = { type: 'object', additionalProperties: { type: 'string' } }
-const path = { type: 'array', items: { type: 'string', minLength: 1 } }
-
-const testSchema = createObjectSchema(
-  testFields,
-  {
-    name: text,
-    as: createObjectSchema(
-      callerFields,
-      {
-        anonymous: { const: true },
-        user: text,
-        groups: path,
-        key: text,
-        method: { enum: authenticationMethods },
-        issuer: text,
-        claims: { type: 'object' },
-      },
-      [],
-    ),
-    operations,
-    namespace: path,
-    table: { ...path, minItems: 1 },
-    transaction: { ...path, minItems: 2 },
-    beneath: { const: true },
-    given: createObjectSchema(
-      requestFields,
-      {
-        address: text,
-        now: time,
-        context: texts,
-        mode: text,
-        behavior: text,
-        branch: text,
-        tag: text,
-        location: text,
-        manifestPath: text,
-        destination: path,
-        metadata: texts,
-        properties: texts,
-      },
-      [],
-    ),
-    expect: { enum: ['allow', 'deny'] },
-    rule: text,
-    sends: text,
-    columns: names,
-  },
-  ['operations', 'expect'],
-  { oneOf: ['namespace', 'table', 'transaction'].map((name) => ({ required: [name] })) },
-)
 
 const metadataByVersion = {
   oneOf: [
@@ -323,22 +270,4 @@ const definitions = {
     minItems: 1,
   },
   except: createObjectSchema(namedSubjectFields, namedSubjectSchemas, [], { minProperties: 1 }),
-}
-
-/** Schema of an object with exactly these fields, each with its description. */
-function createObjectSchema<Name extends string>(
-  descriptions: Readonly<Record<Name, string>>,
-  schemas: Readonly<Record<NoInfer<Name>, Schema>>,
-  required: readonly NoInfer<Name>[],
-  more: Schema = {},
-): Schema {
-  return {
-    type: 'object',
-    properties: Object.fromEntries(
-      getKeys(descriptions).map((name) => [name, { description: descriptions[name], ...schemas[name] }]),
-    ),
-    ...(required.length > 0 && { required }),
-    additionalProperties: false,
-    ...more,
-  }
 }
