@@ -23,7 +23,13 @@ import {
   walkSubtree,
   type PolicyNode,
 } from './engine/policy-node.ts'
-import { findPlace, getTaggedTable, listTagsBeneath, tagNodes, type Place } from './engine/node-tags.ts'
+import {
+  findTreePosition,
+  getTaggedTable,
+  listTagsBeneath,
+  tagNodes,
+  type TreePosition,
+} from './engine/node-tags.ts'
 import type { AuthorizationRequest } from './conditions/authorization-request.ts'
 import { createRuleCompiler, type CompileRule, type ReportConditionFailure } from './engine/rule-compiler.ts'
 import { revisionSteps } from './engine/policy-revision.ts'
@@ -135,7 +141,7 @@ export function* compileSteps(
   function createEvaluation(
     { principal, permission, kind, request, operation }: AuthorizationRequest,
     id: Identifier | undefined,
-    { depth, table, tags }: Omit<Place, 'node'>,
+    { depth, table, tags }: Omit<TreePosition, 'node'>,
     assumption: PendingAssumption,
   ): Evaluation {
     const caller = subjects.resolveCaller(principal)
@@ -151,29 +157,33 @@ export function* compileSteps(
     }
   }
 
-  function evaluate({ node }: Place, evaluation: Evaluation): Decision {
+  function evaluate({ node }: TreePosition, evaluation: Evaluation): Decision {
     return decisiveRule(node, evaluation)?.decision ?? noRule
   }
 
-  function decideBy(request: AuthorizationRequest, place: Place, assumption: PendingAssumption): Decision {
-    return evaluate(place, createEvaluation(request, request.id, place, assumption))
+  function decideBy(
+    request: AuthorizationRequest,
+    position: TreePosition,
+    assumption: PendingAssumption,
+  ): Decision {
+    return evaluate(position, createEvaluation(request, request.id, position, assumption))
   }
 
   function decide(request: AuthorizationRequest): Decision {
-    return decideBy(request, findPlace(root, request), 'pessimistic')
+    return decideBy(request, findTreePosition(root, request), 'pessimistic')
   }
 
   /** Whether the request is allowed for some values of the pending facts. */
   function couldBeAllowed(request: AuthorizationRequest): boolean {
-    return decideBy(request, findPlace(root, request), 'optimistic').allowed
+    return decideBy(request, findTreePosition(root, request), 'optimistic').allowed
   }
 
   function decidePartially(request: AuthorizationRequest): Decision | undefined {
-    const place = findPlace(root, request)
-    const evaluation = createEvaluation(request, request.id, place, 'pessimistic')
-    const pessimistic = evaluate(place, evaluation)
+    const position = findTreePosition(root, request)
+    const evaluation = createEvaluation(request, request.id, position, 'pessimistic')
+    const pessimistic = evaluate(position, evaluation)
     if (pessimistic.allowed || !evaluation.foundPending) return pessimistic
-    const optimistic = decideBy(request, place, 'optimistic')
+    const optimistic = decideBy(request, position, 'optimistic')
     return optimistic.allowed ? undefined : optimistic
   }
 
@@ -181,11 +191,11 @@ export function* compileSteps(
     const own = decide(request)
     const node = nearestNode(root, request.id, request.id.length)
     if (!own.allowed) return own
-    const place = { depth: request.id.length, table: undefined }
+    const position = { depth: request.id.length, table: undefined }
     // If the namespace has no node, no policy covers anything beneath it.
     const hasNode = node.depth === request.id.length
     for (const tags of hasNode ? listTagsBeneath(node) : [node.tags]) {
-      const evaluation = createEvaluation(request, undefined, { ...place, tags }, 'pessimistic')
+      const evaluation = createEvaluation(request, undefined, { ...position, tags }, 'pessimistic')
       const allBeneath = decisiveRule(node, evaluation)?.decision ?? noRule
       if (!allBeneath.allowed) return allBeneath
       const denied = hasNode ? findDenyBeneath(node, evaluation)?.decision : undefined
@@ -197,10 +207,10 @@ export function* compileSteps(
 
   function findRestriction(request: AuthorizationRequest): CallerRestriction | undefined {
     if (!hasRestrictions) return undefined
-    const place = findPlace(root, request)
-    const { node, depth, table, tags } = place
+    const position = findTreePosition(root, request)
+    const { node, depth, table, tags } = position
     if (node.depth !== depth || node.restrictions === undefined) return undefined
-    const evaluation = createEvaluation(request, request.id, place, 'pessimistic')
+    const evaluation = createEvaluation(request, request.id, position, 'pessimistic')
     const tagged = getTaggedTable(node, depth, table) ?? { ...tags, columns: new Map() }
     const found = node.restrictions.flatMap((rule) => {
       const isNamed = rule.subjects.some((number) => evaluation.caller.subjects.has(number))

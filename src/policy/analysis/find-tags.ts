@@ -1,7 +1,7 @@
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import type { Condition } from '../conditions/condition.ts'
-import type { ConditionInput } from '../conditions/authorization-request.ts'
+import { createPartialInput } from '../conditions/partial-input.ts'
 import type { PolicyDocument } from '../language/policy-document.ts'
 import { listTags, type DeclaredTags, type TagVocabulary } from '../tags/declared-tags.ts'
 import { formatTags, tagNamespace, tagTable, type ObjectTags, type TaggedTable } from '../tags/object-tags.ts'
@@ -54,36 +54,11 @@ function readsNoTags(condition: Condition | undefined): condition is undefined {
 
 /** Returns the result of the condition if it is the same for all requests on objects with these tags. */
 function decideByTags(condition: Condition, tags: ObjectTags): boolean | undefined {
-  const input: ConditionInput = {
-    tags,
-    get permission() {
-      return ofRequest()
-    },
-    get principal() {
-      return ofRequest()
-    },
-    get request() {
-      return ofRequest()
-    },
-    get operation() {
-      return ofRequest()
-    },
-    get kind() {
-      return ofRequest()
-    },
-    get id() {
-      return ofRequest()
-    },
-  }
   try {
-    return condition.evaluate(input)
+    return condition.evaluate(createPartialInput({ tags }))
   } catch {
     return undefined
   }
-}
-
-function ofRequest(): never {
-  throw new Error('the condition depends on the request')
 }
 
 function listDeclarations(index: DocumentIndex, namespace: Identifier): readonly DeclaredTags[] {

@@ -35,17 +35,17 @@ export function listRestrictions(
   namespace: Identifier,
 ): readonly ReachingRestriction[] {
   return listRestricting(index, namespace).flatMap((reaching) => {
-    const { rule, document } = reaching
+    const { rule } = reaching
     const tables = rule.tables ?? []
-    if (!isByTag(reaching)) return [resolve(index, reaching, { namespace, table: undefined })]
+    const others = { namespace, table: undefined }
+    if (!isByTag(reaching)) return [resolve(index, reaching, others)]
     const declared = listTaggedTables(index, namespace).filter((table) => matchesAny(tables, table))
     const ofTables = declared.map((table) =>
       resolve(index, { ...reaching, rule: { ...rule, tables: [table] } }, { namespace, table }),
     )
-    const others = tables.filter((table) => table.includes('*') || !declared.includes(table))
-    if (others.length === 0) return ofTables
-    const position = { namespace: document.namespace, table: undefined }
-    const ofOthers = resolve(index, { ...reaching, rule: { ...rule, tables: others } }, position)
+    const otherTables = tables.filter((table) => table.includes('*') || !declared.includes(table))
+    if (otherTables.length === 0) return ofTables
+    const ofOthers = resolve(index, { ...reaching, rule: { ...rule, tables: otherTables } }, others)
     return [...ofTables, { ...ofOthers, exceptTables: declared }]
   })
 }

@@ -40,7 +40,7 @@ export function listTagsBeneath(top: PolicyNode): Iterable<ObjectTags> {
 }
 
 /** Where an object is in the tree. */
-export interface Place {
+export interface TreePosition {
   /** That of its namespace, or the nearest one above. */
   readonly node: PolicyNode
   /** Depth of its namespace, and its name in it; undefined for a namespace. */
@@ -49,7 +49,10 @@ export interface Place {
   readonly tags: ObjectTags
 }
 
-export function findPlace(root: PolicyNode, { kind, id }: Pick<AuthorizationRequest, 'kind' | 'id'>): Place {
+export function findTreePosition(
+  root: PolicyNode,
+  { kind, id }: Pick<AuthorizationRequest, 'kind' | 'id'>,
+): TreePosition {
   const depth = getNamespaceDepth(kind, id)
   const node = nearestNode(root, id, depth)
   return { node, depth, table: id[depth], tags: getTags(node, depth, id[depth]) }

@@ -26,15 +26,12 @@ const readReadsFields = createFieldsReader(readsFields)
 const readRestrictionFields = createFieldsReader(restrictionFields)
 const readWithoutFields = createFieldsReader(columnsWithoutFields)
 
-/** By whether callers may append. */
-const denied = {
-  true: new WeakMap<PolicyVocabulary, Coverage>(),
-  false: new WeakMap<PolicyVocabulary, Coverage>(),
-}
+const deniedToReaders = new WeakMap<PolicyVocabulary, Coverage>()
+const deniedToAppenders = new WeakMap<PolicyVocabulary, Coverage>()
 
 /** Returns what restrictions deny: everything about a table but what can be restricted to a part of it. */
 function getDenied(vocabulary: PolicyVocabulary, mayAppend: boolean): Coverage {
-  const cache = denied[`${mayAppend}`]
+  const cache = mayAppend ? deniedToAppenders : deniedToReaders
   let coverage = cache.get(vocabulary)
   if (coverage === undefined) {
     const named = new Set(vocabulary.expand(['all'], 'deny'))

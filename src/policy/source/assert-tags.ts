@@ -1,6 +1,6 @@
 import { groupBy } from '../../lib/group-by.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
-import { findTags, listTaggedTables } from '../analysis/find-tags.ts'
+import { findTags, getVocabulary, listTaggedTables } from '../analysis/find-tags.ts'
 import { indexDocuments, matchesAny, type DocumentIndex } from '../analysis/reaching-rules.ts'
 import type { PolicyDocument, PolicyRule } from '../language/policy-document.ts'
 import { formatProblem, PolicyError, type PolicyProblem } from '../language/policy-error.ts'
@@ -9,7 +9,6 @@ import { FilterError } from '../restrictions/filter-error.ts'
 import { parseFilter } from '../restrictions/parse-filter.ts'
 import { printFilterAsWritten } from '../restrictions/print-filter.ts'
 import type { WrittenRestriction } from '../restrictions/restriction.ts'
-import { listTags } from '../tags/declared-tags.ts'
 import { resolveRestriction, type TaggedTable } from '../tags/object-tags.ts'
 import { isEnforced } from './compile-documents.ts'
 
@@ -64,7 +63,7 @@ function findReferences(
   declaring: readonly PolicyDocument[],
 ): readonly PolicyProblem[] {
   const index = indexDocuments(declaring)
-  const vocabulary = listTags(declaring.map(({ tags }) => tags))
+  const vocabulary = getVocabulary(index)
   return documents.flatMap((document) =>
     document.rules.flatMap((rule) => {
       const { restriction, condition } = rule

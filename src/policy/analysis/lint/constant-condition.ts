@@ -2,7 +2,7 @@ import type { Permission } from '../../../catalog-api/permissions.ts'
 import type { Condition } from '../../conditions/condition.ts'
 import { MissingFactError, unknown } from '../../conditions/fact.ts'
 import { constantFacts } from '../../conditions/permission-facts.ts'
-import type { ConditionInput } from '../../conditions/authorization-request.ts'
+import { createPartialInput } from '../../conditions/partial-input.ts'
 import { watchPendingFacts } from '../../conditions/watch-pending-facts.ts'
 
 /** Result that is equal in every request. `unknown`: it depends on an unknown fact. */
@@ -40,33 +40,12 @@ function computeConstantResult(
   // An overwrite may also replace the rows of one branch only.
   const isWhole = requests === 'whole table' && permission === 'OverwriteTable'
   let dependsOnRequest = false
-  const requireRequest = (): never => {
+  const onRequest = (): void => {
     dependsOnRequest = true
-    throw new Error('the condition depends on the request')
   }
-  const input: ConditionInput = {
-    operation: watchPendingFacts(isWhole ? { ...facts, branch: unknown } : facts, () => {
-      dependsOnRequest = true
-    }),
-    get permission() {
-      return requests === 'any operation' ? requireRequest() : permission
-    },
-    get principal() {
-      return requireRequest()
-    },
-    get request() {
-      return requireRequest()
-    },
-    get kind() {
-      return requireRequest()
-    },
-    get id() {
-      return requireRequest()
-    },
-    get tags() {
-      return requireRequest()
-    },
-  }
+  const operation = watchPendingFacts(isWhole ? { ...facts, branch: unknown } : facts, onRequest)
+  const known = requests === 'any operation' ? { operation } : { operation, permission }
+  const input = createPartialInput(known, onRequest)
   try {
     return condition.evaluate(input) ? 'true' : 'false'
   } catch (error) {
