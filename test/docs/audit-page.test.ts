@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openAuditLog } from '../../src/audit/log/audit-log.ts'
 import { aRefusal, anIntent, committed, logOptions } from '../audit/audit-fixtures.ts'
+import { listCommands } from '../support/code-blocks.ts'
 import { runCommand } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 it('every command of docs/audit.md finds what it is about', async () => {
   const page = await readFile(new URL('../../docs/audit.md', import.meta.url), 'utf8')
-  const blocks = [...page.matchAll(/^```sh\n(.*?)^```/gms)].map(([, text = '']) => text)
-  const commands = blocks.flatMap((text) => text.trimEnd().split('\n'))
+  const commands = listCommands(page)
   expect(commands.length).toBeGreaterThan(5)
   const folder = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder))

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { startDev } from '../e2e/running-dev.ts'
+import { listCommands } from '../support/code-blocks.ts'
 import { runCommand } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 it('the commands of docs/operations.md restore tables, keys and audit log', async () => {
   const page = await readFile(new URL('../../docs/operations.md', import.meta.url), 'utf8')
-  const blocks = [...page.matchAll(/^```sh\n(.*?)^```/gms)].map(([, text = '']) => text)
   const folder = await temporaryFolder()
   const paths = new Map([
     ['DATA', join(folder, 'data')],
@@ -17,7 +17,7 @@ it('the commands of docs/operations.md restore tables, keys and audit log', asyn
     ['PUBLIC_KEY', join(folder, 'public-key.pem')],
     ['backup.tar.gz', join(folder, 'backup.tar.gz')],
   ])
-  const commands = blocks.flatMap((text) => text.trimEnd().split('\n')).map((line) => line.split(' '))
+  const commands = listCommands(page).map((line) => line.split(' '))
   const withPaths = (words: readonly string[]): string[] =>
     words.map((word) =>
       word.replace(/^(DATA|RESTORED|PUBLIC_KEY|backup\.tar\.gz)/, (name) => paths.get(name) ?? name),

@@ -4,27 +4,24 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { projectFolder, startProgram } from '../e2e/built-program.ts'
+import { listCodeBlocks, listCommands } from '../support/code-blocks.ts'
 import { eventually } from '../support/eventually.ts'
 import { runCommand } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const page = await readFile(join(projectFolder, 'docs/personal-data.md'), 'utf8')
 
-function block(kind: string): string {
-  return new RegExp(`^\`\`\`${kind}\\n(.*?)^\`\`\``, 'ms').exec(page)?.[1] ?? ''
-}
-
 async function writePolicies(): Promise<string> {
   const policies = join(await temporaryFolder(), 'policies')
   await mkdir(policies)
-  await writeFile(join(policies, 'customers.yaml'), block('yaml policy'))
+  await writeFile(join(policies, 'customers.yaml'), listCodeBlocks(page, 'yaml policy').join(''))
   return policies
 }
 
 it('the commands of docs/personal-data.md find nothing wrong with its policy', async () => {
   const policies = await writePolicies()
   const outputs: string[] = []
-  for (const command of block('sh').trimEnd().split('\n')) {
+  for (const command of listCommands(page)) {
     const [program, ...words] = command.split(' ')
     expect(program).toBe('catalog-gateway')
     const end = await runCommand(words.map((word) => (word === 'POLICIES' ? policies : word)))
@@ -68,7 +65,7 @@ it('the program of docs/personal-data.md reads the part of the table that is lef
     await (await connect('db://any', { apiKey, hostOverride })).createTable('customers', rows, ['crm'])`,
     'key-of-the-owner',
   )
-  const output = await eventually(() => run(block('js'), created.output.trim()))
+  const output = await eventually(() => run(listCodeBlocks(page, 'js').join(''), created.output.trim()))
   expect(output.replaceAll(/[\s"]+/g, ' ')).toMatch(/^2 \[.*id : ?2, revenue : ?200.*\] \[.*id : ?1\b.*\] $/)
   expect(output).not.toContain('300')
   dev.signal('SIGTERM')

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { listCodeBlocks } from '../support/code-blocks.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const readme = await readFile(join(root, 'README.md'), 'utf8')
@@ -24,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }))
 
 function block(kind: string): string {
-  const text = readme.split(`\`\`\`${kind}\n`)[1]?.split('```')[0]
+  const [text] = listCodeBlocks(readme, kind)
   if (text === undefined) throw new Error(`README.md has no block ${kind}`)
   return text
 }

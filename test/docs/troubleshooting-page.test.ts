@@ -8,6 +8,7 @@ import {
   type RefusalReason,
 } from '../../src/catalog-api/catalog-error.ts'
 import { aRefusal, logOptions } from '../audit/audit-fixtures.ts'
+import { listCommands } from '../support/code-blocks.ts'
 import { runCommand } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -50,8 +51,7 @@ it('has commands that say why a call was denied', async () => {
     ['DIR', folder],
     ['POLICIES', 'policies/development'],
   ])
-  const blocks = [...page.matchAll(/^```sh\n(.*?)^```/gms)].map(([, text = '']) => text)
-  const commands = blocks.flatMap((text) => text.trimEnd().split('\n'))
+  const commands = listCommands(page)
   expect(commands.length).toBeGreaterThan(3)
   for (const command of commands) {
     const [program, ...words] = command.split(' ')

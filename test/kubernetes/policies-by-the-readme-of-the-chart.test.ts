@@ -8,6 +8,7 @@ import { parse, stringify } from 'yaml'
 import { projectFolder } from '../e2e/built-program.ts'
 import { chartFolder } from '../helm/chart.ts'
 import { helms, kubectl } from '../helm/helm-programs.ts'
+import { listCodeBlocks } from '../support/code-blocks.ts'
 import { createNamespace, type TestNamespace } from './support/namespace.ts'
 import { toLoopback } from './support/node/loopback-address.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -46,10 +47,8 @@ it('a stranger writes a policy as a resource, sees it accepted and calls a table
   const shell = await openShell(namespace)
   const readme = await readFile(join(chartFolder, 'README.md'), 'utf8')
   const section = /^## Policies as Kubernetes resources\n(.*?)^## /ms.exec(readme)?.[1] ?? ''
-  const [install = '', write = '', call = ''] = [...section.matchAll(/^```sh\n(.*?)^```/gms)].map(
-    ([, commands = '']) => commands,
-  )
-  const [, policy = ''] = /^```yaml policy\n(.*?)^```/ms.exec(section) ?? []
+  const [install = '', write = '', call = ''] = listCodeBlocks(section, 'sh')
+  const [policy = ''] = listCodeBlocks(section, 'yaml policy')
   await writeFile(join(shell.folder, 'etl.yaml'), policy.replaceAll('default/', `${namespace.name}/`))
 
   // Another release in this cluster may have installed the definition.
