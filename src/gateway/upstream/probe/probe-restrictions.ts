@@ -81,10 +81,12 @@ function listDeclaredColumns(
   namespace: Identifier,
   table: string,
 ): readonly DeclaredColumns[] {
-  return restrictionsReaching(policies, { namespace, table }, 'QueryTable').map((reaching) => ({
-    name: qualifiedRuleName(createRuleReference(reaching)),
-    columns: reaching.restriction.columns,
-  }))
+  return restrictionsReaching(policies, { namespace, table }, ownOperations.queryTable.name).map(
+    (reaching) => ({
+      name: qualifiedRuleName(createRuleReference(reaching)),
+      columns: reaching.restriction.columns,
+    }),
+  )
 }
 
 async function listNames(client: ProbeClient, namespace: Identifier): Promise<readonly string[]> {
