@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
+import type { Http2ServerRequest, Http2ServerResponse, ServerHttp2Stream } from 'node:http2'
 import type { ConnectionAddresses } from '../lib/net/connection-addresses.ts'
 import type { ErrorResponse } from '../http1/server/error-response.ts'
 import type { IncomingRequest } from '../http1/server/incoming-request.ts'
@@ -51,8 +51,8 @@ export interface NodeRequests {
   /** Aborts a request whose body cannot be parsed. Its response, if it has begun, may go on. */
   abortBody(request: IncomingMessage): void
   takeHttp2(
-    request: Http2ServerRequest,
-    response: Http2ServerResponse,
+    stream: ServerHttp2Stream,
+    rawHeaders: readonly string[],
     addresses: ConnectionAddresses,
     onRequest?: NodeRequestHandler['onRequest'],
   ): void
@@ -129,13 +129,12 @@ export function createNodeRequests(
       else setImmediate(() => start(request, response, onRequest))
     },
     abortBody: (raw) => taken.get(raw)?.abort(),
-    takeHttp2(raw, rawResponse, addresses, onRequest) {
-      const { stream } = raw
+    takeHttp2(stream, rawHeaders, addresses, onRequest) {
       const socket = stream.session?.socket
       if (socket === undefined) return
-      const head = readHead(() => readHttp2Head(raw, handler.maxHeadBytes), addresses)
+      const head = readHead(() => readHttp2Head(stream, rawHeaders, handler.maxHeadBytes), addresses)
       if (head === undefined || 'status' in head) {
-        refuseHttp2(rawResponse, head)
+        refuseHttp2(stream, head)
         return
       }
       const { request } = new RequestSource(head, {
@@ -166,7 +165,7 @@ function refuseHttp1(response: ServerResponse, error: ErrorResponse | undefined)
   response.end(error.body)
 }
 
-function refuseHttp2({ stream }: Http2ServerResponse, error: ErrorResponse | undefined): void {
+function refuseHttp2(stream: ServerHttp2Stream, error: ErrorResponse | undefined): void {
   if (error === undefined) {
     stream.destroy(new StreamAborted('the request is refused'))
     return

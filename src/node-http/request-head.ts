@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { Http2ServerRequest } from 'node:http2'
+import type { ServerHttp2Stream } from 'node:http2'
 import { malformed, RequestError } from '../http1/server/request-error.ts'
 import { createParsedRequestHead, type RequestHead } from '../http1/server/request-head.ts'
 import { hasHeader } from '../lib/http/header-list.ts'
@@ -35,7 +35,11 @@ const surroundedBySpace = /^[ \t]|[ \t]$/
  * Converts the head of a request of HTTP/2: `:authority` becomes `host` (RFC 9113, section 8.3.1). Throws RequestError for
  * a request that could not be one of HTTP/1.1.
  */
-export function readHttp2Head({ rawHeaders, stream }: Http2ServerRequest, maxHeadBytes: number): RequestHead {
+export function readHttp2Head(
+  { endAfterHeaders }: ServerHttp2Stream,
+  rawHeaders: readonly string[],
+  maxHeadBytes: number,
+): RequestHead {
   // Node announces the limit, but does not enforce it.
   if (countBytes(rawHeaders) > maxHeadBytes)
     throw new RequestError('headers_too_large', `a head of more than ${maxHeadBytes} bytes`)
@@ -49,7 +53,6 @@ export function readHttp2Head({ rawHeaders, stream }: Http2ServerRequest, maxHea
     else if (surroundedBySpace.test(value)) throw malformed('a header has a space or a tab around its value')
     else headers.push(name, value)
   }
-  const { endAfterHeaders } = stream
   const method = pseudo.get(':method') ?? ''
   const authority = pseudo.get(':authority')
   if (authority?.includes('@') === true) throw malformed('the :authority contains user information')

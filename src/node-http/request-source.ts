@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
+import { scheduleAtTickEnd } from '../lib/async/schedule-at-tick-end.ts'
 import type { ConnectionAddresses } from '../lib/net/connection-addresses.ts'
 import { IncomingRequest, type RequestConnection } from '../http1/server/incoming-request.ts'
 import type { RequestHead } from '../http1/server/request-head.ts'
@@ -24,6 +25,8 @@ export class RequestSource implements RequestConnection {
   readonly addresses: ConnectionAddresses
   readonly #input: BodyInput
   #isReading = false
+  /** Passed on together at the end of the tick: frames of HTTP/2 are small, and often arrive in pieces. */
+  #arrived: Buffer[] = []
 
   constructor(head: RequestHead, input: BodyInput) {
     this.socket = input.socket
@@ -34,8 +37,12 @@ export class RequestSource implements RequestConnection {
     stream
       // An empty body ends even if it is not read.
       .on('end', () => {
-        if (isWhole()) this.request.complete()
-        else this.request.abort()
+        if (!isWhole()) {
+          this.request.abort()
+          return
+        }
+        this.#passArrived()
+        this.request.complete()
       })
       // `close` follows.
       .on('error', () => undefined)
@@ -64,9 +71,15 @@ export class RequestSource implements RequestConnection {
     const { stream } = this.#input
     this.#isReading = true
     stream.on('data', (chunk: Buffer) => {
-      this.request.receive(chunk)
-      if (!this.request.wantsBody) stream.pause()
+      if (this.#arrived.push(chunk) === 1) scheduleAtTickEnd(() => this.#passArrived())
     })
+  }
+
+  #passArrived(): void {
+    const chunks = this.#arrived
+    this.#arrived = []
+    for (const chunk of chunks) this.request.receive(chunk)
+    if (!this.request.wantsBody) this.#input.stream.pause()
   }
 
   /** A body that has arrived is read at once, so that it can be discarded without closing the connection. */
@@ -75,7 +88,8 @@ export class RequestSource implements RequestConnection {
     const { stream, hasArrived } = this.#input
     let chunk: unknown
     do chunk = stream.read()
-    while (chunk !== null && request.wantsBody)
+    while (chunk !== null)
+    this.#passArrived()
     if (request.wantsBody && stream.readableLength === 0 && hasArrived()) request.complete()
   }
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { Http2ServerRequest, Http2ServerResponse, type ServerHttp2Session } from 'node:http2'
+import { Http2ServerRequest, type ServerHttp2Session } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { refusal } from '../../catalog-api/catalog-error.ts'
@@ -110,9 +110,8 @@ export class GatewayRoute {
       if (trace !== undefined) this.#traces.set(request, trace)
     }
     const raw: unknown = request.raw
-    const rawResponse: unknown = reply.raw
-    if (raw instanceof Http2ServerRequest && rawResponse instanceof Http2ServerResponse)
-      this.#requests.takeHttp2(raw, rawResponse, readConnectionAddresses(raw.socket), onRequest)
+    if (raw instanceof Http2ServerRequest)
+      this.#requests.takeHttp2(raw.stream, raw.rawHeaders, readConnectionAddresses(raw.socket), onRequest)
     else this.#takeHttp1(request.raw, reply.raw, onRequest)
   }
 
