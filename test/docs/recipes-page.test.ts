@@ -1,0 +1,39 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { projectFolder } from '../e2e/built-program.ts'
+import { listCommands } from '../support/code-blocks.ts'
+import { runCommand } from '../support/run-command.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const page = await readFile(join(projectFolder, 'docs/recipes.md'), 'utf8')
+
+const recipes = [...page.matchAll(/^```yaml policy (\S+)\n(.*?)^```/gms)].map(
+  ([, name = '', policy = '']) => ({
+    name,
+    policy,
+  }),
+)
+
+it.each(page.split('\n## ').slice(1))(
+  'each recipe has a policy, or links to the page with it: %s',
+  (recipe) => {
+    expect(recipe).toMatch(/^```yaml policy |\]\(personal-data\.md\)/m)
+  },
+)
+
+it.each(recipes)('the tests of the recipe "$name" pass and cover its rules', async ({ name, policy }) => {
+  const policies = join(await temporaryFolder(), 'policies')
+  await mkdir(policies)
+  await writeFile(join(policies, `${name}.yaml`), policy)
+  const [test = [], lint = []] = listCommands(page).map((command) =>
+    command
+      .split(' ')
+      .slice(1)
+      .map((word) => (word === 'POLICIES' ? policies : word)),
+  )
+  const tested = await runCommand([...test, '--min-coverage', '100'])
+  expect(tested.output + tested.messages).toMatch(/^(\d+) of \1 tests passed/m)
+  expect(tested.status).toBe(0)
+  expect((await runCommand(lint)).output).toMatch(/^0 errors, 0 warnings/m)
+})
