@@ -1,0 +1,111 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import type { TokenIssuerInput } from '../../src/config/identity/token-issuer-settings.ts'
+import { kubernetesSchema } from '../../src/config/identity/kubernetes-settings.ts'
+import { readServiceAccount } from '../../src/identity/jwt/service-account.ts'
+import { projectFolder } from '../e2e/built-program.ts'
+import { makeSigningKey, signToken } from '../identity/jwt/token-issuer.ts'
+import { authenticateBearer, captureReason, openAuthenticator } from '../identity/test-authenticator.ts'
+import { listCodeBlocks } from '../support/code-blocks.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+interface IdentitySettings {
+  readonly issuers?: [TokenIssuerInput]
+  readonly kubernetes?: object
+}
+
+const page = await readFile(join(projectFolder, 'docs/identity-providers.md'), 'utf8')
+const key = await makeSigningKey('first')
+
+/** Settings, token and principals of the page, in their order. */
+const examples = page
+  .split('```yaml settings\n')
+  .slice(1)
+  .map((part) => {
+    const { identity } = parse(part.slice(0, part.indexOf('```'))) as { identity: IdentitySettings }
+    const claims = JSON.parse(listCodeBlocks(part, 'json token')[0] ?? '') as Record<string, unknown>
+    const [, name = '', groups = ''] =
+      /^Principal `([^`]+)`, (?:groups (.*?)|no groups)\.\s/ms.exec(part) ?? []
+    const source = name.slice(0, name.indexOf(':'))
+    return {
+      source,
+      identity,
+      claims,
+      name,
+      groups: [...groups.matchAll(/`([^`]+)`/g)].map(([, group]) => group),
+    }
+  })
+
+function find(source: string): (typeof examples)[number] {
+  const found = examples.find((example) => example.source === source)
+  if (found === undefined) throw new Error(`The page has no issuer ${source}`)
+  return found
+}
+
+/** Trusts the key of this test instead of the keys of the provider. */
+async function trustLocalKey(issuer: TokenIssuerInput): Promise<TokenIssuerInput> {
+  const file = join(await temporaryFolder(), 'jwks.json')
+  await writeFile(file, JSON.stringify({ keys: [key.publicKey] }))
+  return { ...issuer, jwks: { file } }
+}
+
+const ofIssuers = examples.flatMap(({ identity: { issuers }, ...example }) =>
+  issuers === undefined ? [] : [{ ...example, issuer: issuers[0] }],
+)
+
+describe('docs/identity-providers.md', () => {
+  it('has an example of each kind of provider', () => {
+    const sources = ['corp', 'corp', 'entra', 'okta', 'google', 'github', 'cluster', 'other']
+    expect(examples.map(({ source }) => source)).toEqual(sources)
+  })
+
+  it.each(ofIssuers)('the token is that of $name', async ({ issuer, claims, name, groups }) => {
+    const authenticator = await openAuthenticator({ issuers: [await trustLocalKey(issuer)] })
+    const principal = await authenticateBearer(authenticator, await signToken(key, claims))
+    expect(principal).toMatchObject({ name, groups: new Set(groups) })
+  })
+
+  it('the token of a service account is for the audience and of the default issuer', () => {
+    const { identity, claims, name, groups } = find('cluster')
+    const settings = kubernetesSchema.parse(identity.kubernetes)
+    expect(claims).toMatchObject({ iss: settings.issuer, aud: settings.audience })
+    const caller = readServiceAccount(claims)
+    expect(`${settings.name}:${caller.subject}`).toBe(name)
+    expect(caller.groups.map((group) => `${settings.name}:${group}`)).toEqual(groups)
+  })
+
+  it.each([
+    ['okta', 'bound to a key of the client', { cnf: { jkt: 'key' } }, 'unproven_binding'],
+    ['entra', 'of version 1', { iss: 'https://sts.windows.net/11111111/' }, 'unknown_issuer'],
+    [
+      'entra',
+      'with too many groups',
+      { roles: undefined, _claim_names: { roles: 'src1' } },
+      'invalid_groups',
+    ],
+    ['google', 'without an address', { email: undefined }, 'invalid_subject'],
+    ['github', 'for the default audience', { aud: 'https://github.com/corp' }, 'wrong_audience'],
+  ])('a token of %s %s is refused', async (source, _what, changes, reason) => {
+    const { identity, claims } = find(source)
+    const issuers = await Promise.all((identity.issuers ?? []).map(trustLocalKey))
+    const authenticator = await openAuthenticator({ issuers })
+    const token = await signToken(key, { ...claims, ...changes })
+    expect(await captureReason(authenticateBearer(authenticator, token))).toBe(reason)
+    expect(page).toContain(`(\`${reason}\`)`)
+  })
+
+  it('tokens of Keycloak without the audience mapper and without user names are refused', async () => {
+    const { claims, issuer } = ofIssuers[1] ?? {}
+    if (issuer === undefined) throw new Error('no example')
+    const authenticator = await openAuthenticator({ issuers: [await trustLocalKey(issuer)] })
+    for (const [changes, reason] of [
+      [{ aud: 'account' }, 'wrong_audience'],
+      [{ preferred_username: undefined }, 'invalid_subject'],
+    ] as const) {
+      const token = await signToken(key, { ...claims, ...changes })
+      expect(await captureReason(authenticateBearer(authenticator, token))).toBe(reason)
+    }
+  })
+})
