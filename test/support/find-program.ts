@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 
-type OptionalProgram = 'curl' | 'h2load' | 'haproxy' | 'nginx' | 'prometheus' | 'promtool'
+type OptionalProgram = 'curl' | 'h2load' | 'haproxy' | 'jq' | 'nginx' | 'prometheus' | 'promtool'
 
 /** Whether a program is installed (Debian: curl, nghttp2-client and so on); prints a note if tests are skipped. */
 export function hasProgram(program: OptionalProgram): boolean {
