@@ -1,8 +1,11 @@
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
 import type { Event, Pod } from 'kubernetes-types/core/v1.js'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { chartFolder, valuesFile, valuesNames } from '../helm/chart.ts'
-import { helm, helms } from '../helm/helm-programs.ts'
+import { projectFolder } from '../e2e/built-program.ts'
+import { helm, helms, kubectl } from '../helm/helm-programs.ts'
 import { configMapsOfOthers, secretsOf } from '../helm/mounted-pod.ts'
 import type { KubernetesObject } from './support/api-client.ts'
 import { startApiServer, type ApiServer } from './support/start-api-server.ts'
@@ -99,14 +102,18 @@ function parse(text: string): readonly (KubernetesObject & Workload)[] {
   return 'empty' in documents ? [] : documents.flatMap((document) => document.toJS() ?? [])
 }
 
+async function createRestrictedNamespace(name: string): Promise<void> {
+  const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' }
+  await apiServer.client.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } })
+}
+
 /**
  * Installs a release, counts the pods that controllers create, and uninstalls it. Returns the first refusal of a pod;
  * undefined if all were created.
  */
 async function findRefusal(namespace: string, program: string, values: readonly string[]) {
   const { client, kubeconfig } = apiServer
-  const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' }
-  await client.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels } })
+  await createRestrictedNamespace(namespace)
   await createNamedObjects(namespace)
   const where = ['--namespace', namespace, '--kubeconfig', kubeconfig]
   // Hooks would wait for pods that nothing runs, so they are created as other objects are.
@@ -116,16 +123,22 @@ async function findRefusal(namespace: string, program: string, values: readonly 
   const manifests = parse(await helm(['get', 'manifest', 'release', ...where], program))
   const hooks = parse(await helm(['get', 'hooks', 'release', ...where], program))
   for (const hook of hooks) await client.apply(hook, namespace)
-  const expected = [...manifests, ...hooks].reduce((sum, object) => sum + countPods(object), 0)
+  const refusal = await waitForPods(namespace, [...manifests, ...hooks])
+  await helm(['uninstall', 'release', '--no-hooks', ...where], program)
+  return refusal
+}
+
+/** Waits until controllers have created the pods of these workloads. Returns the first refusal of one. */
+async function waitForPods(namespace: string, workloads: readonly Workload[]): Promise<string | undefined> {
+  const { client } = apiServer
+  const expected = workloads.reduce((sum, object) => sum + countPods(object), 0)
   const path = `/api/v1/namespaces/${namespace}`
   const readEvents = async () => (await client.get<{ items: readonly Event[] }>(`${path}/events`)).items
   const readRefusal = async () =>
     (await readEvents()).find(({ reason }) => reason === 'FailedCreate')?.message
   const readPods = async () => (await client.get<{ items: readonly Pod[] }>(`${path}/pods`)).items
   await until(async () => (await readPods()).length >= expected || (await readRefusal()) !== undefined)
-  const refusal = await readRefusal()
-  await helm(['uninstall', 'release', '--no-hooks', ...where], program)
-  return refusal
+  return await readRefusal()
 }
 
 const cases = helms.flatMap((program, index) =>
@@ -136,6 +149,24 @@ it.each(cases)('$name is admitted in a restricted namespace, with $program', asy
   const { name, program, namespace } = each
   expect(await findRefusal(namespace, program, ['--values', valuesFile(name)])).toBeUndefined()
 })
+
+it.each(helms.slice(-1))(
+  'examples/kubernetes is admitted, first the policies and then the chart',
+  async (program) => {
+    if (kubectl === undefined) throw new Error('there is no kubectl on this machine')
+    const example = join(projectFolder, 'examples/kubernetes')
+    const text = execFileSync(kubectl, ['kustomize', join(example, 'policies')], { encoding: 'utf8' })
+    const objects = parse(text)
+    for (const namespace of ['example-policies', 'example-gateway'])
+      await createRestrictedNamespace(namespace)
+    for (const object of objects) await apiServer.client.apply(object, 'example-policies')
+    expect(await waitForPods('example-policies', objects)).toBeUndefined()
+    for (const object of objects.filter(({ kind }) => kind === 'ConfigMap'))
+      await apiServer.client.apply(object, 'example-gateway')
+    const values = ['--values', join(example, 'values.yaml')]
+    expect(await findRefusal('example-gateway', program, values)).toBeUndefined()
+  },
+)
 
 it.each(helms.slice(-1))('a pod that may run as root is refused', async (program) => {
   const values = ['--set', 'podSecurityContext.runAsNonRoot=false']
