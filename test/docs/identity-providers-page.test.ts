@@ -96,16 +96,15 @@ describe('docs/identity-providers.md', () => {
     expect(page).toContain(`(\`${reason}\`)`)
   })
 
-  it('tokens of Keycloak without the audience mapper and without user names are refused', async () => {
+  it.each([
+    ['without the audience mapper', { aud: undefined }],
+    ['of a user without the audience mapper', { aud: 'account' }],
+    ['that is lightweight', { aud: undefined, preferred_username: undefined, realm_access: undefined }],
+  ])('a token of Keycloak %s is refused', async (_what, changes) => {
     const { claims, issuer } = ofIssuers[1] ?? {}
     if (issuer === undefined) throw new Error('no example')
     const authenticator = await openAuthenticator({ issuers: [await trustLocalKey(issuer)] })
-    for (const [changes, reason] of [
-      [{ aud: 'account' }, 'wrong_audience'],
-      [{ preferred_username: undefined }, 'invalid_subject'],
-    ] as const) {
-      const token = await signToken(key, { ...claims, ...changes })
-      expect(await captureReason(authenticateBearer(authenticator, token))).toBe(reason)
-    }
+    const token = await signToken(key, { ...claims, ...changes })
+    expect(await captureReason(authenticateBearer(authenticator, token))).toBe('wrong_audience')
   })
 })
