@@ -5,9 +5,9 @@ import { actorSchema, type StoredKey } from '../identity/api-keys/stored-key.ts'
 import { createKey, listKeys, revokeKey, rotateKey, type CreatedKey } from '../identity/api-keys/key-store.ts'
 import { readLastUsed, type LastUsedTimes } from '../identity/api-keys/last-used.ts'
 import { readOrCreatePepper, readPepper } from '../identity/api-keys/pepper.ts'
-import { collect, parseTime } from './common/arguments.ts'
+import { collect, jsonOption, parseTime } from './common/arguments.ts'
 import { runStep } from './common/command-failure.ts'
-import type { Io } from './common/io.ts'
+import { printJson, type Io } from './common/io.ts'
 import { newCommand } from './common/new-command.ts'
 
 interface StoreOptions {
@@ -35,6 +35,7 @@ interface RotateOptions extends StoreOptions, ActorOptions {
 
 interface ListOptions extends StoreOptions {
   readonly lastUsed?: string
+  readonly json?: true
 }
 
 const store = ['--store <file>', 'the store of keys'] as const
@@ -64,12 +65,21 @@ export function keysCommand(io: Io): Command {
     .option('--expires <time>', 'expiry, such as 2027-01-31T00:00:00Z', parseFutureTime)
     .option('--description <text>', 'description of the key')
     .option(...by)
+    .addHelpText(
+      'after',
+      '\nExample:\n  catalog-gateway keys create --store keys.yaml --pepper-file pepper --principal nightly-load --group loaders --expires 2027-01-31T00:00:00Z',
+    )
     .action((options: CreateOptions) => create(options, io))
   keys
     .command('list')
     .description('list the keys of a store, without their secrets')
     .requiredOption('--store <file>', 'the key store, or a folder of key stores')
     .option('--last-used <file>', 'the lastUsedFile of a gateway')
+    .option(...jsonOption)
+    .addHelpText(
+      'after',
+      '\nExample:\n  catalog-gateway keys list --store .catalog-gateway/keys.yaml --json | jq -r \'.[] | select(.state == "expired").id\'',
+    )
     .action((options: ListOptions) => list(options, io))
   keys
     .command('rotate')
@@ -128,15 +138,28 @@ function printKey({ text, key }: CreatedKey, io: Io): void {
   io.stdout.write(`${text}\n`)
 }
 
-async function list({ store, lastUsed }: ListOptions, io: Io): Promise<void> {
+async function list({ store, lastUsed, json }: ListOptions, io: Io): Promise<void> {
   const keys = await runStep('the keys cannot be listed', () => listKeys(store))
   const used =
     lastUsed === undefined
       ? undefined
       : await runStep('the times of last use cannot be read', () => readLastUsed(lastUsed))
+  const nowMs = Date.now()
+  if (json) {
+    printJson(
+      io,
+      keys.map((key) => ({
+        ...key,
+        hash: undefined,
+        state: getKeyState(key, nowMs),
+        ...(used && { lastUsedAt: formatTime(used.times.get(key.id)) }),
+      })),
+    )
+    return
+  }
   for (const key of keys) {
     const { id, principal, groups, subject, createdAt, description } = key
-    const line = [id, principal, groups.join(',') || '-', `since ${createdAt}`, keyState(key, Date.now())]
+    const line = [id, principal, groups.join(',') || '-', `since ${createdAt}`, describeState(key, nowMs)]
     if (subject !== undefined) line.push(`for ${subject}`)
     if (used) line.push(formatLastUsed(used, id))
     if (description !== undefined) line.push(description)
@@ -144,11 +167,31 @@ async function list({ store, lastUsed }: ListOptions, io: Io): Promise<void> {
   }
 }
 
-function keyState({ revokedAt, notBefore, expiresAt }: StoredKey, nowMs: number): string {
-  if (revokedAt !== undefined) return `revoked ${revokedAt}`
-  if (expiresAt !== undefined && Date.parse(expiresAt) <= nowMs) return `expired ${expiresAt}`
-  const until = expiresAt === undefined ? 'valid' : `until ${expiresAt}`
-  return notBefore !== undefined && nowMs < Date.parse(notBefore) ? `from ${notBefore} ${until}` : until
+type Validity = Pick<StoredKey, 'revokedAt' | 'notBefore' | 'expiresAt'>
+
+function getKeyState(
+  { revokedAt, notBefore, expiresAt }: Validity,
+  nowMs: number,
+): 'revoked' | 'expired' | 'not yet valid' | 'valid' {
+  if (revokedAt !== undefined) return 'revoked'
+  if (expiresAt !== undefined && Date.parse(expiresAt) <= nowMs) return 'expired'
+  return notBefore !== undefined && nowMs < Date.parse(notBefore) ? 'not yet valid' : 'valid'
+}
+
+function describeState(key: Validity, nowMs: number): string {
+  const until = key.expiresAt === undefined ? 'valid' : `until ${key.expiresAt}`
+  const texts = {
+    revoked: `revoked ${key.revokedAt}`,
+    expired: `expired ${key.expiresAt}`,
+    'not yet valid': `from ${key.notBefore} ${until}`,
+    valid: until,
+  }
+  return texts[getKeyState(key, nowMs)]
+}
+
+/** Null if it was never used, as far as is known. */
+function formatTime(ms: number | undefined): string | null {
+  return ms === undefined ? null : new Date(ms).toISOString()
 }
 
 function formatLastUsed({ times, asOf }: LastUsedTimes, id: string): string {

@@ -33,6 +33,11 @@ it('a key is created, listed, accepted by the running gateway, revoked and refus
   expect(listed).toMatchObject({ status: 0, messages: '' })
   expect(listed.output).toMatch(/^\S+ {2}ada {2}analysts,more {2}since \S+ {2}valid {2}a laptop\n$/)
   const [id = ''] = listed.output.split(' ')
+  const inJson = await runCommand(['keys', 'list', '--store', store, '--json'])
+  expect(JSON.parse(inJson.output)).toMatchObject([
+    { id, principal: 'ada', groups: ['analysts', 'more'], state: 'valid', description: 'a laptop' },
+  ])
+  expect(inJson.output).not.toContain('hash')
 
   const revoked = await runCommand(['keys', 'revoke', '--store', store, id])
   expect(revoked).toMatchObject({ status: 0, output: `revoked ${id}\n` })

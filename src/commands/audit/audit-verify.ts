@@ -4,7 +4,7 @@ import { InvalidArgumentError } from 'commander'
 import { readSealVerifier } from '../../audit/records/seal-key.ts'
 import type { VerifyReport } from '../../audit/verify/verify-audit-log.ts'
 import { verifyAuditLogs, type VerifiedLog } from '../../audit/verify/verify-audit-logs.ts'
-import { collect } from '../common/arguments.ts'
+import { collect, jsonOption } from '../common/arguments.ts'
 import { folderArgument, publicKeyOption } from './audit-options.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { printJson, type Io } from '../common/io.ts'
@@ -29,7 +29,7 @@ export function verifyCommand(io: Io): Command {
       (text, before: readonly string[]) => collect(parseHash(text), before),
       [],
     )
-    .option('--json', 'print JSON')
+    .option(...jsonOption)
     .action((folder: string, options: VerifyOptions) => verify(folder, options, io))
 }
 

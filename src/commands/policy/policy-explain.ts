@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
-import { parseIdArgument } from '../common/arguments.ts'
+import { jsonOption, parseIdArgument } from '../common/arguments.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { getOperation, isOperationName } from '../../catalog-api/operations.ts'
@@ -24,7 +24,6 @@ import {
   addFactOption,
   diagnoseFacts,
   idArgument,
-  jsonOption,
   operationArgument,
   requirePermission,
   createAuthorizationRequest,

@@ -12,7 +12,6 @@ import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import { defaultRequestFacts } from '../../policy/language/read-tests.ts'
 import { collect, parseIdArgument, parseTime } from '../common/arguments.ts'
 
-export const jsonOption = ['--json', 'print JSON'] as const
 export const operationArgument = [
   '<operation>',
   'an operation of the catalog API, such as InsertIntoTable',

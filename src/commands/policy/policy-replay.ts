@@ -13,9 +13,8 @@ import {
   type ReplayedCalls,
 } from '../../audit/replay/replay-tally.ts'
 import { indexDocuments } from '../../policy/analysis/reaching-rules.ts'
-import { parseTimeOrAge } from '../common/arguments.ts'
+import { jsonOption, parseTimeOrAge } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
-import { jsonOption } from './policy-options.ts'
 import { configOption, readPolicyContext } from './policy-context.ts'
 import { requirePolicies } from './policy-sources.ts'
 import { formatReachingRule, formatRuleReference } from './format-policy.ts'

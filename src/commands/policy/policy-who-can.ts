@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
-import { parseIdArgument } from '../common/arguments.ts'
+import { jsonOption, parseIdArgument } from '../common/arguments.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
@@ -20,7 +20,7 @@ import {
   type Entitlements,
   type Overriding,
 } from '../../policy/analysis/who-can.ts'
-import { idArgument, jsonOption, operationArgument, requirePermission } from './policy-options.ts'
+import { idArgument, operationArgument, requirePermission } from './policy-options.ts'
 import { noteMistakenId } from './note-mistakes.ts'
 import { readPolicyContext } from './policy-context.ts'
 import { addSourceOptions, requireSources, type SourceOptions } from './policy-sources.ts'
