@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { companions } from './companions.ts'
+import { companions, type Companion } from './companions.ts'
 import { peers } from './peers.ts'
 import { workloads } from './workloads.ts'
 
@@ -15,13 +15,15 @@ export interface BenchOptions {
   readonly warmRequests: number
   /** Folder for CPU profiles of the gateway. */
   readonly profile: string | undefined
-  /** Whether to write the page and the medians. */
+  /** Whether to write the page and the medians, or the sections of companions. */
   readonly write: boolean
 }
 
 const [workloadNames, companionNames, serverNames] = [workloads, companions, peers].map((all) =>
   all.map(({ name }) => name),
 ) as [string[], string[], string[]]
+
+const sectionNames = companions.filter(hasSection).map(({ name }) => name)
 
 export const usage = `usage: npm run bench -- [options]
 
@@ -39,8 +41,8 @@ Measures this gateway on several versions of Node and comparable servers, all in
   --seconds N         duration of a measurement; default 2, or 1 with --quick
   --quick             one round of a second after a short warm-up
   --profile FOLDER    writes CPU profiles of the gateway there
-  --write             writes docs/performance.md and test/bench/medians.json; not with --only, --servers or --quick,
-                      which would remove other results
+  --write             writes docs/performance.md and test/bench/medians.json; not with --servers, --quick, or --only with
+                      requests, which would remove other results. With --only ${sectionNames.join(' or ')}, writes that section
 
 Prints the goals that are missed, and each figure that is at least 15 % worse than in test/bench/medians.json, or twice as
 high for latencies, relative to Envoy in the same run.
@@ -68,10 +70,13 @@ export function readOptions(parameters: readonly string[]): BenchOptions | undef
   })
   if (values.help === true) return undefined
   const { quick, only, servers, write } = values
-  if (write && (quick || only !== undefined || servers !== undefined))
-    throw new RangeError('--write is for a whole run; expected none of --only, --servers and --quick with it')
   const named =
     only === undefined ? workloadNames : listOf('--only', only, [...workloadNames, ...companionNames])
+  const isWhole = only === undefined || named.every((name) => sectionNames.includes(name))
+  if (write && (quick || !isWhole || servers !== undefined))
+    throw new RangeError(
+      `--write is for a whole run or for --only ${sectionNames.join(',')}; expected neither --servers nor --quick with it`,
+    )
   return {
     workloads: workloadNames.filter((name) => named.includes(name)),
     companions: companionNames.filter((name) => named.includes(name)),
@@ -83,6 +88,10 @@ export function readOptions(parameters: readonly string[]): BenchOptions | undef
     profile: values.profile,
     write,
   }
+}
+
+function hasSection({ section }: Companion): boolean {
+  return section !== undefined
 }
 
 function listOf(option: string, text: string, known: readonly string[]): readonly string[] {

@@ -3,6 +3,12 @@ import type { ServerProcess } from './server-process.ts'
 
 export type Credential = 'key' | 'token'
 
+/** Files of a certificate and its key, in PEM. */
+export interface CertificateFiles {
+  readonly certFile: string
+  readonly keyFile: string
+}
+
 /** A program that was found or fetched. */
 export interface Program {
   readonly file: string
@@ -18,6 +24,8 @@ export interface PeerSetup {
   readonly core: number | undefined
   /** Folder for a CPU profile, if the server supports it. */
   readonly profileFolder: string | undefined
+  /** With a certificate, it serves HTTP/2 and HTTP/1.1 over TLS, as the client chooses. */
+  readonly certificate?: CertificateFiles
 }
 
 export interface Peer {

@@ -28,9 +28,10 @@ export interface MachineState {
   readonly stolen: number
 }
 
-/** Of the section with findings, which no run of the bench makes. */
-const headingByHand = '## What bounds it'
+/** Of the first section that a whole run of the bench does not make. */
+const headingOfOthers = '## TLS and HTTP/2'
 const root = fileURLToPath(new URL('../../', import.meta.url))
+const page = 'docs/performance.md'
 
 export function machineNow(): MachineState {
   const [user = 0, nice = 0, system = 0, , , interrupts = 0, softInterrupts = 0, stolen = 0] = (
@@ -44,16 +45,32 @@ export function machineNow(): MachineState {
 }
 
 /**
- * Writes `docs/performance.md` with the table, and the medians that later runs are compared with. The last section of the
- * page is written by hand, and preserved.
+ * Writes `docs/performance.md` with the table, and the medians that later runs are compared with. Sections of companions and
+ * the last one, which is written by hand, are preserved.
  */
 export async function writePage(table: string, medians: Medians, context: PageContext): Promise<void> {
-  const files = ['docs/performance.md', 'test/bench/medians.json']
-  const before = readFileSync(`${root}${files[0]}`, 'utf8')
-  const byHand = before.slice(before.indexOf(`\n${headingByHand}\n`))
-  await writeFile(`${root}${files[0]}`, formatPage(table, context) + byHand)
-  await writeFile(`${root}${files[1]}`, JSON.stringify(medians))
-  await promisify(execFile)(`${root}node_modules/.bin/oxfmt`, files, { cwd: root })
+  const before = readFileSync(`${root}${page}`, 'utf8')
+  const others = before.slice(before.indexOf(`\n${headingOfOthers}\n`))
+  await writeFormatted(page, formatPage(table, context) + others)
+  await writeFormatted('test/bench/medians.json', JSON.stringify(medians))
+}
+
+/** Replaces the first table of a section of `docs/performance.md`, and all that follows it in the section. */
+export async function writeSection(heading: string, result: string): Promise<void> {
+  const before = readFileSync(`${root}${page}`, 'utf8')
+  const start = before.indexOf(`\n## ${heading}\n`)
+  const table = before.indexOf('\n|', start)
+  const end = before.indexOf('\n## ', table)
+  if (start === -1 || table === -1 || end === -1)
+    throw new Error(`${page} has no section "${heading}" with a table, followed by another section`)
+  const day = new Date().toISOString().slice(0, 10)
+  const text = `${before.slice(0, table)}\n${result}\n\nMeasured on ${day}.\n${before.slice(end)}`
+  await writeFormatted(page, text)
+}
+
+async function writeFormatted(file: string, text: string): Promise<void> {
+  await writeFile(`${root}${file}`, text)
+  await promisify(execFile)(`${root}node_modules/.bin/oxfmt`, [file], { cwd: root })
 }
 
 function formatPage(table: string, { options, servers, missing, before, cores, wrk }: PageContext): string {

@@ -4,7 +4,7 @@ import { connect, type ClientHttp2Session } from 'node:http2'
 import { Agent as TlsAgent, request as requestHttps } from 'node:https'
 import type { Readable } from 'node:stream'
 
-export const protocols = ['HTTP/1.1', 'HTTP/1.1 over TLS', 'h2c', 'HTTP/2 over TLS'] as const
+export const protocols = ['HTTP/1.1', 'HTTP/1.1 over TLS', 'HTTP/2 over TLS'] as const
 export type Protocol = (typeof protocols)[number]
 
 export interface ProtocolClient {
@@ -15,16 +15,21 @@ export interface ProtocolClient {
 
 const sessions = 4
 
-/** Creates a client of a server on that port, with as many connections as are needed, or four of HTTP/2. */
-export function createProtocolClient(protocol: Protocol, port: number): ProtocolClient {
-  const isSecure = protocol.endsWith('TLS')
-  return protocol.startsWith('HTTP/1.1') ? http1Client(isSecure, port) : http2Client(isSecure, port)
+/**
+ * Creates a client of a server on that port, with as many connections as are needed, or four of HTTP/2. `connects`: each
+ * request of HTTP/1.1 opens a connection.
+ */
+export function createProtocolClient(protocol: Protocol, port: number, connects = false): ProtocolClient {
+  return protocol === 'HTTP/2 over TLS'
+    ? http2Client(port)
+    : http1Client(protocol === 'HTTP/1.1 over TLS', port, connects)
 }
 
-function http1Client(isSecure: boolean, port: number): ProtocolClient {
+function http1Client(isSecure: boolean, port: number, connects: boolean): ProtocolClient {
+  const keepAlive = !connects
   const agent = isSecure
-    ? new TlsAgent({ keepAlive: true, rejectUnauthorized: false })
-    : new Agent({ keepAlive: true })
+    ? new TlsAgent({ keepAlive, maxCachedSessions: 0, rejectUnauthorized: false })
+    : new Agent({ keepAlive })
   return {
     post(path, headers, body) {
       const request = isSecure ? requestHttps : requestHttp
@@ -49,10 +54,9 @@ function http1Client(isSecure: boolean, port: number): ProtocolClient {
   }
 }
 
-function http2Client(isSecure: boolean, port: number): ProtocolClient {
-  const url = `${isSecure ? 'https' : 'http'}://127.0.0.1:${port}`
+function http2Client(port: number): ProtocolClient {
   const open: ClientHttp2Session[] = Array.from({ length: sessions }, () => {
-    const session = connect(url, {
+    const session = connect(`https://127.0.0.1:${port}`, {
       rejectUnauthorized: false,
       settings: { initialWindowSize: 1024 * 1024 },
       // In MB. A whole upload is written at once.

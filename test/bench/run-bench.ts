@@ -7,7 +7,7 @@ import { bindThisProcess, chooseCores } from './cores.ts'
 import type { BenchOptions } from './options.ts'
 import { peers } from './peers.ts'
 import { findProgram } from './peers/find-program.ts'
-import { machineNow, writePage } from './performance-page.ts'
+import { machineNow, writePage, writeSection } from './performance-page.ts'
 import { mediansOf, mediansSchema, missedGoals, regressions, tableOf, type Medians } from './report.ts'
 import { measureRounds } from './rounds.ts'
 import { providePrograms, startServers } from './servers.ts'
@@ -34,7 +34,9 @@ export async function runBench(options: BenchOptions, surroundings: BenchSurroun
   if (options.workloads.length > 0) await measureServers(options, surroundings)
   for (const companion of companions.filter(({ name }) => options.companions.includes(name))) {
     surroundings.say(companion.name)
-    process.stdout.write(`\n${companion.what}\n\n${await runCompanion(companion, surroundings.signal)}\n`)
+    const result = await runCompanion(companion, surroundings.signal)
+    process.stdout.write(`\n${companion.what}\n\n${result}\n`)
+    if (options.write && companion.section !== undefined) await writeSection(companion.section, result)
   }
 }
 

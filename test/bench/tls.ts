@@ -1,60 +1,75 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { arrowStreamType } from '../../src/catalog-api/headers.ts'
+import { makeAuthority } from '../identity/mtls/test-certificates.ts'
 import { makeBodies } from './bodies.ts'
 import { makeCallers } from './callers.ts'
+import type { Peer } from './peer.ts'
+import { caddy } from './peers/caddy.ts'
+import { envoy } from './peers/envoy.ts'
+import { gatewayOn, plugin } from './peers/gateway.ts'
+import { haproxy } from './peers/haproxy.ts'
+import { httpProxy } from './peers/http-proxy.ts'
+import { nginx } from './peers/nginx.ts'
 import { startUpstream } from './peers/upstream.ts'
 import { processorMicroseconds } from './process-cost.ts'
-import { createProtocolClient } from './protocol-client.ts'
-import { startProtocolServers, type ProtocolServer } from './protocol-servers.ts'
+import { createProtocolClient, protocols, type Protocol } from './protocol-client.ts'
 import { markdownTable } from './report.ts'
-import { stopServers } from './server-process.ts'
+import { stopServers, type ServerProcess } from './server-process.ts'
 import { quantile } from './statistics.ts'
 
 /*
- * Measures the CPU time of the gateway over each protocol: `serve` with either parser of HTTP/1.1, the plugin in a Fastify
- * application, and a Fastify application with @fastify/http-proxy that only looks up the key and the prefix. A client of
- * node sends the load from the same cores: only the CPU time of the server counts. Rounds are interleaved. Prints the
- * medians: microseconds for a small read, milliseconds for 100 MB of a body of 64 MiB.
+ * Measures what TLS costs a server, over HTTP/1.1 and HTTP/2, with an EC certificate. A client on Node sends the load from
+ * the same cores: only the CPU time of the server counts. Servers are measured in turn, in rounds. Prints the medians. A
+ * server that cannot be had has no column.
  */
 
 interface Load {
   readonly what: string
   readonly path: string
   readonly concurrency: number
-  readonly body: Buffer | undefined
+  readonly body?: Buffer
   /** Megabytes of a request, of bulk; undefined for a small one. */
-  readonly megabytes: number | undefined
+  readonly megabytes?: number
+  /** Whether each request opens a connection, without a ticket of an earlier one. */
+  readonly connects?: boolean
 }
 
-const rounds = 3
-const seconds = 1.5
-/** Before the first round. Compilers settle after tens of thousands of small requests. */
-const warmUpSeconds = { small: 6, bulk: 1.5 }
+interface Measured {
+  readonly name: string
+  /** In the clear, and over TLS. */
+  readonly clear: ServerProcess
+  readonly secure: ServerProcess
+}
 
-const folder = await mkdtemp(join(tmpdir(), 'protocols-'))
+const peers: readonly Peer[] = [gatewayOn(20), gatewayOn(24), plugin, httpProxy, envoy, haproxy, nginx, caddy]
+const rounds = 3
+const seconds = 1
+/** Before the first round. Compilers settle after tens of thousands of small requests. */
+const warmUpSeconds = { small: 4, bulk: 1 }
+
+const folder = await mkdtemp(join(tmpdir(), 'tls-'))
 try {
+  const authority = await makeAuthority(folder, 'bench')
+  const { certFile, keyFile } = await authority.issue('server', 'IP:127.0.0.1')
+  const certificate = { certFile, keyFile }
   const callers = await makeCallers(folder, 1)
   const bodies = await makeBodies(folder, ['64m'])
   const upload = await readFile(bodies.file('arrow-64m'))
+  const small = { path: 'small/version/list', concurrency: 32 }
   const loads: readonly Load[] = [
+    { ...small, what: 'small read, µs' },
+    { ...small, what: 'small read on a new connection, µs', connects: true },
     {
-      what: 'small read, us',
-      path: 'small/version/list',
-      concurrency: 32,
-      body: undefined,
-      megabytes: undefined,
-    },
-    {
-      what: '64 MiB down, ms a 100 MB',
+      what: 'download of 64 MiB, ms per 100 MB',
       path: 'sized-64m/query',
       concurrency: 4,
       body: await readFile(bodies.file('query')),
       megabytes: 67.1,
     },
     {
-      what: '64 MiB up, ms a 100 MB',
+      what: 'upload of 64 MiB, ms per 100 MB',
       path: 'small/insert',
       concurrency: 4,
       body: upload,
@@ -62,67 +77,77 @@ try {
     },
   ]
   const upstream = await startUpstream(folder, undefined, ['64m'])
-  const servers = await startProtocolServers({ folder, upstreamPort: upstream.port, callers })
-  const times = new Map<string, number[]>()
-  for (const load of loads) {
-    const warmUp = load.megabytes === undefined ? warmUpSeconds.small : warmUpSeconds.bulk
-    for (let round = 0; round <= rounds; round += 1) {
-      for (const each of servers) {
-        const time = await measure(each, load, callers.apiKey, round === 0 ? warmUp : seconds).catch(
-          (cause: unknown) => {
-            throw new Error(`${each.name}, ${each.protocol}: ${load.what}`, { cause })
-          },
-        )
-        // The first round warms up.
-        if (round > 0) times.set(cell(each, load), [...(times.get(cell(each, load)) ?? []), time])
-      }
+  const servers: Measured[] = []
+  for (const peer of peers) {
+    const start = async (kind: string, files: typeof certificate | undefined): Promise<ServerProcess> => {
+      const own = join(folder, `${peer.name}-${kind}`)
+      await mkdir(own)
+      return peer.start({
+        folder: own,
+        program: await peer.provide(),
+        upstreamPort: upstream.port,
+        callers,
+        core: undefined,
+        profileFolder: undefined,
+        ...(files && { certificate: files }),
+      })
+    }
+    try {
+      const clear = await start('clear', undefined)
+      servers.push({ name: peer.name, clear, secure: await start('tls', certificate) })
+    } catch (error) {
+      console.error(`${peer.name} is skipped: ${error instanceof Error ? error.message : String(error)}`)
     }
   }
-  const median = (each: ProtocolServer, load: Load): string =>
-    quantile(times.get(cell(each, load)) ?? [], 0.5).toFixed(0)
-  console.log(
-    markdownTable(
-      ['protocol', 'server', ...loads.map(({ what }) => what)],
-      servers
-        .toSorted((one, other) => one.protocol.localeCompare(other.protocol))
-        .map((each) => [each.protocol, each.name, ...loads.map((load) => median(each, load))]),
-    ),
-  )
+  const rows: string[][] = []
+  for (const load of loads) {
+    for (const protocol of protocols) {
+      // A connection of HTTP/2 carries many requests.
+      if (load.connects === true && protocol === 'HTTP/2 over TLS') continue
+      const times = new Map<string, number[]>(servers.map(({ name }) => [name, []]))
+      for (let round = 0; round <= rounds; round += 1) {
+        for (const server of servers) {
+          const warmUp = load.megabytes === undefined ? warmUpSeconds.small : warmUpSeconds.bulk
+          const time = await measure(server, protocol, load, round === 0 ? warmUp : seconds)
+          // The first round warms up.
+          if (round > 0) times.get(server.name)?.push(time)
+        }
+      }
+      const medians = [...times.values()].map((each) => quantile(each, 0.5).toFixed(0))
+      rows.push([load.what, protocol, ...medians])
+    }
+  }
+  console.log(markdownTable(['CPU time', 'protocol', ...servers.map(({ name }) => name)], rows))
+
+  async function measure(
+    { clear, secure }: Measured,
+    protocol: Protocol,
+    { path, concurrency, body, megabytes, connects = false }: Load,
+    seconds: number,
+  ): Promise<number> {
+    const server = protocol === 'HTTP/1.1' ? clear : secure
+    const client = createProtocolClient(protocol, server.port, connects)
+    const type = path.endsWith('insert') ? arrowStreamType : 'application/json'
+    const headers = { 'x-api-key': callers.apiKey, ...(body !== undefined && { 'content-type': type }) }
+    const before = processorMicroseconds(server.pid)
+    const end = performance.now() + seconds * 1_000
+    let requests = 0
+    const run = async (): Promise<void> => {
+      while (performance.now() < end) {
+        await client.post(`/v1/table/bench$${path}`, headers, body)
+        requests += 1
+      }
+    }
+    await Promise.all(Array.from({ length: concurrency }, run))
+    client.close()
+    server.assertRunning()
+    const microseconds = processorMicroseconds(server.pid) - before
+    await server.emptyLog()
+    return megabytes === undefined
+      ? microseconds / requests
+      : microseconds / 1_000 / ((requests * megabytes) / 100)
+  }
 } finally {
   await stopServers()
   await rm(folder, { recursive: true })
-}
-
-function cell({ name, protocol }: ProtocolServer, { what }: Load): string {
-  return `${name} ${protocol} ${what}`
-}
-
-/** CPU time of the server: microseconds a request, or milliseconds a 100 MB. */
-async function measure(
-  { protocol, server }: ProtocolServer,
-  load: Load,
-  apiKey: string,
-  seconds: number,
-): Promise<number> {
-  const client = createProtocolClient(protocol, server.port)
-  const type =
-    load.megabytes !== undefined && load.path.endsWith('insert') ? arrowStreamType : 'application/json'
-  const headers = { 'x-api-key': apiKey, ...(load.body !== undefined && { 'content-type': type }) }
-  const before = processorMicroseconds(server.pid)
-  const end = performance.now() + seconds * 1_000
-  let requests = 0
-  const run = async (): Promise<void> => {
-    while (performance.now() < end) {
-      await client.post(`/v1/table/bench$${load.path}`, headers, load.body)
-      requests += 1
-    }
-  }
-  await Promise.all(Array.from({ length: load.concurrency }, run))
-  client.close()
-  server.assertRunning()
-  const microseconds = processorMicroseconds(server.pid) - before
-  await server.emptyLog()
-  return load.megabytes === undefined
-    ? microseconds / requests
-    : microseconds / 1_000 / ((requests * load.megabytes) / 100)
 }

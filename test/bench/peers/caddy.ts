@@ -17,7 +17,7 @@ export const caddy: Peer = {
       version: 'v2.11.9',
       main: './cmd/caddy',
     }),
-  async start({ folder, program, upstreamPort, callers, core }) {
+  async start({ folder, program, upstreamPort, callers, core, certificate }) {
     const port = await freePort()
     const file = join(folder, 'Caddyfile')
     await writeFile(
@@ -27,7 +27,8 @@ export const caddy: Peer = {
   auto_https off
   persist_config off
 }
-http://127.0.0.1:${port} {
+${certificate === undefined ? 'http' : 'https'}://127.0.0.1:${port} {
+  ${certificate === undefined ? '' : `tls ${certificate.certFile} ${certificate.keyFile}`}
   log {
     output stdout
   }

@@ -2,28 +2,24 @@ import { readFile } from 'node:fs/promises'
 import fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
 
 interface ApplicationSetup {
-  readonly protocol: string
   readonly certFile: string | undefined
   readonly keyFile: string | undefined
   readonly options: FastifyServerOptions
 }
 
-/** Creates an application for a protocol of `protocols`. Fastify types those over TLS and HTTP/2 differently. */
+/** Creates an application; with a certificate, one of HTTP/2 and HTTP/1.1 over TLS, which Fastify types differently. */
 export async function createApplication({
-  protocol,
   certFile,
   keyFile,
   options,
 }: ApplicationSetup): Promise<FastifyInstance> {
-  const isHttp2 = !protocol.startsWith('HTTP/1.1')
   const tls =
     certFile === undefined || keyFile === undefined
       ? {}
-      : { https: { cert: await readFile(certFile), key: await readFile(keyFile) } }
-  const app: unknown = fastify({
-    ...options,
-    ...tls,
-    ...(isHttp2 && { http2: true }),
-  } as FastifyServerOptions)
+      : {
+          http2: true,
+          https: { cert: await readFile(certFile), key: await readFile(keyFile), allowHTTP1: true },
+        }
+  const app: unknown = fastify({ ...options, ...tls } as FastifyServerOptions)
   return app as FastifyInstance
 }

@@ -4,7 +4,7 @@ import { stringify } from 'yaml'
 import { freePort } from '../../support/free-port.ts'
 import { audience, callerName, issuer, type Callers } from '../callers.ts'
 import { fetchEnvoy } from '../fetched-programs.ts'
-import type { Peer } from '../peer.ts'
+import type { CertificateFiles, Peer } from '../peer.ts'
 import { startServer } from '../server-process.ts'
 
 const filters = 'type.googleapis.com/envoy.extensions.filters.http'
@@ -18,10 +18,10 @@ export const envoy: Peer = {
   credentials: ['key', 'token'],
   isJit: false,
   provide: fetchEnvoy,
-  async start({ folder, program, upstreamPort, callers, core }) {
+  async start({ folder, program, upstreamPort, callers, core, certificate }) {
     const port = await freePort()
     const file = join(folder, 'envoy.yaml')
-    await writeFile(file, stringify(configuration(port, upstreamPort, callers)))
+    await writeFile(file, stringify(configuration(port, upstreamPort, callers, certificate)))
     const command = [
       program.file,
       '--concurrency',
@@ -36,13 +36,23 @@ export const envoy: Peer = {
   },
 }
 
-function configuration(port: number, upstreamPort: number, callers: Callers): object {
+function configuration(
+  port: number,
+  upstreamPort: number,
+  callers: Callers,
+  certificate: CertificateFiles | undefined,
+): object {
   return {
     static_resources: {
       listeners: [
         {
           address: address(port),
-          filter_chains: [{ filters: [{ name: 'http', typed_config: connectionManager(callers) }] }],
+          filter_chains: [
+            {
+              filters: [{ name: 'http', typed_config: connectionManager(callers) }],
+              ...(certificate && { transport_socket: tlsSocket(certificate) }),
+            },
+          ],
         },
       ],
       clusters: [
@@ -58,6 +68,19 @@ function configuration(port: number, upstreamPort: number, callers: Callers): ob
           },
         },
       ],
+    },
+  }
+}
+
+function tlsSocket({ certFile, keyFile }: CertificateFiles): object {
+  return {
+    name: 'tls',
+    typed_config: {
+      '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext',
+      common_tls_context: {
+        alpn_protocols: ['h2', 'http/1.1'],
+        tls_certificates: [{ certificate_chain: { filename: certFile }, private_key: { filename: keyFile } }],
+      },
     },
   }
 }

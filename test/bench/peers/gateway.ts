@@ -20,9 +20,10 @@ export function gatewayOn(major: NodeMajor): Peer {
     credentials: ['key', 'token'],
     isJit: true,
     provide: () => provide(major),
-    async start({ profileFolder, ...setup }) {
+    async start({ profileFolder, certificate, ...setup }) {
       const port = await freePort()
-      const file = await writeGatewaySettings(setup, { listen: { port }, admin: { port: 0 } })
+      const listen = { port, ...(certificate && { tls: certificate }) }
+      const file = await writeGatewaySettings(setup, { listen, admin: { port: 0 } })
       const profiling =
         profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${join(profileFolder, name)}`]
       const command = [setup.program.file, ...profiling, main, 'serve', '--config', file] as const
@@ -39,10 +40,11 @@ export const plugin: Peer = {
   credentials: ['key', 'token'],
   isJit: true,
   provide: () => provide(24),
-  async start(setup) {
+  async start({ certificate, ...setup }) {
     const port = await freePort()
     const file = await writeGatewaySettings(setup, {})
-    const command = [setup.program.file, pluginScript, String(port), file, 'HTTP/1.1'] as const
+    const tls = certificate === undefined ? [] : [certificate.certFile, certificate.keyFile]
+    const command = [setup.program.file, pluginScript, String(port), file, ...tls] as const
     return startServer({ name: 'plugin', folder: setup.folder, command, port, core: setup.core })
   },
 }

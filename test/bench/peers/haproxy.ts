@@ -1,7 +1,7 @@
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { audience, callerName, issuer } from '../callers.ts'
-import type { Peer, PeerSetup } from '../peer.ts'
+import type { CertificateFiles, Peer, PeerSetup } from '../peer.ts'
 import { freePort } from '../../support/free-port.ts'
 import { startServer, type ServerProcess } from '../server-process.ts'
 import { findProgram } from './find-program.ts'
@@ -15,7 +15,14 @@ export const haproxy: Peer = {
   start,
 }
 
-async function start({ folder, program, upstreamPort, callers, core }: PeerSetup): Promise<ServerProcess> {
+async function start({
+  folder,
+  program,
+  upstreamPort,
+  callers,
+  core,
+  certificate,
+}: PeerSetup): Promise<ServerProcess> {
   const port = await freePort()
   const rightsFile = join(folder, 'rights.map')
   await writeFile(rightsFile, `${callerName}:/v1/table/bench$ allow\n`)
@@ -34,7 +41,7 @@ defaults
   timeout client 60s
   timeout server 60s
 frontend in
-  bind 127.0.0.1:${port}
+  bind 127.0.0.1:${port}${certificate === undefined ? '' : await tlsOptions(folder, certificate)}
   http-request set-var(txn.principal) req.hdr(x-api-key),map_str(${callers.keyMapFile}) if { req.hdr(x-api-key) -m found }
   acl has_token req.hdr(authorization) -m beg Bearer
   http-request set-var(txn.token) http_auth_bearer if has_token
@@ -59,4 +66,11 @@ backend upstream
 `,
   )
   return startServer({ name: 'haproxy', folder, command: [program.file, '-db', '-f', file], port, core })
+}
+
+/** HAProxy reads certificate and key from one file. */
+async function tlsOptions(folder: string, { certFile, keyFile }: CertificateFiles): Promise<string> {
+  const file = join(folder, 'certificate-and-key.pem')
+  await writeFile(file, (await readFile(certFile, 'utf8')) + (await readFile(keyFile, 'utf8')))
+  return ` ssl crt ${file} alpn h2,http/1.1`
 }

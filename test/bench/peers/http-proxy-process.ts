@@ -1,5 +1,5 @@
 // A minimal proxy with fastify and @fastify/http-proxy. Arguments: its port, the upstream port, the file of keys, the
-// JWKS of the tokens, the protocol, and for TLS the files of certificate and key.
+// JWKS of the tokens, and for TLS the files of certificate and key.
 import httpProxy from '@fastify/http-proxy'
 import { createLocalJWKSet, jwtVerify, type JSONWebKeySet } from 'jose'
 import { hash } from 'node:crypto'
@@ -9,8 +9,7 @@ import { destination } from 'pino'
 import { audience, callerName, issuer } from '../callers.ts'
 import { createApplication } from './create-application.ts'
 
-const [port, upstreamPort, keyMapFile = '', keySetFile = '', protocol = 'HTTP/1.1', certFile, keyFile] =
-  process.argv.slice(2)
+const [port, upstreamPort, keyMapFile = '', keySetFile = '', certFile, keyFile] = process.argv.slice(2)
 const keyLines = (await readFile(keyMapFile, 'utf8')).trim().split('\n')
 const principals = new Map(keyLines.map((line) => [digestOf(line.split(' ')[0] ?? ''), line.split(' ')[1]]))
 const keySet = createLocalJWKSet(JSON.parse(await readFile(keySetFile, 'utf8')) as JSONWebKeySet)
@@ -21,7 +20,7 @@ const options = {
   logger: { stream: destination({ dest: 1, sync: false }) },
   bodyLimit: Number.MAX_SAFE_INTEGER,
 }
-const server = await createApplication({ protocol, certFile, keyFile, options })
+const server = await createApplication({ certFile, keyFile, options })
 server.addHook('preHandler', async ({ headers, url }, reply) => {
   const principal = await principalOf(headers)
   const path = url.replace('%24', '$')

@@ -17,10 +17,11 @@ export const httpProxy: Peer = {
     const versions = ['fastify', '@fastify/http-proxy'].map((name) => `${name} ${versionOf(name)}`)
     return { file, version: `${versions.join(', ')} on Node ${version}` }
   },
-  async start({ folder, program, upstreamPort, callers, core }) {
+  async start({ folder, program, upstreamPort, callers, core, certificate }) {
     const port = await freePort()
     const parameters = [port, upstreamPort, callers.keyMapFile, callers.keySetFile].map(String)
-    const command = [program.file, script, ...parameters] as const
+    const tls = certificate === undefined ? [] : [certificate.certFile, certificate.keyFile]
+    const command = [program.file, script, ...parameters, ...tls] as const
     return startServer({ name: 'http-proxy', folder, command, port, core })
   },
 }

@@ -19,7 +19,14 @@ export const nginx: Peer = {
   start,
 }
 
-async function start({ folder, program, upstreamPort, callers, core }: PeerSetup): Promise<ServerProcess> {
+async function start({
+  folder,
+  program,
+  upstreamPort,
+  callers,
+  core,
+  certificate,
+}: PeerSetup): Promise<ServerProcess> {
   const port = await freePort()
   await mkdir(join(folder, 'temporary'))
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
@@ -47,7 +54,8 @@ http {
   }
   init_by_lua_block {${checksInLua(callers)}}
   server {
-    listen 127.0.0.1:${port};
+    listen 127.0.0.1:${port}${certificate === undefined ? '' : ' ssl http2'};
+    ${certificate === undefined ? '' : `ssl_certificate ${certificate.certFile}; ssl_certificate_key ${certificate.keyFile};`}
     location / {
       access_by_lua_block { check() }
       proxy_pass http://catalog;

@@ -1,0 +1,45 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { auditRecords } from './growth/audit-records.ts'
+import type { Cost, Growth } from './growth/growth.ts'
+import { keys } from './growth/keys.ts'
+import { listings } from './growth/listings.ts'
+import { policies } from './growth/policies.ts'
+import { markdownTable } from './report.ts'
+import { stopServers } from './server-process.ts'
+
+/*
+ * Measures how costs grow with the number of keys, policies, tables and audit records: CPU time, each once, in a process
+ * of the given Node.
+ */
+
+try {
+  for (const growth of [keys, policies, listings, auditRecords]) {
+    const bySize = new Map<number, readonly Cost[]>()
+    for (const size of growth.sizes) bySize.set(size, await measureOnce(growth, size))
+    const costs = [...bySize.values()].at(0) ?? []
+    const rows = costs.map(({ what, unit }, index) => [
+      `${what}, ${unit}`,
+      ...growth.sizes.map((size) => formatRounded(bySize.get(size)?.[index]?.amount ?? NaN)),
+    ])
+    console.log(markdownTable([growth.unit, ...growth.sizes.map((size) => size.toLocaleString('en'))], rows))
+    console.log()
+  }
+} finally {
+  await stopServers()
+}
+
+/** With two digits. */
+function formatRounded(amount: number): string {
+  return Number(amount.toPrecision(2)).toLocaleString('en')
+}
+
+async function measureOnce(growth: Growth, size: number): Promise<readonly Cost[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'growth-'))
+  try {
+    return await growth.measure(size, folder)
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
