@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { expect, it } from 'vitest'
+import { toHeadingAnchor } from '../../site/.vitepress/heading-anchor.ts'
 import { projectFolder } from '../e2e/built-program.ts'
 
 const pages = readdirSync(projectFolder, { withFileTypes: true })
@@ -20,7 +21,9 @@ function readProse(page: string): string {
 
 /** Returns the targets of the links and images in a text, except those in code and those of other hosts. */
 function listTargets(prose: string): readonly string[] {
-  const links = prose.replaceAll(/`[^`]+`/g, '').matchAll(/\]\(\s*<?([^\s)>]+)|^\[[^\]]+\]: *(\S+)/gm)
+  const links = prose
+    .replaceAll(/(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)/gs, '')
+    .matchAll(/\]\(\s*<?([^\s)>]+)|^\[[^\]]+\]: *(\S+)/gm)
   return [...links]
     .map(([, inline, reference]) => inline ?? reference ?? '')
     .filter((target) => !/^[a-z]+:/.test(target))
@@ -31,10 +34,7 @@ function listAnchors(page: string): ReadonlySet<string> {
   const anchors = new Set<string>()
   for (const [, heading = ''] of readProse(page).matchAll(/^#{1,6} +(.*?)(?: +#+)? *$/gm)) {
     const text = heading.replaceAll(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
-    const slug = text
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{M}\p{N}\p{Pc} -]/gu, '')
-      .replaceAll(' ', '-')
+    const slug = toHeadingAnchor(text)
     let anchor = slug
     for (let count = 1; anchors.has(anchor); count++) anchor = `${slug}-${count}`
     anchors.add(anchor)
