@@ -24,7 +24,7 @@ export default defineConfig({
       'test/policy/source/{a-mirrored-source,policy-bundle,policy-folder}.test.ts',
     ],
     exclude: [
-      'test/docs/{readme,site}.test.ts',
+      'test/docs/{getting-started-page,readme,site}.test.ts',
       'test/limits/request-limits.test.ts',
       'test/limits/overload/load-shedder.test.ts',
       // Thousands of generated cases.

@@ -3,7 +3,7 @@ import type { DefaultTheme } from 'vitepress'
 
 /** Every page of the site by task, as its file without `.md`; a page is called what its first heading says. */
 const pagesByTask: Readonly<Record<string, readonly string[]>> = {
-  'Get started': ['README', 'examples/compose/README'],
+  'Get started': ['README', 'docs/getting-started', 'examples/compose/README'],
   Concepts: ['docs/concepts', 'src/README'],
   Policies: ['policies/README', 'docs/recipes', 'docs/personal-data'],
   Identity: ['docs/authentication', 'docs/identity-providers'],
