@@ -61,12 +61,6 @@ describe.skipIf(!isInstalled)('the documentation site', () => {
     expect(missing).toEqual([])
   })
 
-  it('has each page in its sidebar', () => {
-    const linked = new Set(listLinks('index.html'))
-    expect(pages.length).toBeGreaterThan(30)
-    expect(pages.filter((page) => !linked.has(`/${page}`))).toEqual([])
-  })
-
   it('links to the repository for files that are no pages', () => {
     expect(listLinks('index.html')).toContain(
       'https://git.example/our/project/blob/main/src/gateway/pipeline.ts',
