@@ -32,6 +32,13 @@ export const pagesByTask: Readonly<Record<string, readonly string[]>> = {
     'docs/policy-webhook',
     'examples/kubernetes/README',
   ],
-  Reference: ['CONFIGURATION', 'docs/files', 'docs/embedding', 'examples/embed/README', 'CHANGELOG'],
+  Reference: [
+    'CONFIGURATION',
+    'docs/commands',
+    'docs/files',
+    'docs/embedding',
+    'examples/embed/README',
+    'CHANGELOG',
+  ],
   Security: ['docs/security', 'SECURITY', 'CONTRIBUTING'],
 }

@@ -10,6 +10,7 @@ export function backendCommand(io: Io): Command {
       '--config <file>',
       'settings file (YAML); environment variables (CATALOG_GATEWAY__...) override it',
     )
+    .addHelpText('after', '\nExample:\n  catalog-gateway backend --config catalog.yaml')
     .action(async ({ config }: { config: string }) => {
       const { runBackend } = await importCatalog()
       await runBackend(config, io)

@@ -45,7 +45,8 @@ export function checkCommand(io: Io): Command {
     )
     .addHelpText(
       'after',
-      '\nPolicies in Kubernetes (policies.kubernetes) are not read: their status says whether they are accepted.',
+      '\nExample:\n  catalog-gateway check --config gateway.yaml --probe\n' +
+        '\nPolicies in Kubernetes (policies.kubernetes) are not read: their status says whether they are accepted.',
     )
     .action(async ({ config, probe }: { config: string; probe?: true }) => {
       const settings = await runStep(`the settings in ${config} cannot be used`, () =>

@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os'
-import { InvalidArgumentError, type Command } from 'commander'
+import { InvalidArgumentError, Option, type Command } from 'commander'
 import { parseDuration } from '../catalog-api/schemas/duration.ts'
 import { actorSchema, type StoredKey } from '../identity/api-keys/stored-key.ts'
 import { createKey, listKeys, revokeKey, rotateKey, type CreatedKey } from '../identity/api-keys/key-store.ts'
@@ -86,9 +86,17 @@ export function keysCommand(io: Io): Command {
     .description('create a successor of a key and print it; the old key expires after a grace period')
     .requiredOption(...store)
     .requiredOption('--pepper-file <file>', 'file with the pepper of the hashes in the store')
-    .option('--overlap <duration>', 'grace period of the old key, such as 30m, 12h or 7d', parseOverlap, day)
+    .addOption(
+      new Option('--overlap <duration>', 'grace period of the old key, such as 30m, 12h or 7d')
+        .argParser(parseOverlap)
+        .default(day, '24h'),
+    )
     .option(...by)
     .argument('<key-id>', 'the id of the key, as `keys list` shows it')
+    .addHelpText(
+      'after',
+      '\nExample:\n  catalog-gateway keys rotate --store keys.yaml --pepper-file pepper --overlap 7d mJ3nPqRsT8vW',
+    )
     .action((id: string, options: RotateOptions) => rotate(id, options, io))
   keys
     .command('revoke')
@@ -96,6 +104,7 @@ export function keysCommand(io: Io): Command {
     .requiredOption(...store)
     .option(...by)
     .argument('<key-id>', 'the id of the key, as `keys list` shows it')
+    .addHelpText('after', '\nExample:\n  catalog-gateway keys revoke --store keys.yaml mJ3nPqRsT8vW')
     .action(async (id: string, { store, by = getUserName() }: StoreOptions & ActorOptions) => {
       await runStep(`the key ${id} cannot be revoked`, () => revokeKey(store, id, by))
       io.stdout.write(`revoked ${id}\n`)

@@ -17,6 +17,7 @@ export function serveCommand(io: Io): Command {
       '--config <file>',
       'settings file (YAML); environment variables (CATALOG_GATEWAY__...) override it',
     )
+    .addHelpText('after', '\nExample:\n  catalog-gateway serve --config gateway.yaml')
     .action(({ config }: { config: string }) => (cluster.isWorker ? serveAsWorker() : serve(config, io)))
 }
 

@@ -151,7 +151,7 @@ describe('policy commands with --kubernetes', () => {
     const { status, output, messages } = await run('lint', ['--config', config])
     expect({ status, messages }).toEqual({
       status: 1,
-      messages: expect.stringContaining('1 errors') as string,
+      messages: expect.stringContaining('1 error') as string,
     })
     expect(output).toMatch(/^accesspolicies\/team-a\/sales:1 +error +refused +.*team-a was created again/)
   })
@@ -161,7 +161,7 @@ describe('policy commands with --kubernetes', () => {
     const { status, output, messages } = await run('lint', [])
     expect(status).toBe(1)
     expect(output).toMatch(/^accesspolicies\/team-a\/typo:\d+ +error +refused +rules\[0\]\.when/m)
-    expect(messages).toMatch(/1 errors, \d+ warnings in 3 policies/)
+    expect(messages).toMatch(/1 error, \d+ warnings? in 3 policies/)
   })
 
   it('explain, test and what-can use the resources beside a folder', async () => {

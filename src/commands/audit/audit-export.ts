@@ -23,6 +23,10 @@ export function exportCommand(io: Io): Command {
         .choices(recordFormats)
         .makeOptionMandatory(),
     )
+    .addHelpText(
+      'after',
+      '\nExample:\n  catalog-gateway audit export .catalog-gateway/audit --format ocsf --since 1d',
+    )
     .action((folder: string, { format, ...selection }: ExportOptions, command: Command) =>
       printSelection(
         folder,

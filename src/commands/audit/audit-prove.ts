@@ -6,6 +6,7 @@ import { verifyProofs } from '../../audit/verify/verify-proofs.ts'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
 import { parseIdArgument } from '../common/arguments.ts'
 import { folderArgument, publicKeyOption } from './audit-options.ts'
+import { formatCount } from '../../lib/format-count.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import type { Io } from '../common/io.ts'
 import { newCommand } from '../common/new-command.ts'
@@ -28,6 +29,10 @@ export function proveCommand(io: Io): Command {
       'the table, such as prod/sales/orders or prod$sales$orders',
       parseIdArgument,
     )
+    .addHelpText(
+      'after',
+      '\nExample:\n  catalog-gateway audit prove .catalog-gateway/audit --table prod/sales/orders > orders.proof',
+    )
     .action((folder: string, options: ProveOptions) => prove(folder, options, io))
 }
 
@@ -36,6 +41,10 @@ export function verifyProofCommand(io: Io): Command {
     .description('verify the output of `audit prove` without the log')
     .argument('<file>', 'the output of `audit prove`')
     .option(...publicKeyOption)
+    .addHelpText(
+      'after',
+      '\nExample:\n  catalog-gateway audit verify-proof orders.proof --public-key seal-public-key.pem',
+    )
     .action((file: string, options: VerifyOptions, command: Command) =>
       checkProof(file, options, command, io),
     )
@@ -77,7 +86,7 @@ async function checkProof(
     }
     const started = isFromBeginning ? 'from its first record on' : 'starting after its first record'
     io.stdout.write(
-      `valid: ${records} records of table ${formatIdentifierText(table)}, ${started}, complete from ${first} to ${last}\n`,
+      `valid: ${formatCount(records, 'record')} of table ${formatIdentifierText(table)}, ${started}, complete from ${first} to ${last}\n`,
     )
   }
 }

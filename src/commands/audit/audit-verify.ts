@@ -6,6 +6,7 @@ import type { VerifyReport } from '../../audit/verify/verify-audit-log.ts'
 import { verifyAuditLogs, type VerifiedLog } from '../../audit/verify/verify-audit-logs.ts'
 import { collect, jsonOption } from '../common/arguments.ts'
 import { folderArgument, publicKeyOption } from './audit-options.ts'
+import { formatCount } from '../../lib/format-count.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { printJson, type Io } from '../common/io.ts'
 import { newCommand } from '../common/new-command.ts'
@@ -30,6 +31,10 @@ export function verifyCommand(io: Io): Command {
       [],
     )
     .option(...jsonOption)
+    .addHelpText(
+      'after',
+      '\nExample:\n  catalog-gateway audit verify .catalog-gateway/audit --public-key seal-public-key.pem',
+    )
     .action((folder: string, options: VerifyOptions) => verify(folder, options, io))
 }
 
@@ -106,11 +111,15 @@ function printGood(io: Io, logs: readonly VerifiedLog[], areSealsChecked: boolea
 }
 
 function formatCounts(logs: readonly VerifiedLog[]): string {
-  const sum = (count: (report: VerifyReport) => number): number =>
-    logs.reduce((total, { report }) => total + count(report), 0)
-  const chains = `${sum((report) => report.chains)} chains${logs.length > 1 ? ` of ${logs.length} logs` : ''}`
-  const open = `${sum(({ unresolved }) => unresolved)} changes without an outcome`
-  return `${sum(({ records }) => records)} records in ${chains}, ${open}`
+  const count = (what: string, countIn: (report: VerifyReport) => number): string =>
+    formatCount(
+      logs.reduce((total, { report }) => total + countIn(report), 0),
+      what,
+    )
+  const chains =
+    count('chain', (report) => report.chains) + (logs.length > 1 ? ` of ${logs.length} logs` : '')
+  const open = `${count('change', ({ unresolved }) => unresolved)} without an outcome`
+  return `${count('record', ({ records }) => records)} in ${chains}, ${open}`
 }
 
 function formatNotes(
@@ -122,7 +131,9 @@ function formatNotes(
     areSealsChecked
       ? `${seals} seals, all signatures valid`
       : `${seals} seals, signatures not checked (no --public-key)`,
-    ...(unsealed.records > 0 ? [`unsealed tail: ${unsealed.records} records${since} not sealed yet`] : []),
+    ...(unsealed.records > 0
+      ? [`unsealed tail: ${formatCount(unsealed.records, 'record')}${since} not sealed yet`]
+      : []),
     ...(unsealed.records > 0 && journal?.state === 'absent'
       ? ['no journal found: after a power failure, records at the end may be missing']
       : []),

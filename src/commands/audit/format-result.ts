@@ -1,3 +1,4 @@
+import { formatCount } from '../../lib/format-count.ts'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
 import type { OutOfBandVersions } from '../../audit/records/audit-record.ts'
 import type { KeyChange } from '../../identity/api-keys/key-changes.ts'
@@ -26,7 +27,7 @@ export function formatResult(record: StoredRecord): string {
         ...(record.keys ?? []).map(formatKeyChange),
       ].join('; ')
     case 'gap':
-      return `${record.dropped + record.refused} records missing`
+      return `${formatCount(record.dropped + record.refused, 'record')} missing`
     case 'tampered':
       return `${record.file} ${record.what}`
     case 'resolved':
@@ -36,7 +37,7 @@ export function formatResult(record: StoredRecord): string {
     case 'pruned':
       return `${record.files.length} files removed`
     case 'seal':
-      return `${record.leaves} records signed`
+      return `${formatCount(record.leaves, 'record')} signed`
     case 'start':
       return `${record.gateway} ${record.software}`
     case 'intent':

@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream'
 
 /** What a command uses of its process, besides files and connections. */
 export interface Io {
-  readonly stdout: Writable & { readonly isTTY?: boolean }
+  readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number }
   readonly stderr: Writable
   readonly environment: NodeJS.ProcessEnv
 }

@@ -1,6 +1,9 @@
 import { Command } from 'commander'
 import type { Io } from './io.ts'
 
+/** Of a line of help that goes to a file or another program. */
+const usualColumns = 80
+
 /**
  * Creates a command that throws usage errors, so that `run` chooses the exit status, and refers to its help. Subcommands
  * added by `.command` inherit this.
@@ -12,5 +15,6 @@ export function newCommand(name: string, { stdout, stderr }: Io): Command {
     .configureOutput({
       writeOut: (text) => void stdout.write(text),
       writeErr: (text) => void stderr.write(text),
+      getOutHelpWidth: () => stdout.columns ?? usualColumns,
     })
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { InvalidArgumentError, type Command } from 'commander'
+import { InvalidArgumentError, Option, type Command } from 'commander'
 import { auditSchema } from '../../config/audit/audit-settings.ts'
 import type { GatewaySettings } from '../../config/gateway-settings.ts'
 import { limitsSchema, listenSchema, timeoutsSchema } from '../../config/listen-settings.ts'
@@ -45,12 +45,18 @@ export function devCommand(io: Io): Command {
     .option('--admin-port <number>', 'port for health and metrics; 0 picks a free port', parsePort, 2334)
     .option('--data-dir <dir>', 'folder for data, keys and the audit log', '.catalog-gateway')
     .option('--api-key <key>', 'the development key (principal "dev"); generated and stored if not given')
-    .option('--policies <dir>', 'a folder of policies instead of the examples', developmentPolicies)
+    .addOption(
+      new Option('--policies <dir>', 'a folder of policies').default(
+        developmentPolicies,
+        'one that allows the development key everything',
+      ),
+    )
     .option(
       '--max-upload <size>',
       'maximum size of an upload, which takes up to five times as much memory; default: 512MiB',
       parseSize,
     )
+    .addHelpText('after', '\nExample:\n  catalog-gateway dev --policies my-policies --data-dir my-data')
     .action((options: DevOptions) => runDev(options, io))
 }
 

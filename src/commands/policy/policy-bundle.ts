@@ -1,3 +1,4 @@
+import { formatCount } from '../../lib/format-count.ts'
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import type { Command } from 'commander'
@@ -56,6 +57,10 @@ export function addVerifyBundle(policy: Command, io: Io): void {
     .argument('<file>', 'the bundle')
     .requiredOption('--public-key <file>', 'the public key of the signer (SPKI, PEM)')
     .option(...configOption)
+    .addHelpText(
+      'after',
+      '\nExample:\n  catalog-gateway policy verify-bundle policies.bundle --public-key bundle-key.pub.pem',
+    )
     .action((file: string, options: VerifyOptions) => verifyBundle(file, options, io))
 }
 
@@ -74,7 +79,10 @@ async function bundle({ policies, config, key: keyFile, serial, out }: SignOptio
   )
   await runStep(`${out} cannot be written`, () => writeFile(out, signBundle({ serial, files: texts }, key)))
   const id = publicKeyId(createPublicKey(key))
-  printLine(io, `wrote ${out}: ${set.size} policies, revision ${set.revision}, serial ${serial}, key ${id}`)
+  printLine(
+    io,
+    `wrote ${out}: ${formatCount(set.size, 'policy', 'policies')}, revision ${set.revision}, serial ${serial}, key ${id}`,
+  )
 }
 
 async function verifyBundle(file: string, { publicKey, config }: VerifyOptions, io: Io): Promise<void> {
@@ -87,7 +95,7 @@ async function verifyBundle(file: string, { publicKey, config }: VerifyOptions, 
   })
   printLine(
     io,
-    `valid: ${set.size} policies, revision ${set.revision}, serial ${serial}, key ${publicKeyId(key)}`,
+    `valid: ${formatCount(set.size, 'policy', 'policies')}, revision ${set.revision}, serial ${serial}, key ${publicKeyId(key)}`,
   )
   for (const { name } of texts) printLine(io, `  ${name}`)
 }

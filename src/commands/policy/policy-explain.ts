@@ -1,3 +1,4 @@
+import { formatCount } from '../../lib/format-count.ts'
 import type { Command } from 'commander'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
 import { jsonOption, parseIdArgument } from '../common/arguments.ts'
@@ -177,10 +178,7 @@ function printLevel(io: Io, level: ExplainedLevel): void {
   ])
   for (const line of alignColumns(rows)) printLine(io, line)
   if (level.otherRuleCount > 0)
-    printLine(
-      io,
-      `  ${level.otherRuleCount} ${level.otherRuleCount === 1 ? 'rule' : 'rules'} about other operations`,
-    )
+    printLine(io, `  ${formatCount(level.otherRuleCount, 'rule')} about other operations`)
 }
 
 function formatVerdict({ verdict, rule, conditionError }: ExplainedRule): string {

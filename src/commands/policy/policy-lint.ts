@@ -1,3 +1,4 @@
+import { formatCount } from '../../lib/format-count.ts'
 import type { Command } from 'commander'
 import { jsonOption } from '../common/arguments.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'
@@ -55,7 +56,7 @@ async function lint(options: Options, io: Io): Promise<void> {
   }
   const count = (wanted: string): number => findings.filter(({ level }) => level === wanted).length
   const [errors, warnings] = [count('error'), count('warning')]
-  const summary = `${errors} errors, ${warnings} warnings in ${documents.length} policies`
+  const summary = `${formatCount(errors, 'error')}, ${formatCount(warnings, 'warning')} in ${formatCount(documents.length, 'policy', 'policies')}`
   if (errors > 0 || (strict && warnings > 0)) throw new CommandFailure(summary)
   if (!json) printLine(io, summary)
 }

@@ -1,3 +1,4 @@
+import { formatCount } from '../../lib/format-count.ts'
 import type { Command } from 'commander'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'
@@ -120,7 +121,7 @@ function printReplay(io: Io, changed: readonly ReplayedCalls[], undecided: reado
       const { principal, wasAllowed, recordedRule, decidingRule, time, id, request } = example
       printLine(
         io,
-        `  ${principal}: ${formatOutcome(wasAllowed)} -> ${formatOutcome(!wasAllowed)}, ${count} ${count === 1 ? 'call' : 'calls'}`,
+        `  ${principal}: ${formatOutcome(wasAllowed)} -> ${formatOutcome(!wasAllowed)}, ${formatCount(count, 'call')}`,
       )
       printLine(
         io,
@@ -144,7 +145,7 @@ function printRestricted(io: Io, restricted: readonly ReplayedCalls[]): void {
     const { operation, principal, restrictions, time, id, request } = example
     if (restrictions === undefined) continue
     const { before, after, possible } = restrictions
-    printLine(io, `${operation} by ${principal}, ${count} ${count === 1 ? 'call' : 'calls'}`)
+    printLine(io, `${operation} by ${principal}, ${formatCount(count, 'call')}`)
     printLine(io, `  before: ${formatRestrictions(before)}`)
     printLine(
       io,

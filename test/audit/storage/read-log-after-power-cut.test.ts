@@ -89,7 +89,7 @@ it('the commands read the journal, and verify reports that, or its absence', asy
   const audit = (command: string, ...more: string[]) => runCommand(['audit', command, folder, ...more])
   const verified = await audit('verify')
   expect(verified.status).toBe(0)
-  expect(verified.output).toContain(`good: ${linesIn(whole)} records in 1 chains`)
+  expect(verified.output).toContain(`good: ${linesIn(whole)} records in 1 chain`)
   const lacks = `journal: ${basename(part.path)} lacks ${part.to - part.from} bytes, which the journal contains`
   expect(verified.output).toContain(lacks)
   expect((await audit('query')).output.match(/ intent /g)).toHaveLength(3)

@@ -34,7 +34,7 @@ it('verify checks the seals with a key, and prints the evidence for the verdict'
   const without = await audit('verify', folder)
   expect(without).toMatchObject({
     status: 0,
-    output: 'good: 8 records in 1 chains, 0 changes without an outcome\n',
+    output: 'good: 8 records in 1 chain, 0 changes without an outcome\n',
   })
   expect(without.messages).toMatch(/^2 seals, signatures not checked/)
   const checked = await audit('verify', folder, '--public-key', publicKey)

@@ -20,7 +20,7 @@ it('accepts a log as the gateway wrote it, and rejects any change', async () => 
   const text = await readFile(file, 'utf8')
   const good = {
     status: 0,
-    output: expect.stringMatching(/^good: \d+ records in 1 chains, 0 changes without/),
+    output: expect.stringMatching(/^good: \d+ records in 1 chain, 0 changes without/),
   }
   expect(await verify()).toMatchObject(good)
 

@@ -21,12 +21,12 @@ it('the documented commands sign and verify policies, and detect a changed bundl
   const signed = await run(commands[2])
   expect(signed).toMatchObject({ status: 0, messages: '' })
   expect(signed.output).toMatch(
-    /^wrote .+policies\.bundle: 1 policies, revision [0-9a-f]{64}, serial 1, key [0-9a-f]{16}\n$/,
+    /^wrote .+policies\.bundle: 1 policy, revision [0-9a-f]{64}, serial 1, key [0-9a-f]{16}\n$/,
   )
   const verified = await run(commands[3])
   expect(verified).toMatchObject({ status: 0, messages: '' })
   expect(verified.output).toMatch(
-    /^valid: 1 policies, revision [0-9a-f]{64}, serial 1, key [0-9a-f]{16}\n {2}a\.yaml\n$/,
+    /^valid: 1 policy, revision [0-9a-f]{64}, serial 1, key [0-9a-f]{16}\n {2}a\.yaml\n$/,
   )
 
   await writeFile(
