@@ -17,6 +17,7 @@ export const pagesByTask: Readonly<Record<string, readonly string[]>> = {
   Audit: ['docs/audit'],
   Operate: [
     'docs/operations',
+    'docs/versions',
     'docs/observability',
     'docs/alerts',
     'docs/console',
