@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
-import { scheduleAtTickEnd } from '../lib/async/schedule-at-tick-end.ts'
 import type { ConnectionAddresses } from '../lib/net/connection-addresses.ts'
 import { IncomingRequest, type RequestConnection } from '../http1/server/incoming-request.ts'
 import type { RequestHead } from '../http1/server/request-head.ts'
@@ -25,8 +24,6 @@ export class RequestSource implements RequestConnection {
   readonly addresses: ConnectionAddresses
   readonly #input: BodyInput
   #isReading = false
-  /** Passed on together at the end of the tick: frames of HTTP/2 are small, and often arrive in pieces. */
-  #arrived: Buffer[] = []
 
   constructor(head: RequestHead, input: BodyInput) {
     this.socket = input.socket
@@ -37,12 +34,8 @@ export class RequestSource implements RequestConnection {
     stream
       // An empty body ends even if it is not read.
       .on('end', () => {
-        if (!isWhole()) {
-          this.request.abort()
-          return
-        }
-        this.#passArrived()
-        this.request.complete()
+        if (isWhole()) this.request.complete()
+        else this.request.abort()
       })
       // `close` follows.
       .on('error', () => undefined)
@@ -71,15 +64,9 @@ export class RequestSource implements RequestConnection {
     const { stream } = this.#input
     this.#isReading = true
     stream.on('data', (chunk: Buffer) => {
-      if (this.#arrived.push(chunk) === 1) scheduleAtTickEnd(() => this.#passArrived())
+      this.request.receive(chunk)
+      if (!this.request.wantsBody) stream.pause()
     })
-  }
-
-  #passArrived(): void {
-    const chunks = this.#arrived
-    this.#arrived = []
-    for (const chunk of chunks) this.request.receive(chunk)
-    if (!this.request.wantsBody) this.#input.stream.pause()
   }
 
   /** A body that has arrived is read at once, so that it can be discarded without closing the connection. */
@@ -88,8 +75,7 @@ export class RequestSource implements RequestConnection {
     const { stream, hasArrived } = this.#input
     let chunk: unknown
     do chunk = stream.read()
-    while (chunk !== null)
-    this.#passArrived()
+    while (chunk !== null && request.wantsBody)
     if (request.wantsBody && stream.readableLength === 0 && hasArrived()) request.complete()
   }
 }
