@@ -65,8 +65,8 @@ const additions: readonly (readonly [file: string, before: string, added: string
   ],
 ]
 
-const testFolders = ['test/config', 'test/policy', 'test/support']
-const copied = ['src', 'policies', ...testFolders, 'package.json', 'tsconfig.json']
+const testFolders = ['test/commands', 'test/config', 'test/policy', 'test/support']
+const copied = ['src', 'docs', 'policies', ...testFolders, 'package.json', 'tsconfig.json']
 
 const callers = {
   nobody: [],
