@@ -1,8 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { auditRecords } from './growth/audit-records.ts'
-import type { Cost, Growth } from './growth/growth.ts'
+import { measureOnce, type Cost } from './growth/growth.ts'
 import { keys } from './growth/keys.ts'
 import { listings } from './growth/listings.ts'
 import { policies } from './growth/policies.ts'
@@ -33,13 +30,4 @@ try {
 /** With two digits. */
 function formatRounded(amount: number): string {
   return Number(amount.toPrecision(2)).toLocaleString('en')
-}
-
-async function measureOnce(growth: Growth, size: number): Promise<readonly Cost[]> {
-  const folder = await mkdtemp(join(tmpdir(), 'growth-'))
-  try {
-    return await growth.measure(size, folder)
-  } finally {
-    await rm(folder, { recursive: true })
-  }
 }

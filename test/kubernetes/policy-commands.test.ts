@@ -151,7 +151,7 @@ describe('policy commands with --kubernetes', () => {
     const { status, output, messages } = await run('lint', ['--config', config])
     expect({ status, messages }).toEqual({
       status: 1,
-      messages: expect.stringContaining('1 error') as string,
+      messages: expect.stringContaining('1 error, ') as string,
     })
     expect(output).toMatch(/^accesspolicies\/team-a\/sales:1 +error +refused +.*team-a was created again/)
   })

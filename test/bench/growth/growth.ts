@@ -1,3 +1,7 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
 /** Something that grows, and what its parts cost. */
 export interface Growth {
   /** What is counted. */
@@ -14,6 +18,16 @@ export interface Cost {
   readonly what: string
   readonly amount: number
   readonly unit: 'ms' | 'calls'
+}
+
+/** Measures once, in a temporary folder. */
+export async function measureOnce(growth: Growth, size: number): Promise<readonly Cost[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'growth-'))
+  try {
+    return await growth.measure(size, folder)
+  } finally {
+    await rm(folder, { recursive: true })
+  }
 }
 
 /** CPU time of this process, all its threads included. */

@@ -1,10 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { isThorough } from '../../support/thorough.ts'
 import { auditRecords } from './audit-records.ts'
-import type { Cost, Growth } from './growth.ts'
+import { measureOnce, type Cost, type Growth } from './growth.ts'
 import { keys } from './keys.ts'
 import { listings } from './listings.ts'
 import { policies } from './policies.ts'
@@ -15,19 +12,10 @@ if (!isThorough) console.warn('SKIPPED: the shape of growth, which is part of np
 const maxFactor = 9
 const rounds = 3
 
-async function measure(growth: Growth, size: number): Promise<readonly Cost[]> {
-  const folder = await mkdtemp(join(tmpdir(), 'growth-'))
-  try {
-    return await growth.measure(size, folder)
-  } finally {
-    await rm(folder, { recursive: true })
-  }
-}
-
 /** The least of several rounds, as other load only adds. */
 async function measureLeast(growth: Growth, size: number): Promise<readonly Cost[]> {
   const all: (readonly Cost[])[] = []
-  for (let round = 0; round < rounds; round += 1) all.push(await measure(growth, size))
+  for (let round = 0; round < rounds; round += 1) all.push(await measureOnce(growth, size))
   return (all[0] ?? []).map((cost, index) => ({
     ...cost,
     amount: Math.min(...all.map((costs) => costs[index]?.amount ?? Infinity)),
