@@ -1,5 +1,4 @@
 import type { Socket } from 'node:net'
-import { TLSSocket } from 'node:tls'
 import type { ConnectionAddresses } from '../lib/net/connection-addresses.ts'
 import type { ConnectionHandler } from '../http1/server/connection-handler.ts'
 import type { ConnectionTimeouts } from '../http1/server/connection-state.ts'
@@ -9,7 +8,6 @@ import type { ServedConnection } from '../http1/server/served-connection.ts'
 import { ServerConnection } from '../http1/server/server-connection.ts'
 import type { ListenerHandler } from './listener-handler.ts'
 import type { OtherServers } from './other-servers.ts'
-import { PrefaceReader } from './preface-reader.ts'
 
 export interface ConnectionSetOptions {
   readonly maxHeadBytes: number
@@ -22,7 +20,6 @@ const maxTimeoutCheckIntervalMs = 1_000
 /** The open connections of a listener. Each is served by the server that its protocol needs. */
 export class ConnectionSet {
   readonly #others: OtherServers
-  readonly #handler: Pick<ListenerHandler, 'onConnectionError'>
   readonly #connectionHandler: ConnectionHandler & { isDraining: boolean }
   readonly #connections = new Set<ServedConnection>()
   readonly #withCertificate = new Set<ServedConnection>()
@@ -30,14 +27,14 @@ export class ConnectionSet {
 
   constructor(options: ConnectionSetOptions, others: OtherServers, handler: ListenerHandler) {
     this.#others = others
-    this.#handler = handler
     this.#connectionHandler = {
       maxHeadBytes: options.maxHeadBytes,
       timeouts: options.timeouts,
       scheduler: options.scheduler,
       lingerSlots: new LingerSlots(),
       isDraining: false,
-      handsOver: others.http1 && others.handsOver,
+      findServerByStart: others.findServerByStart,
+      findServerByHead: others.findServerByHead,
       onRequest: handler.onRequest,
       onRequestError: ({ reason, message }, addresses) =>
         handler.onConnectionError(reason, addresses, message),
@@ -47,9 +44,10 @@ export class ConnectionSet {
         this.#connections.delete(connection)
         this.#withCertificate.delete(connection)
       },
-      onHandOver: (connection, socket, addresses) => {
-        if (others.http1 !== undefined)
-          this.#replace(connection, others.http1.serve(socket, addresses, this.#connectionHandler))
+      onHandOver: (before, after) => {
+        this.#connections.delete(before)
+        this.#connections.add(after)
+        if (this.#withCertificate.delete(before)) this.#withCertificate.add(after)
       },
     }
   }
@@ -100,33 +98,10 @@ export class ConnectionSet {
   }
 
   #open(socket: Socket, addresses: ConnectionAddresses): ServedConnection {
-    const { http2, h2c } = this.#others
-    if (http2 === undefined) return this.#openHttp1(socket, addresses)
-    const openHttp2 = (): ServedConnection => http2.serve(socket, addresses, this.#connectionHandler)
-    if (socket instanceof TLSSocket)
-      return socket.alpnProtocol === 'h2' ? openHttp2() : this.#openHttp1(socket, addresses)
-    if (!h2c) return this.#openHttp1(socket, addresses)
-    return new PrefaceReader(
-      socket,
-      this.#connectionHandler,
-      this.#connectionHandler.timeouts.headersTimeoutMs,
-      (reader, hasPreface) =>
-        this.#replace(reader, hasPreface ? openHttp2() : this.#openHttp1(socket, addresses)),
-      (reason) => this.#handler.onConnectionError(reason, addresses),
-    )
-  }
-
-  #openHttp1(socket: Socket, addresses: ConnectionAddresses): ServedConnection {
-    const { http1, handsOver } = this.#others
-    return http1 !== undefined && handsOver === undefined
-      ? http1.serve(socket, addresses, this.#connectionHandler)
-      : new ServerConnection(socket, addresses, this.#connectionHandler)
-  }
-
-  #replace(before: ServedConnection, after: ServedConnection): void {
-    this.#connections.delete(before)
-    this.#connections.add(after)
-    if (this.#withCertificate.delete(before)) this.#withCertificate.add(after)
+    const server = this.#others.findAcceptedServer(socket)
+    return server === 'own'
+      ? new ServerConnection(socket, addresses, this.#connectionHandler)
+      : server.serve(socket, addresses, this.#connectionHandler)
   }
 
   #checkTimeouts(): void {

@@ -16,7 +16,7 @@ import type { ListenerHandler } from './listener-handler.ts'
 import { createOtherServers, type OtherServersOptions } from './other-servers.ts'
 import { readProxyHeader } from './read-proxy-header.ts'
 
-/** With TLS, `http2` says whether HTTP/2 is served; without, `h2c`. */
+/** `http2` has an effect with TLS only, `h2c` without. */
 export interface ListenerOptions extends OtherServersOptions {
   readonly maxConnections: number
   readonly maxConnectionsPerAddress: number | undefined
@@ -71,10 +71,12 @@ const backlog = 4_096
  */
 export function createListener(options: ListenerOptions, handler: ListenerHandler): Listener {
   const { timeouts, maxConnections, maxConnectionsPerAddress, tls, proxies } = options
-  const http2 = tls === undefined ? options.h2c : options.http2
+  const http2 = tls !== undefined && options.http2
+  const h2c = tls === undefined && options.h2c
   /** TCP connections with and without TLS. */
   const sockets = new Set<Socket>()
-  const connections = new ConnectionSet(options, createOtherServers({ ...options, http2 }, handler), handler)
+  const others = createOtherServers({ ...options, http2, h2c }, handler)
+  const connections = new ConnectionSet(options, others, handler)
   const connectionsByAddress = new Map<string, number>()
   /** Without a header of PROXY protocol or a TLS session yet, by peer. */
   const handshakes = new Map<string, Socket>()

@@ -1,5 +1,7 @@
+import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
+import type { ConnectionHandler } from '../http1/server/connection-handler.ts'
 import type { ConnectionTimeouts } from '../http1/server/connection-state.ts'
-import type { RequestHead } from '../http1/server/request-head.ts'
 import type { RequestScheduler } from '../http1/server/request-queue.ts'
 import type { ConnectionServer } from '../http1/server/served-connection.ts'
 import { createHttp1Connections } from '../node-http/http1-connections.ts'
@@ -8,16 +10,10 @@ import type { Interceptor } from '../node-http/interceptor.ts'
 import type { NodeRequestHandler } from '../node-http/node-requests.ts'
 import type { ListenerHandler } from './listener-handler.ts'
 
-/** Servers of node that get connections which the listener has accepted. */
-export interface OtherServers {
-  /** Of HTTP/2; with TLS, it is offered by ALPN. */
-  readonly http2: ConnectionServer | undefined
-  /** Without TLS: whether a connection that begins with the preface of HTTP/2 gets it (RFC 9113, section 3.3). */
-  readonly h2c: boolean
-  /** Of HTTP/1.1, by node's parser. */
-  readonly http1: ConnectionServer | undefined
-  /** Which requests take a connection to `http1`; undefined: it gets every connection, from the start. */
-  readonly handsOver: ((head: RequestHead) => boolean) | undefined
+/** Chooses between the own server of HTTP/1.1 and those of node. */
+export interface OtherServers extends Pick<ConnectionHandler, 'findServerByStart' | 'findServerByHead'> {
+  /** The server of a connection that was accepted, after its TLS handshake. */
+  findAcceptedServer(socket: Socket): ConnectionServer | 'own'
 }
 
 export interface OtherServersOptions {
@@ -26,7 +22,9 @@ export interface OtherServersOptions {
   readonly maxHeaderCount: number
   readonly timeouts: ConnectionTimeouts
   readonly scheduler: RequestScheduler
+  /** Whether connections for which ALPN has chosen it get HTTP/2. */
   readonly http2: boolean
+  /** Whether connections that begin with the preface of HTTP/2 get it (RFC 9113, section 3.3); never those with TLS. */
   readonly h2c: boolean
   /** Of HTTP/1.1: that of http1/, or node's. */
   readonly parser: 'own' | 'node'
@@ -47,14 +45,35 @@ export function createOtherServers(
     errorResponse,
   }
   const options = { maxHeadBytes, maxHeaderCount, timeouts, interceptor }
-  const hasNodeParser = parser === 'node'
+  const http2Server = http2 || h2c ? createHttp2Connections(options, handler) : undefined
+  const nodeServer =
+    parser === 'node' || interceptor !== undefined
+      ? createHttp1Connections(options, { ...handler, refuseConnect })
+      : undefined
+  const http1Server = (parser === 'node' ? nodeServer : undefined) ?? 'own'
   return {
-    http2: http2 ? createHttp2Connections(options, handler) : undefined,
-    h2c,
-    http1:
-      hasNodeParser || interceptor !== undefined
-        ? createHttp1Connections(options, { ...handler, refuseConnect })
-        : undefined,
-    handsOver: hasNodeParser ? undefined : (head) => interceptor?.matches(head) === true,
+    findAcceptedServer(socket) {
+      if (socket instanceof TLSSocket)
+        return socket.alpnProtocol === 'h2' && http2Server !== undefined ? http2Server : http1Server
+      // It reads the preface.
+      return h2c ? 'own' : http1Server
+    },
+    findServerByStart: h2c
+      ? (start) => {
+          const isPreface = beginsWithPreface(start)
+          return isPreface === true ? http2Server : isPreface === false ? http1Server : undefined
+        }
+      : undefined,
+    findServerByHead: interceptor && ((head) => (interceptor.matches(head) ? nodeServer : undefined)),
   }
+}
+
+/** First bytes of a client of HTTP/2 (RFC 9113, section 3.4). */
+const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
+
+/** Undefined if the bytes are too few to tell. */
+function beginsWithPreface(start: Buffer): boolean | undefined {
+  const length = Math.min(preface.length, start.length)
+  if (!start.subarray(0, length).equals(preface.subarray(0, length))) return false
+  return length === preface.length ? true : undefined
 }

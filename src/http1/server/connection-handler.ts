@@ -1,4 +1,3 @@
-import type { Socket } from 'node:net'
 import type { ConnectionAddresses } from '../../lib/net/connection-addresses.ts'
 import type { ConnectionTimeouts } from './connection-state.ts'
 import type { ErrorResponse } from './error-response.ts'
@@ -8,7 +7,7 @@ import type { OutgoingResponse } from './outgoing-response.ts'
 import type { RequestError } from './request-error.ts'
 import type { RequestHead } from './request-head.ts'
 import type { RequestScheduler } from './request-queue.ts'
-import type { ConnectionOwner, ServedConnection } from './served-connection.ts'
+import type { ConnectionOwner, ConnectionServer, ServedConnection } from './served-connection.ts'
 
 /** Options and callbacks of the downstream connections of a listener. */
 export interface ConnectionHandler extends ConnectionOwner {
@@ -16,14 +15,19 @@ export interface ConnectionHandler extends ConnectionOwner {
   readonly timeouts: ConnectionTimeouts
   readonly scheduler: RequestScheduler
   readonly lingerSlots: LingerSlots
-  /** Whether another server takes over a connection with this request. */
-  readonly handsOver: ((head: RequestHead) => boolean) | undefined
+  /**
+   * The server of a connection that begins with these bytes: `own` for HTTP/1.1 by this parser, undefined if they are too
+   * few to tell. Without this method, all connections are of HTTP/1.1.
+   */
+  readonly findServerByStart: ((start: Buffer) => ConnectionServer | 'own' | undefined) | undefined
+  /** The server that takes over a connection with this request; undefined for none. */
+  readonly findServerByHead: ((head: RequestHead) => ConnectionServer | undefined) | undefined
   onRequest(request: IncomingRequest, response: OutgoingResponse): void
   onRequestError(error: RequestError, addresses: ConnectionAddresses): void
   /** The connection is closed without a response if undefined. */
   errorResponse(error: RequestError): ErrorResponse | undefined
   /** The client reads nothing of its response. */
   onSendTimeout(addresses: ConnectionAddresses): void
-  /** The connection is not used any more: another server gets the socket, paused, with all received bytes. */
-  onHandOver(connection: ServedConnection, socket: Socket, addresses: ConnectionAddresses): void
+  /** Another server has taken over a connection. */
+  onHandOver(before: ServedConnection, after: ServedConnection): void
 }

@@ -7,6 +7,8 @@ import type { IncomingRequest } from './incoming-request.ts'
 /** Once as many bytes cannot be parsed yet, nothing more is read. The end of the connection is noticed until then. */
 const maxUnparsedBytes = 16 * 1024
 
+const noBytes: Buffer = Buffer.alloc(0)
+
 export interface ConnectionInputHandler {
   /** The request whose body is being received. */
   readonly receiving: IncomingRequest | undefined
@@ -39,6 +41,11 @@ export class ConnectionInput implements SocketReaderHandler {
     this.#unparsed = this.#unparsed === undefined ? bytes : Buffer.concat([this.#unparsed, bytes])
   }
 
+  /** The bytes that were received and not parsed yet. */
+  get unparsed(): Buffer {
+    return this.#unparsed ?? noBytes
+  }
+
   /** Removes all bytes from the input. */
   take(): Buffer | undefined {
     const bytes = this.#unparsed
@@ -60,11 +67,11 @@ export class ConnectionInput implements SocketReaderHandler {
     else scheduleAtTickEnd(() => this.onUnblocked())
   }
 
-  /** Leaves the socket to another server: paused, with a head and all that follows it to be read. */
-  handOver(head: Buffer): void {
+  /** Leaves the socket to another server: paused, with `head` and the bytes that were not parsed to be read. */
+  handOver(head = noBytes): void {
     this.#isHandedOver = true
     this.socket.off('data', this.#onData).pause()
-    this.socket.unshift(Buffer.concat([head, this.take() ?? Buffer.alloc(0)]))
+    this.socket.unshift(Buffer.concat([head, this.take() ?? noBytes]))
   }
 
   /** To be called when the socket is closed. */

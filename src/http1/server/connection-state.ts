@@ -2,6 +2,7 @@ import type { IncomingRequest } from './incoming-request.ts'
 import type { LingeringClose } from './lingering-close.ts'
 import type { OutgoingResponse } from './outgoing-response.ts'
 import { RequestError } from './request-error.ts'
+import type { ConnectionServer } from './served-connection.ts'
 
 /** In milliseconds. */
 export interface ConnectionTimeouts {
@@ -23,12 +24,14 @@ export type ConnectionState =
   | { readonly kind: 'idle'; readonly since: number }
   /** Bytes of a request have been received; the scheduler has not started it. */
   | { readonly kind: 'queued'; readonly since: number }
+  /** The received bytes may begin another protocol. */
+  | { readonly kind: 'identifying'; readonly since: number }
   | { readonly kind: 'readingHead'; readonly since: number }
   | { readonly kind: 'serving'; readonly request: IncomingRequest; readonly response: OutgoingResponse }
   /** The response is complete, the body of the request is not. */
   | { readonly kind: 'drainingBody'; readonly request: IncomingRequest }
   /** Another server gets the connection, from this head on. */
-  | { readonly kind: 'handingOver'; readonly head: Buffer }
+  | { readonly kind: 'handingOver'; readonly head: Buffer; readonly server: ConnectionServer }
   /** The rest of the request is malformed; its response had started, and is the last one. Input is discarded. */
   | { readonly kind: 'finishing'; readonly response: OutgoingResponse }
   /** The last response is complete; the rest of its upload is discarded, so that the client gets to read it. */
@@ -44,7 +47,7 @@ export function findExpiry(
 ): RequestError | boolean {
   const { kind } = state
   if (kind === 'lingering') return state.close.hasExpired(now)
-  if (kind !== 'opened' && kind !== 'readingHead' && kind !== 'idle') return false
+  if (kind !== 'opened' && kind !== 'identifying' && kind !== 'readingHead' && kind !== 'idle') return false
   const waitedMs = now - state.since
   if (kind === 'idle') return waitedMs > keepAliveTimeoutMs
   if (waitedMs <= headersTimeoutMs) return false

@@ -12,7 +12,7 @@ import { OutgoingResponse, type ResponseConnection } from './outgoing-response.t
 import { RequestError } from './request-error.ts'
 import type { RequestHead } from './request-head.ts'
 import { RequestParser, type RequestParserHandler } from './request-parser.ts'
-import type { ServedConnection } from './served-connection.ts'
+import type { ConnectionServer, ServedConnection } from './served-connection.ts'
 
 const closing: ConnectionState = { kind: 'closing' }
 
@@ -30,6 +30,7 @@ export class ServerConnection
   readonly #handler: ConnectionHandler
   readonly #parser: RequestParser
   readonly #input: ConnectionInput
+  #isIdentified: boolean
   #discardedBytes = 0
   #receivedAt = performance.now()
   /** Bytes of the connection when the last response ended. */
@@ -45,6 +46,7 @@ export class ServerConnection
     this.keepAliveSeconds = Math.floor(keepAliveTimeoutMs / 1000)
     this.#state = { kind: 'opened', since: this.#receivedAt }
     this.#handler = handler
+    this.#isIdentified = handler.findServerByStart === undefined
     this.#parser = new RequestParser(this, handler.maxHeadBytes)
     this.#age = new ConnectionAge(maxConnectionAgeMs)
     this.socket
@@ -131,8 +133,9 @@ export class ServerConnection
   }
 
   onRequestStart(head: RequestHead, bytes: Buffer, start: number, end: number): void {
-    if (this.#handler.handsOver?.(head) === true) {
-      this.#state = { kind: 'handingOver', head: bytes.subarray(start, end) }
+    const server = this.#handler.findServerByHead?.(head)
+    if (server !== undefined) {
+      this.#state = { kind: 'handingOver', head: bytes.subarray(start, end), server }
       return
     }
     const request = new IncomingRequest(head, this.#receivedAt, this)
@@ -168,21 +171,31 @@ export class ServerConnection
     this.#receivedAt = performance.now()
     this.#input.append(bytes)
     if (kind === 'queued') this.#input.applyFlowControl()
-    else if (kind === 'opened' || kind === 'idle') this.#enqueue()
+    else if (kind === 'opened' || kind === 'identifying' || kind === 'idle') this.#enqueue()
     else this.#parse()
   }
 
   #enqueue(): void {
     const state = this.#state
-    this.#state = { kind: 'queued', since: state.kind === 'opened' ? state.since : this.#receivedAt }
+    const isFirst = state.kind === 'opened' || state.kind === 'identifying'
+    this.#state = { kind: 'queued', since: isFirst ? state.since : this.#receivedAt }
     this.#handler.scheduler.schedule(this.#startRequest)
   }
 
   readonly #startRequest = (): void => {
     const state = this.#state
     if (state.kind !== 'queued') return
-    this.#state = { kind: 'readingHead', since: state.since }
-    this.#parse()
+    const { since } = state
+    const server = this.#isIdentified ? 'own' : this.#handler.findServerByStart?.(this.#input.unparsed)
+    if (server === undefined) {
+      this.#state = { kind: 'identifying', since }
+    } else if (server === 'own') {
+      this.#isIdentified = true
+      this.#state = { kind: 'readingHead', since }
+      this.#parse()
+    } else {
+      this.#handOver(server)
+    }
   }
 
   #parse(): void {
@@ -193,7 +206,7 @@ export class ServerConnection
       this.#reject(error)
     }
     if (this.#state.kind === 'handingOver') {
-      this.#handOver(this.#state.head)
+      this.#handOver(this.#state.server, this.#state.head)
       return
     }
     if (!this.#input.isEmpty && this.#state.kind === 'idle') this.#enqueue()
@@ -217,7 +230,8 @@ export class ServerConnection
       this.#input.append(bytes.subarray(end))
   }
 
-  #handOver(head: Buffer): void {
+  /** Leaves the connection to another server, with all bytes that were received and not served. */
+  #handOver(server: ConnectionServer, head?: Buffer): void {
     const { socket } = this
     if (socket.readableEnded || socket.destroyed) {
       this.#abort()
@@ -231,7 +245,7 @@ export class ServerConnection
       .off('timeout', this.#onTimeout)
       .off('end', this.#onEnd)
       .off('close', this.#onClose)
-    this.#handler.onHandOver(this, socket, this.addresses)
+    this.#handler.onHandOver(this, server.serve(socket, this.addresses, this.#handler))
   }
 
   #becomeIdle(): void {
@@ -308,7 +322,10 @@ export class ServerConnection
     }
     const state = this.#state
     if (state.kind === 'finishing' || state.kind === 'lingering' || state.kind === 'closing') return
-    const isIncomplete = state.kind === 'readingHead' || ('request' in state && !state.request.isComplete)
+    const isIncomplete =
+      state.kind === 'identifying' ||
+      state.kind === 'readingHead' ||
+      ('request' in state && !state.request.isComplete)
     if (isIncomplete)
       this.#reject(new RequestError('incomplete_request', 'the connection ended before the request'))
     else this.socket.end()
