@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { formatExample } from './common/format-example.ts'
 import { importCatalog } from './common/catalog-package.ts'
 import type { Io } from './common/io.ts'
 import { newCommand } from './common/new-command.ts'
@@ -10,7 +11,7 @@ export function backendCommand(io: Io): Command {
       '--config <file>',
       'settings file (YAML); environment variables (CATALOG_GATEWAY__...) override it',
     )
-    .addHelpText('after', '\nExample:\n  catalog-gateway backend --config catalog.yaml')
+    .addHelpText('after', formatExample('catalog-gateway backend --config catalog.yaml'))
     .action(async ({ config }: { config: string }) => {
       const { runBackend } = await importCatalog()
       await runBackend(config, io)

@@ -29,6 +29,7 @@ import { listIgnoredFiles } from '../policy/source/policy-files.ts'
 import { createFolderLocation, type PolicyLocation } from '../policy/source/policy-location.ts'
 import { openPolicyLocation } from '../policy/source/open-policy-location.ts'
 import { findDevelopmentFiles } from './dev/development-files.ts'
+import { formatExample } from './common/format-example.ts'
 import { probeConnections, checkTlsFiles } from './common/probe-connections.ts'
 import { probeUpstreams } from './common/probe-upstreams.ts'
 import { runStep, CommandFailure } from './common/command-failure.ts'
@@ -43,10 +44,10 @@ export function checkCommand(io: Io): Command {
       '--probe',
       'also read from each upstream, with the credential of the gateway, and connect to all other hosts; reports restricted tables whose restrictions do not hold',
     )
+    .addHelpText('after', formatExample('catalog-gateway check --config gateway.yaml --probe'))
     .addHelpText(
       'after',
-      '\nExample:\n  catalog-gateway check --config gateway.yaml --probe\n' +
-        '\nPolicies in Kubernetes (policies.kubernetes) are not read: their status says whether they are accepted.',
+      '\nPolicies in Kubernetes (policies.kubernetes) are not read: their status says whether they are accepted.',
     )
     .action(async ({ config, probe }: { config: string; probe?: true }) => {
       const settings = await runStep(`the settings in ${config} cannot be used`, () =>

@@ -1,4 +1,5 @@
 import { Argument, type Command } from 'commander'
+import { formatExample } from './common/format-example.ts'
 import { printLine, type Io } from './common/io.ts'
 import { newCommand } from './common/new-command.ts'
 
@@ -11,7 +12,7 @@ export function completionCommand(io: Io, loadAll: () => Promise<readonly Comman
   return newCommand('completion', io)
     .description('print a script that lets a shell complete commands and options')
     .addArgument(new Argument('<shell>', 'the shell').choices(shells))
-    .addHelpText('after', '\nExample:\n  source <(catalog-gateway completion bash)')
+    .addHelpText('after', formatExample('source <(catalog-gateway completion bash)'))
     .action(async (shell: (typeof shells)[number]) => {
       const program = newCommand('catalog-gateway', io)
       for (const command of await loadAll()) program.addCommand(command)

@@ -5,6 +5,7 @@ import { actorSchema, type StoredKey } from '../identity/api-keys/stored-key.ts'
 import { createKey, listKeys, revokeKey, rotateKey, type CreatedKey } from '../identity/api-keys/key-store.ts'
 import { readLastUsed, type LastUsedTimes } from '../identity/api-keys/last-used.ts'
 import { readOrCreatePepper, readPepper } from '../identity/api-keys/pepper.ts'
+import { formatExample } from './common/format-example.ts'
 import { collect, jsonOption, parseTime } from './common/arguments.ts'
 import { runStep } from './common/command-failure.ts'
 import { printJson, type Io } from './common/io.ts'
@@ -67,7 +68,9 @@ export function keysCommand(io: Io): Command {
     .option(...by)
     .addHelpText(
       'after',
-      '\nExample:\n  catalog-gateway keys create --store keys.yaml --pepper-file pepper --principal nightly-load --group loaders --expires 2027-01-31T00:00:00Z',
+      formatExample(
+        'catalog-gateway keys create --store keys.yaml --pepper-file pepper --principal nightly-load --group loaders --expires 2027-01-31T00:00:00Z',
+      ),
     )
     .action((options: CreateOptions) => create(options, io))
   keys
@@ -78,7 +81,9 @@ export function keysCommand(io: Io): Command {
     .option(...jsonOption)
     .addHelpText(
       'after',
-      '\nExample:\n  catalog-gateway keys list --store .catalog-gateway/keys.yaml --json | jq -r \'.[] | select(.state == "expired").id\'',
+      formatExample(
+        'catalog-gateway keys list --store .catalog-gateway/keys.yaml --json | jq -r \'.[] | select(.state == "expired").id\'',
+      ),
     )
     .action((options: ListOptions) => list(options, io))
   keys
@@ -95,7 +100,9 @@ export function keysCommand(io: Io): Command {
     .argument('<key-id>', 'the id of the key, as `keys list` shows it')
     .addHelpText(
       'after',
-      '\nExample:\n  catalog-gateway keys rotate --store keys.yaml --pepper-file pepper --overlap 7d mJ3nPqRsT8vW',
+      formatExample(
+        'catalog-gateway keys rotate --store keys.yaml --pepper-file pepper --overlap 7d mJ3nPqRsT8vW',
+      ),
     )
     .action((id: string, options: RotateOptions) => rotate(id, options, io))
   keys
@@ -104,7 +111,7 @@ export function keysCommand(io: Io): Command {
     .requiredOption(...store)
     .option(...by)
     .argument('<key-id>', 'the id of the key, as `keys list` shows it')
-    .addHelpText('after', '\nExample:\n  catalog-gateway keys revoke --store keys.yaml mJ3nPqRsT8vW')
+    .addHelpText('after', formatExample('catalog-gateway keys revoke --store keys.yaml mJ3nPqRsT8vW'))
     .action(async (id: string, { store, by = getUserName() }: StoreOptions & ActorOptions) => {
       await runStep(`the key ${id} cannot be revoked`, () => revokeKey(store, id, by))
       io.stdout.write(`revoked ${id}\n`)

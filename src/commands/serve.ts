@@ -5,6 +5,7 @@ import type { RunningGateway } from '../gateway/bootstrap/start-gateway.ts'
 import { ignoreOtherSignals } from '../lib/process/signals.ts'
 import { countAvailableCores } from '../workers/available-cores.ts'
 import { assertNoDevelopmentFiles } from './dev/development-files.ts'
+import { formatExample } from './common/format-example.ts'
 import { runStep, CommandFailure } from './common/command-failure.ts'
 import type { Io } from './common/io.ts'
 import { newCommand } from './common/new-command.ts'
@@ -17,7 +18,7 @@ export function serveCommand(io: Io): Command {
       '--config <file>',
       'settings file (YAML); environment variables (CATALOG_GATEWAY__...) override it',
     )
-    .addHelpText('after', '\nExample:\n  catalog-gateway serve --config gateway.yaml')
+    .addHelpText('after', formatExample('catalog-gateway serve --config gateway.yaml'))
     .action(({ config }: { config: string }) => (cluster.isWorker ? serveAsWorker() : serve(config, io)))
 }
 

@@ -2,6 +2,7 @@ import { Option, type Command } from 'commander'
 import { formatRecord } from '../../audit/formats/format-record.ts'
 import { recordFormats, type RecordFormat } from '../../config/audit/record-formats.ts'
 import { folderArgument, addSelectionOptions } from './audit-options.ts'
+import { formatExample } from '../common/format-example.ts'
 import type { Io } from '../common/io.ts'
 import { newCommand } from '../common/new-command.ts'
 import type { Selection } from '../../audit/query/select-records.ts'
@@ -25,7 +26,7 @@ export function exportCommand(io: Io): Command {
     )
     .addHelpText(
       'after',
-      '\nExample:\n  catalog-gateway audit export .catalog-gateway/audit --format ocsf --since 1d',
+      formatExample('catalog-gateway audit export .catalog-gateway/audit --format ocsf --since 1d'),
     )
     .action((folder: string, { format, ...selection }: ExportOptions, command: Command) =>
       printSelection(

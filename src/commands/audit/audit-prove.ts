@@ -4,6 +4,7 @@ import { proveTable } from '../../audit/verify/prove-table.ts'
 import { readSealVerifier } from '../../audit/records/seal-key.ts'
 import { verifyProofs } from '../../audit/verify/verify-proofs.ts'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
+import { formatExample } from '../common/format-example.ts'
 import { parseIdArgument } from '../common/arguments.ts'
 import { folderArgument, publicKeyOption } from './audit-options.ts'
 import { formatCount } from '../../lib/format-count.ts'
@@ -31,7 +32,9 @@ export function proveCommand(io: Io): Command {
     )
     .addHelpText(
       'after',
-      '\nExample:\n  catalog-gateway audit prove .catalog-gateway/audit --table prod/sales/orders > orders.proof',
+      formatExample(
+        'catalog-gateway audit prove .catalog-gateway/audit --table prod/sales/orders > orders.proof',
+      ),
     )
     .action((folder: string, options: ProveOptions) => prove(folder, options, io))
 }
@@ -43,7 +46,7 @@ export function verifyProofCommand(io: Io): Command {
     .option(...publicKeyOption)
     .addHelpText(
       'after',
-      '\nExample:\n  catalog-gateway audit verify-proof orders.proof --public-key seal-public-key.pem',
+      formatExample('catalog-gateway audit verify-proof orders.proof --public-key seal-public-key.pem'),
     )
     .action((file: string, options: VerifyOptions, command: Command) =>
       checkProof(file, options, command, io),

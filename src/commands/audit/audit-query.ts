@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { getRequestRecord, type SelectedRecord, type Selection } from '../../audit/query/select-records.ts'
 import { readGatewaySettings, type GatewaySettings } from '../../config/gateway-settings.ts'
 import { folderArgument, addSelectionOptions } from './audit-options.ts'
+import { formatExample } from '../common/format-example.ts'
 import { runStep } from '../common/command-failure.ts'
 import type { Io } from '../common/io.ts'
 import { newCommand } from '../common/new-command.ts'
@@ -29,10 +30,12 @@ export function queryCommand(io: Io): Command {
     .option('--json', 'print the records as stored, as JSON lines')
     .addHelpText(
       'after',
-      '\nExample:\n  catalog-gateway audit query .catalog-gateway/audit --denied --since 1h\n' +
-        '  catalog-gateway audit query .catalog-gateway/audit --policies policies --request ID\n\n' +
-        'ID is the `instance` in the body of an error.',
+      formatExample(
+        'catalog-gateway audit query .catalog-gateway/audit --denied --since 1h',
+        'catalog-gateway audit query .catalog-gateway/audit --policies policies --request ID',
+      ),
     )
+    .addHelpText('after', '\nID is the `instance` in the body of an error.')
     .action((folder: string | undefined, options: QueryOptions, command: Command) =>
       query(folder, options, command, io),
     )

@@ -4,6 +4,7 @@ import { InvalidArgumentError } from 'commander'
 import { readSealVerifier } from '../../audit/records/seal-key.ts'
 import type { VerifyReport } from '../../audit/verify/verify-audit-log.ts'
 import { verifyAuditLogs, type VerifiedLog } from '../../audit/verify/verify-audit-logs.ts'
+import { formatExample } from '../common/format-example.ts'
 import { collect, jsonOption } from '../common/arguments.ts'
 import { folderArgument, publicKeyOption } from './audit-options.ts'
 import { formatCount } from '../../lib/format-count.ts'
@@ -33,7 +34,7 @@ export function verifyCommand(io: Io): Command {
     .option(...jsonOption)
     .addHelpText(
       'after',
-      '\nExample:\n  catalog-gateway audit verify .catalog-gateway/audit --public-key seal-public-key.pem',
+      formatExample('catalog-gateway audit verify .catalog-gateway/audit --public-key seal-public-key.pem'),
     )
     .action((folder: string, options: VerifyOptions) => verify(folder, options, io))
 }

@@ -11,6 +11,7 @@ import { readOrCreatePepper } from '../../identity/api-keys/pepper.ts'
 import { ignoreOtherSignals } from '../../lib/process/signals.ts'
 import { startBundledCatalog, type BundledCatalog } from './bundled-catalog.ts'
 import { logSchema } from '../../config/log-settings.ts'
+import { formatExample } from '../common/format-example.ts'
 import { runStep } from '../common/command-failure.ts'
 import { programInvocation, quoteShellWord } from '../common/invocation.ts'
 import type { Io } from '../common/io.ts'
@@ -56,7 +57,7 @@ export function devCommand(io: Io): Command {
       'maximum size of an upload, which takes up to five times as much memory; default: 512MiB',
       parseSize,
     )
-    .addHelpText('after', '\nExample:\n  catalog-gateway dev --policies my-policies --data-dir my-data')
+    .addHelpText('after', formatExample('catalog-gateway dev --policies my-policies --data-dir my-data'))
     .action((options: DevOptions) => runDev(options, io))
 }
 

@@ -2,6 +2,7 @@ import { formatCount } from '../../lib/format-count.ts'
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import type { Command } from 'commander'
+import { formatExample } from '../common/format-example.ts'
 import { parsePositiveInteger } from '../common/arguments.ts'
 import { publicKeyId } from '../../lib/tls/public-key-id.ts'
 import { openSignedBundle, signBundle, listBundleFiles } from '../../policy/source/policy-bundle.ts'
@@ -42,10 +43,11 @@ export function addBundle(policy: Command, io: Io): void {
     .option(...configOption)
     .addHelpText(
       'after',
-      '\nExample:\n' +
-        '  openssl genpkey -algorithm ed25519 -out bundle-key.pem\n' +
-        '  openssl pkey -in bundle-key.pem -pubout -out bundle-key.pub.pem\n' +
-        '  catalog-gateway policy bundle --policies policies --key bundle-key.pem --serial 1 --out policies.bundle',
+      formatExample(
+        'openssl genpkey -algorithm ed25519 -out bundle-key.pem',
+        'openssl pkey -in bundle-key.pem -pubout -out bundle-key.pub.pem',
+        'catalog-gateway policy bundle --policies policies --key bundle-key.pem --serial 1 --out policies.bundle',
+      ),
     )
     .action((options: SignOptions) => bundle(options, io))
 }
@@ -59,7 +61,7 @@ export function addVerifyBundle(policy: Command, io: Io): void {
     .option(...configOption)
     .addHelpText(
       'after',
-      '\nExample:\n  catalog-gateway policy verify-bundle policies.bundle --public-key bundle-key.pub.pem',
+      formatExample('catalog-gateway policy verify-bundle policies.bundle --public-key bundle-key.pub.pem'),
     )
     .action((file: string, options: VerifyOptions) => verifyBundle(file, options, io))
 }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
+import { formatExample } from '../common/format-example.ts'
 import { jsonOption } from '../common/arguments.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'
 import { diffPolicies, type DecisionChange, type PolicyDiff } from '../../policy/analysis/diff-policies.ts'
@@ -52,8 +53,10 @@ export function addDiff(policy: Command, io: Io): void {
     .option(...jsonOption)
     .addHelpText(
       'after',
-      '\nExample:\n  catalog-gateway policy diff policies candidate\n' +
-        '  catalog-gateway policy diff --kubernetes --context production candidate',
+      formatExample(
+        'catalog-gateway policy diff policies candidate',
+        'catalog-gateway policy diff --kubernetes --context production candidate',
+      ),
     )
     .action((folders: readonly string[], options: Options, command: Command) =>
       diff(folders, options, command, io),

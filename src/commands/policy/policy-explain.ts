@@ -1,6 +1,7 @@
 import { formatCount } from '../../lib/format-count.ts'
 import type { Command } from 'commander'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
+import { formatExample } from '../common/format-example.ts'
 import { jsonOption, parseIdArgument } from '../common/arguments.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
@@ -60,8 +61,9 @@ export function addExplain(policy: Command, io: Io): void {
     .argument(...idArgument, parseIdArgument)
     .addHelpText(
       'after',
-      '\nExample:\n  catalog-gateway policy explain --policies policies --as sam --group sales-engineers ' +
-        'InsertIntoTable sales/orders --fact branch=main',
+      formatExample(
+        'catalog-gateway policy explain --policies policies --as sam --group sales-engineers InsertIntoTable sales/orders --fact branch=main',
+      ),
     )
     .action((name: string, id: Identifier, options: Options, command: Command) =>
       explain(name, id, options, command, io),

@@ -1,5 +1,6 @@
 import { formatCount } from '../../lib/format-count.ts'
 import type { Command } from 'commander'
+import { formatExample } from '../common/format-example.ts'
 import { jsonOption } from '../common/arguments.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'
 import type { Finding } from '../../policy/analysis/lint/finding.ts'
@@ -29,7 +30,7 @@ export function addLint(policy: Command, io: Io): void {
     .option('--strict', 'fail on warnings')
     .option('--groups <file>', 'the groups that exist, one a line; others are warnings')
     .option(...jsonOption)
-    .addHelpText('after', '\nExample:\n  catalog-gateway policy lint --policies policies --strict')
+    .addHelpText('after', formatExample('catalog-gateway policy lint --policies policies --strict'))
     .action((options: Options) => lint(options, io))
 }
 

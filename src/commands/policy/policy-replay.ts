@@ -1,6 +1,7 @@
 import { formatCount } from '../../lib/format-count.ts'
 import type { Command } from 'commander'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
+import { formatExample } from '../common/format-example.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'
 import { readAuditLogs } from '../../audit/storage/read-audit-log.ts'
 import { listKeys } from '../../identity/api-keys/key-store.ts'
@@ -54,8 +55,13 @@ export function addReplay(policy: Command, io: Io): void {
     .option(...jsonOption)
     .addHelpText(
       'after',
-      '\nExample:\n  catalog-gateway policy replay --audit .catalog-gateway/audit --candidate candidate --current policies\n\n' +
-        'The log contains no claims or context headers, no facts of reads and denials, no groups unless\n' +
+      formatExample(
+        'catalog-gateway policy replay --audit .catalog-gateway/audit --candidate candidate --current policies',
+      ),
+    )
+    .addHelpText(
+      'after',
+      '\nThe log contains no claims or context headers, no facts of reads and denials, no groups unless\n' +
         'audit.redaction.maxRecordedGroups says so, and no reads unless they are recorded.\n' +
         'Requests that depend on missing data are counted as undecided.',
     )

@@ -14,6 +14,7 @@ import { createJunitReport } from '../../policy/testing/junit-report.ts'
 import type { PolicyDocument } from '../../policy/language/policy-document.ts'
 import { getPolicyName } from '../../policy/language/policy-instance.ts'
 import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
+import { formatExample } from '../common/format-example.ts'
 import { jsonOption } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'
@@ -41,7 +42,7 @@ export function addTest(policy: Command, io: Io): void {
     .option('--junit <file>', 'write a JUnit report')
     .option('--min-coverage <percent>', 'fail if fewer rules are covered by tests (percent)', parsePercent)
     .option(...jsonOption)
-    .addHelpText('after', '\nExample:\n  catalog-gateway policy test --policies policies --min-coverage 80')
+    .addHelpText('after', formatExample('catalog-gateway policy test --policies policies --min-coverage 80'))
     .action((options: Options) => test(options, io))
 }
 

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
+import { formatExample } from '../common/format-example.ts'
 import { jsonOption } from '../common/arguments.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'
 import { describePermissionSet } from '../../policy/language/describe-permissions.ts'
@@ -33,7 +34,7 @@ export function addWhatCan(policy: Command, io: Io): void {
     .option(...jsonOption)
     .addHelpText(
       'after',
-      '\nExample:\n  catalog-gateway policy what-can --policies policies --as sam --group sales-engineers',
+      formatExample('catalog-gateway policy what-can --policies policies --as sam --group sales-engineers'),
     )
     .action((options: Options) => list(options, io))
 }

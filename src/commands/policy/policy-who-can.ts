@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
+import { formatExample } from '../common/format-example.ts'
 import { jsonOption, parseIdArgument } from '../common/arguments.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
@@ -54,8 +55,10 @@ export function addWhoCan(policy: Command, io: Io): void {
     .argument('[id]', idArgument[1], parseIdArgument)
     .addHelpText(
       'after',
-      '\nExample:\n  catalog-gateway policy who-can --policies policies DropTable sales/orders' +
-        '\n  catalog-gateway policy who-can --policies policies --tag pii QueryTable',
+      formatExample(
+        'catalog-gateway policy who-can --policies policies DropTable sales/orders',
+        'catalog-gateway policy who-can --policies policies --tag pii QueryTable',
+      ),
     )
     .action((name: string, id: Identifier | undefined, options: Options, command: Command) =>
       list(name, id, options, command, io),
