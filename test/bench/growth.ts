@@ -3,16 +3,17 @@ import { measureOnce, type Cost } from './growth/growth.ts'
 import { keys } from './growth/keys.ts'
 import { listings } from './growth/listings.ts'
 import { policies } from './growth/policies.ts'
+import { principals } from './growth/principals.ts'
 import { markdownTable } from './report.ts'
 import { stopServers } from './server-process.ts'
 
 /*
- * Measures how costs grow with the number of keys, policies, tables and audit records: CPU time, each once, in a process
+ * Measures how costs grow with the number of keys, policies, principals, tables and audit records: CPU time, each once, in a process
  * of the given Node.
  */
 
 try {
-  for (const growth of [keys, policies, listings, auditRecords]) {
+  for (const growth of [keys, policies, principals, listings, auditRecords]) {
     const bySize = new Map<number, readonly Cost[]>()
     for (const size of growth.sizes) bySize.set(size, await measureOnce(growth, size))
     const costs = [...bySize.values()].at(0) ?? []

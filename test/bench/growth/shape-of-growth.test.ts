@@ -5,6 +5,7 @@ import { measureOnce, type Cost, type Growth } from './growth.ts'
 import { keys } from './keys.ts'
 import { listings } from './listings.ts'
 import { policies } from './policies.ts'
+import { principals } from './principals.ts'
 
 if (!isThorough) console.warn('SKIPPED: the shape of growth, which is part of npm run test:thorough.')
 
@@ -22,7 +23,7 @@ async function measureLeast(growth: Growth, size: number): Promise<readonly Cost
   }))
 }
 
-it.runIf(isThorough).each([keys, policies, listings, auditRecords])(
+it.runIf(isThorough).each([keys, policies, principals, listings, auditRecords])(
   'costs in proportion at most: $unit',
   { timeout: 240_000 },
   async (growth) => {
