@@ -36,6 +36,7 @@ export const pagesByTask: Readonly<Record<string, readonly string[]>> = {
   Reference: [
     'CONFIGURATION',
     'docs/commands',
+    'docs/audit-records',
     'docs/files',
     'docs/embedding',
     'examples/embed/README',
