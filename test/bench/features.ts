@@ -12,6 +12,7 @@ import { freePort } from '../support/free-port.ts'
 import { readImageNodeOptions } from '../support/image-node-options.ts'
 import { makeBodies } from './bodies.ts'
 import { makeCallers } from './callers.ts'
+import { bindThisProcess, chooseCores } from './cores.ts'
 import { fetchNode } from './fetched-programs.ts'
 import { runLoad } from './load.ts'
 import { writeGatewaySettings } from './peers/gateway-settings.ts'
@@ -24,8 +25,9 @@ import { smallReadPath, type SmallWorkload } from './workloads.ts'
 
 /*
  * Measures what a feature adds to the CPU time of a small read with an API key: gateways as built (`npm run build`), on
- * Node 24 with the options of the image, that differ in one feature each from the first one. Rounds are interleaved.
- * Prints the medians of the times and of their ratios to the first gateway in the same round.
+ * Node 24 with the options of the image, that differ in one feature each from the first one. The second one is the same as
+ * the first: what they differ by is the error of the measurement. Rounds are interleaved. Prints the medians of the times,
+ * and of their ratios to the first gateway in the same round.
  */
 
 interface Feature {
@@ -53,9 +55,11 @@ try {
   const certificate = await authority.issue('upstream', 'IP:127.0.0.1')
   const callers = await makeCallers(folder, 1)
   const bodies = await makeBodies(folder, [])
-  const load = { callers, bodies, core: undefined, signal: new AbortController().signal }
-  const upstream = await startUpstream(folder, undefined, [])
-  const secure = await startUpstream(folder, undefined, [], certificate)
+  const cores = chooseCores()
+  bindThisProcess(cores.load)
+  const load = { callers, bodies, core: cores.load, signal: new AbortController().signal }
+  const upstream = await startUpstream(folder, cores.upstream, [])
+  const secure = await startUpstream(folder, cores.upstream, [], certificate)
   await once(receiver.listen(0, '127.0.0.1'), 'listening')
   const received = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`
 
@@ -73,7 +77,7 @@ try {
       folder: own,
       command,
       port,
-      core: undefined,
+      core: cores.server,
       environment,
     })
     gateways.push({ what, server, times: [] })
@@ -115,6 +119,7 @@ try {
     }))
     return [
       { what: 'all that is on by default', settings: {} },
+      { what: 'the same once more', settings: {} },
       { what: 'without the log of requests', settings: { log: { level: 'silent' } } },
       {
         what: 'conditions on time, client and context',
@@ -143,7 +148,6 @@ try {
         what: 'an upstream over TLS',
         settings: { upstream: { url: `https://127.0.0.1:${secure.port}`, caFile: authority.certFile } },
       },
-      { what: 'two workers', settings: { workers: 2 } },
       {
         what: '100 upstreams',
         settings: { upstream: undefined, upstreams: [{ name: 'main', url }, ...others] },
@@ -170,7 +174,7 @@ try {
     if (server === undefined) return undefined
     const port = await freePort()
     const command = [server, '--port', String(port), '--bind', '127.0.0.1', '--save', ''] as const
-    await startServer({ name: 'redis', folder, command, port, core: undefined })
+    await startServer({ name: 'redis', folder, command, port, core: cores.upstream })
     return `redis://127.0.0.1:${port}`
   }
 } finally {
