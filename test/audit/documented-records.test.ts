@@ -5,7 +5,9 @@ const read = (path: string): Promise<string> => readFile(new URL(`../../${path}`
 const page = await read('docs/audit-records.md')
 const records = await read('src/audit/records/audit-record.ts')
 
-const entries = [
+type Section = readonly [section: string, type: string, source: string]
+
+const entries: readonly Section[] = [
   ['intent', 'IntentEntry', records],
   ['resolved', 'ResolvedEntry', records],
   ['refusal', 'RefusalEntry', records],
@@ -13,9 +15,9 @@ const entries = [
   ['comparison', 'ComparisonEntry', records],
   ['reload', 'ReloadEntry', records],
   ['undelivered', 'Undelivered', await read('src/audit/formats/delivered-record.ts')],
-] as const
+]
 
-it.each([
+it.each<Section>([
   ...entries,
   ['All records', 'RecordHead', records],
   ['outcome', 'OutcomeEntry', records],
@@ -50,7 +52,7 @@ it.each(entries)('docs/audit-records.md lists in "%s" only members of %s', (sect
 })
 
 /** Returns the names of members, also of nested objects. */
-function membersOf(type: string, source: string): readonly string[] {
+function membersOf(type: string, source: string): string[] {
   const body = new RegExp(`^export interface ${type}\\b[^{]*?\\{\n([^]*?)^\\}`, 'm').exec(source)?.[1] ?? ''
   return [...body.matchAll(/\breadonly (\w+)\??:/g)].map(([, name = '']) => name)
 }
@@ -59,6 +61,6 @@ function sectionOf(heading: string): string {
   return page.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? ''
 }
 
-function namesIn(text: string): readonly string[] {
+function namesIn(text: string): string[] {
   return [...text.matchAll(/`(\w+)`/g)].map(([, name = '']) => name)
 }
