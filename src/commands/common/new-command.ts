@@ -1,4 +1,4 @@
-import { Command } from 'commander'
+import { Command, Help } from 'commander'
 import type { Io } from './io.ts'
 
 /** Of a line of help that goes to a file or another program. */
@@ -16,5 +16,10 @@ export function newCommand(name: string, { stdout, stderr }: Io): Command {
       writeOut: (text) => void stdout.write(text),
       writeErr: (text) => void stderr.write(text),
       getOutHelpWidth: () => stdout.columns ?? usualColumns,
+    })
+    .configureHelp({
+      // The empty list with which a repeatable option begins is not a value that users could give.
+      optionDescription: (option) =>
+        Array.isArray(option.defaultValue) ? option.description : new Help().optionDescription(option),
     })
 }
