@@ -100,8 +100,8 @@ function listFew(criterion: string, names: ReadonlySet<string>): string {
 
 function describeMissingRequest(id: string): string {
   return (
-    `no record of the request ${JSON.stringify(id)}: recorded are changes, denials, rejected credentials, and reads if\n` +
-    'audit.modes.read says so, each in the log of the gateway that received it'
+    `no record of the request ${JSON.stringify(id)}: recorded are changes, denials, rejected credentials (one of a minute), and\n` +
+    'reads if audit.modes.read says so, each by the gateway that received it; look for this requestId in its log lines'
   )
 }
 
