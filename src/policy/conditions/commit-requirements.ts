@@ -63,8 +63,9 @@ export function restoreRequirement(requirement: RequirementData): Condition {
   if ('metadata' in requirement) return requireMetadataKeys(requirement.metadata).condition
   if ('folders' in requirement) return allowOnlyFolders(requirement.folders).condition
   if ('freeze' in requirement) {
-    const [from, until] = requirement.freeze
-    return freezeChanges(from ?? undefined, until ?? undefined).condition
+    const { from, until } = requirement.freeze
+    const [fromMs, untilMs] = [from, until].map((time) => (time === undefined ? undefined : Date.parse(time)))
+    return freezeChanges(fromMs, untilMs).condition
   }
   const wholeTable = new Set(requirement.allowWholeTable)
   return 'branches' in requirement
@@ -137,7 +138,12 @@ export function freezeChanges(
   until: number | undefined,
   changes = builtInChanges,
 ): CommitRequirement {
-  const data: RequirementData = { freeze: [from ?? null, until ?? null] }
+  const data: RequirementData = {
+    freeze: {
+      ...(from !== undefined && { from: new Date(from).toISOString() }),
+      ...(until !== undefined && { until: new Date(until).toISOString() }),
+    },
+  }
   return {
     permissions: changes.every,
     condition: {

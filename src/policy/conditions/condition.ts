@@ -43,7 +43,7 @@ export type RequirementData =
   | { readonly branches: readonly string[]; readonly allowWholeTable?: readonly Permission[] }
   | { readonly notBranches: readonly string[]; readonly allowWholeTable?: readonly Permission[] }
   | { readonly folders: readonly string[] }
-  | { readonly freeze: readonly [number | null, number | null] }
+  | { readonly freeze: { readonly from?: string; readonly until?: string } }
 
 const maxLength = 2000
 

@@ -46,7 +46,7 @@ it('a thread parses policies with commit requirements and reports errors with po
     '{"branches":["ci/*"],"allowWholeTable":["DropTable"]}',
     '{"notBranches":["main"]}',
     '{"folders":["s3://bucket/team"]}',
-    '{"freeze":[1797724800000,null]}',
+    '{"freeze":{"from":"2026-12-20T00:00:00.000Z"}}',
   ])
   expect(second?.problems).toContainEqual(expect.objectContaining({ file: '1.yaml', line: 1, column: 7 }))
   expect(third).toEqual({ documents: [], problems: [] })
