@@ -8,7 +8,7 @@ import {
   tableNotFound,
   transactionNotFound,
 } from '../../catalog-api/not-found.ts'
-import { findOperation } from '../../catalog-api/operations.ts'
+import { findOperation, getOperation, operationNames } from '../../catalog-api/operations.ts'
 import { isEffectPermission } from '../../catalog-api/permissions.ts'
 import type { Decision } from '../../policy/engine/decision.ts'
 import type { AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
@@ -20,8 +20,8 @@ type Denial = Extract<Decision, { allowed: false }>
 /**
  * A refusal by the policies. The response is 403, or the same 404 as for a missing object if the caller may not know
  * that the object exists; it never depends on whether the object exists. A caller without credentials gets 401 instead
- * of 403 (RFC 9110, section 15.5.2). Only a 403 says as whom the caller came and whom to ask. The log and the audit
- * record contain the actual reason.
+ * of 403 (RFC 9110, section 15.5.2). Only a 403 says as whom the caller came, what a restriction leaves, and whom to ask.
+ * The log and the audit record contain the actual reason.
  */
 export class DeniedError extends CatalogError {
   readonly decision: Denial
@@ -34,13 +34,13 @@ export class DeniedError extends CatalogError {
     decision: Denial,
     { method, name }: Pick<Principal, 'method' | 'name'>,
     concealing: CatalogError | undefined,
-    contact: string | undefined,
+    hints: readonly string[],
   ) {
     const denialMessage = describeDenial(permission)
     const { reason } = decision
     if (concealing !== undefined) super(concealing.kind, concealing.message, { reason })
     else if (method !== 'anonymous') {
-      const detail = `authenticated as ${name}${contact === undefined ? '' : `; contact for access: ${contact}`}`
+      const detail = [`authenticated as ${name}`, ...hints].join('; ')
       super('PermissionDenied', denialMessage, { reason, detail })
     } else {
       const message = `no credential was sent; without a credential ${denialMessage}`
@@ -60,8 +60,24 @@ export function createDeniedError(
   policies: PolicySet,
 ): DeniedError {
   const concealing = createConcealingError(permission, request, policies)
-  const contact = concealing === undefined ? policies.findContact(request, decision) : undefined
-  return new DeniedError(permission, decision, request.principal, concealing, contact)
+  const hints = concealing === undefined ? listHints(request, decision, policies) : []
+  return new DeniedError(permission, decision, request.principal, concealing, hints)
+}
+
+const readingOperations = operationNames.filter((name) => {
+  const { readsPart } = getOperation(name)
+  return readsPart !== undefined && readsPart !== 'append'
+})
+const restrictionHint = `you may read a part of this table only, by ${readingOperations.join(', ')}`
+
+/** A restriction can cover some names only, so its hint would tell a caller that one of them was guessed. */
+function listHints(request: AuthorizationRequest, decision: Denial, policies: PolicySet): readonly string[] {
+  const isRestricted = decision.byRestriction === true && policies.canKnow(request)
+  const contact = policies.findContact(request, decision)
+  return [
+    ...(isRestricted ? [restrictionHint] : []),
+    ...(contact === undefined ? [] : [`contact for access: ${contact}`]),
+  ]
 }
 
 function describeDenial({ permission, id, requiredBy }: RequiredPermission): string {

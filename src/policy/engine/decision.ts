@@ -16,6 +16,8 @@ export type Decision =
       /** `no_rule`: no rule allows it. `denied`: a rule denies it. */
       readonly reason: 'no_rule' | 'denied'
       readonly rule?: RuleReference
+      /** Whether the rule is a restriction, which leaves a part of the table to some operations. */
+      readonly byRestriction?: true
       readonly revision: string
     }
 

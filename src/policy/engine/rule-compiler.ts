@@ -79,7 +79,13 @@ class PolicySetRule implements CompiledRule {
     return Object.freeze(
       this.effect === 'allow'
         ? { allowed: true, rule, revision }
-        : { allowed: false, reason: 'denied', rule, revision },
+        : {
+            allowed: false,
+            reason: 'denied',
+            rule,
+            revision,
+            ...(this.restriction && { byRestriction: true }),
+          },
     )
   }
 

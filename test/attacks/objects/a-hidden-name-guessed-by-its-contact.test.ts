@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { WrittenPolicy } from '../../policy/policy-builder.ts'
 import { useSharedGateway } from '../../gateway/support/running-gateway.ts'
 
-// The contact in a denial would tell which names have policies, to a caller that guesses names.
+// The contact in a denial, or that a restriction denies it, would tell which names have policies, to a caller that guesses names.
 const policies: readonly WrittenPolicy[] = [
   {
     name: 'root',
@@ -12,7 +12,15 @@ const policies: readonly WrittenPolicy[] = [
     rules: [{ id: 'read', effect: 'allow', subjects: { users: ['al'] }, operations: ['read'] }],
   },
   { name: 'merger', namespace: ['merger'], inherit: false, contact: '#project-falcon', rules: [] },
-  { name: 'open', namespace: ['open'], contact: '#open', rules: [] },
+  {
+    name: 'open',
+    namespace: ['open'],
+    contact: '#open',
+    reads: {
+      restrict: [{ id: 'part', subjects: { any: true }, tables: ['orders'], columns: { id: 'number' } }],
+    },
+    rules: [],
+  },
   {
     name: 'layoffs',
     namespace: ['open'],
@@ -60,6 +68,7 @@ it('a caller that may see nothing gets the contact of the root alone', async () 
   for (const target of [
     '/v1/namespace/merger/describe',
     '/v1/table/open$orders/describe',
+    '/v1/table/open$orders/drop',
     '/v1/table/x$y/drop',
   ])
     expect(await readError(target, 'eve')).toEqual({

@@ -391,6 +391,15 @@ it('everything else about the table is denied', async () => {
   expect(shared.upstream.requests).toEqual([])
 })
 
+it('a denial says that only a part of the table can be read, and how', async () => {
+  const { json } = await shared.gateway.post('/v1/table/sales$orders/drop', { as: 'analyst' })
+  expect(json).toMatchObject({
+    error: 'you are not allowed DropTable on "sales$orders"',
+    detail:
+      'authenticated as analyst; you may read a part of this table only, by DescribeTable, TableExists, QueryTable, CountTableRows',
+  })
+})
+
 const type = (name: string, fields?: object[]): object => ({ type: name, ...(fields && { fields }) })
 const field = (name: string, of: object): object => ({
   name,
