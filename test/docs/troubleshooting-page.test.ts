@@ -49,7 +49,7 @@ it('has commands that say why a call was denied', async () => {
   await log.close()
   const values = new Map([
     ['DIR', folder],
-    ['POLICIES', 'policies/development'],
+    ['POLICIES', 'policies/examples'],
   ])
   const commands = listCommands(page)
   expect(commands.length).toBeGreaterThan(3)
