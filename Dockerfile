@@ -23,6 +23,7 @@ RUN npm sbom --sbom-format=cyclonedx --sbom-type=application > sbom.json
 RUN node -p "require('node:tls').rootCertificates.join('\n')" > ca-certificates.crt
 
 FROM node:24-bookworm-slim AS program
+LABEL org.opencontainers.image.licenses=Apache-2.0
 ENV NODE_ENV=production
 # By default, node sizes the young generation by the memory of the machine: up to 100 MB more, and hardly faster.
 ENV NODE_OPTIONS=--max-semi-space-size=8
@@ -38,6 +39,7 @@ ENTRYPOINT ["node", "/app/dist/main.js"]
 CMD ["--help"]
 
 FROM program AS catalog
+LABEL org.opencontainers.image.title="the bundled catalog of catalog-gateway"
 # The engine of tables trusts the authorities of the system, of which the slim image has none.
 COPY --from=catalog-packages /catalog-gateway/ca-certificates.crt /etc/ssl/certs/
 COPY --from=catalog-packages /catalog-gateway/package.json /catalog-gateway/sbom.json ./
@@ -47,6 +49,7 @@ COPY --from=catalog-packages /catalog-gateway/src/backend/dist ./src/backend/dis
 EXPOSE 2335
 
 FROM program AS gateway
+LABEL org.opencontainers.image.title=catalog-gateway
 COPY --from=gateway-packages /catalog-gateway/package.json /catalog-gateway/sbom.json ./
 COPY --from=gateway-packages /catalog-gateway/node_modules ./node_modules
 EXPOSE 2333 2334
