@@ -19,6 +19,7 @@ const longFiles = [
   'gateway/downstream/refused-uploads',
   'helm/image',
   'package/gateway-alone',
+  'package/installed-packages',
   'package/typescript-application',
   'policy/source/kubernetes/watched-policies',
   'policy/source/reload',
