@@ -23,25 +23,29 @@ describe.skipIf(helms.length === 0).each(readmes)('the commands of %s', (file) =
   it('install the chart with the Secrets that they create', async () => {
     const readme = await readProject(file)
     const [, values] = /```yaml values\n(.*?)```/s.exec(readme) ?? []
+    const [, production] = /```yaml production.yaml\n(.*?)```/s.exec(readme) ?? []
     const [, policy] = /```yaml (?:production|policy)\n(.*?)```/s.exec(readme) ?? []
-    const installs = [...readme.matchAll(/^helm install .*$/gm)].map(([line]) => line)
+    const installs = [...readme.matchAll(/^helm (?:install|upgrade) .*$/gm)].map(([line]) => line)
     const folder = await temporaryFolder()
     const [, policyName = '', policyFile = ''] =
       /inline\.(\w+)\\\.yaml=(\S+)'/.exec(installs.join('\n')) ?? []
     await mkdir(dirname(join(folder, policyFile)), { recursive: true })
     await writeFile(join(folder, policyFile), policy ?? '')
     await writeFile(join(folder, 'values.yaml'), values ?? '')
+    await writeFile(join(folder, 'production.yaml'), production ?? '')
     await symlink(join(projectFolder, 'helm'), join(folder, 'helm'))
     const run = async (install: string): Promise<string> => {
-      const template = install.replace(/^helm install/, `'${helms.at(-1)}' template`)
+      const template = install.replace(/^helm (?:install|upgrade)/, `'${helms.at(-1)}' template`)
       return (await promisify(execFile)('bash', ['-c', template], { cwd: folder })).stdout
     }
-    const stdouts = await Promise.all(installs.map(run))
-    const stdout = stdouts[installs.findIndex((install) => install.includes('policies.inline'))] ?? ''
-    const manifests = parseAllDocuments(stdout).map((document) => document.toJS() as Manifest)
-    const policies = manifests.find(({ metadata }) => metadata.name.endsWith('-policies'))
-    expect(parse(policies?.data?.[`${policyName}.yaml`] ?? '')).toEqual(parse(policy ?? ''))
-    const made = [...readme.matchAll(/^kubectl create secret generic (\S+)/gm)].map(([, name]) => name)
+    const stdout = (await Promise.all(installs.map(run))).join('---\n')
+    const manifests = parseAllDocuments(stdout).flatMap((document) => (document.toJS() ?? []) as Manifest)
+    const policies = manifests.flatMap(({ data }) => data?.[`${policyName}.yaml`] ?? [])
+    expect(policies.length).toBeGreaterThan(0)
+    for (const text of policies) expect(parse(text)).toEqual(parse(policy ?? ''))
+    const made = [...readme.matchAll(/^kubectl create secret (?:generic|tls) (\S+)/gm)].map(
+      ([, name]) => name,
+    )
     const wanted = [...stdout.matchAll(/secretName: ([\w-]+)|secretKeyRef:\s+name: ([\w-]+)/g)]
     const generated = manifests.filter(({ kind }) => kind === 'Secret').map(({ metadata }) => metadata.name)
     expect(parsePolicies(policy ?? '', policyFile)).toMatchObject({ documents: [{}], problems: [] })
