@@ -42,7 +42,21 @@ it('the workflow lints and tests policies, and comments the decisions that a pul
   const env = { ...process.env, PATH: `${programs}:${process.env['PATH']}`, GITHUB_BASE_REF: 'main' }
   // Without the installation, and without the comment on a real pull request.
   for (const script of steps.slice(1, -1)) await run('bash', ['-ec', script], { cwd: repository, env })
-  expect(await readFile(join(repository, 'comment.md'), 'utf8')).toMatch(
-    /^Decisions that change:\n```\n[^]*RestoreTable/,
+  const readComment = () => readFile(join(repository, 'comment.md'), 'utf8')
+  expect(await readComment()).toMatch(/^Decisions that change:\n```\n[^]*RestoreTable/)
+
+  // The first pull request with policies.
+  await git('worktree', 'remove', 'before')
+  const { stdout: empty } = await git(
+    'commit-tree',
+    '-m',
+    'empty',
+    '4b825dc642cb6eb9a060e54bf8d69288fbee4904',
+  )
+  await git('update-ref', 'refs/remotes/origin/empty', empty.trim())
+  const first = { ...env, GITHUB_BASE_REF: 'empty' }
+  await run('bash', ['-ec', steps.at(-2) ?? ''], { cwd: repository, env: first })
+  expect(await readComment()).toBe(
+    'Decisions that change:\n```\nall, as there were no policies before\n```\n',
   )
 })
