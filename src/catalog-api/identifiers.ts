@@ -69,6 +69,8 @@ export function assertIdentifier(id: Identifier, quotes: QuotesInNames = 'refuse
   if (id.length > maxIdentifierParts) {
     throw refusal('invalid_id', `the id has ${id.length} parts; an id has at most ${maxIdentifierParts}`)
   }
+  if (id.includes(''))
+    throw refusal('invalid_id', `a part of the id is empty: ${truncateForMessage(JSON.stringify(id))}`)
   let bytes = 0
   for (const part of id) {
     assertName(part, 'a part of the id', quotes)

@@ -21,7 +21,7 @@ it.each([
   ['half of a surrogate pair', 'sandbox$%ED%A0%80', /not valid UTF-8/],
   ['a quote', "sandbox$x')%20OR%20starts_with(object_id,'", /contains "'"/],
   ['a double quote', 'sandbox$x%22', /which is not allowed in a name/],
-  ['an empty part', 'sandbox$$production', /a part of the id is empty/],
+  ['an empty part', 'sandbox$$production', /a part of the id is empty: \["sandbox","","production"\]/],
   ['an empty part in front', '$sandbox', /a part of the id is empty/],
   ['an empty part behind', 'sandbox$', /a part of the id is empty/],
   ['two delimiters', '$$', /a part of the id is empty/],
