@@ -167,12 +167,11 @@ function unrecordedFacts({ facts }: Operation): KnownFacts {
   return { stated: {}, pendingFacts: new Set(facts.map(([fact]) => fact)) }
 }
 
-/** Parses the refused permission from the text of the refusal; it may concern another object. */
+/** Parses the refused permission from the text of what the request needs; it may concern another object. */
 export function parseRefusedPermission({ operation, details }: RefusalEntry): Permission | undefined {
   const definition = operation && findOperation(operation)
   if (definition === undefined || mayRequireOtherObjects(definition)) return undefined
-  const permissions = details?.['needs']
-  const named =
-    typeof permissions === 'string' ? /^you are not allowed (\w+)/.exec(permissions)?.[1] : undefined
+  const needs = details?.['needs']
+  const named = typeof needs === 'string' ? /^\w+/.exec(needs)?.[0] : undefined
   return permissionNames.find((permission) => permission === named)
 }

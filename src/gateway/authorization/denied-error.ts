@@ -26,8 +26,8 @@ type Denial = Extract<Decision, { allowed: false }>
 export class DeniedError extends CatalogError {
   readonly decision: Denial
   readonly requiredPermission: RequiredPermission
-  /** The denied permission and its object. */
-  readonly denialMessage: string
+  /** The denied permission and its object, as text. */
+  readonly needs: string
 
   constructor(
     permission: RequiredPermission,
@@ -36,7 +36,8 @@ export class DeniedError extends CatalogError {
     concealing: CatalogError | undefined,
     hints: readonly string[],
   ) {
-    const denialMessage = describeDenial(permission)
+    const needs = describePermission(permission)
+    const denialMessage = `you are not allowed ${needs}`
     const { reason } = decision
     if (concealing !== undefined) super(concealing.kind, concealing.message, { reason })
     else if (method !== 'anonymous') {
@@ -48,7 +49,7 @@ export class DeniedError extends CatalogError {
     }
     this.decision = decision
     this.requiredPermission = permission
-    this.denialMessage = denialMessage
+    this.needs = needs
   }
 }
 
@@ -80,8 +81,8 @@ function listHints(request: AuthorizationRequest, decision: Denial, policies: Po
   ]
 }
 
-function describeDenial({ permission, id, requiredBy }: RequiredPermission): string {
-  return `you are not allowed ${permission}${requiredBy === undefined ? '' : ` (${requiredBy})`} on ${formatIdentifierForMessage(id)}`
+function describePermission({ permission, id, requiredBy }: RequiredPermission): string {
+  return `${permission}${requiredBy === undefined ? '' : ` (${requiredBy})`} on ${formatIdentifierForMessage(id)}`
 }
 
 /**

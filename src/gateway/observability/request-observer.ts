@@ -153,7 +153,7 @@ function recordDenial(audit: AuditLog, trace: Trace, error: DeniedError): void {
     policyRevision: revision,
     client: trace.client,
     peer: trace.peer,
-    details: { needs: error.denialMessage },
+    details: { needs: error.needs },
   })
 }
 

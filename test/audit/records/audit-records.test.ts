@@ -50,7 +50,7 @@ it('a change and a refusal produce exactly these lines', async () => {
   const intent = { ...anIntent('a', { version: 7, manifest_path: 'x' }), before: 6, context: { tenant: 't' } }
   const versions = [{ id: intent.id, branch: undefined, version: 7, eTag: '"e"' }]
   await log.recordOutcome(await log.recordIntent(intent), { ...committed, versions })
-  log.recordRefusal(aRefusal('b', { needs: 'you are not allowed' }))
+  log.recordRefusal(aRefusal('b', { needs: 'DropTable' }))
   await log.close()
 
   const [file = ''] = await segmentsOf(folder)
@@ -73,7 +73,7 @@ it('a change and a refusal produce exactly these lines', async () => {
       '"versions":[{"id":["production","orders"],"version":7,"eTag":"\\"e\\""}],"durationMs":3,"hash":"H"}',
     `${head('refusal', 4, 'H')}"request":"b","status":403,"reason":"no_rule","operation":"CreateTableVersion",` +
       `"id":["production","orders"],${who},"client":"10.0.0.1",` +
-      '"details":{"needs":"you are not allowed"},"hash":"H"}',
+      '"details":{"needs":"DropTable"},"hash":"H"}',
   ])
 })
 

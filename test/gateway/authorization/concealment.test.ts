@@ -87,7 +87,7 @@ it('records the actual denial in the audit log', async () => {
         status: 404,
         reason: 'denied',
         rule: expect.objectContaining({ policy: 'open', rule: 'no-vault' }) as object,
-        details: { needs: 'you are not allowed DropTable on "open$vault"' },
+        details: { needs: 'DropTable on "open$vault"' },
       }),
     ),
   )
