@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, expect, inject, it } from 'vitest'
@@ -12,6 +12,11 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 const run = promisify(execFile)
 const dev = await startDev()
 afterAll(() => dev.remove())
+
+it('the documented libraries for Java are those that are tested', async () => {
+  const pom = new URL('lance-namespace-apache-client.pom.xml', import.meta.url)
+  expect(await findProgram('java.md', 'xml lance-namespace-apache-client')).toBe(await readFile(pom, 'utf8'))
+})
 
 it.for<[JavaClient, page: string, printed: string]>([
   ['lance-namespace-apache-client', 'java.md', '6\n'],
