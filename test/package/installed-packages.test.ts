@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { projectFolder, requireFreshBuild, startNode } from '../e2e/built-program.ts'
 import { withoutProblems } from '../e2e/running-dev.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -14,6 +14,9 @@ it.skipIf(!isThorough)(
   'both packages, as npm packs them and installs them into an empty folder, run by npx',
   async ({ skip }) => {
     requireFreshBuild()
+    // An npx that runs these tests passes its own packages on.
+    vi.stubEnv('npm_config_package', undefined)
+    onTestFinished(() => void vi.unstubAllEnvs())
     const view = ['view', 'fastify', 'version', '--prefer-offline', '--fetch-retries=0']
     await run('npm', view).catch(() => skip('what the packages depend on cannot be had here'))
     const folder = await temporaryFolder()
