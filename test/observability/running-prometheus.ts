@@ -66,10 +66,10 @@ export async function startPrometheus(adminUrl: string): Promise<RunningPromethe
   return prometheus
 }
 
-/** The configuration of the README, with that target, the path of the rules and shorter intervals. */
+/** The configuration of docs/alerts.md, with that target, the path of the rules and shorter intervals. */
 async function settingsFor(target: string): Promise<string> {
-  const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8')
-  const [, shown = ''] = /```yaml prometheus\n(.*?)```/s.exec(readme) ?? []
+  const page = await readFile(new URL('../../docs/alerts.md', import.meta.url), 'utf8')
+  const [, shown = ''] = /```yaml prometheus\n(.*?)```/s.exec(page) ?? []
   return shown
     .replace('127.0.0.1:2334', target)
     .replace('alerts.yaml', chartFile('alerts.yaml'))
