@@ -61,7 +61,8 @@ export function createOtherServers(
     findServerByStart: h2c
       ? (start) => {
           const isPreface = beginsWithPreface(start)
-          return isPreface === true ? http2Server : isPreface === false ? http1Server : undefined
+          if (isPreface === undefined) return undefined
+          return isPreface ? http2Server : http1Server
         }
       : undefined,
     findServerByHead: interceptor && ((head) => (interceptor.matches(head) ? nodeServer : undefined)),

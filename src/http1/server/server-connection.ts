@@ -30,7 +30,6 @@ export class ServerConnection
   readonly #handler: ConnectionHandler
   readonly #parser: RequestParser
   readonly #input: ConnectionInput
-  #isIdentified: boolean
   #discardedBytes = 0
   #receivedAt = performance.now()
   /** Bytes of the connection when the last response ended. */
@@ -46,7 +45,6 @@ export class ServerConnection
     this.keepAliveSeconds = Math.floor(keepAliveTimeoutMs / 1000)
     this.#state = { kind: 'opened', since: this.#receivedAt }
     this.#handler = handler
-    this.#isIdentified = handler.findServerByStart === undefined
     this.#parser = new RequestParser(this, handler.maxHeadBytes)
     this.#age = new ConnectionAge(maxConnectionAgeMs)
     this.socket
@@ -171,31 +169,30 @@ export class ServerConnection
     this.#receivedAt = performance.now()
     this.#input.append(bytes)
     if (kind === 'queued') this.#input.applyFlowControl()
-    else if (kind === 'opened' || kind === 'identifying' || kind === 'idle') this.#enqueue()
+    else if (kind === 'opened' || kind === 'identifying') this.#identify(state.since)
+    else if (kind === 'idle') this.#enqueue(this.#receivedAt)
     else this.#parse()
   }
 
-  #enqueue(): void {
-    const state = this.#state
-    const isFirst = state.kind === 'opened' || state.kind === 'identifying'
-    this.#state = { kind: 'queued', since: isFirst ? state.since : this.#receivedAt }
+  /** Leaves the connection to another server if its first bytes are not for this one. */
+  #identify(since: number): void {
+    const { findServerByStart } = this.#handler
+    const server = findServerByStart === undefined ? 'own' : findServerByStart(this.#input.unparsed)
+    if (server === undefined) this.#state = { kind: 'identifying', since }
+    else if (server === 'own') this.#enqueue(since)
+    else this.#handOver(server)
+  }
+
+  #enqueue(since: number): void {
+    this.#state = { kind: 'queued', since }
     this.#handler.scheduler.schedule(this.#startRequest)
   }
 
   readonly #startRequest = (): void => {
     const state = this.#state
     if (state.kind !== 'queued') return
-    const { since } = state
-    const server = this.#isIdentified ? 'own' : this.#handler.findServerByStart?.(this.#input.unparsed)
-    if (server === undefined) {
-      this.#state = { kind: 'identifying', since }
-    } else if (server === 'own') {
-      this.#isIdentified = true
-      this.#state = { kind: 'readingHead', since }
-      this.#parse()
-    } else {
-      this.#handOver(server)
-    }
+    this.#state = { kind: 'readingHead', since: state.since }
+    this.#parse()
   }
 
   #parse(): void {
@@ -209,7 +206,7 @@ export class ServerConnection
       this.#handOver(this.#state.server, this.#state.head)
       return
     }
-    if (!this.#input.isEmpty && this.#state.kind === 'idle') this.#enqueue()
+    if (!this.#input.isEmpty && this.#state.kind === 'idle') this.#enqueue(this.#receivedAt)
     this.#input.applyFlowControl()
   }
 
