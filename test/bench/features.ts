@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { makeAuthority } from '../identity/mtls/test-certificates.ts'
 import { findRedis } from '../limits/shared/find-redis.ts'
-import { formatPolicies } from '../policy/policy-builder.ts'
+import type { WrittenPolicy } from '../policy/policy-builder.ts'
 import { freePort } from '../support/free-port.ts'
 import { readImageNodeOptions } from '../support/image-node-options.ts'
 import { makeBodies } from './bodies.ts'
@@ -33,7 +33,9 @@ import { smallReadPath, type SmallWorkload } from './workloads.ts'
 interface Feature {
   readonly what: string
   /** Replace the usual settings of the same names. */
-  readonly settings: object
+  readonly settings?: object
+  /** Replace the usual policies. */
+  readonly policies?: readonly WrittenPolicy[]
 }
 
 const rounds = 5
@@ -42,6 +44,9 @@ const seconds = 2
 const warmUpSeconds = 5
 const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 const read: SmallWorkload = { kind: 'small', path: smallReadPath, connections: 32, tables: 100 }
+const when =
+  'now < timestamp("2099-01-01T00:00:00Z") && client.address.inCidr("127.0.0.0/8") && !("blocked" in context)'
+const readers = { id: 'readers', effect: 'allow', subjects: { any: true }, operations: ['read'] } as const
 /** Never reached. */
 const high = 1e12
 
@@ -64,12 +69,13 @@ try {
   const received = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`
 
   const gateways: { readonly what: string; readonly server: ServerProcess; readonly times: number[] }[] = []
-  for (const { what, settings } of await listFeatures()) {
+  for (const { what, settings, policies } of await listFeatures()) {
     const own = join(folder, `gateway-${gateways.length}`)
     await mkdir(own)
     const port = await freePort()
     const more = { listen: { port }, admin: { port: 0 }, ...settings }
-    const file = await writeGatewaySettings({ folder: own, upstreamPort: upstream.port, callers }, more)
+    const setup = { folder: own, upstreamPort: upstream.port, callers }
+    const file = await writeGatewaySettings(setup, more, policies)
     const command = [node.file, program, 'serve', '--config', file] as const
     const environment = { NODE_OPTIONS: readImageNodeOptions() }
     const server = await startServer({
@@ -118,12 +124,12 @@ try {
       namespaces: [[`other-${index}`]],
     }))
     return [
-      { what: 'all that is on by default', settings: {} },
-      { what: 'the same once more', settings: {} },
+      { what: 'all that is on by default' },
+      { what: 'the same once more' },
       { what: 'without the log of requests', settings: { log: { level: 'silent' } } },
       {
         what: 'conditions on time, client and context',
-        settings: { policies: { folder: await writeConditions() } },
+        policies: [{ name: 'readers', namespace: ['bench'], rules: [{ ...readers, when }] }],
       },
       { what: 'a rate, a byte quota and a concurrency limit', settings: { limits } },
       ...(redis === undefined
@@ -153,19 +159,6 @@ try {
         settings: { upstream: undefined, upstreams: [{ name: 'main', url }, ...others] },
       },
     ]
-  }
-
-  /** Returns the folder of policies that allow the read under conditions. */
-  async function writeConditions(): Promise<string> {
-    const conditions = join(folder, 'conditions')
-    await mkdir(conditions)
-    const when = `now < timestamp("2099-01-01T00:00:00Z") && client.address.inCidr("127.0.0.0/8") && !("blocked" in context)`
-    const rule = { id: 'all', effect: 'allow', subjects: { any: true }, operations: ['read'], when } as const
-    await writeFile(
-      join(conditions, 'policies.yaml'),
-      formatPolicies([{ name: 'conditions', namespace: ['bench'], rules: [rule] }]),
-    )
-    return conditions
   }
 
   /** Returns its URL; undefined if it is not installed. */

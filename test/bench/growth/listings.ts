@@ -1,11 +1,8 @@
 import { once } from 'node:events'
-import { mkdir, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '../../support/free-port.ts'
-import { formatPolicies } from '../../policy/policy-builder.ts'
 import { makeCallers } from '../callers.ts'
 import { writeGatewaySettings } from '../peers/gateway-settings.ts'
 import { processorMicroseconds } from '../process-cost.ts'
@@ -23,24 +20,20 @@ export const listings: Growth = {
   async measure(size, folder) {
     const upstream = await startCatalog(size)
     const callers = await makeCallers(folder, 1)
-    const policyFolder = join(folder, 'rules')
-    await mkdir(policyFolder)
     const rule = { id: 'readers', effect: 'allow', subjects: { any: true }, operations: ['read'] } as const
-    await writeFile(
-      join(policyFolder, 'policies.yaml'),
-      formatPolicies([
-        { name: 'all', namespace: ['all'], rules: [rule] },
-        {
-          name: 'ten',
-          namespace: ['ten'],
-          rules: [{ ...rule, tables: [`table-${String(size / 10).slice(0, -1)}*`] }],
-        },
-      ]),
-    )
+    const policies = [
+      { name: 'all', namespace: ['all'], rules: [rule] },
+      {
+        name: 'ten',
+        namespace: ['ten'],
+        rules: [{ ...rule, tables: [`table-${String(size / 10).slice(0, -1)}*`] }],
+      },
+    ]
     const port = await freePort()
     const file = await writeGatewaySettings(
       { folder, upstreamPort: upstream.port, callers },
-      { listen: { port }, admin: { port: 0 }, policies: { folder: 'rules' } },
+      { listen: { port }, admin: { port: 0 } },
+      policies,
     )
     const command = [process.execPath, program, 'serve', '--config', file] as const
     const server = await startServer({ name: 'listings', folder, command, port, core: undefined })

@@ -5,7 +5,7 @@ import { formatPolicies, type WrittenPolicy } from '../../policy/policy-builder.
 import { audience, callerName, issuer, type Callers } from '../callers.ts'
 
 /** What the callers of the bench may do. */
-const policies: readonly WrittenPolicy[] = [
+const usualPolicies: readonly WrittenPolicy[] = [
   { name: 'root', namespace: [], onDeny: 403, rules: [] },
   {
     name: 'bench',
@@ -28,10 +28,11 @@ interface SettingsSetup {
   readonly callers: Callers
 }
 
-/** Writes settings with policies and audit log, and `more`; returns their file. */
+/** Writes policies, and settings with them, with an audit log, and with `more`; returns the file of the settings. */
 export async function writeGatewaySettings(
   { folder, upstreamPort, callers }: SettingsSetup,
   more: object,
+  policies: readonly WrittenPolicy[] = usualPolicies,
 ): Promise<string> {
   await mkdir(join(folder, 'policies'))
   await writeFile(join(folder, 'policies', 'policies.yaml'), formatPolicies(policies))
