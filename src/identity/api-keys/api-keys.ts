@@ -1,4 +1,5 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { assertPepperOfKeys } from './pepper.ts'
 import { apiKeyNameSchema } from '../../config/identity/api-key-name.ts'
 import { listKeyChanges, type ComparableKey } from './key-changes.ts'
 import type { StoredKey } from './stored-key.ts'
@@ -63,8 +64,8 @@ interface VerifiedKey {
 }
 
 /**
- * Throws if the store cannot be read now, and leaves out its invalid entries; retains the last valid keys if it cannot be
- * loaded later. Keys of an earlier process are never used: they may have been revoked.
+ * Throws if the store cannot be read now or the pepper fits none of its keys, and leaves out its invalid entries; retains
+ * the last valid keys if it cannot be loaded later. Keys of an earlier process are never used: they may have been revoked.
  */
 export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
   const { store, now, report } = options
@@ -82,6 +83,7 @@ export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
     if (!isFirst) return load(await readKeyFiles(file))
     isFirst = false
     const { keys, problems } = await readUsableKeys(file)
+    assertPepperOfKeys(pepper, keys)
     isOutdated = problems.length > 0
     if (isOutdated) report({ source: 'api-keys', outcome: 'refused-keys', cause: problems.join('\n') })
     return load(keys)

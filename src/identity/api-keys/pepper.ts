@@ -11,12 +11,12 @@ export async function readPepper(file: string): Promise<Buffer> {
   return pepper
 }
 
-/** Throws if every key that names its pepper was created with another one. */
-export function assertPepperOfKeys(pepper: Uint8Array, keys: readonly Pick<StoredKey, 'pepper'>[]): void {
+/** Throws if every key that names its pepper and is not revoked was created with another one. */
+export function assertPepperOfKeys(pepper: Uint8Array, keys: readonly StoredKey[]): void {
   const own = identifyPepper(pepper)
-  const named = keys.flatMap((key) => key.pepper ?? [])
+  const named = keys.flatMap((key) => (key.revokedAt === undefined ? (key.pepper ?? []) : []))
   if (named.length === 0 || named.includes(own)) return
-  throw new Error('it is not the pepper that the keys were created with; every key would be invalid')
+  throw new Error('the pepper is not the one that the API keys were created with; every key would be invalid')
 }
 
 /** Reads the pepper; if the file is missing, creates it with a new secret, readable by its owner only. */

@@ -48,8 +48,9 @@ it('refuses keys that were never issued', async () => {
 })
 
 it('refuses keys under another pepper', async () => {
-  const { file, text } = await makeStore()
-  const authenticator = await openAuthenticator({ apiKeys: { file, pepper: randomBytes(32) } })
+  const { file, options } = await makeStore()
+  const { text } = await createKey(file, randomBytes(32), loader)
+  const authenticator = await openAuthenticator(options)
   expect(await captureReason(authenticateApiKey(authenticator, text))).toBe('wrong_api_key_secret')
 })
 
@@ -123,6 +124,14 @@ it.each(['short', 'with space in it', 'tab\there-and-long', 'umlaut-ä-and-long'
 it('refuses all keys if none are configured', async () => {
   const { text } = await makeStore()
   expect(await captureReason(authenticateApiKey(await openAuthenticator({}), text))).toBe('unknown_api_key')
+})
+
+it('does not start with a pepper that fits none of the keys, unless all of them are revoked', async () => {
+  const { file, key, options } = await makeStore()
+  const other = { ...options, apiKeys: { file, pepper: Buffer.alloc(32, 'another pepper') } }
+  await expect(openAuthenticator(other)).rejects.toThrow('the pepper is not the one that the API keys')
+  await revokeKey(file, key.id)
+  expect((await openAuthenticator(other)).status().apiKeys).toEqual({ keys: 1, isOutdated: false })
 })
 
 it('refuses a key before its validity period', async () => {
