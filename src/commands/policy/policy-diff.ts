@@ -5,10 +5,12 @@ import { jsonOption } from '../common/arguments.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'
 import { diffPolicies, type DecisionChange, type PolicyDiff } from '../../policy/analysis/diff-policies.ts'
 import { diffRestrictions } from '../../policy/analysis/diff-restrictions.ts'
-import { summarizeDiff } from '../../policy/analysis/summarize-diff.ts'
+import { summarizeDiff, type ChangeSummary } from '../../policy/analysis/summarize-diff.ts'
 import type { RuleDecision } from '../../policy/analysis/find-difference.ts'
 import { groupBy } from '../../lib/group-by.ts'
 import { describePermissionSet } from '../../policy/language/describe-permissions.ts'
+import type { PolicyDocument } from '../../policy/language/policy-document.ts'
+import { mergeByPolicy } from '../../policy/language/policy-instance.ts'
 import { createRuleReference, type ObjectPosition } from '../../policy/analysis/reaching-rules.ts'
 import type { LoadedPolicies } from '../../policy/source/load-policies.ts'
 import { createFolderLocation } from '../../policy/source/policy-location.ts'
@@ -74,8 +76,13 @@ async function diff(folders: readonly string[], options: Options, command: Comma
     printJson(io, [...found.changes.map(toChangeReport), ...restrictions.map(createRestrictionChangeReport)])
   } else if (count === 0) printLine(io, 'no decision changes')
   else {
-    printDiff(io, found)
-    for (const line of restrictions.flatMap(formatRestrictionChange)) printLine(io, line)
+    const documents = [...one.documents, ...other.documents]
+    printDiff(io, found, documents)
+    const changes = restrictions.map((change) => ({
+      message: formatRestrictionChange(change).join('\n'),
+      policy: (change.after ?? change.before)?.document.name ?? '',
+    }))
+    for (const { message } of mergeByPolicy(changes, documents, () => '')) printLine(io, message)
   }
   if (options.failOnChange && count > 0)
     throw new CommandFailure(
@@ -126,21 +133,33 @@ async function loadClusterSides(
   return [before, printRefused(io, await combineSources(policies, { ...cluster, resources }, context))]
 }
 
-function printDiff(io: Io, found: PolicyDiff): void {
-  const summaries = summarizeDiff(found)
-  for (const [caller, ofCaller] of groupBy(summaries, ({ example }) => formatCaller(example.known.caller))) {
+function printDiff(io: Io, found: PolicyDiff, documents: readonly PolicyDocument[]): void {
+  const changes = summarizeDiff(found).map((summary) => ({
+    message: formatChange(summary),
+    policy: findPolicy(summary.example),
+  }))
+  const merged = mergeByPolicy(changes, documents, () => '').map(({ message }) => message.split('\n'))
+  for (const [caller, ofCaller] of groupBy(merged, ([first = '']) => first)) {
     printLine(io, caller)
-    for (const { example, permissions, coversSubtree } of ofCaller) {
-      printLine(
-        io,
-        `  ${example.direction}  ${formatPosition(example.position, coversSubtree)}: ${describePermissionSet(permissions)}`,
-      )
-      for (const [text, result] of example.known.conditions)
-        printLine(io, `    if ${formatConditionResult(text, result)}`)
-      printLine(io, `    before: ${formatDecision(example.before)}`)
-      printLine(io, `    after:  ${formatDecision(example.after)}`)
-    }
+    for (const line of ofCaller.flatMap((lines) => lines.slice(1))) printLine(io, line)
   }
+}
+
+/** The name of the policy that decides now or, if none does any more, of the one that decided. */
+function findPolicy({ before, after }: DecisionChange): string {
+  return (after.decidingRule ?? before.decidingRule)?.document.name ?? ''
+}
+
+/** In several lines, the first of which names the caller. */
+function formatChange({ example, permissions, coversSubtree }: ChangeSummary): string {
+  const { known, direction, position, before, after } = example
+  return [
+    formatCaller(known.caller),
+    `  ${direction}  ${formatPosition(position, coversSubtree)}: ${describePermissionSet(permissions)}`,
+    ...[...known.conditions].map(([text, result]) => `    if ${formatConditionResult(text, result)}`),
+    `    before: ${formatDecision(before)}`,
+    `    after:  ${formatDecision(after)}`,
+  ].join('\n')
 }
 
 function formatPosition({ namespace, table }: ObjectPosition, isWhole: boolean): string {

@@ -46,6 +46,28 @@ export function mergeInstances<Item extends { readonly message: string }>(
   )
 }
 
+/**
+ * Merges messages about several policies as `mergeInstances` does for one. `policy` is the name of the document that a
+ * message is about; it is undefined, or not that of a document, for a message about none.
+ */
+export function mergeByPolicy<Item extends { readonly message: string; readonly policy?: string }>(
+  items: readonly Item[],
+  documents: readonly PolicyDocument[],
+  keyOf: (item: Item) => string,
+): readonly Item[] {
+  const byName = new Map(documents.map((document) => [document.name, document]))
+  const ofPolicy = groupBy(byName.values(), getPolicyName)
+  const groups = groupBy(items, ({ policy = '' }) => {
+    const document = byName.get(policy)
+    return document === undefined ? '' : getPolicyName(document)
+  })
+  return [...groups].flatMap(([policy, group]) => {
+    const instances = group.map((item) => ({ item, instance: byName.get(item.policy ?? '')?.instance }))
+    if (instances.every(({ instance }) => instance === undefined)) return group
+    return mergeInstances(instances, ofPolicy.get(policy)?.length ?? 0, keyOf)
+  })
+}
+
 const maxValues = 3
 
 function mergeMessages(

@@ -7,7 +7,7 @@ import { lintGrants } from './lint-grants.ts'
 import { lintManifests } from './lint-manifests.ts'
 import { lintNames } from './lint-names.ts'
 import { acceptFindings } from './accept-findings.ts'
-import { mergeFindings } from './merge-findings.ts'
+import { mergeByPolicy } from '../../language/policy-instance.ts'
 import { unknownSettings, type KnownSettings } from './known-settings.ts'
 import { lintContextKeys } from './lint-context-keys.ts'
 import { lintSubjects } from './lint-subjects.ts'
@@ -49,9 +49,9 @@ export function lintPolicies(
     ...lintContextKeys(documents, known),
     ...findUntested(documents, set, tests),
   ]
-  return mergeFindings(acceptFindings(findings, documents), documents).toSorted(
-    (one, other) => compareText(one.file, other.file) || one.line - other.line,
-  )
+  return mergeByPolicy(acceptFindings(findings, documents), documents, ({ level, check, line, column }) =>
+    [level, check, line, column].join(':'),
+  ).toSorted((one, other) => compareText(one.file, other.file) || one.line - other.line)
 }
 
 function findUntested(
