@@ -7,7 +7,8 @@ import {
 } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import { destinationPermission } from '../../catalog-api/requirements.ts'
-import type { Condition, RequirementRestriction, RequirementData } from './condition.ts'
+import type { Condition } from './condition.ts'
+import type { RequirementData } from './requirement-data.ts'
 import { unknown, factValue, type Fact } from './fact.ts'
 import { isUnderFolder } from './storage-path.ts'
 import { createNameMatcher } from './name-pattern.ts'
@@ -75,16 +76,10 @@ export function restoreRequirement(requirement: RequirementData): Condition {
 
 /** Requires that every new version has these metadata keys, each with a visible value. */
 export function requireMetadataKeys(keys: readonly string[]): CommitRequirement {
-  return createRequirement(
-    'metadata',
-    listOperationsWith('metadata'),
-    { metadata: keys },
-    ['metadata'],
-    (facts) => {
-      const metadata = factValue(facts.metadata)
-      return keys.some((key) => invisibleText.test(metadata.get(key) ?? ''))
-    },
-  )
+  return createRequirement(listOperationsWith('metadata'), { metadata: keys }, ['metadata'], (facts) => {
+    const metadata = factValue(facts.metadata)
+    return keys.some((key) => invisibleText.test(metadata.get(key) ?? ''))
+  })
 }
 
 /** `wholeTable`: permissions for whole-table changes that stay allowed. */
@@ -121,7 +116,6 @@ export function allowOnlyFolders(folders: readonly string[]): CommitRequirement 
     return !folders.some((folder) => isUnderFolder(value, folder))
   }
   return createRequirement(
-    'folders',
     [...listOperationsWith('manifestPath'), 'ChooseLocation', 'ChooseStorage'],
     { folders },
     ['location', 'manifestPath'],
@@ -144,22 +138,10 @@ export function freezeChanges(
       ...(until !== undefined && { until: new Date(until).toISOString() }),
     },
   }
-  return {
-    permissions: changes.every,
-    condition: {
-      text: JSON.stringify(data),
-      facts: [],
-      readsId: false,
-      readsTime: true,
-      tags: [],
-      contextKeys: [],
-      requirement: { kind: 'freeze', allowedWholeTable: new Set(), data },
-      evaluate({ request }) {
-        const now = request.now.getTime()
-        return now >= (from ?? Number.NEGATIVE_INFINITY) && now < (until ?? Number.POSITIVE_INFINITY)
-      },
-    },
-  }
+  return createRequirement(changes.every, data, [], (_facts, { request }) => {
+    const now = request.now.getTime()
+    return now >= (from ?? Number.NEGATIVE_INFINITY) && now < (until ?? Number.POSITIVE_INFINITY)
+  })
 }
 
 function createBranchRequirement(
@@ -171,7 +153,6 @@ function createBranchRequirement(
   const allowsRename = listOperationsWith('newName').some((name) => wholeTable.has(name))
   const named = wholeTable.size > 0 ? { allowWholeTable: [...wholeTable] } : {}
   return createRequirement(
-    'branches',
     changes.branch,
     { ...content, ...named },
     ['branch'],
@@ -181,17 +162,14 @@ function createBranchRequirement(
       if (permission === destinationPermission) return !allowsRename
       return !wholeTable.has(permission)
     },
-    wholeTable,
   )
 }
 
 function createRequirement(
-  kind: RequirementRestriction['kind'],
   permissions: Iterable<Permission>,
   data: RequirementData,
   facts: readonly (keyof OperationFacts)[],
   fails: (facts: OperationFacts, input: ConditionInput) => boolean,
-  allowedWholeTable: ReadonlySet<Permission> = new Set(),
 ): CommitRequirement {
   return {
     permissions: new Set(permissions),
@@ -199,10 +177,10 @@ function createRequirement(
       text: JSON.stringify(data),
       facts,
       readsId: false,
-      readsTime: false,
+      readsTime: 'freeze' in data,
       tags: [],
       contextKeys: [],
-      requirement: { kind, allowedWholeTable, data },
+      requirement: data,
       evaluate: (input) => fails(input.operation, input),
     },
   }

@@ -1,5 +1,5 @@
 import { Environment, ParseError, type ASTNode } from '@marcbachmann/cel-js'
-import type { Permission } from '../../catalog-api/permissions.ts'
+import type { RequirementData } from './requirement-data.ts'
 import { childNodes, isNode } from './child-nodes.ts'
 import { readLibraryError, type ConditionError } from './condition-errors.ts'
 import { celFunctions, conditionFunctions, loopFunctions } from './condition-functions.ts'
@@ -22,28 +22,13 @@ export interface Condition {
   readonly contextKeys: readonly string[]
   /** Texts that probably mean a pattern, and are none: for `lint`. */
   readonly patternMistakes?: readonly string[]
-  readonly requirement?: RequirementRestriction
+  readonly requirement?: RequirementData
   /**
    * Returns whether the condition is true. Throws MissingFactError if the result depends on an unknown or pending fact;
    * any other error is a failure of the condition.
    */
   readonly evaluate: (input: ConditionInput) => boolean
 }
-
-/** What a commit requirement restricts, and the whole-table changes that it allows nevertheless. */
-export interface RequirementRestriction {
-  readonly kind: 'metadata' | 'branches' | 'folders' | 'freeze'
-  readonly allowedWholeTable: ReadonlySet<Permission>
-  readonly data: RequirementData
-}
-
-/** A commit requirement as plain data; its JSON is the text of the condition. */
-export type RequirementData =
-  | { readonly metadata: readonly string[] }
-  | { readonly branches: readonly string[]; readonly allowWholeTable?: readonly Permission[] }
-  | { readonly notBranches: readonly string[]; readonly allowWholeTable?: readonly Permission[] }
-  | { readonly folders: readonly string[] }
-  | { readonly freeze: { readonly from?: string; readonly until?: string } }
 
 const maxLength = 2000
 

@@ -1,3 +1,4 @@
+import type { RequirementData } from '../conditions/requirement-data.ts'
 import type { Grant } from '../language/grant.ts'
 
 /** Identifies a rule in the policy files and in the audit log, with its end and its approval if it has them. */
@@ -18,6 +19,8 @@ export type Decision =
       readonly rule?: RuleReference
       /** Whether the rule is a restriction, which leaves a part of the table to some operations. */
       readonly byRestriction?: true
+      /** What the rule requires of commits, if the change fails it. */
+      readonly requirement?: RequirementData
       readonly revision: string
     }
 

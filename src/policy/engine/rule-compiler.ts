@@ -85,6 +85,7 @@ class PolicySetRule implements CompiledRule {
             rule,
             revision,
             ...(this.restriction && { byRestriction: true }),
+            ...(this.condition?.requirement && { requirement: this.condition.requirement }),
           },
     )
   }

@@ -1,5 +1,6 @@
 import { restoreRequirement } from '../conditions/commit-requirements.ts'
-import type { Condition, RequirementData } from '../conditions/condition.ts'
+import type { Condition } from '../conditions/condition.ts'
+import type { RequirementData } from '../conditions/requirement-data.ts'
 import type { PolicyText } from './policy-location.ts'
 import { getMembers } from '../../lib/json/is-object.ts'
 import type { PolicyDocument, PolicyRule } from '../language/policy-document.ts'
@@ -61,7 +62,7 @@ function toTransferableRule(rule: PolicyRule): TransferableRule {
   const { condition } = rule
   return {
     ...rule,
-    condition: condition && { text: condition.text, requirement: condition.requirement?.data },
+    condition: condition && { text: condition.text, requirement: condition.requirement },
   }
 }
 

@@ -18,5 +18,5 @@ export function createFolderRequirements(documents: readonly PolicyDocument[]): 
 }
 
 function isFolderRequirement({ condition }: PolicyRule): boolean {
-  return condition?.requirement?.kind === 'folders'
+  return condition?.requirement !== undefined && 'folders' in condition.requirement
 }

@@ -2,6 +2,7 @@ import type { Identifier } from '../../../catalog-api/identifiers.ts'
 import { getOperation, operationNames } from '../../../catalog-api/operations.ts'
 import type { Permission } from '../../../catalog-api/permissions.ts'
 import { builtInChanges } from '../../conditions/commit-requirements.ts'
+import type { RequirementData } from '../../conditions/requirement-data.ts'
 import { constantResult } from './constant-condition.ts'
 import { createFinding, type Finding } from './finding.ts'
 import { groupBy } from '../../../lib/group-by.ts'
@@ -42,7 +43,7 @@ export function lintBranchBypass(
   return documents.flatMap((document) =>
     document.rules.flatMap((rule) => {
       const requirement = rule.condition?.requirement
-      if (requirement !== undefined) return findAllowedReplacement({ document, rule })
+      if (requirement !== undefined) return findAllowedReplacement({ document, rule }, requirement)
       if (!restrictsBranches({ document, rule })) return []
       const bypass = findRuleBypass({ document, rule })
       return bypass === undefined
@@ -52,8 +53,12 @@ export function lintBranchBypass(
   )
 }
 
-function findAllowedReplacement({ document, rule }: RuleInDocument): readonly Finding[] {
-  const allowed = rule.condition?.requirement?.allowedWholeTable ?? new Set()
+function findAllowedReplacement(
+  { document, rule }: RuleInDocument,
+  requirement: RequirementData,
+): readonly Finding[] {
+  if (!('allowWholeTable' in requirement)) return []
+  const allowed = new Set(requirement.allowWholeTable)
   const first = removePermissions.find((permission) => allowed.has(permission))
   const second = createPermissions.find((permission) => allowed.has(permission))
   if (first === undefined || second === undefined) return []
