@@ -1,4 +1,4 @@
-import { open, readFile, realpath, rename, rm, type FileHandle } from 'node:fs/promises'
+import { open, readFile, realpath, rename, rm, stat, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { hasErrorCode, ignoreMissing } from './system-error.ts'
@@ -9,14 +9,16 @@ const retryDelayMs = 50
 
 /**
  * Replaces the text of a file by the result of `change` (undefined: no file exists). Readers see the old text or the
- * new one, never a part, even after a crash; only its owner can read the file (0600). The new text is written to
- * `<file>.new`, which also serves as a lock; throws if it exists for five seconds.
+ * new one, never a part, even after a crash. The file keeps its owner, group and mode; throws if this process may not set
+ * them. A file that did not exist can be read by its owner only (0600). The new text is written to `<file>.new`, which also
+ * serves as a lock; throws if it exists for five seconds.
  */
 export async function replaceFile(path: string, change: (text: string | undefined) => string): Promise<void> {
   const target = (await realpath(path).catch(ignoreMissing)) ?? path
   const temporary = `${target}.new`
   const handle = await createFile(temporary)
   try {
+    await copyAccess(target, handle)
     await handle.writeFile(change(await readFile(target, 'utf8').catch(ignoreMissing)))
     await handle.sync()
     await handle.close()
@@ -27,6 +29,23 @@ export async function replaceFile(path: string, change: (text: string | undefine
     throw error
   }
   await syncFolder(dirname(target))
+}
+
+/** Otherwise the gateway could no longer read what another user has changed, and would keep the old text in force. */
+async function copyAccess(path: string, handle: FileHandle): Promise<void> {
+  const old = await stat(path).catch(ignoreMissing)
+  if (old === undefined) return
+  const { uid, gid, mode } = await handle.stat()
+  if (old.uid !== uid || old.gid !== gid) {
+    await handle.chown(old.uid, old.gid).catch((cause: unknown) => {
+      const owner = `user ${old.uid} and group ${old.gid}`
+      throw new Error(
+        `${path} belongs to ${owner}, which the new file cannot get: run as its owner or as root`,
+        { cause },
+      )
+    })
+  }
+  if (old.mode !== mode) await handle.chmod(old.mode)
 }
 
 async function createFile(path: string): Promise<FileHandle> {

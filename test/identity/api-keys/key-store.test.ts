@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import { chmod, chown, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { ApiKeyStoreError, parseKeyStore } from '../../../src/identity/api-keys/key-store-file.ts'
@@ -55,6 +55,24 @@ it('names a byte order mark within a store', () => {
 it('makes the store readable by its owner only', async () => {
   const file = join(await temporaryFolder(), 'keys.yaml')
   await createKey(file, pepper, loader)
+  expect((await stat(file)).mode & 0o777).toBe(0o600)
+})
+
+it('keeps the mode of a store that others can read', async () => {
+  const file = join(await temporaryFolder(), 'keys.yaml')
+  const { key } = await createKey(file, pepper, loader)
+  await chmod(file, 0o640)
+  await revokeKey(file, key.id)
+  expect((await stat(file)).mode & 0o777).toBe(0o640)
+})
+
+it('keeps the owner and group of a store that root changes', async ({ skip }) => {
+  skip(process.getuid?.() !== 0, 'only root can give a file to another user')
+  const file = join(await temporaryFolder(), 'keys.yaml')
+  const { key } = await createKey(file, pepper, loader)
+  await chown(file, 1234, 5678)
+  await revokeKey(file, key.id)
+  expect(await stat(file)).toMatchObject({ uid: 1234, gid: 5678 })
   expect((await stat(file)).mode & 0o777).toBe(0o600)
 })
 
