@@ -1,9 +1,11 @@
+import type { QueryParameters } from '../../catalog-api/query-parameters.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
 import type { CallerRestriction } from '../../policy/restrictions/restriction.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 import type { Payload } from '../body/payload.ts'
 import { changeMembers } from './change-members.ts'
 import { restrictCount } from './restrict-count.ts'
+import { assertDescribesNewest } from './restrict-description.ts'
 import { restrictQuery } from './restrict-query.ts'
 import { assertReadsNewest, unsupportedError, type MemberChanges } from './restricted-read.ts'
 
@@ -45,14 +47,14 @@ export function listChanges(
   const { route, head } = request
   switch (route.operation.readsPart) {
     case 'query':
-      assertNoParameters(request)
+      assertNoParameters(route)
       return restrictQuery(members, restriction, head.isLancedb)
     case 'count':
-      assertNoParameters(request)
+      assertNoParameters(route)
       return { changes: restrictCount(members, restriction) }
     case 'description':
     case 'existence':
-      assertReadsNewest({ ...members, ...Object.fromEntries(route.parameters) })
+      assertDescribesNewest({ ...members, ...Object.fromEntries(listParameters(route)) })
       return {}
     case 'append':
       assertAppends(route)
@@ -65,8 +67,8 @@ export function listChanges(
 }
 
 /** Throws InvalidInput (400) for anything but new rows on the branch main: parts of an upload are of another operation. */
-function assertAppends({ parameters }: RouteMatch): void {
-  for (const [name, value] of parameters) {
+function assertAppends(route: RouteMatch): void {
+  for (const [name, value] of listParameters(route)) {
     if (name === 'branch') assertReadsNewest({ branch: value })
     else if (name !== 'mode')
       throw unsupportedError(`the parameter ${JSON.stringify(name)} is not supported; omit it`)
@@ -74,10 +76,14 @@ function assertAppends({ parameters }: RouteMatch): void {
 }
 
 /** A catalog may read members in the query, too. */
-function assertNoParameters({ route }: RestrictableRequest): void {
-  const [name] = route.parameters.keys()
-  if (name !== undefined)
+function assertNoParameters(route: RouteMatch): void {
+  for (const [name] of listParameters(route))
     throw unsupportedError(`the parameter ${JSON.stringify(name)} is not supported; omit it`)
+}
+
+/** Lists all parameters that are forwarded: those that the settings of an upstream allow, too. */
+function listParameters({ parameters, extraParameters }: RouteMatch): QueryParameters {
+  return new Map([...parameters, ...(extraParameters ?? [])])
 }
 
 function changePayload(payload: Payload, changes: MemberChanges): Payload {

@@ -51,11 +51,11 @@ export function assertMembersUnderstood(members: JsonObject, understood: Readonl
 }
 
 /** Throws InvalidInput (400) unless the newest version of the main branch is read: older ones may hold what is hidden. */
-export function assertReadsNewest({ version, branch }: JsonObject): void {
+export function assertReadsNewest({ version, branch, tag }: JsonObject): void {
   const isMain = isAbsent(branch) || branch === '' || branch === 'main'
-  if (!isMain || !isAbsent(version))
+  if (!isMain || !isAbsent(version) || !isAbsent(tag))
     throw unsupportedError(
-      'only its newest version on the branch main; omit "version" and "branch"',
+      'only its newest version on the branch main; omit "version", "branch" and "tag"',
       'restricted_version',
     )
 }

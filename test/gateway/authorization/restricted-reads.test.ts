@@ -332,6 +332,7 @@ it.each<[action: string, body: object, says: string]>([
   ['count_rows', { predicate: "ssn = 'a'" }, '"predicate": there is no column "ssn"'],
   ['count_rows', { version: 1 }, 'only its newest version'],
   ['describe', { version: 1 }, 'only its newest version'],
+  ['describe', { tag: 'old' }, 'only its newest version'],
   ['exists', { version: 1 }, 'only its newest version'],
 ])('%s with %o is refused and not forwarded', async (action, body, says) => {
   const response = await shared.gateway.post(`/v1/table/sales$orders/${action}`, { as: 'analyst', body })

@@ -24,14 +24,15 @@ interface Options {
   readonly restriction?: CallerRestriction
   readonly isLancedb?: boolean
   readonly parameters?: ReadonlyMap<string, string>
+  readonly extraParameters?: ReadonlyMap<string, string>
 }
 
 /** Returns the members that are sent and the columns that the response may have, or the message of the error. */
 function restrict(action: string, body: string | object, options: Options = {}) {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   const matched = parseTarget('POST', `/v1/table/crm$customers/${action}`)
-  const { restriction: applied = restriction, isLancedb = false, parameters = matched.parameters } = options
-  const route = { ...matched, parameters }
+  const { restriction: applied = restriction, isLancedb = false, ...parameters } = options
+  const route = { ...matched, ...parameters }
   const members = text === '' ? {} : (JSON.parse(text) as Record<string, unknown>)
   const payload =
     text === '' ? ({ form: 'none' } as const) : { form: 'bytes' as const, bytes: Buffer.from(text) }
@@ -286,8 +287,12 @@ it.each(['describe', 'exists'])('%s is sent as it is', (action) => {
 it.each<[action: string, body: object, message: string]>([
   ['query', { unknown: 1 }, '"unknown" is not supported; omit it'],
   ['query', { with_row_id: true }, '"with_row_id" is not supported; omit it'],
-  ['query', { version: 0 }, 'only its newest version on the branch main; omit "version" and "branch"'],
-  ['query', { branch: 'Main' }, 'only its newest version on the branch main; omit "version" and "branch"'],
+  ['query', { version: 0 }, 'only its newest version on the branch main; omit "version", "branch" and "tag"'],
+  [
+    'query',
+    { branch: 'Main' },
+    'only its newest version on the branch main; omit "version", "branch" and "tag"',
+  ],
   ['query', { vector: [1] }, '"vector_column" is missing; expected the column that is searched'],
   [
     'query',
@@ -348,8 +353,24 @@ it.each<[action: string, body: object, message: string]>([
     { predicate: 'ssn=1' },
     '"predicate": there is no column "ssn" (character 1); supported are',
   ],
-  ['count_rows', { branch: 'x' }, 'only its newest version on the branch main; omit "version" and "branch"'],
-  ['describe', { branch: 'x' }, 'only its newest version on the branch main; omit "version" and "branch"'],
+  [
+    'count_rows',
+    { branch: 'x' },
+    'only its newest version on the branch main; omit "version", "branch" and "tag"',
+  ],
+  [
+    'describe',
+    { branch: 'x' },
+    'only its newest version on the branch main; omit "version", "branch" and "tag"',
+  ],
+  [
+    'describe',
+    { tag: 'old' },
+    'only its newest version on the branch main; omit "version", "branch" and "tag"',
+  ],
+  ['describe', { tag: '' }, 'only its newest version on the branch main; omit "version", "branch" and "tag"'],
+  ['describe', { as_of: 1 }, '"as_of" is not supported; omit it'],
+  ['exists', { as_of: 1 }, '"as_of" is not supported; omit it'],
   ['stats', {}, 'GetTableStats is not supported'],
 ])('%s with %o is refused', (action, body, message) => {
   expect(restrict(action, body)).toContain(`400 ${message}`)
@@ -363,10 +384,21 @@ it('a name that a query gives may have 256 characters', () => {
 it.each([
   ['query', 'the parameter "version" is not supported; omit it'],
   ['count_rows', 'the parameter "version" is not supported; omit it'],
-  ['describe', 'only its newest version on the branch main; omit "version" and "branch"'],
+  ['describe', 'only its newest version on the branch main; omit "version", "branch" and "tag"'],
 ])('%s with a version in its query is refused', (action, message) => {
   const parameters = new Map([['version', '1']])
   expect(restrict(action, {}, { parameters })).toBe(`400 ${message}`)
+})
+
+it.each([
+  ['query', 'the parameter "as_of" is not supported; omit it'],
+  ['count_rows', 'the parameter "as_of" is not supported; omit it'],
+  ['insert', 'the parameter "as_of" is not supported; omit it'],
+  ['describe', '"as_of" is not supported; omit it'],
+  ['exists', '"as_of" is not supported; omit it'],
+])('%s with a query parameter that the upstream allows is refused', (action, message) => {
+  const extraParameters = new Map([['as_of', '1']])
+  expect(restrict(action, {}, { extraParameters })).toBe(`400 ${message}`)
 })
 
 it('a body that is not read whole is refused', () => {
