@@ -78,6 +78,21 @@ export class Fields<Name extends string> {
 
 export type ReportProblem = (offset: number, message: string) => void
 
+/** Returns a function that reports to `report`, and whether it was called. */
+export function watchProblems(report: ReportProblem): {
+  readonly report: ReportProblem
+  readonly hasProblems: () => boolean
+} {
+  let count = 0
+  return {
+    report(offset, message) {
+      count++
+      report(offset, message)
+    },
+    hasProblems: () => count > 0,
+  }
+}
+
 export function readOptional<Name extends string, Value>(
   fields: Fields<Name>,
   name: Name,

@@ -1,4 +1,4 @@
-import { readLabel, readPermissions } from './read-rule.ts'
+import { readPermissions, readRuleId } from './read-rule.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import {
   allowOnlyBranches,
@@ -25,6 +25,7 @@ import {
   readNonEmptyTexts,
   type Field,
   type Fields,
+  watchProblems,
   type ReportProblem,
 } from './field.ts'
 
@@ -49,7 +50,7 @@ export function readRequirement(
 ): PolicyRule | undefined {
   const fields = readRequirementFields(field, report)
   if (fields === undefined) return undefined
-  const id = readLabel(fields.get('id'), report)
+  const id = readRuleId(fields.get('id'), position, report)
   const except = readOptional(fields, 'except', readExceptions, report)
   const wholeTable = readAllowedWholeTable(fields, report, vocabulary)
   const [name, ...more] = requirementKinds.filter((name) => fields.has(name))
@@ -59,9 +60,17 @@ export function readRequirement(
     report(field.offset, `${field.name} ${found}; expected exactly one of ${requirementKinds.join(', ')}`)
     return undefined
   }
-  const requirement = requirementReaders[name](fields.get(name), report, wholeTable, vocabulary.changes)
-  if (id === undefined || requirement === undefined) return undefined
-  const { permissions, condition } = requirement
+  const watched = watchProblems(report)
+  const requirement = requirementReaders[name](
+    fields.get(name),
+    watched.report,
+    wholeTable,
+    vocabulary.changes,
+  )
+  if (requirement === undefined) return undefined
+  const { permissions } = requirement
+  // Nothing fulfils a requirement that cannot be read.
+  const condition = watched.hasProblems() ? undefined : requirement.condition
   const subjects = { users: [], groups: [], keys: [], any: true, anonymous: true, except }
   const coverage = { permissions, implied: nothingImplied }
   return { id, effect: 'deny', subjects, ...coverage, tables: undefined, condition, ...position }

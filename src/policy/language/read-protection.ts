@@ -3,7 +3,7 @@ import type { Position } from './yaml/read-yaml.ts'
 import type { PolicyRule } from './policy-document.ts'
 import { protectionFields } from './policy-fields.ts'
 import type { PolicyVocabulary } from './policy-vocabulary.ts'
-import { readLabel, readPermissions, readTables } from './read-rule.ts'
+import { readPermissions, readRuleId, readTables } from './read-rule.ts'
 import { readExceptions } from './read-subjects.ts'
 
 const readProtectionFields = createFieldsReader(protectionFields)
@@ -22,13 +22,12 @@ export function readProtection(
 ): PolicyRule | undefined {
   const fields = readProtectionFields(field, report)
   if (fields === undefined) return undefined
-  const id = readLabel(fields.get('id'), report)
+  const id = readRuleId(fields.get('id'), position, report)
   const tables = readTables(fields.get('tables'), report, vocabulary)
   const named =
     readOptional(fields, 'operations', (item) => readPermissions(item, report, vocabulary, 'deny'), report) ??
     vocabulary.expand(['all'], 'deny')
   const except = readOptional(fields, 'except', readExceptions, report)
-  if (id === undefined) return undefined
   const subjects = { users: [], groups: [], keys: [], any: true, anonymous: true, except }
   const coverage = vocabulary.coverDeny(named, { includesMoves: true })
   return { id, effect: 'deny', subjects, ...coverage, tables, condition: undefined, ...position }

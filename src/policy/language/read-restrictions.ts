@@ -9,6 +9,7 @@ import {
   readOptional,
   readText,
   readTrue,
+  watchProblems,
   type Field,
   type ReportProblem,
 } from './field.ts'
@@ -17,7 +18,7 @@ import { columnsWithoutFields, readsFields, restrictionFields } from './policy-f
 import { readColumnMap, readColumnType, readTagNames } from './read-tags.ts'
 import type { PolicyRule } from './policy-document.ts'
 import type { PolicyVocabulary } from './policy-vocabulary.ts'
-import { readLabel, readTables } from './read-rule.ts'
+import { readRuleId, readTables } from './read-rule.ts'
 import { readSubjects } from './read-subjects.ts'
 import { sourceOffset } from './yaml/scalar-offset.ts'
 import type { Position } from './yaml/read-yaml.ts'
@@ -63,13 +64,12 @@ export function readRestriction(
 ): PolicyRule | undefined {
   const fields = readRestrictionFields(field, report)
   if (fields === undefined) return undefined
-  const id = readLabel(fields.get('id'), report)
+  const id = readRuleId(fields.get('id'), position, report)
   const subjects = readSubjects(fields.get('subjects'), report)
   const tables = readTables(fields.get('tables'), report, vocabulary)
   const columns = readColumns(fields.get('columns'), report)
   const rows = readOptional(fields, 'rows', (item) => readRows(item, columns, report), report)
   const mayAppend = readOptional(fields, 'append', readTrue, report) ?? false
-  if (id === undefined) return undefined
   const coverage = getDenied(vocabulary, mayAppend)
   const restriction = { columns, rows, mayAppend }
   return { id, effect: 'deny', subjects, ...coverage, tables, condition: undefined, restriction, ...position }
@@ -81,18 +81,26 @@ function readColumns(field: Field, report: ReportProblem): VisibleColumns | Colu
   const isByTag =
     node?.kind === 'map' && node.entries.some(({ key, value }) => key === 'without' && value?.kind === 'list')
   if (!isByTag) return readColumnMap(field, readColumnType, '{ id: number, name: text }', report)
-  const fields = readWithoutFields(field, report)
-  return { without: fields === undefined ? [] : readTagNames(fields.get('without'), report) }
+  const watched = watchProblems(report)
+  const fields = readWithoutFields(field, watched.report)
+  const without = fields === undefined ? [] : readTagNames(fields.get('without'), watched.report)
+  // A tag that cannot be read would hide nothing.
+  return watched.hasProblems() ? new Map() : { without }
 }
 
-/** Columns that the caller does not see may be named: their type is that of the literal. */
+const noRows: FilterExpression = { kind: 'constant', value: false }
+
+/**
+ * Columns that the caller does not see may be named: their type is that of the literal. No row remains of a condition that
+ * cannot be read.
+ */
 function readRows(
   field: Field,
   columns: VisibleColumns | ColumnsWithout,
   report: ReportProblem,
-): FilterExpression | undefined {
+): FilterExpression {
   const text = readText(field, report)
-  if (text === undefined || field.node?.kind !== 'scalar') return undefined
+  if (text === undefined || field.node?.kind !== 'scalar') return noRows
   try {
     return parseFilter(text, {
       findColumn: (path) => ('without' in columns ? undefined : columns.get(path.join('.'))) ?? 'unknown',
@@ -101,6 +109,6 @@ function readRows(
   } catch (error) {
     if (!(error instanceof FilterError)) throw error
     report(sourceOffset(field.file, field.node, error.offset), `${field.name}: ${error.message}`)
-    return undefined
+    return noRows
   }
 }

@@ -35,7 +35,7 @@ const readMoves = createChoiceReader(['allow'])
 const maxLabelLength = 128
 const labelGrammar = new RegExp(`^[A-Za-z0-9][A-Za-z0-9._-]{0,${maxLabelLength - 1}}$`)
 
-/** Reads a rule. Reports all errors; returns undefined if the id or the effect is invalid. */
+/** Reads a rule. Reports all errors; returns undefined if the effect is invalid. */
 export function readRule(
   field: Field,
   position: Position,
@@ -44,7 +44,7 @@ export function readRule(
 ): PolicyRule | undefined {
   const fields = readRuleFields(field, report)
   if (fields === undefined) return undefined
-  const id = readLabel(fields.get('id'), report)
+  const id = readRuleId(fields.get('id'), position, report)
   const effect = readEffect(fields.get('effect'), report)
   const subjects = readSubjects(fields.get('subjects'), report)
   const named = readPermissions(fields.get('operations'), report, vocabulary, effect)
@@ -70,12 +70,17 @@ export function readRule(
       `${fields.get('moves').name} is allowed only in a deny with "tables" or with "tags" in its condition`,
     )
   }
-  if (id === undefined || effect === undefined) return undefined
+  if (effect === undefined) return undefined
   const coverage =
     effect === 'deny'
       ? vocabulary.coverDeny(named, { includesMoves: coversNames && moves === undefined })
       : { permissions: named, implied: nothingImplied }
   return { id, effect, subjects, ...coverage, tables, condition, ...(grant && { grant }), ...position }
+}
+
+/** Reads the id of a rule. Instead of an invalid one, returns one with the position: without an id, a deny would be lifted. */
+export function readRuleId(field: Field, { line, column }: Position, report: ReportProblem): string {
+  return readLabel(field, report) ?? `unnamed-${line}-${column}`
 }
 
 /** Reads the name of a policy or the id of a rule, restricted to characters that are safe in log lines. */

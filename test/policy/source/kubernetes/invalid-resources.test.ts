@@ -72,6 +72,80 @@ it('a deny whose condition cannot be read applies without it', () => {
   })
 })
 
+const restriction = { id: 'part', subjects: { users: ['ann'] }, tables: ['t'], columns: { id: 'number' } }
+const columns = {
+  id: 'number',
+  ssn: { type: 'text', tags: ['pii'] },
+  salary: { type: 'text', tags: ['secret'] },
+}
+
+it.for<[string, object, object]>([
+  [
+    'condition on rows leaves no rows',
+    { rows: 'region == EU' },
+    { columns: new Map([['id', 'number']]), rows: 'false' },
+  ],
+  ['tag leaves no column', { columns: { without: ['pii', 7] } }, { columns: new Map(), rows: undefined }],
+  ['list of tags leaves no column', { columns: { without: [] } }, { columns: new Map(), rows: undefined }],
+])('in a restriction, an invalid %s', ([, changes, left]) => {
+  const documents = documentsOf(
+    judge(
+      platform,
+      createResource(
+        'tags',
+        { namespace: ['prod'], tags: { tables: { t: { columns } } }, rules: [allow] },
+        system,
+      ),
+      createResource(
+        'bad',
+        { namespace: ['prod'], reads: { restrict: [{ ...restriction, ...changes }] } },
+        system,
+      ),
+    ),
+  )
+  const request = createAuthorizationRequest(createCaller('ann'), 'QueryTable', 'table', ['prod', 't'])
+  expect(compilePolicies(documents).findRestriction(request)).toMatchObject(left)
+})
+
+it.for<[string, object]>([
+  [
+    'deny',
+    {
+      rules: [
+        { ...deny, id: undefined },
+        { ...deny, id: 'no writes' },
+      ],
+    },
+  ],
+  ['protection', { protect: [{ tables: ['t'], operations: ['write'] }] }],
+  ['restriction', { reads: { restrict: [{ ...restriction, id: undefined, subjects: { any: true } }] } }],
+  ['requirement', { commits: { require: [{ freeze: {} }] } }],
+])('a %s without a valid id stays', ([, content]) => {
+  const documents = documentsOf(
+    judge(
+      platform,
+      createResource('good', { namespace: [], rules: [allow] }, system),
+      createResource('bad', { namespace: ['prod'], ...content }, system),
+    ),
+  )
+  expect(decide(documents, 'mallory', 'UpdateTable')).toMatchObject({
+    allowed: false,
+    rule: { policy: 'catalog-system/bad', rule: expect.stringMatching(/^unnamed-\d+-\d+$/) },
+  })
+})
+
+it('a requirement that cannot be read is one that no commit fulfils', () => {
+  const require = [{ id: 'ticket', notBranches: [7] }]
+  const [verdict] = judge(
+    platform,
+    createResource('p', { namespace: ['prod'], commits: { require } }, system),
+  )
+  expect(verdict).toMatchObject({
+    reason: 'Invalid',
+    documents: [{ rules: [{ id: 'ticket', condition: undefined }] }],
+  })
+})
+
 it('inherit: false, final and onDeny of an invalid policy of the platform stay', () => {
   const [verdict] = judge(
     platform,
