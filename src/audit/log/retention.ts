@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { checkLine } from '../records/hash-chain.ts'
 import { readLines } from '../../lib/fs/read-lines.ts'
 import type { ChainEnd } from '../records/audit-record.ts'
-import { listChains } from '../storage/segment-names.ts'
+import { compareByAge, listChains } from '../storage/segment-names.ts'
 import { syncFolder } from '../../lib/fs/sync-folder.ts'
 import { ignoreMissing } from '../../lib/fs/system-error.ts'
 
@@ -12,7 +12,7 @@ export interface Retention {
   readonly maxAgeMs?: number
   /** Remove the oldest segments while the log is larger. */
   readonly maxBytes?: number
-  /** File name of the oldest segment that is still being read. It and all later segments are retained. */
+  /** Name of the oldest segment that is still being read, which may be missing. It and all newer ones are retained. */
   readonly oldestNeededSegment?: () => string | undefined
   /** Intents to retain. Undefined while they are not known yet: nothing is removed then; see `AuditLog.prune`. */
   readonly inDoubtIntents?: () => readonly IntentPosition[] | undefined
@@ -43,7 +43,8 @@ export async function planRemoval(
   let through: ChainEnd | undefined
   for (const [index, file] of files.entries()) {
     const next = files[index + 1]
-    if (file === active || file === needed || next === undefined) break
+    if (file === active || next === undefined) break
+    if (needed !== undefined && compareByAge(file, needed) >= 0) break
     const { size, mtimeMs } = sizes[index] ?? { size: 0, mtimeMs: 0 }
     const isOld = Date.now() - mtimeMs > (retention.maxAgeMs ?? Infinity)
     if (!isOld && retained <= (retention.maxBytes ?? Infinity)) break

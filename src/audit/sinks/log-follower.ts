@@ -9,7 +9,7 @@ import { formatRecord } from '../formats/format-record.ts'
 import { type RecordFormat } from '../../config/audit/record-formats.ts'
 import { createContextTracker, type ContextTracker, type RecordOrigin } from '../formats/record-context.ts'
 import { parseStoredRecord, type StoredRecord } from '../storage/read-audit-log.ts'
-import { listChains } from '../storage/segment-names.ts'
+import { compareByAge, listChains } from '../storage/segment-names.ts'
 import { hasErrorCode } from '../../lib/fs/system-error.ts'
 import type { Cursor } from './cursor.ts'
 import { readSegmentLines, type SegmentLine } from '../storage/read-segment-lines.ts'
@@ -166,18 +166,11 @@ async function readLinesIfPresent(
   }
 }
 
-/** Segment names sort by the numbers in them. */
-const { compare } = new Intl.Collator('en', { numeric: true })
-
-export function findOldestSegment(segments: readonly string[]): string | undefined {
-  return segments.toSorted(compare)[0]
-}
-
 /** Returns the oldest segment newer than `file`, which may no longer exist. */
 async function findNextSegment(folder: string, file: string): Promise<string | undefined> {
   const segments = (await listChains(folder)).flatMap(({ segments }) => segments)
   const index = segments.indexOf(file)
-  return index === -1 ? segments.find((each) => compare(each, file) > 0) : segments[index + 1]
+  return index === -1 ? segments.find((each) => compareByAge(each, file) > 0) : segments[index + 1]
 }
 
 /** Passes the records before the cursor in its segment to the tracker: intents whose outcomes follow. */

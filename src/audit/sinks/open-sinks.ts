@@ -5,10 +5,11 @@ import {
   type SinkObserver,
   type SinkStatus,
 } from './sink-delivery.ts'
-import { findOldestSegment, type DurableEnd } from './log-follower.ts'
+import type { DurableEnd } from './log-follower.ts'
 import { createHttpSink } from './http-sink.ts'
 import { createKafkaSink } from './kafka-sink.ts'
 import { createOtlpSink, type OtlpResource } from './otlp-sink.ts'
+import { compareByAge } from '../storage/segment-names.ts'
 import type { Outbound } from '../../lib/outbound/outbound.ts'
 import type { SinkSettings } from '../../config/audit/audit-sink-settings.ts'
 import type { Sink } from './sink.ts'
@@ -51,7 +52,7 @@ export async function openSinks(options: SinksOptions): Promise<Sinks> {
     start: (durable) => deliveries.forEach((delivery) => delivery.start(durable)),
     wake: () => deliveries.forEach((delivery) => delivery.wake()),
     oldestNeededSegment: () =>
-      findOldestSegment(deliveries.flatMap(({ neededSegment }) => neededSegment ?? [])),
+      deliveries.flatMap(({ neededSegment }) => neededSegment ?? []).toSorted(compareByAge)[0],
     status: () => deliveries.map((delivery) => ({ sink: delivery.name, status: delivery.status() })),
     close: async () => void (await Promise.all(deliveries.map((delivery) => delivery.close(graceMs)))),
   }

@@ -27,6 +27,9 @@ export function parseSegmentName(
   return chain === undefined ? undefined : { chain, ordinal: Number(ordinal), index: Number(index) }
 }
 
+/** Compares the names of segments, or the ids of chains: negative if the first is older. They need not exist. */
+export const { compare: compareByAge } = new Intl.Collator('en', { numeric: true })
+
 /** Lists the chains of a folder, oldest first. Ignores other files. */
 export async function listChains(folder: string): Promise<ChainSegments[]> {
   const chains = new Map<string, { ordinal: number; segments: { file: string; index: number }[] }>()

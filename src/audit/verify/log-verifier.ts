@@ -3,6 +3,7 @@ import { journalName } from '../storage/write-ahead-journal.ts'
 import type { FileLine } from '../../lib/fs/read-lines.ts'
 import { MerkleRoot } from '../records/merkle.ts'
 import type { AuditRecord, ChainEnd } from '../records/audit-record.ts'
+import { compareByAge } from '../storage/segment-names.ts'
 import type { StoredLog } from '../storage/stored-log.ts'
 import type { AuditProblem, VerifyOptions, VerifyReport } from './verify-report.ts'
 
@@ -169,7 +170,7 @@ export class LogVerifier {
     }
     this.#tree.add(hash)
     this.#unsealedSince ??= record.time
-    if (record.kind === 'pruned' && isSameEnd(record.through, this.#pruned)) this.#isPruningRecorded = true
+    if (record.kind === 'pruned' && isWithin(this.#pruned, record.through)) this.#isPruningRecorded = true
     if (record.kind === 'segment' && this.records === 1) {
       for (const { seq } of record.unresolved) this.#unresolved.add(`${record.chain} ${seq}`)
     }
@@ -187,6 +188,13 @@ function findLinkProblem(named: ChainEnd | undefined, before: ChainEnd | undefin
     return `expected ${expected} before this one, found ${before ? `chain ${before.chain}` : 'none'}`
   }
   return `chain ${named?.chain} ended with record ${named?.seq}, and now ends with ${before?.seq} or another text`
+}
+
+/** Also if less is missing than was to be removed: a crash may have interrupted the removal. */
+function isWithin(missing: ChainEnd | undefined, removed: ChainEnd): boolean {
+  if (missing === undefined || isSameEnd(missing, removed)) return true
+  if (missing.chain === removed.chain) return missing.seq < removed.seq
+  return compareByAge(missing.chain, removed.chain) < 0
 }
 
 function isSameEnd(one: ChainEnd | undefined, other: ChainEnd | undefined): boolean {

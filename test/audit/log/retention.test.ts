@@ -1,4 +1,4 @@
-import { readFile, rm, stat, utimes } from 'node:fs/promises'
+import { copyFile, readFile, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { Retention } from '../../../src/audit/log/retention.ts'
@@ -84,6 +84,17 @@ it('retains segments that are still read or contain an unresolved intent', async
   expect((await verifyAuditLog(folder)).ok).toBe(true)
 })
 
+it('retains the newer segments if the oldest one that is still read is missing', async () => {
+  const { folder, log } = await segmentedLog()
+  await log.close()
+  const [missing = '', ...newer] = await segmentsOf(folder)
+  await rm(join(folder, missing))
+  const retention: Retention = { maxBytes: 1, oldestNeededSegment: () => missing }
+  const again = await segmentedLog(retention, folder)
+  await again.log.close()
+  expect((await segmentsOf(folder)).slice(0, newer.length)).toEqual(newer)
+})
+
 it('retains in-doubt intents, and removes nothing before they are known', async () => {
   const { folder, log } = await segmentedLog()
   const { seq } = await log.recordIntent(anIntent('lost'))
@@ -112,6 +123,28 @@ it('retains in-doubt intents, and removes nothing before they are known', async 
   await eventually(async () => expect((await segmentsOf(folder))[0]).toContain(again.chain))
   await again.close()
   expect((await verifyAuditLog(folder)).ok).toBe(true)
+})
+
+it('verification accepts a removal that a crash has interrupted', async () => {
+  const { folder, log } = await segmentedLog()
+  await log.close()
+  const [first = '', second = '', third = '', fourth = ''] = await segmentsOf(folder)
+  const copies = await temporaryFolder()
+  for (const file of [first, second]) await copyFile(join(folder, file), join(copies, file))
+  const next = await segmentedLog({ maxBytes: 1, oldestNeededSegment: () => third }, folder)
+  await next.log.close()
+  expect((await segmentsOf(folder))[0]).toBe(third)
+  const keys = [await keyOf(folder)]
+
+  await copyFile(join(copies, second), join(folder, second))
+  expect(await verifyAuditLog(folder, { keys })).toMatchObject({ ok: true, pruned: { chain: log.chain } })
+  await copyFile(join(copies, first), join(folder, first))
+  expect(await verifyAuditLog(folder, { keys })).toMatchObject({ ok: true })
+  await rm(join(folder, second))
+  expect(await verifyAuditLog(folder, { keys })).toMatchObject({ ok: false, problem: { file: third } })
+  await rm(join(folder, first))
+  await rm(join(folder, third))
+  expect(await verifyAuditLog(folder, { keys })).toMatchObject({ ok: false, problem: { file: fourth } })
 })
 
 it('verification detects segments removed by another process', async () => {
