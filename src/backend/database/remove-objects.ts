@@ -81,8 +81,29 @@ export async function listLeftovers(database: CatalogDatabase): Promise<readonly
   return await database.selectFrom('leftovers').select(['object_id as objectId', 'location']).execute()
 }
 
-export async function deleteLeftoverRecord(database: CatalogDatabase, location: string): Promise<void> {
-  await database.deleteFrom('leftovers').where('location', '=', location).execute()
+/** Whether the data of a removed table is still to be deleted; no table can own its location until then. */
+export async function isLeftover(
+  database: CatalogDatabase,
+  { objectId, location }: RemovedTable,
+): Promise<boolean> {
+  const found = await database
+    .selectFrom('leftovers')
+    .select('location')
+    .where('location', '=', location)
+    .where('object_id', '=', objectId)
+    .executeTakeFirst()
+  return found !== undefined
+}
+
+export async function deleteLeftoverRecord(
+  database: CatalogDatabase,
+  { objectId, location }: RemovedTable,
+): Promise<void> {
+  await database
+    .deleteFrom('leftovers')
+    .where('location', '=', location)
+    .where('object_id', '=', objectId)
+    .execute()
 }
 
 /** Uses a fixed number of statements for any number of objects, because the transaction blocks others. */

@@ -10,7 +10,7 @@ import {
 import { findObject } from '../../database/objects.ts'
 import { hasChildren, removeNamespace } from '../../database/remove-objects.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
-import { deleteRemovedData } from '../context/delete-removed-data.ts'
+import { deleteLeftovers } from '../context/delete-leftovers.ts'
 
 /** Restrict refuses a non-empty namespace (409); Cascade also drops its content. Skip accepts a missing one. */
 export async function dropNamespace(
@@ -34,6 +34,6 @@ export async function dropNamespace(
     if (request.mode === 'Skip') return {}
     throw namespaceNotFound(id)
   }
-  await deleteRemovedData(context, dropped.tables)
+  await deleteLeftovers(context, dropped.tables, 'runExclusive')
   return { properties: dropped.properties }
 }

@@ -1,12 +1,8 @@
-import { findObject, findTableState, fromPath, type TableEntry } from '../../database/objects.ts'
-import {
-  deleteLeftoverRecord,
-  listLeftovers,
-  listUnfinishedCreations,
-  removeTable,
-} from '../../database/remove-objects.ts'
+import { findObject, findTableState, fromPath } from '../../database/objects.ts'
+import { listLeftovers, listUnfinishedCreations, removeTable } from '../../database/remove-objects.ts'
 import { listTablesWithPendingChanges } from '../../database/pending-deletions.ts'
-import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
+import type { CatalogContext } from '../context/catalog-context.ts'
+import { deleteLeftovers } from '../context/delete-leftovers.ts'
 import {
   deleteUnusedRetainedManifests,
   listTablesWithRetainedManifests,
@@ -21,18 +17,16 @@ export async function repair(context: CatalogContext): Promise<void> {
   for (const { path, objectId } of await listUnfinishedCreations(database)) {
     await context.nameLock.runIfFree(path, () => discardCreation(context, objectId))
   }
-  for (const { objectId, location } of await listLeftovers(database)) {
-    await context.dataLock.runIfFree(objectId, async () => {
-      await context.engine.drop(tableLocation(context, { location }))
-      await deleteLeftoverRecord(database, location)
-    })
-  }
+  await deleteLeftovers(context, await listLeftovers(database), 'runIfFree')
   for (const path of await listTablesWithPendingChanges(database)) {
     const table = await findObject(database, fromPath(path))
-    if (table?.kind === 'table') await tryReconcile(context, table)
+    if (table?.kind === 'table')
+      await tryRepair(context, table.objectId, () => reconcileIfPending(context, table))
   }
   for (const objectId of await listTablesWithRetainedManifests(context)) {
-    await context.commitLock.runIfFree(objectId, () => deleteUnusedRetainedManifests(context, objectId))
+    await tryRepair(context, objectId, () =>
+      context.commitLock.runIfFree(objectId, () => deleteUnusedRetainedManifests(context, objectId)),
+    )
   }
 }
 
@@ -60,10 +54,14 @@ async function discardCreation({ database }: CatalogContext, objectId: string): 
 }
 
 /** A failure of one table must not stop the repair of the others. */
-async function tryReconcile(context: CatalogContext, table: TableEntry): Promise<void> {
+async function tryRepair(
+  context: CatalogContext,
+  objectId: string,
+  work: () => Promise<void>,
+): Promise<void> {
   try {
-    await reconcileIfPending(context, table)
+    await work()
   } catch (error) {
-    context.log.error({ err: error, table: table.objectId }, 'commit cannot be finalized yet')
+    context.log.error({ err: error, table: objectId }, 'table not repaired yet')
   }
 }

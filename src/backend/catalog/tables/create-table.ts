@@ -18,7 +18,7 @@ import {
 import type { CatalogDatabase } from '../../database/database-schema.ts'
 import { removeTable } from '../../database/remove-objects.ts'
 import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
-import { deleteRemovedData } from '../context/delete-removed-data.ts'
+import { deleteLeftovers } from '../context/delete-leftovers.ts'
 import { requireNamespace, tableAlreadyExistsError } from '../context/require-objects.ts'
 import { hasDataUnderLock } from '../consistency/table-data.ts'
 
@@ -102,7 +102,7 @@ async function createNew(
     const removed = await context.database
       .transaction()
       .execute((database) => removeTable(database, table.objectId))
-    await deleteRemovedData(context, removed)
+    await deleteLeftovers(context, removed, 'runExclusive')
     throw error
   }
 }

@@ -1,7 +1,7 @@
 import type { Identifier, ResponseOf } from 'catalog-gateway/catalog-api'
 import { removeTable } from '../../database/remove-objects.ts'
 import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
-import { deleteRemovedData } from '../context/delete-removed-data.ts'
+import { deleteLeftovers } from '../context/delete-leftovers.ts'
 import { requireTable } from '../context/require-objects.ts'
 
 /** Removes a table, then deletes its data with all versions. Throws TableNotFound (404). */
@@ -10,6 +10,6 @@ export async function dropTable(context: CatalogContext, id: Identifier): Promis
     const table = await requireTable(database, id)
     return { table, removed: await removeTable(database, table.objectId) }
   })
-  await deleteRemovedData(context, removed)
+  await deleteLeftovers(context, removed, 'runExclusive')
   return { id, location: tableLocation(context, table), properties: { ...table.properties } }
 }

@@ -84,6 +84,22 @@ it('deletes the leftover data of a dropped table', async () => {
   expect(existsSync(location)).toBe(false)
 })
 
+it('starts and deletes other leftovers if one cannot be deleted', async () => {
+  const { meddle, location, openDatabase, stop } = await withTable()
+  // No file system has a name of this length, so all of them refuse to delete it.
+  const undeletable = { location: `tables/${'x'.repeat(300)}.lance`, object_id: 'x' }
+  await meddle(async (database) => {
+    await database.insertInto('leftovers').values(undeletable).execute()
+    const table = await findObject(database, ['t'])
+    await removeTable(database, table?.objectId ?? '')
+  })
+  expect(existsSync(location)).toBe(false)
+  await stop()
+  const { database, close } = await openDatabase()
+  expect(await database.selectFrom('leftovers').selectAll().execute()).toEqual([undeletable])
+  await close()
+})
+
 it('does not delete unknown folders', async () => {
   const { meddle, dataFolder } = await withTable()
   const folder = join(dataFolder, 'tables', `${'0'.repeat(32)}.lance`)

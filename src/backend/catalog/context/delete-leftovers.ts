@@ -1,0 +1,27 @@
+import { deleteLeftoverRecord, isLeftover, type RemovedTable } from '../../database/remove-objects.ts'
+import { tableLocation, type CatalogContext } from './catalog-context.ts'
+
+/**
+ * Deletes the data of removed tables under their data locks; `runIfFree` skips tables that are locked. Data that cannot
+ * be deleted now stays recorded as a leftover; the next repair deletes it.
+ */
+export async function deleteLeftovers(
+  context: CatalogContext,
+  removed: readonly RemovedTable[],
+  lockMethod: 'runExclusive' | 'runIfFree',
+): Promise<void> {
+  for (const table of removed) {
+    try {
+      await context.dataLock[lockMethod](table.objectId, () => deleteLeftover(context, table))
+    } catch (error) {
+      context.log.warn({ err: error, table: table.objectId }, 'data of dropped table not deleted yet')
+    }
+  }
+}
+
+/** Another process may have deleted the data since it was listed; a table that was registered later may own the location. */
+async function deleteLeftover(context: CatalogContext, table: RemovedTable): Promise<void> {
+  if (!(await isLeftover(context.database, table))) return
+  await context.engine.drop(tableLocation(context, table))
+  await deleteLeftoverRecord(context.database, table)
+}
