@@ -33,6 +33,7 @@ import {
   readText,
   type ReportProblem,
 } from './field.ts'
+import { reportRepeatedKeys } from './yaml/report-repeated-keys.ts'
 import type { YamlNode } from './yaml/yaml-node.ts'
 import { createLocator, readYaml, type Locate, type Position } from './yaml/read-yaml.ts'
 
@@ -100,6 +101,7 @@ function readDecisionTable(
   report: ReportProblem,
   vocabulary: PolicyVocabulary,
 ): readonly DecisionTest[] {
+  reportRepeatedKeys(field.node, report)
   const fields = readDecisionTableFields(field, report)
   if (fields === undefined) return []
   const name = readName(fields, report)?.name
@@ -117,6 +119,7 @@ function readDocument(
   tests: DecisionTest[],
   vocabulary: PolicyVocabulary,
 ): PolicyDocument | undefined {
+  reportRepeatedKeys(field.node, report)
   const fields = readDocumentFields(field, report)
   if (fields === undefined) return undefined
   const named = readName(fields, report)

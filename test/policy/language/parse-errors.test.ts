@@ -234,8 +234,29 @@ it.each([
   expect(errors(`${head.replace('[a]', value)}rules: []\n`)).toEqual([error])
 })
 
-it('rejects a repeated key even if it is the only error', () => {
-  expect(errors(`${head}rules: []\nrules: []\n`)).toEqual(['6:1 Map keys must be unique'])
+it.each([
+  ['rules: []\nrules: []', '6:1 duplicate key "rules"'],
+  ["tags: { tables: { 1: { tags: [pii] }, '1': { tags: [other] } } }", '5:39 duplicate key "1"'],
+  [
+    'tests: [{ operations: [read], namespace: [], expect: deny, expect: allow }]\nrules: []',
+    '5:60 duplicate key "expect"',
+  ],
+])('rejects a repeated key even if it is the only error: %s', (fields, error) => {
+  expect(errors(`${head}${fields}\n`)).toEqual([error])
+})
+
+it('rejects keys that are equal for a value of forEach', () => {
+  const policy = `${head.replace('[a]', "['{team}']")}forEach: { team: [crm, b] }
+tags:
+  tables:
+    '{team}_x': { tags: [pii] }
+    crm_x: { tags: [other], columns: { '{team}': text, crm: text, b: text } }
+`
+  expect(errors(policy)).toEqual([
+    '9:5 duplicate key "crm_x" (team: crm)',
+    '9:56 duplicate key "crm" (team: crm)',
+    '9:67 duplicate key "b" (team: b)',
+  ])
 })
 
 it('does not follow aliases, so a small file cannot expand', () => {

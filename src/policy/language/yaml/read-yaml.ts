@@ -1,4 +1,4 @@
-import { Composer, isScalar, LineCounter, type CST, type Document } from 'yaml'
+import { Composer, isScalar, LineCounter, type CST } from 'yaml'
 import { parseYamlTokens } from '../../../lib/yaml/yaml-tokens.ts'
 import { findIgnoredErrors, quotedNegationHint } from './strict-yaml.ts'
 import { createYamlNode, type YamlNode } from './yaml-node.ts'
@@ -13,20 +13,27 @@ export type Locate = (offset: number) => Position
 
 /** Receives the documents and errors of a text, in order. */
 interface YamlVisitor {
-  /** Content of a document. Not called if the document is empty or has an error other than a repeated key. */
+  /** Content of a document. Not called if the document is empty or has an error. Keys may be repeated. */
   readonly root: (node: YamlNode) => void
   readonly error: (offset: number, message: string) => void
 }
 
 export function readYaml(text: string, { root, error }: YamlVisitor): void {
   // Pretty errors repeat the position and quote the file.
-  const composer = new Composer({ prettyErrors: false, schema: 'core', resolveKnownTags: false })
+  const composer = new Composer({
+    prettyErrors: false,
+    schema: 'core',
+    resolveKnownTags: false,
+    // Only once variables are replaced can it be said which keys are equal.
+    uniqueKeys: false,
+  })
   for (const document of composer.compose(reportIgnoredErrors(parseYamlTokens(text, error)))) {
     const { contents } = document
-    const errors = firstErrors(document)
-    for (const { pos, message } of errors) error(pos[0], message + suggestQuotes(message))
+    // Errors after the first one are only its consequences.
+    const [first] = [...document.errors, ...document.warnings]
+    if (first !== undefined) error(first.pos[0], first.message + suggestQuotes(first.message))
     const isEmpty = contents === null || (isScalar(contents) && contents.value === null)
-    if (!isEmpty && errors.every(({ code }) => code === duplicateKeyCode)) root(createYamlNode(contents))
+    if (!isEmpty && first === undefined) root(createYamlNode(contents))
   }
 
   function* reportIgnoredErrors(tokens: Iterable<CST.Token>): Generator<CST.Token> {
@@ -56,12 +63,3 @@ function suggestQuotes(message: string): string {
     ? `; put the whole value in quotes of the other kind, such as '"reason" in context'`
     : ''
 }
-
-/** Errors after a fatal one are only its consequences. */
-function firstErrors(document: Document.Parsed): Document.Parsed['errors'] {
-  const errors = [...document.errors, ...document.warnings]
-  const breaking = errors.find(({ code }) => code !== duplicateKeyCode)
-  return breaking === undefined ? errors : [breaking]
-}
-
-const duplicateKeyCode = 'DUPLICATE_KEY'
