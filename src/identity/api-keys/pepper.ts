@@ -11,11 +11,11 @@ export async function readPepper(file: string): Promise<Buffer> {
   return pepper
 }
 
-/** Throws if every key that names its pepper and is not revoked was created with another one. */
+/** Throws if every key that is not revoked names another pepper. A key that names none may fit. */
 export function assertPepperOfKeys(pepper: Uint8Array, keys: readonly StoredKey[]): void {
   const own = identifyPepper(pepper)
-  const named = keys.flatMap((key) => (key.revokedAt === undefined ? (key.pepper ?? []) : []))
-  if (named.length === 0 || named.includes(own)) return
+  const live = keys.filter(({ revokedAt }) => revokedAt === undefined)
+  if (live.length === 0 || live.some(({ pepper: named = own }) => named === own)) return
   throw new Error('the pepper is not the one that the API keys were created with; every key would be invalid')
 }
 

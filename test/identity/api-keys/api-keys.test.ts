@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -132,6 +132,14 @@ it('does not start with a pepper that fits none of the keys, unless all of them 
   await expect(openAuthenticator(other)).rejects.toThrow('the pepper is not the one that the API keys')
   await revokeKey(file, key.id)
   expect((await openAuthenticator(other)).status().apiKeys).toEqual({ keys: 1, isOutdated: false })
+})
+
+it('starts if a key names no pepper, which may fit', async () => {
+  const { file, text, key, options } = await makeStore()
+  await createKey(file, Buffer.alloc(32, 'another pepper'), loader)
+  const store = await readFile(file, 'utf8')
+  await writeFile(file, store.replace(`,"pepper":"${key.pepper}"`, ''))
+  expect((await authenticateApiKey(await openAuthenticator(options), text)).name).toBe('loader')
 })
 
 it('refuses a key before its validity period', async () => {
