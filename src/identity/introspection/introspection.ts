@@ -95,11 +95,20 @@ export function openIntrospection(
     }
   }
 
+  /** More than `maxMs` are left only if the clock was set back: a revoked token would be accepted for longer. */
+  function isCached(untilMs: number, maxMs: number): boolean {
+    const leftMs = untilMs - now()
+    return leftMs > 0 && leftMs <= maxMs
+  }
+
   return {
     verify(token, digest) {
       const cached = active.get(digest)
-      if (cached !== undefined && now() < cached.expiresAtMs) return cached.verified
-      if (now() < (inactiveUntil.get(digest) ?? 0)) throw new AuthenticationError('inactive_token')
+      if (cached !== undefined && isCached(cached.expiresAtMs, settings.cacheSeconds * 1000)) {
+        return cached.verified
+      }
+      if (isCached(inactiveUntil.get(digest) ?? 0, inactiveCacheMs))
+        throw new AuthenticationError('inactive_token')
       const requested = requests.get(digest)
       if (requested !== undefined) return requested
       if (requests.size >= maxConcurrent) {

@@ -128,7 +128,9 @@ class RemoteJwks implements Jwks {
   #fetchOnDemand(): Promise<void> | undefined {
     const { timing, ...options } = this.#options
     const now = options.now()
-    if (now - this.#lastOnDemandFetchAt < timing.cooldown * 1000) return undefined
+    const ageMs = now - this.#lastOnDemandFetchAt
+    // Negative if the clock was set back: new keys would remain unknown until it is there again.
+    if (ageMs >= 0 && ageMs < timing.cooldown * 1000) return undefined
     this.#lastOnDemandFetchAt = now
     return this.fetch()
   }

@@ -211,6 +211,18 @@ it('a response expires with its token at the latest', async () => {
   expect(server.requests()).toBe(2)
 })
 
+it.each([
+  ['active', active()],
+  ['inactive', { active: false }],
+])('%s tokens are not cached for longer if the clock is set back', async (_name, response) => {
+  const { authenticator, server, advance } = await answering(says(response))
+  await authenticateBearer(authenticator, 'opaque').catch(() => undefined)
+  advance(-600_000)
+  await authenticateBearer(authenticator, 'opaque').catch(() => undefined)
+  await authenticateBearer(authenticator, 'opaque').catch(() => undefined)
+  expect(server.requests()).toBe(2)
+})
+
 it('bounds a flood of random tokens, which does not evict a valid one', async () => {
   const gate = createDeferred()
   let isOpen = true
