@@ -1,10 +1,17 @@
+import path from 'node:path'
 import { z } from 'zod'
-import { invalidInput } from 'catalog-gateway/catalog-api'
+import { CatalogError, invalidInput, quoteForMessage } from 'catalog-gateway/catalog-api'
 import { isNotFoundError } from '../../storage/local-storage.ts'
 import type { Storage } from '../../storage/storage.ts'
+import { omitMainBranch, versionsFolder } from '../manifest/versions-folder.ts'
 import type { TablePoint, VersionPoint } from '../table-point.ts'
+import { ConcurrencyLimit } from '../native/concurrency-limit.ts'
 import { withCatalogErrors } from '../native/native-errors.ts'
 import { openTable, type EngineContext } from '../native/open-table.ts'
+
+/** Real files have some hundred bytes. */
+const maxFileBytes = 64 * 1024
+const maxConcurrentReads = 16
 
 const tagFile = z.object({ version: z.int(), branch: z.string().nullish(), manifestSize: z.int() })
 const branchFile = z.object({
@@ -22,6 +29,7 @@ export type TableTag = Readonly<z.output<typeof tagFile>>
 /** Starts at a version of its parent (default: main). `createAt` is in seconds since 1970. */
 type TableBranch = Readonly<z.output<typeof branchFile>>
 
+/** Clients may write the files of tags and branches. A file that cannot be read is InvalidTableState. */
 export interface TableTags {
   list(location: string): Promise<ReadonlyMap<string, TableTag>>
   find(location: string, name: string): Promise<TableTag | undefined>
@@ -33,7 +41,10 @@ export interface TableTags {
   delete(location: string, name: string): Promise<void>
 }
 
-/** The branches of a table except main. */
+/**
+ * The branches of a table except main. A file that cannot be read is InvalidTableState, a name that no branch can have
+ * InvalidInput.
+ */
 export interface TableBranches {
   list(location: string): Promise<ReadonlyMap<string, TableBranch>>
   find(location: string, name: string): Promise<TableBranch | undefined>
@@ -66,7 +77,11 @@ export function openBranches(context: EngineContext): TableBranches {
     await (await openTable(context, { location })).branches()
   return {
     list: (location) => readAll(storage, location, 'branches', branchFile),
-    find: (location, name) => readOne(storage, location, 'branches', name, branchFile),
+    find: async (location, name) => {
+      // Validates the name: the engine fails with one that leads out of the table.
+      branchFolder(location, name)
+      return await readOne(storage, location, 'branches', name, branchFile)
+    },
     create: ({ location, branch, version }, name) =>
       withCatalogErrors(async () => {
         if (storage.isAsciiOnly && /[^ -~]/.test(name)) {
@@ -88,6 +103,12 @@ export function openBranches(context: EngineContext): TableBranches {
   }
 }
 
+/** Throws InvalidInput for a name that no branch can have. */
+function branchFolder(location: string, name: string): string {
+  if (omitMainBranch(name) === undefined) throw invalidInput('the main branch has no folder of its own')
+  return path.posix.dirname(versionsFolder(location, name))
+}
+
 /** The engine leaves the folder of a branch that contains the folder of another, which would block the name forever. */
 async function removeBranchFolder(
   storage: Storage,
@@ -95,7 +116,7 @@ async function removeBranchFolder(
   name: string,
   others: readonly string[],
 ): Promise<void> {
-  const folder = `${location}/tree/${name}`
+  const folder = branchFolder(location, name)
   const below = others.filter((other) => other.startsWith(`${name}/`))
   const retained = new Set(below.map((other) => other.slice(name.length + 1).split('/')[0] ?? ''))
   try {
@@ -118,8 +139,11 @@ async function readAll<Contents>(
     const name = decodeFileName(file.name)
     if (name !== undefined) names.push(name)
   }
+  const reads = new ConcurrencyLimit(maxConcurrentReads)
   const read = await Promise.all(
-    names.map(async (name) => [name, await readOne(storage, location, kind, name, schema)] as const),
+    names.map((name) =>
+      reads.run(kind, async () => [name, await readOne(storage, location, kind, name, schema)] as const),
+    ),
   )
   return new Map(read.flatMap(([name, contents]) => (contents === undefined ? [] : [[name, contents]])))
 }
@@ -134,8 +158,30 @@ async function readOne<Contents>(
 ): Promise<Contents | undefined> {
   // A lone surrogate is not valid text and cannot be encoded.
   if (/\p{Cs}/u.test(name)) return undefined
-  const file = await storage.read(`${location}/_refs/${kind}/${encodeURIComponent(name)}.json`)
-  return file && schema.parse(JSON.parse(file.bytes.toString()))
+  try {
+    const file = await storage.read(
+      `${location}/_refs/${kind}/${encodeURIComponent(name)}.json`,
+      maxFileBytes,
+    )
+    return file && schema.parse(JSON.parse(file.bytes.toString()))
+  } catch (error) {
+    throw isDamaged(error) ? damagedFileError(kind, name, error) : error
+  }
+}
+
+/** Whether the file is not JSON, not a tag or branch, too large, or not a regular file. */
+function isDamaged(error: unknown): boolean {
+  if (error instanceof CatalogError) return error.kind === 'InvalidInput'
+  return error instanceof SyntaxError || error instanceof z.ZodError
+}
+
+function damagedFileError(kind: 'tags' | 'branches', name: string, cause: unknown): CatalogError {
+  const what = `${kind === 'tags' ? 'tag' : 'branch'} ${quoteForMessage(name)}`
+  return new CatalogError(
+    'InvalidTableState',
+    `the ${what} is damaged: expected JSON of Lance, of at most ${maxFileBytes} bytes, in its file in _refs/${kind}; restore or delete that file`,
+    { cause },
+  )
 }
 
 function decodeFileName(file: string): string | undefined {

@@ -1,7 +1,8 @@
-import { mkdir, readdir, rename } from 'node:fs/promises'
-import { join } from 'node:path'
+import { copyFile, mkdir, readdir, rename } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import { tableFromIPC } from 'apache-arrow'
 import { expect, it } from 'vitest'
+import { errorCodes } from '../../../catalog-api/catalog-error.ts'
 import { orders, schemaOnly, streamOf } from '../engine/sample-tables.ts'
 import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
 
@@ -106,7 +107,7 @@ it('never substitutes another branch or version for a missing one', async () => 
     }
   }
   expect(await insert('none')).toEqual(errorOf('TableBranchNotFound'))
-  expect(await insert('..%2F..')).toEqual(errorOf('TableBranchNotFound'))
+  expect(await insert('..%2F..')).toEqual(errorOf('InvalidInput'))
   expect(await insert('')).toEqual(errorOf('InvalidInput'))
   expect((await insert('main')).status).toBe(200)
   expect(await count()).toBe(4)
@@ -138,6 +139,18 @@ it('validates branch names', async () => {
   for (const name of ['', 'main', '../..', 'a/../b']) {
     expect(await branch('delete', { name })).toEqual(errorOf('InvalidInput'))
   }
+})
+
+it('follows no name out of the table, even if a client wrote the file of such a branch', async () => {
+  const { branch, count, location, post } = await withVersions()
+  const other = (await post('/v1/table/other/create', streamOf(orders(5)))).json as { location: string }
+  await branch('create', { name: 'dev' })
+  const name = `../../${basename(other.location)}`
+  const files = join(location, '_refs', 'branches')
+  await copyFile(join(files, 'dev.json'), join(files, `${encodeURIComponent(name)}.json`))
+  expect(await branch('delete', { name })).toEqual(errorOf('InvalidInput'))
+  expect(await count({ branch: name })).toMatchObject({ code: errorCodes.InvalidInput.code })
+  expect((await post('/v1/table/other/count_rows')).json).toBe(5)
 })
 
 it('rejects a branch from a missing branch or version', async () => {
