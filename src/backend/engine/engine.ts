@@ -39,7 +39,11 @@ interface TableStatistics {
 /** A `location` is an absolute folder of the storage whose name ends in `.lance`. Methods throw only CatalogError. */
 export interface Engine {
   /** Creates a table from a complete Arrow IPC stream; `overwrite` adds a version to an existing table. */
-  create(location: string, upload: Uint8Array, mode: 'create' | 'overwrite'): Promise<{ version: number }>
+  create(
+    location: string,
+    upload: Uint8Array,
+    mode: 'create' | 'overwrite',
+  ): Promise<{ version: number; rows: number }>
   /** Appends the rows of a complete Arrow IPC stream, or replaces all rows by them. */
   insert(
     location: string,

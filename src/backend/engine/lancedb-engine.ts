@@ -95,13 +95,13 @@ async function createTable(
   location: string,
   upload: Uint8Array,
   mode: 'create' | 'overwrite',
-): Promise<{ version: number }> {
-  const { file } = streamToFile(upload, context.decodedUploadBytes)
+): Promise<{ version: number; rows: number }> {
+  const { file, rows } = streamToFile(upload, context.decodedUploadBytes)
   assertStorable(readFileSchema(file))
   const { folder, name } = splitLocation(location)
   const connection = await connect(context, folder)
   const table = await connection.createTable(name, file, mode, [])
-  return { version: await table.version() }
+  return { version: await table.version(), rows }
 }
 
 async function insertRows(

@@ -5,13 +5,7 @@ import {
   type RequestOf,
   type ResponseOf,
 } from 'catalog-gateway/catalog-api'
-import {
-  findObject,
-  fromPath,
-  setProperties,
-  type Properties,
-  type TableEntry,
-} from '../../database/objects.ts'
+import { findTableById, setProperties, type Properties, type TableEntry } from '../../database/objects.ts'
 import { branchNotFoundError, normalizeBranch, mainBranch } from '../context/branches.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
 import { requireTable } from '../context/require-objects.ts'
@@ -66,7 +60,10 @@ async function createByMerge(
   })
 }
 
-/** Properties of the request are added to those of the table. */
+/**
+ * Properties of the request are added to those of the table. If the database fails after the rows were updated, the
+ * response is a success without them.
+ */
 export async function updateTable(
   context: CatalogContext,
   id: Identifier,
@@ -88,13 +85,18 @@ async function addProperties(
   table: TableEntry,
   added: Properties,
 ): Promise<Properties> {
-  return await context.database.transaction().execute(async (database) => {
-    const existing = await findObject(database, fromPath(table.path))
-    const isSame = existing?.objectId === table.objectId
-    const properties = { ...(isSame ? existing.properties : table.properties), ...added }
-    await setProperties(database, table.objectId, properties)
-    return properties
-  })
+  try {
+    return await context.database.transaction().execute(async (database) => {
+      const { properties: existing } = (await findTableById(database, table.objectId)) ?? table
+      const properties = { ...existing, ...added }
+      await setProperties(database, table.objectId, properties)
+      return properties
+    })
+  } catch (error) {
+    // The rows are committed: an error would make the client update them again.
+    context.log.error({ err: error, table: table.objectId }, 'properties of an update not recorded')
+    return table.properties
+  }
 }
 
 export async function deleteFromTable(

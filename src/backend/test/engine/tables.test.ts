@@ -5,7 +5,7 @@ import { freshEngine, orders, rowsOf, schemaOnly, streamOf } from './sample-tabl
 
 it('a table is created, filled, counted, described and dropped', async () => {
   const { engine, location, query } = await freshEngine()
-  expect(await engine.create(location, streamOf(orders(10)), 'create')).toEqual({ version: 1 })
+  expect(await engine.create(location, streamOf(orders(10)), 'create')).toEqual({ version: 1, rows: 10 })
   expect(await engine.insert(location, streamOf(orders(5, 10)), 'append')).toEqual({ version: 2, rows: 5 })
   expect(rowsOf(await query({}))).toEqual(rowsOf(orders(15)))
   expect(await engine.count(location)).toBe(15)
@@ -35,7 +35,7 @@ it('rejects creating an existing table, and overwrites it as a new version', asy
     kind: 'TableAlreadyExists',
   })
   const other = new Table({ code: vectorFromArray([7], new Int32()) })
-  expect(await engine.create(location, streamOf(other), 'overwrite')).toEqual({ version: 2 })
+  expect(await engine.create(location, streamOf(other), 'overwrite')).toEqual({ version: 2, rows: 1 })
   expect(rowsOf(await query({}))).toEqual([{ code: 7 }])
   expect(rowsOf(await query({ version: 1 }))).toHaveLength(3)
 })
@@ -60,7 +60,7 @@ it('completes all concurrent overwrites', async () => {
 
 it('creates an empty table from a schema, and appends nothing with it', async () => {
   const { engine, location, query } = await freshEngine()
-  expect(await engine.create(location, schemaOnly(), 'create')).toEqual({ version: 1 })
+  expect(await engine.create(location, schemaOnly(), 'create')).toEqual({ version: 1, rows: 0 })
   expect(await engine.insert(location, schemaOnly(), 'append')).toEqual({ version: 1, rows: 0 })
   const response = await query({})
   expect(response.numRows).toBe(0)
