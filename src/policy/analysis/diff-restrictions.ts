@@ -1,7 +1,8 @@
 import { printFilterAsWritten } from '../restrictions/print-filter.ts'
 import type { VisibleColumns } from '../restrictions/restriction.ts'
 import type { PolicyDocument } from '../language/policy-document.ts'
-import { indexDocuments, namespaceKey } from './reaching-rules.ts'
+import { listTaggedTables } from './find-tags.ts'
+import { indexDocuments, namespaceKey, type DocumentIndex } from './reaching-rules.ts'
 import { listRestrictions, type ReachingRestriction } from './reaching-restrictions.ts'
 
 /** A restriction that only one of two policy sets has, or that both have with another content. */
@@ -29,7 +30,8 @@ export function diffRestrictions(
   before: readonly PolicyDocument[],
   after: readonly PolicyDocument[],
 ): readonly RestrictionChange[] {
-  const [all, others] = [listAll(before), listAll(after)]
+  const [one, other] = [indexDocuments(before), indexDocuments(after)]
+  const [all, others] = [listAll(before, one, other), listAll(after, other, one)]
   const removed = indexByName(subtract(all, others))
   const added = indexByName(subtract(others, all))
   return [...new Set([...removed.keys(), ...added.keys()])].map((name) => {
@@ -38,10 +40,17 @@ export function diffRestrictions(
   })
 }
 
-function listAll(documents: readonly PolicyDocument[]): readonly ReachingRestriction[] {
-  const index = indexDocuments(documents)
+/** Restrictions by tags are listed for the tables that either side declares, so that both list the same tables. */
+function listAll(
+  documents: readonly PolicyDocument[],
+  index: DocumentIndex,
+  other: DocumentIndex,
+): readonly ReachingRestriction[] {
   const namespaces = new Map(documents.map(({ namespace }) => [namespaceKey(namespace), namespace]))
-  return [...namespaces.values()].flatMap((namespace) => listRestrictions(index, namespace))
+  return [...namespaces.values()].flatMap((namespace) => {
+    const tables = [index, other].flatMap((side) => listTaggedTables(side, namespace))
+    return listRestrictions(index, namespace, [...new Set(tables)])
+  })
 }
 
 /** Returns the restrictions that no other one equals. */
@@ -65,7 +74,7 @@ function indexByName(restrictions: readonly ReachingRestriction[]): ReadonlyMap<
   return new Map(restrictions.map((one) => [nameOf(one), one]))
 }
 
-/** A restriction by tags is one for each declared table. */
+/** A restriction by tags is one for each table that either side declares. */
 function nameOf({ document, rule, exceptTables }: ReachingRestriction): string {
   const name = `${document.name}/${rule.id}`
   if (rule.restriction === undefined || !('without' in rule.restriction.columns)) return name

@@ -29,17 +29,18 @@ export function readsPart(permission: Permission): boolean {
   return isOperationName(permission) && getOperation(permission).readsPart !== undefined
 }
 
-/** Returns the restrictions of tables of a namespace. */
+/** Returns the restrictions of tables of a namespace. Those by tags are listed for each of the tables that they match. */
 export function listRestrictions(
   index: DocumentIndex,
   namespace: Identifier,
+  taggedTables = listTaggedTables(index, namespace),
 ): readonly ReachingRestriction[] {
   return listRestricting(index, namespace).flatMap((reaching) => {
     const { rule } = reaching
     const tables = rule.tables ?? []
     const others = { namespace, table: undefined }
     if (!isByTag(reaching)) return [resolve(index, reaching, others)]
-    const declared = listTaggedTables(index, namespace).filter((table) => matchesAny(tables, table))
+    const declared = taggedTables.filter((table) => matchesAny(tables, table))
     const ofTables = declared.map((table) =>
       resolve(index, { ...reaching, rule: { ...rule, tables: [table] } }, { namespace, table }),
     )

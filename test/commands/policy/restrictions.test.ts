@@ -161,6 +161,34 @@ it.for([
   })
 })
 
+const byTags = crm(`    - id: public
+      subjects: { groups: [analysts] }
+      tables: ['*']
+      columns: { without: [pii] }
+tags:
+  tables:
+    customers: { columns: { id: number, ssn: { type: text, tags: [pii] } } }
+`)
+const orders = '    orders: { columns: { id: number, mail: { type: text, tags: [pii] } } }\n'
+
+it('diff compares a table whose columns are declared on one side only', async () => {
+  const folders = await Promise.all(
+    [byTags, byTags + orders].map(async (text) => {
+      const folder = await temporaryFolder()
+      await writeFile(join(folder, 'crm.yaml'), text)
+      return folder
+    }),
+  )
+  const restricted = 'restricted by crm/public (crm.yaml:9) for group analysts on the tables orders in crm'
+  const [none, id] = [`${restricted}: columns none; rows all`, `${restricted}: columns id number; rows all`]
+  expect((await runCommand(['policy', 'diff', ...folders])).output).toBe(
+    `restriction crm/public on orders\n  gains  columns id number\n    before: ${none}\n    after:  ${id}\n`,
+  )
+  expect((await runCommand(['policy', 'diff', ...folders.toReversed()])).output).toBe(
+    `restriction crm/public on orders\n  loses  columns id number\n    before: ${id}\n    after:  ${none}\n`,
+  )
+})
+
 it('diff prints changed restrictions as JSON', async () => {
   const folders = [
     await folderWith(restriction),
