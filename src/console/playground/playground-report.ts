@@ -4,13 +4,13 @@ import type { RuleReference } from '../../policy/engine/decision.ts'
 import { explainDecision, type ExplainedRule } from '../../policy/analysis/explain-decision.ts'
 import type { Finding } from '../../policy/analysis/lint/finding.ts'
 import { lintPolicies } from '../../policy/analysis/lint/lint-policies.ts'
-import { assertTags } from '../../policy/source/assert-tags.ts'
+import { findTagProblems } from '../../policy/source/assert-tags.ts'
 import { createRuleReference, indexDocuments } from '../../policy/analysis/reaching-rules.ts'
 import { permissionFacts } from '../../policy/conditions/permission-facts.ts'
 import type { AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
 import { objectKindOfPermission } from '../../policy/language/permission-object-kind.ts'
 import type { PolicyDocument, PolicyRule } from '../../policy/language/policy-document.ts'
-import { PolicyError, type PolicyProblem } from '../../policy/language/policy-error.ts'
+import { formatProblem, PolicyError, type PolicyProblem } from '../../policy/language/policy-error.ts'
 import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
 import { defaultRequestFacts } from '../../policy/language/read-tests.ts'
 import { describeRestriction, type RestrictionReport } from '../../policy/restrictions/restriction.ts'
@@ -33,9 +33,9 @@ const maxFindings = 200
 const maxChanged = 100
 
 export interface PlaygroundReport {
-  /** Errors in the text, and findings of the lint about it. */
+  /** Errors in the text, or in other policies because of it, and findings of the lint about it. */
   readonly findings: readonly Pick<Finding, 'level' | 'check' | 'line' | 'column' | 'message'>[]
-  /** Undefined if the text has errors. */
+  /** Undefined if there are errors. */
   readonly outcome: Outcome | undefined
 }
 
@@ -69,11 +69,13 @@ export async function createPlaygroundReport(
   const rest = { documents: inForce.filter((document) => document.file !== file), problems: [] }
   let after: LoadedPolicies
   try {
-    after = compileContents({ documents: assertTags(mergeFiles([rest, parsed])), tests: parsed.tests })
+    const documents = mergeFiles([rest, parsed])
+    assertNoNewTagProblems(documents, inForce, name)
+    after = compileContents({ documents, tests: parsed.tests })
   } catch (error) {
-    if (error instanceof PolicyError)
-      return { findings: error.problems.slice(0, maxFindings).map(toFinding), outcome: undefined }
-    throw error
+    if (!(error instanceof PolicyError)) throw error
+    const problems = error.problems.slice(0, maxFindings)
+    return { findings: problems.map((problem) => toFinding(problem, name)), outcome: undefined }
   }
   const before = compileContents({ documents: inForce, tests: [] })
   const findings = lintPolicies(after.documents, after.set, after.tests).filter((one) => one.file === name)
@@ -154,6 +156,30 @@ function describeReplay(tally: ReturnType<typeof createReplayTally>) {
   }
 }
 
-function toFinding({ line = 1, column, message }: PolicyProblem): PlaygroundReport['findings'][number] {
-  return { level: 'error', check: 'refused', line, ...(column !== undefined && { column }), message }
+/**
+ * Throws PolicyError with the tag problems of the text, and with those at positions of others that have none in force:
+ * resources of a cluster may have some.
+ */
+function assertNoNewTagProblems(
+  documents: readonly PolicyDocument[],
+  inForce: readonly PolicyDocument[],
+  name: string,
+): void {
+  const known = new Set(findTagProblems(inForce).map(formatPosition))
+  const problems = findTagProblems(documents).filter(
+    (problem) => problem.file === name || !known.has(formatPosition(problem)),
+  )
+  if (problems.length > 0) throw new PolicyError(problems)
+}
+
+function formatPosition(problem: PolicyProblem): string {
+  return formatProblem({ ...problem, message: '' })
+}
+
+/** A problem of another file is one of the whole text. */
+function toFinding(problem: PolicyProblem, name: string): PlaygroundReport['findings'][number] {
+  const error = { level: 'error', check: 'refused' } as const
+  if (problem.file !== name) return { ...error, line: 1, message: formatProblem(problem) }
+  const { line = 1, column, message } = problem
+  return { ...error, line, ...(column !== undefined && { column }), message }
 }

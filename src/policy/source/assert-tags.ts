@@ -12,11 +12,18 @@ import type { WrittenRestriction } from '../restrictions/restriction.ts'
 import { resolveRestriction, type TaggedTable } from '../tags/object-tags.ts'
 import { isEnforced } from './compile-documents.ts'
 
-/**
- * Returns the documents of a source. Throws PolicyError with everything that is declared twice, every tag that a rule names
- * and none of the documents declares, and every restriction by tags that declared columns contradict.
- */
+/** Returns the documents of a source. Throws PolicyError with all their tag problems, see `findTagProblems`. */
 export function assertTags(documents: readonly PolicyDocument[]): readonly PolicyDocument[] {
+  const problems = findTagProblems(documents)
+  if (problems.length > 0) throw new PolicyError(problems)
+  return documents
+}
+
+/**
+ * Finds everything that is declared twice, every tag that a rule names and none of the documents declares, and every
+ * restriction by tags that declared columns contradict.
+ */
+export function findTagProblems(documents: readonly PolicyDocument[]): readonly PolicyProblem[] {
   const enforced = documents.filter(isEnforced)
   const shadows = documents.filter((document) => !isEnforced(document))
   const problems = [
@@ -25,9 +32,7 @@ export function assertTags(documents: readonly PolicyDocument[]): readonly Polic
     ...findReferences(shadows, documents),
   ]
   // The documents of a policy with `forEach` may have the same.
-  const distinct = [...groupBy(problems, formatProblem).values()].flatMap((same) => same.slice(0, 1))
-  if (distinct.length > 0) throw new PolicyError(distinct)
-  return documents
+  return [...groupBy(problems, formatProblem).values()].flatMap((same) => same.slice(0, 1))
 }
 
 interface Declaration extends Position {
