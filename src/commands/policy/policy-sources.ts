@@ -17,7 +17,7 @@ import type { DecisionTest } from '../../policy/testing/decision-test.ts'
 import { parsePolicyFile } from '../../policy/source/parse-policy-file.ts'
 import { createJudge } from '../../policy/source/kubernetes/judge-namespaces.ts'
 import { formatResource, qualifyName } from '../../policy/source/kubernetes/resource-text.ts'
-import type { Verdict } from '../../policy/source/kubernetes/verdict.ts'
+import { listDocuments, type Verdict } from '../../policy/source/kubernetes/verdict.ts'
 import type { NamespaceContent } from '../../policy/source/kubernetes/watch-namespace.ts'
 
 interface LoadedResources {
@@ -106,7 +106,7 @@ export async function combineSources(
       'the cluster has no AccessPolicy resources that count; see --context and --config',
     )
   const { verdicts, tests } = await loadResources(contents, vocabulary)
-  const resources = { documents: verdicts.flatMap(({ documents }) => documents ?? []), tests }
+  const resources = { documents: listDocuments(verdicts), tests }
   return { ...compileContents(mergeContents([files, resources])), refused: listRefusals(verdicts) }
 }
 

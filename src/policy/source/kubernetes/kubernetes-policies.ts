@@ -11,7 +11,7 @@ import { describeEach } from '../../language/policy-instance.ts'
 import { listReservedGrants } from './find-reserved-grants.ts'
 import { createJudge } from './judge-namespaces.ts'
 import type { ResourceResult } from './resource-status.ts'
-import type { Verdict } from './verdict.ts'
+import { listDocuments, type Verdict } from './verdict.ts'
 import { watchNamespace, type NamespaceObserver } from './watch-namespace.ts'
 
 /** The callbacks must not throw. */
@@ -182,13 +182,6 @@ async function openWatches(
       message: `cannot be listed ${time}: ${lastErrors.get(name) ?? 'the API server does not respond'}`,
     })),
   )
-}
-
-/** In the order of their names, so that the first rule that applies is the same in all gateways. */
-function listDocuments(verdicts: readonly Verdict[]): readonly PolicyDocument[] {
-  return verdicts
-    .flatMap(({ documents }) => documents ?? [])
-    .toSorted((one, other) => (one.name < other.name ? -1 : 1))
 }
 
 function createResult(

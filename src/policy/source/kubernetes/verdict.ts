@@ -14,3 +14,10 @@ export interface Verdict {
    */
   readonly documents?: readonly PolicyDocument[]
 }
+
+/** Returns what counts, in the order of names, so that the first rule that applies is the same in all gateways and commands. */
+export function listDocuments(verdicts: readonly Verdict[]): readonly PolicyDocument[] {
+  return verdicts
+    .flatMap(({ documents }) => documents ?? [])
+    .toSorted((one, other) => (one.name < other.name ? -1 : 1))
+}
