@@ -3,9 +3,12 @@ import { z } from 'zod'
 import { getMembers } from '../../lib/json/is-object.ts'
 import { parseKubernetesObject, type KubernetesObject } from '../../lib/kubernetes/kubernetes-object.ts'
 import { resourceApiVersion } from '../../policy/language/api-version.ts'
+import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
 import { PolicyError, type PolicyProblem } from '../../policy/language/policy-error.ts'
 import { fileOfResource } from '../../policy/source/kubernetes/resource-text.ts'
-import type { PolicyText } from '../../policy/source/policy-location.ts'
+import { assertAnyPolicy } from '../../policy/source/load-policies.ts'
+import { parsePolicyFile } from '../../policy/source/parse-policy-file.ts'
+import { createFolderLocation, type PolicyText } from '../../policy/source/policy-location.ts'
 
 const candidateSchema = z.looseObject({
   apiVersion: z.literal(resourceApiVersion),
@@ -13,10 +16,24 @@ const candidateSchema = z.looseObject({
 })
 
 /**
- * Returns the resources as they would be after `kubectl apply` of files with valid policies: a candidate replaces the
- * resource of the same Kubernetes namespace and name. Throws PolicyError if a policy cannot be applied.
+ * Returns the resources as they would be after `kubectl apply` of the policies in a folder: a candidate replaces the
+ * resource of the same Kubernetes namespace and name. Throws PolicyError with every error in every file, if a policy
+ * cannot be applied, and if there is none.
  */
-export function applyCandidates(
+export async function applyCandidates(
+  resources: readonly KubernetesObject[],
+  folder: string,
+  vocabulary: PolicyVocabulary,
+): Promise<readonly KubernetesObject[]> {
+  const { files } = await createFolderLocation(folder).read()
+  const parsed = files.map((file) => parsePolicyFile(file, vocabulary))
+  const problems = parsed.flatMap((file) => file.problems)
+  if (problems.length > 0) throw new PolicyError(problems)
+  assertAnyPolicy(folder, parsed.flatMap(({ documents }) => documents).length)
+  return replaceResources(resources, files)
+}
+
+function replaceResources(
   resources: readonly KubernetesObject[],
   files: readonly PolicyText[],
 ): readonly KubernetesObject[] {

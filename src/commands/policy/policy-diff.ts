@@ -13,7 +13,6 @@ import type { PolicyDocument } from '../../policy/language/policy-document.ts'
 import { mergeByPolicy } from '../../policy/language/policy-instance.ts'
 import { createRuleReference, type ObjectPosition } from '../../policy/analysis/reaching-rules.ts'
 import type { LoadedPolicies } from '../../policy/source/load-policies.ts'
-import { createFolderLocation } from '../../policy/source/policy-location.ts'
 import type { KnownCaller } from '../../policy/analysis/subject.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { applyCandidates } from './apply-candidates.ts'
@@ -123,13 +122,15 @@ async function loadClusterSides(
   const { policies, apply } = options
   const { vocabulary } = context
   const cluster = await openCluster(options, context)
-  const before = await combineSources(policies, cluster, context)
-  const beside = policies === undefined ? [] : [policies]
-  const after = await requirePolicies([...beside, folder], vocabulary)
-  if (!apply) return [printRefused(io, before), after]
-  const resources = await runStep(`the policies in ${folder} cannot be applied`, async () =>
-    applyCandidates(cluster.resources, (await createFolderLocation(folder).read()).files),
+  if (!apply) {
+    const before = printRefused(io, await combineSources(policies, cluster, context))
+    const beside = policies === undefined ? [] : [policies]
+    return [before, await requirePolicies([...beside, folder], vocabulary)]
+  }
+  const resources = await runStep(`the policies in ${folder} cannot be applied`, () =>
+    applyCandidates(cluster.resources, folder, vocabulary),
   )
+  const before = await combineSources(policies, cluster, context)
   return [before, printRefused(io, await combineSources(policies, { ...cluster, resources }, context))]
 }
 
