@@ -1,6 +1,10 @@
 import { randomFillSync } from 'node:crypto'
-import { open, rename, rm, stat } from 'node:fs/promises'
+import { open, rename, rm, stat, statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { ignoreMissing, hasErrorCode } from '../../lib/fs/system-error.ts'
+
+/** Space that remains for essential records, which are written meanwhile. */
+const remainingBytes = 1024 * 1024
 
 const diskFullCodes = ['ENOSPC', 'EDQUOT'] as const
 
@@ -24,12 +28,17 @@ export class DiskReserve {
     return this.#isHeld || this.#bytes === 0
   }
 
-  /** Allocates the reserve if necessary. Returns whether it is held. Throws errors other than a full disk. */
+  /** Allocates the reserve if it is missing and fits. Returns whether it is held. Throws errors other than a full disk. */
   async acquire(): Promise<boolean> {
     if (this.isHeld) return true
     try {
       const existing = await stat(this.#path).catch(ignoreMissing)
-      if (existing?.size !== this.#bytes) await this.#fill()
+      if (existing?.size !== this.#bytes) {
+        // A crash may have left it, and it takes space.
+        await rm(`${this.#path}.filling`, { force: true })
+        if (!(await this.#fits())) return false
+        await this.#fill()
+      }
       this.#isHeld = true
     } catch (error) {
       await rm(`${this.#path}.filling`, { force: true })
@@ -44,6 +53,11 @@ export class DiskReserve {
     this.#isHeld = false
     if (wasHeld) await rm(this.#path, { force: true })
     return wasHeld
+  }
+
+  async #fits(): Promise<boolean> {
+    const { bavail, bsize } = await statfs(dirname(this.#path))
+    return bavail * bsize >= this.#bytes + remainingBytes
   }
 
   /** Random bytes: no file system can store them as a hole or compress them. */

@@ -1,7 +1,8 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { execFile, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { rm, writeFile, cp } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
 import { respondWith, startRecordingUpstream } from '../../gateway/support/recording-upstream.ts'
@@ -11,7 +12,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { eventually } from '../../support/eventually.ts'
 
 /** A small disk that is really full, in a private mount namespace. */
-const onSmallDisk = 'mount -t tmpfs -o size=2m tmpfs "$TMPDIR" && exec "$0" --import tsx "$@"'
+const onSmallDisk = 'mount -t tmpfs -o size=4m tmpfs "$TMPDIR" && exec "$0" --import tsx "$@"'
 const canMount = spawnSync('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0
 if (!canMount) console.warn('SKIPPED: the test of a full disk, as no file system can be mounted here.')
 
@@ -33,6 +34,14 @@ async function gatewayOnSmallDisk(upstreamUrl: string) {
   // Accesses the private mount through the process.
   return { ...printed, seen: (path: string) => `/proc/${child.pid}/root${path}`, folder }
 }
+
+it.skipIf(!canMount)('takes no space for a reserve that outcomes need', async () => {
+  const program = join(import.meta.dirname, 'reserve-process.ts')
+  const parameters = ['-rm', 'bash', '-c', onSmallDisk, process.execPath, program]
+  const env = { ...process.env, TMPDIR: await temporaryFolder(), TSX_DISABLE_CACHE: '1' }
+  const { stdout } = await promisify(execFile)('unshare', parameters, { env })
+  expect(JSON.parse(stdout)).toEqual({ whileFull: false, files: [], later: true })
+})
 
 it.skipIf(!canMount)('a full disk fails only changes, with 503, until there is space again', async () => {
   const upstream = await startRecordingUpstream()
@@ -59,7 +68,7 @@ it.skipIf(!canMount)('a full disk fails only changes, with 503, until there is s
   await eventually(() => expect(upstream.requests).toHaveLength(2))
   upstream.answering = respondWith(200, {})
   const filling = join(seen(folder), 'filling')
-  await writeFile(filling, Buffer.alloc(4 * 1024 * 1024)).catch((error: NodeJS.ErrnoException) =>
+  await writeFile(filling, Buffer.alloc(8 * 1024 * 1024)).catch((error: NodeJS.ErrnoException) =>
     expect(error.code).toBe('ENOSPC'),
   )
   await eventually(async () => expect(await change()).toBe(503))

@@ -1,4 +1,4 @@
-// Runs a gateway in a private mount namespace, with its audit log on a disk of two megabytes. Prints its address as
+// Runs a gateway in a private mount namespace, with its audit log on a disk of four megabytes. Prints its address as
 // JSON, and closes when standard input ends.
 import { openGateway } from '../../gateway/support/open-gateway.ts'
 
