@@ -8,6 +8,7 @@ import { assertManifestPath } from '../facts/manifest-path.ts'
 import { describeJsonValue } from '../facts/fact-values.ts'
 import { getMember, readEntryFacts, type JsonObject } from '../facts/stated-facts.ts'
 import type { RequiredPermission } from './required-permission.ts'
+import { listWithheldPermissions } from './withheld-permissions.ts'
 
 /**
  * Lists the permissions that the entries of a batch require, in order; none for other operations. Facts are read from
@@ -15,25 +16,33 @@ import type { RequiredPermission } from './required-permission.ts'
  * not an object, or that has the envelope of a request.
  */
 export function* listBatchPermissions(
-  { entries }: Operation,
+  batch: Operation,
   members: JsonObject,
 ): Generator<RequiredPermission, void, void> {
-  if (entries === undefined) return
-  const { member, operation } = entries
+  if (batch.entries === undefined) return
+  const { member, operation } = batch.entries
   for (const [index, value] of readEntryList(members, member).entries()) {
-    const what = `${member}[${index}]`
-    const entry = readEntryObject(value, what)
-    if (typeof operation === 'string') {
-      yield entryPermission(operation, entry, what)
-      continue
-    }
-    const [name, permission] = findSoleMember(entry, operation, what)
-    const request = readEntryObject(entry[name], `${what}.${name}`)
-    yield entryPermission(permission, request, `${what}.${name}`)
+    const permission = readEntryPermission(operation, value, `${member}[${index}]`)
+    yield permission
+    yield* listWithheldPermissions(batch, permission, permission.entry.stated)
   }
 }
 
-function entryPermission(name: OperationName, entry: JsonObject, what: string): RequiredPermission {
+function readEntryPermission(
+  operation: OperationName | Readonly<Record<string, OperationName>>,
+  value: unknown,
+  what: string,
+): EntryPermission {
+  const entry = readEntryObject(value, what)
+  if (typeof operation === 'string') return entryPermission(operation, entry, what)
+  const [name, permission] = findSoleMember(entry, operation, what)
+  const request = readEntryObject(entry[name], `${what}.${name}`)
+  return entryPermission(permission, request, `${what}.${name}`)
+}
+
+type EntryPermission = RequiredPermission & Required<Pick<RequiredPermission, 'entry'>>
+
+function entryPermission(name: OperationName, entry: JsonObject, what: string): EntryPermission {
   const operation = getOperation(name)
   assertNoEnvelope(entry, what)
   const facts = readEntryFacts(operation, entry, what)

@@ -20,7 +20,7 @@ import {
   unknownFacts,
   type KnownFacts,
 } from '../../policy/conditions/operation-facts.ts'
-import { permissionFacts, requirementFacts } from '../../policy/conditions/permission-facts.ts'
+import { requirementFacts } from '../../policy/conditions/permission-facts.ts'
 import { objectKindOfPermission } from '../../policy/language/permission-object-kind.ts'
 import { listBatchPermissions } from './batch-permissions.ts'
 import { assertManifestPath } from '../facts/manifest-path.ts'
@@ -28,6 +28,7 @@ import type { StartedWork } from '../facts/sealed-ids.ts'
 import { getMember, type JsonObject } from '../facts/stated-facts.ts'
 import { findIdMember, findReferencedIds, hasMemberAtAnyDepth } from './referenced-objects.ts'
 import type { RequiredPermission } from './required-permission.ts'
+import { listWithheldPermissions } from './withheld-permissions.ts'
 import type { Matched } from '../context.ts'
 
 /**
@@ -240,12 +241,7 @@ function* listReferencePermissions(
     const id = findIdMember(members, on.idMember)
     if (id === undefined) return
     yield { permission, kind, id, facts: unknownFacts, requiredBy }
-    // The response may contain credentials of any object of the request.
-    for (const { permission, isWithheld } of getRequirements(operation)) {
-      if (!isWithheld) continue
-      const facts = permissionFacts(permission, id, noStatedFacts)
-      yield { permission, kind, id, facts, requiredBy, fallback: 'withheld' }
-    }
+    yield* listWithheldPermissions(operation, { kind, id }, noStatedFacts)
     return
   }
   for (const id of findReferencedIds(members, on)) {

@@ -21,10 +21,20 @@ const attacked = attackedGateway({
       ],
     },
     {
+      name: 'lab',
+      namespace: ['lab'],
+      rules: [{ id: 'everything', effect: 'allow', subjects: { users: ['caller'] }, operations: ['all'] }],
+    },
+    {
       name: 'root',
       namespace: [],
       rules: [
-        { id: 'jobs', effect: 'allow', subjects: { users: ['caller'] }, operations: ['admin', ...ungrouped] },
+        {
+          id: 'jobs',
+          effect: 'allow',
+          subjects: { users: ['caller'] },
+          operations: ['admin', 'VendCredentials', ...ungrouped],
+        },
       ],
     },
   ],
@@ -87,4 +97,22 @@ it('forwards a plain text that only mentions them, such as a query plan', async 
     body: { query: { k: 1, vector: [] } },
   })
   expect(response?.json).toBe(plan)
+})
+
+it('a batch returns none for a table whose namespace denies them', async () => {
+  attacked.upstream.answering = respondWith(
+    200,
+    JSON.stringify({ results: [{ declare_table: { location: 'lake/t', storage_options: options } }] }),
+  )
+  const send = async (namespace: string) => {
+    const response = await attacked.send({
+      target: '/v1/table/batch-commit',
+      as: 'caller',
+      body: { operations: [{ declare_table: { id: [namespace, 't'] } }] },
+    })
+    expect(response?.status).toBe(200)
+    return String(response?.bytes)
+  }
+  expect(await send('lab')).toContain(secret)
+  expect(await send('sales')).not.toContain(secret)
 })
