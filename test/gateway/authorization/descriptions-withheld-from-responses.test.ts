@@ -117,6 +117,13 @@ it.each([
   ['tags/create', { tag: 'v1', version: 1 }, 409, 9, 'the tag already exists'],
   ['query', { branch: 'ci/2' }, 404, 22, 'the table has no such branch'],
   ['version/delete', { ranges: [] }, 400, 13, 'the upstream refused the request with status 400'],
+  [
+    'batch-commit',
+    { operations: [{ delete_table_versions: { id: ['lake', 't'], ranges: [] } }] },
+    400,
+    13,
+    'the upstream refused the request with status 400',
+  ],
   ['update', { updates: [] }, 400, 13, 'branch ci/1 is kept by the tag secret-launch'],
 ])(
   'an error of %s names no tag or branch to callers that may not list them',
@@ -124,7 +131,8 @@ it.each([
     const { gateway, upstream } = shared
     const error = 'branch ci/1 is kept by the tag secret-launch'
     upstream.answering = respondWith(status, { error, code })
-    const send = (as: string) => gateway.post(`/v1/table/lake$t/${path}`, { as, body })
+    const route = path === 'batch-commit' ? '/v1/table' : '/v1/table/lake$t'
+    const send = (as: string) => gateway.post(`${route}/${path}`, { as, body })
     expect((await send('dev')).json).toMatchObject({ error, code })
     expect(await send('writer')).toMatchObject({ status, json: { error: says, code } })
   },
