@@ -155,12 +155,16 @@ function createMemberVisitor(
         return checkQueryMember(request, name, JSON.parse(text))
       }
       const value: unknown = recordsNumbers(operation, name) ? parseExactJson(text) : JSON.parse(text)
-      const namesJob = (operation.namesJob || operation.selectsJob) && name === 'job_id'
+      const namesJob = namesJobInBody(operation) && name === 'job_id'
       const replacement = namesJob ? replaceJobId(value) : checkMember(request, name, value)
       onMember(name, replacement === undefined ? value : JSON.parse(replacement))
       return replacement
     },
   }
+}
+
+function namesJobInBody({ namesJob, selectsJob }: Operation): boolean {
+  return namesJob || selectsJob
 }
 
 const wantedByOperation = new WeakMap<Operation, ReadonlySet<string>>()
@@ -174,6 +178,7 @@ function listWantedMembers(operation: Operation): ReadonlySet<string> {
       'id',
       'context',
       'index_name',
+      ...(namesJobInBody(operation) ? ['job_id'] : []),
       ...facts.map(({ name }) => name),
       ...listIdMembers(operation),
       ...listDetailMembers(operation),

@@ -6,7 +6,7 @@ import { respondWith } from '../support/recording-upstream.ts'
 import { startGatewayAndUpstream, useSharedGateway } from '../support/running-gateway.ts'
 import { eventually } from '../../support/eventually.ts'
 
-/** `ann` administers `team`; `root` may act on every job. */
+/** `ann` and `bea` administer `team`; `root` may act on every job. */
 const policies: readonly WrittenPolicy[] = [
   {
     name: 'team',
@@ -19,6 +19,7 @@ const policies: readonly WrittenPolicy[] = [
         operations: ['admin', 'drop'],
         when: 'branch in ["", "main", "dev"] || operation.startsWith("Drop") || operation.startsWith("Refresh")',
       },
+      { id: 'reads', effect: 'allow', subjects: { users: ['bea'] }, operations: ['admin', 'read'] },
     ],
   },
   {
@@ -27,7 +28,7 @@ const policies: readonly WrittenPolicy[] = [
     rules: [{ id: 'all', effect: 'allow', subjects: { users: ['root'] }, operations: ['admin', 'browse'] }],
   },
 ]
-const setup = { users: ['ann', 'root'], policies }
+const setup = { users: ['ann', 'bea', 'root'], policies }
 const shared = useSharedGateway(setup)
 const backfill = '/v1/table/team$t/backfill_column'
 
@@ -52,6 +53,13 @@ it.each(['describe', 'cancel', 'query_events'])(
     expect(JSON.parse(String(await arrival?.body))).toEqual({ job_id: 'job-7' })
   },
 )
+
+it('the errors of a job are selected by the id that its caller got', async () => {
+  const job = await startJob(shared, 'bea')
+  const response = await shared.gateway.post('/v1/table/team$t/errors', { as: 'bea', body: { job_id: job } })
+  expect(response.status).toBe(200)
+  expect(JSON.parse(String(await shared.upstream.requests[0]?.body))).toEqual({ job_id: 'job-7' })
+})
 
 it('a description has the id that its caller sent', async () => {
   const job = await startJob()
