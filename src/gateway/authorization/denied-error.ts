@@ -62,7 +62,7 @@ export function createDeniedError(
   policies: PolicySet,
 ): DeniedError {
   const concealing = createConcealingError(permission, request, policies)
-  const hints = concealing === undefined ? listHints(request, decision, policies) : []
+  const hints = concealing === undefined ? listHints(permission, request, decision, policies) : []
   return new DeniedError(permission, decision, request.principal, concealing, hints)
 }
 
@@ -72,11 +72,17 @@ const readingOperations = operationNames.filter((name) => {
 })
 const restrictionHint = `you may read a part of this table only, by ${readingOperations.join(', ')}`
 
-function listHints(request: AuthorizationRequest, decision: Denial, policies: PolicySet): readonly string[] {
-  const left = describeWhatIsLeft(decision)
+function listHints(
+  { includesSubtree }: RequiredPermission,
+  request: AuthorizationRequest,
+  decision: Denial,
+  policies: PolicySet,
+): readonly string[] {
+  // A rule beneath the object would tell that there is something beneath.
+  const left = includesSubtree === true ? undefined : describeWhatIsLeft(decision)
   const contact = policies.findContact(request, decision)
   return [
-    // A restriction can cover some names only, so its hint would tell a caller that one of them was guessed.
+    // A rule can cover some names only, so its hint would tell a caller that one of them was guessed.
     ...(left !== undefined && policies.canKnow(request) ? [left] : []),
     ...(contact === undefined ? [] : [`contact for access: ${contact}`]),
   ]

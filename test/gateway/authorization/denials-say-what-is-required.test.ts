@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { WrittenRequirement } from '../../policy/policy-builder.ts'
+import type { WrittenRequirement, WrittenRule } from '../../policy/policy-builder.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
 
 const requirements: readonly (readonly [
@@ -21,17 +21,29 @@ const requirements: readonly (readonly [
 
 const shared = useSharedGateway({
   users: ['loader', 'blind'],
-  policies: requirements.map(([name, requirement]) => ({
-    name,
-    namespace: [name],
-    onDeny: 403 as const,
-    commits: { require: [{ id: 'demand', ...requirement }] },
-    rules: [
-      { id: 'loader', effect: 'allow', subjects: { users: ['loader'] }, operations: ['read', 'commit'] },
-      { id: 'blind', effect: 'allow', subjects: { users: ['blind'] }, operations: ['CreateTableVersion'] },
-    ],
-  })),
+  policies: [
+    ...requirements.map(([name, requirement]) => ({
+      name,
+      namespace: [name],
+      onDeny: 403 as const,
+      commits: { require: [{ id: 'demand', ...requirement }] },
+      rules: [allow('loader', ['read', 'commit']), allow('blind', ['CreateTableVersion'])],
+    })),
+    { name: 'prod', namespace: ['prod'], rules: [allow('loader', ['read', 'drop'])] },
+    {
+      name: 'hidden',
+      namespace: ['prod', 'hidden'],
+      inherit: false,
+      contact: 'the hidden team',
+      commits: { require: [{ id: 'quiet', freeze: {} }] },
+      rules: [],
+    },
+  ],
 })
+
+function allow(user: string, operations: readonly string[]): WrittenRule {
+  return { id: user, effect: 'allow', subjects: { users: [user] }, operations }
+}
 
 async function commit(namespace: string, as: string): Promise<unknown> {
   const { status, json } = await shared.gateway.post(`/v1/table/${namespace}$t/version/create`, {
@@ -51,4 +63,12 @@ it.each(requirements)(
 
 it.each(requirements)('%s is not told to a caller that may not know of the table', async (name) => {
   expect(await commit(name, 'blind')).toBe('authenticated as blind')
+})
+
+it('a freeze beneath a namespace is not told to a caller that may not know what is beneath', async () => {
+  const response = await shared.gateway.post('/v1/namespace/prod/drop', {
+    as: 'loader',
+    body: { behavior: 'Cascade' },
+  })
+  expect(response).toMatchObject({ status: 403, json: { detail: 'authenticated as loader' } })
 })
