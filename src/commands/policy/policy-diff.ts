@@ -146,9 +146,10 @@ function printDiff(io: Io, found: PolicyDiff, documents: readonly PolicyDocument
   }
 }
 
-/** The name of the policy that decides now or, if none does any more, of the one that decided. */
+/** The name of the policy with `forEach` that decides now or, if that has none, of the one that decided. */
 function findPolicy({ before, after }: DecisionChange): string {
-  return (after.decidingRule ?? before.decidingRule)?.document.name ?? ''
+  const deciding = [after, before].flatMap(({ decidingRule }) => decidingRule?.document ?? [])
+  return deciding.find(({ instance }) => instance !== undefined)?.name ?? ''
 }
 
 /** In several lines, the first of which names the caller. */

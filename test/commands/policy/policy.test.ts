@@ -307,28 +307,39 @@ it('diff lists who gains and who loses what, and where', async () => {
   )
 })
 
-function teams(values: readonly string[], ...more: readonly string[]): Promise<string> {
-  return folderOf({
+function teams(values: readonly string[], ...more: readonly string[]): object {
+  return {
     metadata: { name: 'teams' },
     namespace: ['{team}'],
     forEach: { team: values },
     rules: [{ id: 'all', effect: 'allow', subjects: { groups: ['{team}'] }, operations: ['read', ...more] }],
-  })
+  }
 }
 
 it('diff lists a change of a policy for many teams once', async () => {
-  const before = await teams(['crm', 'hr', 'web'])
-  const { output } = await policy('diff', before, await teams(['crm', 'hr', 'web'], 'DropTable'))
+  const all = ['crm', 'hr', 'web']
+  const before = await folderOf(teams(all))
+  const { output } = await policy('diff', before, await folderOf(teams(all, 'DropTable')))
   expect(output).toMatch(
     /^group \{team\}\n {2}gains {2}\{team\} and everything beneath: DropTable\n {4}before: .*\n {4}after: {2}allowed by teams\[\{team\}\]\/all \(\S+\)\n$/,
   )
-  const fewer = await policy('diff', before, await teams(['crm', 'hr'], 'DropTable'))
+  const fewer = await policy('diff', before, await folderOf(teams(['crm', 'hr'], 'DropTable')))
   expect(fewer.output).toMatch(
     /^group crm\n(?:.*\n){2}.*after: {2}allowed by teams\[crm\]\/all \(\S+\) \(team: crm, hr\)\n/,
   )
   expect(fewer.output).toMatch(
     /^group web\n {2}loses {2}web and .*\n.*teams\[web\].*\n.*no rule allows it \(team: web\)\n$/m,
   )
+  const wall = {
+    metadata: { name: 'wall' },
+    namespace: [],
+    rules: [{ id: 'no-reads', effect: 'deny', subjects: { any: true }, operations: ['read'] }],
+  }
+  const walled = await policy('diff', before, await folderOf(teams(all), wall))
+  expect(walled.output).toMatch(
+    /^group \{team\}\n {2}loses {2}\{team\} and everything beneath: .*\n {4}before: .*\n {4}after: {2}denied by wall\/no-reads \(\S+\)\n/,
+  )
+  expect(walled.output).not.toContain('group crm')
 })
 
 it('diff reports objects that a change does not reach', async () => {
