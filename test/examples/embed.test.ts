@@ -16,11 +16,15 @@ const example = join(projectFolder, 'examples', 'embed')
 const catalogFolder = await makeTemporaryFolder()
 const folder = await createPackedApplication({})
 await cp(example, folder, { recursive: true })
-afterAll(() => Promise.all([catalogFolder, folder].map(removeFolder)))
 
 const catalogFile = join(catalogFolder, 'catalog.yaml')
 await writeFile(catalogFile, 'listen: { port: 0 }\ndata: { folder: data }\nlog: { level: error }\n')
 const catalog = startProgram(['backend', '--config', catalogFile])
+afterAll(async () => {
+  catalog.signal('SIGTERM')
+  await catalog.ended
+  await Promise.all([catalogFolder, folder].map(removeFolder))
+})
 const environment = { CATALOG_URL: await catalog.announced(/^listening on (http:\S+)$/m), PORT: '0' }
 
 if (hasOpenssl()) {
