@@ -42,7 +42,7 @@ export {
 export { type RouteMatch, buildTarget, parseTarget } from './request-target.ts'
 export { parseErrorResponse } from './responses/read-error-response.ts'
 export { respondToUnparsed, toUnparsedRequestError } from './responses/unparsed-request.ts'
-export { type DataType, columnName } from './schemas/columns.ts'
+export { columnName } from './schemas/columns.ts'
 export type { FullTextQuery, MatchQuery, TextQuery } from './schemas/full-text-query.ts'
 export { type IndexRequest, defaultIndexName } from './schemas/indexes.ts'
 export type { JsonArrowDataType, JsonArrowField, JsonArrowSchema } from './schemas/json-arrow-schema.ts'

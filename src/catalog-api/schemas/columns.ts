@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { functionOutput, functionReference } from './functions.ts'
+import { jsonArrowDataType, jsonArrowSchema, type JsonArrowDataType } from './json-arrow-schema.ts'
 import {
   int64,
   optionalMember,
@@ -22,59 +23,17 @@ export const columnName = path
   .refine((name) => !/[.`]/.test(name), 'expected a name without "." and backticks')
   .refine((name) => !systemColumn.test(name), 'expected a name that is not one of the system columns')
 
-/** A type by name, or as the JSON of an Arrow or Lance schema. */
-export interface DataType {
-  readonly type: string
-  readonly fields?: readonly DataTypeField[] | undefined
-  readonly length?: number | undefined
-}
-
-interface DataTypeField {
-  readonly name: string
-  readonly type: DataType
-  readonly nullable: boolean
-}
-
-const maxTypeDepth = 32
-
-/** Parsed by hand: types nest, and the caller controls the depth. */
-const dataType = z
-  .unknown()
-  .meta({
-    anyOf: [{ type: 'object', additionalProperties: {} }, { type: 'string' }],
-    description: 'A type as JSON, {type, length, fields}; or its name.',
-  })
-  .transform((value, context): DataType => {
-    const read = readDataType(value, maxTypeDepth)
-    if (read !== undefined) return read
-    context.addIssue({ code: 'custom', message: 'expected the name of a type, or an object {type, ...}' })
-    return z.NEVER
-  })
-
-function readDataType(value: unknown, levels: number): DataType | undefined {
-  if (typeof value === 'string') return value === '' ? undefined : { type: value }
-  const found = dataTypeObject.safeParse(value).data
-  if (found === undefined || levels === 0) return undefined
-  const fields = found.fields?.map((field) => ({ ...field, type: readDataType(field.type, levels - 1) }))
-  if (!fields) return { type: found.type, length: found.length }
-  return fields.every(hasType) ? { type: found.type, length: found.length, fields } : undefined
-}
-
-function hasType(field: {
-  name: string
-  nullable: boolean
-  type: DataType | undefined
-}): field is DataTypeField {
-  return field.type !== undefined
-}
-
-const dataTypeObject = z.object({
-  type: z.string().min(1),
-  length: optionalMember(int64),
-  fields: optionalMember(
-    z.array(z.object({ name: z.string(), type: z.unknown(), nullable: z.boolean().default(true) })),
-  ),
-})
+/** The JSON of a type, as the remote client of LanceDB sends it; or its name, as Lance accepts it. */
+const dataType = z.union(
+  [
+    jsonArrowDataType,
+    z
+      .string()
+      .min(1)
+      .transform((type): JsonArrowDataType => ({ type })),
+  ],
+  'expected the name of a type, or an object {type, length, fields}',
+)
 
 const virtualColumnOutput = z
   .object({
@@ -124,6 +83,7 @@ const functionColumns = z
     application: z
       .object({
         function: functionReference,
+        // The path of a column, or a constant: any value that the function takes.
         inputs: z.array(z.object({ parameter: z.string(), kind: z.string(), value: z.unknown() })),
         output: functionOutput,
         columns: z.record(z.string(), z.string()).optional(),
@@ -131,10 +91,17 @@ const functionColumns = z
       })
       .meta({ id: 'FunctionApplication' }),
     binding_metadata_version: int64,
-    input_bindings: z.array(z.record(z.string(), z.unknown())),
-    input_schema: z.record(z.string(), z.unknown()),
-    output_schema: z.record(z.string(), z.unknown()),
-    outputs: z.array(z.record(z.string(), z.unknown())),
+    input_bindings: z.array(
+      z.object({
+        parameter: z.string(),
+        field_path: z.string(),
+        arrow_type: z.string(),
+        nullable: z.boolean(),
+      }),
+    ),
+    input_schema: jsonArrowSchema,
+    output_schema: jsonArrowSchema,
+    outputs: z.array(z.object({ result_field: z.string(), output_name: z.string(), output_ordinal: int64 })),
   })
   .meta({ id: 'FunctionColumns' })
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { int64, propertiesSchema } from './members.ts'
+import { int64, optionalMember, propertiesSchema } from './members.ts'
 
 /** An Arrow type as JSON. */
 export interface JsonArrowDataType {
@@ -16,19 +16,19 @@ export interface JsonArrowField {
   readonly metadata?: Readonly<Record<string, string>> | undefined
 }
 
-/** The JSON form of an Arrow schema in responses to DescribeTable. */
+/** An Arrow schema as JSON. */
 export interface JsonArrowSchema {
   readonly fields: readonly JsonArrowField[]
   readonly metadata?: Readonly<Record<string, string>> | undefined
 }
 
-const jsonArrowDataType: z.ZodType<JsonArrowDataType> = z
+export const jsonArrowDataType: z.ZodType<JsonArrowDataType> = z
   .object({
     type: z.string(),
     get fields() {
-      return z.array(jsonArrowField).readonly().optional()
+      return optionalMember(z.array(jsonArrowField).readonly())
     },
-    length: int64.optional(),
+    length: optionalMember(int64),
   })
   .meta({ id: 'JsonArrowDataType' })
 
@@ -39,13 +39,13 @@ const jsonArrowField: z.ZodType<JsonArrowField> = z
       return jsonArrowDataType
     },
     nullable: z.boolean(),
-    metadata: propertiesSchema.readonly().optional(),
+    metadata: optionalMember(propertiesSchema.readonly()),
   })
   .meta({ id: 'JsonArrowField' })
 
 export const jsonArrowSchema: z.ZodType<JsonArrowSchema> = z
   .object({
     fields: z.array(jsonArrowField).readonly(),
-    metadata: propertiesSchema.readonly().optional(),
+    metadata: optionalMember(propertiesSchema.readonly()),
   })
   .meta({ id: 'JsonArrowSchema' })

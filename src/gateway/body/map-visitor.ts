@@ -6,7 +6,7 @@ import type { BodyMembers } from './body-members.ts'
 import { checkMember, relativeIdError } from './check-member.ts'
 import { isReservedMetadata } from '../../catalog-api/schema-metadata.ts'
 import { checkMetadata } from './check-column-metadata.ts'
-import { readTexts } from './updated-metadata.ts'
+import { readTexts } from './written-metadata.ts'
 
 const envelopeMembers: ReadonlySet<string> = new Set(['id', 'identity', 'context'])
 

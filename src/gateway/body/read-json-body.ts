@@ -21,7 +21,7 @@ import {
   type BodyLimit,
 } from './read-body.ts'
 import { restateBody } from './restate-facts.ts'
-import { listUpdatedReferences } from './updated-metadata.ts'
+import { listWrittenReferences } from './written-metadata.ts'
 
 interface JsonBodyOptions {
   readonly limits: BodyLimits
@@ -76,7 +76,7 @@ function endWhole(request: ReadableRequest, checker: BodyChecker): CheckedBody {
   const { operation } = request.route
   const isObject = json.end()
   if (!isObject) assertBodyNotRequired(operation)
-  const references = listUpdatedReferences(operation, members, request.routeUpstream)
+  const references = listWrittenReferences(operation, members, request.routeUpstream)
   const job = checker.getJob()
   return {
     statement: { members: isObject ? members : {}, isWhole: true, references, job },

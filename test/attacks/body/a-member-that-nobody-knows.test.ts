@@ -73,6 +73,50 @@ it.each<[label: string, target: string, body: object, path: string]>([
     'alterations.virtual_column.source_table',
   ],
   [
+    'in a type',
+    `${table}/alter_columns`,
+    { alterations: [{ path: 'a', data_type: { type: 'struct', storage_options: { k: 'v' } } }] },
+    'alterations.data_type.storage_options',
+  ],
+  [
+    'in a field of a type',
+    `${table}/alter_columns`,
+    {
+      alterations: [{ path: 'a', data_type: { type: 'list', fields: [{ name: 'item', source: 's3://x' }] } }],
+    },
+    'alterations.data_type.fields.source',
+  ],
+  [
+    'in a type of a virtual column',
+    columns,
+    { new_columns: [{ name: 'a', virtual_column: { outputs: [{ data_type: { dataset: 'x' } }] } }] },
+    'new_columns.virtual_column.outputs.data_type.dataset',
+  ],
+  [
+    'in an input of a function',
+    columns,
+    { new_columns: [], function: { input_bindings: [{ field_path: 'a', table: ['production', 'orders'] }] } },
+    'function.input_bindings.table',
+  ],
+  [
+    'in the inputs of a function as a schema',
+    columns,
+    { new_columns: [], function: { input_schema: { fields: [{ type: { type: 'utf8', dataset: 'x' } }] } } },
+    'function.input_schema.fields.type.dataset',
+  ],
+  [
+    'in the results of a function as a schema',
+    columns,
+    { new_columns: [], function: { output_schema: { fields: [], dataset: 'x' } } },
+    'function.output_schema.dataset',
+  ],
+  [
+    'in a result of a function',
+    columns,
+    { new_columns: [], function: { outputs: [{ output_name: 'a', dataset: 'x' }] } },
+    'function.outputs.dataset',
+  ],
+  [
     'in a function of columns',
     columns,
     { new_columns: [], function: { application } },
@@ -131,6 +175,12 @@ it.each<[label: string, target: string, body: object, says: string]>([
     columns,
     { new_columns: [{ name: { table: 'vault' } }] },
     '"new_columns.name" in the body is an object; expected a string',
+  ],
+  [
+    'a number for a type',
+    `${table}/alter_columns`,
+    { alterations: [{ path: 'a', data_type: 5 }] },
+    '"alterations.data_type" in the body is a number; expected an object or a string',
   ],
   [
     'text for an object in an object',

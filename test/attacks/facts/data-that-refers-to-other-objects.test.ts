@@ -169,20 +169,23 @@ it.each([
     for (const target of uploads.slice(1, 3))
       await attacked.expectRefused({ as: 'curator', target, body, lines: [type] }, expected)
   }
-  const json = { as: 'curator', lines: ['content-type: application/json'] }
-  await attacked.expectRefused(
-    {
-      ...json,
-      target: '/v1/table/lake$orders/update_field_metadata',
-      body: { updates: [{ path: 'b', metadata: { [key]: value } }] },
-    },
-    expected,
-  )
-  const target = '/v1/table/lake$orders/schema_metadata/update'
-  await attacked.expectRefused({ ...json, target, body: { [key]: value } }, expected)
-  await attacked.expectRefused({ ...json, target, body: { metadata: { [key]: value } } }, expected)
+  const metadata = { [key]: value }
+  const bodies: readonly (readonly [path: string, body: object])[] = [
+    ['update_field_metadata', { updates: [{ path: 'b', metadata }] }],
+    ['alter_columns', alterType({ ...jsonBlob, metadata })],
+    ['alter_columns', { alterations: [{ path: 'b', virtual_column: { field_metadata: metadata } }] }],
+    ['add_columns', { new_columns: [{ name: 'b', virtual_column: { outputs: [{ metadata }] } }] }],
+    ['add_columns', functionBody({ output: { ...jsonBlob, metadata } })],
+    ['schema_metadata/update', metadata],
+    ['schema_metadata/update', { metadata }],
+  ]
+  for (const [path, body] of bodies) {
+    const request = { as: 'curator', target: `/v1/table/lake$orders/${path}`, body, lines: json }
+    await attacked.expectRefused(request, expected)
+  }
   // Null removes a key.
-  await attacked.expectForwarded({ ...json, target, body: { [key]: null } })
+  const target = '/v1/table/lake$orders/schema_metadata/update'
+  await attacked.expectForwarded({ as: 'curator', target, body: { [key]: null }, lines: json })
 })
 
 it('metadata of the table comes back with its rows', async () => {
@@ -194,29 +197,89 @@ it('metadata of the table comes back with its rows', async () => {
 it.each(['nobody.knows', 'lance.blob.v3', 'Lance.Blob.V2', 'arrow.py_extension_type', ''])(
   'the unknown extension type %j is refused',
   async (name) => {
+    const expected = {
+      kind: 'InvalidInput',
+      says: /the column "s\.b" has the extension type ".*allowedExtensionTypes/,
+    } as const
     const body = streamOf(column('s', new Struct([column('b', blobStorage, [nameKey, name])])))
-    for (const target of uploads) {
-      await attacked.expectRefused(
-        { as: 'curator', target, body, lines: [type] },
-        { kind: 'InvalidInput', says: /the column "s\.b" has the extension type ".*allowedExtensionTypes/ },
-      )
-    }
+    for (const target of uploads)
+      await attacked.expectRefused({ as: 'curator', target, body, lines: [type] }, expected)
+    const altered = alterType({ ...jsonBlob, metadata: { [nameKey]: name } })
+    const target = '/v1/table/lake$orders/alter_columns'
+    await attacked.expectRefused({ as: 'curator', target, body: altered, lines: json }, expected)
   },
 )
 
-it('metadata that turns an existing column into one with references needs the permission', async () => {
-  const request = {
-    target: '/v1/table/lake$orders/update_field_metadata',
-    lines: ['content-type: application/json'],
-    body: {
+/** A field in JSON, with the metadata of a blob column. */
+const jsonBlob = {
+  name: 'b',
+  nullable: true,
+  type: { type: 'struct', fields: [{ name: 'uri', nullable: true, type: { type: 'string' } }] },
+  metadata: { [nameKey]: marked[1] },
+}
+
+/** The columns of a function, as the remote client of LanceDB sends them. */
+function functionBody(fields: { readonly input?: object; readonly output?: object }): object {
+  const plain = { name: 'a', nullable: true, type: { type: 'int64' } }
+  return {
+    new_columns: [{ name: 'a', all_null: true }],
+    function: {
+      application: {
+        function: { name: 'f', namespace_path: ['lake'], object_id: 'o', version: '1' },
+        inputs: [{ parameter: 'a', kind: 'column', value: { path: 'a' } }],
+        output: { kind: 'scalar', arrow_type: 'int64', nullable: false },
+        initialization: { model: { size: 'small', threads: [1, 2.5] } },
+      },
+      binding_metadata_version: 1,
+      input_bindings: [{ parameter: 'a', field_path: 'a', arrow_type: 'int64', nullable: true }],
+      input_schema: { fields: [fields.input ?? plain] },
+      output_schema: { fields: [fields.output ?? plain] },
+      outputs: [{ result_field: '$value', output_name: 'a', output_ordinal: 0 }],
+    },
+  }
+}
+
+const alterType = (...fields: object[]) => ({
+  alterations: [
+    { path: 'a', rename: 'c' },
+    { path: 's', data_type: { type: 'struct', fields } },
+  ],
+})
+
+const json = ['content-type: application/json']
+const listOf = (item: object) => ({ name: 'list', nullable: true, type: { type: 'list', fields: [item] } })
+
+it.each<[what: string, path: string, body: object]>([
+  [
+    'new metadata of a column',
+    'update_field_metadata',
+    {
       updates: [
         { path: 'a', metadata: { note: 'x' } },
         { path: 'b', metadata: { [nameKey]: marked[1] } },
       ],
     },
-  }
+  ],
+  ['a field of a new type', 'alter_columns', alterType(jsonBlob)],
+  ['an item of a list in a new type', 'alter_columns', alterType(listOf(listOf(jsonBlob)))],
+  ['a result of a function', 'add_columns', functionBody({ output: jsonBlob })],
+  ['an input of a function', 'add_columns', functionBody({ input: jsonBlob })],
+])('JSON that makes a column one with references needs the permission: %s', async (_what, path, body) => {
+  const request = { target: `/v1/table/lake$orders/${path}`, lines: json, body }
   await attacked.expectRefused({ ...request, as: 'owner' }, refused)
   await attacked.expectForwarded({ ...request, as: 'curator' })
+})
+
+it.each<[path: string, body: object]>([
+  ['alter_columns', alterType({ ...jsonBlob, metadata: { [nameKey]: 'arrow.json', unit: 'm' } })],
+  ['alter_columns', { alterations: [{ path: 'a', data_type: 'int64' }] }],
+  ['alter_columns', { alterations: [{ path: 'a', data_type: { type: 'fixed_size_binary', length: 16 } }] }],
+  ['add_columns', functionBody({})],
+  ['add_columns', functionBody({ input: { ...jsonBlob, metadata: { 'geneva.any': 'of the table' } } })],
+])('columns without references need no permission: %s %j', async (path, body) => {
+  const request = { as: 'owner', target: `/v1/table/lake$orders/${path}`, lines: json, body }
+  const passed = await attacked.expectForwarded(request)
+  expect(String(await passed.body)).toBe(JSON.stringify(body))
 })
 
 it.each([

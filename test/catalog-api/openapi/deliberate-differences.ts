@@ -77,6 +77,10 @@ export const deliberateDifferences: Readonly<Record<string, readonly string[]>> 
     'required DeclareTableRequest.id: only served',
     'required DeregisterTableRequest.id: only served',
   ],
+  'The JSON of a type has the members that it has in the description of a table, and no others.': [
+    'AddVirtualColumnOutputEntry.data_type type: object, public map of any',
+    'AlterColumnsEntry.data_type type: object, public map of any',
+  ],
   'Without it, the action has no meaning.': [
     'required AlterTransactionSetProperty.key: only served',
     'required AlterTransactionSetProperty.value: only served',

@@ -10,10 +10,6 @@ const deliberatelyEmpty: Readonly<Record<string, readonly string[]>> = {
     'DescribeFunctionResponse.signature',
     'FunctionApplication.initialization',
     'FunctionApplication.inputs[].value',
-    'FunctionColumns.input_bindings[]',
-    'FunctionColumns.input_schema',
-    'FunctionColumns.output_schema',
-    'FunctionColumns.outputs[]',
     'FunctionImage.descriptor',
     'FunctionVersion.artifact',
     'FunctionVersion.runtime',
@@ -21,10 +17,6 @@ const deliberatelyEmpty: Readonly<Record<string, readonly string[]>> = {
     'MaterializedViewUdtfEntry.error_handling',
   ],
   'It depends on the type of the job.': ['DescribeJobResponse.result', 'DescribeJobResponse.spec'],
-  'A type nests, and may be its name instead of an object.': [
-    'AddVirtualColumnOutputEntry.data_type',
-    'AlterColumnsEntry.data_type',
-  ],
 }
 
 /** Finds schemas that accept any value or any object, by component and members. */

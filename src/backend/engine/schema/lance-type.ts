@@ -1,9 +1,4 @@
-import {
-  CatalogError,
-  type DataType,
-  invalidInput,
-  type JsonArrowDataType,
-} from 'catalog-gateway/catalog-api'
+import { CatalogError, invalidInput, type JsonArrowDataType } from 'catalog-gateway/catalog-api'
 
 /** Type names that differ between the catalog API and the Lance format. The default unit is microseconds. */
 const lanceNames = new Map([
@@ -22,8 +17,8 @@ const lanceNames = new Map([
 /** Names that lack required parameters. */
 const incompleteNames = new Set(['time32', 'time64', 'interval', 'union', 'dictionary'])
 
-/** Accepts types already in that form. Throws InvalidInput for an ambiguous name, Unsupported for a missing type. */
-export function toLanceType(dataType: DataType): JsonArrowDataType {
+/** Accepts types already in that form. Omits metadata. Throws InvalidInput for an ambiguous name, Unsupported for a missing type. */
+export function toLanceType(dataType: JsonArrowDataType): JsonArrowDataType {
   const { type, fields, length } = dataType
   const lower = type.toLowerCase()
   if (incompleteNames.has(lower)) {
@@ -37,7 +32,9 @@ export function toLanceType(dataType: DataType): JsonArrowDataType {
     // Lance type names contain time zones, which are case-sensitive.
     type: lanceNames.get(lower) ?? type,
     ...(length !== undefined && { length }),
-    ...(fields && { fields: fields.map((field) => ({ ...field, type: toLanceType(field.type) })) }),
+    ...(fields && {
+      fields: fields.map(({ name, nullable, type: of }) => ({ name, nullable, type: toLanceType(of) })),
+    }),
   }
 }
 

@@ -193,8 +193,8 @@ it('no column is computed by a function', async () => {
       application: { function: { name: 'f', version: '1' }, inputs: [], output: { kind: 'scalar' } },
       binding_metadata_version: 1,
       input_bindings: [],
-      input_schema: {},
-      output_schema: {},
+      input_schema: { fields: [] },
+      output_schema: { fields: [] },
       outputs: [],
     },
   })

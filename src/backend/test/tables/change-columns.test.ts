@@ -171,8 +171,8 @@ const applied = {
   application: { function: { name: 'f' }, inputs: [], output: { kind: 'scalar' } },
   binding_metadata_version: 1,
   input_bindings: [],
-  input_schema: {},
-  output_schema: {},
+  input_schema: { fields: [] },
+  output_schema: { fields: [] },
   outputs: [],
 }
 

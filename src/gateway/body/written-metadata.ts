@@ -1,0 +1,68 @@
+import type { Operation } from '../../catalog-api/operations.ts'
+import { getMembers, isObject } from '../../lib/json/is-object.ts'
+import type { JsonObject } from '../facts/stated-facts.ts'
+import { checkMetadata, describeColumn, type AllowedColumnMetadata } from './check-column-metadata.ts'
+
+/** Members that are metadata of a column or a schema. */
+const metadataMembers: ReadonlySet<string> = new Set(['metadata', 'field_metadata'])
+
+/**
+ * Describes columns that the table has, with their metadata, which has no effect. But the upstream reads values of these
+ * columns as their extension types say.
+ */
+const descriptionMember = 'input_schema'
+
+interface WrittenMetadata {
+  readonly map: unknown
+  /** Names that lead to the column; none for a schema. */
+  readonly column: readonly string[]
+  readonly isIgnored: boolean
+}
+
+/**
+ * Checks the metadata of columns in a JSON body, at any depth. Returns the names of extension types whose values can
+ * refer to other objects, sorted: metadata can give a column such a type. Throws InvalidInput (400) as
+ * `checkSchemaMetadata`.
+ */
+export function listWrittenReferences(
+  { columnMetadata }: Operation,
+  members: JsonObject,
+  allowed: AllowedColumnMetadata,
+): readonly string[] {
+  if (columnMetadata !== 'stored') return []
+  const references = new Set<string>()
+  for (const { map, column, isIgnored } of findMetadata(members, [], false)) {
+    const owner = column.length === 0 ? 'the schema' : describeColumn(column)
+    for (const name of checkMetadata(readTexts(map), owner, { allowed, isIgnored })) references.add(name)
+  }
+  return [...references].toSorted()
+}
+
+function* findMetadata(
+  value: unknown,
+  parents: readonly string[],
+  isIgnored: boolean,
+): Generator<WrittenMetadata, void, void> {
+  if (Array.isArray(value)) for (const item of value) yield* findMetadata(item, parents, isIgnored)
+  else if (isObject(value)) {
+    const column = [...parents, ...readColumnName(value)]
+    for (const [name, member] of Object.entries(value)) {
+      if (metadataMembers.has(name)) yield { map: member, column, isIgnored }
+      else yield* findMetadata(member, column, isIgnored || name === descriptionMember)
+    }
+  }
+}
+
+/** The name of the column that an object describes, in a list; empty if it describes none. */
+function readColumnName(value: object): readonly string[] {
+  const { path, name, column } = getMembers(value)
+  return [path, name, column].filter((one) => typeof one === 'string').slice(0, 1)
+}
+
+/** Keeps the texts of a map; null removes a key. */
+export function readTexts(map: unknown): Record<string, string> {
+  if (!isObject(map)) return {}
+  return Object.fromEntries(
+    Object.entries(map).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+  )
+}
