@@ -14,7 +14,7 @@ import {
   type ExplainedRule,
 } from '../../policy/analysis/explain-decision.ts'
 import type { ConditionResult } from '../../policy/analysis/find-difference.ts'
-import { conditionFacts } from '../../policy/language/unstated-facts.ts'
+import { conditionFacts } from '../../policy/language/stated-facts.ts'
 import { factsAvailableFor } from '../../policy/conditions/permission-facts.ts'
 import type { AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
 import { findTags } from '../../policy/analysis/find-tags.ts'

@@ -1,10 +1,13 @@
-import { omitUndefinedFacts } from '../../catalog-api/facts.ts'
 import { InvalidArgumentError, type Command } from 'commander'
 import { anonymousPrincipal, type Principal } from '../../identity/principal.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
-import { conditionFacts, describeUnstatedFact } from '../../policy/language/unstated-facts.ts'
+import {
+  conditionFacts,
+  createStatedFacts,
+  describeUnstatedFact,
+} from '../../policy/language/stated-facts.ts'
 import { objectKindOfPermission } from '../../policy/language/permission-object-kind.ts'
 import { permissionFacts } from '../../policy/conditions/permission-facts.ts'
 import type { AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
@@ -80,9 +83,9 @@ export type FactArgument = readonly [name: string, value: string]
 
 /** Returns why one of the facts is not valid for the permission; undefined if all are. */
 export function diagnoseFacts(permission: Permission, facts: readonly FactArgument[]): string | undefined {
-  for (const [name] of facts) {
+  for (const [name, text] of facts) {
     const fact = conditionFacts.find((one) => one === name.split('.', 1)[0])
-    const error = fact && describeUnstatedFact(fact, new Set([permission]))
+    const error = fact && describeUnstatedFact(fact, text, new Set([permission]))
     if (error !== undefined) return `--fact ${name}: ${error}`
   }
   return undefined
@@ -103,15 +106,14 @@ export function createAuthorizationRequest(
     return entries.length === 0 ? undefined : new Map(entries)
   }
   const destination = values.has('destination') ? parseIdArgument(values.get('destination') ?? '') : undefined
-  const stated = omitUndefinedFacts({
+  const stated = createStatedFacts({
     mode: values.get('mode'),
     behavior: values.get('behavior'),
     branch: values.get('branch'),
     tag: values.get('tag'),
     location: values.get('location'),
     manifestPath: values.get('manifestPath'),
-    newNamespace: destination?.slice(0, -1),
-    newName: destination?.at(-1),
+    destination,
     metadata: maps('metadata'),
     properties: maps('properties'),
   })

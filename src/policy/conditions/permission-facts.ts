@@ -176,6 +176,14 @@ export function factsStatedFor(permission: Permission): ReadonlySet<ConditionFac
   return new Set(conditionFactNames.filter((name) => required.some((facts) => facts[name] === pending)))
 }
 
+/** Returns the operations whose requests state the mode and behavior of a permission: its own, or all that require an effect. */
+export function operationsStating(permission: Permission): readonly Operation[] {
+  if (isOperationName(permission)) return [getOperation(permission)]
+  return operationNames
+    .map(getOperation)
+    .filter((operation) => getRequirements(operation).some((required) => required.permission === permission))
+}
+
 /** Facts of the permission in every operation that requires it, its own first; stated ones are pending. */
 function factsWhereRequired(permission: Permission): readonly OperationFacts[] {
   if (isExtraOperationName(permission)) return [extraOperationFacts]

@@ -1,13 +1,13 @@
 import { anonymousPrincipal, authenticationMethods, type Principal } from '../../identity/principal.ts'
 import { assertIdentifier, type Identifier } from '../../catalog-api/identifiers.ts'
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
-import { omitUndefinedFacts, type StatedFacts } from '../../catalog-api/facts.ts'
+import type { StatedFacts } from '../../catalog-api/facts.ts'
 import { isInNamespace } from '../../catalog-api/object-kinds.ts'
 import type { ObjectKind } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import { readTime } from './read-time.ts'
 import type { DecisionTest } from '../testing/decision-test.ts'
-import { conditionFacts, describeUnstatedFact } from './unstated-facts.ts'
+import { conditionFacts, createStatedFacts, describeUnstatedFact } from './stated-facts.ts'
 import { readJsonObject, readTextMap } from './read-json.ts'
 import { callerFields, requestFields, testFields } from './policy-fields.ts'
 import { objectKindOfPermission } from './permission-object-kind.ts'
@@ -250,21 +250,20 @@ function readStatedFacts(
     (field) => readIdentifier(field, report, vocabulary),
     report,
   )
-  return omitUndefinedFacts({
+  return createStatedFacts({
     mode: text('mode'),
     behavior: text('behavior'),
     branch: text('branch'),
     tag: text('tag'),
     location: text('location'),
     manifestPath: text('manifestPath'),
-    newNamespace: destination?.slice(0, -1),
-    newName: destination?.at(-1),
+    destination,
     metadata: map('metadata'),
     properties: map('properties'),
   })
 }
 
-/** Reports facts that no request for any of the operations states: the test would not test what it says. */
+/** Reports facts, modes and behaviors that no request for any of the operations states: the test would not test what it says. */
 function checkStatedFacts(
   stated: StatedFields,
   permissions: ReadonlySet<Permission>,
@@ -272,7 +271,10 @@ function checkStatedFacts(
 ): void {
   if (permissions.size === 0) return
   for (const fact of conditionFacts) {
-    const error = stated.has(fact) ? describeUnstatedFact(fact, permissions) : undefined
-    if (error !== undefined) report(stated.get(fact).offset, `${stated.get(fact).name}: ${error}`)
+    if (!stated.has(fact)) continue
+    const { node, offset, name } = stated.get(fact)
+    const text = node?.kind === 'scalar' && typeof node.value === 'string' ? node.value : undefined
+    const error = describeUnstatedFact(fact, text, permissions)
+    if (error !== undefined) report(offset, `${name}: ${error}`)
   }
 }

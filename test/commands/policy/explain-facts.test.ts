@@ -30,6 +30,7 @@ it.for([
   ],
   ['a whole table', ['DropTable', 'a/t'], 'branch: unknown (every branch)'],
   ['a tag', ['DescribeTable', 'a/t', '--fact', 'tag=v1'], 'branch: unknown (that of the tag), tag: "v1"'],
+  ['a mode', ['InsertIntoTable', 'a/t', '--fact', 'mode=Overwrite'], 'mode: "overwrite"'],
   ['a map', ['UpdateTable', 'a/t', '--fact', 'properties.k=v'], 'properties: {"k":"v"}'],
   ['an operation without facts', ['ListTables', 'a'], 'none'],
 ] as const)('explain shows the facts as they were decided: %s', async ([, parameters, facts]) => {
@@ -59,4 +60,12 @@ it.for([
   const { status, output, messages } = await explain(operation, 'a/t', '--fact', fact)
   expect({ status, output }).toEqual({ status: 2, output: '' })
   expect(messages).toContain(`--fact ${fact.split('=')[0]}: requests for ${operation} ${message}`)
+})
+
+it('a mode that an operation does not have is bad usage', async () => {
+  const { status, messages } = await explain('InsertIntoTable', 'a/t', '--fact', 'mode=replace')
+  expect(status).toBe(2)
+  expect(messages).toContain(
+    '--fact mode: "replace" is not a mode of InsertIntoTable; expected one of append, overwrite',
+  )
 })

@@ -2,7 +2,11 @@ import { expect, it } from 'vitest'
 import { parsePolicies } from '../../../src/policy/language/parse-policies.ts'
 
 /** Errors of a policy with one test, which starts on line 6. */
-function errorsOf(operations: string, stated: string, table = 'table: [a, t]'): readonly string[] {
+function errorsOf(...test: Parameters<typeof parseTest>): readonly string[] {
+  return parseTest(...test).problems.map(({ line, column, message }) => `${line}:${column} ${message}`)
+}
+
+function parseTest(operations: string, stated: string, table = 'table: [a, t]') {
   const text = `apiVersion: catalog-gateway/v1
 kind: DecisionTable
 metadata: { name: p }
@@ -12,8 +16,7 @@ tests:
     expect: deny
     given: ${stated}
 `
-  const { problems } = parsePolicies(text, 'p.yaml')
-  return problems.map(({ line, column, message }) => `${line}:${column} ${message}`)
+  return parsePolicies(text, 'p.yaml')
 }
 
 it.each([
@@ -34,6 +37,16 @@ it.each([
     '{ metadata: { a: b } }',
     '8:24 tests[0].given.metadata: requests for CreateTable state mode, location, properties; "metadata" is stated ' +
       'for CreateTableVersion',
+  ],
+  [
+    '[DropTable, CreateTable]',
+    '{ mode: skip }',
+    '8:20 tests[0].given.mode: "skip" is not a mode of DropTable, CreateTable; expected one of create, existok, overwrite',
+  ],
+  [
+    '[ChooseLocation]',
+    '{ mode: append }',
+    '8:20 tests[0].given.mode: "append" is not a mode of ChooseLocation; expected one of create, existok, overwrite',
   ],
 ])('rejects a fact that none of %s has, at its position', (operations, stated, error) => {
   expect(errorsOf(operations, stated)).toEqual([error])
@@ -62,7 +75,18 @@ it.each([
   ['[write, drop]', '{ branch: main }', 'table: [a, t]'],
   ['[RenameTable]', '{ destination: [a, u] }', 'table: [a, t]'],
   ['[OverwriteTable]', '{ branch: ci/7 }', 'table: [a, t]'],
-  ['[DropNamespace]', '{ mode: skip, behavior: cascade }', 'namespace: [a]'],
+  ['[DropNamespace]', '{ mode: skip, behavior: Cascade }', 'namespace: [a]'],
+  ['[CreateTable]', '{ mode: exist_ok }', 'table: [a, t]'],
 ])('accepts a fact that one of %s has', (operations, stated, table) => {
   expect(errorsOf(operations, stated, table)).toEqual([])
+})
+
+it.each([
+  ['[InsertIntoTable]', '{ mode: Overwrite }', { mode: 'overwrite', branch: 'main' }],
+  ['[CreateTable]', '{ mode: exist_ok }', { mode: 'existok' }],
+  ['[OverwriteTable]', "{ branch: '' }", { branch: 'main' }],
+])('%s is decided with %s in the form in which the gateway has it', (operations, stated, facts) => {
+  const { tests, problems } = parseTest(operations, stated)
+  expect(problems).toEqual([])
+  expect(tests[0]?.requests[0]?.operation).toMatchObject(facts)
 })
