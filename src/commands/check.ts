@@ -107,7 +107,7 @@ async function checkFiles(settings: GatewaySettings, io: Io): Promise<CheckedFil
     )
   if (emergencyFolder !== undefined)
     await check('the emergency policies cannot be used', () =>
-      checkEmergencyPolicies(createEmergencyLocation(emergencyFolder), vocabulary),
+      readPolicies(createEmergencyLocation(emergencyFolder), vocabulary, toEmergencyDocuments),
     )
   if (lastGood) await check('the last good policies cannot be stored', () => readLastGoodKey(lastGood))
   const { apiKeys, bootstrapKey, introspection, assertion } = identity
@@ -167,8 +167,4 @@ async function checkPolicies(
   const { documents, set } = compileContents(await readPolicies(location, vocabulary))
   assertAnyPolicy(location.name, set.size)
   return documents
-}
-
-async function checkEmergencyPolicies(location: PolicyLocation, vocabulary: PolicyVocabulary): Promise<void> {
-  toEmergencyDocuments((await readPolicies(location, vocabulary)).documents)
 }

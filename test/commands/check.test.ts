@@ -168,6 +168,20 @@ it('emergency policies and the key of last good policies are checked', async () 
   )
 })
 
+it('emergency policies may name tags that other policies declare', async () => {
+  const { folder, write, check } = await configuredFolder()
+  await mkdir(join(folder, 'emergency'))
+  const when = '"pii" in tags'
+  const deny = { id: 'stop', effect: 'deny', subjects: { any: true }, operations: ['query'], when }
+  await writeFile(
+    join(folder, 'policies', 'tags.yaml'),
+    stringify({ ...policy, metadata: { name: 'tags' }, tags: { namespace: ['pii'] } }),
+  )
+  await writeFile(join(folder, 'emergency', 'stop.yaml'), stringify({ ...policy, rules: [deny] }))
+  await write({ policies: { folder: 'policies', emergencyFolder: 'emergency' } })
+  expect(await check()).toMatchObject({ status: 0, messages: '' })
+})
+
 it('all errors in files that the settings name are reported at once', async () => {
   const { folder, write, check } = await configuredFolder()
   await writeFile(join(folder, 'policies', 'everybody.yaml'), stringify({ ...policy, rules: [{ id: 'x' }] }))

@@ -59,19 +59,23 @@ async function readConfigured(
     folder === undefined ? `${file} in ${location.name}` : join(folder, file),
   )
   if (emergencyFolder === undefined) return [main]
-  const emergency = await readSource(createEmergencyLocation(emergencyFolder), vocabulary, (file) =>
-    join(emergencyFolder, file.slice(file.indexOf(':') + 1)),
+  const emergency = await readSource(
+    createEmergencyLocation(emergencyFolder),
+    vocabulary,
+    (file) => join(emergencyFolder, file.slice(file.indexOf(':') + 1)),
+    toEmergencyDocuments,
   )
-  return [main, { ...emergency, documents: toEmergencyDocuments(emergency.documents) }]
+  return [main, emergency]
 }
 
 function readSource(
   location: PolicyLocation,
   vocabulary: PolicyVocabulary,
   formatPath: RuleSource['formatPath'],
+  adapt?: typeof toEmergencyDocuments,
 ): Promise<RuleSource> {
   return runStep(`the policies in ${location.name} cannot be used`, async () => {
-    const { documents } = await readPolicies(location, vocabulary)
+    const { documents } = await readPolicies(location, vocabulary, adapt)
     return { documents, formatPath }
   })
 }

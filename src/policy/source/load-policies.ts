@@ -48,14 +48,15 @@ export interface PolicyContents extends Pick<ParsedPolicies, 'tests'> {
   readonly documents: readonly PolicyDocument[]
 }
 
-/** Reads policies. Throws PolicyError with every error in every file. */
+/** Reads policies. `adapt` checks and changes the documents of all files. Throws PolicyError with every error in every file. */
 export async function readPolicies(
   location: PolicyLocation,
   vocabulary: PolicyVocabulary,
+  adapt = assertTags,
 ): Promise<PolicyContents> {
   const texts = await location.read()
   const files = texts.files.map((file) => parsePolicyFile(file, vocabulary))
-  return { documents: assertTags(mergeFiles(files)), tests: files.flatMap((file) => file.tests) }
+  return { documents: adapt(mergeFiles(files)), tests: files.flatMap((file) => file.tests) }
 }
 
 /** Reads the policies of a folder, see `readPolicies`. */

@@ -15,6 +15,7 @@ namespace: [production]
 rules:
 ${rules}`
 const writers = '  - { id: writers, effect: allow, subjects: { any: true }, operations: [commit] }\n'
+const tags = 'tags: { namespace: [pii] }\n'
 const noDrops = '  - { id: no-drops, effect: deny, subjects: { any: true }, operations: [DropTable] }\n'
 
 let folder = ''
@@ -23,9 +24,12 @@ const inFolder = (name: string): string => join(folder, name)
 beforeAll(async () => {
   folder = await makeTemporaryFolder()
   for (const name of ['policies', 'moved', 'emergency', 'audit']) await mkdir(inFolder(name))
-  await writeFile(inFolder('policies/production.yaml'), policy('production', writers + noDrops))
+  await writeFile(inFolder('policies/production.yaml'), policy('production', writers + noDrops + tags))
   await writeFile(inFolder('moved/other.yaml'), `# Moved\n${policy('production', noDrops)}`)
-  await writeFile(inFolder('emergency/stop.yaml'), policy('stop', noDrops))
+  await writeFile(
+    inFolder('emergency/stop.yaml'),
+    policy('stop', noDrops.replace(' }\n', `, when: '"pii" in tags' }\n`)),
+  )
   await writeFile(
     inFolder('gateway.yaml'),
     JSON.stringify({
