@@ -11,6 +11,9 @@ const conflictCodes: ReadonlySet<string> = new Set([
 /** Text that PostgreSQL cannot store: the character 0. Names cannot contain it, only tokens and references. */
 const unstorableTextCodes: ReadonlySet<string> = new Set(['22021', '22P05'])
 
+/** program_limit_exceeded: an index has no entries above 2,704 bytes, after compression. */
+const limitExceededCode = '54000'
+
 /**
  * Connections (08), logins that are rejected while a password is replaced (28), resources (53), operator intervention (57),
  * a temporarily read-only server (25006).
@@ -40,6 +43,10 @@ export function toPostgresCatalogError(error: unknown): CatalogError | undefined
   }
   if (unstorableTextCodes.has(getErrorCode(error)))
     return invalidInput('a string contains a NUL character', { cause: error })
+  if (getErrorCode(error) === limitExceededCode) {
+    const message = 'an id or a name is too long for the database of this catalog; use at most 2,600 bytes'
+    return invalidInput(message, { cause: error })
+  }
   if (!('syscall' in error && getErrorCode(error) === 'ENOENT' && error.syscall !== 'connect')) {
     if (unavailableCodes.test(getErrorCode(error)) || lostConnectionMessages.test(error.message))
       return databaseUnavailableError(error)
