@@ -33,7 +33,7 @@ interface VersionTable {
   /** The staging manifest as the client spelled it; identifies a replay. */
   staging_path: string
   manifest_size: number
-  /** As the client sent it. */
+  /** The entity tag of the staging manifest that was verified. */
   e_tag: string | null
   naming_scheme: 'V1' | 'V2'
   /** A JSON map of strings. */

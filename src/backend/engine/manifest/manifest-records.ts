@@ -80,7 +80,10 @@ export interface ManifestStore {
    * version and branch of the request. A published one is found by its entity tag, so a request may be repeated.
    */
   inspectStaging(location: string, request: StagingRequest): Promise<StagedManifest>
-  /** Never replaces a file. Succeeds if the same bytes have the final name; otherwise throws ConcurrentModification. */
+  /**
+   * Gives the staging manifest its final name; never replaces a file. Succeeds if the same bytes have that name already;
+   * throws ConcurrentModification for other bytes, and InvalidInput if the manifest has changed since it was verified.
+   */
   publish(staged: StagedManifest): Promise<StoredVersion>
   /**
    * Gives the staging manifest a durable second name, so that `publishRetained` does not depend on the staging name.

@@ -2,7 +2,7 @@ import { CatalogError, invalidInput } from 'catalog-gateway/catalog-api'
 import { localFileStorage } from '../../storage/local-storage.ts'
 import { isSameTag, type ListedFile, type Storage } from '../../storage/storage.ts'
 import type { ManifestStore, StagedManifest, StoredVersion } from './manifest-records.ts'
-import { retainManifest, publishRetainedManifest } from './retained-manifests.ts'
+import { manifestChangedError, publishRetainedManifest, retainManifest } from './retained-manifests.ts'
 import { parseManifest } from './manifest.ts'
 import type { TableManifest } from './manifest.ts'
 import { formatManifestName, parseManifestName } from './manifest-names.ts'
@@ -80,7 +80,8 @@ async function removeVersion(
 async function publish(storage: Storage, staged: StagedManifest): Promise<StoredVersion> {
   if (!(await isPublished(storage, staged))) {
     await rejectGaps(storage, staged)
-    const outcome = await storage.link(staged.stagingPath, staged.finalPath)
+    const outcome = await storage.link(staged.stagingPath, staged.finalPath, staged.eTag)
+    if (outcome === 'changed') throw manifestChangedError()
     if (outcome === 'missing') throw versionConflictError(staged, 'its staging manifest no longer exists')
     if (outcome === 'taken' && !(await isPublished(storage, staged))) throw versionConflictError(staged)
   }

@@ -70,6 +70,7 @@ async function removeStaging(storage: Storage, location: string, retained: Retai
   await storage.remove(resolveStagingFiles(storage, location, retained).stagingPath)
 }
 
-function manifestChangedError(): CatalogError {
+/** The staging manifest is no longer the one that was verified. */
+export function manifestChangedError(): CatalogError {
   return invalidInput('manifest_path: the staging manifest changed during the commit')
 }

@@ -115,3 +115,13 @@ it('rejects a missing staging manifest', async () => {
   )
   expect(await refusal(`${location}.lance`, { version: 2, manifestPath })).toMatch(/manifest_path/)
 })
+
+it('does not publish a staging manifest that was replaced after it was verified', async () => {
+  const { location, versions, stage } = await tableWithStaging()
+  const staged = await store.inspectStaging(location, await stage(stagingName))
+  const replacement = path.join(versions, 'replacement')
+  await writeFile(replacement, 'not a manifest')
+  await rename(replacement, staged.stagingPath)
+  await expect(store.publish(staged)).rejects.toMatchObject({ code: 13, status: 400 })
+  expect((await store.list(location, undefined)).map(({ version }) => version)).toEqual([1])
+})
