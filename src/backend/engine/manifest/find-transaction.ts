@@ -1,7 +1,8 @@
 import path from 'node:path'
+import { CatalogError } from 'catalog-gateway/catalog-api'
 import type { Storage } from '../../storage/storage.ts'
-import type { ManifestStore } from './manifest-records.ts'
-import type { StoredTransaction, StoredVersion } from './manifest-records.ts'
+import { maxManifestBytes } from './inspect-staging.ts'
+import type { ManifestStore, StoredTransaction, StoredVersion } from './manifest-records.ts'
 import { parseManifest, parseTransaction, type ManifestTransaction } from './manifest.ts'
 import { formatManifestName } from './manifest-names.ts'
 import { omitMainBranch, versionsFolder } from './versions-folder.ts'
@@ -91,6 +92,7 @@ async function readCommit(
   }
 }
 
+/** Clients write these files: one that cannot be read is the same as none. */
 async function readTransactionFile(
   storage: Storage,
   location: string,
@@ -98,8 +100,14 @@ async function readTransactionFile(
   name: string | undefined,
 ): Promise<ManifestTransaction | undefined> {
   if (name === undefined || !transactionFilePattern.test(name)) return undefined
-  const read = await storage.read(`${transactionsFolder(location, branch)}/${name}`)
-  return read && parseTransaction(read.bytes)
+  try {
+    const read = await storage.read(`${transactionsFolder(location, branch)}/${name}`, maxManifestBytes)
+    return read && parseTransaction(read.bytes)
+  } catch (error) {
+    const isBroken = error instanceof RangeError || (error instanceof CatalogError && error.status < 500)
+    if (!isBroken) throw error
+    return undefined
+  }
 }
 
 export function transactionsFolder(location: string, branch: string | undefined): string {

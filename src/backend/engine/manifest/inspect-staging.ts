@@ -8,7 +8,7 @@ import { readStoredVersion } from './stored-version.ts'
 import { omitMainBranch, versionsFolder } from './versions-folder.ts'
 
 /** Larger manifests are rejected unread. */
-const maxManifestBytes = 512 * 1024 * 1024
+export const maxManifestBytes = 512 * 1024 * 1024
 const schemes: readonly NamingScheme[] = ['V2', 'V1']
 
 /** The path of the request is never opened: it must equal a possible path of the version, which is built here. */

@@ -1,0 +1,45 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { expect, it } from 'vitest'
+import { formatManifestName } from '../../../engine/manifest/manifest-names.ts'
+import { openManifestStore } from '../../../engine/manifest/manifest-store.ts'
+import { temporaryFolder } from '../../../../../test/support/temporary-folder.ts'
+
+const uuidOf = (version: number) => `00000000-0000-4000-8000-00000000000${version}`
+const field = (number: number, text: string) =>
+  Buffer.concat([Buffer.of(number * 8 + 2, text.length), Buffer.from(text)])
+
+/** Encodes a manifest that, like those of older writers, only names its transaction file. */
+function manifestOf(version: number, transactionFile: string): Buffer {
+  const message = Buffer.concat([Buffer.of(3 * 8, version), field(12, transactionFile)])
+  const file = Buffer.concat([Buffer.alloc(4), message, Buffer.alloc(12), Buffer.from('LANC')])
+  file.writeUInt32LE(message.length)
+  return file
+}
+
+/** Stores three versions and their transaction files, of which `changeFile` changes that of version 2. */
+async function withTransactionFiles(changeFile: (file: string) => Promise<void>) {
+  const location = path.join(await temporaryFolder(), 'orders.lance')
+  await mkdir(path.join(location, '_versions'), { recursive: true })
+  await mkdir(path.join(location, '_transactions'))
+  for (const version of [1, 2, 3]) {
+    const name = `${version - 1}-${uuidOf(version)}.txn`
+    const manifest = path.join(location, '_versions', formatManifestName(version, 'V2'))
+    await writeFile(manifest, manifestOf(version, name))
+    const file = path.join(location, '_transactions', name)
+    if (version === 2) await changeFile(file)
+    else await writeFile(file, field(2, uuidOf(version)))
+  }
+  const store = openManifestStore()
+  return async (transaction: string) => (await store.findTransaction(location, [], transaction))?.version
+}
+
+it.for<[name: string, changeFile: (file: string) => Promise<void>]>([
+  ['damaged', (file) => writeFile(file, Buffer.of(0xff, 0xff, 0xff))],
+  ['no file', (file) => mkdir(file)],
+])('a transaction file that is %s hides only its own commit', async ([, changeFile]) => {
+  const findVersion = await withTransactionFiles(changeFile)
+  for (const transaction of ['2', uuidOf(2)]) expect(await findVersion(transaction)).toBeUndefined()
+  for (const transaction of ['3', uuidOf(3)]) expect(await findVersion(transaction)).toBe(3)
+  expect(await findVersion(uuidOf(1))).toBe(1)
+})
