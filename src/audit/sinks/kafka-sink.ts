@@ -36,12 +36,13 @@ export async function createKafkaSink(settings: KafkaSettings, outbound: Outboun
   return {
     async deliver(batch, signal) {
       try {
-        producer ??= await rejectOnAbort(connect(settings, outbound), signal)
+        producer ??= await connectUntilAbort(settings, outbound, signal)
         const messages = batch.map(createMessage)
         await rejectOnAbort(producer.send({ topic, acks: allReplicas, timeout: timeoutMs, messages }), signal)
       } catch (error) {
-        // A client may not recover from a lost broker: the next attempt creates a new one.
-        await disconnect()
+        // A client may not recover from a lost broker: the next attempt creates a new one. Not awaited, as the old one
+        // waits for the responses to its requests.
+        void disconnect()
         throw isContentError(error) ? new ContentRefused(String(error), { cause: error }) : error
       }
     },
@@ -53,6 +54,21 @@ export async function createKafkaSink(settings: KafkaSettings, outbound: Outboun
 function isContentError(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   return ('type' in error && contentErrors.has(error.type)) || isContentError(error.cause)
+}
+
+/** Like `connect`, or rejects when `signal` aborts: a producer that connects later is closed. */
+async function connectUntilAbort(
+  settings: KafkaSettings,
+  outbound: Outbound,
+  signal: AbortSignal,
+): Promise<Producer> {
+  const connecting = connect(settings, outbound)
+  try {
+    return await rejectOnAbort(connecting, signal)
+  } catch (error) {
+    void connecting.then((late) => late.disconnect()).catch(() => undefined)
+    throw error
+  }
 }
 
 /** Connects with the current contents of the files: after a failed attempt, the next one uses a changed password. */

@@ -9,6 +9,9 @@ const keys = { produce: 0, metadata: 3, saslHandshake: 17, apiVersions: 18, sasl
 export interface KafkaFront {
   readonly address: string
   readonly logins: { readonly mechanism: string; readonly isGood: boolean }[]
+  readonly connections: () => number
+  /** Forwards no response of the broker until the promise is fulfilled. */
+  readonly holdResponses: (until: Promise<unknown>) => void
 }
 
 /**
@@ -26,8 +29,11 @@ export async function startKafkaFront(
   const brokerPort = Number(broker.split(':')[1])
   const logins: { mechanism: string; isGood: boolean }[] = []
   const sockets = new Set<Socket>()
+  const clients = new Set<Socket>()
+  let held: Promise<unknown> = Promise.resolve()
   const accept = (client: Socket): void => {
     const upstream = connect(brokerPort, '127.0.0.1')
+    clients.add(client.on('close', () => clients.delete(client)))
     for (const socket of [client, upstream]) {
       sockets.add(socket)
       socket.on('error', () => undefined).on('close', () => (client.destroy(), upstream.destroy()))
@@ -60,8 +66,10 @@ export async function startKafkaFront(
     })
     onFrames(upstream, (frame) => {
       const key = requested.get(frame.readInt32BE(0))
-      if (key === keys.metadata) send(client, withPort(frame, brokerPort, portOf(server)))
-      else send(client, key === keys.apiVersions && user !== undefined ? withSasl(frame) : frame)
+      void held.then(() => {
+        if (key === keys.metadata) send(client, withPort(frame, brokerPort, portOf(server)))
+        else send(client, key === keys.apiVersions && user !== undefined ? withSasl(frame) : frame)
+      })
     })
   }
   const server = tls === undefined ? createPlainServer(accept) : createServer(tls, accept)
@@ -70,7 +78,14 @@ export async function startKafkaFront(
     for (const socket of sockets) socket.destroy()
     server.close()
   })
-  return { address: `127.0.0.1:${portOf(server)}`, logins }
+  return {
+    address: `127.0.0.1:${portOf(server)}`,
+    logins,
+    connections: () => clients.size,
+    holdResponses(until) {
+      held = until
+    },
+  }
 }
 
 function portOf(server: { address(): unknown }): number {

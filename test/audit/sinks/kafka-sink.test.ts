@@ -5,6 +5,10 @@ import { join } from 'node:path'
 import { expect, onTestFinished, it } from 'vitest'
 import { hasOpenssl, makeAuthority } from '../../identity/mtls/test-certificates.ts'
 import { anIntent, committed } from '../audit-fixtures.ts'
+import { sinksSchema, type KafkaSettings } from '../../../src/config/audit/audit-sink-settings.ts'
+import { createKafkaSink } from '../../../src/audit/sinks/kafka-sink.ts'
+import { directOutbound } from '../../../src/lib/outbound/outbound.ts'
+import { createDeferred } from '../../gateway/support/waiting.ts'
 import { startKafkaFront } from './kafka-front.ts'
 import { linesInLog, openLogWithSinks, shortRetry } from './log-with-sinks.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -135,6 +139,32 @@ it.skipIf(!hasBroker)('a broker that may not be written to is no reason to skip 
   await eventually(() => expect(failures.length).toBeGreaterThan(6))
   expect(rejections).toEqual([])
 })
+
+it.skipIf(!hasBroker).each([
+  ['connected', true],
+  ['not connected', false],
+])(
+  'an aborted delivery of a sink that is %s ends at once, and leaves no connection',
+  async (_name, isConnected) => {
+    const broker = await startBroker()
+    const front = await startKafkaFront(broker.address, undefined)
+    const [settings] = sinksSchema.parse([settingsFor(front.address)])
+    const sink = await createKafkaSink(settings as KafkaSettings, directOutbound)
+    onTestFinished(() => sink.close())
+    const record = { v: 1, kind: 'undelivered', time: '2027-01-31T00:00:00.000Z' } as const
+    const deliveries = [{ id: 'a:0', key: 'a', text: JSON.stringify(record), record }]
+    if (isConnected) await sink.deliver(deliveries, new AbortController().signal)
+
+    const released = createDeferred()
+    front.holdResponses(released.promise)
+    const startedAt = performance.now()
+    await expect(sink.deliver(deliveries, AbortSignal.timeout(100))).rejects.toThrow('timeout')
+    expect(performance.now() - startedAt).toBeLessThan(2_000)
+    expect(front.connections()).toBeGreaterThan(0)
+    released.resolve(undefined)
+    await eventually(() => expect(front.connections()).toBe(0))
+  },
+)
 
 const isWithoutTls = !hasBroker || !hasOpenssl()
 if (isWithoutTls) console.warn('SKIPPED: the tests of Kafka over TLS, as kcat or openssl is missing.')
