@@ -99,22 +99,39 @@ export async function removeFunction(
     .execute()
 }
 
+interface FunctionSlice {
+  readonly after: FunctionPosition | undefined
+  readonly limit: number | undefined
+}
+
 /** Lists the versions of all functions of a namespace after a position, by name and version. */
 export async function listFunctions(
   database: CatalogDatabase,
   namespaceId: string,
-  { after, limit }: { readonly after: FunctionPosition | undefined; readonly limit: number | undefined },
+  slice: FunctionSlice,
+): Promise<FunctionPosition[]> {
+  return await selectFunctions(database, namespaceId, slice).select(['name', 'version']).execute()
+}
+
+/** Like `listFunctions`, with the definitions, which may be large. */
+export async function listFunctionEntries(
+  database: CatalogDatabase,
+  namespaceId: string,
+  slice: FunctionSlice,
 ): Promise<FunctionEntry[]> {
+  const rows = await selectFunctions(database, namespaceId, slice).select(entryColumns).execute()
+  return rows.map(toEntry)
+}
+
+function selectFunctions(database: CatalogDatabase, namespaceId: string, { after, limit }: FunctionSlice) {
   let query = database
     .selectFrom('functions')
-    .select(entryColumns)
     .where('namespace_id', '=', namespaceId)
     .orderBy('name')
     .orderBy('version')
   if (after !== undefined)
     query = query.where(sql<boolean>`(name, version) > (${after.name}, ${after.version})`)
-  if (limit !== undefined) query = query.limit(limit)
-  return (await query.execute()).map(toEntry)
+  return limit === undefined ? query : query.limit(limit)
 }
 
 const entryColumns = ['name', 'version', 'object_id', 'definition', 'created_at'] as const

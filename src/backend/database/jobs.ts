@@ -22,6 +22,7 @@ export interface Job extends NewJob {
   readonly state: JobState
   readonly isCancelRequested: boolean
   readonly attempts: number
+  /** Small, as listings of events read it. */
   readonly result: Readonly<Record<string, unknown>> | undefined
   readonly failure: JobFailure | undefined
   /** Milliseconds since the epoch. */
@@ -29,6 +30,13 @@ export interface Job extends NewJob {
   readonly startedAt: number | undefined
   readonly endedAt: number | undefined
 }
+
+export type JobSummary = Pick<Job, 'jobId' | 'operation' | 'path' | 'state' | 'createdAt'>
+
+export type JobProgress = Pick<
+  Job,
+  'jobId' | 'operation' | 'state' | 'result' | 'createdAt' | 'startedAt' | 'endedAt'
+>
 
 export type JobEnd =
   | { readonly state: 'finished'; readonly result: Readonly<Record<string, unknown>> }
@@ -70,10 +78,45 @@ export async function findJob(database: CatalogDatabase, jobId: string): Promise
 export async function listJobs(
   database: CatalogDatabase,
   { after, limit }: { readonly after: string | undefined; readonly limit: number },
-): Promise<Job[]> {
-  let query = database.selectFrom('jobs').selectAll().orderBy('job_id').limit(limit)
+): Promise<JobSummary[]> {
+  let query = database
+    .selectFrom('jobs')
+    .select(['job_id', 'operation', 'path', 'state', 'created_at'])
+    .orderBy('job_id')
+    .limit(limit)
   if (after !== undefined) query = query.where('job_id', '>', after)
-  return (await query.execute()).map(toJob)
+  return (await query.execute()).map((row) => ({
+    jobId: row.job_id,
+    operation: row.operation,
+    path: row.path,
+    state: row.state,
+    createdAt: row.created_at,
+  }))
+}
+
+/** Lists the jobs that were created last, in no order. */
+export async function listNewestJobs(database: CatalogDatabase, limit: number): Promise<JobProgress[]> {
+  // Sorted in an index, as a sort of the rows would also read their requests, which may be large.
+  const newest = database
+    .selectFrom('jobs')
+    .select('job_id')
+    .orderBy('created_at', 'desc')
+    .orderBy('job_id')
+    .limit(limit)
+  const rows = await database
+    .selectFrom('jobs')
+    .select(['job_id', 'operation', 'state', 'result', 'created_at', 'started_at', 'ended_at'])
+    .where('job_id', 'in', newest)
+    .execute()
+  return rows.map((row) => ({
+    jobId: row.job_id,
+    operation: row.operation,
+    state: row.state,
+    result: parseResult(row.result),
+    createdAt: row.created_at,
+    startedAt: row.started_at ?? undefined,
+    endedAt: row.ended_at ?? undefined,
+  }))
 }
 
 /** Counts queued and running jobs. */
@@ -162,11 +205,16 @@ function toJob(row: Selectable<CatalogTables['jobs']>): Job {
     state: row.state,
     isCancelRequested: row.cancel_requested === 1,
     attempts: row.attempts,
-    result: row.result === null ? undefined : (JSON.parse(row.result) as NonNullable<Job['result']>),
+    result: parseResult(row.result),
     failure: row.failure === null ? undefined : (JSON.parse(row.failure) as JobFailure),
     createdAt: row.created_at,
     startedAt: row.started_at ?? undefined,
     endedAt: row.ended_at ?? undefined,
   }
   /* oxlint-enable typescript/no-unsafe-type-assertion */
+}
+
+function parseResult(result: string | null): Job['result'] {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only this file writes the column
+  return result === null ? undefined : (JSON.parse(result) as NonNullable<Job['result']>)
 }

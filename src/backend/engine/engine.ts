@@ -58,7 +58,7 @@ export interface Engine {
   query(location: string, query: TableQuery): Promise<AsyncIterable<Uint8Array>>
   count(location: string, options?: CountOptions): Promise<number>
   describe(location: string, options?: DescribeOptions): Promise<TableDescription>
-  /** Returns the events that a SQL condition selects, at most `limit`, as an Arrow IPC stream. */
+  /** Returns the last `limit` events that a SQL condition selects as an Arrow IPC stream. */
   filterEvents(events: readonly JobEvent[], filter: string | undefined, limit: number): Promise<Uint8Array>
   /** Measures the newest version of a branch. */
   measure(point: TablePoint): Promise<TableSize>

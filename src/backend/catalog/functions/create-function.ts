@@ -8,9 +8,9 @@ import {
   type ResponseOf,
 } from 'catalog-gateway/catalog-api'
 import type { CatalogDatabase } from '../../database/database-schema.ts'
-import { insertFunction } from '../../database/functions.ts'
-import { insertJob } from '../../database/jobs.ts'
-import { findObject, toPath } from '../../database/objects.ts'
+import { findFunction, insertFunction } from '../../database/functions.ts'
+import { insertJob, type Job } from '../../database/jobs.ts'
+import { findObject, fromPath, toPath } from '../../database/objects.ts'
 import { findSecret } from '../../database/secrets.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
 import { requireNameInNamespace } from '../context/require-objects.ts'
@@ -21,10 +21,13 @@ type Request = RequestOf<'CreateFunction'>
 const operation = 'CreateFunction'
 /** Each is looked up. */
 const maxSecretBindings = 100
+/** In JSON. A listing reads several. */
+const maxDefinitionBytes = 256 * 1024
 
 /**
  * Stores the next version of a function as it was sent. Nothing is built, so its job is finished; its result is the version.
- * Throws NamespaceNotFound (404), and InvalidInput (400) for a secret that does not exist.
+ * Throws NamespaceNotFound (404), and InvalidInput (400) for a secret that does not exist and for a definition that is too
+ * large.
  */
 export async function createFunction(
   { database }: CatalogContext,
@@ -39,15 +42,34 @@ export async function createFunction(
     ...(runtime && { runtime }),
     ...(bindings.length > 0 && { secret_bindings: bindings }),
   }
+  const size = Buffer.byteLength(JSON.stringify(definition))
+  if (size > maxDefinitionBytes) {
+    throw invalidInput(
+      `a function without the content of its artifact has ${size} bytes; expected at most ${maxDefinitionBytes}`,
+    )
+  }
   const jobId = await database.transaction().execute(async (database) => {
     const named = await requireNameInNamespace(database, id)
     await requireBoundSecrets(database, bindings)
-    const entry = await insertFunction(database, named, definition, content)
-    const { name, version, objectId } = entry
+    const { name, version, objectId } = await insertFunction(database, named, definition, content)
     const job = { operation, objectId, path: toPath(id), request: { name, version: String(version) } }
-    return await insertJob(database, job, toFunctionVersion(id.slice(0, -1), entry))
+    return await insertJob(database, job, {})
   })
   return { job_id: jobId }
+}
+
+/** The version that a job of CreateFunction created, without the content of its artifact; undefined if it was dropped. */
+export async function findCreatedFunction(
+  database: CatalogDatabase,
+  { objectId, path, request }: Pick<Job, 'objectId' | 'path' | 'request'>,
+) {
+  const id = fromPath(path)
+  const namespacePath = id.slice(0, -1)
+  const namespace = await findObject(database, namespacePath)
+  if (namespace?.kind !== 'namespace') return undefined
+  const named = { namespaceId: namespace.objectId, name: id.at(-1) ?? '' }
+  const found = await findFunction(database, named, Number(request['version']))
+  return found?.entry.objectId === objectId ? toFunctionVersion(namespacePath, found.entry) : undefined
 }
 
 async function requireBoundSecrets(

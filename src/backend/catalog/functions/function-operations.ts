@@ -11,8 +11,10 @@ import {
 import {
   findFunction,
   hasFunction,
+  listFunctionEntries,
   listFunctions as listStoredFunctions,
   removeFunction,
+  type FunctionEntry,
   type FunctionPosition,
 } from '../../database/functions.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
@@ -68,16 +70,19 @@ export async function listFunctions(
   const { objectId: namespaceId } = await requireNamespace(database, id)
   const limit = hasDefinitions ? Math.min(request.limit ?? Infinity, maxDefinitionsOfPage) : request.limit
   const slice = toSlice({ ...request, limit })
-  const found = await listStoredFunctions(database, namespaceId, {
+  const positions = {
     after: slice.after === undefined ? undefined : parseToken(slice.after),
     limit: slice.limit,
-  })
+  }
+  const found: readonly (FunctionPosition | FunctionEntry)[] = hasDefinitions
+    ? await listFunctionEntries(database, namespaceId, positions)
+    : await listStoredFunctions(database, namespaceId, positions)
   const { entries, token } = toPage(found.map(formatToken), slice.after, limit)
   return {
     functions: found.slice(0, entries.length).map((entry) => ({
       name: entry.name,
       version: String(entry.version),
-      ...(hasDefinitions && { definition: toFunctionVersion(id, entry) }),
+      ...('definition' in entry && { definition: toFunctionVersion(id, entry) }),
     })),
     ...pageTokenMember(token),
   }

@@ -13,6 +13,7 @@ import {
   type Job,
 } from '../../database/jobs.ts'
 import { fromPath } from '../../database/objects.ts'
+import { findCreatedFunction } from '../functions/create-function.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
 import { firstPageToken } from '../context/page-by-name.ts'
 
@@ -57,13 +58,15 @@ export async function describeJob(
   { job_id: jobId }: RequestOf<'DescribeJob'>,
 ): Promise<ResponseOf<'DescribeJob'>> {
   const job = await requireJob(context, jobId)
+  const result =
+    job.operation === 'CreateFunction' ? await findCreatedFunction(context.database, job) : job.result
   return {
     job_id: job.jobId,
     job_type: job.operation,
     job_state: wireStates[job.state],
     creation_ms: job.createdAt,
     spec: { ...job.request },
-    ...(job.result && { result: { ...job.result } }),
+    ...(result && { result: { ...result } }),
     ...(job.failure && { failure: { ...job.failure } }),
   }
 }

@@ -28,8 +28,8 @@ export interface JobEvent {
 const emptyColumns = ['updated_by', 'emitted_from', 'emitted_by', 'claim_entity']
 
 /**
- * Returns the events that a SQL condition selects, at most `limit`, as an Arrow IPC stream. The engine evaluates the
- * condition over a table in memory.
+ * Returns the last `limit` events that a SQL condition selects as an Arrow IPC stream. The engine evaluates the condition
+ * over a table in memory.
  */
 export async function filterEvents(
   native: NativeModule,
@@ -38,20 +38,23 @@ export async function filterEvents(
   limit: number,
 ): Promise<Uint8Array> {
   const all = toTable(events)
-  if (!filter || events.length === 0) return tableToIPC(all.slice(0, limit), 'stream')
+  if (!filter || events.length === 0) return lastRows(all, limit)
   return await withCatalogErrors(async () => {
     const connection = await native.Connection.new(`memory://${randomUUID()}`, {})
     const file = Buffer.from(tableToIPC(all, 'file'))
     const query = (await connection.createTable('events', file, 'create', [])).query()
     query.onlyIf(parenthesizeExpression(filter))
-    if (limit > 0) query.limit(limit)
     const batches = await query.execute(events.length)
     const files: Buffer[] = []
     for (let batch = await batches.next(); batch !== null; batch = await batches.next()) files.push(batch)
     const selected = files.flatMap((batch) => tableFromIPC(batch).batches)
     connection.close()
-    return tableToIPC(limit === 0 || selected.length === 0 ? all.slice(0, 0) : new Table(selected), 'stream')
+    return lastRows(selected.length === 0 ? all.slice(0, 0) : new Table(selected), limit)
   })
+}
+
+function lastRows(table: Table, limit: number): Uint8Array {
+  return tableToIPC(table.slice(Math.max(0, table.numRows - limit)), 'stream')
 }
 
 function toTable(events: readonly JobEvent[]): Table {

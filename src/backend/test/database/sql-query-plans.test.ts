@@ -14,6 +14,7 @@ import {
   countUnfinishedJobs,
   deleteJobsEndedBefore,
   listJobs,
+  listNewestJobs,
   listUnfinishedJobs,
 } from '../../database/jobs.ts'
 import { listNamespaceNames, listTableNames, listTablePaths } from '../../database/listings.ts'
@@ -118,9 +119,21 @@ const plans: readonly (readonly [name: string, query: Query, steps: readonly str
     ['SEARCH jobs USING INDEX sqlite_autoindex_jobs_1 (job_id>?)'],
   ],
   [
+    'the newest jobs',
+    (database) => listNewestJobs(database, 10),
+    [
+      'SEARCH jobs USING INDEX sqlite_autoindex_jobs_1 (job_id=?)',
+      'LIST SUBQUERY 1',
+      'SCAN jobs USING COVERING INDEX jobs_by_end',
+      'USE TEMP B-TREE FOR ORDER BY',
+    ],
+  ],
+  [
     'a page of functions',
     (database) => listFunctions(database, 'id', { after: { name: 'm', version: 1 }, limit: 10 }),
-    ['SEARCH functions USING INDEX sqlite_autoindex_functions_1 (namespace_id=? AND (name,version)>(?,?))'],
+    [
+      'SEARCH functions USING COVERING INDEX sqlite_autoindex_functions_1 (namespace_id=? AND (name,version)>(?,?))',
+    ],
   ],
   [
     'a page of secrets',

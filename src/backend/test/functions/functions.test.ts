@@ -168,6 +168,26 @@ it('a bound secret exists in the namespace that the binding names', async () => 
   })
 })
 
+it('a job does not describe a later function of the same name', async () => {
+  const { post } = await runningBackend()
+  const { json } = await post('/v1/function/f/create', sent)
+  const describe = async () =>
+    (await post('/v1/jobs/describe', json)).json as { job_state: string; result?: object }
+  expect(await describe()).toMatchObject({ job_state: 'DONE', result: { signature } })
+  await post('/v1/function/f/drop', { version: '1' })
+  await post('/v1/function/f/create', sent)
+  expect(await describe()).toEqual(expect.not.objectContaining({ result: expect.anything() }))
+})
+
+it('a definition has at most 256 KiB, and the content of the artifact does not count', async () => {
+  const { post } = await runningBackend()
+  const large = 'x'.repeat(300_000)
+  const create = (body: object) => post('/v1/function/f/create', { ...sent, ...body })
+  expect(await create({ runtime: { env: { LARGE: large } } })).toEqual(errorOf('InvalidInput'))
+  const content = { encoding: 'base64', data: large }
+  expect(await create({ artifact: { content } })).toMatchObject({ status: 202 })
+})
+
 it('racing creations get versions of their own', async () => {
   const backend = await runningBackend()
   await Promise.all(Array.from({ length: 8 }, () => create(backend, 'f')))
