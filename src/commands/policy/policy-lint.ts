@@ -5,7 +5,7 @@ import { jsonOption } from '../common/arguments.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'
 import type { Finding } from '../../policy/analysis/lint/finding.ts'
 import { listIgnoredFiles } from '../../policy/source/policy-files.ts'
-import { lintPolicies } from '../../policy/analysis/lint/lint-policies.ts'
+import { lintWithShadowPolicies } from '../../policy/analysis/lint/lint-policies.ts'
 import type { PolicyProblem } from '../../policy/language/policy-error.ts'
 import { CommandFailure } from '../common/command-failure.ts'
 import { readPolicyContext } from './policy-context.ts'
@@ -37,13 +37,13 @@ export function addLint(policy: Command, io: Io): void {
 async function lint(options: Options, io: Io): Promise<void> {
   const { strict, json } = options
   const context = await readPolicyContext(options, io)
-  const { documents, set, tests, refused } = await loadSources(options, context)
+  const loaded = await loadSources(options, context)
   const known = await readKnownSettings(context.settings, options.groups)
   const ignored = options.policies === undefined ? [] : await listIgnoredFiles(options.policies)
   const findings = [
-    ...refused.map(toFinding),
+    ...loaded.refused.map(toFinding),
     ...ignored.map(createIgnoredFinding),
-    ...lintPolicies(documents, set, tests, known),
+    ...lintWithShadowPolicies(loaded, known),
   ]
   if (json) printJson(io, findings)
   else {
@@ -57,7 +57,8 @@ async function lint(options: Options, io: Io): Promise<void> {
   }
   const count = (wanted: string): number => findings.filter(({ level }) => level === wanted).length
   const [errors, warnings] = [count('error'), count('warning')]
-  const summary = `${formatCount(errors, 'error')}, ${formatCount(warnings, 'warning')} in ${formatCount(documents.length, 'policy', 'policies')}`
+  const policies = formatCount(loaded.withShadowPolicies.documents.length, 'policy', 'policies')
+  const summary = `${formatCount(errors, 'error')}, ${formatCount(warnings, 'warning')} in ${policies}`
   if (errors > 0 || (strict && warnings > 0)) throw new CommandFailure(summary)
   if (!json) printLine(io, summary)
 }

@@ -3,7 +3,7 @@ import { createGroupFinder } from '../../audit/replay/known-groups.ts'
 import type { RuleReference } from '../../policy/engine/decision.ts'
 import { explainDecision, type ExplainedRule } from '../../policy/analysis/explain-decision.ts'
 import type { Finding } from '../../policy/analysis/lint/finding.ts'
-import { lintPolicies } from '../../policy/analysis/lint/lint-policies.ts'
+import { lintWithShadowPolicies } from '../../policy/analysis/lint/lint-policies.ts'
 import { findTagProblems } from '../../policy/source/assert-tags.ts'
 import { createRuleReference, indexDocuments } from '../../policy/analysis/reaching-rules.ts'
 import { permissionFacts } from '../../policy/conditions/permission-facts.ts'
@@ -78,7 +78,7 @@ export async function createPlaygroundReport(
     return { findings: problems.map((problem) => toFinding(problem, name)), outcome: undefined }
   }
   const before = compileContents({ documents: inForce, tests: [] })
-  const findings = lintPolicies(after.documents, after.set, after.tests).filter((one) => one.file === name)
+  const findings = lintWithShadowPolicies(after).filter((one) => one.file === name)
   const tally = createReplayTally(
     indexDocuments(after.documents),
     createGroupFinder(new Map(), before),

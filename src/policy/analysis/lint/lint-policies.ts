@@ -22,7 +22,33 @@ import type { PolicyDocument } from '../../language/policy-document.ts'
 import { indexDocuments } from '../reaching-rules.ts'
 import type { PolicySet } from '../../policy-set.ts'
 
-/** Runs all checks on valid policies. Findings are sorted by file and line. */
+interface LintedPolicies {
+  /** Those in force. */
+  readonly documents: readonly PolicyDocument[]
+  readonly set: PolicySet
+  readonly tests: readonly DecisionTest[]
+  /** All, as if those with `mode: shadow` were in force, too. */
+  readonly withShadowPolicies: Pick<LintedPolicies, 'documents' | 'set'>
+}
+
+/**
+ * Runs all checks on the policies in force, and on shadow policies as if they were in force beside them. Findings are
+ * sorted by file and line.
+ */
+export function lintWithShadowPolicies(
+  { documents, set, tests, withShadowPolicies: all }: LintedPolicies,
+  known: KnownSettings = unknownSettings,
+): readonly Finding[] {
+  const findings = lintPolicies(documents, set, tests, known)
+  const shadows = new Set(all.documents.filter(({ isShadow }) => isShadow).map(({ name }) => name))
+  if (shadows.size === 0) return findings
+  const ofShadows = lintPolicies(all.documents, all.set, tests, known).filter(({ policy = '' }) =>
+    shadows.has(policy),
+  )
+  return sortFindings([...findings, ...ofShadows])
+}
+
+/** Runs all checks on valid policies, as if all were in force. Findings are sorted by file and line. */
 export function lintPolicies(
   documents: readonly PolicyDocument[],
   set: PolicySet,
@@ -49,9 +75,16 @@ export function lintPolicies(
     ...lintContextKeys(documents, known),
     ...findUntested(documents, set, tests),
   ]
-  return mergeByPolicy(acceptFindings(findings, documents), documents, ({ level, check, line, column }) =>
-    [level, check, line, column].join(':'),
-  ).toSorted((one, other) => compareText(one.file, other.file) || one.line - other.line)
+  const merged = mergeByPolicy(
+    acceptFindings(findings, documents),
+    documents,
+    ({ level, check, line, column }) => [level, check, line, column].join(':'),
+  )
+  return sortFindings(merged)
+}
+
+function sortFindings(findings: readonly Finding[]): readonly Finding[] {
+  return findings.toSorted((one, other) => compareText(one.file, other.file) || one.line - other.line)
 }
 
 function findUntested(
