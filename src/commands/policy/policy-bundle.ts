@@ -1,9 +1,10 @@
 import { formatCount } from '../../lib/format-count.ts'
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { formatExample } from '../common/format-example.ts'
 import { parsePositiveInteger } from '../common/arguments.ts'
+import { replaceFile } from '../../lib/fs/replace-file.ts'
 import { publicKeyId } from '../../lib/tls/public-key-id.ts'
 import { openSignedBundle, signBundle, listBundleFiles } from '../../policy/source/policy-bundle.ts'
 import { assertAnyPolicy, compilePolicyTexts } from '../../policy/source/load-policies.ts'
@@ -14,6 +15,9 @@ import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { printLine, type Io } from '../common/io.ts'
 import { configOption, readPolicyContext } from './policy-context.ts'
 import { policiesOption } from './policy-sources.ts'
+
+/** Policies are no secret, and another user may run the gateway. */
+const newBundleMode = 0o644
 
 interface SignOptions {
   readonly policies: string
@@ -79,7 +83,9 @@ async function bundle({ policies, config, key: keyFile, serial, out }: SignOptio
   const texts = Object.fromEntries(
     files.map(({ name, bytes }) => [name, Buffer.from(bytes).toString('utf8')]),
   )
-  await runStep(`${out} cannot be written`, () => writeFile(out, signBundle({ serial, files: texts }, key)))
+  await runStep(`${out} cannot be written`, () =>
+    replaceFile(out, () => signBundle({ serial, files: texts }, key), newBundleMode),
+  )
   const id = publicKeyId(createPublicKey(key))
   printLine(
     io,

@@ -10,13 +10,17 @@ const retryDelayMs = 50
 /**
  * Replaces the text of a file by the result of `change` (undefined: no file exists). Readers see the old text or the
  * new one, never a part, even after a crash. The file keeps its owner, group and mode; throws if this process may not set
- * them. A file that did not exist can be read by its owner only (0600). The new text is written to `<file>.new`, which also
- * serves as a lock; throws if it exists for five seconds.
+ * them. A file that did not exist gets `newMode`, less the umask. The new text is written to `<file>.new`, which also serves
+ * as a lock; throws if it exists for five seconds, and for what is not a regular file.
  */
-export async function replaceFile(path: string, change: (text: string | undefined) => string): Promise<void> {
+export async function replaceFile(
+  path: string,
+  change: (text: string | undefined) => string,
+  newMode = 0o600,
+): Promise<void> {
   const target = (await realpath(path).catch(ignoreMissing)) ?? path
   const temporary = `${target}.new`
-  const handle = await createFile(temporary)
+  const handle = await createFile(temporary, newMode)
   try {
     await copyAccess(target, handle)
     await handle.writeFile(change(await readFile(target, 'utf8').catch(ignoreMissing)))
@@ -35,6 +39,8 @@ export async function replaceFile(path: string, change: (text: string | undefine
 async function copyAccess(path: string, handle: FileHandle): Promise<void> {
   const old = await stat(path).catch(ignoreMissing)
   if (old === undefined) return
+  // A device, such as /dev/null, must not become a file.
+  if (!old.isFile()) throw new Error(`${path} is not a regular file`)
   const { uid, gid, mode } = await handle.stat()
   if (old.uid !== uid || old.gid !== gid) {
     await handle.chown(old.uid, old.gid).catch((cause: unknown) => {
@@ -48,10 +54,10 @@ async function copyAccess(path: string, handle: FileHandle): Promise<void> {
   if (old.mode !== mode) await handle.chmod(old.mode)
 }
 
-async function createFile(path: string): Promise<FileHandle> {
+async function createFile(path: string, mode: number): Promise<FileHandle> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await open(path, 'wx', 0o600)
+      return await open(path, 'wx', mode)
     } catch (error) {
       if (!hasErrorCode(error, 'EEXIST')) throw error
       if (attempt === maxAttempts) {
