@@ -8,7 +8,7 @@ import {
 } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { hasErrorCode } from '../../lib/fs/system-error.ts'
+import { ignoreMissing } from '../../lib/fs/system-error.ts'
 import { publicKeyId } from '../../lib/tls/public-key-id.ts'
 import { writeAtomically } from '../../lib/fs/write-atomically.ts'
 
@@ -32,22 +32,29 @@ export function getGeneratedSealKeyFile(folder: string): string {
   return join(folder, privateKeyFile)
 }
 
-/** Reads a PEM key (PKCS #8, Ed25519); without a file, one in the folder, generated if missing. Throws if unusable. */
+/**
+ * Reads a PEM key (PKCS #8, Ed25519); without a file, one in the folder, generated if missing, with its public half beside
+ * it. Throws if the key is unusable.
+ */
 export async function openSealKey(folder: string, file: string | undefined): Promise<SealKey> {
   if (file !== undefined) return createSealKey(createPrivateKey(await readFile(file)))
-  try {
-    return createSealKey(createPrivateKey(await readFile(join(folder, privateKeyFile))))
-  } catch (error) {
-    if (!hasErrorCode(error, 'ENOENT')) throw error
-  }
-  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
-  const generatedPublicFile = join(folder, publicKeyFile)
-  await writeFile(generatedPublicFile, publicKey.export({ type: 'spki', format: 'pem' }), { mode: 0o644 })
-  await writeAtomically(
-    join(folder, privateKeyFile),
-    String(privateKey.export({ type: 'pkcs8', format: 'pem' })),
-  )
-  return { ...createSealKey(privateKey), generatedPublicFile }
+  const path = join(folder, privateKeyFile)
+  const publicPath = join(folder, publicKeyFile)
+  const stored = await readFile(path, 'utf8').catch(ignoreMissing)
+  const privateKey =
+    stored === undefined ? generateKeyPairSync('ed25519').privateKey : createPrivateKey(stored)
+  const key = createSealKey(privateKey)
+  await writePublicKey(publicPath, privateKey)
+  if (stored !== undefined) return key
+  await writeAtomically(path, String(privateKey.export({ type: 'pkcs8', format: 'pem' })))
+  return { ...key, generatedPublicFile: publicPath }
+}
+
+/** Writes the public half unless the file has it: a crash may have left another one, or a part. */
+async function writePublicKey(path: string, privateKey: KeyObject): Promise<void> {
+  const text = String(createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }))
+  if ((await readFile(path, 'utf8').catch(ignoreMissing)) === text) return
+  await writeFile(path, text, { mode: 0o644, flush: true })
 }
 
 /** Reads a public key from a PEM file (SPKI, Ed25519). Throws if it cannot be read or has another type. */

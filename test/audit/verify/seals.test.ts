@@ -169,6 +169,15 @@ it('seals the outcomes of unresolved intents before the log is used', async () =
   await next.close()
 })
 
+it('completes the file of the public key at each start', async () => {
+  const { folder } = await writtenLog(1)
+  const path = join(folder, 'seal-public-key.pem')
+  const text = await readFile(path, 'utf8')
+  await truncate(path, 0)
+  await (await openAuditLog(logOptions(folder))).close()
+  expect(await readFile(path, 'utf8')).toBe(text)
+})
+
 it('rejects a key of another type', async () => {
   const folder = await temporaryFolder()
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
