@@ -28,7 +28,9 @@ export const identitySchema = z
     multipleCredentials: z
       .enum(['agree', 'apiKey', 'bearer', 'certificate'])
       .optional()
-      .describe('What to do with several credentials: they must agree (default), or only this one is used.'),
+      .describe(
+        'What to do with several credentials: they must agree (default), or only this one is used; a client certificate that cannot be verified is refused in any case.',
+      ),
     anonymous: z
       .boolean()
       .optional()
