@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { CatalogError } from 'catalog-gateway/catalog-api'
+import type { CatalogDatabase } from '../../database/database-schema.ts'
 import {
   countUnfinishedJobs,
   deleteJobsEndedBefore,
@@ -62,20 +63,25 @@ export class JobRunner {
   constructor(context: JobContext, works: Readonly<Record<string, JobWork>>) {
     this.#context = context
     this.#works = works
-    this.#timer = setInterval(() => this.#startJobs(), pollIntervalMs).unref()
-    this.#startJobs()
+    this.#timer = setInterval(() => this.startJobs(), pollIntervalMs).unref()
+    this.startJobs()
   }
 
   /** Queues a job. Throws ServiceUnavailable (503) if too many are unfinished. Returns the id of the job. */
   async submit(job: NewJob): Promise<string> {
-    if ((await countUnfinishedJobs(this.#context.database)) >= maxUnfinishedJobs) {
+    const jobId = await this.queue(this.#context.database, job)
+    this.startJobs()
+    return jobId
+  }
+
+  /** Like `submit`, in a transaction; the caller calls `startJobs` after it. */
+  async queue(database: CatalogDatabase, job: NewJob): Promise<string> {
+    if ((await countUnfinishedJobs(database)) >= maxUnfinishedJobs) {
       throw new CatalogError('ServiceUnavailable', 'too many unfinished jobs; retry later', {
         headers: { 'retry-after': '10' },
       })
     }
-    const jobId = await insertJob(this.#context.database, job)
-    this.#startJobs()
-    return jobId
+    return await insertJob(database, job)
   }
 
   /** Starts no more jobs; running ones end before their next change, and start again with the next process. */
@@ -91,7 +97,8 @@ export class JobRunner {
     timeout.abort()
   }
 
-  #startJobs(): void {
+  /** Starts queued jobs as far as this process may run more. */
+  startJobs(): void {
     this.#search = this.#search
       .then(() => this.#searchJobs())
       .catch((error: unknown) => {
@@ -134,7 +141,7 @@ export class JobRunner {
     }
     this.#running.delete(jobId)
     // Otherwise the next poll looks again.
-    if (hasRun) this.#startJobs()
+    if (hasRun) this.startJobs()
   }
 
   async #execute(job: Job): Promise<void> {

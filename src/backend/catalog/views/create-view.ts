@@ -16,7 +16,7 @@ import { requireNamespace } from '../context/require-objects.ts'
 import { requirePoint } from '../consistency/table-point.ts'
 import type { JobRunner } from '../jobs/job-runner.ts'
 import { createTable } from '../tables/create-table.ts'
-import { submitRefresh } from './refresh-view.ts'
+import { createRefreshJob } from './refresh-view.ts'
 import { selectSchema } from './select-rows.ts'
 
 type Request = RequestOf<'CreateMaterializedView'>
@@ -24,7 +24,8 @@ type Request = RequestOf<'CreateMaterializedView'>
 /**
  * Creates a table without rows that refreshes fill with the result of a query over one table; a job fills it at once if
  * `with_no_data` is false. `SELECT *` means the columns that the source has now. Throws TableNotFound and
- * NamespaceNotFound (404), TableAlreadyExists (409), InvalidInput (400), Unsupported (406).
+ * NamespaceNotFound (404), TableAlreadyExists (409), InvalidInput (400), Unsupported (406), and ServiceUnavailable (503) if
+ * too many jobs are unfinished; the view does not exist then.
  */
 export async function createMaterializedView(
   context: CatalogContext,
@@ -40,20 +41,23 @@ export async function createMaterializedView(
   const selection: ViewSelection = { columns, filter, limit }
   const schema = await selectSchema(context, point.location, selection)
   if (outputSchema !== undefined) assertSameColumns(outputSchema, columns)
-  let objectId = ''
+  let jobId = ''
   const { version } = await createTable(
     context,
     id,
     { mode: 'Create' },
     schema,
-    async (database, created) => {
-      objectId = created
+    async (database, objectId) => {
       const view = { sourceObjectId: table.objectId, sourcePath: toPath(source), query, selection }
-      await insertView(database, created, view)
+      await insertView(database, objectId, view)
+      if (request.with_no_data) return
+      const job = createRefreshJob('CreateMaterializedView', id, objectId, undefined)
+      jobId = await jobs.queue(database, job)
     },
   )
   if (request.with_no_data) return { version }
-  return { version, job_id: await submitRefresh(jobs, 'CreateMaterializedView', id, objectId, undefined) }
+  jobs.startJobs()
+  return { version, job_id: jobId }
 }
 
 function readDefinition(request: Request): { query: string; outputSchema: string | undefined } {

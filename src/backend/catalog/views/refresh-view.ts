@@ -6,6 +6,7 @@ import {
   type RequestOf,
   type ResponseOf,
 } from 'catalog-gateway/catalog-api'
+import type { NewJob } from '../../database/jobs.ts'
 import { findView, type MaterializedView } from '../../database/materialized-views.ts'
 import type { MemoryBudget } from '../../engine/memory-budget.ts'
 import { findTableById, fromPath, toPath, type TableEntry } from '../../database/objects.ts'
@@ -38,18 +39,18 @@ export async function refreshMaterializedView(
   }
   const source = await requireSource(context, view)
   await resolvePoint(context, fromPath(source.path), source, { version })
-  return { job_id: await submitRefresh(jobs, 'RefreshMaterializedView', id, table.objectId, version) }
+  const job = createRefreshJob('RefreshMaterializedView', id, table.objectId, version)
+  return { job_id: await jobs.submit(job) }
 }
 
-/** Queues a refresh under the name of the operation that starts it. Returns the id of the job. */
-export async function submitRefresh(
-  jobs: JobRunner,
+/** Describes a refresh under the name of the operation that starts it. */
+export function createRefreshJob(
   operation: OperationName,
   id: Identifier,
   objectId: string,
   version: number | undefined,
-): Promise<string> {
-  return await jobs.submit({ operation, objectId, path: toPath(id), request: { source_version: version } })
+): NewJob {
+  return { operation, objectId, path: toPath(id), request: { source_version: version } }
 }
 
 /** One commit replaces the rows, which are in memory until then: at most `maxBytes`, within the budget. */
