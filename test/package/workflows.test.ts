@@ -44,13 +44,20 @@ it('a release publishes images with the version as the tag, as the chart asks fo
   const runFor = (tag: string) =>
     promisify(execFile)('bash', ['-ec', script], {
       cwd: checkout,
-      env: { ...process.env, GITHUB_REF_NAME: tag, GITHUB_OUTPUT: join(checkout, 'output') },
+      env: {
+        ...process.env,
+        GITHUB_REF_NAME: tag,
+        GITHUB_REPOSITORY: 'Example/Gateway',
+        GITHUB_OUTPUT: join(checkout, 'output'),
+      },
     })
   await runFor('v1.2.3')
-  expect(await readFile(join(checkout, 'output'), 'utf8')).toBe('version=1.2.3\n')
+  expect(await readFile(join(checkout, 'output'), 'utf8')).toBe(
+    'version=1.2.3\nimage=ghcr.io/example/gateway\n',
+  )
   await expect(runFor('v1.2.4')).rejects.toThrow()
   const tags = images.steps.flatMap((step) => step.with?.['tags'] ?? [])
-  const prefix = 'ghcr.io/${{ github.repository }}'
+  const prefix = '${{ needs.verify.outputs.image }}'
   expect(tags).toEqual(
     [prefix, `${prefix}-catalog`].map((image) => `${image}:\${{ needs.verify.outputs.version }}`),
   )
