@@ -6,10 +6,14 @@ import { podTemplatesOf, render, valuesFile } from './chart.ts'
 import { helms } from './helm-programs.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-async function refusalOf(values: object, release = 'release'): Promise<string> {
+async function valuesOf(values: object): Promise<readonly string[]> {
   const file = join(await temporaryFolder(), 'values.yaml')
   await writeFile(file, stringify(values))
-  const failure = await render(['--values', file], { release }).then(
+  return ['--values', file]
+}
+
+async function refusalOf(values: object, release = 'release'): Promise<string> {
+  const failure = await render(await valuesOf(values), { release }).then(
     () => undefined,
     (error: { readonly stderr?: string }) => error.stderr,
   )
@@ -52,6 +56,25 @@ describe.skipIf(helms.length === 0)('values', () => {
     }
     const upstream = { url: 'https://catalog.example' }
     expect(await refusalOf({ config: { upstream } })).toContain('expected catalog.enabled: false')
+  })
+
+  it('with policies that no gateway would read are refused', async () => {
+    const policies = { inline: { 'p.yaml': '#' }, emergency: { inline: { 'stop.yaml': '#' } } }
+    const refusal = await refusalOf({
+      policies,
+      config: { policies: { bundle: { file: 'b', publicKeyFiles: ['k'] } } },
+    })
+    for (const reported of [
+      'with config.policies.bundle, gateways do not read the policy folder of the chart',
+      'expected it without policies.inline, and with apiKeys.existingSecret or config.identity',
+      'policies.emergency.enabled is false, so the emergency policies are not in force',
+    ]) {
+      expect(refusal).toContain(reported)
+    }
+    const elsewhere = { config: { policies: { folder: '/elsewhere' } }, apiKeys: { existingSecret: 'k' } }
+    const others = await refusalOf({ ...elsewhere, policies: { existingConfigMaps: ['c'] } })
+    expect(others).toContain('with config.policies.folder, gateways do not read')
+    await render(await valuesOf(elsewhere))
   })
 
   it('of Kubernetes namespaces with policies that a gateway could not pin are refused', async () => {

@@ -22,6 +22,23 @@
 {{- if not (or (include "catalog-gateway.inlinePolicies" . | fromJson) .Values.policies.existingConfigMaps .Values.policies.kubernetes.enabled .Values.config.policies (include "catalog-gateway.hasVariables" (list . "POLICIES__")) .Values.extraEnvFrom) -}}
 {{- $errors = append $errors "without policies every request is denied; expected policies.inline, policies.existingConfigMaps, policies.kubernetes.enabled or config.policies" -}}
 {{- end -}}
+{{- with include "catalog-gateway.otherPolicies" . -}}
+{{- $unread := list -}}
+{{- range $path, $value := dict "policies.inline" $.Values.policies.inline "policies.existingConfigMaps" $.Values.policies.existingConfigMaps -}}
+{{- if $value }}{{ $unread = append $unread (printf "without %s" $path) }}{{ end -}}
+{{- end -}}
+{{- if include "catalog-gateway.hasBootstrapKey" $ -}}
+{{- $unread = append $unread "with apiKeys.existingSecret or config.identity, as the policy of a generated key is in that folder, too" -}}
+{{- end -}}
+{{- if $unread -}}
+{{- $errors = append $errors (printf "with %s, gateways do not read the policy folder of the chart; expected it %s" . (join ", and " $unread)) -}}
+{{- end -}}
+{{- end -}}
+{{- with .Values.policies.emergency -}}
+{{- if and (not .enabled) (or .inline .existingConfigMaps) -}}
+{{- $errors = append $errors "policies.emergency.enabled is false, so the emergency policies are not in force; expected true, or no emergency policies" -}}
+{{- end -}}
+{{- end -}}
 {{- if not .Values.persistence.enabled -}}
 {{- range $class := list "commit" "data" "admin" -}}
 {{- $mode := dig "modes" $class "strict" $settings.audit -}}
