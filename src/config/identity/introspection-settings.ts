@@ -19,7 +19,7 @@ export const introspectionSchema = z
     issuer: text.describe('Expected iss of the response, if it has one.'),
     audience: audienceSchema,
     clientId: text.describe('Client id for HTTP Basic authentication of the gateway.'),
-    clientSecretFile: text.describe('File with the client secret, read for every introspection.'),
+    clientSecretFile: text.describe('File with the client secret.'),
     ...claimFields,
     clockSkewSeconds: clockSkewSecondsSchema,
     cacheSeconds: z
