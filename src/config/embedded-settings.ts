@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import type { z } from 'zod'
-import { anyGatewaySchema, resolvePaths, type GatewaySettings } from './gateway-settings.ts'
+import { anyGatewaySchema, checkFolders, resolvePaths, type GatewaySettings } from './gateway-settings.ts'
 import { describeIssue } from './loading/describe-issue.ts'
 import { convertUnits } from './loading/setting-units.ts'
 import { toSchemaNode } from './loading/settings-schema.ts'
@@ -40,7 +40,8 @@ export function readEmbeddedSettings(
         : `${name}: unexpected: the application has its own`,
     )
   const node = toSchemaNode(anyGatewaySchema)
-  const result = anyGatewaySchema.safeParse(
+  const base = resolve(folder)
+  const result = checkFolders(anyGatewaySchema, base).safeParse(
     convertUnits(node, {
       ...settings,
       ...(prefix !== '' && { listen: { basePath: prefix } }),
@@ -52,7 +53,7 @@ export function readEmbeddedSettings(
     .flatMap((issue) => describeIssue(issue, node, settings))
     .map(({ path, message }) => `${path.join('.') || 'settings'}: ${message}`)
   if (refused.length > 0 || !result.success) throw new SettingsError([...refused, ...invalid].join('\n'))
-  const complete = resolvePaths(result.data, resolve(folder))
+  const complete = resolvePaths(result.data, base)
   // The application authenticates; a caller that it does not know is refused.
   return isAuthenticated ? { ...complete, identity: { issuers: [] } } : complete
 }

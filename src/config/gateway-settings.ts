@@ -21,7 +21,7 @@ import {
   resolvePassThroughPaths,
 } from './pass-through-settings.ts'
 import { findUnknownDelegatedNames } from './policy-kubernetes-settings.ts'
-import { policySettingsSchema, resolvePolicyPaths } from './policy-settings.ts'
+import { findNestedFolders, policySettingsSchema, resolvePolicyPaths } from './policy-settings.ts'
 import { readSettings } from './loading/read-settings.ts'
 import { crossSiteSchema } from './cross-site-settings.ts'
 import { logSchema } from './log-settings.ts'
@@ -186,12 +186,21 @@ export async function readGatewaySettings(
   file: string,
   environment: NodeJS.ProcessEnv,
 ): Promise<GatewaySettings> {
-  const settings = readSettings(gatewaySettingsSchema, {
+  const folder = dirname(resolve(file))
+  const settings = readSettings(checkFolders(gatewaySettingsSchema, folder), {
     file,
     text: await readFile(file, 'utf8'),
     environment,
   })
-  return resolvePaths(settings, dirname(resolve(file)))
+  return resolvePaths(settings, folder)
+}
+
+/** Adds the checks for which the folder of relative paths must be known. */
+export function checkFolders<Schema extends typeof anyGatewaySchema>(schema: Schema, folder: string): Schema {
+  return schema.superRefine(({ policies }, context) => {
+    for (const { path, message } of findNestedFolders(policies, folder))
+      context.addIssue({ code: 'custom', path: [...path], message })
+  })
 }
 
 /** Resolves paths against a folder: that of the settings file. */

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { z } from 'zod'
 import { isWithin } from '../lib/fs/is-within.ts'
 import { policyKubernetesSchema, resolvePolicyKubernetesPaths } from './policy-kubernetes-settings.ts'
@@ -55,17 +56,32 @@ export const policySettingsSchema = z
   .refine(({ folder, bundle }) => (folder === undefined) !== (bundle === undefined), {
     message: 'expected either folder or bundle',
   })
-  .refine(({ folder, emergencyFolder }) => folder === undefined || !areNested(folder, emergencyFolder), {
-    path: ['emergencyFolder'],
-    message:
-      'expected a folder beside policies.folder: within each other, each would contain policies of both',
-  })
-
-function areNested(one: string, other: string | undefined): boolean {
-  return other !== undefined && (isWithin(one, other) || isWithin(other, one))
-}
 
 export type PolicySettings = z.output<typeof policySettingsSchema>
+
+const policyFolders = ['folder', 'candidateFolder', 'emergencyFolder'] as const
+
+interface NestedFolder {
+  readonly path: readonly string[]
+  readonly message: string
+}
+
+/** Returns an error for each folder of policies within another one, or around it. Relative paths are those of `base`. */
+export function findNestedFolders(policies: PolicySettings, base: string): readonly NestedFolder[] {
+  const folders = policyFolders.flatMap((name) => {
+    const folder = policies[name]
+    return folder === undefined ? [] : [{ name, folder: resolve(base, folder) }]
+  })
+  return folders.flatMap(({ name, folder }, index) =>
+    folders
+      .slice(0, index)
+      .filter((before) => isWithin(folder, before.folder) || isWithin(before.folder, folder))
+      .map((before) => ({
+        path: ['policies', name],
+        message: `expected a folder beside policies.${before.name}: within each other, each would contain policies of both`,
+      })),
+  )
+}
 
 export type LastGoodSettings = NonNullable<PolicySettings['lastGood']>
 

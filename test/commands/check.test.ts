@@ -161,11 +161,6 @@ it('emergency policies and the key of last good policies are checked', async () 
     'emergency:allow.yaml:7:1: the rule "read" has effect: allow in the emergency folder',
   )
   expect(messages).toContain('the key of the last good policies has 5 bytes; expected at least 32')
-
-  await write({ policies: { folder: 'policies', emergencyFolder: 'policies/emergency' } })
-  expect((await check()).messages).toContain(
-    'policies.emergencyFolder: expected a folder beside policies.folder',
-  )
 })
 
 it('emergency policies may name tags that other policies declare', async () => {

@@ -56,6 +56,36 @@ it('paths are relative to the file, not to the working directory', async () => {
   expect([policies.folder, audit.folder]).toEqual([join(folder, 'policies'), '/var/audit'])
 })
 
+const nested = ': within each other, each would contain policies of both'
+
+it.for<[Record<string, string>, readonly string[]]>([
+  [{ folder: 'a', candidateFolder: 'a/next' }, ['candidateFolder: expected a folder beside policies.folder']],
+  [{ folder: 'a/live', candidateFolder: 'a' }, ['candidateFolder: expected a folder beside policies.folder']],
+  [{ folder: 'a', emergencyFolder: './a/' }, ['emergencyFolder: expected a folder beside policies.folder']],
+  [
+    { folder: 'a', candidateFolder: 'b', emergencyFolder: 'b/stop' },
+    ['emergencyFolder: expected a folder beside policies.candidateFolder'],
+  ],
+  [
+    { folder: 'a', emergencyFolder: '$FOLDER/a/stop' },
+    ['emergencyFolder: expected a folder beside policies.folder'],
+  ],
+  [
+    { folder: '..', candidateFolder: '$FOLDER' },
+    ['candidateFolder: expected a folder beside policies.folder'],
+  ],
+  [{ folder: 'a', candidateFolder: 'a-next', emergencyFolder: `${process.cwd()}/a/stop` }, []],
+])('folders of policies are beside each other, as the gateway reads them: %j', async ([folders, errors]) => {
+  const folder = await temporaryFolder()
+  const file = join(folder, 'gateway.yaml')
+  await writeFile(file, stringify({ ...least, policies: folders }).replaceAll('$FOLDER', folder))
+  const messages = await readGatewaySettings(file, {}).then(
+    () => [],
+    ({ message }: Error) => message.replaceAll(/^.*:\d+:\d+: policies\./gm, '').split('\n'),
+  )
+  expect(messages).toEqual(errors.map((error) => error + nested))
+})
+
 it('every value may come from the environment', async () => {
   const environment = {
     CATALOG_GATEWAY__UPSTREAM__URL: 'http://catalog:2335/base',

@@ -66,8 +66,10 @@ describe('a place that holds no policy is refused', () => {
 
   it('by check, for the policies in force and for candidates', async () => {
     const folder = await temporaryFolder()
-    await mkdir(join(folder, 'good'))
-    await writeFile(join(folder, 'good', 'a.yaml'), policy)
+    for (const name of ['good', 'next']) {
+      await mkdir(join(folder, name))
+      await writeFile(join(folder, name, 'a.yaml'), policy)
+    }
     await writeFile(join(folder, 'pepper'), 'a-pepper-of-at-least-thirty-two-characters')
     await writeFile(join(folder, 'keys.yaml'), 'keys: []\n')
     const check = async (policies: object) => {
@@ -77,7 +79,7 @@ describe('a place that holds no policy is refused', () => {
       await writeFile(file, stringify({ upstream, identity, policies, audit: { folder: 'audit' } }))
       return runCommand(['check', '--config', file])
     }
-    expect(await check({ folder: 'good', candidateFolder: 'good' })).toMatchObject({
+    expect(await check({ folder: 'good', candidateFolder: 'next' })).toMatchObject({
       status: 0,
       messages: '',
     })
