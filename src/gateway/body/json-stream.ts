@@ -18,9 +18,9 @@ export async function readInSlices(
 }
 
 /**
- * Streams a checked JSON body: the part that has been read, then the rest as it arrives. The last chunk is held back
- * until `end` has accepted the whole body. The stream fails at the first error, so the upstream never receives a
- * complete invalid body.
+ * Streams a checked JSON body: the part that has been read, then the rest as it arrives. The last chunk, and the
+ * last byte of the JSON, are held back until `end` has accepted the whole body. The stream fails at the first error, so the
+ * upstream never receives complete JSON before all checks have passed.
  */
 export function createJsonStream(
   text: JsonTransformer,

@@ -71,9 +71,9 @@ export function createFailureOutcome(error: unknown, request: SentChange, starte
 }
 
 /**
- * A request of which nothing was sent changes nothing. Neither does a JSON body that was aborted by a check: truncated
- * JSON is invalid. An Arrow stream marks its own end, so a catalog may have accepted it as complete before the request
- * was.
+ * A request of which nothing was sent changes nothing. Neither does a JSON body that was aborted by a check: the last byte
+ * of the JSON is sent after all checks. An Arrow stream marks its own end, so a catalog may have accepted it as complete
+ * before the request was.
  */
 function isUnchanged(error: unknown, { route }: SentChange): boolean {
   if (!(error instanceof AttemptFailed) || error.progress === 'unsent') return true

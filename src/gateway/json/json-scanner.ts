@@ -72,6 +72,8 @@ export class JsonScanner {
   /** Bytes of a literal, or digits of an escape, that have been read. */
   #count = 0
   #isNull = false
+  /** Offset of the last byte of the outermost value, once it has ended. */
+  #lastByte: number | undefined
   /** The last or the next name. */
   readonly #name = new JsonNameReader()
 
@@ -100,9 +102,17 @@ export class JsonScanner {
     return !this.#isNull
   }
 
-  /** Everything before this offset precedes any unfinished name and its comma. */
+  /**
+   * Everything before this offset precedes any unfinished name and its comma, and is not a complete text: readers could
+   * accept that before they know that more follows.
+   */
   get safeEnd(): number {
-    return this.#awaitsName() ? this.#name.separator : this.#chunkOffset
+    return this.#lastByte ?? (this.#awaitsName() ? this.#name.separator : this.#chunkOffset)
+  }
+
+  /** Bytes of white space that follow the outermost value. */
+  get trailingBytes(): number {
+    return this.#lastByte === undefined ? 0 : this.#chunkOffset - this.#lastByte - 1
   }
 
   /** Reads at least one byte, or changes the expectation; returns the next index. */
@@ -235,6 +245,7 @@ export class JsonScanner {
   #endValue(at: number, isEmpty = false): void {
     if (this.#isObject[this.#depth] === true)
       this.#handler.valueEnd(this.#chunkOffset + at, this.#depth, isEmpty)
+    if (this.#depth === 0) this.#lastByte = this.#chunkOffset + at - 1
     this.#expected = this.#depth === 0 ? expectations.end : expectations.after
   }
 

@@ -1,4 +1,4 @@
-import { refusal } from '../../catalog-api/catalog-error.ts'
+import { refusal, type CatalogError } from '../../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import { runAtOnce, type Steps } from '../../lib/async/run-in-slices.ts'
 import type { JsonKind } from '../../lib/json/json-form.ts'
@@ -68,6 +68,9 @@ const maxListedNames = 8
 
 /** A number in a list counts as this part of a value: vectors are long, but cheap to read. */
 const numberShare = 0.1
+
+/** White space behind the outermost value that is held in a text that is taken before its end. */
+const maxTrailingBytes = 64 * 1024
 
 /** Bytes between two pauses: with the shortest members, some 0.3 ms of work. */
 const stepBytes = 4096
@@ -164,8 +167,12 @@ export class JsonTransformer {
     return this.#scanner.end()
   }
 
-  /** Takes all but the end of the last chunk, without the removed members. */
+  /**
+   * Takes all but the end of the last chunk, without the removed members. The last byte of the outermost value, and what
+   * follows it, is held until the end.
+   */
   takeReady(): Buffer[] {
+    if (this.#scanner.trailingBytes > maxTrailingBytes) throw trailingSpaceError()
     const undecided = this.#possiblyAbsent?.separator ?? this.#chunkOffset
     // A value that is being read may still be replaced.
     const wanted = this.#pendingValues[0]?.from ?? this.#chunkOffset
@@ -311,6 +318,13 @@ export class JsonTransformer {
       `${quoteForMessage(name)} in the body is longer than ${this.#maxValueBytes} bytes`,
     )
   }
+}
+
+function trailingSpaceError(): CatalogError {
+  return refusal(
+    'malformed_body',
+    `the body has more than ${maxTrailingBytes} bytes of white space behind its end; omit them`,
+  )
 }
 
 const kindsByFirstByte: ReadonlyMap<number, JsonKind | undefined> = new Map([

@@ -1,8 +1,10 @@
 import { Readable } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { expectError } from '../support/expect-error.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
+import { respondWith } from '../support/recording-upstream.ts'
 import { arrowStart } from '../../support/arrow-upload.ts'
 
 it.each([
@@ -33,4 +35,38 @@ it.each([
   expect(upstream.requests).toHaveLength(1)
   const outcomes = ofKind(await recordsOf(gateway.auditFolder), 'outcome')
   expect(outcomes).toMatchObject([{ result, details: { reason: 'body_too_large' } }])
+})
+
+const document = `{"predicate":"${'x'.repeat(4096)}"}`
+
+it.each([
+  ['a second value', '{}', 'not valid JSON', 'malformed_body'],
+  ['a byte that JSON cannot have', '\0', 'not valid JSON', 'malformed_body'],
+  ['white space above the limit', ' '.repeat(32_768), 'larger than', 'body_too_large'],
+])('JSON with %s behind it never completes at the upstream', async (_what, behind, says, reason) => {
+  const { gateway, upstream } = await startGatewayAndUpstream({
+    adjust: (settings) => ({
+      ...settings,
+      limits: { ...settings.limits, maxJsonBytes: 1024, maxStreamedJsonBytes: 32_768 },
+    }),
+  })
+  let received = ''
+  upstream.answering = (arrival, response, request) => {
+    request.on('data', (chunk: Buffer) => (received += String(chunk)))
+    return respondWith(200, {})(arrival, response, request)
+  }
+  async function* body(): AsyncGenerator<string> {
+    yield document
+    while (received.length < document.length - 1) {
+      yield ' '
+      await pause(5)
+    }
+    yield behind
+  }
+  const response = await gateway.post('/v1/table/orders/delete', { body: Readable.from(body()) })
+  expectError(response, { kind: 'InvalidInput', status: reason === 'body_too_large' ? 413 : 400, says })
+  await expect(upstream.requests[0]?.body).rejects.toThrow('aborted')
+  expect(received).toBe(document.slice(0, -1))
+  const outcomes = ofKind(await recordsOf(gateway.auditFolder), 'outcome')
+  expect(outcomes).toMatchObject([{ result: 'failed', details: { reason } }])
 })

@@ -185,6 +185,17 @@ it('does not return the last chunk before the end of the text', () => {
   )
 })
 
+it('white space behind the end is held in bounded memory', () => {
+  const text = new JsonTransformer({ visitName: () => 'nothing' }, 0)
+  text.push(Buffer.from('{"a":1}'))
+  expect(() => {
+    for (let count = 0; count < 100; count += 1) {
+      text.push(Buffer.alloc(1000, ' '))
+      text.takeReady()
+    }
+  }).toThrow('more than 65536 bytes of white space behind its end')
+})
+
 it.each<[what: string, says: RegExp, document: Buffer]>([
   ['a name of 64 KiB', /a name in the body/, Buffer.from(`{"${'a'.repeat(65_536)}":1}`)],
   [
