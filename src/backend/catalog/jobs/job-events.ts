@@ -17,9 +17,7 @@ export async function queryJobEvents(
   { job_id: jobId, filter, limit = defaultLimit }: RequestOf<'QueryJobEvents'>,
 ): Promise<AsyncIterable<Uint8Array>> {
   const jobs =
-    jobId === undefined
-      ? await listNewestJobs(context.database, maxJobs)
-      : [await requireJob(context, jobId)]
+    jobId === undefined ? await listNewestJobs(context.database, maxJobs) : [await requireJob(context, jobId)]
   const events = jobs.flatMap(listEvents).toSorted((left, right) => left.updatedAt - right.updatedAt)
   const stream = await context.engine.filterEvents(events, filter, Math.min(limit, maxLimit))
   return yieldOnce(stream)

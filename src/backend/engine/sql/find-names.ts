@@ -18,10 +18,16 @@ const volatileNames = new Set([
   'version',
 ])
 
-/** Returns the names of `columns` that a SQL text mentions, sorted. May include one that it uses as another name. */
+/**
+ * Returns the names of `columns` that a SQL text mentions, sorted. A name that is no column means one that differs in case
+ * only, as in the engine. May include a column that the text uses as another name.
+ */
 export function findColumns(sql: string, columns: readonly string[]): string[] {
   const mentioned = new Set(readNames(sql))
-  return columns.filter((column) => mentioned.has(column)).toSorted()
+  const exact = new Set(columns)
+  const others = [...mentioned].filter((name) => !exact.has(name))
+  const lowerCase = new Set(others.map((name) => name.toLowerCase()))
+  return columns.filter((column) => mentioned.has(column) || lowerCase.has(column.toLowerCase())).toSorted()
 }
 
 /** Returns the name of a function in a SQL text whose value may differ between evaluations, unless it is a column. */

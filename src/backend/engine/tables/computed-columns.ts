@@ -4,7 +4,7 @@ import { buildSchemaFile } from '../arrow/computed-schema.ts'
 import { readFileSchema } from '../arrow/arrow-frames.ts'
 import { findColumnsWithValues } from '../arrow/columns-with-values.ts'
 import type { NativeTable } from '../native/native-module.ts'
-import { readColumnName } from '../schema/field-path.ts'
+import { findField, readColumnName } from '../schema/field-path.ts'
 import { findColumns, findVolatileFunction } from '../sql/find-names.ts'
 import { parenthesizeExpression } from '../sql/validate-expression.ts'
 
@@ -113,8 +113,8 @@ export function assertDefinitionsKept(
     const written = Object.keys(metadata).find(
       (key) => key === metadataPrefix || key.startsWith(`${metadataPrefix}.`),
     )
-    const definesColumn = schema.fields.some((field) => field.name === path && isComputed(field))
-    if (written !== undefined || (replace && definesColumn)) {
+    const field = findField(schema, path)
+    if (written !== undefined || (replace && field !== undefined && isComputed(field))) {
       throw invalidInput(
         `the metadata ${written ?? metadataPrefix} of the column ${quoteForMessage(path)} belongs to its definition ` +
           'as a computed column, which cannot be changed; drop and add the column',

@@ -85,6 +85,18 @@ it('refuses a column with neither or both kinds of expression, and both kinds in
   expect(await fields()).toHaveLength(3)
 })
 
+it('an input in another case is an input, unless it is the name of another column', async () => {
+  const { post, add, fields } = await withTable()
+  await add('Id', 'name')
+  await add('double', 'ID * 2')
+  await add('copy', 'Id')
+  expect((await fields()).slice(4)).toMatchObject([
+    { name: 'double', metadata: definition('ID * 2', 'Id', 'id') },
+    { name: 'copy', metadata: definition('Id', 'Id') },
+  ])
+  expect(await post('/v1/table/t/drop_columns', { columns: ['id'] })).toEqual(errorOf('InvalidInput'))
+})
+
 it('the inputs and the definition of a computed column cannot be changed, but it can be renamed and dropped', async () => {
   const { post, add, fields } = await withTable()
   await add('double', 'id * 2')
@@ -98,6 +110,7 @@ it('the inputs and the definition of a computed column cannot be changed, but it
   expect(await alter({ path: 'double', data_type: 'int64' })).toEqual(errorOf('InvalidInput'))
   expect(await describe('double', { 'computed_column.expression': 'name' })).toEqual(errorOf('InvalidInput'))
   expect(await describe('double', { note: 'x' }, true)).toEqual(errorOf('InvalidInput'))
+  expect(await describe('`double`', { note: 'x' }, true)).toEqual(errorOf('InvalidInput'))
   expect(await describe('id', { computed_column: 'true' })).toEqual(errorOf('InvalidInput'))
   expect(await describe('double', { note: 'x' })).toMatchObject({ status: 200 })
   expect(await alter({ path: 'name', rename: 'title' })).toMatchObject({ status: 200 })
