@@ -69,24 +69,34 @@ export function createNewestChangesReader(
 
   async function poll(): Promise<NewestChanges> {
     const end = durable()
-    if (position === undefined) await readTail(await findPreviousSegment(end.file), 0)
-    // Written to the previous file before the next one began.
-    else if (position.file !== end.file) await readTail(position.file, position.offset)
-    const from = position?.file === end.file ? position.offset : 0
-    await readRange(end.file, Math.max(from, end.length - tailBytes), end.length)
+    if (position?.file !== end.file) await readPreviousSegment(end.file)
+    await readTail(end.file, position?.file === end.file ? position.offset : 0, end.length)
     position = { file: end.file, offset: end.length }
     return { changes: [...changes.values()].toReversed(), seal }
   }
 
-  /** After a start, the newest changes are in the previous segment. */
-  async function findPreviousSegment(file: string): Promise<string | undefined> {
+  /** After a start, the newest changes are in it; later, what was written to it before the next one began. */
+  async function readPreviousSegment(file: string): Promise<void> {
     const segments = (await listChains(folder)).flatMap((chain) => chain.segments)
-    return segments[segments.indexOf(file) - 1]
+    const previous = segments[segments.indexOf(file) - 1]
+    const found = previous && (await stat(join(folder, previous)).catch(ignoreMissing))
+    const from = position?.file === previous ? position?.offset : undefined
+    if (!found || from === undefined) forgetUnfinished()
+    if (previous && found) await readTail(previous, from ?? 0, found.size)
   }
 
-  async function readTail(file: string | undefined, from: number): Promise<void> {
-    const size = file && (await stat(join(folder, file)).catch(ignoreMissing))?.size
-    if (file && size) await readRange(file, Math.max(from, size - tailBytes), size)
+  async function readTail(file: string, from: number, to: number): Promise<void> {
+    const begin = Math.max(from, to - tailBytes)
+    if (begin > from) forgetUnfinished()
+    await readRange(file, begin, to)
+  }
+
+  /** Records are skipped: a change that has no known result yet may have got it there. */
+  function forgetUnfinished(): void {
+    for (const [key, { outcome, resolved }] of changes) {
+      const { result = 'unknown' } = resolved ?? outcome ?? {}
+      if (result === 'unknown') changes.delete(key)
+    }
   }
 
   async function readRange(file: string, from: number, to: number): Promise<void> {

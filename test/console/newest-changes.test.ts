@@ -56,6 +56,24 @@ it('retains the newest 50 changes across all segments of a chain, however rarely
   expect(changes.every(({ outcome }) => outcome?.result === 'committed')).toBe(true)
 })
 
+it.each([
+  ['in one segment', { segmentBytes: 64 * 1024 * 1024 }],
+  ['over several segments', { segmentBytes: 64 * 1024 }],
+])('a change whose outcome may have been skipped is not shown any more, %s', async (_what, options) => {
+  const folder = await temporaryFolder()
+  const log = await openLog(folder, options)
+  const newest = createNewestChangesReader(folder, () => log.durableEnd())
+  await log.recordOutcome(await log.recordIntent(anIntent('done')), committed)
+  const receipt = await log.recordIntent(anIntent('open'))
+  expect(requests((await newest()).changes)).toEqual(['open', 'done'])
+  await log.recordOutcome(receipt, committed)
+  for (let n = 0; n < 600; n += 1) log.recordRefusal(aRefusal(`${n}`))
+  await log.recordIntent(anIntent('last'))
+  const { changes } = await newest()
+  await log.close()
+  expect(requests(changes)).toEqual(['last', 'done'])
+})
+
 it('after a start, earlier changes are shown with their outcomes', async () => {
   const folder = await temporaryFolder()
   const before = await openLog(folder)
