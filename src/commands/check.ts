@@ -15,6 +15,9 @@ import { listUpstreamFiles } from '../config/upstream/upstream-settings.ts'
 import { listKeys } from '../identity/api-keys/key-store.ts'
 import { openAssertionSigner } from '../identity/assertion/assertions.ts'
 import { readBootstrapKey } from '../identity/api-keys/bootstrap-key.ts'
+import { readJwksFile } from '../identity/jwt/open-jwks.ts'
+import { readRedactionKey } from '../audit/records/redaction.ts'
+import { readSealKey } from '../audit/records/seal-key.ts'
 import type { StoredKey } from '../identity/api-keys/stored-key.ts'
 import { assertPepperOfKeys, readPepper } from '../identity/api-keys/pepper.ts'
 import { readRedisAccess } from '../limits/shared/redis-access.ts'
@@ -76,7 +79,7 @@ interface CheckedFiles {
 
 /** Reads every file that the settings name; reports all errors, not just the first. */
 async function checkFiles(settings: GatewaySettings, io: Io): Promise<CheckedFiles> {
-  const { listen, policies, identity, upstreams, listing, limits } = settings
+  const { listen, policies, identity, audit, upstreams, listing, limits } = settings
   const failures = [...(await findDevelopmentFiles(settings))]
   const check = async (failure: string, step: () => Promise<unknown>): Promise<void> => {
     await runStep(failure, step).catch((error: unknown) => failures.push(toError(error).message))
@@ -126,10 +129,22 @@ async function checkFiles(settings: GatewaySettings, io: Io): Promise<CheckedFil
       assertPepperOfKeys(await readPepper(apiKeys.pepperFile), keys),
     )
   }
+  for (const { name, jwks } of identity.issuers) {
+    if (jwks && 'file' in jwks)
+      await check(`the keys of the issuer ${name} cannot be used`, () => readJwksFile(jwks.file))
+  }
   if (bootstrapKey) await check('the bootstrap key cannot be used', () => readBootstrapKey(bootstrapKey))
   if (listing) {
     await check('the secret of page tokens cannot be used', () => readPageTokenSecret(listing.tokenKeyFile))
   }
+  const { sealKeyFile, redaction } = audit
+  if (sealKeyFile !== undefined)
+    await check('the key of the seals cannot be used', () => readSealKey(sealKeyFile))
+  const { keyFile } = redaction
+  if (keyFile !== undefined)
+    await check('the key of the redaction cannot be used', () => readRedactionKey(keyFile))
+  for (const [setting, file] of listReceiverSecrets(settings))
+    await check(`the secret of ${setting} cannot be used`, () => readSecret(file))
   const { shared } = limits
   if (shared)
     await check('the files of the shared limits cannot be used', () => readRedisAccess(shared, outbound))
@@ -145,6 +160,21 @@ async function checkFiles(settings: GatewaySettings, io: Io): Promise<CheckedFil
   }
   if (failures.length > 0) throw new CommandFailure(failures.join('\n'))
   return { outbound, documents }
+}
+
+/** Files with secrets for what receives records and traces, with their settings. */
+function* listReceiverSecrets({
+  audit,
+  traces,
+}: GatewaySettings): Generator<readonly [setting: string, file: string]> {
+  for (const sink of audit.sinks) {
+    const setting = `audit.sinks.${sink.name}`
+    if (sink.type === 'kafka' && sink.sasl) yield [setting, sink.sasl.passwordFile]
+    if (sink.type !== 'http' && sink.type !== 'otlp') continue
+    if (sink.credential) yield [setting, sink.credential.file]
+    for (const { file } of sink.headers) if (file !== undefined) yield [setting, file]
+  }
+  if (traces?.credential) yield ['traces', traces.credential.file]
 }
 
 async function warnOfIgnoredFiles(

@@ -84,6 +84,55 @@ it.skipIf(!hasOpenssl())(
   },
 )
 
+it('every file that a start or a delivery would miss is named', async () => {
+  const { write, check } = await configuredFolder()
+  const jwks = { file: 'no-jwks' }
+  await write({
+    identity: {
+      issuers: [
+        { name: 'corp', issuer: 'https://idp.example', audience: 'lake', algorithms: ['RS256'], jwks },
+      ],
+    },
+    audit: {
+      folder: 'audit',
+      sealKeyFile: 'no-seal-key',
+      redaction: { keyFile: 'no-redaction-key' },
+      sinks: [
+        {
+          name: 'siem',
+          type: 'http',
+          url: 'https://siem.example',
+          credential: { file: 'no-credential' },
+          headers: [{ name: 'x-tenant', file: 'no-header' }],
+        },
+        {
+          name: 'queue',
+          type: 'kafka',
+          brokers: ['kafka.example:9093'],
+          topic: 'audit',
+          tls: {},
+          sasl: { mechanism: 'plain', username: 'gateway', passwordFile: 'no-password' },
+        },
+      ],
+    },
+    traces: { endpoint: 'https://traces.example', credential: { file: 'no-trace-credential' } },
+  })
+  const { status, messages } = await check()
+  expect(status).toBe(1)
+  const missing = [...messages.matchAll(/no-[a-z-]+/g)].map(([name]) => name)
+  expect(new Set(missing)).toEqual(
+    new Set([
+      'no-jwks',
+      'no-seal-key',
+      'no-redaction-key',
+      'no-credential',
+      'no-header',
+      'no-password',
+      'no-trace-credential',
+    ]),
+  )
+})
+
 it('all errors in the settings are reported at once with their positions', async () => {
   const { file, check } = await configuredFolder()
   const lines = ['listen:', '  port: many', 'upstream:', '  ulr: https://catalog.example', 'policies: {}']

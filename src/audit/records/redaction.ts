@@ -128,14 +128,18 @@ function pickMembers<Value>(
 }
 
 async function readOrCreateKey(folder: string, file: string | undefined): Promise<Buffer> {
-  const path = file ?? join(folder, generatedKeyFile)
-  const key = file === undefined ? await readFile(path).catch(ignoreMissing) : await readFile(path)
-  if (key === undefined) {
-    const text = randomBytes(minKeyBytes).toString('base64url')
-    await writeAtomically(path, text)
-    return Buffer.from(text)
-  }
-  const text = key.toString('latin1').trim()
+  if (file !== undefined) return readRedactionKey(file)
+  const path = join(folder, generatedKeyFile)
+  const key = await readRedactionKey(path).catch(ignoreMissing)
+  if (key !== undefined) return key
+  const text = randomBytes(minKeyBytes).toString('base64url')
+  await writeAtomically(path, text)
+  return Buffer.from(text)
+}
+
+/** Reads the key of pseudonyms; ignores surrounding white space. Rejects if it is too short. */
+export async function readRedactionKey(file: string): Promise<Buffer> {
+  const text = (await readFile(file, 'latin1')).trim()
   if (text.length < minKeyBytes) {
     throw new Error(`the redaction key has ${text.length} bytes; expected at least ${minKeyBytes}`)
   }

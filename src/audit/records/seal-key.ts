@@ -37,7 +37,7 @@ export function getGeneratedSealKeyFile(folder: string): string {
  * it. Throws if the key is unusable.
  */
 export async function openSealKey(folder: string, file: string | undefined): Promise<SealKey> {
-  if (file !== undefined) return createSealKey(createPrivateKey(await readFile(file)))
+  if (file !== undefined) return readSealKey(file)
   const path = join(folder, privateKeyFile)
   const publicPath = join(folder, publicKeyFile)
   const stored = await readFile(path, 'utf8').catch(ignoreMissing)
@@ -48,6 +48,11 @@ export async function openSealKey(folder: string, file: string | undefined): Pro
   if (stored !== undefined) return key
   await writeAtomically(path, String(privateKey.export({ type: 'pkcs8', format: 'pem' })))
   return { ...key, generatedPublicFile: publicPath }
+}
+
+/** Reads a private key from a PEM file (PKCS #8, Ed25519). Throws if it cannot be read or has another type. */
+export async function readSealKey(file: string): Promise<SealKey> {
+  return createSealKey(createPrivateKey(await readFile(file)))
 }
 
 /** Writes the public half unless the file has it: a crash may have left another one, or a part. */

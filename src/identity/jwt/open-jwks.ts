@@ -51,6 +51,11 @@ export async function openFetchedJwks(
   return await openRemoteJwks({ name, now, report, fetch, jwksFile, timing })
 }
 
+/** Reads a JWKS document (RFC 7517). Rejects if it is none; keys of `last` are taken over. */
+export async function readJwksFile(file: string, last?: JwksSnapshot): Promise<JwksSnapshot> {
+  return parseJwks(JSON.parse(await readFile(file, 'utf8')), last)
+}
+
 async function openJwksFile(file: string, name: string, options: JwksOptions): Promise<Jwks> {
   const { now, report } = options
   let fetchedAt = now()
@@ -59,7 +64,7 @@ async function openJwksFile(file: string, name: string, options: JwksOptions): P
   let last: JwksSnapshot | undefined
   const followed = await followFiles({
     stamp: () => fileStamp(file),
-    read: async () => (last = parseJwks(JSON.parse(await readFile(file, 'utf8')), last)),
+    read: async () => (last = await readJwksFile(file, last)),
     intervalMs: options.reloadIntervalMs,
     onChange(snapshot) {
       fetches++
