@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { findOperation, getOperation, operationNames } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
+import { parseFactDetails } from '../records/fact-details.ts'
 import { idToJson } from '../records/json-text.ts'
 import type { IntentEntry, CreatedVersion, ObjectId, OutOfBandVersions } from '../records/audit-record.ts'
 
@@ -19,6 +20,8 @@ export interface StartedChange {
   readonly restartsVersions: boolean
   /** Whether the table has no version afterwards. */
   readonly declaresTable: boolean
+  /** The branch that it creates or removes, if it concerns only this one, which is not main. */
+  readonly replacedBranch: string | undefined
   readonly tables: readonly TableKey[]
 }
 
@@ -125,6 +128,7 @@ export class TableHistory {
       before,
       restartsVersions: definition?.versions === 'restart' || definition?.removesName === true,
       declaresTable: definition?.statesManagedVersions === true && details?.['location'] === undefined,
+      replacedBranch: findReplacedBranch(intent),
       tables,
     }
   }
@@ -221,7 +225,8 @@ export class TableHistory {
       else this.#addObserved(table, branch, version, change)
     }
     if (isListed) return
-    if (effect === 'unclear' && change.declaresTable) this.#restartBranch(table, '', 0)
+    if (change.replacedBranch !== undefined) table.branches.delete(change.replacedBranch)
+    else if (effect === 'unclear' && change.declaresTable) this.#restartBranch(table, '', 0)
     // Afterwards, the name may refer to another table.
     else this.#reset(table)
   }
@@ -334,6 +339,14 @@ function isRestart(
 export function getBranch(details: ChangeIntent['details']): string | undefined {
   const branch = details?.['branch']
   return typeof branch === 'string' && branch !== '' && branch !== 'main' ? branch : undefined
+}
+
+/** Any change that is no commit, but has a branch, creates or removes the branch. */
+function findReplacedBranch({ operation, details = {} }: ChangeIntent): string | undefined {
+  const definition = findOperation(operation)
+  if (definition?.effect !== 'change') return undefined
+  const { branch } = parseFactDetails(definition, details).stated
+  return branch === undefined ? undefined : getBranch({ branch })
 }
 
 function listVersionedTables({ operation, id, effect, objects = [] }: ChangeIntent): TableKey[] {

@@ -58,6 +58,34 @@ it.each<[what: string, changes: Changes, newest: number]>([
   expect(all.filter(({ outOfBand }) => outOfBand !== undefined)).toHaveLength(1)
 })
 
+const create = ['branches/create', { name: 'dev' }] as const
+
+it.each<[what: string, changes: Changes]>([
+  ['created', [create]],
+  ['deleted', [create, ['branches/delete', { name: 'dev' }]]],
+])('flags a commit to main, though a branch is %s before the next one', async (_what, changes) => {
+  const { change, pastTheGateway, outcomes } = await gatewayAndCatalog()
+  await change('insert')
+  await pastTheGateway()
+  for (const [name, body] of changes) await change(name, { body })
+  await change('insert')
+  expect((await outcomes()).at(-1)).toMatchObject({ version: 4, outOfBand: [{ id: ['t'], from: 3, to: 3 }] })
+})
+
+it('does not flag the first commits to a branch that replaces another one of its name', async () => {
+  const { change, outcomes } = await gatewayAndCatalog()
+  const body = { name: 'dev' }
+  await change('branches/create', { body })
+  await change('insert?branch=dev')
+  await change('branches/delete', { body })
+  for (let round = 0; round < 3; round += 1) await change('insert')
+  await change('branches/create', { body })
+  await change('insert?branch=dev')
+  const all = await outcomes()
+  expect(all.map(({ version }) => version)).toEqual([1, undefined, 2, undefined, 2, 3, 4, undefined, 5])
+  expect(all.filter(({ outOfBand }) => outOfBand !== undefined)).toEqual([])
+})
+
 it('does not flag concurrent changes, whether their responses state a version or not', async () => {
   const { change, pastTheGateway, outcomes } = await gatewayAndCatalog()
   for (let round = 0; round < 5; round += 1) {
