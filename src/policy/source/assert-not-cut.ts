@@ -1,10 +1,11 @@
 import type { PolicyDocument } from '../language/policy-document.ts'
 import { PolicyError } from '../language/policy-error.ts'
+import type { DeclaredTags } from '../tags/declared-tags.ts'
 import type { PolicyText } from './policy-location.ts'
 
 /** A file with something that takes permissions away. */
 export interface RestrictiveFile extends PolicyText {
-  /** Number of deny rules, `final` and `inherit: false` in it. */
+  /** Number of deny rules, tags, `final`, `inherit: false` and `onDeny: 404` in it. */
   readonly restrictions: number
 }
 
@@ -13,14 +14,26 @@ export function listRestrictiveFiles(
   documents: readonly PolicyDocument[],
 ): readonly RestrictiveFile[] {
   const counts = new Map<string, number>()
-  for (const { file, rules, final, inherit } of documents) {
-    const denies = rules.filter(({ effect }) => effect === 'deny').length
-    const count = denies + (final.size > 0 ? 1 : 0) + (inherit ? 0 : 1)
-    counts.set(file, (counts.get(file) ?? 0) + count)
-  }
+  for (const document of documents)
+    counts.set(document.file, (counts.get(document.file) ?? 0) + countRestrictions(document))
   return files
     .map((file) => ({ ...file, restrictions: counts.get(file.name) ?? 0 }))
     .filter(({ restrictions }) => restrictions > 0)
+}
+
+function countRestrictions({ rules, final, inherit, onDeny, tags }: PolicyDocument): number {
+  const denies = rules.filter(({ effect }) => effect === 'deny').length
+  const others = [final.size > 0, !inherit, onDeny === 404].filter(Boolean).length
+  return denies + others + (tags === undefined ? 0 : countTags(tags))
+}
+
+/** Denies may ask for them. */
+function countTags({ namespace = [], tables }: DeclaredTags): number {
+  const ofTables = [...tables.values()].flatMap(({ tags, columns }) => [
+    ...tags,
+    ...[...columns.values()].flatMap((column) => column.tags),
+  ])
+  return (typeof namespace === 'symbol' ? 0 : namespace.length) + ofTables.length
 }
 
 /**
@@ -49,7 +62,8 @@ export function assertNotCut(
 }
 
 const cutMessage =
-  'has lost a deny and is otherwise unchanged, so it may be cut; expected another file in its place, or a last line `...`'
+  'has lost a restriction (a deny, tags, `final`, `inherit: false` or `onDeny: 404`) and is otherwise unchanged, so it may be ' +
+  'cut; expected another file in its place, or a last line `...`'
 
 function isBeginning(bytes: Uint8Array, whole: Uint8Array): boolean {
   return bytes.length < whole.length && Buffer.compare(bytes, whole.subarray(0, bytes.length)) === 0

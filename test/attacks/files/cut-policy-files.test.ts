@@ -100,6 +100,21 @@ describe.each(['policies', 'emergency'] as const)('a file in the folder of %s', 
   })
 })
 
+it.each([
+  ['tags of the namespace', 'tags:\n  tables: { t: { tags: [pii] } }\n', '  namespace: [pii]\n'],
+  [
+    'tags of a table',
+    'tags:\n  namespace: [pii]\n  tables:\n    t: { tags: [pii] }\n',
+    '    u: { tags: [pii] }\n',
+  ],
+  ['onDeny: 404', 'tags: { namespace: [pii] }\n', 'onDeny: 404\n'],
+])('a file that has lost %s is an error', async (_what, kept, lost) => {
+  const start = head.replace('rules:', 'rules: []') + kept
+  const { file, errors } = await watch('policies', start + lost)
+  await writeFile(file, start)
+  await eventually(() => errors.some((error) => error.includes('deny.yaml: has lost a restriction')))
+})
+
 it('a file that lacks its last allow is used: an allow does not outlive its rule', async () => {
   const allows = ['alice', 'bob'].map(
     (user) => `  - { id: ${user}, effect: allow, subjects: { users: [${user}] }, operations: [read] }\n`,
