@@ -19,6 +19,8 @@ export interface CatalogContext {
   readonly root: string
   /** Keyed by path; held while a table is created. No lock is taken inside a transaction. */
   readonly nameLock: Lock
+  /** Keyed by location; held while a dataset is registered or deleted. Taken before the data lock. */
+  readonly locationLock: Lock
   /**
    * Keyed by object id. Exclusive for creating, replacing or deleting the data of a table, shared for appends. Taken
    * after the name lock; several are taken in the order of the ids. Holders find storage reconciled with the records.

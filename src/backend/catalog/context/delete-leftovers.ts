@@ -2,8 +2,8 @@ import { deleteLeftoverRecord, isLeftover, type RemovedTable } from '../../datab
 import { tableLocation, type CatalogContext } from './catalog-context.ts'
 
 /**
- * Deletes the data of removed tables under their data locks; `runIfFree` skips tables that are locked. Data that cannot
- * be deleted now stays recorded as a leftover; the next repair deletes it.
+ * Deletes the data of removed tables under their locks; `runIfFree` skips those that are locked. Data that cannot be
+ * deleted now stays recorded as a leftover; the next repair deletes it.
  */
 export async function deleteLeftovers(
   context: CatalogContext,
@@ -12,7 +12,9 @@ export async function deleteLeftovers(
 ): Promise<void> {
   for (const table of removed) {
     try {
-      await context.dataLock[lockMethod](table.objectId, () => deleteLeftover(context, table))
+      await context.locationLock[lockMethod](table.location, () =>
+        context.dataLock[lockMethod](table.objectId, () => deleteLeftover(context, table)),
+      )
     } catch (error) {
       context.log.warn({ err: error, table: table.objectId }, 'data of dropped table not deleted yet')
     }

@@ -36,6 +36,7 @@ export async function openCatalogContext(
     sealValue,
     root,
     nameLock: openLock('name', openedDatabase.locks),
+    locationLock: openLock('location', openedDatabase.locks),
     dataLock: createReconcilingLock(openLock('data', openedDatabase.locks), (objectId) =>
       reconcileTableById(context, objectId),
     ),

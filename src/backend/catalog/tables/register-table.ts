@@ -6,7 +6,13 @@ import {
   type RequestOf,
   type ResponseOf,
 } from 'catalog-gateway/catalog-api'
-import { findObject, insertRegisteredTable, setProperties, type TableEntry } from '../../database/objects.ts'
+import {
+  findObject,
+  insertRegisteredTable,
+  setProperties,
+  type Properties,
+  type TableEntry,
+} from '../../database/objects.ts'
 import { isLocationTaken, releaseTable } from '../../database/remove-objects.ts'
 import type { CatalogDatabase } from '../../database/database-schema.ts'
 import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
@@ -28,8 +34,22 @@ export async function registerTable(
   request: Request,
 ): Promise<ResponseOf<'RegisterTable'>> {
   const location = `${registrationFolder}/${parseLocation(request.location)}`
-  await requireDataset(context, location)
   const properties = request.properties ?? {}
+  await context.locationLock.runExclusive(location, async () => {
+    await requireDataset(context, location)
+    await recordTable(context, id, request, location, properties)
+  })
+  return { location: tableLocation(context, { location }), properties }
+}
+
+/** The caller holds the location lock, so that the dataset is not deleted. */
+async function recordTable(
+  context: CatalogContext,
+  id: Identifier,
+  request: Request,
+  location: string,
+  properties: Properties,
+): Promise<void> {
   const existing = await findObject(context.database, id)
   const replaced = request.mode === 'Overwrite' && existing?.kind === 'table' ? existing : undefined
   await lockTables(context, replaced === undefined ? [] : [replaced], () =>
@@ -45,7 +65,6 @@ export async function registerTable(
         throw tableAlreadyExistsError(id)
     }),
   )
-  return { location: tableLocation(context, { location }), properties }
 }
 
 async function releaseExisting(database: CatalogDatabase, id: Identifier, table: TableEntry): Promise<void> {

@@ -1,42 +1,91 @@
 import { existsSync } from 'node:fs'
 import { cp } from 'node:fs/promises'
-import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { join, relative } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { expect, it, onTestFinished } from 'vitest'
+import type { Identifier } from '../../../catalog-api/identifiers.ts'
 import { createDeferred } from '../../../../test/gateway/support/waiting.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
 import { openLock } from '../../catalog/locks/lock.ts'
 import { findObject } from '../../database/objects.ts'
 import { orders, streamOf } from '../engine/sample-tables.ts'
-import { responseOf, runningBackend } from '../support/running-backend.ts'
+import { errorOf, responseOf, runningBackend } from '../support/running-backend.ts'
+
+/** Starts a catalog, and returns a function that holds the data lock of a table until its result is called. */
+async function withLocks() {
+  const backend = await runningBackend()
+  const { database, locks, close } = await backend.openDatabase()
+  onTestFinished(close)
+  const dataLock = openLock('data', locks)
+  const hold = async (id: Identifier) => {
+    const table = await findObject(database, id)
+    const [acquired, released] = [createDeferred(), createDeferred()]
+    const holding = dataLock.runExclusive(table?.objectId ?? '', async () => {
+      acquired.resolve(undefined)
+      await released.promise
+    })
+    await acquired.promise
+    return async () => {
+      released.resolve(undefined)
+      await holding
+    }
+  }
+  const isGone = (id: Identifier) =>
+    eventually(async () => expect(await findObject(database, id)).toBeUndefined())
+  const locate = async (table: string) =>
+    ((await backend.post(`/v1/table/${table}/describe`, {})).json as { location: string }).location
+  return { ...backend, database, hold, isGone, locate }
+}
 
 it('a replica keeps data that was registered again after another one had deleted it', async () => {
-  const one = await runningBackend()
-  const { database, locks, close } = await one.openDatabase()
-  await one.post('/v1/namespace/n/create', {})
-  for (const name of ['busy', 'orders'])
-    expect((await one.post(`/v1/table/n$${name}/declare`, {})).status).toBe(200)
-  await one.post('/v1/table/n$orders/insert', streamOf(orders(3)))
-  const busy = await findObject(database, ['n', 'busy'])
-  const { location } = (await one.post('/v1/table/n$orders/describe', {})).json as { location: string }
-  const copy = join(one.dataFolder, 'copy')
+  const { post, dataFolder, hold, isGone, locate } = await withLocks()
+  await post('/v1/namespace/n/create', {})
+  await post('/v1/table/n$busy/declare', {})
+  await post('/v1/table/n$orders/create', streamOf(orders(3)))
+  const location = await locate('n$orders')
+  const copy = join(dataFolder, 'copy')
   await cp(location, copy, { recursive: true })
 
-  const held = createDeferred()
-  const dataLock = openLock('data', locks)
-  const holding = dataLock.runExclusive(busy?.objectId ?? '', () => held.promise)
-  const dropping = one.post('/v1/namespace/n/drop', { behavior: 'Cascade' })
-  await eventually(async () => expect(await findObject(database, ['n'])).toBeUndefined())
-  expect(existsSync(location)).toBe(true)
+  const release = await hold(['n', 'busy'])
+  const dropping = post('/v1/namespace/n/drop', { behavior: 'Cascade' })
+  await isGone(['n'])
   // It repairs when it starts, and skips the table that is busy.
-  const other = await runningBackend({}, one.dataFolder)
+  const other = await runningBackend({}, dataFolder)
   expect(existsSync(location)).toBe(false)
   await cp(copy, location, { recursive: true })
-  const registered = await other.post('/v1/table/r/register', { location: location.split('/tables/')[1] })
+  const registered = await other.post('/v1/table/r/register', {
+    location: relative(join(dataFolder, 'tables'), location),
+  })
   expect(registered).toEqual(responseOf({ location, properties: {} }))
-  held.resolve(undefined)
-  await holding
+  await release()
   expect((await dropping).status).toBe(200)
 
   expect(await other.post('/v1/table/r/count_rows', {})).toEqual(responseOf(3))
-  await close()
+})
+
+it('a table is not replaced by a dataset that is dropped while it is registered', async () => {
+  const { post, dataFolder, database, hold, isGone, locate } = await withLocks()
+  for (const name of ['r', 't']) await post(`/v1/table/${name}/create`, streamOf(orders(3)))
+  const location = await locate('t')
+  const ownLocks = sql`select from pg_locks where locktype = 'advisory' and pid in (
+    select pid from pg_stat_activity where application_name = current_setting('application_name'))`
+  const countLocks = async () => (await ownLocks.execute(database)).rows.length
+
+  const release = await hold(['r'])
+  const registering = post('/v1/table/r/register', {
+    location: relative(join(dataFolder, 'tables'), location),
+    mode: 'Overwrite',
+  })
+  await eventually(async () => expect(await countLocks()).toBeGreaterThan(1))
+  const dropping = post('/v1/table/t/drop')
+  await isGone(['t'])
+  // The deletion waits for the registration.
+  await Promise.race([dropping, setTimeout(300)])
+  await release()
+  expect(await registering).toEqual(errorOf('TableAlreadyExists'))
+  expect((await dropping).status).toBe(200)
+
+  expect(existsSync(location)).toBe(false)
+  expect(await post('/v1/table/r/count_rows', {})).toEqual(responseOf(3))
 })
