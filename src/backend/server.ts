@@ -39,6 +39,8 @@ export interface Backend {
 const maxHeaderBytes = 32 * 1024
 /** Longer than clients keep idle connections, so that clients close first. */
 const keepAliveTimeoutMs = 75_000
+/** Ends the connection of a client that vanished while its operation runs. */
+const tcpProbeMs = 60_000
 const idleSweepIntervalMs = 50
 /** Limit for draining the body of a refused request. */
 const drainTimeoutMs = 10_000
@@ -98,7 +100,7 @@ function createServer(context: OperationContext, tokens: AccessTokens, log: Logg
   const checkAccess = createAccessTokenCheck(() => tokens.current)
   const server = fastify({
     keepAliveTimeout: keepAliveTimeoutMs,
-    http: { maxHeaderSize: maxHeaderBytes },
+    http: { maxHeaderSize: maxHeaderBytes, keepAlive: true, keepAliveInitialDelay: tcpProbeMs },
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     // Bypasses fastify's router, which decodes and normalizes targets.

@@ -3,6 +3,7 @@ export { type ArrowMessage, continuation, prefixLength, readMessage } from './ar
 export { readSchemaStream } from './arrow/schema-stream.ts'
 export { type ArrowField, type ArrowSchema, type ArrowType, readSchema } from './arrow/schema.ts'
 export { Backoff } from './async/backoff.ts'
+export { TimeoutExceeded, withTimeout } from './async/with-timeout.ts'
 export { formatBytes } from './format-bytes.ts'
 export { type FollowSetting, createFileFollower, createReloadLog } from './fs/file-follower.ts'
 export { type Followed, fixed } from './fs/follow-files.ts'

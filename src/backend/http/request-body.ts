@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { type CatalogError, invalidInput } from 'catalog-gateway/catalog-api'
-import { formatBytes } from 'catalog-gateway/lib'
+import { formatBytes, TimeoutExceeded, withTimeout } from 'catalog-gateway/lib'
 import type { Upload } from '../contract/catalog.ts'
 
 /** The maximum size of a body, and its setting below `limits`. */
@@ -9,8 +9,14 @@ export interface BodyLimit {
   readonly maxBytes: number
 }
 
-/** The connection survives a reader that stops early. Throws InvalidInput with status 415 for a compressed body. */
-export function openUpload(request: IncomingMessage): Upload {
+/** Between two chunks. Longer than that of a gateway in front, which knows the client. */
+const chunkTimeoutMs = 120_000
+
+/**
+ * The connection survives a reader that stops early. Throws InvalidInput with status 415 for a compressed body; reading
+ * throws it with status 408 if no chunk arrives in time, as a peer that vanished would hold its memory forever.
+ */
+export function openUpload(request: IncomingMessage, timeoutMs = chunkTimeoutMs): Upload {
   const {
     'content-length': announced,
     'transfer-encoding': transfer,
@@ -20,7 +26,7 @@ export function openUpload(request: IncomingMessage): Upload {
     throw invalidInput('content-encoding is not supported; send the body uncompressed', { status: 415 })
   }
   const hasBody = announced !== undefined || transfer !== undefined
-  return { chunks: readChunks(request), length: hasBody ? parseLength(announced) : 0 }
+  return { chunks: readChunks(request, timeoutMs), length: hasBody ? parseLength(announced) : 0 }
 }
 
 /**
@@ -49,11 +55,25 @@ export async function readBody(
   return buffer ?? Buffer.concat(received, length)
 }
 
-async function* readChunks(request: IncomingMessage): AsyncGenerator<Uint8Array, void> {
+async function* readChunks(request: IncomingMessage, timeoutMs: number): AsyncGenerator<Uint8Array, void> {
+  const chunks = request.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer, void>
   try {
-    yield* request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>
+    for (;;) {
+      const { done, value } = await withTimeout(chunks.next(), timeoutMs)
+      if (done === true) return
+      yield value
+    }
   } catch (error) {
+    if (error instanceof TimeoutExceeded) {
+      throw invalidInput(`the body stopped arriving for ${timeoutMs / 1000} s; send the request again`, {
+        status: 408,
+        cause: error,
+      })
+    }
     throw invalidInput('the body ended before it was complete', { cause: error })
+  } finally {
+    // Not awaited: it would wait for a chunk that does not arrive.
+    void chunks.return?.()
   }
 }
 
