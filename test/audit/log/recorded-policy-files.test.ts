@@ -12,7 +12,7 @@ import {
   recordsOf,
   segmentsOf,
 } from '../audit-fixtures.ts'
-import { forge, keyOf } from '../verify/forge-log.ts'
+import { changeSignature, forge, keyOf } from '../verify/forge-log.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const open = (folder: string, changes: Partial<AuditLogOptions> = {}) =>
@@ -67,7 +67,7 @@ it('a record that is not sealed, as somebody without the key can add, proves not
 
 it.each([
   ['a changed record', (line: string) => line.replace('"r2"', '"r1"')],
-  ['a changed signature', (line: string) => line.replace(/"signature":"./, '"signature":"-')],
+  ['a changed signature', changeSignature],
 ])('%s in the newest segment proves nothing', async (_, change) => {
   const folder = await temporaryFolder()
   const log = await open(folder)

@@ -7,6 +7,11 @@ export function keyOf(folder: string): Promise<SealVerifier> {
   return readSealVerifier(join(folder, 'seal-public-key.pem'))
 }
 
+/** Changes the signature of a line that has one. */
+export function changeSignature(line: string): string {
+  return line.replace(/(?<="signature":")./, (first) => (first === 'A' ? 'B' : 'A'))
+}
+
 /**
  * Simulates an attacker with write access but without the key: changes lines, and recomputes numbers, links and hashes.
  */
