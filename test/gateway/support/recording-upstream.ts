@@ -1,7 +1,7 @@
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer, type ServerOptions } from 'node:https'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
+import { listenOnFreePort } from '../../support/free-port.ts'
 
 export interface ReceivedRequest {
   readonly method: string
@@ -53,9 +53,7 @@ export async function startRecordingUpstream(certificate?: ServerOptions): Promi
   }
   const server = certificate ? createTlsServer(certificate, listener) : createServer(listener)
   server.on(certificate ? 'secureConnection' : 'connection', (socket: Socket) => connections.add(socket))
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  const port = await listenOnFreePort(server)
   const upstream: RecordingUpstream = {
     url: `${certificate ? 'https' : 'http'}://127.0.0.1:${port}`,
     requests,

@@ -1,6 +1,3 @@
-import { createServer } from 'node:net'
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, it } from 'vitest'
 import { errorCodes, type ErrorName } from '../../../catalog-api/catalog-error.ts'
 import {
@@ -8,6 +5,7 @@ import {
   startRecordingUpstream,
   type RequestHandler,
 } from '../../../../test/gateway/support/recording-upstream.ts'
+import { freePort } from '../../../../test/support/free-port.ts'
 import { responseOf, errorOf } from '../support/running-backend.ts'
 import { runningAdapter } from './running-adapter.ts'
 
@@ -133,11 +131,7 @@ it('accepts known deviations of other servers', async () => {
 })
 
 it('maps unreachable and broken to 502, slow to 504', async () => {
-  const closed = createServer().listen(0, '127.0.0.1')
-  await once(closed, 'listening')
-  const { port } = closed.address() as AddressInfo
-  await new Promise((resolve) => closed.close(resolve))
-  const nobody = await runningAdapter(`http://127.0.0.1:${port}`)
+  const nobody = await runningAdapter(`http://127.0.0.1:${await freePort()}`)
   expect(await nobody.post(describe, {})).toEqual(errorOf('ServiceUnavailable', 502))
   expect(await nobody.get('/readyz')).toMatchObject({ status: 502 })
 
