@@ -8,6 +8,7 @@ import { allowEverything } from '../gateway/support/open-gateway.ts'
 import { startEchoServer } from '../lib/outbound/opened-socket.ts'
 import { formatPolicies } from '../policy/policy-builder.ts'
 import { startConnectProxy } from '../support/connect-proxy.ts'
+import { unresolvableHost } from '../support/unresolvable-host.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** Runs `check --probe` with these settings of the upstream, and others. */
@@ -40,9 +41,9 @@ it('connects to all other hosts, and names what failed', async () => {
           { name: 'unencrypted', type: 'http', url: `https://127.0.0.1:${port}/records` },
         ],
       },
-      traces: { endpoint: 'http://collector.invalid/v1/traces' },
+      traces: { endpoint: `http://${unresolvableHost}/v1/traces` },
     },
-    { HTTP_PROXY: proxy.url, HTTPS_PROXY: 'http://user:hidden@127.0.0.1:1', NO_PROXY: 'collector.invalid' },
+    { HTTP_PROXY: proxy.url, HTTPS_PROXY: 'http://user:hidden@127.0.0.1:1', NO_PROXY: unresolvableHost },
   )
   expect(status).toBe(1)
   expect(messages).toMatch(
@@ -52,7 +53,7 @@ it('connects to all other hosts, and names what failed', async () => {
     /^audit\.sinks\.refused \(127\.0\.0\.1:1\) cannot be reached:\n {2}route: .*ECONNREFUSED/m,
   )
   expect(messages).toMatch(/^audit\.sinks\.unencrypted .* cannot be reached:\n {2}TLS: /m)
-  expect(messages).toMatch(/^traces \(collector\.invalid:80\) cannot be reached:\n {2}name resolution: /m)
+  expect(messages).toContain(`\ntraces (${unresolvableHost}:80) cannot be reached:\n  name resolution: `)
   expect(messages).toMatch(
     /^identity\.issuers\.corp \(https:\/\/login\.example\) cannot be reached:\n {2}proxy: .* cannot be reached: connect ECONNREFUSED/m,
   )

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hasOpenssl, makeAuthority, type TestAuthority } from '../../identity/mtls/test-certificates.ts'
 import { startConnectProxy } from '../../support/connect-proxy.ts'
+import { unresolvableHost } from '../../support/unresolvable-host.ts'
 import { exchange, openSocket, startEchoServer } from './opened-socket.ts'
 
 const target = { isSecure: true, host: 'catalog.example', port: 443 }
@@ -138,9 +139,9 @@ describe.skipIf(!hasOpenssl())('connections through a proxy (skipped without ope
     await expect(opening).rejects.toThrow(
       'the proxy http://127.0.0.1:1 cannot be reached: connect ECONNREFUSED',
     )
-    const unresolved = openSocket(target, { environment: { HTTPS_PROXY: 'http://proxy.invalid' } })
+    const unresolved = openSocket(target, { environment: { HTTPS_PROXY: `http://${unresolvableHost}` } })
     await expect(unresolved).rejects.toThrow(
-      /^the proxy http:\/\/proxy\.invalid cannot be reached: getaddrinfo /,
+      `the proxy http://${unresolvableHost} cannot be reached: getaddrinfo `,
     )
   })
 })
