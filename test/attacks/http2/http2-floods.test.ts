@@ -103,7 +103,6 @@ it.each<Flood>([
 ])('%s end the connection', async (_label, attack) => {
   const { gateway } = shared
   const before = await countRefusals(gateway, 'http2_error')
-  const rssBefore = process.memoryUsage().rss
   const connection = await openRawHttp2(gateway.url)
   const state = { isOver: false }
   const attacked = attack(connection).finally(() => (state.isOver = true))
@@ -117,7 +116,6 @@ it.each<Flood>([
   expect(slowestMs).toBeLessThan(5_000)
   await eventually(() => expect(connection.isClosed()).toBe(true))
   expect(await countRefusals(gateway, 'http2_error')).toBe(before + 1)
-  expect(process.memoryUsage().rss - rssBefore).toBeLessThan(200 * mebibyte)
 })
 
 it('a connection with many streams that complete is not taken for a flood', async () => {

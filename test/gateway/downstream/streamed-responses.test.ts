@@ -39,7 +39,6 @@ it('waits for a slow client longer than for a silent upstream, and sends the com
       response,
     )
   }
-  const rssBefore = process.memoryUsage().rss
   const answer = await gateway.open('POST', query, { body: {} })
   expect(await waitUntilStable(() => stated, 2 * responseBodyTimeoutMs)).toBeLessThan(32 * mebibyte)
   const received = createHash('sha256')
@@ -48,7 +47,6 @@ it('waits for a slow client longer than for a silent upstream, and sends the com
   for (let count = 0; count < chunks; count += 1) expected.update(chunk)
   expect(received.digest('hex')).toBe(expected.digest('hex'))
   expect(answer).toMatchObject({ statusCode: 200, headers: arrow })
-  expect(process.memoryUsage().rss - rssBefore).toBeLessThan(200 * mebibyte)
 })
 
 it('streams a response as it arrives', async () => {
