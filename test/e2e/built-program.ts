@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll } from 'vitest'
 
 export const projectFolder = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -25,7 +24,7 @@ export interface ProgramEnd {
   readonly messages: string
 }
 
-/** A program in its own process. It is killed at the latest after the tests of the file. */
+/** A program in its own process. The setup of every test file kills it after the tests at the latest. */
 export interface Program {
   readonly pid: number
   /** Resolves when it has ended and all its output was read. */
@@ -59,9 +58,10 @@ export function startScript(file: URL, parameters: readonly string[]): Program {
 
 const running = new Set<ChildProcess>()
 
-afterAll(() => {
+/** Kills the programs that are still running. */
+export function killPrograms(): void {
   for (const child of running) child.kill('SIGKILL')
-})
+}
 
 export function startNode(
   parameters: readonly string[],

@@ -3,7 +3,7 @@ import { LongestFirst } from './longest-first.ts'
 import { SlowFiles } from './slow-files.ts'
 import { isThorough } from './thorough.ts'
 
-const seededProperties = fileURLToPath(new URL('seeded-properties.ts', import.meta.url))
+const setup = fileURLToPath(new URL('set-up-file.ts', import.meta.url))
 
 /** Settings of vitest for the tests of all packages. */
 export const testSettings = {
@@ -16,7 +16,7 @@ export const testSettings = {
   // Output of passing tests and backtraces of the engine for invalid input would hide failures.
   silent: 'passed-only' as const,
   env: { RUST_BACKTRACE: '0' },
-  setupFiles: seededProperties,
+  setupFiles: setup,
   // Loading the sources for every file took most of the time. Test files must not change shared state.
   isolate: false,
   // Most tests wait for processes, disks and clients, so there are more workers than cores.

@@ -25,4 +25,6 @@ it('a thousand connections that send a byte a second do not block others', { tim
   expect(slow.output()).toBe('started\n')
   slow.signal('SIGKILL')
   await slow.ended
+  gateway.signal('SIGTERM')
+  await gateway.ended
 })
