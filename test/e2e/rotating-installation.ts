@@ -125,7 +125,6 @@ export async function startRotatingInstallation(): Promise<RotatingInstallation>
     key: catalog.key,
     ca: accepted.map(({ authority }) => authority.cert),
   })
-
   const receiverTls = ({ catalog: { cert, key } }: Generation) => ({ cert, key })
 
   let accepted: readonly Generation[] = []
@@ -144,6 +143,7 @@ export async function startRotatingInstallation(): Promise<RotatingInstallation>
       return program
     })
   let catalog = await startCatalog()
+  const catalogList = `http://127.0.0.1:${catalogPort}/v1/namespace/$/list`
   const front = await openTlsFront(catalogPort, catalogTls(current))
   const receiver = await startReceiver(receiverTls(current))
   refuseSome(receiver, () => accepted.map(({ sinkCredential }) => sinkCredential))
@@ -163,6 +163,8 @@ export async function startRotatingInstallation(): Promise<RotatingInstallation>
       await accept([old, next])
       front.use(catalogTls(old))
       await pause(followMs)
+      const authorization = `Bearer ${next.accessToken}`
+      await eventually(async () => (await fetch(catalogList, { headers: { authorization } })).ok)
       const { key, token } = next.caller
       const authorities = accepted.map(({ authority }) => authority.cert)
       for (const headers of [{ 'x-api-key': key }, { authorization: `Bearer ${token}` }])

@@ -11,8 +11,9 @@ const shared = useSharedGateway({
   adjust: (settings) => ({
     ...settings,
     listen: { ...settings.listen, h2c: true },
-    // After a protocol error, the upload ends when the client has sent nothing for this long.
-    timeouts: { ...settings.timeouts, bodyTimeoutMs: 3_000, drainTimeoutMs: 1_000 },
+    // After a protocol error, the upload ends when the client has sent nothing for this long. It goes upstream when its
+    // intent is on the disk, which may be busy.
+    timeouts: { ...settings.timeouts, bodyTimeoutMs: 10_000, drainTimeoutMs: 1_000 },
   }),
 })
 const start = arrowBytes(16_000)

@@ -8,7 +8,7 @@ import { oddRequests } from './odd-requests.ts'
 import {
   acceptedOn,
   recordRequest,
-  recordSockets,
+  recordHandles,
   sendTo,
   startRecordingListener,
   type AcceptedRequest,
@@ -55,8 +55,8 @@ async function startNode(): Promise<RecordingServer> {
     await once(server, 'close')
   })
   const { port } = server.address() as AddressInfo
-  const recorder: RecordingServer = { port, sockets: new Map(), acceptedByPort: new Map() }
-  recordSockets(server, recorder)
+  const recorder: RecordingServer = { port, handles: new Map(), acceptedByPort: new Map() }
+  recordHandles(server, recorder)
   return recorder
 
   function serve(request: IncomingMessage, response: ServerResponse): void {

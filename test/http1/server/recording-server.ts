@@ -18,16 +18,25 @@ export interface Accepted {
   error?: string | undefined
 }
 
+/** What node reads a connection through: a server may read it with another socket than the accepted one. */
+interface Handle {
+  /** 0 after it was closed. */
+  readonly bytesRead: number
+}
+
 /** A server, and the requests that it accepted on the connection from each port. */
 export interface RecordingServer {
   readonly port: number
-  readonly sockets: Map<number, Socket>
+  readonly handles: Map<number, Handle>
   readonly acceptedByPort: Map<number, Accepted>
   /** Returns the last error since the previous call, unless errors are recorded by port. */
   readonly takeError?: () => string | undefined
 }
 
 type Response = Pick<OutgoingResponse, 'keepAlive' | 'writeHead' | 'end' | 'destroy'>
+
+/** A server may stop to read after an error, and leave the connection open for a moment. */
+const readTimeoutMs = 2_000
 
 /** Event loop turns in which a server handles a few pipelined requests that it has read. */
 const settlingTurns = 16
@@ -49,8 +58,10 @@ export function recordRequest(
   return one
 }
 
-export function recordSockets(server: Server, recorder: RecordingServer): void {
-  server.on('connection', (socket: Socket) => recorder.sockets.set(socket.remotePort ?? 0, socket))
+export function recordHandles(server: Server, recorder: RecordingServer): void {
+  server.prependListener('connection', (socket: Socket & { readonly _handle: Handle }) =>
+    recorder.handles.set(socket.remotePort ?? 0, socket._handle),
+  )
 }
 
 /** Runs the listener with a parser; every request gets a response. */
@@ -58,11 +69,11 @@ export async function startRecordingListener(parser: 'own' | 'node'): Promise<Re
   const running = await runServer(serve, { parser })
   const recorder: RecordingServer = {
     port: Number(new URL(running.url).port),
-    sockets: new Map(),
+    handles: new Map(),
     acceptedByPort: new Map(),
     takeError: () => running.causes.splice(0).at(-1),
   }
-  recordSockets(running.server.server, recorder)
+  recordHandles(running.server.server, recorder)
   return recorder
 
   function serve(request: IncomingRequest, response: Response): void {
@@ -95,14 +106,16 @@ export async function sendTo(recorder: RecordingServer, bytes: Buffer): Promise<
   client.on('error', () => undefined).resume()
   await once(client, 'connect')
   const port = client.localPort ?? 0
-  // Bytes that are written have arrived, in the same machine; an accepted connection is read in the next turn.
-  await new Promise<void>((resolve) => client.write(bytes, () => resolve()))
-  while (!recorder.sockets.has(port)) await new Promise(setImmediate)
+  client.write(bytes)
+  const isRead = () => (recorder.handles.get(port)?.bytesRead ?? 0) >= bytes.length
+  const deadline = Date.now() + readTimeoutMs
+  while (!isRead() && !client.readableEnded && !client.destroyed && Date.now() < deadline)
+    await new Promise(setImmediate)
   for (let turn = 0; turn < settlingTurns; turn += 1) await new Promise(setImmediate)
   client.resetAndDestroy()
   const { requests, error } = recorder.acceptedByPort.get(port) ?? { requests: [] }
   recorder.acceptedByPort.delete(port)
-  recorder.sockets.delete(port)
+  recorder.handles.delete(port)
   const end = requests.findIndex(({ isComplete }) => !isComplete)
   return { requests: end === -1 ? requests : requests.slice(0, end), error: error ?? recorder.takeError?.() }
 }

@@ -34,7 +34,7 @@ describe.each(Object.entries(largeFilters))('%s', (_, filter) => {
   it('is refused or printed in little time', () => {
     const start = performance.now()
     expect(findForeignIn(filter)).toEqual([])
-    expect(performance.now() - start).toBeLessThan(1_000)
+    expect(performance.now() - start).toBeLessThan(10_000)
   })
 })
 

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
-import { expect, inject, it } from 'vitest'
+import { expect, inject, it, onTestFinished } from 'vitest'
 import { isThorough } from '../../../../test/support/thorough.ts'
 import { backendSettings } from '../support/backend-settings.ts'
 import { orders, streamOf } from '../engine/sample-tables.ts'
@@ -122,6 +122,7 @@ it('lets no replica starve while another one writes to the same table', { timeou
   await one.post('table/t/create', streamOf(orders(0)))
   const writtenBy = replicas.map(() => 0)
   const over = new AbortController()
+  onTestFinished(() => over.abort())
   const work = Array.from({ length: 4 }, async (_, client) => {
     const index = client % 2
     while (!over.signal.aborted) {
@@ -131,7 +132,10 @@ it('lets no replica starve while another one writes to the same table', { timeou
       writtenBy[index] = (writtenBy[index] ?? 0) + 1
     }
   })
-  await eventually(() => Math.max(...writtenBy) >= 150)
+  // The inserts to one table run one after the other.
+  await expect
+    .poll(() => Math.max(...writtenBy), { timeout: 240_000, interval: 20 })
+    .toBeGreaterThanOrEqual(150)
   expect(Math.min(...writtenBy)).toBeGreaterThan(30)
   over.abort()
   await Promise.all(work)
