@@ -51,8 +51,6 @@ export function createHttp1Connections(
     .on('checkContinue', serve)
     .on('checkExpectation', serve)
     .on('connect', (_request: IncomingMessage, socket: Duplex) => {
-      // Node has removed its own listener.
-      socket.on('error', () => undefined)
       const connection = connections.get(socket)
       connection?.whenIdle(() => handler.refuseConnect(socket, connection.addresses))
     })
@@ -134,7 +132,10 @@ class Http1Connection implements ServedConnection {
     this.#age = new ConnectionAge(options.timeouts.maxConnectionAgeMs)
     this.#pipelined = new PipelinedRequests(socket)
     this.#bytesReadBefore = socket.bytesRead
-    socket.once('close', () => options.owner.onClose(this))
+    socket
+      // `close` follows. Node removes its own listener before it emits `connect` or `upgrade`.
+      .on('error', () => undefined)
+      .once('close', () => options.owner.onClose(this))
   }
 
   get isBusy(): boolean {

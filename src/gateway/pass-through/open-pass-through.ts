@@ -56,8 +56,6 @@ export async function openPassThrough(options: PassThroughOptions): Promise<Pass
     const trace = new Trace(request)
     const tunnel = new WebSocketTunnel(raw)
     raw.socket.once('close', () => observer.requestEnded(trace, tunnel))
-    // Failures end the pipelines of the tunnel, too.
-    raw.socket.on('error', () => undefined)
     observer.requestStarted(trace, request)
     runTunnel(raw, request, tunnel, received, trace).catch((cause: unknown) => {
       if (cause instanceof ClientDisconnected || raw.socket.destroyed) return

@@ -6,6 +6,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { WebSocket } from 'undici'
 import { readAuditLog } from '../../../src/audit/storage/read-audit-log.ts'
 import { startGatewayWithRoute } from '../support/pass-through-gateway.ts'
+import { openRawConnection } from '../support/raw-connection.ts'
 import { readRaw, rawRequest } from '../support/raw-request.ts'
 import { createDeferred } from '../support/waiting.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -142,4 +143,32 @@ it('an upstream that accepts no connection is 502', async () => {
     expect((await readRaw(gateway.url, request)).toString()).toMatch(/^HTTP\/1\.1 502 [^]*"instance"/),
   )
   expect(application.requests).toEqual([])
+})
+
+/** An unhandled error of the client's connection would end the process. */
+async function startGatewayWithNodeParser() {
+  const { gateway, application } = await startGatewayWithRoute({
+    route: { webSocket: true },
+    listen: { parser: 'node' },
+  })
+  const request = rawRequest(['GET /ui/tables HTTP/1.1', 'host: g', `x-api-key: ${gateway.key('dev')}`])
+  return { gateway, application, request, connection: openRawConnection(gateway.url) }
+}
+
+it("node's parser: a client resets the connection of an invalid upgrade", async () => {
+  const { gateway, connection } = await startGatewayWithNodeParser()
+  connection.write(upgrade('ftp://x/', 'upgrade: websocket'))
+  await once(connection.socket, 'data')
+  connection.socket.resetAndDestroy()
+  expect((await readRaw(gateway.url, upgrade('/ui/live', 'upgrade: websocket'))).toString()).toMatch(/ 401 /)
+})
+
+it("node's parser: a client resets the connection of an upgrade behind an active request", async () => {
+  const { application, request, connection } = await startGatewayWithNodeParser()
+  const left = createDeferred()
+  application.answering = (_arrival, response) => void response.once('close', () => left.resolve(undefined))
+  connection.write(request + upgrade('/ui/live', 'upgrade: websocket'))
+  await eventually(() => expect(application.requests).toHaveLength(1))
+  connection.socket.resetAndDestroy()
+  await left.promise
 })
