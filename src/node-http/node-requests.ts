@@ -147,7 +147,9 @@ export function createNodeRequests(
         destroy: () => stream.destroy(new StreamAborted('the request is aborted')),
       })
       const response = new Http2Response(request, stream)
-      stream.setTimeout(handler.sendTimeoutMs, () => {
+      stream.setTimeout(handler.sendTimeoutMs)
+      // As a callback of `setTimeout`, it would be called only once: perhaps while the upstream is slow.
+      stream.on('timeout', () => {
         if (stream.writableLength > 0) onSendTimeout(response)
       })
       start(request, response, onRequest)
