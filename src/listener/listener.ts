@@ -10,6 +10,7 @@ import {
   unknownAddress,
   type ConnectionAddresses,
 } from '../lib/net/connection-addresses.ts'
+import { isDisconnect } from '../lib/net/is-disconnect.ts'
 import { hasClientCertificate } from '../lib/tls/client-chain.ts'
 import { ConnectionSet } from './connection-set.ts'
 import type { ListenerHandler } from './listener-handler.ts'
@@ -119,8 +120,7 @@ export function createListener(options: ListenerOptions, handler: ListenerHandle
       connections.add(socket, accepted.addresses, hasCertificate)
     })
     secure.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
-      // A client that aborts the handshake is not an error.
-      if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') {
+      if (!isDisconnect(error)) {
         const addresses = acceptedByPeer.get(formatPeer(socket))?.addresses
         handler.onConnectionError('tls_handshake', addresses, error.code)
       }

@@ -1,7 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { TLSSocket } from 'node:tls'
 import type { ConnectionAddresses } from '../lib/net/connection-addresses.ts'
+import { isDisconnect } from '../lib/net/is-disconnect.ts'
 import { closeWithError } from '../http1/server/error-response.ts'
 import { RequestError, malformed } from '../http1/server/request-error.ts'
 import type { ConnectionTimeouts } from '../http1/server/connection-state.ts'
@@ -55,8 +57,8 @@ export function createHttp1Connections(
       connection?.whenIdle(() => handler.refuseConnect(socket, connection.addresses))
     })
     .on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
-      // Bytes behind a request that is the last one are ignored, and a client may leave.
-      if (error.code !== 'HPE_CLOSED_CONNECTION' && error.code !== 'ECONNRESET')
+      // Bytes behind a request that is the last one are ignored.
+      if (error.code !== 'HPE_CLOSED_CONNECTION' && !isDisconnect(error))
         connections.get(socket)?.reject(toRequestError(error, Reflect.get(error, 'rawPacket')))
     })
   const handleUpgrade = interceptor?.handleUpgrade
@@ -185,8 +187,10 @@ class Http1Connection implements ServedConnection {
     else this.#socket.destroy()
   }
 
+  /** A response of HTTP/1.0 may end with its connection, so an incomplete one resets TCP, and omits close_notify in TLS. */
   destroy(): void {
-    this.#socket.destroy()
+    if (this.isBusy && !(this.#socket instanceof TLSSocket)) this.#socket.resetAndDestroy()
+    else this.#socket.destroy()
   }
 
   closeIfIdle(): boolean {

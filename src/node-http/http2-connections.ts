@@ -10,6 +10,7 @@ import {
 } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { ConnectionAddresses } from '../lib/net/connection-addresses.ts'
+import { isDisconnect } from '../lib/net/is-disconnect.ts'
 import { ConnectionAge } from '../http1/server/connection-age.ts'
 import type {
   ConnectionOwner,
@@ -173,7 +174,9 @@ class Http2Connection implements ServedConnection {
         stream.once('close', () => this.#streamClosed(stream))
       })
       // The client sends something other than HTTP/2, or a flood.
-      .on('error', (error: Error) => this.#reportError(error.message))
+      .on('error', (error: NodeJS.ErrnoException) => {
+        if (!isDisconnect(error)) this.#reportError(error.message)
+      })
     socket
       // A client that has closed its side does not get the rest of its responses either.
       .once('end', () => this.destroy())

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { countRefusals } from '../support/count-refusals.ts'
 import { withHttp2, type GatewaySetup } from '../support/open-gateway.ts'
 import { openRawHttp2, type RawHttp2 } from '../support/raw-http2.ts'
 import { respondWith } from '../support/recording-upstream.ts'
@@ -64,4 +65,15 @@ it('closes a connection that never opens a stream', async () => {
   const { gateway } = await startGatewayAndUpstream(withTimeouts({ headersTimeoutMs: 1_000 }))
   const connection = await openRawHttp2(gateway.url)
   await eventually(() => expect(connection.isClosed()).toBe(true))
+})
+
+it('a client that resets an idle connection is not counted as an error', async () => {
+  const { gateway } = await startGatewayAndUpstream(withHttp2)
+  const [idle, other] = [await openRawHttp2(gateway.url), await openRawHttp2(gateway.url)]
+  for (const streamId of [1, 3]) {
+    await query(other, streamId, gateway.key('dev'))
+    await other.waitForEnd(streamId)
+    idle.destroy()
+  }
+  expect(await countRefusals(gateway, 'http2_error')).toBe(0)
 })

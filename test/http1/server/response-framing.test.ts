@@ -182,23 +182,31 @@ it('a truncated chunked response has no end', async () => {
   expect(await connection.waitForEnd()).toMatch(/\r\n\r\n3\r\nabc\r\n$/)
 })
 
-it.each<[how: string, breakOff: (response: OutgoingResponse, server: Listener) => void]>([
-  ['cut off', (response) => response.destroy()],
-  ['under way at the end of its server', (_, server) => server.destroyAll()],
-])('resets the connection of a response without a length if it is %s', async (_how, breakOff) => {
-  const started: OutgoingResponse[] = []
-  const { url, server } = await runServer((_, response) => {
-    response.writeHead(200, text)
-    response.write(Buffer.from('abc'))
-    started.push(response)
-  })
-  const connection = openRawConnection(url)
-  const failed = once(connection.socket, 'error')
-  connection.write('GET / HTTP/1.0\r\n\r\n')
-  await connection.waitFor(/abc$/)
-  for (const response of started) breakOff(response, server)
-  expect(await failed).toMatchObject([{ code: 'ECONNRESET' }])
-})
+const waysToCut: Readonly<Record<string, (response: OutgoingResponse, server: Listener) => void>> = {
+  'cut off': (response) => response.destroy(),
+  'under way at the end of its server': (_, server) => server.destroyAll(),
+}
+
+it.each(Object.keys(waysToCut).flatMap((how) => [[how, 'own'] as const, [how, 'node'] as const]))(
+  'resets the connection of a response without a length if it is %s (parser: %s)',
+  async (how, parser) => {
+    const started: OutgoingResponse[] = []
+    const { url, server } = await runServer(
+      (_, response) => {
+        response.writeHead(200, text)
+        response.write(Buffer.from('abc'))
+        started.push(response)
+      },
+      { parser },
+    )
+    const connection = openRawConnection(url)
+    const failed = once(connection.socket, 'error')
+    connection.write('GET / HTTP/1.0\r\n\r\n')
+    await connection.waitFor(/abc$/)
+    for (const response of started) waysToCut[how]?.(response, server)
+    expect(await failed).toMatchObject([{ code: 'ECONNRESET' }])
+  },
+)
 
 it.each([
   ['a', 'b\r\nc: d'],
