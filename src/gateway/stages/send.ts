@@ -1,5 +1,5 @@
 import { getPrincipalKey } from '../../limits/limit-key.ts'
-import { getShedClass } from '../../limits/overload/shed-class.ts'
+import { getPoolName } from '../../limits/overload/pool-name.ts'
 import type { RequestSpans } from '../../observability/traces/request-spans.ts'
 import { advance } from '../context.ts'
 import type { DownstreamResponse } from '../downstream.ts'
@@ -58,7 +58,7 @@ export async function send(
     spans,
     // Changes continue, so that their outcome is known.
     abortsWithClient: isRead,
-    pool: payload.form === 'stream' || getShedClass(route.operation) === 'bulk' ? 'bulk' : 'small',
+    pool: payload.form === 'stream' ? 'bulk' : getPoolName(route.operation),
     holder: getPrincipalKey(request.principal),
     buffersResponse: !isRead || edit !== undefined,
     checkStart: request.responseColumns && createColumnsCheck(request.responseColumns),

@@ -146,12 +146,3 @@ function createClientClosed(): ClientDisconnected {
 function noConnectionError(problem: string): CatalogError {
   return refusal('upstream_queue_full', `no connection to the upstream is free, and ${problem}; retry in 1 s`)
 }
-
-/**
- * The connection pools of an upstream. `bulk` is for requests whose body streams, up or down: a slow client holds such
- * a connection for as long as it likes. `listing` is for the reads of listings: one listing may need dozens of them.
- * `small` is for all others, which never wait for a client.
- */
-export const poolNames = ['small', 'bulk', 'listing'] as const
-
-export type PoolName = (typeof poolNames)[number]

@@ -2,7 +2,7 @@ import { Gauge, type Aggregator, type Registry } from 'prom-client'
 import type { CircuitState } from './circuit-breaker.ts'
 import type { ConnectionSlots } from './connection-slots.ts'
 import { type Upstream } from './upstream.ts'
-import { poolNames } from './connection-slots.ts'
+import { poolNames } from '../../limits/overload/pool-name.ts'
 
 const circuitStates: readonly CircuitState[] = ['closed', 'open']
 

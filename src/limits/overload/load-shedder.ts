@@ -1,6 +1,7 @@
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import type { Operation } from '../../catalog-api/operations.ts'
 import type { CapacityHolder } from './fair-capacity.ts'
+import { getPoolName, poolNames, type PoolName } from './pool-name.ts'
 import { createShedController, type ShedController } from './shed-controller.ts'
 import { shedClasses, getShedClass, type ShedClass } from './shed-class.ts'
 
@@ -26,7 +27,7 @@ interface PoolLoad extends QueueDelay {
 
 export interface UpstreamLoad {
   readonly name: string
-  readonly slots: { readonly small: PoolLoad; readonly bulk: PoolLoad }
+  readonly slots: Readonly<Record<PoolName, PoolLoad>>
 }
 
 /** The gateway has no capacity for the request: 503 with `retry-after`, which the message repeats. */
@@ -39,6 +40,13 @@ export class Overloaded extends CatalogError {
       headers: { 'retry-after': seconds },
     })
   }
+}
+
+/** The pools that operations of a class use. Only listings that the gateway filters have a pool of their own. */
+const poolsOfClasses: Readonly<Record<ShedClass, readonly PoolName[]>> = {
+  bulk: ['bulk'],
+  data: ['small'],
+  listing: ['small', 'listing'],
 }
 
 const tickMs = 50
@@ -57,27 +65,28 @@ export function createLoadShedder(
   const processController = createShedController(maxDelayMs)
   const shouldShedForProcess = createEvenShedder(processController)
   const shedders = new Map(
-    upstreams.map(
-      ({ name, slots: { small, bulk } }) =>
-        [
-          name,
-          { small: createPoolShedder(small, maxDelayMs), bulk: createPoolShedder(bulk, maxDelayMs) },
-        ] as const,
-    ),
+    upstreams.map(({ name, slots }) => [
+      name,
+      {
+        small: createPoolShedder(slots.small, maxDelayMs),
+        bulk: createPoolShedder(slots.bulk, maxDelayMs),
+        listing: createPoolShedder(slots.listing, maxDelayMs),
+      } satisfies Record<PoolName, unknown>,
+    ]),
   )
   let expectedAt = performance.now() + tickMs
   const timer = setInterval(() => {
     const now = performance.now()
     processController.observe(Math.max(now - expectedAt, queue.oldestPendingMs()))
     expectedAt = now + tickMs
-    for (const { small, bulk } of shedders.values())
-      for (const { pool, controller } of [small, bulk]) controller.observe(pool.oldestPendingMs())
+    for (const pools of shedders.values())
+      for (const name of poolNames) pools[name].controller.observe(pools[name].pool.oldestPendingMs())
   }, tickMs).unref()
   return {
     admit(upstream, operation, holder) {
       const shedClass = getShedClass(operation)
       if (shedClass === undefined) return
-      const shedder = shedders.get(upstream)?.[getPoolName(shedClass)]
+      const shedder = shedders.get(upstream)?.[getPoolName(operation)]
       const isRefused =
         shedder !== undefined && !shedder.pool.isFreeFor(holder) && shedder.shouldShed(shedClass)
       if (shouldShedForProcess(shedClass)) throw new Overloaded()
@@ -93,7 +102,7 @@ export function createLoadShedder(
           class: shedClass,
           ratio: Math.max(
             processController.shedRatio(shedClass),
-            shedder[getPoolName(shedClass)].controller.shedRatio(shedClass),
+            ...poolsOfClasses[shedClass].map((pool) => shedder[pool].controller.shedRatio(shedClass)),
           ),
         })),
       ),
@@ -104,10 +113,6 @@ export function createLoadShedder(
 function createPoolShedder(pool: PoolLoad, maxDelayMs: number) {
   const controller = createShedController(maxDelayMs)
   return { pool, controller, shouldShed: createEvenShedder(controller) }
-}
-
-function getPoolName(shedClass: ShedClass): 'small' | 'bulk' {
-  return shedClass === 'bulk' ? 'bulk' : 'small'
 }
 
 /** Spreads the refusals of each class evenly. */

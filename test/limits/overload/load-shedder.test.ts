@@ -1,7 +1,13 @@
 import type { ServerResponse } from 'node:http'
 import { expect, it, onTestFinished } from 'vitest'
-import { getOperation } from '../../../src/catalog-api/operations.ts'
-import { createLoadShedder, Overloaded } from '../../../src/limits/overload/load-shedder.ts'
+import { getOperation, type OperationName } from '../../../src/catalog-api/operations.ts'
+import {
+  createLoadShedder,
+  Overloaded,
+  type LoadShedder,
+  type QueueDelay,
+  type UpstreamLoad,
+} from '../../../src/limits/overload/load-shedder.ts'
 import { countRefusals } from '../../gateway/support/count-refusals.ts'
 import { expectError } from '../../gateway/support/expect-error.ts'
 import type { TestedGateway } from '../../gateway/support/open-gateway.ts'
@@ -72,11 +78,20 @@ it('a slow upstream does not affect another one', async () => {
   for (const response of served) expect(await response).toMatchObject({ status: 200 })
 })
 
+const idle = { oldestPendingMs: () => 0, isFreeFor: () => true }
+const slow = { oldestPendingMs: () => 1_000, isFreeFor: () => false }
+
+/** Pools that are not given are idle. */
+function createShedder(queue: QueueDelay, slots: Partial<UpstreamLoad['slots']>): LoadShedder {
+  const upstream = { name: 'catalog', slots: { small: idle, bulk: idle, listing: idle, ...slots } }
+  const shedding = createLoadShedder(queue, [upstream], 100)
+  onTestFinished(() => shedding.close())
+  return shedding
+}
+
 it('refuses row operations while the event loop lags, regardless of the upstream', async () => {
   const queue = { wait: 1_000, oldestPendingMs: () => queue.wait }
-  const idle = { oldestPendingMs: () => 0, isFreeFor: () => true }
-  const shedding = createLoadShedder(queue, [{ name: 'catalog', slots: { small: idle, bulk: idle } }], 100)
-  onTestFinished(() => shedding.close())
+  const shedding = createShedder(queue, {})
   await eventually(() =>
     expect(() => shedding.admit('catalog', getOperation('QueryTable'), 'dev')).toThrow(Overloaded),
   )
@@ -91,17 +106,23 @@ it('refuses row operations while the event loop lags, regardless of the upstream
 })
 
 it('a principal beyond its share does not cause refusals of others', async () => {
-  const queue = { oldestPendingMs: () => 0 }
-  const slots = {
-    small: { oldestPendingMs: () => 0, isFreeFor: () => true },
-    bulk: { oldestPendingMs: () => 1_000, isFreeFor: (holder: unknown) => holder !== 'mallory' },
-  }
-  const shedding = createLoadShedder(queue, [{ name: 'catalog', slots }], 100)
-  onTestFinished(() => shedding.close())
+  const shedding = createShedder(idle, {
+    bulk: { oldestPendingMs: () => 1_000, isFreeFor: (holder) => holder !== 'mallory' },
+  })
   await eventually(() =>
     expect(() => shedding.admit('catalog', getOperation('QueryTable'), 'mallory')).toThrow(Overloaded),
   )
   for (const operation of ['QueryTable', 'CountTableRows', 'ListTables'] as const)
     for (let count = 0; count < 20; count += 1)
       expect(() => shedding.admit('catalog', getOperation(operation), 'dev')).not.toThrow()
+})
+
+it.for([
+  ['listing', 'ListTables', 'ListTableVersions'],
+  ['small', 'ListTableVersions', 'ListTables'],
+] as const)('a slow pool %s causes refusals of %s, and none of %s', async ([pool, shed, served]) => {
+  const shedding = createShedder(idle, { [pool]: slow })
+  const admit = (operation: OperationName) => () => shedding.admit('catalog', getOperation(operation), 'dev')
+  await eventually(() => expect(admit(shed)).toThrow(Overloaded))
+  for (let count = 0; count < 20; count += 1) expect(admit(served)).not.toThrow()
 })
