@@ -141,6 +141,12 @@ class ResponseRelay implements ResponseHandler {
 
   /** A retry uses a new connection: idle ones may have failed like that of the previous attempt. */
   start(client: Http1Client, request: UpstreamRequest, isRetry: boolean): void {
+    const { abortsWithClient, response } = this.#options
+    // Before a retry: `onClose` is not called again.
+    if (abortsWithClient && response.isDestroyed) {
+      this.onResponseError(createClientClosed())
+      return
+    }
     this.#request = request
     this.#controller = client.dispatch(request, this, isRetry)
   }
@@ -290,7 +296,11 @@ class ResponseRelay implements ResponseHandler {
 
   readonly #resume = (): void => this.#controller?.resume()
 
-  readonly #clientClosed = (): void => this.#abort(new ClientDisconnected('the client closed the connection'))
+  readonly #clientClosed = (): void => this.#abort(createClientClosed())
+}
+
+function createClientClosed(): ClientDisconnected {
+  return new ClientDisconnected('the client closed the connection')
 }
 
 function isSuccess(status: number): boolean {

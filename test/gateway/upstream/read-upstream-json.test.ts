@@ -19,7 +19,7 @@ import { eventually } from '../../support/eventually.ts'
 
 const target = parseTarget('GET', '/v1/namespace/$/list?limit=2&page_token=n')
 
-async function catalog() {
+async function catalog(settings: object = {}) {
   const recording = await startRecordingUpstream()
   onTestFinished(() => recording.close())
   const upstream = createUpstream({
@@ -27,6 +27,7 @@ async function catalog() {
       url: `${recording.url}/base`,
       delimiter: '.',
       healthCheck: { path: healthPath },
+      ...settings,
     }),
     opener: directOpener,
     credentials: fixed(['x-api-key', 'of-the-gateway']),
@@ -92,4 +93,15 @@ it('retries after a closed connection, and stops if the client disconnects', asy
   leave.abort()
   await expect(listing).rejects.toBeInstanceOf(ClientDisconnected)
   expect(upstream.slots.listing.active()).toBe(0)
+})
+
+it('sends no retry for a client that disconnects between two attempts', async () => {
+  const { recording, upstream } = await catalog({ retries: { maxRetries: 3 } })
+  recording.answering = (_arrival, response) => {
+    if (recording.requests.length === 2) leave.abort()
+    response.socket?.destroy()
+  }
+  const { listing, leave } = await reading(upstream)
+  await expect(listing).rejects.toBeInstanceOf(ClientDisconnected)
+  expect(recording.requests).toHaveLength(2)
 })
