@@ -173,7 +173,8 @@ class ResponseRelay implements ResponseHandler {
 
   onResponseData(chunk: Buffer, release: WriteCallback | undefined): void {
     if (this.#start !== undefined) {
-      this.#checkStart(this.#start, chunk)
+      const result = this.#checkStart(this.#start, chunk)
+      if (typeof result === 'object') this.#abort(badResponse(result.problem))
       release?.()
       return
     }
@@ -191,8 +192,12 @@ class ResponseRelay implements ResponseHandler {
       return
     }
     const start = this.#start
-    if (start !== undefined && !this.#checkStart(start, last ?? Buffer.alloc(0))) {
-      this.onResponseError(badResponse('the response ends before its columns are known'))
+    const result = start && this.#checkStart(start, last ?? Buffer.alloc(0))
+    if (result !== undefined) {
+      const isCut = result === 'incomplete'
+      this.onResponseError(
+        badResponse(isCut ? 'the response ends before its columns are known' : result.problem),
+      )
       return
     }
     this.#detach()
@@ -212,16 +217,15 @@ class ResponseRelay implements ResponseHandler {
     this.#reject(new AttemptFailed(this.#progress(), error))
   }
 
-  /** Sends the response once its start is known to be right. Returns whether it is sent. */
-  #checkStart(before: Buffer, chunk: Buffer): boolean {
+  /** Sends the response once its start is known to be right; returns the result until then. */
+  #checkStart(before: Buffer, chunk: Buffer): ReturnType<CheckStart> {
     const start = Buffer.concat([before, chunk])
     const result = this.#options.checkStart?.(start)
     this.#start = result === undefined ? undefined : start
-    if (typeof result === 'object') this.#abort(badResponse(result.problem))
-    if (result !== undefined) return false
+    if (result !== undefined) return result
     this.#options.response.writeHead(this.#status, this.#headers)
     this.#forward(start, undefined)
-    return true
+    return undefined
   }
 
   /** Returns whether the chunk fits. */
