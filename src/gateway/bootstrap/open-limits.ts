@@ -67,11 +67,12 @@ async function openShared(
 /** The number of connections that the limit of open files allows, at most that of the settings. */
 async function allowedConnections({ settings, log }: Pick<Bootstrap, 'settings' | 'log'>): Promise<number> {
   const { maxConnections: wanted } = settings.limits
-  const toUpstreams = settings.upstreams.reduce(
-    (sum, { maxConnections, maxBulkConnections }) =>
-      sum + maxConnections + countListingConnections(maxConnections) + maxBulkConnections,
-    0,
+  const toCatalogs = settings.upstreams.map(
+    ({ maxConnections, maxBulkConnections }) =>
+      maxConnections + countListingConnections(maxConnections) + maxBulkConnections,
   )
+  const toApplications = settings.passThrough.map(({ maxConnections }) => maxConnections)
+  const toUpstreams = [...toCatalogs, ...toApplications].reduce((sum, count) => sum + count, 0)
   const allowed = await computeMaxConnections(wanted, toUpstreams)
   if (allowed < wanted) {
     log.warn({ connections: allowed, wanted }, 'connection limit lowered: too few file descriptors')
