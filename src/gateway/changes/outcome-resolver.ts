@@ -57,6 +57,12 @@ interface PendingResolution {
   resolution: ResolvedEntry | undefined
 }
 
+/** The lookups of one upstream, one at a time: one that does not respond delays no other. */
+interface LookupQueue {
+  timer: NodeJS.Timeout | undefined
+  running: Promise<void> | undefined
+}
+
 const maxPending = 10_000
 const retryDelays = { minMs: 500, maxMs: 5 * 60_000 }
 
@@ -67,28 +73,40 @@ export function createOutcomeResolver(options: OutcomeResolverOptions): OutcomeR
   const { audit, history, upstreams, isContinuous, times, onResolved } = options
   const pending = new Set<PendingResolution>()
   const byName = new Map(upstreams.map((upstream) => [upstream.name, upstream]))
-  let timer: NodeJS.Timeout | undefined
-  let running: Promise<void> | undefined
+  const queues = new Map<string, LookupQueue>()
   const closing = new AbortController()
   let isClosed = false
 
-  function schedule(): void {
-    clearTimeout(timer)
-    if (isClosed || running !== undefined || pending.size === 0) return
-    const next = Math.min(...[...pending].map(({ nextAt }) => nextAt))
-    timer = setTimeout(
+  function getQueue(upstream: string): LookupQueue {
+    let queue = queues.get(upstream)
+    if (queue === undefined) queues.set(upstream, (queue = { timer: undefined, running: undefined }))
+    return queue
+  }
+
+  function listPending(upstream: string): PendingResolution[] {
+    return [...pending].filter(({ change }) => change.upstream === upstream)
+  }
+
+  function schedule(upstream: string): void {
+    const queue = getQueue(upstream)
+    clearTimeout(queue.timer)
+    if (isClosed || queue.running !== undefined) return
+    const own = listPending(upstream)
+    if (own.length === 0) return
+    const next = Math.min(...own.map(({ nextAt }) => nextAt))
+    queue.timer = setTimeout(
       () => {
-        running = resolveAllDue().finally(() => {
-          running = undefined
-          schedule()
+        queue.running = resolveAllDue(upstream).finally(() => {
+          queue.running = undefined
+          schedule(upstream)
         })
       },
       Math.max(0, next - Date.now()),
     ).unref()
   }
 
-  async function resolveAllDue(): Promise<void> {
-    for (const entry of [...pending].filter(({ nextAt }) => nextAt <= Date.now())) {
+  async function resolveAllDue(upstream: string): Promise<void> {
+    for (const entry of listPending(upstream).filter(({ nextAt }) => nextAt <= Date.now())) {
       if (isClosed) return
       await tryToResolve(entry).catch(() => postpone(entry))
     }
@@ -191,14 +209,14 @@ export function createOutcomeResolver(options: OutcomeResolverOptions): OutcomeR
         absentSince: undefined,
         resolution: undefined,
       })
-      schedule()
+      schedule(change.upstream)
     },
     listInDoubtIntents: () => [...pending].map(({ change }) => change.intent),
     async close() {
       isClosed = true
-      clearTimeout(timer)
+      for (const { timer } of queues.values()) clearTimeout(timer)
       closing.abort()
-      await running
+      await Promise.all([...queues.values()].flatMap(({ running }) => running ?? []))
     },
   }
 }

@@ -1,9 +1,10 @@
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import type { GatewaySetup, TestedGateway } from '../support/open-gateway.ts'
 import {
   respondWith,
   getHeaderValues,
+  startRecordingUpstream,
   type RequestHandler,
   type RecordingUpstream,
 } from '../support/recording-upstream.ts'
@@ -92,6 +93,31 @@ it('absence requires two lookups; a version found by the second belongs to the c
   await gateway.post(commit, { body: staged })
   expect((await resolvedIn(gateway.auditFolder)).resolved).toMatchObject([
     { result: 'committed', lookups: 3 },
+  ])
+})
+
+it('an upstream that never responds delays no change of another one', async () => {
+  const silent = await startRecordingUpstream()
+  onTestFinished(() => silent.close())
+  const { gateway, upstream } = await startGatewayAndUpstream({
+    adjust: async (settings, folder) => {
+      const usual = (await quickly.adjust?.(settings, folder)) ?? settings
+      const further = usual.upstreams.map((one) => ({
+        ...one,
+        name: 'silent',
+        url: silent.url,
+        namespaces: [['silent']],
+      }))
+      return { ...usual, upstreams: [...usual.upstreams, ...further] }
+    },
+  })
+  silent.answering = breakingOff(() => undefined)
+  upstream.answering = breakingOff(notThere)
+  await gateway.post('/v1/table/silent$orders/version/create', { body: staged })
+  await eventually(() => expect(silent.requests).toHaveLength(2))
+  await gateway.post(commit, { body: staged, headers: { 'x-request-id': 'of-the-other' } })
+  expect((await resolvedIn(gateway.auditFolder)).resolved).toMatchObject([
+    { request: 'of-the-other', result: 'not_committed' },
   ])
 })
 
