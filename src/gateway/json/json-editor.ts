@@ -43,6 +43,20 @@ export class JsonEditor {
     })
   }
 
+  /** Returns a part behind the taken bytes, edited so far. It is not taken. */
+  read(from: number, to: number): Buffer {
+    const part = new JsonEditor()
+    part.#offset = from
+    let begin = this.#offset
+    for (const chunk of this.#chunks) {
+      part.push(chunk.subarray(Math.max(0, from - begin), Math.max(0, to - begin)))
+      begin += chunk.length
+    }
+    const last = this.#edits.findLastIndex((edit) => edit.from < from)
+    part.#edits.push(...this.#edits.slice(last + 1))
+    return Buffer.concat(part.takeUntil(to))
+  }
+
   /** Returns the bytes before an offset, and forgets them. */
   takeUntil(to: number): Buffer[] {
     const taken: Buffer[] = []

@@ -22,7 +22,7 @@ export interface JsonVisitor {
   readonly visitKind?: (kind: JsonKind) => void
   /** Whether the last named member counts as absent if it is `{}` or `[]`: then it is removed. */
   readonly isAbsentIfEmpty?: (name: string, depth: number) => boolean
-  /** Receives the text of a requested value; a returned text replaces it. */
+  /** Receives the text of a requested value, as edited; a returned text replaces it. */
   readonly visitValue?: (text: string, name: string, depth: number) => string | undefined
   /** Called at the start of each item of a list in a member of interest. Items have the depth of members in their place. */
   readonly visitItem?: (depth: number) => void
@@ -56,7 +56,6 @@ interface PendingValue {
   readonly name: string
   readonly depth: number
   from: number | undefined
-  readonly chunks: Buffer[]
 }
 
 const nothing = Buffer.alloc(0)
@@ -154,11 +153,8 @@ export class JsonTransformer {
   #read(chunk: Buffer): void {
     this.#chunk = chunk
     this.#scanner.push(chunk)
-    for (const { name, from, chunks } of this.#pendingValues) {
-      if (from === undefined) continue
-      this.#assertValueLength(name, this.#chunkOffset + chunk.length - from)
-      chunks.push(Buffer.from(chunk.subarray(Math.max(0, from - this.#chunkOffset))))
-    }
+    for (const { name, from } of this.#pendingValues)
+      if (from !== undefined) this.#assertValueLength(name, this.#chunkOffset + chunk.length - from)
     this.#chunkOffset += chunk.length
   }
 
@@ -251,7 +247,7 @@ export class JsonTransformer {
     this.#awaitsKind = interest !== 'removal'
     if (interest !== 'members' && interest !== 'both') this.#skippedDepth = depth
     if (interest === 'value' || interest === 'both') {
-      this.#pendingValues.push({ name, depth, from: undefined, chunks: [] })
+      this.#pendingValues.push({ name, depth, from: undefined })
     }
     const start = { object, separator: this.#separator, isComma: this.#isComma }
     if (interest === 'removal') {
@@ -302,11 +298,10 @@ export class JsonTransformer {
     const wanted = this.#pendingValues.at(-1)
     if (wanted?.depth !== depth || wanted.from === undefined) return
     this.#pendingValues.pop()
-    const { name, from, chunks } = wanted
+    const { name, from } = wanted
     this.#assertValueLength(name, at - from)
     if (isAbsent) return
-    const last = this.#chunk.subarray(Math.max(0, from - this.#chunkOffset), at - this.#chunkOffset)
-    const text = (chunks.length === 0 ? last : Buffer.concat([...chunks, last])).toString()
+    const text = this.#editor.read(from, at).toString()
     const replacement = this.#visitor.visitValue?.(text, name, depth)
     if (replacement !== undefined) this.#editor.replace(from, at, replacement)
   }

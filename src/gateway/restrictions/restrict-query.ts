@@ -175,12 +175,13 @@ interface Selection {
   readonly member?: 'column_names' | 'column_aliases'
 }
 
-/** Reads all forms of `columns` (`queryTableRequestSchema`). An empty list selects all columns. */
+/** Reads all forms of `columns` (`queryTableRequestSchema`). An empty list or map selects all columns. */
 function readSelection(sent: unknown): Selection {
   if (isAbsent(sent)) return {}
   if (isListOfStrings(sent)) return sent.length === 0 ? {} : { names: sent }
   if (Array.isArray(sent) && sent.every(isPair)) return { expressions: sent }
   if (isObject(sent)) {
+    if (Object.keys(sent).length === 0) return {}
     const { column_names: names, column_aliases: aliases, ...others } = sent
     if (names === undefined && aliases === undefined)
       return { expressions: Object.entries(sent), isMap: true }

@@ -116,6 +116,29 @@ it.each<[what: string, sent: object, forwarded: object]>([
     },
   ],
   [
+    'names, with the empty members of generated clients',
+    {
+      columns: { column_names: ['id'], column_aliases: {} },
+      vector: { single_vector: [], multi_vector: [] },
+    },
+    { filter: rows, prefilter: true, columns: { column_names: ['id'] }, vector: {} },
+  ],
+  [
+    'expressions, with the empty members of generated clients',
+    { columns: { column_names: [], column_aliases: { a: 'id' } } },
+    { filter: rows, prefilter: true, columns: { column_aliases: { a: '`id`' } } },
+  ],
+  [
+    'empty members alone',
+    { columns: { column_names: [], column_aliases: {} } },
+    { filter: rows, prefilter: true, columns: { column_names: visible } },
+  ],
+  [
+    'an empty map of expressions',
+    { columns: {} },
+    { filter: rows, prefilter: true, columns: { column_names: visible } },
+  ],
+  [
     'pairs of expressions',
     { columns: [['a', 'id']] },
     { filter: rows, prefilter: true, columns: [['a', '`id`']] },

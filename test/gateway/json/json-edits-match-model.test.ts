@@ -33,6 +33,8 @@ interface Member extends Item {
 const removed: ReadonlySet<string> = new Set(['identity', 'a'])
 const absentIfEmpty: ReadonlySet<string> = new Set(['id', 'context', 'properties', ''])
 const wanted: ReadonlySet<string> = new Set(['id', 'flag', 'properties'])
+/** Searched for names, and requested with what is edited in it. */
+const both = 'columns'
 /** Replaces the value of a flag. */
 const replacement = '"in its place"'
 
@@ -42,7 +44,7 @@ const space = fc.constantFrom('', '', '', ' ', '\n\t', '\r  ')
 const name = fc.oneof(
   {
     weight: 3,
-    arbitrary: fc.constantFrom('id', 'identity', 'context', 'properties', 'flag', 'query', 'a', ''),
+    arbitrary: fc.constantFrom('id', 'identity', 'context', 'properties', 'flag', 'query', 'a', '', both),
   },
   { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 4 }) },
 )
@@ -171,12 +173,15 @@ function valuesIn(node: Node): [name: string, value: unknown][] {
   if ('items' in node) return node.items.flatMap(({ value }) => valuesIn(value))
   return node.members.flatMap((member): [string, unknown][] => {
     if (goes(member)) return []
-    return wanted.has(member.name) ? [[member.name, JSON.parse(write(member.value))]] : valuesIn(member.value)
+    if (wanted.has(member.name)) return [[member.name, JSON.parse(write(member.value))]]
+    const within = valuesIn(member.value)
+    return member.name === both ? [...within, [both, JSON.parse(writeEdited(member.value))]] : within
   })
 }
 
 function interestIn(name: string): MemberInterest {
   if (removed.has(name)) return 'removal'
+  if (name === both) return 'both'
   return wanted.has(name) ? 'value' : 'members'
 }
 
