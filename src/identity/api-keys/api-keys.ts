@@ -8,6 +8,7 @@ import { assertPepper, hashSecret, parseApiKey } from './api-key-format.ts'
 import type { ReportEvent } from '../identity-event.ts'
 import { openLastUsedRecorder } from './last-used.ts'
 import { openRecordedKeys, withoutHash, type RecordedKeys } from './recorded-keys.ts'
+import { listPrincipalExpiryTimes } from './principal-expiry-times.ts'
 import type { Principal } from '../principal.ts'
 import { createVerifiedKeyCache } from './verified-key-cache.ts'
 import { AuthenticationError } from '../authentication-error.ts'
@@ -77,6 +78,7 @@ export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
   let isFirst = true
   /** The keys that were read last, until they are compared and recorded: those in force are retained in another form. */
   let unrecorded: readonly StoredKey[] = []
+  let reporting = Promise.resolve()
 
   /** A start with one invalid entry has the other keys. Later the last keys are better: all of them were valid. */
   async function readKeys(file: string): Promise<LoadedKeys> {
@@ -117,12 +119,14 @@ export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
         verifiedKeys.clear()
         isOutdated = false
         const stored = takeUnrecorded()
-        report({
-          source: 'api-keys',
-          outcome: 'changed',
-          changes: listKeyChanges(before.byId, keys.byId),
-          onRecorded: () => recorded?.save(stored),
-        })
+        reporting = runInSlices(listKeyChanges(before.byId, keys.byId)).then((changes) =>
+          report({
+            source: 'api-keys',
+            outcome: 'changed',
+            changes,
+            onRecorded: () => recorded?.save(stored),
+          }),
+        )
       },
       onError(cause) {
         isOutdated = true
@@ -161,6 +165,7 @@ export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
     }),
     async close() {
       followed?.close()
+      await reporting
       await lastUsed?.close()
       await recorded?.close()
     },
@@ -178,7 +183,7 @@ async function reportFoundChanges(
     const before = await recorded.read()
     if (before === undefined) return onRecorded()
     const [earlier, later] = [runAtOnce(loadKeys(before)), runAtOnce(loadKeys(stored.map(withoutHash)))]
-    const changes = listKeyChanges(earlier.byId, later.byId)
+    const changes = runAtOnce(listKeyChanges(earlier.byId, later.byId))
     if (changes.length > 0) report({ source: 'api-keys', outcome: 'found', changes, onRecorded })
   } catch (cause) {
     report({ source: 'api-keys', outcome: 'not-compared', cause, onRecorded })
@@ -198,11 +203,11 @@ interface ProvenKey extends VerifiedKey {
 
 interface LoadedKeys {
   readonly byId: ReadonlyMap<string, LoadedKey>
-  /** When principals lose their last key, in milliseconds since 1970, soonest first. */
-  readonly expiryTimes: readonly number[]
+  /** Of `listPrincipalExpiryTimes`. */
+  readonly expiryTimes: Float64Array
 }
 
-const noKeys: LoadedKeys = { byId: new Map(), expiryTimes: [] }
+const noKeys: LoadedKeys = { byId: new Map(), expiryTimes: new Float64Array() }
 
 // Compared if the id is unknown, so that all refusals take equally long.
 const placeholderHash = Buffer.alloc(32)
@@ -238,7 +243,7 @@ function* loadKeys(stored: readonly StoredKey[]): Steps<LoadedKeys> {
     byId.set(key.id, loadKey(key, shareGroups(groups, key.groups)))
     yield
   }
-  return { byId, expiryTimes: listPrincipalExpiryTimes(byId) }
+  return { byId, expiryTimes: yield* listPrincipalExpiryTimes(byId.values()) }
 }
 
 /** Returns one set for all keys with these groups in this order. */
@@ -267,15 +272,6 @@ function loadKey(key: StoredKey, groups: ReadonlySet<string>): LoadedKey {
     revokedBy: key.revokedBy,
     replaces: key.replaces,
   }
-}
-
-/** Soonest first; omits principals that always have a valid key. */
-function listPrincipalExpiryTimes(keys: LoadedKeys['byId']): readonly number[] {
-  const expiryTimes = new Map<string, number>()
-  for (const { principal, isRevoked, expiresAt = Infinity } of keys.values()) {
-    if (!isRevoked) expiryTimes.set(principal, Math.max(expiresAt, expiryTimes.get(principal) ?? -Infinity))
-  }
-  return [...expiryTimes.values()].filter(Number.isFinite).toSorted((one, other) => one - other)
 }
 
 /** Retains only a hash of the static key, with a pepper of this process. */

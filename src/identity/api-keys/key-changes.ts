@@ -1,3 +1,5 @@
+import type { Steps } from '../../lib/async/run-in-slices.ts'
+
 /** A difference between two readings of a key store. Contains no hash. */
 export interface KeyChange {
   /**
@@ -29,16 +31,20 @@ export interface ComparableKey {
 }
 
 /** Lists the changes between two readings, by key: those of the later reading first, then removed ones. */
-export function listKeyChanges(
+export function* listKeyChanges(
   earlier: ReadonlyMap<string, ComparableKey>,
   later: ReadonlyMap<string, ComparableKey>,
-): readonly KeyChange[] {
-  const changes = [...later].flatMap(([id, key]) => compareKey(id, earlier.get(id), key))
-  const removed = [...earlier].filter(([id]) => !later.has(id))
-  return [
-    ...changes,
-    ...removed.map(([id, key]) => ({ change: 'removed', key: id, principal: key.principal }) as const),
-  ]
+): Steps<readonly KeyChange[]> {
+  const changes: KeyChange[] = []
+  for (const [id, key] of later) {
+    changes.push(...compareKey(id, earlier.get(id), key))
+    yield
+  }
+  for (const [id, { principal }] of earlier) {
+    if (!later.has(id)) changes.push({ change: 'removed', key: id, principal })
+    yield
+  }
+  return changes
 }
 
 function compareKey(id: string, before: ComparableKey | undefined, key: ComparableKey): readonly KeyChange[] {

@@ -1,9 +1,11 @@
 import { readFile, stat } from 'node:fs/promises'
-import { z } from 'zod'
+import { runAtOnce, runInSlices, type Steps } from '../../lib/async/run-in-slices.ts'
 import { withFileLock } from '../../lib/fs/file-lock.ts'
+import { ignoreMissing } from '../../lib/fs/system-error.ts'
 import { writeAtomically } from '../../lib/fs/write-atomically.ts'
 
-const lastUsedSchema = z.record(z.string(), z.iso.datetime())
+/** First uses within this time share one write, as its work grows with the number of keys. */
+const firstUsesMs = 500
 
 export interface LastUsedRecorder {
   record(id: string, atMs: number): void
@@ -21,8 +23,8 @@ export interface LastUsedOptions {
 }
 
 /**
- * Writes the whole file now, when a new key is used, and after each interval: its modification time shows how current
- * it is. Gateways may share the file: later times from other gateways are retained.
+ * Writes the whole file now, within a second of the first use of a key, and after each interval: its modification time
+ * shows how current it is. Gateways may share the file: later times from other gateways are retained.
  */
 export function openLastUsedRecorder({
   file,
@@ -35,27 +37,37 @@ export function openLastUsedRecorder({
   const persisted = new Set<string>()
   let writing: Promise<void> | undefined
   let isWriteDue = false
+  let firstUses: NodeJS.Timeout | undefined
 
   async function write(): Promise<void> {
     isWriteDue = false
     try {
-      for (const id of used.keys()) {
-        if (isKnown(id)) continue
-        used.delete(id)
-        persisted.delete(id)
-      }
       await withFileLock(file, async () => {
-        const times = new Map(used)
-        for (const [id, time] of await readTimes(file, true)) {
-          if (!isKnown(id)) continue
-          times.set(id, Math.max(time, times.get(id) ?? 0))
-          persisted.add(id)
-        }
-        await writeAtomically(file, formatTimes(times))
+        const text = (await readFile(file, 'utf8').catch(ignoreMissing)) ?? '{}'
+        await writeAtomically(file, await runInSlices(addUses(text)))
       })
     } catch (cause) {
       onError(cause)
     }
+  }
+
+  /** Returns the new text of the file. */
+  function* addUses(text: string): Steps<string> {
+    const times = yield* parseTimes(text)
+    for (const id of times.keys()) {
+      if (isKnown(id)) persisted.add(id)
+      else times.delete(id)
+      yield
+    }
+    for (const [id, time] of used) {
+      if (isKnown(id)) times.set(id, Math.max(time, times.get(id) ?? 0))
+      else {
+        used.delete(id)
+        persisted.delete(id)
+      }
+      yield
+    }
+    return yield* formatTimes(times)
   }
 
   /** Writes once, even if called again before the write starts. */
@@ -72,19 +84,48 @@ export function openLastUsedRecorder({
       used.set(id, atMs)
       if (persisted.has(id)) return
       persisted.add(id)
-      writeSoon()
+      firstUses ??= setTimeout(() => {
+        firstUses = undefined
+        writeSoon()
+      }, firstUsesMs).unref()
     },
     async close() {
       clearInterval(timer)
+      clearTimeout(firstUses)
       writeSoon()
       await writing
     },
   }
 }
 
-function formatTimes(times: ReadonlyMap<string, number>): string {
-  const texts = [...times].map(([id, time]) => [id, new Date(time).toISOString()] as const)
-  return `${JSON.stringify(Object.fromEntries(texts), undefined, 2)}\n`
+function* formatTimes(times: ReadonlyMap<string, number>): Steps<string> {
+  const lines: string[] = []
+  for (const [id, time] of times) {
+    lines.push(`  "${id}": "${new Date(time).toISOString()}"`)
+    yield
+  }
+  return `{\n${lines.join(',\n')}\n}\n`
+}
+
+const entryPattern = /\s*[{,]\s*"([0-9A-Za-z]+)"\s*:\s*"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)"/y
+const endPattern = /\s*(\{\s*)?\}\s*$/y
+
+/** Reads the JSON that `formatTimes` writes, however it is indented. In steps, as `JSON.parse` has none. */
+function* parseTimes(text: string): Steps<Map<string, number>> {
+  const times = new Map<string, number>()
+  let end = 0
+  for (;;) {
+    entryPattern.lastIndex = end
+    const [entry, id, time] = entryPattern.exec(text) ?? []
+    const atMs = Date.parse(time ?? '')
+    if (entry === undefined || id === undefined || Number.isNaN(atMs)) break
+    times.set(id, atMs)
+    end += entry.length
+    yield
+  }
+  endPattern.lastIndex = end
+  if (!endPattern.test(text)) throw new Error('expected a JSON object with ids of keys and times in UTC')
+  return times
 }
 
 /** Last-used times, in milliseconds. */
@@ -97,14 +138,5 @@ export interface LastUsedTimes {
 /** Reads the last-used times from a file. Rejects if there is no such file. */
 export async function readLastUsed(file: string): Promise<LastUsedTimes> {
   const { mtime } = await stat(file)
-  return { asOf: mtime.getTime(), times: await readTimes(file, false) }
-}
-
-async function readTimes(file: string, allowMissing: boolean): Promise<ReadonlyMap<string, number>> {
-  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT' && allowMissing) return '{}'
-    throw error
-  })
-  const times = lastUsedSchema.parse(JSON.parse(text))
-  return new Map(Object.entries(times).map(([id, time]) => [id, Date.parse(time)]))
+  return { asOf: mtime.getTime(), times: runAtOnce(parseTimes(await readFile(file, 'utf8'))) }
 }

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { runAtOnce } from '../../../src/lib/async/run-in-slices.ts'
 import { listKeyChanges, type ComparableKey } from '../../../src/identity/api-keys/key-changes.ts'
 
 const key: ComparableKey = {
@@ -80,5 +81,5 @@ it.each<[string, ComparableKey | undefined, ComparableKey | undefined, readonly 
     [{ change: 'changed', ...ada, members: ['groups'] }],
   ],
 ])('lists %s', (_, before, after, changes) => {
-  expect(listKeyChanges(reading(before), reading(after))).toEqual(changes)
+  expect(runAtOnce(listKeyChanges(reading(before), reading(after)))).toEqual(changes)
 })

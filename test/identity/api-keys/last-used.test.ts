@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, it } from 'vitest'
 import { createKey } from '../../../src/identity/api-keys/key-store.ts'
 import { createAuthenticator } from '../../../src/identity/authenticate.ts'
-import { readLastUsed } from '../../../src/identity/api-keys/last-used.ts'
+import { openLastUsedRecorder, readLastUsed } from '../../../src/identity/api-keys/last-used.ts'
 import { authenticateApiKey, openAuthenticator, captureReason } from '../test-authenticator.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -90,7 +90,31 @@ it('reports a failed write, and refuses no request', async () => {
   expect((await authenticateApiKey(authenticator, store.text)).name).toBe('loader')
 })
 
-it('writes the file at startup, and the first use of a key immediately', async () => {
+it('other events are served while the times of many keys are written', async () => {
+  const file = join(await temporaryFolder(), 'last-used')
+  const ids = Array.from({ length: 100_000 }, (_, index) => `key${String(index).padStart(9, '0')}`)
+  const recorder = openLastUsedRecorder({
+    file,
+    intervalMs: 60_000,
+    isKnown: () => true,
+    onError: (cause) => expect.fail(String(cause)),
+  })
+  await eventually(() => stat(file))
+  for (const id of ids) recorder.record(id, 0)
+  const ticks = [performance.now()]
+  const ticking = setInterval(() => ticks.push(performance.now()), 1)
+  onTestFinished(() => clearInterval(ticking))
+  await recorder.close()
+  ticks.push(performance.now())
+  const pauses = ticks.slice(1).map((tick, index) => tick - (ticks[index] ?? 0))
+  // A part of the whole, as machines differ.
+  expect(Math.max(...pauses)).toBeLessThan(((ticks.at(-1) ?? 0) - (ticks[0] ?? 0)) / 2)
+  const { times } = await readLastUsed(file)
+  expect([...times.keys()]).toEqual(ids)
+  expect(new Set(times.values())).toEqual(new Set([0]))
+})
+
+it('writes the file at startup, and the first use of a key soon', async () => {
   const store = await makeStore()
   const file = `${store.file}.last-used`
   const apiKeys = { file: store.file, pepper, lastUsedFile: file }
