@@ -48,8 +48,9 @@ const releaseShared = { name: 'release shared', text: 'select pg_advisory_unlock
  * when the process or the connection ends, PostgreSQL releases them. They do not exclude work of the same process: what
  * must be excluded there as well takes them under a process-local lock.
  *
- * A process that loses the connection cannot stop work that runs under the locks. So every single step is safe (files
- * get their names by `link`, locations are never reused), and `assertHeld` prevents commits under a lost lock.
+ * A process that loses the connection cannot stop work that runs under the locks. So single steps are safe (files get
+ * their names by `link`, the catalog never chooses a location again), and `assertHeld` prevents commits under a lost lock.
+ * What remains is the deletion of a registered dataset, whose location can be registered again meanwhile.
  */
 export class AdvisoryLocks {
   readonly #connect: Connect
