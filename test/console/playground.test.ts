@@ -104,6 +104,22 @@ it('the decision has what restrictions leave of the table, with the facts of cal
   expect(await restrictedBy({ operation: 'DropTable' })).toEqual([])
 })
 
+it('a listing that no rule allows is decided by what is visible beneath', async () => {
+  const rules = '  - { id: r, effect: allow, subjects: { users: [ada] }, operations: [read] }'
+  const listing = { principal: 'ada', groups: [], operation: 'ListNamespaces', id: '/' }
+  const { body } = await post({ text: policy(rules), question: listing })
+  expect(body).toMatchObject({
+    outcome: {
+      answer: {
+        before: false,
+        after: true,
+        rule: { policy: 'tried', rule: 'r' },
+        isByVisibility: true,
+      },
+    },
+  })
+})
+
 it('a text replaces the file that it is the text of', async () => {
   const files = await get('policy-files')
   expect(files.body).toEqual({ files: ['policies.yaml'] })

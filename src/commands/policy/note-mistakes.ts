@@ -3,6 +3,7 @@ import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import { objectKindOfPermission } from '../../policy/language/permission-object-kind.ts'
 import { namespaceKey } from '../../policy/analysis/reaching-rules.ts'
+import { isListing } from '../../policy/visibility/decide-listing.ts'
 import { listNames, suggestGroup } from '../../policy/analysis/lint/lint-subjects.ts'
 import type { PolicyDocument } from '../../policy/language/policy-document.ts'
 import type { Io } from '../common/io.ts'
@@ -39,4 +40,12 @@ export function noteMistakenId(
   const namespace = kind === 'namespace' ? names : names.slice(0, -1)
   if (names.length > id.length && namespace.length > 0 && namespaces.has(namespaceKey(namespace)))
     stderr.write(`note: dots do not separate names; did you mean ${formatIdentifierText(names)}?\n`)
+}
+
+/** Notes on standard error that a listing needs no rule of its own. */
+export function noteListing(permission: Permission, { stderr }: Io): void {
+  if (isListing(permission))
+    stderr.write(
+      `note: ${permission} is also allowed to callers that may see something beneath, and then shows them that; see \`policy explain\`\n`,
+    )
 }

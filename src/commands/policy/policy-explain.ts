@@ -7,7 +7,7 @@ import { printJson, printLine, type Io } from '../common/io.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { getOperation, isOperationName } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
-import type { Decision } from '../../policy/engine/decision.ts'
+import type { Allowed, Decision } from '../../policy/engine/decision.ts'
 import {
   explainDecision,
   type ExplainedLevel,
@@ -20,6 +20,7 @@ import type { AuthorizationRequest } from '../../policy/conditions/authorization
 import { findTags } from '../../policy/analysis/find-tags.ts'
 import { createRuleReference, indexDocuments, objectPosition } from '../../policy/analysis/reaching-rules.ts'
 import { formatTags } from '../../policy/tags/object-tags.ts'
+import { decideListing } from '../../policy/visibility/decide-listing.ts'
 import {
   createPrincipal,
   addCallerOptions,
@@ -85,7 +86,7 @@ async function explain(
   noteUnknownGroups(options, documents, io)
   noteMistakenId(operation, id, documents, io)
   const request = createAuthorizationRequest(createPrincipal(options), operation, id, options.fact)
-  const decision = set.decide(request)
+  const { decision, byVisibility } = decideListing(set, request)
   const contact = decision.allowed ? undefined : set.findContact(request, decision)
   const restriction = decision.allowed ? set.findRestriction(request) : undefined
   const levels = explainDecision(documents, request)
@@ -93,6 +94,7 @@ async function explain(
   if (options.json) {
     printJson(io, {
       decision,
+      ...(byVisibility && { isByVisibility: true }),
       contact,
       restriction: restriction && reportRestriction(restriction),
       facts: listDecidedFacts(request),
@@ -102,7 +104,9 @@ async function explain(
     return
   }
   const deciding = findDecidingRule(levels, decision)
-  printLine(io, formatDecision(decision, deciding, request.principal.name, operation, id))
+  const by = byVisibility ? describeVisibility(byVisibility) : describeDeciding(deciding)
+  const result = decision.allowed ? 'allowed' : 'denied'
+  printLine(io, `${result}  ${request.principal.name}: ${operation} on ${formatIdentifierText(id)}\n  ${by}`)
   if (contact !== undefined) printLine(io, `  contact  ${contact}  (in a response 403)`)
   if (restriction !== undefined) printRestriction(io, restriction)
   printLine(io, `  facts  ${formatFacts(request)}`)
@@ -116,16 +120,12 @@ function findDecidingRule(levels: readonly ExplainedLevel[], { rule }: Decision)
   return rules.find((one) => one.document.name === rule?.policy && one.rule.id === rule.rule)
 }
 
-function formatDecision(
-  { allowed }: Decision,
-  deciding: ExplainedRule | undefined,
-  user: string,
-  operation: Permission,
-  id: Identifier,
-): string {
-  const request = `${user}: ${operation} on ${formatIdentifierText(id)}`
-  if (deciding === undefined) return `denied  ${request}\n  no rule allows it`
-  return `${allowed ? 'allowed' : 'denied'}  ${request}\n  by ${formatReachingRule(deciding)}`
+function describeDeciding(deciding: ExplainedRule | undefined): string {
+  return deciding === undefined ? 'no rule allows it' : `by ${formatReachingRule(deciding)}`
+}
+
+function describeVisibility({ rule }: Allowed): string {
+  return `no rule allows it itself, but it shows what is visible beneath, by ${formatRuleReference(rule)}`
 }
 
 function reportRestriction({ columns, rows, parts }: CallerRestriction): unknown {

@@ -22,7 +22,7 @@ import {
   type Overriding,
 } from '../../policy/analysis/who-can.ts'
 import { idArgument, operationArgument, requirePermission } from './policy-options.ts'
-import { noteMistakenId } from './note-mistakes.ts'
+import { noteListing, noteMistakenId } from './note-mistakes.ts'
 import { readPolicyContext } from './policy-context.ts'
 import { addSourceOptions, requireSources, type SourceOptions } from './policy-sources.ts'
 import {
@@ -75,6 +75,7 @@ async function list(
   const context = await readPolicyContext(options, io)
   const operation = requirePermission(name, context.vocabulary, command)
   const { documents } = await requireSources(options, context, io)
+  noteListing(operation, io)
   if (options.tag !== undefined && id === undefined) {
     listTagged(documents, operation, options.tag, options, command, io)
     return

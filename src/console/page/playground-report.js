@@ -47,8 +47,9 @@ function findingsView(findings, selectLine) {
 /** @param {Outcome['answer']} answer */
 function answerView(answer) {
   if (answer === undefined) return []
-  const { before, after, rule, restrictedBy, rules } = answer
-  const by = rule === undefined ? ', as no rule allows it' : ` by ${ruleText(rule)}`
+  const { before, after, rule, isByVisibility, restrictedBy, rules } = answer
+  const visible = isByVisibility ? ', with what is visible beneath,' : ''
+  const by = rule === undefined ? ', as no rule allows it' : `${visible} by ${ruleText(rule)}`
   const decision = element('strong', { class: after ? 'good' : 'bad' }, after ? 'allowed' : 'denied')
   const text =
     before === after ? `${by}, as with the policies in force` : `${by}; in force: ${outcomeText(before)}`

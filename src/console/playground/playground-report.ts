@@ -14,6 +14,7 @@ import { formatProblem, PolicyError, type PolicyProblem } from '../../policy/lan
 import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
 import { defaultRequestFacts } from '../../policy/language/read-tests.ts'
 import { describeRestriction, type RestrictionReport } from '../../policy/restrictions/restriction.ts'
+import { decideListing } from '../../policy/visibility/decide-listing.ts'
 import { mergeFiles } from '../../policy/source/compile-documents.ts'
 import { compileContents, type LoadedPolicies } from '../../policy/source/load-policies.ts'
 import { parsePolicyFile } from '../../policy/source/parse-policy-file.ts'
@@ -51,6 +52,8 @@ interface Answer {
   readonly after: boolean
   /** The rule that decides; undefined if none allows it. */
   readonly rule: RuleReference | undefined
+  /** Whether it is a listing that no rule allows itself, and shows what the rule makes visible beneath. */
+  readonly isByVisibility: boolean
   /** What leaves the caller a part of the table. */
   readonly restrictedBy: readonly RestrictionReport[]
   readonly rules: readonly (RuleReference & Pick<ExplainedRule, 'verdict'> & Pick<PolicyRule, 'effect'>)[]
@@ -127,12 +130,16 @@ function createRequest(
 }
 
 function createAnswer(request: AuthorizationRequest, before: LoadedPolicies, after: LoadedPolicies): Answer {
-  const { allowed, rule } = after.set.decide(request)
+  const {
+    decision: { allowed, rule },
+    byVisibility,
+  } = decideListing(after.set, request)
   const levels = explainDecision(after.documents, request)
   return {
-    before: before.set.decide(request).allowed,
+    before: decideListing(before.set, request).decision.allowed,
     after: allowed,
     rule,
+    isByVisibility: byVisibility !== undefined,
     restrictedBy: allowed ? (after.set.findRestriction(request)?.parts ?? []).map(describeRestriction) : [],
     rules: levels.flatMap(({ rules }) =>
       rules.map((one) => ({

@@ -169,6 +169,37 @@ it.each([
     })
 })
 
+it('a listing that no rule allows is explained as the gateway decides it: by what is visible beneath', async () => {
+  const deny = { id: 'hide', effect: 'deny', subjects: { users: ['eve'] }, operations: ['ListNamespaces'] }
+  const root = { metadata: { name: 'root' }, namespace: [], rules: [deny] }
+  const explain = [
+    'explain',
+    '--policies',
+    await folderOf(sales, root),
+    '--group',
+    'engineers',
+    'ListNamespaces',
+    '/',
+  ]
+  expect(await policy(...explain, '--as', 'sam')).toMatchObject({
+    output: expect.stringMatching(
+      /^allowed {2}sam: ListNamespaces on \/\n {2}no rule allows it itself, but it shows what is visible beneath, by sales\/write \(/,
+    ),
+  })
+  const { output } = await policy(...explain, '--as', 'sam', '--json')
+  expect(JSON.parse(output)).toMatchObject({
+    decision: { allowed: true, rule: { rule: 'write' } },
+    isByVisibility: true,
+  })
+  expect((await policy(...explain, '--as', 'eve')).output).toMatch(/^denied .*\n {2}by root\/hide /)
+  const others = ['--policies', await folderOf(sales), '--as', 'eve', 'ListNamespaces']
+  expect((await policy('explain', ...others, '/')).output).toMatch(/^denied .*\n {2}no rule allows it\n/)
+  const { messages } = await policy('who-can', '--policies', await folderOf(sales), 'ListNamespaces', '/')
+  expect(messages).toBe(
+    'note: ListNamespaces is also allowed to callers that may see something beneath, and then shows them that; see `policy explain`\n',
+  )
+})
+
 it('says that a group of operations is no operation', async () => {
   const { status, messages } = await policy('who-can', '--policies', examples, 'write', 'payments/booked')
   expect(status).toBe(2)
