@@ -119,14 +119,17 @@ export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
         verifiedKeys.clear()
         isOutdated = false
         const stored = takeUnrecorded()
-        reporting = runInSlices(listKeyChanges(before.byId, keys.byId)).then((changes) =>
-          report({
-            source: 'api-keys',
-            outcome: 'changed',
-            changes,
-            onRecorded: () => recorded?.save(stored),
-          }),
-        )
+        // In the order of the readings: the last one that is saved is what the next start compares with.
+        reporting = reporting
+          .then(() => runInSlices(listKeyChanges(before.byId, keys.byId)))
+          .then((changes) =>
+            report({
+              source: 'api-keys',
+              outcome: 'changed',
+              changes,
+              onRecorded: () => recorded?.save(stored),
+            }),
+          )
       },
       onError(cause) {
         isOutdated = true

@@ -3,6 +3,7 @@ import { runAtOnce, runInSlices, type Steps } from '../../lib/async/run-in-slice
 import { withFileLock } from '../../lib/fs/file-lock.ts'
 import { ignoreMissing } from '../../lib/fs/system-error.ts'
 import { writeAtomically } from '../../lib/fs/write-atomically.ts'
+import { isObject } from '../../lib/json/is-object.ts'
 
 /** First uses within this time share one write, as its work grows with the number of keys. */
 const firstUsesMs = 500
@@ -107,24 +108,18 @@ function* formatTimes(times: ReadonlyMap<string, number>): Steps<string> {
   return `{\n${lines.join(',\n')}\n}\n`
 }
 
-const entryPattern = /\s*[{,]\s*"([0-9A-Za-z]+)"\s*:\s*"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)"/y
-const endPattern = /\s*(\{\s*)?\}\s*$/y
+const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/
 
-/** Reads the JSON that `formatTimes` writes, however it is indented. In steps, as `JSON.parse` has none. */
 function* parseTimes(text: string): Steps<Map<string, number>> {
+  const content: unknown = JSON.parse(text)
+  if (!isObject(content)) throw new Error('expected a JSON object with ids of keys and times in UTC')
   const times = new Map<string, number>()
-  let end = 0
-  for (;;) {
-    entryPattern.lastIndex = end
-    const [entry, id, time] = entryPattern.exec(text) ?? []
-    const atMs = Date.parse(time ?? '')
-    if (entry === undefined || id === undefined || Number.isNaN(atMs)) break
+  for (const [id, time] of Object.entries(content)) {
+    const atMs = typeof time === 'string' && timePattern.test(time) ? Date.parse(time) : NaN
+    if (Number.isNaN(atMs)) throw new Error(`expected a time in UTC at ${JSON.stringify(id)}`)
     times.set(id, atMs)
-    end += entry.length
     yield
   }
-  endPattern.lastIndex = end
-  if (!endPattern.test(text)) throw new Error('expected a JSON object with ids of keys and times in UTC')
   return times
 }
 

@@ -101,14 +101,11 @@ it('other events are served while the times of many keys are written', async () 
   })
   await eventually(() => stat(file))
   for (const id of ids) recorder.record(id, 0)
-  const ticks = [performance.now()]
-  const ticking = setInterval(() => ticks.push(performance.now()), 1)
-  onTestFinished(() => clearInterval(ticking))
+  let served = 0
+  const serving = setInterval(() => served++, 1)
+  onTestFinished(() => clearInterval(serving))
   await recorder.close()
-  ticks.push(performance.now())
-  const pauses = ticks.slice(1).map((tick, index) => tick - (ticks[index] ?? 0))
-  // A part of the whole, as machines differ.
-  expect(Math.max(...pauses)).toBeLessThan(((ticks.at(-1) ?? 0) - (ticks[0] ?? 0)) / 2)
+  expect(served).toBeGreaterThan(10)
   const { times } = await readLastUsed(file)
   expect([...times.keys()]).toEqual(ids)
   expect(new Set(times.values())).toEqual(new Set([0]))
