@@ -4,12 +4,13 @@ import { setTimeout } from 'node:timers/promises'
 import type { Client } from 'pg'
 import { CatalogError } from 'catalog-gateway/catalog-api'
 import { databaseUnavailableError } from './postgres-errors.ts'
-import { Backoff } from 'catalog-gateway/lib'
+import { Backoff, TimeoutExceeded, withTimeout } from 'catalog-gateway/lib'
 
 export type LockMode = 'exclusive' | 'shared'
 
 interface LockSession {
   readonly client: Client
+  readonly statementTimeoutMs: number
   isLost: boolean
   /** The last query; a connection runs one at a time. */
   last: Promise<unknown>
@@ -56,12 +57,15 @@ export class AdvisoryLocks {
   readonly #connect: Connect
   /** Separates the locks of different catalogs. */
   readonly #scope: string
+  readonly #statementTimeoutMs: number
   readonly #currentSession = new AsyncLocalStorage<LockSession>()
   #session: Promise<LockSession> | undefined
 
-  constructor(connect: Connect, scope: string) {
+  /** No statement waits for a lock, so one that takes longer than the timeout shows that the connection is lost. */
+  constructor(connect: Connect, scope: string, statementTimeoutMs: number) {
     this.#connect = connect
     this.#scope = scope
+    this.#statementTimeoutMs = statementTimeoutMs
   }
 
   /** Runs `work` under a lock. Throws ServiceUnavailable (503) if another replica holds it past the timeout. */
@@ -146,7 +150,7 @@ export class AdvisoryLocks {
       isLost = true
       if (session !== undefined) session.isLost = true
     })
-    session = { client, isLost, last: Promise.resolve() }
+    session = { client, statementTimeoutMs: this.#statementTimeoutMs, isLost, last: Promise.resolve() }
     return session
   }
 
@@ -158,8 +162,17 @@ export class AdvisoryLocks {
 async function executeLock(session: LockSession, statement: Statement, keys: string[]): Promise<boolean> {
   const response = session.last.then(async () => {
     if (session.isLost) throw databaseUnavailableError()
-    const { rows } = await session.client.query<{ done: boolean }>({ ...statement, values: keys })
-    return rows[0]?.done === true
+    const query = session.client.query<{ done: boolean }>({ ...statement, values: keys })
+    try {
+      const { rows } = await withTimeout(query, session.statementTimeoutMs)
+      return rows[0]?.done === true
+    } catch (error) {
+      if (!(error instanceof TimeoutExceeded)) throw error
+      session.isLost = true
+      // Also frees the locks if the server is only slow.
+      session.client.end().catch(() => undefined)
+      throw databaseUnavailableError(error)
+    }
   })
   session.last = response.catch(() => undefined)
   return await response

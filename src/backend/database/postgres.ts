@@ -1,3 +1,4 @@
+import { Socket } from 'node:net'
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { parseIntoClientConfig } from 'pg-connection-string'
@@ -25,14 +26,23 @@ export interface PostgresDatabase {
 }
 
 const connectTimeoutMs = 10_000
+/**
+ * How long a server may be silent during a statement, in ms. If its host vanishes, TCP alone tries for 15 minutes. No
+ * statement takes so long except those of migrations, which have no timeout.
+ */
+const defaultSilenceMs = { locks: 15_000, others: 120_000 }
 const int8TypeId = 20
 
-/** Detects a silently lost peer within seconds, which frees its locks. */
-const lockSettings =
+/** The server detects a silently lost replica within seconds, which frees its locks and ends its transactions. */
+const keepAliveSettings =
   'set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3'
 
 /** Migrates the schema; concurrent replicas migrate one after the other. Rejects with an error that hides the URL. */
-export async function openPostgres(options: PostgresOptions, log: Logger): Promise<PostgresDatabase> {
+export async function openPostgres(
+  options: PostgresOptions,
+  log: Logger,
+  silenceMs = defaultSilenceMs,
+): Promise<PostgresDatabase> {
   const { url, schema, maxConnections } = options
   let lastGood: pg.ClientConfig | undefined
   /** Reads the files that the URL names, such as `sslrootcert`. One that is being replaced keeps the last good ones. */
@@ -60,6 +70,7 @@ export async function openPostgres(options: PostgresOptions, log: Logger): Promi
   const locks = new AdvisoryLocks(
     (onLost) => withCurrentUrl(url, () => connectForLocks(new Client(), onLost)),
     schema,
+    silenceMs.locks,
   )
   const pool = new pg.Pool({
     Client,
@@ -67,12 +78,20 @@ export async function openPostgres(options: PostgresOptions, log: Logger): Promi
     max: maxConnections - 1,
     // Not by Kysely, which never gives back a connection that ends during this.
     // oxlint-disable-next-line no-misused-promises -- the pool awaits it, which its type does not say
-    onConnect: (client) => client.query(`set search_path to "${schema}"`),
+    onConnect: (client) => client.query(`set search_path to "${schema}"; ${keepAliveSettings}`),
   })
   const connect = (): Promise<pg.PoolClient> => withCurrentUrl(url, () => pool.connect())
   // A broken connection is replaced; the query on it rejects, which informs its caller.
   const logLoss = (error: Error): void => log.warn({ err: error }, 'database connection lost')
-  pool.on('connect', (client) => client.on('error', logLoss))
+  let isMigrated = false
+  pool.on('connect', (client) => {
+    client.on('error', logLoss)
+    const { stream } = client.connection
+    if (!(stream instanceof Socket)) return
+    stream.setTimeout(silenceMs.others, () => {
+      if (isMigrated) stream.destroy(new Error('Connection terminated: the server is silent'))
+    })
+  })
   // The pool repeats errors of idle connections, which are already logged.
   pool.on('error', () => {})
   const database: CatalogDatabase = new Kysely<CatalogTables>({
@@ -81,6 +100,7 @@ export async function openPostgres(options: PostgresOptions, log: Logger): Promi
   try {
     await verifyConnection(connect)
     await migrateDatabase(database, postgresNameType, schema)
+    isMigrated = true
   } catch (error) {
     await database.destroy()
     throw error
@@ -119,7 +139,7 @@ async function connectForLocks(client: pg.Client, onLost: () => void): Promise<p
   client.on('end', onLost)
   try {
     await client.connect()
-    await client.query(lockSettings)
+    await client.query(keepAliveSettings)
   } catch (error) {
     // Another one may be opened instead, which is not lost when this one ends.
     client.off('error', onLost).off('end', onLost)
