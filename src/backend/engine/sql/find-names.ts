@@ -23,29 +23,43 @@ const volatileNames = new Set([
  * only, as in the engine. May include a column that the text uses as another name.
  */
 export function findColumns(sql: string, columns: readonly string[]): string[] {
-  const mentioned = new Set(readNames(sql))
+  const mentioned = new Set(readNames(sql).map(({ name }) => name))
   const exact = new Set(columns)
   const others = [...mentioned].filter((name) => !exact.has(name))
   const lowerCase = new Set(others.map((name) => name.toLowerCase()))
   return columns.filter((column) => mentioned.has(column) || lowerCase.has(column.toLowerCase())).toSorted()
 }
 
-/** Returns the name of a function in a SQL text whose value may differ between evaluations, unless it is a column. */
+/** Returns the name of a function in a SQL text whose value may differ between evaluations. */
 export function findVolatileFunction(sql: string, columns: readonly string[]): string | undefined {
-  return readNames(sql).find((name) => volatileNames.has(name.toLowerCase()) && !columns.includes(name))
+  const found = readNames(sql).find(
+    ({ name, isCalled }) => volatileNames.has(name.toLowerCase()) && (isCalled || !columns.includes(name)),
+  )
+  return found?.name
+}
+
+interface MentionedName {
+  readonly name: string
+  isCalled: boolean
 }
 
 /** Names at the start of a path; those after a dot belong to nested fields. */
-function readNames(sql: string): string[] {
-  const names: string[] = []
+function readNames(sql: string): MentionedName[] {
+  const names: MentionedName[] = []
   let before = ''
+  let last: MentionedName | undefined
   for (const { kind, text } of readTokens(sql)) {
     if (kind === 'blank') continue
-    if (before !== '.' && kind === 'word') names.push(text)
-    if (before !== '.' && kind === 'quoted' && text.startsWith('`')) {
-      names.push(text.slice(1, -1).replaceAll('``', '`'))
-    }
+    if (last !== undefined && text === '(') last.isCalled = true
+    const name = before === '.' ? undefined : readName(kind, text)
+    last = name === undefined ? undefined : { name, isCalled: false }
+    if (last !== undefined) names.push(last)
     before = text
   }
   return names
+}
+
+function readName(kind: string, text: string): string | undefined {
+  if (kind === 'word') return text
+  return kind === 'quoted' && text.startsWith('`') ? text.slice(1, -1).replaceAll('``', '`') : undefined
 }

@@ -74,6 +74,13 @@ it('refuses expressions that have no type, change, or read anything but the row'
   expect(await fields()).toHaveLength(3)
 })
 
+it('a column with the name of a function that changes does not stand for the function', async () => {
+  const { add } = await withTable()
+  expect(await add('now', 'id')).toMatchObject({ status: 200 })
+  expect(await add('x', 'now + 1')).toMatchObject({ status: 200 })
+  expect(await add('y', 'now ()')).toEqual(errorOf('InvalidInput'))
+})
+
 it('refuses a column with neither or both kinds of expression, and both kinds in one request', async () => {
   const { post, fields } = await withTable()
   const add = async (...new_columns: object[]) => await post('/v1/table/t/add_columns', { new_columns })
