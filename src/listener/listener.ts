@@ -79,11 +79,11 @@ export function createListener(options: ListenerOptions, handler: ListenerHandle
   const others = createOtherServers({ ...options, http2, h2c }, handler)
   const connections = new ConnectionSet(options, others, handler)
   const connectionsByAddress = new Map<string, number>()
-  /** Without a header of PROXY protocol or a TLS session yet, by peer. */
+  /** Without a header of PROXY protocol or a TLS session yet, by both ends. */
   const handshakes = new Map<string, Socket>()
   let currentContext = tls?.context
-  /** By peer: a TLS socket does not show the one of TCP beneath it. */
-  const acceptedByPeer = new Map<string, AcceptedConnection>()
+  /** By both ends: a TLS socket does not show the one of TCP beneath it. */
+  const acceptedByEnds = new Map<string, AcceptedConnection>()
   const tlsServer = tls && createTls(tls)
   const server: Server = createServer(tcpOptions, acceptOrClose)
   // The system could not accept a connection: too many open files.
@@ -102,8 +102,8 @@ export function createListener(options: ListenerOptions, handler: ListenerHandle
       ...context,
     })
     secure.on('secureConnection', (socket: TLSSocket) => {
-      handshakes.delete(formatPeer(socket))
-      const accepted = acceptedByPeer.get(formatPeer(socket))
+      handshakes.delete(formatEnds(socket))
+      const accepted = acceptedByEnds.get(formatEnds(socket))
       if (accepted === undefined) {
         socket.destroy()
         return
@@ -121,7 +121,7 @@ export function createListener(options: ListenerOptions, handler: ListenerHandle
     })
     secure.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
       if (!isDisconnect(error)) {
-        const addresses = acceptedByPeer.get(formatPeer(socket))?.addresses
+        const addresses = acceptedByEnds.get(formatEnds(socket))?.addresses
         handler.onConnectionError('tls_handshake', addresses, error.code)
       }
       socket.destroy()
@@ -133,8 +133,8 @@ export function createListener(options: ListenerOptions, handler: ListenerHandle
   function closeOldestIdle(): boolean {
     const [oldest] = handshakes
     if (oldest !== undefined) {
-      const [peer, socket] = oldest
-      handshakes.delete(peer)
+      const [ends, socket] = oldest
+      handshakes.delete(ends)
       socket.destroy()
       return true
     }
@@ -160,14 +160,14 @@ export function createListener(options: ListenerOptions, handler: ListenerHandle
       handler.onConnectionError('too_many_connections', addresses)
       return
     }
-    const peer = formatPeer(socket)
+    const ends = formatEnds(socket)
     sockets.add(socket)
     options.scheduler.onConnection()
-    if (tls !== undefined || usesProxyProtocol) handshakes.set(peer, socket)
+    if (tls !== undefined || usesProxyProtocol) handshakes.set(ends, socket)
     socket.once('close', () => {
       sockets.delete(socket)
-      acceptedByPeer.delete(peer)
-      handshakes.delete(peer)
+      acceptedByEnds.delete(ends)
+      handshakes.delete(ends)
     })
     if (!usesProxyProtocol) {
       serve(socket, addresses, !isProxy)
@@ -198,14 +198,14 @@ export function createListener(options: ListenerOptions, handler: ListenerHandle
 
   /** `isCounted`: not for a proxy, whose connections are those of many clients. */
   function serve(socket: Socket, addresses: ConnectionAddresses, isCounted: boolean): void {
-    const peer = formatPeer(socket)
+    const ends = formatEnds(socket)
     if (isCounted) countConnection(socket, addresses)
-    acceptedByPeer.set(peer, { addresses, context: currentContext })
+    acceptedByEnds.set(ends, { addresses, context: currentContext })
     if (tlsServer !== undefined) {
       tlsServer.emit('connection', socket)
       return
     }
-    handshakes.delete(peer)
+    handshakes.delete(ends)
     connections.add(socket, addresses, false)
   }
 
@@ -261,6 +261,7 @@ export function createListener(options: ListenerOptions, handler: ListenerHandle
 /** Half-open, so that a client that ends in the middle of a request gets an error response. */
 const tcpOptions = { allowHalfOpen: true, noDelay: true, keepAlive: true }
 
-function formatPeer({ remoteAddress, remotePort }: Socket): string {
-  return `${remoteAddress} ${remotePort}`
+/** Both ends: a client may use one port for connections to several addresses of the listener. */
+function formatEnds({ localAddress, localPort, remoteAddress, remotePort }: Socket): string {
+  return `${localAddress} ${localPort} ${remoteAddress} ${remotePort}`
 }

@@ -10,6 +10,8 @@ interface ServerSetup extends Partial<
   Pick<ListenerOptions, 'maxHeadBytes' | 'scheduler' | 'tls' | 'parser'>
 > {
   readonly timeouts?: Partial<ListenerOptions['timeouts']>
+  /** Address to listen on. */
+  readonly host?: string
 }
 
 export interface RunningServer {
@@ -46,6 +48,7 @@ export async function runServer(
     scheduler = new RequestQueue(),
     tls,
     parser = 'own',
+    host = '127.0.0.1',
   }: ServerSetup = {},
 ): Promise<RunningServer> {
   const errors: ConnectionErrorReason[] = []
@@ -80,7 +83,7 @@ export async function runServer(
       refuseConnect: (socket) => void socket.destroy(),
     },
   )
-  const port = await server.listen({ host: '127.0.0.1', port: 0 })
+  const port = await server.listen({ host, port: 0 })
   onTestFinished(async () => {
     server.destroyAll()
     if (server.isListening) await server.stopAccepting()
