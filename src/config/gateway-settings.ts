@@ -80,7 +80,7 @@ export const anyGatewaySchema = z
         'Number of processes that share the port; auto: one for each available core. Each ' +
           'has its own audit log. Rate limits and quotas apply to all workers together. Other totals are divided: ' +
           'limits.maxConnections, maxConnectionsPerAddress, concurrency and failedAuthentications, the connections of ' +
-          'upstreams, audit.reserveBytes and audit.retention.maxBytes.',
+          'upstreams and pass-through routes, passThrough[].maxChangesPerSecond, audit.reserveBytes and audit.retention.maxBytes.',
       ),
     upstream: upstreamSchema.optional().describe('The upstream catalog, if there is one.'),
     upstreams: upstreamsSchema.optional().describe('The upstream catalogs, if there are several.'),

@@ -146,7 +146,9 @@ export const limitsSchema = z
       ),
     maxConnectionsPerAddress: count
       .optional()
-      .describe('Maximum connections of one address; those of listen.trustedProxies are not counted.'),
+      .describe(
+        'Maximum connections of one address (IPv6: of one /64 network); those of listen.trustedProxies are not counted.',
+      ),
     ...callerLimitFields,
   })
   .superRefine((limits, context) => {

@@ -1,4 +1,4 @@
-import { getAddressKey } from './address-key.ts'
+import { getAddressKey } from '../lib/net/address-key.ts'
 import { createBuckets } from './token-buckets.ts'
 import { LimitExceeded } from './limit-exceeded.ts'
 import type { FailedAuthenticationSettings } from '../config/caller-limit-settings.ts'

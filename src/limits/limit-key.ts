@@ -4,7 +4,7 @@ import { getNamespaceDepth } from '../catalog-api/object-kinds.ts'
 import type { Operation } from '../catalog-api/operations.ts'
 import { readGroups } from '../catalog-api/permissions.ts'
 import type { RouteMatch } from '../catalog-api/request-target.ts'
-import { getAddressKey } from './address-key.ts'
+import { getAddressKey } from '../lib/net/address-key.ts'
 import type { LimitSelection } from '../config/caller-limit-settings.ts'
 
 export interface LimitedRequest {

@@ -10,6 +10,7 @@ import {
   unknownAddress,
   type ConnectionAddresses,
 } from '../lib/net/connection-addresses.ts'
+import { getAddressKey } from '../lib/net/address-key.ts'
 import { isDisconnect } from '../lib/net/is-disconnect.ts'
 import { hasClientCertificate } from '../lib/tls/client-chain.ts'
 import { ConnectionSet } from './connection-set.ts'
@@ -188,7 +189,7 @@ export function createListener(options: ListenerOptions, handler: ListenerHandle
   }
 
   function isAtLimit({ client }: ConnectionAddresses): boolean {
-    return (connectionsByAddress.get(client) ?? 0) >= (maxConnectionsPerAddress ?? Infinity)
+    return (connectionsByAddress.get(getAddressKey(client)) ?? 0) >= (maxConnectionsPerAddress ?? Infinity)
   }
 
   function closeAtLimit(socket: Socket, addresses: ConnectionAddresses): void {
@@ -210,11 +211,12 @@ export function createListener(options: ListenerOptions, handler: ListenerHandle
   }
 
   function countConnection(socket: Socket, { client }: ConnectionAddresses): void {
-    connectionsByAddress.set(client, (connectionsByAddress.get(client) ?? 0) + 1)
+    const key = getAddressKey(client)
+    connectionsByAddress.set(key, (connectionsByAddress.get(key) ?? 0) + 1)
     socket.once('close', () => {
-      const left = (connectionsByAddress.get(client) ?? 1) - 1
-      if (left > 0) connectionsByAddress.set(client, left)
-      else connectionsByAddress.delete(client)
+      const left = (connectionsByAddress.get(key) ?? 1) - 1
+      if (left > 0) connectionsByAddress.set(key, left)
+      else connectionsByAddress.delete(key)
     })
   }
 

@@ -1,3 +1,5 @@
+import { getAddressKey } from '../../lib/net/address-key.ts'
+
 /**
  * Limits of a lingering close. Many clients write a whole upload before they read the response; closing the connection
  * earlier resets it, and they never see why they were refused.
@@ -42,17 +44,19 @@ export class LingerSlots {
 
   /** Returns whether a connection of the address may linger; if so, it must be released once. */
   acquire(address: string): boolean {
-    const ofAddress = this.#byAddress.get(address) ?? 0
+    const key = getAddressKey(address)
+    const ofAddress = this.#byAddress.get(key) ?? 0
     if (this.#total >= lingerLimits.maxTotal || ofAddress >= lingerLimits.maxPerAddress) return false
     this.#total += 1
-    this.#byAddress.set(address, ofAddress + 1)
+    this.#byAddress.set(key, ofAddress + 1)
     return true
   }
 
   release(address: string): void {
-    const left = (this.#byAddress.get(address) ?? 1) - 1
+    const key = getAddressKey(address)
+    const left = (this.#byAddress.get(key) ?? 1) - 1
     this.#total -= 1
-    if (left > 0) this.#byAddress.set(address, left)
-    else this.#byAddress.delete(address)
+    if (left > 0) this.#byAddress.set(key, left)
+    else this.#byAddress.delete(key)
   }
 }

@@ -172,13 +172,16 @@ it('connections without a header are closed in favor of new ones', async () => {
   await idle[0]?.waitForEnd()
 })
 
-it('connections are counted by client', async () => {
+it.each([
+  ['address', office, officeBytes],
+  ['network of IPv6', 'PROXY TCP6 2001:db8::1 ::1 1 2\r\n', 'PROXY TCP6 2001:db8::2 ::1 1 2\r\n'],
+])('connections are counted by the %s of the client', async (_what, first, next) => {
   const gateway = await startBehindProxy({ limits: { maxConnectionsPerAddress: 1 } })
   const held = openRawConnection(gateway.url)
-  held.write(Buffer.concat([bytes(office), bytes('GET /v1/table HTTP/1.1\r\nhost: g\r\n\r\n')]))
+  held.write(Buffer.concat([bytes(first), bytes('GET /v1/table HTTP/1.1\r\nhost: g\r\n\r\n')]))
   await held.waitFor(/^HTTP\/1\.1 401/)
   const second = openRawConnection(gateway.url)
-  second.write(Buffer.concat([officeBytes, dropRequest(gateway)]))
+  second.write(Buffer.concat([Buffer.from(next), dropRequest(gateway)]))
   expect(await second.waitForEnd()).toBe('')
   expect(await countRefusals(gateway, 'too_many_connections_of_client')).toBe(1)
   const sent = Buffer.concat([bytes(elsewhere), dropRequest(gateway)])
