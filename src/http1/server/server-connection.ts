@@ -156,7 +156,11 @@ export class ServerConnection
   onBytes(bytes: Buffer): void {
     const state = this.#state
     const { kind } = state
-    if (kind === 'finishing') return
+    if (kind === 'finishing') {
+      // Until the response is complete: input without end would put off its send timeout.
+      this.socket.pause()
+      return
+    }
     if (kind === 'closing') {
       this.#discardedBytes += bytes.length
       if (this.#discardedBytes > maxDiscardedBytes) this.socket.pause()
