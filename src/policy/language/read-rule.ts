@@ -23,6 +23,7 @@ import {
   readNonEmptyTexts,
   readText,
   readTexts,
+  watchProblems,
   type ValidateText,
   type Field,
   type ReportProblem,
@@ -149,16 +150,19 @@ function isTablePermission(permission: Permission): boolean {
   return permission === 'ReadAnyTable' || isInNamespace(objectKindOfPermission(permission))
 }
 
+/** Reads patterns of names; all tables if one cannot be read, as a deny must not lose those that it covers. */
 export function readTables(
   field: Field,
   report: ReportProblem,
   vocabulary: PolicyVocabulary,
 ): readonly string[] {
-  return readNonEmptyTexts(field, '[orders, "evt_*"]', report, (pattern) =>
+  const watched = watchProblems(report)
+  const tables = readNonEmptyTexts(field, '[orders, "evt_*"]', watched.report, (pattern) =>
     pattern.includes('**')
       ? (item) => `${item} contains "**"; omit "tables" for everything beneath the namespace`
       : (rejectAnchors(pattern) ?? validateTableName(pattern, vocabulary)),
   )
+  return watched.hasProblems() ? ['*'] : tables
 }
 
 /** Validates the name of a table in the namespace of the policy, or a pattern of names. */

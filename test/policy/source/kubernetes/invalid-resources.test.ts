@@ -72,6 +72,18 @@ it('a deny whose condition cannot be read applies without it', () => {
   })
 })
 
+it.for<[string, object]>([
+  ['text', { tables: 'orders' }],
+  ['list with an invalid name', { tables: ['people', 'or/ders'] }],
+])('a deny for tables by a %s covers all tables', ([, tables]) => {
+  const broken = { ...deny, ...tables }
+  const [verdict] = judge(platform, createResource('p', { namespace: ['prod'], rules: [broken] }, system))
+  expect(verdict).toMatchObject({
+    reason: 'Invalid',
+    documents: [{ rules: [{ id: 'deny', tables: ['*'] }] }],
+  })
+})
+
 const restriction = { id: 'part', subjects: { users: ['ann'] }, tables: ['t'], columns: { id: 'number' } }
 const columns = {
   id: 'number',
