@@ -51,6 +51,7 @@ export const refusals = {
   unsupported_http_version: { kind: 'InvalidInput', status: 505 },
   unsupported_transfer_encoding: { kind: 'InvalidInput' },
   missing_host: { kind: 'InvalidInput' },
+  invalid_host: { kind: 'InvalidInput' },
   unsupported_expectation: { kind: 'InvalidInput', status: 417 },
   repeated_header: { kind: 'InvalidInput' },
   ambiguous_header: { kind: 'InvalidInput' },

@@ -55,7 +55,6 @@ export function readHttp2Head(
   }
   const method = pseudo.get(':method') ?? ''
   const authority = pseudo.get(':authority')
-  if (authority?.includes('@') === true) throw malformed('the :authority contains user information')
   assertScheme(pseudo.get(':scheme'))
   if (authority !== undefined) addHost(headers, authority)
   const target = pseudo.get(':path') ?? ''

@@ -16,6 +16,7 @@ import { CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import { parseConnectionTokens } from '../../lib/http/connection-tokens.ts'
 import { removeHeaders } from '../../lib/http/header-list.ts'
+import { isHostAndPort } from '../../lib/http/host-name.ts'
 import { readSendingPage, sendingPageHeaders } from '../../lib/http/sending-page.ts'
 import { contextKeyToHeader } from '../context-keys.ts'
 import { toOriginForm, type Scheme } from '../origin-form.ts'
@@ -59,7 +60,7 @@ export interface ReceiveOptions {
 /**
  * Stage 1: reads the head of a request from its raw header list, in one pass. Throws InvalidInput (400, 417, 431, 505)
  * for a head that two readers could interpret differently: a repeated or connection-listed header that matters, an
- * underscore spelling of one, a reserved context key, a dialect that is not accepted, an absolute target that contradicts
+ * underscore spelling of one, an invalid host, a reserved context key, a dialect that is not accepted, an absolute target that contradicts
  * host or listener.
  */
 export function receive(
@@ -111,8 +112,16 @@ export function receive(
       `unsupported transfer-encoding ${quoteForMessage(transferEncoding)}; expected chunked`,
     )
   }
-  if (!single.has('host') && version !== '1.0') {
+  const host = single.get('host')
+  if (host === undefined && version !== '1.0') {
     throw refusal('missing_host', 'missing host header')
+  }
+  // Not quoted: it may contain a password.
+  if (host !== undefined && !isHostAndPort(host)) {
+    throw refusal(
+      'invalid_host',
+      'invalid host header; expected a host name or IP address, and optionally a port',
+    )
   }
   const expectation = single.get('expect')
   if (expectation !== undefined && expectation.toLowerCase() !== '100-continue') {
@@ -122,7 +131,6 @@ export function receive(
     )
   }
   const contentLength = single.has('content-length') ? Number(single.get('content-length')) : undefined
-  const host = single.get('host')
   const client = readClientAddress(request, connectionTokens)
   const head: ReceivedHead = {
     requestId,

@@ -1,3 +1,10 @@
+const hostAndPort = /^(?:\[[\da-f:.]+\]|[\w.~!$&'()*+,;=-]*(?:%[\da-f]{2}[\w.~!$&'()*+,;=-]*)*)(?::\d*)?$/i
+
+/** Whether the text is a host with an optional port (RFC 9112, section 3.2): no user information, path, or blank. */
+export function isHostAndPort(text: string): boolean {
+  return hostAndPort.test(text)
+}
+
 /** Returns the host of a `host` header in lower case: without port, brackets of an IPv6 address, and a dot at its end. */
 export function parseHostName(header: string): string {
   return header

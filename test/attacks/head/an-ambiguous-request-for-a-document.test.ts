@@ -13,6 +13,13 @@ const malformed: ExpectedError = { kind: 'InvalidInput', says: 'malformed HTTP r
 
 it.each<[label: string, lines: string[], body: string, ExpectedError]>([
   ['two hosts', [document, 'host: a', 'host: b'], '', { kind: 'InvalidInput', says: 'repeated' }],
+  ['a host with a path', [document, 'host: a/b'], '', { kind: 'InvalidInput', says: 'invalid host header' }],
+  [
+    'a host with user information',
+    [document, 'host: user:password@a'],
+    '',
+    { kind: 'InvalidInput', says: /^invalid host header[^@]*$/ },
+  ],
   ['no host', [document], '', { kind: 'InvalidInput', says: 'missing host header' }],
   [
     'HTTP/2.0',
