@@ -8,15 +8,15 @@ import { cutPower } from '../storage/power-cut.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { everyInTheLongForm } from '../../support/thorough.ts'
 
-// Seven records fill a segment. Before the first rotation, one fdatasync makes the first segment durable, and four
-// calls of fsync the two keys, the segment name, and the journal.
+// Seven records fill a segment. Before the first rotation, one fdatasync makes the first segment durable, and five
+// calls of fsync the three files of keys, the segment name, and the journal.
 const segmentBytes = '400000'
 const full = 7
 const failures: (FailingSync & { what: string; refused: number })[] = [
   { what: 'the segment that ends', call: 'fdatasync', which: '2', refused: 1 },
   { what: 'the segment that ends, again and again', call: 'fdatasync', which: '2..4', refused: 3 },
-  { what: 'the folder', call: 'fsync', which: '5', refused: 1 },
-  { what: 'the folder, again and again', call: 'fsync', which: '5..7', refused: 3 },
+  { what: 'the folder', call: 'fsync', which: '6', refused: 1 },
+  { what: 'the folder, again and again', call: 'fsync', which: '6..8', refused: 3 },
 ]
 
 it.skipIf(!canFailSyncs).each(everyInTheLongForm(failures, 2))(
@@ -47,7 +47,7 @@ it.skipIf(!canFailSyncs)('removes a segment whose name cannot be made durable', 
   const folder = await temporaryFolder()
   const program = programOf('failing-sync-process.ts')
   const { stdout } = withFailingSync(
-    { call: 'fsync', which: '5' },
+    { call: 'fsync', which: '6' },
     process.execPath,
     ...program,
     folder,
