@@ -219,7 +219,9 @@ function createCursor(source: ListingSource, start: SourcePosition, request: Lis
       const { token, after } = at ?? {}
       at = { token, size: at?.size ?? size, after }
       try {
-        page = await source.read(token, at.size ?? size)
+        const { names, next } = await source.read(token, at.size ?? size)
+        // A position is the name that was taken last, so no name may be repeated.
+        page = { names: [...new Set(names)], next }
       } catch (error) {
         if (!(error instanceof SourceUnavailable)) throw error
         failure = error.cause

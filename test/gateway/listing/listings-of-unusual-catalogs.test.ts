@@ -34,6 +34,7 @@ const hidden = (count: number): string[] => Array.from({ length: count }, (_, in
 
 it.each<[what: string, names: readonly string[]]>([
   ['in no order', ['s3', 'h1', 's1', 'h2', 's9', 's2', 's5', 's4']],
+  ['some names twice', ['s3', 's3', 'h1', 's1', 's3', 'h1', 's9', 's2', 's1', 's5', 's5', 's4', 's4']],
   ['with names that cannot be asked for', ['s3', 's/1', 's1', '', '..', 's$x', "s'", 's9', 's2', 's5', 's4']],
 ])('lists a catalog completely that lists %s, in pages of any size', async (_what, names) => {
   for (const ignoresLimit of [undefined, true] as const) {
