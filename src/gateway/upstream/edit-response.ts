@@ -102,29 +102,39 @@ function isText(body: Buffer): boolean {
 
 const optionsMember = 'storage_options'
 
-/** Names of storage credentials, as servers and storage libraries call them, folded. */
-const credentialNames =
-  /^expiresatmillis$|storageoptions|credentials?$|secretaccesskey|sessiontoken|sastoken|saskey|accountkey/
+/** Parts of names of storage credentials, as servers and storage libraries call them, folded. */
+export const credentialWords = [
+  'storageoptions',
+  'expiresatmillis',
+  'credential',
+  'accesskey',
+  'accountkey',
+  'masterkey',
+  'saskey',
+  'sastoken',
+  'sessiontoken',
+  'storagetoken',
+  'bearertoken',
+  'clientsecret',
+  'googleserviceaccount',
+  'serviceaccountkey',
+] as const
+
+const credentialName = new RegExp(credentialWords.join('|'))
 
 function isCredentialName(name: string): boolean {
-  return credentialNames.test(foldName(name))
+  return credentialName.test(foldName(name))
 }
 
-/** Matches texts in which a name may match `credentialNames`: escapes and other scripts are read exactly. */
+/** Matches texts in which a name may be that of a credential: escapes and other scripts are read exactly. */
 const possibleCredential = new RegExp(
-  [
-    String.raw`\\|[^\x00-\x7f]`,
-    ...['storageoptions', 'expiresatmillis', 'credential', 'secretaccesskey', 'sessiontoken'].map(
-      spreadLetters,
-    ),
-    ...['sastoken', 'saskey', 'accountkey'].map(spreadLetters),
-  ].join('|'),
+  [String.raw`\\|[^\x00-\x7f]`, ...credentialWords.map(spreadLetters)].join('|'),
   'i',
 )
 
-/** A pattern of a word whose letters may have between them what `foldName` ignores. */
+/** A pattern of a word whose letters may have between them what `foldName` ignores in ASCII. */
 function spreadLetters(word: string): string {
-  return word.split('').join('[-_ ]*')
+  return word.split('').join(String.raw`[-_\s\x00-\x1f\x7f]*`)
 }
 
 const region = /^[a-z0-9-]{1,64}$/

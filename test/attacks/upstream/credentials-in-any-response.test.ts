@@ -53,7 +53,12 @@ const spellings: readonly (readonly [what: string, body: (members: string) => st
   ['with dashes', () => `"storage-options":${JSON.stringify(options)}`],
   ['escaped', () => `"\\u0073torage\\u005foptions":${JSON.stringify(options)}`],
   ['with an invisible character', () => `"storage\u200b_options":${JSON.stringify(options)}`],
+  ['with a control character', () => `"aws_session\x7f_token":"${secret}"`],
   ['bare', () => `"aws_secret_access_key":"${secret}","aws_session_token":"${secret}"`],
+  [
+    'as storage libraries of other clouds call them',
+    () => `"credentials_json":"${secret}","client_secret":"${secret}","google_storage_token":"${secret}"`,
+  ],
   ['in an object of their own', () => `"credentials":{"key":"${secret}"}`],
 ]
 

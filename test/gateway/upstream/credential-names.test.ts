@@ -1,0 +1,55 @@
+import { expect, it } from 'vitest'
+import {
+  collectMemberNames,
+  describeSchema,
+  type JsonSchema,
+} from '../../../src/catalog-api/openapi/json-schemas.ts'
+import { operationSchemas } from '../../../src/catalog-api/schemas/operation-schemas.ts'
+import { credentialWords, editResponse } from '../../../src/gateway/upstream/edit-response.ts'
+import { runAtOnce } from '../../../src/lib/async/run-in-slices.ts'
+
+/** Returns the names of the members that remain for a caller without storage credentials. */
+function withhold(names: readonly string[]): string[] {
+  const body = Buffer.from(JSON.stringify(Object.fromEntries(names.map((name) => [name, 1]))))
+  const edits = { withholdsCredentials: true, form: undefined, mayBeText: false, replacedId: undefined }
+  return Object.keys(JSON.parse(String(runAtOnce(editResponse(body, edits)))) as object)
+}
+
+// JSON needs no escape for any of these.
+it.each(credentialWords)('removes a member with %s in its name, whatever is between its letters', (word) => {
+  for (const separator of ['', '_', '-', ' ', '\x7f', '\u00a0', '\u200b']) {
+    const name = word.split('').join(separator)
+    for (const written of [name, name.toUpperCase(), `aws_${name}`, `${name}_json`])
+      expect(withhold([written]), JSON.stringify(written)).toEqual([])
+  }
+})
+
+it.each([
+  'aws_access_key_id',
+  'aws_secret_access_key',
+  'azure_client_secret',
+  'azure_storage_master_key',
+  'credential_process',
+  'credentials_json',
+  'google_application_credentials',
+  'google_service_account',
+  'google_service_account_key',
+  'google_storage_token',
+])('removes %s', (name) => {
+  expect(withhold([name, 'kept'])).toEqual(['kept'])
+})
+
+it('keeps every member of the catalog API that is no storage credential', () => {
+  const components = new Map<string, JsonSchema>()
+  const names = new Set(
+    Object.values(operationSchemas).flatMap((schemas) =>
+      'response' in schemas && schemas.response !== undefined
+        ? [...collectMemberNames(describeSchema(schemas.response, components), components)]
+        : [],
+    ),
+  )
+  expect([...names].filter((name) => withhold([name]).length === 0)).toEqual([
+    'storage_options',
+    'expires_at_millis',
+  ])
+})
