@@ -3,6 +3,7 @@ import {
   createForm,
   createObjectForm,
   createOpenForm,
+  isOpen,
   mergeForms,
   noValue,
   type JsonForm,
@@ -95,6 +96,7 @@ export function createRequestForms(allowed: AllowedMembers): (operation: Operati
 }
 
 function allowMember(form: JsonForm, [name = '', ...rest]: readonly string[]): JsonForm {
+  if (isOpen(form)) return form
   const members = new Map(form.members)
   if (form.kinds.has('object')) {
     const member = form.members.get(name)
@@ -105,8 +107,12 @@ function allowMember(form: JsonForm, [name = '', ...rest]: readonly string[]): J
   return { ...form, members, items: items && allowMember(items, [name, ...rest]) }
 }
 
-/** Finds the forms of the objects that can have the member at a path; none if the path leads nowhere. */
+/**
+ * Finds the forms of the objects that can have the member at a path; none if the path leads nowhere, or below a value
+ * that may be any JSON.
+ */
 export function findParents(form: JsonForm, [name = '', ...rest]: readonly string[]): readonly JsonForm[] {
+  if (isOpen(form)) return []
   const inItems = form.items === undefined ? [] : findParents(form.items, [name, ...rest])
   if (rest.length === 0) return form.kinds.has('object') ? [form, ...inItems] : inItems
   const member = form.members.get(name)

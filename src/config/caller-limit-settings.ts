@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { operations } from '../catalog-api/operations.ts'
+import { isOperationName } from '../catalog-api/operations.ts'
 import { permissionGroups } from '../catalog-api/permissions.ts'
 import { sharedLimitsSchema } from './shared-limits-settings.ts'
 
@@ -106,7 +106,7 @@ export type LimitSelection = Pick<RateSettings, 'name' | 'per' | 'operations' | 
 
 /** Limits use the groups of policies, except those that consist of extra permissions only. */
 function selectsOperations(name: string): boolean {
-  return (permissionGroups.get(name) ?? [name]).some((member) => member in operations)
+  return (permissionGroups.get(name) ?? [name]).some(isOperationName)
 }
 
 /** Finds names of more than one limit: callers could not tell which one they have reached. */

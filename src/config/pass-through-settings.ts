@@ -124,7 +124,8 @@ export function findPassThroughProblems({
   passThrough,
 }: RoutedSettings): readonly PassThroughProblem[] {
   const reserved = [listen.basePath ?? '', ...apiPaths, openApiPath, '/.well-known', docsPath].filter(Boolean)
-  const catalogs = upstreams.map(({ url }) => new URL(url))
+  // Invalid URLs are errors of their own settings.
+  const catalogs = upstreams.flatMap(({ url }) => (URL.canParse(url) ? [new URL(url)] : []))
   return passThrough.flatMap(({ host, prefix, upstream }, index) => {
     const problems: PassThroughProblem[] = []
     const refuse = (member: string, message: string): void => {
@@ -135,6 +136,7 @@ export function findPassThroughProblems({
     const other = passThrough.slice(0, index).find((route) => overlaps(route.prefix, prefix))
     if (other !== undefined)
       refuse('prefix', `${prefix} overlaps ${other.prefix}, the prefix of another route`)
+    if (!URL.canParse(upstream)) return problems
     const url = new URL(upstream)
     const api = apiPaths.find((path) => `${getBasePath(url)}/`.toLowerCase().startsWith(`${path}/`))
     if (api !== undefined) {

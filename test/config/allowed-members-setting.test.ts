@@ -65,6 +65,11 @@ describe('the settings refuse', () => {
       'AlterTableAddColumns.0: "new_columns.name.comment": AlterTableAddColumns has no such object in its body',
     ],
     [
+      'a path below a value that may be any JSON',
+      { AlterTableAddColumns: ['function.application.inputs.value.x'] },
+      'AlterTableAddColumns.0: "function.application.inputs.value.x": AlterTableAddColumns has no such object in its body',
+    ],
+    [
       'a path below an allowed member',
       { DescribeTable: ['comment', 'comment.author'] },
       'DescribeTable.1: "comment.author": DescribeTable has no such object in its body',

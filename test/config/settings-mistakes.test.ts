@@ -103,6 +103,25 @@ it.each<[mistake: readonly string[], error: string]>([
     ['upstream: { url: catalog.internal:8443 }'],
     'upstream.url: expected a URL with its scheme, such as "https://catalog.internal:8443"',
   ],
+  [
+    ['upstream: { url: catalog.example }'],
+    'g.yaml:1:13: upstream.url: expected a URL with its scheme, such as "https://catalog.example"',
+  ],
+  [
+    ['passThrough: [{ prefix: /ui, upstream: ui.example, allow: anyone }]'],
+    'passThrough.0.upstream: expected a URL with its scheme, such as "https://ui.example"',
+  ],
+  [
+    [
+      'upstream: { url: catalog.example }',
+      'passThrough: [{ prefix: /v1, upstream: ui.example, allow: anyone }]',
+    ],
+    'passThrough.0.prefix: /v1 overlaps /v1, which belongs to the catalog',
+  ],
+  ...['toString', 'constructor', '__proto__'].map((name): [string[], string] => [
+    [`limits: { rates: [{ name: a, per: all, perSecond: 1, operations: [${name}] }] }`],
+    'limits.rates.0.operations.0: expected an operation, or a group of them as in policies',
+  ]),
   [["listen: { host: '[::]' }"], 'g.yaml:1:11: listen.host: expected an address without brackets: "::"'],
   [["admin: { host: '[::1]' }"], 'admin.host: expected an address without brackets: "::1"'],
   [['listen: { host: 0.0.0.0:80 }'], 'listen.host: expected an IP address or a host name, without a port'],
@@ -225,6 +244,16 @@ it.each([
   ],
 ])('%j is accepted', (lines) => {
   expect(errorsIn(lines)).toEqual([])
+})
+
+it('an empty name in a namespace of an upstream is reported once', () => {
+  const upstreams = [
+    'upstreams:',
+    "  - { name: a, url: 'https://a', namespaces: [['']] }",
+    "  - { name: b, url: 'https://b' }",
+  ]
+  const errors = errorsIn([...upstreams, 'upstream:']).filter((error) => error.includes('upstreams.'))
+  expect(errors).toEqual(['g.yaml:2:34: upstreams.0.namespaces.0: expected a list of names'])
 })
 
 it('variables with other underscores or a misspelling are refused, and those of Services in Kubernetes are not', () => {

@@ -556,3 +556,9 @@ it('a finding can be accepted with a reason; an acceptance of nothing is a findi
     '11:43 error accept[0].reason is empty',
   ])
 })
+
+it('an unknown field with the name of a member of every object is like any other', () => {
+  expect(listMessages(`constructor: {}\n${documentOf({})}`, {})).toEqual([
+    expect.stringMatching(/^1:1 error unknown field "constructor"; the fields here are apiVersion, kind, /),
+  ])
+})

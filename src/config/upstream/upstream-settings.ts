@@ -161,7 +161,7 @@ export const upstreamsSchema = z
         if (prefixes.has(prefix))
           addIssue([index, 'namespaces', position], `${prefix} is assigned to two upstreams`)
         prefixes.add(prefix)
-        if (!isIdentifier(namespace, upstream.quotesInNames)) {
+        if (isIdentifier(namespace, 'allowed') && !isIdentifier(namespace, upstream.quotesInNames)) {
           addIssue(
             [index, 'namespaces', position],
             `${prefix} has a name with quotes; expected quotesInNames: allowed`,

@@ -221,7 +221,8 @@ export function createChoiceReader<const Value extends string | boolean | number
 export const readTrue = createChoiceReader([true])
 
 function suggestField(name: string, parent: Field, known: readonly string[]): string {
-  const misplaced = misplacedFieldHints[joinPath(parent.name.replaceAll(/\[\d+\]/g, ''), name)]
+  const path = joinPath(parent.name.replaceAll(/\[\d+\]/g, ''), name)
+  const misplaced = Object.hasOwn(misplacedFieldHints, path) ? misplacedFieldHints[path] : undefined
   if (misplaced !== undefined) return misplaced
   const other = Object.hasOwn(fieldAliases, name) ? fieldAliases[name] : undefined
   if (other !== undefined && known.includes(other)) return `; did you mean "${other}"?`
