@@ -74,7 +74,7 @@ export function openIntrospection(
   async function introspectToken(token: string, digest: string): Promise<VerifiedToken> {
     let response: Claims
     try {
-      const timeout = AbortSignal.timeout(settings.timeoutSeconds * 1000)
+      const timeout = AbortSignal.timeout(Math.ceil(settings.timeoutSeconds * 1000))
       const signal = AbortSignal.any([timeout, closing.signal])
       const used = secret.current
       response = await introspect(settings, used, token, agent, signal).catch(async (error: unknown) => {

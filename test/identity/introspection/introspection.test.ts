@@ -189,6 +189,11 @@ describe('responses', () => {
   })
 })
 
+it('a timeout may be a fraction of seconds that is no whole number of milliseconds', async () => {
+  const { authenticator } = await answering(says(active()), { timeoutSeconds: 2.01 })
+  expect((await authenticateBearer(authenticator, 'opaque')).name).toBe('corp:alice')
+})
+
 it('concurrent requests with the same token share one query', async () => {
   const { authenticator, server } = await answering(says(active()))
   const principals = await Promise.all(
