@@ -12,7 +12,7 @@ const minLogBytes = 1024 * 1024
 /**
  * Workers are numbered from 1; all have the same token key. Totals are divided among them, but each worker is allowed at
  * least one of everything. Limits of one request are unchanged; rates and bytes are counted for all workers together
- * (charge-counter.ts).
+ * (start-workers.ts).
  */
 export function createWorkerSettings(
   settings: GatewaySettings,

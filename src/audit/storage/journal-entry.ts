@@ -1,10 +1,10 @@
 import { crc32 } from 'node:zlib'
 
-// The format of the journal (journal.ts). An entry starts at a block boundary, so that no write touches the blocks of
-// an earlier one. It consists of the magic bytes, whose last one is the format version; the CRC-32 of all that follows;
-// generation, offset, the lengths of bytes and name; the segment name; the bytes. Numbers are big-endian. The last
-// block is padded with zeros. Text of records contains no control characters except newlines, so it cannot be mistaken
-// for an entry.
+// The format of the journal (write-ahead-journal.ts). An entry starts at a block boundary, so that no write touches the
+// blocks of an earlier one. It consists of the magic bytes, whose last one is the format version; the CRC-32 of all
+// that follows; generation, offset, the lengths of bytes and name; the segment name; the bytes. Numbers are
+// big-endian. The last block is padded with zeros. Text of records contains no control characters except newlines, so
+// it cannot be mistaken for an entry.
 
 /** Block size: at least the atomic write unit of disks and file systems. */
 const blockBytes = 4_096
