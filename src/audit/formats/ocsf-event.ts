@@ -4,6 +4,7 @@ import { findOperation, type AnyOperationName, type Effect } from '../../catalog
 import { listGrantTexts } from '../../policy/language/grant.ts'
 import { formatRecordId, type DeliveredRecord } from './delivered-record.ts'
 import type { RecordContext, StoredIntent } from './record-context.ts'
+import { getSeverity, isUncertain, type Severity } from './record-severity.ts'
 import { listSubjects } from './record-subject.ts'
 
 // API Activity (class 6003) of the Open Cybersecurity Schema Framework with the profile Security Control. The
@@ -14,10 +15,9 @@ const ocsfVersion = '1.6.0'
 const categoryUid = 6
 const classUid = 6003
 const activityIds = { Create: 1, Read: 2, Update: 3, Delete: 4, Other: 99 } as const
-const severityIds = { Informational: 1, Low: 2, Medium: 3, High: 4 } as const
+const severityIds: Readonly<Record<Severity, number>> = { Informational: 1, Low: 2, Medium: 3, High: 4 }
 
 type ActivityName = keyof typeof activityIds
-type SeverityName = keyof typeof severityIds
 
 /** Creates an OCSF event. `raw_data` is the record as stored in the log, so that its hash remains valid. */
 export function createOcsfEvent(
@@ -26,7 +26,7 @@ export function createOcsfEvent(
 ): Readonly<Record<string, unknown>> {
   const call = getCall(record, context)
   const activityName = getActivity(call)
-  const severityName = getSeverity(record)
+  const severity = getSeverity(record)
   return {
     category_uid: categoryUid,
     category_name: 'Application Activity',
@@ -35,8 +35,8 @@ export function createOcsfEvent(
     activity_id: activityIds[activityName],
     activity_name: activityName === 'Other' ? record.kind : activityName,
     type_uid: classUid * 100 + activityIds[activityName],
-    severity_id: severityIds[severityName],
-    severity: severityName,
+    severity_id: severityIds[severity],
+    severity,
     time: Date.parse(record.time),
     message: record.kind,
     ...statusFields(record),
@@ -79,22 +79,6 @@ function getActivity({ operation: name, effect: recorded }: Call): ActivityName 
   return group === 'drop' ? 'Delete' : 'Update'
 }
 
-/** Kinds that indicate that the log or its delivery may be incomplete and requires attention. */
-const highSeverityKinds: ReadonlySet<string> = new Set([
-  'comparison',
-  'gap',
-  'recovered',
-  'tampered',
-  'undelivered',
-])
-
-function getSeverity(record: DeliveredRecord): SeverityName {
-  if (highSeverityKinds.has(record.kind)) return 'High'
-  if ((record.kind === 'outcome' || record.kind === 'resolved') && record.outOfBand) return 'High'
-  if ('result' in record && isUncertain(record.result)) return 'Medium'
-  return record.kind === 'refusal' ? 'Low' : 'Informational'
-}
-
 function statusFields(record: DeliveredRecord) {
   if (record.kind === 'refusal') {
     return {
@@ -117,10 +101,6 @@ function statusFields(record: DeliveredRecord) {
     ...('status' in record && { status_code: String(record.status) }),
     ...('durationMs' in record && { duration: Math.round(record.durationMs) }),
   }
-}
-
-function isUncertain(result: string): boolean {
-  return result === 'unknown' || result === 'undecided'
 }
 
 function securityControlFields(record: DeliveredRecord, { rule, policyRevision }: Call) {

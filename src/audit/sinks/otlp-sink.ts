@@ -1,6 +1,6 @@
 import type { Outbound } from '../../lib/outbound/outbound.ts'
 import { getMembers } from '../../lib/json/is-object.ts'
-import type { DeliveredRecord } from '../formats/delivered-record.ts'
+import { getSeverity, type Severity } from '../formats/record-severity.ts'
 import { createHttpPoster } from './http-poster.ts'
 import type { OtlpSettings } from '../../config/audit/audit-sink-settings.ts'
 import type { Delivery, Sink } from './sink.ts'
@@ -59,8 +59,16 @@ function createLogsRequest(batch: readonly Delivery[], { gateway, software }: Ot
   }
 }
 
+/** SeverityNumber and severity text of OTLP. */
+const severities: Readonly<Record<Severity, readonly [number: number, text: string]>> = {
+  Informational: [9, 'INFO'],
+  Low: [13, 'WARN'],
+  Medium: [13, 'WARN'],
+  High: [17, 'ERROR'],
+}
+
 function createLogRecord({ id, text, record }: Delivery): object {
-  const [severityNumber, severityText] = getSeverity(record)
+  const [severityNumber, severityText] = severities[getSeverity(record)]
   return {
     timeUnixNano: toNanoseconds(Date.parse(record.time)),
     observedTimeUnixNano: toNanoseconds(Date.now()),
@@ -85,12 +93,6 @@ function createAttribute(key: string, value: string): object {
 /** A fixed64 is a string in JSON; doubles would lose its last digits. */
 function toNanoseconds(milliseconds: number): string {
   return `${milliseconds}000000`
-}
-
-/** Records of a possibly incomplete log are errors; refusals, and changes past the gateway, are warnings. */
-function getSeverity({ kind }: DeliveredRecord): [number, string] {
-  if (['gap', 'recovered', 'tampered', 'undelivered'].includes(kind)) return [17, 'ERROR']
-  return kind === 'refusal' || kind === 'comparison' ? [13, 'WARN'] : [9, 'INFO']
 }
 
 function parsePartialSuccess(response: string): { records: number; message: string } | undefined {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { aRefusal, anIntent } from '../audit-fixtures.ts'
+import { aRefusal, anIntent, committed } from '../audit-fixtures.ts'
 import { httpSettings, linesInLog, openLogWithSinks } from './log-with-sinks.ts'
 import { startReceiver, takes } from './http-receiver.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -57,7 +57,41 @@ it('an OTLP receiver gets each record as a log record with its id and time', asy
     expect(attributes[0]).toEqual({ key: 'log.record.uid', value: { stringValue: `${chain}:${seq}` } })
     expect(BigInt(timeUnixNano)).toBe(BigInt(Date.parse(time)) * 1_000_000n)
   }
-  expect(records.find(({ body }) => body.stringValue.includes('"refused"'))?.severityText).toBe('WARN')
+})
+
+it('the severity in OTLP is as high as in OCSF', async () => {
+  const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
+  const { log } = await openLogWithSinks(folder, [httpSettings(receiver.url, { type: 'otlp' })])
+  const outOfBand = [{ id: ['production', 'orders'], from: 5, to: 6 }]
+  log.recordRefusal(aRefusal('refused'))
+  await log.recordOutcome(await log.recordIntent(anIntent('known')), committed)
+  await log.recordOutcome(await log.recordIntent(anIntent('lost')), { result: 'unknown', durationMs: 3 })
+  await log.recordOutcome(await log.recordIntent(anIntent('after another')), { ...committed, outOfBand })
+  await log.recordComparison({
+    upstream: 'lake',
+    id: ['production', 'orders'],
+    before: 7,
+    version: 9,
+    outOfBand,
+  })
+  const lines = await linesInLog(folder)
+  await eventually(() =>
+    expect(receiver.taken.flatMap(({ body }) => recordsIn(body)).length).toBe(lines.length),
+  )
+  const severities = receiver.taken
+    .flatMap(({ body }) => recordsIn(body))
+    .map(({ body, severityText }) => {
+      const { kind, request = '' } = JSON.parse(body.stringValue) as { kind: string; request?: string }
+      return [`${kind} ${request}`.trim(), severityText]
+    })
+  expect(Object.fromEntries(severities)).toMatchObject({
+    'refusal refused': 'WARN',
+    'intent known': 'INFO',
+    'outcome known': 'INFO',
+    'outcome lost': 'WARN',
+    'outcome after another': 'ERROR',
+    comparison: 'ERROR',
+  })
 })
 
 it('reports records rejected by an OTLP receiver, and does not send them again', async () => {
