@@ -90,7 +90,8 @@ export class AdvisoryLocks {
 
   async close(): Promise<void> {
     const session = await this.#session?.catch(() => undefined)
-    await session?.client.end().catch(() => undefined)
+    if (session === undefined) return
+    await withTimeout(session.client.end(), this.#statementTimeoutMs).catch(() => undefined)
   }
 
   async #runHolding<Result>(

@@ -44,7 +44,8 @@ export function toPostgresCatalogError(error: unknown): CatalogError | undefined
   if (unstorableTextCodes.has(getErrorCode(error)))
     return invalidInput('a string contains a NUL character', { cause: error })
   if (getErrorCode(error) === limitExceededCode) {
-    const message = 'an id or a name is too long for the database of this catalog; use at most 2,600 bytes'
+    const message =
+      'an id, a name or a location is too long for the database of this catalog; use at most 2,600 bytes'
     return invalidInput(message, { cause: error })
   }
   if (!('syscall' in error && getErrorCode(error) === 'ENOENT' && error.syscall !== 'connect')) {

@@ -3,7 +3,7 @@ import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { parseIntoClientConfig } from 'pg-connection-string'
 import type { Logger } from 'pino'
-import type { Followed } from 'catalog-gateway/lib'
+import { withTimeout, type Followed } from 'catalog-gateway/lib'
 import { AdvisoryLocks } from './advisory-locks.ts'
 import { migrateDatabase } from './migrate.ts'
 import { postgresNameType } from './migrations.ts'
@@ -68,7 +68,7 @@ export async function openPostgres(
     }
   }
   const locks = new AdvisoryLocks(
-    (onLost) => withCurrentUrl(url, () => connectForLocks(new Client(), onLost)),
+    (onLost) => withCurrentUrl(url, () => connectForLocks(new Client(), onLost, silenceMs.locks)),
     schema,
     silenceMs.locks,
   )
@@ -88,7 +88,9 @@ export async function openPostgres(
     client.on('error', logLoss)
     const { stream } = client.connection
     if (!(stream instanceof Socket)) return
-    stream.setTimeout(silenceMs.others, () => {
+    stream.setTimeout(silenceMs.others)
+    // As a callback of `setTimeout`, it would be called only once: perhaps during a migration.
+    stream.on('timeout', () => {
       if (isMigrated) stream.destroy(new Error('Connection terminated: the server is silent'))
     })
   })
@@ -133,13 +135,13 @@ async function verifyConnection(connect: () => Promise<pg.PoolClient>): Promise<
   }
 }
 
-async function connectForLocks(client: pg.Client, onLost: () => void): Promise<pg.Client> {
+async function connectForLocks(client: pg.Client, onLost: () => void, timeoutMs: number): Promise<pg.Client> {
   // Attached at once: an unhandled error event would end the process.
   client.on('error', onLost)
   client.on('end', onLost)
   try {
     await client.connect()
-    await client.query(keepAliveSettings)
+    await withTimeout(client.query(keepAliveSettings), timeoutMs)
   } catch (error) {
     // Another one may be opened instead, which is not lost when this one ends.
     client.off('error', onLost).off('end', onLost)

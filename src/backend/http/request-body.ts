@@ -9,7 +9,7 @@ export interface BodyLimit {
   readonly maxBytes: number
 }
 
-/** Between two chunks. Longer than that of a gateway in front, which knows the client. */
+/** Between two chunks. Longer than the default of a gateway in front, which knows the client. */
 const chunkTimeoutMs = 120_000
 
 /**

@@ -1,3 +1,4 @@
+import { CatalogError } from 'catalog-gateway/catalog-api'
 import { deleteLeftoverRecord, isLeftover, type RemovedTable } from '../../database/remove-objects.ts'
 import { tableLocation, type CatalogContext } from './catalog-context.ts'
 
@@ -10,13 +11,17 @@ export async function deleteLeftovers(
   removed: readonly RemovedTable[],
   lockMethod: 'runExclusive' | 'runIfFree',
 ): Promise<void> {
-  for (const table of removed) {
+  for (const [index, table] of removed.entries()) {
     try {
       await context.locationLock[lockMethod](table.location, () =>
         context.dataLock[lockMethod](table.objectId, () => deleteLeftover(context, table)),
       )
     } catch (error) {
-      context.log.warn({ err: error, table: table.objectId }, 'data of dropped table not deleted yet')
+      const isUnavailable = error instanceof CatalogError && error.kind === 'ServiceUnavailable'
+      const tables = isUnavailable ? removed.length - index : 1
+      context.log.warn({ err: error, table: table.objectId, tables }, 'data of dropped table not deleted yet')
+      // Each of the others would wait for the same server.
+      if (isUnavailable) return
     }
   }
 }

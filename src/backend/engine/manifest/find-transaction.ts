@@ -5,7 +5,7 @@ import { maxManifestBytes } from './inspect-staging.ts'
 import type { ManifestStore, StoredTransaction, StoredVersion } from './manifest-records.ts'
 import { parseManifest, parseTransaction, type ManifestTransaction } from './manifest.ts'
 import { formatManifestName } from './manifest-names.ts'
-import { omitMainBranch, versionsFolder } from './versions-folder.ts'
+import { isBranchName, omitMainBranch, versionsFolder } from './versions-folder.ts'
 
 const versionPattern = /^[1-9]\d{0,15}$/
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
@@ -27,7 +27,8 @@ export async function findTransaction(
   }
   const id = transaction.toLowerCase()
   if (!uuidPattern.test(id)) return undefined
-  for (const branch of [undefined, ...branches]) {
+  // Clients may write files of branches that none can have.
+  for (const branch of [undefined, ...branches.filter(isBranchName)]) {
     const found = await findOnBranch(storage, versions, location, branch, id)
     if (found !== undefined) return found
   }

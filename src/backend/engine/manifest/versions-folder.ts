@@ -15,13 +15,15 @@ export function versionsFolder(location: string, branch: string | undefined): st
     : [location, 'tree', ...parseBranchSegments(name), '_versions'].join('/')
 }
 
+/** Whether the text can be the name of a branch. */
+export function isBranchName(text: string): boolean {
+  const isValid = text.split('/').every((part) => segment.test(part) && !part.includes('..') && part !== '.')
+  return isValid && !text.endsWith('.lock')
+}
+
 function parseBranchSegments(branch: string): string[] {
-  const segments = branch.split('/')
-  const isValid = segments.every((part) => segment.test(part) && !part.includes('..') && part !== '.')
-  if (!isValid || branch.endsWith('.lock')) {
-    throw invalidInput(
-      `branch ${JSON.stringify(branch)}: expected letters, digits, ".", "-" and "_" joined by "/"`,
-    )
-  }
-  return segments
+  if (isBranchName(branch)) return branch.split('/')
+  throw invalidInput(
+    `branch ${JSON.stringify(branch)}: expected letters, digits, ".", "-" and "_" joined by "/"`,
+  )
 }

@@ -43,6 +43,9 @@ interface MentionedName {
   isCalled: boolean
 }
 
+/** The engine calls these even if there is a column of the name. */
+const calledWithoutBrackets = /^current_(?:date|time|timestamp)$/i
+
 /** Names at the start of a path; those after a dot belong to nested fields. */
 function readNames(sql: string): MentionedName[] {
   const names: MentionedName[] = []
@@ -52,7 +55,8 @@ function readNames(sql: string): MentionedName[] {
     if (kind === 'blank') continue
     if (last !== undefined && text === '(') last.isCalled = true
     const name = before === '.' ? undefined : readName(kind, text)
-    last = name === undefined ? undefined : { name, isCalled: false }
+    last =
+      name === undefined ? undefined : { name, isCalled: kind === 'word' && calledWithoutBrackets.test(name) }
     if (last !== undefined) names.push(last)
     before = text
   }

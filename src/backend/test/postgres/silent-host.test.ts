@@ -28,7 +28,7 @@ async function openBehindProxy() {
   url.searchParams.set('host', folder)
   const options = { url: fixed(url.href), schema: `silent_host_${process.pid}`, maxConnections: 2 }
   const log = pino({ level: 'silent' })
-  const { database, locks } = await openPostgres(options, log, { locks: 100, others: 100 })
+  const { database, locks } = await openPostgres(options, log, { locks: 1_000, others: 1_000 })
   onTestFinished(async () => {
     await database.destroy()
     await locks.close()

@@ -79,6 +79,8 @@ it('a column with the name of a function that changes does not stand for the fun
   expect(await add('now', 'id')).toMatchObject({ status: 200 })
   expect(await add('x', 'now + 1')).toMatchObject({ status: 200 })
   expect(await add('y', 'now ()')).toEqual(errorOf('InvalidInput'))
+  expect(await add('current_date', 'name')).toMatchObject({ status: 200 })
+  expect(await add('z', 'current_date')).toEqual(errorOf('InvalidInput'))
 })
 
 it('refuses a column with neither or both kinds of expression, and both kinds in one request', async () => {
