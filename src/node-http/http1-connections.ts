@@ -200,10 +200,7 @@ class Http1Connection implements ServedConnection {
   }
 
   checkTimeouts(now: number): void {
-    if (this.isBusy || this.#isClosing) {
-      this.#holdInput()
-      return
-    }
+    if (this.isBusy || this.#isClosing) return
     const { headersTimeoutMs, keepAliveTimeoutMs } = this.#options.timeouts
     if (!this.#isReadingHead && this.#socket.bytesRead > this.#bytesReadBefore) {
       this.#isReadingHead = true
@@ -215,12 +212,6 @@ class Http1Connection implements ServedConnection {
     else if (!this.#hasServed && waitedMs > headersTimeoutMs)
       this.#respond(new RequestError('idle_timeout', 'no request on a new connection'))
     else if (this.#hasServed && !this.#isReadingHead && waitedMs > keepAliveTimeoutMs) this.#socket.destroy()
-  }
-
-  /** Until the next request: single bytes of it would put off the send timeout of a response that the client does not read. */
-  #holdInput(): void {
-    const isReceived = this.#pipelined.active?.request.complete === true
-    if (isReceived && this.#socket.writableLength > 0) this.#socket.pause()
   }
 
   /** Responds to bytes that are not a request, after the requests before them. */

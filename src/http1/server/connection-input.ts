@@ -92,14 +92,7 @@ export class ConnectionInput implements SocketReaderHandler {
   #isBlocked(): boolean {
     const { receiving } = this.#handler
     const isPaused = receiving?.releasesChunks === true && !receiving.wantsBody
-    return isPaused || this.#hasUnparsedExcess(receiving) || this.#reader.isBlocked
-  }
-
-  /** Single bytes of the next request would put off the send timeout of a response that the client does not read. */
-  #hasUnparsedExcess(receiving: IncomingRequest | undefined): boolean {
-    if (this.#unparsed === undefined) return false
-    const isSending = receiving === undefined && this.socket.writableLength > 0
-    return isSending || this.#unparsed.length >= maxUnparsedBytes
+    return isPaused || (this.#unparsed?.length ?? 0) >= maxUnparsedBytes || this.#reader.isBlocked
   }
 
   readonly #onData = (bytes: Buffer): void => {

@@ -156,12 +156,8 @@ export class ServerConnection
   onBytes(bytes: Buffer): void {
     const state = this.#state
     const { kind } = state
-    if (kind === 'finishing') {
-      // Until the response is complete: input without end would put off its send timeout.
-      this.socket.pause()
-      return
-    }
-    if (kind === 'closing') {
+    // Input without end would put off the send timeout of a response that the client does not read.
+    if (kind === 'finishing' || kind === 'closing') {
       this.#discardedBytes += bytes.length
       if (this.#discardedBytes > maxDiscardedBytes) this.socket.pause()
       return
