@@ -66,7 +66,7 @@ describe.skipIf(helms.length === 0)('values', () => {
     })
     for (const reported of [
       'with config.policies.bundle, gateways do not read the policy folder of the chart',
-      'expected it without policies.inline, and with apiKeys.existingSecret or config.identity',
+      'expected it without policies.inline',
       'policies.emergency.enabled is false, so the emergency policies are not in force',
     ]) {
       expect(refusal).toContain(reported)
@@ -75,6 +75,10 @@ describe.skipIf(helms.length === 0)('values', () => {
     const others = await refusalOf({ ...elsewhere, policies: { existingConfigMaps: ['c'] } })
     expect(others).toContain('with config.policies.folder, gateways do not read')
     await render(await valuesOf(elsewhere))
+    const folders = { folder: 'policies/live', candidateFolder: 'policies/next' }
+    await render(
+      await valuesOf({ policies: { existingConfigMaps: ['live', 'next'] }, config: { policies: folders } }),
+    )
   })
 
   it('of Kubernetes namespaces with policies that a gateway could not pin are refused', async () => {

@@ -27,11 +27,8 @@
 {{- range $path, $value := dict "policies.inline" $.Values.policies.inline "policies.existingConfigMaps" $.Values.policies.existingConfigMaps -}}
 {{- if $value }}{{ $unread = append $unread (printf "without %s" $path) }}{{ end -}}
 {{- end -}}
-{{- if include "catalog-gateway.hasBootstrapKey" $ -}}
-{{- $unread = append $unread "with apiKeys.existingSecret or config.identity, as the policy of a generated key is in that folder, too" -}}
-{{- end -}}
 {{- if $unread -}}
-{{- $errors = append $errors (printf "with %s, gateways do not read the policy folder of the chart; expected it %s" . (join ", and " $unread)) -}}
+{{- $errors = append $errors (printf "with %s, gateways do not read the policy folder of the chart; expected it %s" . (join " and " $unread)) -}}
 {{- end -}}
 {{- end -}}
 {{- with .Values.policies.emergency -}}
