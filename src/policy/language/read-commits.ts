@@ -15,7 +15,7 @@ import type { Position } from './yaml/read-yaml.ts'
 import { nothingImplied } from './deny-coverage.ts'
 import type { PolicyRule } from './policy-document.ts'
 import type { PolicyVocabulary } from './policy-vocabulary.ts'
-import { readExceptions } from './read-subjects.ts'
+import { everybody, readExceptions } from './read-subjects.ts'
 import { readTime } from './read-time.ts'
 import {
   anyText,
@@ -58,22 +58,24 @@ export function readRequirement(
     const found =
       name === undefined ? 'has no requirement' : `has the requirements ${[name, ...more].join(' and ')}`
     report(field.offset, `${field.name} ${found}; expected exactly one of ${requirementKinds.join(', ')}`)
-    return undefined
   }
+  const isSole = name !== undefined && more.length === 0
   const watched = watchProblems(report)
-  const requirement = requirementReaders[name](
-    fields.get(name),
-    watched.report,
-    wholeTable,
-    vocabulary.changes,
-  )
-  if (requirement === undefined) return undefined
-  const { permissions } = requirement
+  const requirement = isSole
+    ? requirementReaders[name](fields.get(name), watched.report, wholeTable, vocabulary.changes)
+    : undefined
   // Nothing fulfils a requirement that cannot be read.
-  const condition = watched.hasProblems() ? undefined : requirement.condition
-  const subjects = { users: [], groups: [], keys: [], any: true, anonymous: true, except }
-  const coverage = { permissions, implied: nothingImplied }
-  return { id, effect: 'deny', subjects, ...coverage, tables: undefined, condition, ...position }
+  const { permissions = vocabulary.changes.every, condition } = requirement ?? {}
+  return {
+    id,
+    effect: 'deny',
+    subjects: { ...everybody, except },
+    permissions,
+    implied: nothingImplied,
+    tables: undefined,
+    condition: watched.hasProblems() ? undefined : condition,
+    ...position,
+  }
 }
 
 function readAllowedWholeTable(

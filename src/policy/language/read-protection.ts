@@ -4,7 +4,7 @@ import type { PolicyRule } from './policy-document.ts'
 import { protectionFields } from './policy-fields.ts'
 import type { PolicyVocabulary } from './policy-vocabulary.ts'
 import { readPermissions, readRuleId, readTables } from './read-rule.ts'
-import { readExceptions } from './read-subjects.ts'
+import { everybody, readExceptions } from './read-subjects.ts'
 
 const readProtectionFields = createFieldsReader(protectionFields)
 
@@ -28,7 +28,7 @@ export function readProtection(
     readOptional(fields, 'operations', (item) => readPermissions(item, report, vocabulary, 'deny'), report) ??
     vocabulary.expand(['all'], 'deny')
   const except = readOptional(fields, 'except', readExceptions, report)
-  const subjects = { users: [], groups: [], keys: [], any: true, anonymous: true, except }
+  const subjects = { ...everybody, except }
   const coverage = vocabulary.coverDeny(named, { includesMoves: true })
   return { id, effect: 'deny', subjects, ...coverage, tables, condition: undefined, ...position }
 }

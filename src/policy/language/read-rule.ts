@@ -13,7 +13,7 @@ import { objectKindOfPermission } from './permission-object-kind.ts'
 import type { PolicyVocabulary } from './policy-vocabulary.ts'
 import { readCondition } from './read-condition.ts'
 import { limitCondition, readGrant } from './read-grant.ts'
-import { readSubjects } from './read-subjects.ts'
+import { everybody, readSubjects } from './read-subjects.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import {
   anyText,
@@ -47,8 +47,10 @@ export function readRule(
   if (fields === undefined) return undefined
   const id = readRuleId(fields.get('id'), position, report)
   const effect = readEffect(fields.get('effect'), report)
-  const subjects = readSubjects(fields.get('subjects'), report)
-  const named = readPermissions(fields.get('operations'), report, vocabulary, effect)
+  const ofSubjects = watchProblems(report)
+  const subjects = readSubjects(fields.get('subjects'), ofSubjects.report)
+  const ofOperations = watchProblems(report)
+  const named = readPermissions(fields.get('operations'), ofOperations.report, vocabulary, effect)
   const tables = readOptional(fields, 'tables', (item) => readTables(item, report, vocabulary), report)
   if (tables !== undefined && named.size > 0 && ![...named].some(isTablePermission)) {
     report(
@@ -72,11 +74,13 @@ export function readRule(
     )
   }
   if (effect === undefined) return undefined
-  const coverage =
-    effect === 'deny'
-      ? vocabulary.coverDeny(named, { includesMoves: coversNames && moves === undefined })
-      : { permissions: named, implied: nothingImplied }
-  return { id, effect, subjects, ...coverage, tables, condition, ...(grant && { grant }), ...position }
+  const rest = { tables, condition, ...(grant && { grant }), ...position }
+  if (effect === 'allow')
+    return { id, effect, subjects, permissions: named, implied: nothingImplied, ...rest }
+  // What cannot be read of a deny counts as all, so that an error does not lift it.
+  const denied = ofOperations.hasProblems() ? vocabulary.expand(['all'], 'deny') : named
+  const coverage = vocabulary.coverDeny(denied, { includesMoves: coversNames && moves === undefined })
+  return { id, effect, subjects: ofSubjects.hasProblems() ? everybody : subjects, ...coverage, ...rest }
 }
 
 /** Reads the id of a rule. Instead of an invalid one, returns one with the position: without an id, a deny would be lifted. */

@@ -18,6 +18,16 @@ const readNamedFields = createFieldsReader(namedSubjectFields)
 // oxlint-disable-next-line no-control-regex
 const controlCharacter = /[\u0000-\u001f\u007f-\u009f]/
 
+/** Every caller, with a credential or without. */
+export const everybody: Subjects = {
+  users: [],
+  groups: [],
+  keys: [],
+  any: true,
+  anonymous: true,
+  except: undefined,
+}
+
 export function readSubjects(field: Field, report: ReportProblem): Subjects {
   const fields = readSubjectsFields(field, report)
   if (fields === undefined) return { ...noSubjects, any: false, anonymous: false, except: undefined }

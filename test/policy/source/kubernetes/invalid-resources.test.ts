@@ -146,8 +146,28 @@ it.for<[string, object]>([
   })
 })
 
-it('a requirement that cannot be read is one that no commit fulfils', () => {
-  const require = [{ id: 'ticket', notBranches: [7] }]
+it.for<[string, object]>([
+  ['operation', { operations: ['wirte'] }],
+  ['list of operations', { operations: 'write' }],
+  ['subject', { subjects: { grups: ['hr'] } }],
+])('a deny with an unreadable %s covers all', ([, changes]) => {
+  const documents = documentsOf(
+    judge(
+      platform,
+      createResource('good', { namespace: [], rules: [allow] }, system),
+      createResource('bad', { namespace: ['prod'], rules: [{ ...deny, ...changes }] }, system),
+    ),
+  )
+  expect(decide(documents, 'mallory', 'UpdateTable').allowed).toBe(false)
+})
+
+it.for<[string, object]>([
+  ['an invalid branch', { notBranches: [7] }],
+  ['two kinds', { branches: ['ci/*'], folders: ['s3://b/team'] }],
+  ['no kind', { brnaches: ['ci/*'] }],
+  ['a freeze that is text', { freeze: 'now' }],
+])('a requirement with %s is one that no commit fulfils', ([, requirement]) => {
+  const require = [{ id: 'ticket', ...requirement }]
   const [verdict] = judge(
     platform,
     createResource('p', { namespace: ['prod'], commits: { require } }, system),
