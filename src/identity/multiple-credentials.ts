@@ -19,10 +19,9 @@ interface CredentialVerifiers {
 }
 
 /**
- * If the credential that takes precedence was sent, only that is verified, beside the certificate, which the caller has
- * verified. Otherwise all must be valid and bound to one
- * another: a key by its subject, which names the principal of the token (or certificate); a token by the thumbprint of
- * the certificate (RFC 8705). Returns the principal of the token, or of the certificate, because its groups are more
+ * If the credential that takes precedence was sent, only that is verified here; the certificate was verified before.
+ * Otherwise all must be valid and bound to one another: a key by its subject, which names the principal of the token (or
+ * certificate); a token by the thumbprint of the certificate (RFC 8705). Returns the principal of the token, or of the certificate, because its groups are more
  * current. Throws or rejects with AuthenticationError: with `conflicting_credentials` if any credential is wrong, so
  * that a valid one does not help to guess another.
  */

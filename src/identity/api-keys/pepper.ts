@@ -11,12 +11,18 @@ export async function readPepper(file: string): Promise<Buffer> {
   return pepper
 }
 
-/** Throws if every key that is not revoked names another pepper. A key that names none may fit. */
+/** Throws if every key names another pepper, and one of them is neither revoked nor expired. */
 export function assertPepperOfKeys(pepper: Uint8Array, keys: readonly StoredKey[]): void {
   const own = identifyPepper(pepper)
-  const live = keys.filter(({ revokedAt }) => revokedAt === undefined)
-  if (live.length === 0 || live.some(({ pepper: named = own }) => named === own)) return
-  throw new Error('the pepper is not the one that the API keys were created with; every key would be invalid')
+  if (keys.some(({ pepper: named = own }) => named === own)) return
+  const hasLive = keys.some(
+    ({ revokedAt, expiresAt }) =>
+      revokedAt === undefined && (expiresAt === undefined || Date.parse(expiresAt) > Date.now()),
+  )
+  if (hasLive)
+    throw new Error(
+      'the pepper is not the one that the API keys were created with; every key would be invalid',
+    )
 }
 
 /** Reads the pepper; if the file is missing, creates it with a new secret, readable by its owner only. */
