@@ -12,6 +12,9 @@ const metadataMembers: ReadonlySet<string> = new Set(['metadata', 'field_metadat
  */
 const descriptionMember = 'input_schema'
 
+/** What a function is applied to: it has constants, which may be any JSON, and no metadata. */
+const constantsMember = 'application'
+
 interface WrittenMetadata {
   readonly map: unknown
   /** Names that lead to the column; none for a schema. */
@@ -48,7 +51,8 @@ function* findMetadata(
     const column = [...parents, ...readColumnName(value)]
     for (const [name, member] of Object.entries(value)) {
       if (metadataMembers.has(name)) yield { map: member, column, isIgnored }
-      else yield* findMetadata(member, column, isIgnored || name === descriptionMember)
+      else if (name !== constantsMember)
+        yield* findMetadata(member, column, isIgnored || name === descriptionMember)
     }
   }
 }
