@@ -78,7 +78,7 @@ export function findNestedFolders(policies: PolicySettings, base: string): reado
       .filter((before) => isWithin(folder, before.folder) || isWithin(before.folder, folder))
       .map((before) => ({
         path: ['policies', name],
-        message: `expected a folder beside policies.${before.name}: within each other, each would contain policies of both`,
+        message: `expected a folder beside policies.${before.name}: sub-folders are read, too, so one would contain the policies of the other`,
       })),
   )
 }

@@ -56,7 +56,7 @@ it('paths are relative to the file, not to the working directory', async () => {
   expect([policies.folder, audit.folder]).toEqual([join(folder, 'policies'), '/var/audit'])
 })
 
-const nested = ': within each other, each would contain policies of both'
+const nested = ': sub-folders are read, too, so one would contain the policies of the other'
 
 it.for<[Record<string, string>, readonly string[]]>([
   [{ folder: 'a', candidateFolder: 'a/next' }, ['candidateFolder: expected a folder beside policies.folder']],

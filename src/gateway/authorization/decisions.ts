@@ -4,6 +4,7 @@ import type { Principal } from '../../identity/principal.ts'
 import type { AuthorizationRequest, RequestFacts } from '../../policy/conditions/authorization-request.ts'
 import type { Allowed, Decision } from '../../policy/engine/decision.ts'
 import type { PolicySet } from '../../policy/policy-set.ts'
+import { findByVisibility } from '../../policy/visibility/decide-listing.ts'
 import type { Authenticated } from '../context.ts'
 import { createRequestFacts } from '../facts/head-facts.ts'
 import { createDeniedError } from './denied-error.ts'
@@ -76,10 +77,9 @@ function toResult(
   if (permission.fallback === 'withheld') return 'not-granted'
   const isDecidedByBody = permission.fallback === 'entries-decide' || permission.fallback === 'job-decides'
   if (isDecidedByBody && decision.reason === 'no_rule') return 'not-granted'
-  if (permission.fallback === 'visibility-decides' && decision.reason === 'no_rule') {
-    const visible = policies.findVisibleBeneath(request)
-    if (visible !== undefined) return visible
-  }
+  const visible =
+    permission.fallback === 'visibility-decides' ? findByVisibility(policies, request, decision) : undefined
+  if (visible !== undefined) return visible
   throw createDeniedError(permission, decision, request, policies)
 }
 

@@ -21,7 +21,16 @@ export function decideListing(
   request: AuthorizationRequest,
 ): ListingDecision {
   const decision = policies.decide(request)
-  const mayBeVisible = !decision.allowed && decision.reason === 'no_rule' && isListing(request.permission)
-  const byVisibility = mayBeVisible ? policies.findVisibleBeneath(request) : undefined
+  const byVisibility = findByVisibility(policies, request, decision)
   return { decision: byVisibility ?? decision, byVisibility }
+}
+
+/** The decision that allows a listing which no rule allows: something beneath may be visible to the caller. */
+export function findByVisibility(
+  policies: Pick<PolicySet, 'findVisibleBeneath'>,
+  request: AuthorizationRequest,
+  decision: Decision,
+): Allowed | undefined {
+  const mayBeVisible = !decision.allowed && decision.reason === 'no_rule' && isListing(request.permission)
+  return mayBeVisible ? policies.findVisibleBeneath(request) : undefined
 }
