@@ -1,10 +1,10 @@
 import { nothingImplied } from '../../language/deny-coverage.ts'
 import type { PolicyDocument } from '../../language/policy-document.ts'
 import type { PolicyVocabulary } from '../../language/policy-vocabulary.ts'
+import { everybody } from '../../language/read-subjects.ts'
 
 /** A policy that denies everything to everybody, whatever others allow. */
 export function createDenyAllPolicy(name: string, vocabulary: PolicyVocabulary): PolicyDocument {
-  const everybody = { users: [], groups: [], keys: [], any: true, anonymous: true, except: undefined }
   return {
     name,
     instance: undefined,
