@@ -12,6 +12,7 @@ import {
   type WrittenPolicy,
 } from '../policy/policy-builder.ts'
 import { quantile, rounded } from './statistics.ts'
+import { runInSlices } from '../../src/lib/async/run-in-slices.ts'
 import { fixed } from '../../src/lib/fs/follow-files.ts'
 
 /*
@@ -119,6 +120,7 @@ async function page(source: ListingSource | undefined, isVisible: (id: readonly 
     startAfter: undefined,
     position: undefined,
     isVisible,
+    runInSlices,
   })
   return Buffer.from(
     JSON.stringify({ tables: ids.map((id) => id.at(-1)), page_token: tokens.seal(position ?? {}, 'scope') }),

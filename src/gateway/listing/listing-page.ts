@@ -1,5 +1,6 @@
 import type { CatalogError } from '../../catalog-api/catalog-error.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
+import type { RunInSlices, Steps } from '../../lib/async/run-in-slices.ts'
 import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
 import { isObject } from '../../lib/json/is-object.ts'
 
@@ -103,6 +104,8 @@ export interface ListingPageRequest {
   /** Undefined for the first page. */
   readonly position: ListingPosition | undefined
   readonly isVisible: (id: Identifier) => boolean
+  /** Runs the search for visible ids: upstreams may list very many that are not. */
+  readonly runInSlices: RunInSlices
 }
 
 /** Maximum number of source pages that are read for one page, besides one of each source. */
@@ -125,7 +128,7 @@ export async function readListingPage(
   sources: readonly ListingSource[],
   request: ListingPageRequest,
 ): Promise<ListingPage> {
-  const { limit, startAfter, position } = request
+  const { limit, startAfter, position, runInSlices } = request
   const cursors = selectSources(sources, position).map(([source, at]) => createCursor(source, at, request))
   const readsAllowed = maxReads + cursors.length
   const ids: Identifier[] = []
@@ -143,25 +146,34 @@ export async function readListingPage(
       return at === undefined ? [] : [[cursor.name, at] as const]
     }),
   })
-  for (;;) {
-    for (let spent = cursorsToRead(cursors); spent.length > 0; spent = cursorsToRead(cursors)) {
-      if (reads + spent.length > readsAllowed) return endPage(here())
-      // One more than needed shows whether there is more. If that was not enough, many names are hidden.
-      const size = reads === 0 ? Math.min(maxReadSize, Math.max(minReadSize, limit + 1)) : maxReadSize
-      reads += spent.length
-      await Promise.all(spent.map((cursor) => cursor.readPage(size)))
+  /** Takes ids until a source page ends, the page is full, or no id is left. */
+  function* fill(): Steps<'spent' | 'full' | 'over'> {
+    for (;;) {
+      for (const cursor of cursors) yield* cursor.findNext()
+      if (cursors.some((cursor) => cursor.needsRead())) return 'spent'
+      const first = findEarliest(cursors)
+      const next = first?.peek()
+      if (first === undefined || next === undefined) return 'over'
+      if (ids.length >= limit || characters >= maxPageCharacters) return 'full'
+      ids.push(next)
+      for (const part of next) characters += part.length
+      first.take()
     }
-    const first = findEarliest(cursors)
-    const next = first?.peek()
-    if (first === undefined || next === undefined) {
+  }
+  for (;;) {
+    const state = await runInSlices(fill())
+    if (state === 'full') return endPage(here())
+    if (state === 'over') {
       const isFailure = cursors.length > 0 && cursors.every((cursor) => cursor.failure() !== undefined)
       if (isFailure && ids.length === 0) throw new NoSourceAvailable(collectFailures(cursors))
       return endPage(undefined)
     }
-    if (ids.length >= limit || characters >= maxPageCharacters) return endPage(here())
-    ids.push(next)
-    for (const part of next) characters += part.length
-    first.advance()
+    const spent = cursors.filter((cursor) => cursor.needsRead())
+    if (reads + spent.length > readsAllowed) return endPage(here())
+    // One more than needed shows whether there is more. If that was not enough, many names are hidden.
+    const size = reads === 0 ? Math.min(maxReadSize, Math.max(minReadSize, limit + 1)) : maxReadSize
+    reads += spent.length
+    await Promise.all(spent.map((cursor) => cursor.readPage(size)))
   }
 }
 
@@ -178,12 +190,15 @@ export function compareIdentifiers(one: Identifier, other: Identifier): number {
 /** Iterates over the visible ids of one source. */
 interface Cursor {
   readonly name: string
-  /** The next visible id; undefined at the end of the page. */
+  /** Searches the page for the next visible id, unless it is known. */
+  findNext(): Steps<void>
+  /** The visible id that was found; undefined if the page has no more. */
   peek(): Identifier | undefined
   /** Whether the next id requires another page. */
   needsRead(): boolean
   readPage(size: number): Promise<void>
-  advance(): void
+  /** Takes the visible id that was found. */
+  take(): void
   /** Undefined at the end. */
   position(): SourcePosition | undefined
   /** Why the source is left out of this page. */
@@ -199,20 +214,22 @@ function createCursor(source: ListingSource, start: SourcePosition, request: Lis
   let behind = startAfter
   let failure: CatalogError | undefined
 
-  function advance(): void {
-    head = undefined
-    for (const names = page?.names ?? []; head === undefined && index < names.length; index += 1) {
+  function* findNext(): Steps<void> {
+    if (page === undefined) return
+    for (const { names } = page; head === undefined && index < names.length; index += 1) {
+      yield
       const id = source.toIdentifier(names[index] ?? '')
       if (id === undefined || (behind !== undefined && compareIdentifiers(id, behind) <= 0)) continue
       if (isVisible(id)) head = id
     }
-    if (head !== undefined || page === undefined) return
+    if (head !== undefined) return
     at = page.next === undefined ? undefined : { token: page.next }
     page = undefined
   }
 
   return {
     name: source.name,
+    findNext,
     peek: () => head,
     needsRead: () => at !== undefined && page === undefined && failure === undefined,
     async readPage(size) {
@@ -231,11 +248,10 @@ function createCursor(source: ListingSource, start: SourcePosition, request: Lis
       index = found + 1
       // The name that was taken last may have been removed: the order then shows which names follow it.
       behind = after !== undefined && found === -1 ? (source.toIdentifier(after) ?? startAfter) : startAfter
-      advance()
     },
-    advance() {
+    take() {
       at = { ...at, after: page?.names[index - 1] }
-      advance()
+      head = undefined
     },
     position: () => at,
     failure: () => failure,
@@ -261,10 +277,6 @@ function collectFailures(cursors: readonly Cursor[]): SourceFailures {
       return failure === undefined ? [] : [[cursor.name, failure] as const]
     }),
   )
-}
-
-function cursorsToRead(cursors: readonly Cursor[]): Cursor[] {
-  return cursors.filter((cursor) => cursor.needsRead())
 }
 
 function findEarliest([first, ...others]: readonly Cursor[]): Cursor | undefined {

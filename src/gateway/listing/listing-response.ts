@@ -7,6 +7,7 @@ import {
   type QuotesInNames,
 } from '../../catalog-api/identifiers.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
+import type { RunInSlices } from '../../lib/async/run-in-slices.ts'
 import { getPrincipalKey } from '../../limits/limit-key.ts'
 import type { RequestFacts } from '../../policy/conditions/authorization-request.ts'
 import type { PolicySet } from '../../policy/policy-set.ts'
@@ -36,6 +37,7 @@ interface PermittedListing extends Authenticated {
   readonly allowedBy: { readonly revision: string }
   /** Those of the route and of the body. */
   readonly parameters: RouteMatch['parameters']
+  readonly runInSlices: RunInSlices
 }
 
 interface ListingOptions {
@@ -96,6 +98,7 @@ export async function createListingResponse(
     startAfter,
     position,
     isVisible: (id) => view(kind, id),
+    runInSlices: request.runInSlices,
   }).catch((error: unknown) => {
     throw error instanceof NoSourceAvailable
       ? createUnavailableError(describeFailures(error.failures))
