@@ -39,6 +39,7 @@ export {
   getOperation,
   type operations,
 } from './operations.ts'
+export { isBranchName } from './reference-names.ts'
 export { type RouteMatch, buildTarget, parseTarget } from './request-target.ts'
 export { parseErrorResponse } from './responses/read-error-response.ts'
 export { respondToUnparsed, toUnparsedRequestError } from './responses/unparsed-request.ts'

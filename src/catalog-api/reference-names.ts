@@ -5,13 +5,17 @@ import { quoteForMessage } from './identifiers.ts'
 const segment = /^[\p{L}\p{N}._-]+$/u
 
 /**
- * Throws InvalidInput (400) unless `branch` is valid: segments joined by slashes, since it becomes a path in the
- * storage of the table. Absent and empty mean the main branch.
+ * Whether the text can be the name of a branch: segments joined by slashes, since it becomes a path in the storage of the
+ * table.
  */
+export function isBranchName(text: string): boolean {
+  return text.split('/').every((part) => segment.test(part) && part !== '.') && !isReserved(text)
+}
+
+/** Throws InvalidInput (400) unless `branch` is valid. Absent and empty mean the main branch. */
 export function assertBranch(branch: string | undefined): void {
-  if (branch === undefined || branch === '') return
-  const isValid = branch.split('/').every((part) => segment.test(part) && part !== '.') && !isReserved(branch)
-  if (!isValid) throw refusal('invalid_reference', `${quoteForMessage(branch)} is not a valid branch name`)
+  if (branch === undefined || branch === '' || isBranchName(branch)) return
+  throw refusal('invalid_reference', `${quoteForMessage(branch)} is not a valid branch name`)
 }
 
 /** Throws InvalidInput (400) unless `tag` is valid. It becomes a file name. */

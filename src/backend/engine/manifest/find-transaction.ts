@@ -1,11 +1,11 @@
 import path from 'node:path'
-import { CatalogError } from 'catalog-gateway/catalog-api'
+import { CatalogError, isBranchName } from 'catalog-gateway/catalog-api'
 import type { Storage } from '../../storage/storage.ts'
 import { maxManifestBytes } from './inspect-staging.ts'
 import type { ManifestStore, StoredTransaction, StoredVersion } from './manifest-records.ts'
 import { parseManifest, parseTransaction, type ManifestTransaction } from './manifest.ts'
 import { formatManifestName } from './manifest-names.ts'
-import { isBranchName, omitMainBranch, versionsFolder } from './versions-folder.ts'
+import { omitMainBranch, versionsFolder } from './versions-folder.ts'
 
 const versionPattern = /^[1-9]\d{0,15}$/
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/

@@ -1,6 +1,4 @@
-import { invalidInput } from 'catalog-gateway/catalog-api'
-
-const segment = /^[\p{L}\p{N}._-]+$/u
+import { invalidInput, isBranchName } from 'catalog-gateway/catalog-api'
 
 /** Maps the main branch to undefined. */
 export function omitMainBranch(branch: string | undefined): string | undefined {
@@ -13,12 +11,6 @@ export function versionsFolder(location: string, branch: string | undefined): st
   return name === undefined
     ? `${location}/_versions`
     : [location, 'tree', ...parseBranchSegments(name), '_versions'].join('/')
-}
-
-/** Whether the text can be the name of a branch. */
-export function isBranchName(text: string): boolean {
-  const isValid = text.split('/').every((part) => segment.test(part) && !part.includes('..') && part !== '.')
-  return isValid && !text.endsWith('.lock')
 }
 
 function parseBranchSegments(branch: string): string[] {
