@@ -108,15 +108,7 @@ export async function listNewestJobs(database: CatalogDatabase, limit: number): 
     .select(['job_id', 'operation', 'state', 'result', 'created_at', 'started_at', 'ended_at'])
     .where('job_id', 'in', newest)
     .execute()
-  return rows.map((row) => ({
-    jobId: row.job_id,
-    operation: row.operation,
-    state: row.state,
-    result: parseResult(row.result),
-    createdAt: row.created_at,
-    startedAt: row.started_at ?? undefined,
-    endedAt: row.ended_at ?? undefined,
-  }))
+  return rows.map(toProgress)
 }
 
 /** Counts queued and running jobs. */
@@ -197,24 +189,31 @@ export async function deleteJobsEndedBefore(database: CatalogDatabase, time: num
 function toJob(row: Selectable<CatalogTables['jobs']>): Job {
   /* oxlint-disable typescript/no-unsafe-type-assertion -- only this file writes the columns */
   return {
-    jobId: row.job_id,
-    operation: row.operation,
+    ...toProgress(row),
     objectId: row.object_id,
     path: row.path,
     request: JSON.parse(row.request) as NewJob['request'],
-    state: row.state,
     isCancelRequested: row.cancel_requested === 1,
     attempts: row.attempts,
-    result: parseResult(row.result),
     failure: row.failure === null ? undefined : (JSON.parse(row.failure) as JobFailure),
-    createdAt: row.created_at,
-    startedAt: row.started_at ?? undefined,
-    endedAt: row.ended_at ?? undefined,
   }
   /* oxlint-enable typescript/no-unsafe-type-assertion */
 }
 
-function parseResult(result: string | null): Job['result'] {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only this file writes the column
-  return result === null ? undefined : (JSON.parse(result) as NonNullable<Job['result']>)
+type ProgressRow = Pick<
+  Selectable<CatalogTables['jobs']>,
+  'job_id' | 'operation' | 'state' | 'result' | 'created_at' | 'started_at' | 'ended_at'
+>
+
+function toProgress({ result, ...row }: ProgressRow): JobProgress {
+  return {
+    jobId: row.job_id,
+    operation: row.operation,
+    state: row.state,
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only this file writes the column
+    result: result === null ? undefined : (JSON.parse(result) as NonNullable<Job['result']>),
+    createdAt: row.created_at,
+    startedAt: row.started_at ?? undefined,
+    endedAt: row.ended_at ?? undefined,
+  }
 }
