@@ -1,5 +1,5 @@
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
-import type { Operation } from '../../catalog-api/operations.ts'
+import { getOperation, operationNames, type Operation } from '../../catalog-api/operations.ts'
 import type { CapacityHolder } from './fair-capacity.ts'
 import { getPoolName, poolNames, type PoolName } from './pool-name.ts'
 import { createShedController, type ShedController } from './shed-controller.ts'
@@ -42,11 +42,10 @@ export class Overloaded extends CatalogError {
   }
 }
 
-/** The pools that operations of a class use. Only listings that the gateway filters have a pool of their own. */
-const poolsOfClasses: Readonly<Record<ShedClass, readonly PoolName[]>> = {
-  bulk: ['bulk'],
-  data: ['small'],
-  listing: ['small', 'listing'],
+/** Lists the pools that operations of a class use. */
+function listPools(shedClass: ShedClass): readonly PoolName[] {
+  const ofClass = operationNames.map(getOperation).filter((one) => getShedClass(one) === shedClass)
+  return [...new Set(ofClass.map(getPoolName))]
 }
 
 const tickMs = 50
@@ -74,6 +73,7 @@ export function createLoadShedder(
       } satisfies Record<PoolName, unknown>,
     ]),
   )
+  const classes = shedClasses.map((name) => ({ name, pools: listPools(name) }))
   let expectedAt = performance.now() + tickMs
   const timer = setInterval(() => {
     const now = performance.now()
@@ -97,12 +97,12 @@ export function createLoadShedder(
     },
     shedRatios: () =>
       [...shedders].flatMap(([upstream, shedder]) =>
-        shedClasses.map((shedClass) => ({
+        classes.map(({ name, pools }) => ({
           upstream,
-          class: shedClass,
+          class: name,
           ratio: Math.max(
-            processController.shedRatio(shedClass),
-            ...poolsOfClasses[shedClass].map((pool) => shedder[pool].controller.shedRatio(shedClass)),
+            processController.shedRatio(name),
+            ...pools.map((pool) => shedder[pool].controller.shedRatio(name)),
           ),
         })),
       ),
