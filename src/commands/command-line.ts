@@ -1,4 +1,5 @@
 import { CommanderError, type Command } from 'commander'
+import { explainRemovedArgument } from '../config/removed.ts'
 import { version } from '../version.ts'
 import { CommandFailure } from './common/command-failure.ts'
 import type { Io } from './common/io.ts'
@@ -19,7 +20,6 @@ const commands = new Map<string, (io: Io) => Promise<Command>>([
   ['policy', async (io) => (await import('./policy/policy.ts')).policyCommand(io)],
   ['audit', async (io) => (await import('./audit/audit.ts')).auditCommand(io)],
   ['version', async (io) => (await import('./version.ts')).versionCommand(io)],
-  ['completion', async (io) => (await import('./completion.ts')).completionCommand(io, () => loadAll(io))],
 ])
 
 /**
@@ -35,8 +35,13 @@ export async function run(parameters: readonly string[], io: Io): Promise<number
     await program.parseAsync(parameters, { from: 'user' })
     return exitSuccess
   } catch (error) {
-    // Commander has already printed the help or the usage error.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? exitSuccess : exitUsage
+    if (error instanceof CommanderError) {
+      if (error.exitCode === 0) return exitSuccess
+      // Commander has already printed the usage error.
+      const removed = explainRemovedArgument(parameters)
+      if (removed !== undefined) io.stderr.write(`it was removed: ${removed}\n`)
+      return exitUsage
+    }
     io.stderr.write(`${formatError(error)}\n`)
     return exitNegative
   }
@@ -46,10 +51,6 @@ export async function run(parameters: readonly string[], io: Io): Promise<number
 function commandsFor(name: string | undefined): readonly ((io: Io) => Promise<Command>)[] {
   const requested = name === undefined ? undefined : commands.get(name)
   return requested === undefined ? [...commands.values()] : [requested]
-}
-
-function loadAll(io: Io): Promise<readonly Command[]> {
-  return Promise.all([...commands.values()].map((load) => load(io)))
 }
 
 function formatError(error: unknown): string {

@@ -4,22 +4,7 @@ import { version } from '../../src/version.ts'
 import { runCommand } from '../support/run-command.ts'
 
 const commands: [command: string, names: string[]][] = [
-  [
-    '',
-    [
-      'dev',
-      'demo',
-      'serve',
-      'backend',
-      'check',
-      'keys',
-      'policy',
-      'audit',
-      'version',
-      'completion',
-      '--version',
-    ],
-  ],
+  ['', ['dev', 'demo', 'serve', 'backend', 'check', 'keys', 'policy', 'audit', 'version', '--version']],
   ['dev', ['--port', '--admin-port', '--data-dir', '--api-key', '--policies']],
   ['demo', ['--url', '--data-dir', '--api-key', '--rows']],
   ['serve', ['--config']],

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
+import { explainRemovedSetting } from '../removed.ts'
 import { findUnitOfName, type SettingUnit } from './setting-units.ts'
 import { listConstants, listMembers, type SchemaNode } from './settings-schema.ts'
 
@@ -19,7 +20,7 @@ export function describeIssue(
     const known = listMembers(schema, path)
     return issue.keys.map((key) => ({
       path: [...path, key],
-      message: `unknown setting${suggestSimilar(key, known)}`,
+      message: `unknown setting${explainRemovedSetting([...path, key]) || suggestSimilar(key, known)}`,
     }))
   }
   // The kind of a section, such as the type of a sink.

@@ -1,11 +1,17 @@
 import { isMap, isScalar, LineCounter, parse, parseDocument, type Document } from 'yaml'
 import type { z } from 'zod'
 import { findRedactedPaths } from './redact-secrets.ts'
+import { explainRemovedSetting, removedSettings } from '../removed.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import { findTokenError } from '../../lib/yaml/yaml-tokens.ts'
 import { describeIssue } from './describe-issue.ts'
 import { convertUnits } from './setting-units.ts'
-import { environmentPrefix, listSettingVariables, type SettingVariable } from './setting-variables.ts'
+import {
+  environmentPrefix,
+  environmentVariableName,
+  listSettingVariables,
+  type SettingVariable,
+} from './setting-variables.ts'
 import { toSchemaNode, type SchemaNode } from './settings-schema.ts'
 
 /** Invalid settings. The message lists every error on a line of its own, with file, line and column. */
@@ -84,7 +90,7 @@ function applyEnvironment(
     const variable = variables.get(name)
     const error =
       variable === undefined
-        ? `is not a setting${suggestVariable(name, variables) || `; names are built as in ${environmentPrefix}UPSTREAM__URL`}`
+        ? `is not a setting${explainRemovedVariable(name) || suggestVariable(name, variables) || `; names are built as in ${environmentPrefix}UPSTREAM__URL`}`
         : applyVariable(document, variable, value)
     if (error !== undefined) diagnostics.push(`environment: ${name} ${error}`)
     else if (variable !== undefined) applied.push(variable)
@@ -95,6 +101,15 @@ function applyEnvironment(
 /** Returns `; did you mean "CATALOG_GATEWAY__LISTEN__PORT"?` for a similar name with our prefix, else an empty string. */
 function suggestVariable(name: string, variables: ReadonlyMap<string, SettingVariable>): string {
   return name.startsWith('CATALOG_GATEWAY_') ? suggestSimilar(name, variables.keys(), maxEdits) : ''
+}
+
+/** A variable of a removed setting, or of one in a removed section. */
+function explainRemovedVariable(name: string): string {
+  for (const key of Object.keys(removedSettings)) {
+    const variable = environmentVariableName(key.split('.'))
+    if (name === variable || name.startsWith(`${variable}__`)) return explainRemovedSetting(key.split('.'))
+  }
+  return ''
 }
 
 /** With more edits, a short variable that belongs to another program would be similar to ours. */

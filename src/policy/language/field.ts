@@ -1,4 +1,5 @@
 import { misplacedFieldHints, fieldAliases } from './policy-fields.ts'
+import { explainRemovedField } from '../../config/removed.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import type { YamlEntry, YamlNode } from './yaml/yaml-node.ts'
 
@@ -222,6 +223,8 @@ export const readTrue = createChoiceReader([true])
 
 function suggestField(name: string, parent: Field, known: readonly string[]): string {
   const path = joinPath(parent.name.replaceAll(/\[\d+\]/g, ''), name)
+  const removed = explainRemovedField(path)
+  if (removed !== '') return removed
   const misplaced = Object.hasOwn(misplacedFieldHints, path) ? misplacedFieldHints[path] : undefined
   if (misplaced !== undefined) return misplaced
   const other = Object.hasOwn(fieldAliases, name) ? fieldAliases[name] : undefined

@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest'
+import { environmentVariableName } from '../../src/config/loading/setting-variables.ts'
+import { readSettings } from '../../src/config/loading/read-settings.ts'
+import { gatewaySettingsSchema } from '../../src/config/gateway-settings.ts'
+import {
+  removedCommands,
+  removedOptions,
+  removedPolicyFields,
+  removedSettings,
+} from '../../src/config/removed.ts'
+import { runCommand } from '../support/run-command.ts'
+import { parsePolicies } from '../../src/policy/language/parse-policies.ts'
+
+function read(text: string, environment: Record<string, string>): unknown {
+  return readSettings(gatewaySettingsSchema, { file: 'gateway.yaml', text, environment })
+}
+
+describe.each(Object.entries(removedSettings))('the setting %s', (key, sentence) => {
+  const path = key.split('.')
+
+  it('is refused in a file with what to use instead', () => {
+    const content = path.reduceRight<unknown>(
+      (value, name) => (name.endsWith('[]') ? { [name.slice(0, -2)]: [value] } : { [name]: value }),
+      true,
+    )
+    expect(() => read(JSON.stringify(content), {})).toThrow(sentence)
+  })
+
+  it.skipIf(key.includes('[]'))('is refused in the environment with what to use instead', () => {
+    expect(() => read('{}', { [environmentVariableName(path)]: '1' })).toThrow(sentence)
+  })
+})
+
+it.each(Object.entries(removedCommands))(
+  'refuses the command %s with what to use instead',
+  async (name, sentence) => {
+    const { status, messages } = await runCommand(name.split(' '))
+    expect(status).toBe(2)
+    expect(messages).toContain(sentence)
+  },
+)
+
+it.each(Object.entries(removedOptions))('refuses %s with what to use instead', async (words, sentence) => {
+  const { status, messages } = await runCommand(words.split(' '))
+  expect(status).toBe(2)
+  expect(messages).toContain(sentence)
+})
+
+it.each(Object.entries(removedPolicyFields))(
+  'refuses the field %s of a policy with what to use instead',
+  (field, sentence) => {
+    const path = field.split('.')
+    const lists = new Set(['rules', 'protect', 'require', 'restrict', 'accept', 'tests'])
+    const content = path.reduceRight<unknown>(
+      (value, name) => ({ [name]: lists.has(name) && typeof value === 'object' ? [value] : value }),
+      'x',
+    )
+    const document = { apiVersion: 'catalog-gateway/v1', kind: 'AccessPolicy', namespace: [] }
+    const text = JSON.stringify({ ...document, ...(typeof content === 'object' ? content : {}) })
+    const { problems } = parsePolicies(text, 'policies.yaml')
+    expect(problems.map(({ message }) => message).join()).toContain(sentence)
+  },
+)
