@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { applyPatch, createPatch } from 'diff'
 import { parseAllDocuments } from 'yaml'
 import { projectFolder } from '../e2e/built-program.ts'
 import { helm } from './helm-programs.ts'
@@ -17,14 +18,31 @@ export function valuesFile(name: string): string {
   return join(chartFolder, 'ci', `${name}-values.yaml`)
 }
 
-/** Path of the expected manifests; golden.test.ts compares them with every helm version. */
+/** The values whose expected manifests are in a file; those of all others are in patches of it. */
+const baseName = 'one-upstream'
+
+/** Path of the expected manifests, or of their differences; golden.test.ts compares them with every helm version. */
 export function goldenFile(name: string): string {
-  return join(projectFolder, 'test', 'helm', 'golden', `${name}.yaml`)
+  return join(projectFolder, 'test', 'helm', 'golden', `${name}.${name === baseName ? 'yaml' : 'patch'}`)
+}
+
+/** Returns what the golden file of these values contains if they render as `text`. */
+export function goldenContent(name: string, text: string): string {
+  return name === baseName
+    ? text
+    : createPatch(`${baseName}.yaml`, baseText(), text, '', name, { context: 1 })
 }
 
 /** Expected manifests of values in `ci/`; needs no helm. */
 export function goldenManifests(name: string): readonly Manifest[] {
-  return manifestsIn(readFileSync(goldenFile(name), 'utf8'))
+  if (name === baseName) return manifestsIn(baseText())
+  const text = applyPatch(baseText(), readFileSync(goldenFile(name), 'utf8'))
+  if (text === false) throw new Error(`${goldenFile(name)} is no patch of ${baseName}.yaml; update both`)
+  return manifestsIn(text)
+}
+
+function baseText(): string {
+  return readFileSync(goldenFile(baseName), 'utf8')
 }
 
 export interface Manifest {
