@@ -7,13 +7,13 @@ import { toSchemaNode } from './loading/settings-schema.ts'
 import { SettingsError } from './loading/read-settings.ts'
 
 /** Sections about ports and processes, which an embedding application has itself. */
-const ownedByApplication = ['listen', 'admin', 'workers', 'passThrough'] as const
+const ownedByApplication = ['listen', 'admin', 'workers'] as const
 
 type FileSettings = z.input<typeof anyGatewaySchema>
 
 /**
- * Settings of a gateway in another application's server: those of the settings file without `listen`, `admin`, `workers`
- * and `passThrough`, and without `identity` if the application authenticates.
+ * Settings of a gateway in another application's server: those of the settings file without `listen`, `admin`
+ * and `workers`, and without `identity` if the application authenticates.
  */
 export type EmbeddedSettings = Omit<FileSettings, (typeof ownedByApplication)[number] | 'identity'> &
   Partial<Pick<FileSettings, 'identity'>>

@@ -15,11 +15,6 @@ import { findCallerIdentityProblem } from './upstream/caller-identity.ts'
 import { findComparisonProblem } from './upstream/comparison-problem.ts'
 import { identitySchema, resolveIdentityPaths } from './identity/identity-settings.ts'
 import { resolveSharedLimitsPaths } from './shared-limits-settings.ts'
-import {
-  findPassThroughProblems,
-  passThroughSchema,
-  resolvePassThroughPaths,
-} from './pass-through-settings.ts'
 import { findUnknownDelegatedNames } from './policy-kubernetes-settings.ts'
 import { findNestedFolders, policySettingsSchema, resolvePolicyPaths } from './policy-settings.ts'
 import { readSettings } from './loading/read-settings.ts'
@@ -80,13 +75,10 @@ export const anyGatewaySchema = z
         'Number of processes that share the port; auto: one for each available core. Each ' +
           'has its own audit log. Rate limits and quotas apply to all workers together. Other totals are divided: ' +
           'limits.maxConnections, maxConnectionsPerAddress, concurrency and failedAuthentications, the connections of ' +
-          'upstreams and pass-through routes, passThrough[].maxChangesPerSecond, audit.reserveBytes and audit.retention.maxBytes.',
+          'upstreams, audit.reserveBytes and audit.retention.maxBytes.',
       ),
     upstream: upstreamSchema.optional().describe('The upstream catalog, if there is one.'),
     upstreams: upstreamsSchema.optional().describe('The upstream catalogs, if there are several.'),
-    passThrough: passThroughSchema
-      .default([])
-      .describe('Routes that are not for the catalog, such as its web console; see docs/pass-through.md.'),
     databases: databasesSetting,
     identity: identitySchema,
     crossSite: crossSiteSchema
@@ -151,9 +143,6 @@ export const anyGatewaySchema = z
     }
     const catalogs = upstream === undefined ? upstreams : [upstream, ...upstreams]
     for (const { path, message } of findListenConflicts(settings)) addIssue([...path], message)
-    for (const { path, message } of findPassThroughProblems({ ...settings, upstreams: catalogs })) {
-      addIssue([...path], message)
-    }
     if (context.issues.length === 0) {
       for (const { path, message } of findUnknownDelegatedNames({ ...settings, upstreams: catalogs })) {
         addIssue([...path], message)
@@ -219,7 +208,6 @@ export function resolvePaths(sent: z.output<typeof gatewaySettingsSchema>, folde
     upstreams: (upstreams ?? (upstream ? [upstream] : [])).map((each) =>
       resolveUpstreamPaths(each, absolute),
     ),
-    passThrough: settings.passThrough.map((route) => resolvePassThroughPaths(route, absolute)),
     identity: resolveIdentityPaths(settings.identity, absolute),
     policies: resolvePolicyPaths(settings.policies, absolute),
     audit: {

@@ -6,7 +6,6 @@ interface ListeningSettings {
   readonly policies: { readonly kubernetes?: { readonly webhook?: ListenAddress | undefined } | undefined }
   readonly upstream?: { readonly url: string } | undefined
   readonly upstreams?: readonly { readonly url: string }[] | undefined
-  readonly passThrough: readonly { readonly upstream: string }[]
 }
 
 interface ListenConflict {
@@ -16,7 +15,7 @@ interface ListenConflict {
 
 /** Returns ports that two servers of a gateway would listen on, and URLs that lead to the gateway itself. */
 export function findListenConflicts(settings: ListeningSettings): readonly ListenConflict[] {
-  const { listen, admin, policies, upstream, upstreams = [], passThrough } = settings
+  const { listen, admin, policies, upstream, upstreams = [] } = settings
   const webhook = policies.kubernetes?.webhook
   const servers = [
     { path: ['listen'], address: listen },
@@ -26,7 +25,6 @@ export function findListenConflicts(settings: ListeningSettings): readonly Liste
   const urls = [
     ...(upstream ? [{ path: ['upstream', 'url'], url: upstream.url }] : []),
     ...upstreams.map(({ url }, index) => ({ path: ['upstreams', index, 'url'], url })),
-    ...passThrough.map(({ upstream: url }, index) => ({ path: ['passThrough', index, 'upstream'], url })),
   ]
   return [
     ...servers.flatMap(({ path, address }, index) =>

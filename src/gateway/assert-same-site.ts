@@ -1,7 +1,7 @@
 import { CatalogError, getRefusalOptions, refusals } from '../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../catalog-api/identifiers.ts'
 import type { Principal } from '../identity/principal.ts'
-import { isCrossSite, isLink, type SendingPage } from '../lib/http/sending-page.ts'
+import { isCrossSite, type SendingPage } from '../lib/http/sending-page.ts'
 import type { Scheme } from './origin-form.ts'
 import type { ReceivedHead } from './received-head.ts'
 
@@ -40,15 +40,13 @@ export function isAddedByBrowser({ method }: Principal): boolean {
   return !explicitMethods.has(method)
 }
 
-/** Throws CrossSiteError (403). `acceptsLinks`: whether other sites may link to what is requested. */
+/** Throws CrossSiteError (403) for a request of another site with a credential that its browser added. */
 export function assertSameSite(
-  { method, host, page }: ReceivedHead,
+  { host, page }: Pick<ReceivedHead, 'host' | 'page'>,
   principal: Principal,
   { scheme, allowedOrigins }: CrossSiteOptions,
-  acceptsLinks: boolean,
 ): void {
   if (page === undefined || !isAddedByBrowser(principal) || !isCrossSite(page, host, scheme)) return
   if (page.origin !== undefined && allowedOrigins.has(page.origin)) return
-  if (acceptsLinks && isLink(page, method)) return
   throw new CrossSiteError(principal, page)
 }

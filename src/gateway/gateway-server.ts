@@ -7,7 +7,7 @@ import { createRequestErrorResponse } from './request-error-response.ts'
 import type { RequestHandler } from './request-handler.ts'
 import { maxRequestHeaders } from './stages/receive.ts'
 
-export interface GatewayServerOptions extends Pick<ListenerOptions, 'scheduler' | 'tls' | 'interceptor'> {
+export interface GatewayServerOptions extends Pick<ListenerOptions, 'scheduler' | 'tls'> {
   readonly handler: RequestHandler
   readonly observer: RequestObserver
   readonly listen: ListenSettings
@@ -50,7 +50,6 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
       http2: listen.http2,
       h2c: listen.h2c,
       parser: listen.parser,
-      interceptor: options.interceptor,
     },
     {
       onRequest: handler.onRequest,

@@ -9,7 +9,7 @@ import { RequestBody } from '../http1/server/request-body.ts'
 import type { RequestBodyOptions } from '../http1/server/timed-reader.ts'
 import { BodyTimeout } from './body/body-timeout.ts'
 import { ClientDisconnected } from './client-disconnected.ts'
-import { noBody, type DownstreamBody, type DownstreamResponse } from './downstream.ts'
+import { noBody, type DownstreamResponse } from './downstream.ts'
 import { sendErrorResponse, toCatalogError } from './error-response.ts'
 import type { RequestObserver } from './observability/request-observer.ts'
 import { handle, type Pipeline } from './pipeline.ts'
@@ -27,9 +27,6 @@ export interface RequestHandlerOptions {
 /** A response as its server passes it. */
 export type ServedResponse = DownstreamResponse & { writeContinue(): void }
 
-/** Handles an observed request. An error that it rejects with becomes the response. */
-type ProcessRequest = (body: DownstreamBody, trace: Trace) => Promise<void>
-
 /** Passes requests from any server to the pipeline. */
 export interface RequestHandler {
   /** `authenticator`: another one than that of the gateway. The trace is that of the request. */
@@ -38,8 +35,6 @@ export interface RequestHandler {
     response: ServedResponse,
     authenticator?: Pipeline['authenticator'],
   ) => Trace | undefined
-  /** Passes a request to `process` instead of the pipeline. */
-  readonly serve: (request: IncomingRequest, response: ServedResponse, process: ProcessRequest) => Trace
   /** Refuses a request for a tunnel, which has no other response than the end of its connection. */
   readonly refuseConnect: (socket: Duplex, addresses: ConnectionAddresses) => void
   readonly isProcessing: () => boolean
@@ -70,14 +65,10 @@ export function createRequestHandler({
       return undefined
     }
     const own = authenticator === pipeline.authenticator ? pipeline : { ...pipeline, authenticator }
-    return serve(request, response, (body, trace) => handle(request, body, response, own, trace))
-  }
-
-  function serve(request: IncomingRequest, response: ServedResponse, process: ProcessRequest): Trace {
     const trace = new Trace(request)
     response.onClose.add(() => observer.requestEnded(trace, response))
     observer.requestStarted(trace, request)
-    void run(request, response, trace, process)
+    void run(request, response, trace, own)
     return trace
   }
 
@@ -85,12 +76,12 @@ export function createRequestHandler({
     request: IncomingRequest,
     response: ServedResponse,
     trace: Trace,
-    process: ProcessRequest,
+    own: Pipeline,
   ): Promise<void> {
     const body = request.isComplete ? noBody : new RequestBody(request, response, bodyOptions)
     inPipeline += 1
     try {
-      await process(body, trace)
+      await handle(request, body, response, own, trace)
       body.release()
       if (response.keepAlive) drainRequestBody(request)
     } catch (error) {
@@ -114,5 +105,5 @@ export function createRequestHandler({
     respondToUnparsed(socket, refusal('connect_not_supported', 'CONNECT is not supported'))
   }
 
-  return { onRequest, serve, refuseConnect, isProcessing: () => inPipeline > 0 }
+  return { onRequest, refuseConnect, isProcessing: () => inPipeline > 0 }
 }

@@ -34,7 +34,6 @@ export class ConnectionSet {
       lingerSlots: new LingerSlots(),
       isDraining: false,
       findServerByStart: others.findServerByStart,
-      findServerByHead: others.findServerByHead,
       onRequest: handler.onRequest,
       onRequestError: ({ reason, message }, addresses) =>
         handler.onConnectionError(reason, addresses, message),

@@ -6,12 +6,11 @@ import type { RequestScheduler } from '../http1/server/request-queue.ts'
 import type { ConnectionServer } from '../http1/server/served-connection.ts'
 import { createHttp1Connections } from '../node-http/http1-connections.ts'
 import { createHttp2Connections } from '../node-http/http2-connections.ts'
-import type { Interceptor } from '../node-http/interceptor.ts'
 import type { NodeRequestHandler } from '../node-http/node-requests.ts'
 import type { ListenerHandler } from './listener-handler.ts'
 
 /** Chooses between the own server of HTTP/1.1 and those of node. */
-export interface OtherServers extends Pick<ConnectionHandler, 'findServerByStart' | 'findServerByHead'> {
+export interface OtherServers extends Pick<ConnectionHandler, 'findServerByStart'> {
   /** The server of a connection that was accepted, after its TLS handshake. */
   findAcceptedServer(socket: Socket): ConnectionServer | 'own'
 }
@@ -28,12 +27,10 @@ export interface OtherServersOptions {
   readonly h2c: boolean
   /** Of HTTP/1.1: that of http1/, or node's. */
   readonly parser: 'own' | 'node'
-  /** Takes requests that are not for the handler; those of HTTP/1.1 are parsed by node then. */
-  readonly interceptor: Interceptor | undefined
 }
 
 export function createOtherServers(
-  { maxHeadBytes, maxHeaderCount, timeouts, scheduler, http2, h2c, parser, interceptor }: OtherServersOptions,
+  { maxHeadBytes, maxHeaderCount, timeouts, scheduler, http2, h2c, parser }: OtherServersOptions,
   { onRequest, onConnectionError, errorResponse, refuseConnect }: ListenerHandler,
 ): OtherServers {
   const handler: NodeRequestHandler = {
@@ -44,13 +41,10 @@ export function createOtherServers(
     onConnectionError,
     errorResponse,
   }
-  const options = { maxHeadBytes, maxHeaderCount, timeouts, interceptor }
+  const options = { maxHeadBytes, maxHeaderCount, timeouts }
   const http2Server = http2 || h2c ? createHttp2Connections(options, handler) : undefined
-  const nodeServer =
-    parser === 'node' || interceptor !== undefined
-      ? createHttp1Connections(options, { ...handler, refuseConnect })
-      : undefined
-  const http1Server = (parser === 'node' ? nodeServer : undefined) ?? 'own'
+  const http1Server =
+    parser === 'node' ? createHttp1Connections(options, { ...handler, refuseConnect }) : 'own'
   return {
     findAcceptedServer(socket) {
       if (socket instanceof TLSSocket)
@@ -65,7 +59,6 @@ export function createOtherServers(
           return isPreface ? http2Server : http1Server
         }
       : undefined,
-    findServerByHead: interceptor && ((head) => (interceptor.matches(head) ? nodeServer : undefined)),
   }
 }
 

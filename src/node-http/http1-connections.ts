@@ -15,18 +15,15 @@ import type {
 } from '../http1/server/served-connection.ts'
 import { createNodeRequests, type NodeRequestHandler, type NodeRequests } from './node-requests.ts'
 import { PipelinedRequests } from './pipelined-requests.ts'
-import { intercept, type Interceptor } from './interceptor.ts'
 
 export interface Http1ConnectionsOptions {
   readonly maxHeadBytes: number
   readonly timeouts: ConnectionTimeouts
-  /** Takes requests that are not for the handler. */
-  readonly interceptor: Interceptor | undefined
 }
 
 /** Creates a server of HTTP/1.1 on node:http. It never listens: connections are handed to it. */
 export function createHttp1Connections(
-  { maxHeadBytes, timeouts, interceptor }: Http1ConnectionsOptions,
+  { maxHeadBytes, timeouts }: Http1ConnectionsOptions,
   handler: NodeRequestHandler & { refuseConnect(socket: Duplex, addresses: ConnectionAddresses): void },
 ): ConnectionServer {
   const connections = new WeakMap<Duplex, Http1Connection>()
@@ -61,22 +58,11 @@ export function createHttp1Connections(
       if (error.code !== 'HPE_CLOSED_CONNECTION' && !isDisconnect(error))
         connections.get(socket)?.reject(toRequestError(error, Reflect.get(error, 'rawPacket')))
     })
-  const handleUpgrade = interceptor?.handleUpgrade
-  if (handleUpgrade !== undefined) {
-    server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-      const connection = connections.get(socket)
-      connection?.whenIdle(() => {
-        connection.upgrade()
-        handleUpgrade(request, connection.addresses, head)
-      })
-    })
-  }
 
   function serve(request: IncomingMessage, response: ServerResponse): void {
-    const onRequest = intercept(interceptor, { request, response }, handler.onRequest)
     const connection = connections.get(request.socket)
     connection?.serve(request, response, () =>
-      requests.takeHttp1(request, response, connection.addresses, onRequest),
+      requests.takeHttp1(request, response, connection.addresses, handler.onRequest),
     )
   }
 
@@ -123,8 +109,6 @@ class Http1Connection implements ServedConnection {
   #isRevoked = false
   /** The last response was sent; its upload may be discarded before the connection closes. */
   #isClosing = false
-  /** Whether the connection has another protocol, such as WebSocket. */
-  #isUpgraded = false
   #bytesReadBefore: number
 
   constructor(socket: Socket, addresses: ConnectionAddresses, options: Http1ConnectionOptions) {
@@ -135,13 +119,13 @@ class Http1Connection implements ServedConnection {
     this.#pipelined = new PipelinedRequests(socket)
     this.#bytesReadBefore = socket.bytesRead
     socket
-      // `close` follows. Node removes its own listener before it emits `connect` or `upgrade`.
+      // `close` follows. Node removes its own listener before it emits `connect`.
       .on('error', () => undefined)
       .once('close', () => options.owner.onClose(this))
   }
 
   get isBusy(): boolean {
-    return this.#isUpgraded || (this.#pipelined.active !== undefined && !this.#isClosing)
+    return this.#pipelined.active !== undefined && !this.#isClosing
   }
 
   get isLast(): boolean {
@@ -169,14 +153,8 @@ class Http1Connection implements ServedConnection {
     this.#pipelined.close()
   }
 
-  /** Leaves the connection to another protocol. */
-  upgrade(): void {
-    this.#isUpgraded = true
-  }
-
   drain(): void {
-    // Each response asks `isLast`; another protocol would not end.
-    if (this.#isUpgraded) this.#socket.destroySoon()
+    // Each response asks `isLast`.
   }
 
   revoke(): void {

@@ -1,8 +1,6 @@
 import {
   constants,
   createServer,
-  type Http2ServerRequest,
-  type Http2ServerResponse,
   type Http2Session,
   type ServerHttp2Session,
   type ServerHttp2Stream,
@@ -19,7 +17,6 @@ import type {
 } from '../http1/server/served-connection.ts'
 import type { ConnectionTimeouts } from '../http1/server/connection-state.ts'
 import type { IncomingRequest } from '../http1/server/incoming-request.ts'
-import { intercept, type Interceptor } from './interceptor.ts'
 import type { NodeResponse } from './node-response.ts'
 import { StreamAborted } from './stream-aborted.ts'
 import { createNodeRequests, type NodeRequestHandler } from './node-requests.ts'
@@ -28,8 +25,6 @@ export interface Http2ConnectionsOptions {
   readonly maxHeadBytes: number
   readonly maxHeaderCount: number
   readonly timeouts: ConnectionTimeouts
-  /** Takes requests that are not for the handler. */
-  readonly interceptor: Interceptor | undefined
 }
 
 /** Streams of a session at a time (RFC 9113, section 6.5.2, recommends at least 100). */
@@ -63,7 +58,7 @@ const closedSessionMs = 1_000
 
 /** Creates a server of HTTP/2 on node:http2. It never listens: connections are handed to it. */
 export function createHttp2Connections(
-  { maxHeadBytes, maxHeaderCount, timeouts, interceptor }: Http2ConnectionsOptions,
+  { maxHeadBytes, maxHeaderCount, timeouts }: Http2ConnectionsOptions,
   handler: NodeRequestHandler,
 ): ConnectionServer {
   const requests = createNodeRequests(handler)
@@ -83,36 +78,16 @@ export function createHttp2Connections(
     },
   }
   const server = createServer(options)
-  if (interceptor === undefined) {
-    server.on('stream', (stream, _headers, _flags, rawHeaders) =>
-      serve(stream, rawHeaders, handler.onRequest),
-    )
-  } else {
-    // The request and the response of node's compatibility API are made for it only: they cost a tenth of a small request.
-    const serveRaw = (request: Http2ServerRequest, response: Http2ServerResponse): void => {
-      serve(
-        request.stream,
-        request.rawHeaders,
-        intercept(interceptor, { request, response }, handler.onRequest),
-      )
-    }
-    server.on('request', serveRaw).on('checkContinue', serveRaw).on('connect', serveRaw)
-  }
-
-  function serve(
-    stream: ServerHttp2Stream,
-    rawHeaders: readonly string[],
-    onRequest: NodeRequestHandler['onRequest'],
-  ): void {
+  server.on('stream', (stream, _headers, _flags, rawHeaders) => {
     // `close` follows. Without a listener, the reset of a stream would end the process.
     stream.on('error', () => undefined)
     const connection = stream.session && connections.get(stream.session)
     if (connection === undefined) return
     requests.takeHttp2(stream, rawHeaders, connection.addresses, (incoming, outgoing) => {
       connection.countBody(incoming, outgoing)
-      onRequest(incoming, outgoing)
+      handler.onRequest(incoming, outgoing)
     })
-  }
+  })
 
   return {
     serve(socket, addresses, owner) {

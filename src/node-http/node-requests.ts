@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Http2ServerRequest, Http2ServerResponse, ServerHttp2Stream } from 'node:http2'
+import type { ServerHttp2Stream } from 'node:http2'
 import type { ConnectionAddresses } from '../lib/net/connection-addresses.ts'
 import type { ErrorResponse } from '../http1/server/error-response.ts'
 import type { IncomingRequest } from '../http1/server/incoming-request.ts'
@@ -13,11 +13,6 @@ import type { NodeResponse } from './node-response.ts'
 import { readHttp1Head, readHttp2Head } from './request-head.ts'
 import { RequestSource } from './request-source.ts'
 import { StreamAborted } from './stream-aborted.ts'
-
-/** A request of node:http or of the compatibility API of node:http2. */
-export type NodeRequest = IncomingMessage | Http2ServerRequest
-/** The response to a `NodeRequest` of the same protocol. */
-export type RawResponse = ServerResponse | Http2ServerResponse
 
 /** Receives requests, and errors of bytes that are not a request. */
 export interface NodeRequestHandler {

@@ -20,7 +20,7 @@ export function createWorkerSettings(
   workers: number,
 ): GatewaySettings {
   const divide = (total: number, min = 1): number => divideTotal(total, number, workers, min)
-  const { limits, upstreams, passThrough, policies, audit, listing } = settings
+  const { limits, upstreams, policies, audit, listing } = settings
   const { lastGood } = policies
   const { maxConnectionsPerAddress, failedAuthentications, concurrency } = limits
   return {
@@ -44,11 +44,6 @@ export function createWorkerSettings(
       ...upstream,
       maxConnections: divide(upstream.maxConnections),
       maxBulkConnections: divide(upstream.maxBulkConnections),
-    })),
-    passThrough: passThrough.map((route) => ({
-      ...route,
-      maxConnections: divide(route.maxConnections),
-      maxChangesPerSecond: divide(route.maxChangesPerSecond),
     })),
     policies: { ...policies, ...(lastGood && { lastGood: createWorkerLastGoodSettings(lastGood, number) }) },
     audit: createWorkerAuditSettings(audit, number, workers),

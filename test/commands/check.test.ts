@@ -2,7 +2,6 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { parse, stringify } from 'yaml'
-import { hasOpenssl, makeAuthority } from '../identity/mtls/test-certificates.ts'
 import { runCommand } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -51,38 +50,6 @@ it('valid settings are printed with all defaults and environment values, without
   const secret = await check({ CATALOG_GATEWAY__UPSTREAM__CREDENTIAL__VALUE: 'Bearer of-the-environment' })
   expect(secret).toMatchObject({ status: 0, output: expect.not.stringContaining('of-the-environment') })
 })
-
-it.skipIf(!hasOpenssl())(
-  'warns of pass-through routes that share the origin of a catalog with client certificates',
-  async () => {
-    const { folder, write, check } = await configuredFolder()
-    const authority = await makeAuthority(folder, 'own')
-    await authority.issue('server', 'DNS:gateway.example')
-    const route = { upstream: 'https://console.internal', allow: { any: true } }
-    const settings = {
-      listen: {
-        tls: {
-          certFile: 'server.pem',
-          keyFile: 'server.key',
-          clientAuth: 'optional',
-          clientCaFile: 'own.pem',
-        },
-      },
-      passThrough: [
-        { ...route, prefix: '/ui' },
-        { ...route, prefix: '/admin', host: 'admin.example' },
-      ],
-    }
-    await write(settings)
-    expect(await check()).toMatchObject({ status: 0, messages: '' })
-    await write({ ...settings, identity: { clientCertificates: { name: 'mesh' } } })
-    const { status, messages } = await check()
-    expect(status).toBe(0)
-    expect(messages).toMatch(
-      /^warning: passThrough\.0\.host: pages below \/ui have the origin of the catalog.*\n$/,
-    )
-  },
-)
 
 it('every file that a start or a delivery would miss is named', async () => {
   const { write, check } = await configuredFolder()

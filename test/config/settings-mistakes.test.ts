@@ -107,17 +107,6 @@ it.each<[mistake: readonly string[], error: string]>([
     ['upstream: { url: catalog.example }'],
     'g.yaml:1:13: upstream.url: expected a URL with its scheme, such as "https://catalog.example"',
   ],
-  [
-    ['passThrough: [{ prefix: /ui, upstream: ui.example, allow: anyone }]'],
-    'passThrough.0.upstream: expected a URL with its scheme, such as "https://ui.example"',
-  ],
-  [
-    [
-      'upstream: { url: catalog.example }',
-      'passThrough: [{ prefix: /v1, upstream: ui.example, allow: anyone }]',
-    ],
-    'passThrough.0.prefix: /v1 overlaps /v1, which belongs to the catalog',
-  ],
   ...['toString', 'constructor', '__proto__'].map((name): [string[], string] => [
     [`limits: { rates: [{ name: a, per: all, perSecond: 1, operations: [${name}] }] }`],
     'limits.rates.0.operations.0: expected an operation, or a group of them as in policies',

@@ -27,8 +27,6 @@ const divided: readonly (readonly [string, (settings: GatewaySettings) => number
   ['limits.concurrency', ({ limits }) => limits.concurrency[0]?.maxRequests, 1],
   ['limits.failedAuthentications.burst', ({ limits }) => limits.failedAuthentications?.burst, 1],
   ['maxConnections', ({ upstreams }) => upstreams[0]?.maxConnections, 1],
-  ['passThrough.maxConnections', ({ passThrough }) => passThrough[0]?.maxConnections, 1],
-  ['passThrough.maxChangesPerSecond', ({ passThrough }) => passThrough[0]?.maxChangesPerSecond, 1],
   ['audit.reserveBytes', ({ audit }) => audit.reserveBytes, 0],
   ['audit.retention.maxBytes', ({ audit }) => audit.retention.maxBytes, 1024 * 1024],
 ]
@@ -42,15 +40,6 @@ const allLimits = {
     rates: [{ name: 'reads', per: 'principal', perSecond: 100 }],
   },
   upstream: { url: 'https://catalog.example', maxConnections: 13 },
-  passThrough: [
-    {
-      prefix: '/ui',
-      upstream: 'https://ui.example',
-      allow: { any: true },
-      maxConnections: 9,
-      maxChangesPerSecond: 5,
-    },
-  ],
   audit: { folder: '/var/audit', reserveBytes: 9, retention: { maxBytes: 100 * 1024 * 1024 } },
 }
 

@@ -96,13 +96,12 @@ async function connect(
 }
 
 function listConnections(settings: GatewaySettings, environment: NodeJS.ProcessEnv): readonly Connection[] {
-  const { identity, passThrough, audit, traces, limits } = settings
+  const { identity, audit, traces, limits } = settings
   const connections: Connection[] = []
   const add = (setting: string, url: string, tls: Connection['tls'], mayHaveProxy = true): void =>
     void connections.push({ setting, target: toTarget(url), tls, mayHaveProxy })
   if (identity.introspection)
     add('identity.introspection', identity.introspection.url, identity.introspection)
-  for (const route of passThrough) add(`passThrough.${route.prefix}`, route.upstream, route)
   for (const sink of audit.sinks) {
     const setting = `audit.sinks.${sink.name}`
     if (sink.type === 'http' || sink.type === 'otlp') add(setting, sink.url, sink)

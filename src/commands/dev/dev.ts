@@ -112,7 +112,6 @@ function buildDevSettings(folder: string, options: DevOptions, catalog: BundledC
         credential: { header: 'authorization', value: catalog.authorization },
       }),
     ],
-    passThrough: [],
     crossSite: { allowedOrigins: [] },
     databases: 'namespaces',
     identity: {

@@ -17,91 +17,6 @@ export const allowedRequestHeaders: ReadonlySet<string> = new Set([
   'x-request-timeout-ms',
 ])
 
-/**
- * Request headers that every pass-through route forwards: content negotiation, conditional requests, and what browsers
- * send to web applications. Cookies belong to the application, because the gateway reads none.
- */
-export const passThroughRequestHeaders: ReadonlySet<string> = new Set([
-  'accept',
-  'accept-encoding',
-  'accept-language',
-  'access-control-request-headers',
-  'access-control-request-method',
-  'cache-control',
-  'cookie',
-  'if-match',
-  'if-modified-since',
-  'if-none-match',
-  'if-range',
-  'if-unmodified-since',
-  'last-event-id',
-  'origin',
-  'pragma',
-  'range',
-  'referer',
-  'sec-fetch-dest',
-  'sec-fetch-mode',
-  'sec-fetch-site',
-  'sec-fetch-user',
-  'traceparent',
-  'tracestate',
-  'user-agent',
-  'x-csrf-token',
-  'x-requested-with',
-  'x-xsrf-token',
-])
-
-/**
- * Response headers that every pass-through route returns: those about this response and its page. Headers about the whole
- * origin are not: that is the origin of the catalog and of `/docs`, where a service worker could read keys.
- */
-export const passThroughResponseHeaders: ReadonlySet<string> = new Set([
-  'accept-patch',
-  'accept-post',
-  'accept-ranges',
-  'access-control-allow-credentials',
-  'access-control-allow-headers',
-  'access-control-allow-methods',
-  'access-control-allow-origin',
-  'access-control-expose-headers',
-  'access-control-max-age',
-  'age',
-  'allow',
-  'cache-control',
-  'content-disposition',
-  'content-encoding',
-  'content-language',
-  'content-length',
-  'content-location',
-  'content-range',
-  'content-security-policy',
-  'content-security-policy-report-only',
-  'content-type',
-  'cross-origin-embedder-policy',
-  'cross-origin-opener-policy',
-  'cross-origin-resource-policy',
-  'date',
-  'etag',
-  'expires',
-  'last-modified',
-  'link',
-  'location',
-  'permissions-policy',
-  'pragma',
-  'referrer-policy',
-  'retry-after',
-  'server-timing',
-  'set-cookie',
-  'sourcemap',
-  'timing-allow-origin',
-  'vary',
-  'www-authenticate',
-  'x-content-type-options',
-  'x-frame-options',
-  'x-robots-tag',
-  'x-xss-protection',
-])
-
 /** Response headers that every caller receives; the gateway sets all others itself. */
 export const allowedResponseHeaders: ReadonlySet<string> = new Set([
   'content-encoding',
@@ -195,21 +110,6 @@ export const allowedHeadersSettings = {
   ),
   allowedResponseHeaders: allowedHeadersSchema(allowedResponseHeaders, forbiddenResponseHeaders).describe(
     'Response headers forwarded in addition to those of the catalog API.',
-  ),
-}
-
-export const passThroughHeadersSettings = {
-  allowedRequestHeaders: allowedHeadersSchema(passThroughRequestHeaders, forbiddenRequestHeaders).describe(
-    'Request headers forwarded in addition to those of browsers. Credentials of the gateway are never forwarded.',
-  ),
-  allowedResponseHeaders: allowedHeadersSchema(passThroughResponseHeaders, [
-    ...reservedHeaders,
-    [
-      /^(accept-ch|alt-svc|clear-site-data|critical-ch|expect-ct|nel|origin-.*|public-key-pins.*|report(ing|-to).*|service-worker.*|set-login|strict-transport-security)$/,
-      'it concerns the whole origin, not only the route',
-    ],
-  ]).describe(
-    'Response headers returned in addition to those about a response and its page. Headers about the whole origin are refused.',
   ),
 }
 

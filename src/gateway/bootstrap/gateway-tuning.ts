@@ -1,5 +1,4 @@
 import type { AuditLogOptions } from '../../audit/log/audit-log-options.ts'
-import type { PassThroughTuning } from '../pass-through/pass-through-route.ts'
 import type { UpstreamTuning } from '../upstream/upstream.ts'
 
 /**
@@ -8,7 +7,6 @@ import type { UpstreamTuning } from '../upstream/upstream.ts'
  */
 export interface GatewayTuning {
   readonly upstream?: Partial<UpstreamTuning> | undefined
-  readonly passThrough?: Partial<PassThroughTuning> | undefined
   readonly auditLog?: Pick<AuditLogOptions, 'segmentBytes'> | undefined
   readonly loadSheddingThresholdMs?: number | undefined
   readonly maxQueuedSpans?: number | undefined

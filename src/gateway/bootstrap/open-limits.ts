@@ -71,8 +71,7 @@ async function allowedConnections({ settings, log }: Pick<Bootstrap, 'settings' 
     ({ maxConnections, maxBulkConnections }) =>
       maxConnections + countListingConnections(maxConnections) + maxBulkConnections,
   )
-  const toApplications = settings.passThrough.map(({ maxConnections }) => maxConnections)
-  const toUpstreams = [...toCatalogs, ...toApplications].reduce((sum, count) => sum + count, 0)
+  const toUpstreams = toCatalogs.reduce((sum, count) => sum + count, 0)
   const allowed = await computeMaxConnections(wanted, toUpstreams)
   if (allowed < wanted) {
     log.warn({ connections: allowed, wanted }, 'connection limit lowered: too few file descriptors')

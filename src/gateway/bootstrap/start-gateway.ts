@@ -8,11 +8,10 @@ import { reloadFiles } from '../../lib/fs/reload.ts'
 import type { ListenerOptions } from '../../listener/listener.ts'
 import { listServerCertificateFiles, readServerCertificates } from '../../lib/tls/server-certificates.ts'
 import { createGatewayServer } from '../gateway-server.ts'
-import type { PassThrough } from '../pass-through/open-pass-through.ts'
 import type { GatewayTuning } from './gateway-tuning.ts'
 import { openAdmin } from './open-admin.ts'
-import { openGateway, type OpenedGateway } from './open-gateway.ts'
-import { openObservability, type Bootstrap } from './open-observability.ts'
+import { openGateway } from './open-gateway.ts'
+import { openObservability } from './open-observability.ts'
 import type { WorkerOptions } from './worker-options.ts'
 
 export interface GatewayOptions {
@@ -59,7 +58,6 @@ export async function startGateway({
         certificates.setListener(context.cert)
       }))
     certificates.setListener(tls?.context.cert)
-    const passThrough = await openRoutes(observability, gateway)
     const server = createGatewayServer({
       handler,
       observer,
@@ -69,7 +67,6 @@ export async function startGateway({
       timeouts,
       scheduler: limiting.requestQueue,
       tls,
-      interceptor: passThrough,
     })
     const checks = [{ name: 'gateway', findProblem: server.findProblem }, ...gateway.checks]
     let url: string | undefined
@@ -100,26 +97,4 @@ async function openCertificates(
     onChange,
   })
   return { clientCertificate: settings.clientAuth, context: certificates.current }
-}
-
-/** Undefined without pass-through routes: a gateway without them does not load the proxy. */
-async function openRoutes(
-  { settings, tuning, closers, outbound }: Bootstrap,
-  { pipeline: admission, handler, observer }: OpenedGateway,
-): Promise<PassThrough | undefined> {
-  const { passThrough: routes, upstreams } = settings
-  if (routes.length === 0) return undefined
-  const { openPassThrough } = await import('../pass-through/open-pass-through.ts')
-  const catalogUrls = upstreams.map(({ url }) => url)
-  const opened = await openPassThrough({
-    routes,
-    tuning: tuning.passThrough,
-    catalogUrls,
-    outbound,
-    admission,
-    handler,
-    observer,
-  })
-  closers.push(() => opened.close())
-  return opened
 }

@@ -13,12 +13,11 @@ export interface AuthenticateOptions extends CrossSiteOptions {
 /**
  * Stage 3: finds the principal of the credentials. Rejects with AuthenticationError (400, 401, 503), or with
  * LimitExceeded (429) if too many credentials from the address were refused, or with CrossSiteError (403) for a credential
- * that a browser added to the request of another site. `acceptsLinks`: whether other sites may link to what is requested.
+ * that a browser added to the request of another site.
  */
 export async function authenticate<Request extends Received>(
   request: Request,
   options: AuthenticateOptions,
-  acceptsLinks = false,
 ): Promise<Request & Pick<Authenticated, 'principal'>> {
   const { authenticator, failedAuthentications } = options
   const { client, credentials } = request.head
@@ -32,6 +31,6 @@ export async function authenticate<Request extends Received>(
     if (isRefused) failedAuthentications.recordFailure(client)
     throw error
   }
-  assertSameSite(request.head, principal, options, acceptsLinks)
+  assertSameSite(request.head, principal, options)
   return advance(request, { principal })
 }

@@ -5,7 +5,6 @@ import type { IncomingRequest } from './incoming-request.ts'
 import type { LingerSlots } from './lingering-close.ts'
 import type { OutgoingResponse } from './outgoing-response.ts'
 import type { RequestError } from './request-error.ts'
-import type { RequestHead } from './request-head.ts'
 import type { RequestScheduler } from './request-queue.ts'
 import type { ConnectionOwner, ConnectionServer, ServedConnection } from './served-connection.ts'
 
@@ -20,8 +19,6 @@ export interface ConnectionHandler extends ConnectionOwner {
    * few to tell. Without this method, all connections are of HTTP/1.1.
    */
   readonly findServerByStart: ((start: Buffer) => ConnectionServer | 'own' | undefined) | undefined
-  /** The server that takes over a connection with this request; undefined for none. */
-  readonly findServerByHead: ((head: RequestHead) => ConnectionServer | undefined) | undefined
   onRequest(request: IncomingRequest, response: OutgoingResponse): void
   onRequestError(error: RequestError, addresses: ConnectionAddresses): void
   /** The connection is closed without a response if undefined. */

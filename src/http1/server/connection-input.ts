@@ -67,11 +67,11 @@ export class ConnectionInput implements SocketReaderHandler {
     else scheduleAtTickEnd(() => this.onUnblocked())
   }
 
-  /** Leaves the socket to another server: paused, with `head` and the bytes that were not parsed to be read. */
-  handOver(head = noBytes): void {
+  /** Leaves the socket to another server: paused, with the bytes that were not parsed to be read. */
+  handOver(): void {
     this.#isHandedOver = true
     this.socket.off('data', this.#onData).pause()
-    this.socket.unshift(Buffer.concat([head, this.take() ?? noBytes]))
+    this.socket.unshift(this.take() ?? noBytes)
   }
 
   /** To be called when the socket is closed. */

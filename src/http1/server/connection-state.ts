@@ -2,7 +2,6 @@ import type { IncomingRequest } from './incoming-request.ts'
 import type { LingeringClose } from './lingering-close.ts'
 import type { OutgoingResponse } from './outgoing-response.ts'
 import { RequestError } from './request-error.ts'
-import type { ConnectionServer } from './served-connection.ts'
 
 /** In milliseconds. */
 export interface ConnectionTimeouts {
@@ -30,8 +29,6 @@ export type ConnectionState =
   | { readonly kind: 'serving'; readonly request: IncomingRequest; readonly response: OutgoingResponse }
   /** The response is complete, the body of the request is not. */
   | { readonly kind: 'drainingBody'; readonly request: IncomingRequest }
-  /** Another server gets the connection, from this head on. */
-  | { readonly kind: 'handingOver'; readonly head: Buffer; readonly server: ConnectionServer }
   /** The rest of the request is malformed; its response had started, and is the last one. Input is discarded. */
   | { readonly kind: 'finishing'; readonly response: OutgoingResponse }
   /** The last response is complete; the rest of its upload is discarded, so that the client gets to read it. */

@@ -4,7 +4,7 @@ import { assertRequestLinePrefix, parseRequestHead, type RequestHead } from './r
 
 export interface RequestParserHandler {
   /** The head was received as `bytes` from `start` to `end`, with the empty line at its end. */
-  onRequestStart(head: RequestHead, bytes: Buffer, start: number, end: number): void
+  onRequestStart(head: RequestHead): void
   /** The chunk is a slice of the bytes that were parsed, not a copy. */
   onRequestData(chunk: Buffer): void
   /** Called only for requests with a body. */
@@ -128,7 +128,7 @@ export class RequestParser {
     if (head.body === 'chunked') this.#state = 'chunked'
     else if (typeof head.body === 'number' && head.body > 0) this.#state = 'sized'
     this.#remaining = Number(head.body)
-    this.#handler.onRequestStart(head, bytes, start, end + headEnd.length)
+    this.#handler.onRequestStart(head)
   }
 }
 

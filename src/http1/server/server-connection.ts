@@ -130,12 +130,7 @@ export class ServerConnection
     else this.#state = { kind: 'drainingBody', request }
   }
 
-  onRequestStart(head: RequestHead, bytes: Buffer, start: number, end: number): void {
-    const server = this.#handler.findServerByHead?.(head)
-    if (server !== undefined) {
-      this.#state = { kind: 'handingOver', head: bytes.subarray(start, end), server }
-      return
-    }
+  onRequestStart(head: RequestHead): void {
     const request = new IncomingRequest(head, this.#receivedAt, this)
     const response = new OutgoingResponse(request, this)
     if (this.#handler.isDraining) response.keepAlive = false
@@ -202,10 +197,6 @@ export class ServerConnection
       if (!(error instanceof RequestError)) throw error
       this.#reject(error)
     }
-    if (this.#state.kind === 'handingOver') {
-      this.#handOver(this.#state.server, this.#state.head)
-      return
-    }
     if (!this.#input.isEmpty && this.#state.kind === 'idle') this.#enqueue(this.#receivedAt)
     this.#input.applyFlowControl()
   }
@@ -227,14 +218,14 @@ export class ServerConnection
       this.#input.append(bytes.subarray(end))
   }
 
-  /** Leaves the connection to another server, with all bytes that were received and not served. */
-  #handOver(server: ConnectionServer, head?: Buffer): void {
+  /** Leaves the connection to another server, with the bytes that it has sent. */
+  #handOver(server: ConnectionServer): void {
     const { socket } = this
     if (socket.readableEnded || socket.destroyed) {
       this.#abort()
       return
     }
-    this.#input.handOver(head)
+    this.#input.handOver()
     this.#stop()
     socket
       .setTimeout(0)

@@ -208,7 +208,6 @@ function settingsFor(folder: string, upstreamUrl: string): GatewaySettings {
         healthCheck: { path: healthPath, intervalMs: 60_000 },
       }),
     ],
-    passThrough: [],
     crossSite: { allowedOrigins: [] },
     databases: 'refused',
     identity: {

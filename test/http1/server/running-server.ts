@@ -66,7 +66,6 @@ export async function runServer(
       http2: false,
       h2c: false,
       parser,
-      interceptor: undefined,
     },
     {
       // Only a test that chooses the parser of node gets a response of its servers.
