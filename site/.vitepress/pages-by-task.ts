@@ -24,7 +24,6 @@ export const pagesByTask: Readonly<Record<string, readonly string[]>> = {
     'docs/troubleshooting',
     'docs/limits',
     'docs/connections',
-    'docs/workers',
     'docs/performance',
   ],
   Kubernetes: [

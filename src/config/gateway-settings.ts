@@ -68,15 +68,6 @@ export const anyGatewaySchema = z
       })
       .prefault({})
       .describe('Health and metrics, without authentication.'),
-    workers: z
-      .union([z.literal('auto'), z.int().min(1).max(64)])
-      .default(1)
-      .describe(
-        'Number of processes that share the port; auto: one for each available core. Each ' +
-          'has its own audit log. Rate limits and quotas apply to all workers together. Other totals are divided: ' +
-          'limits.maxConnections, maxConnectionsPerAddress, concurrency and failedAuthentications, the connections of ' +
-          'upstreams, audit.reserveBytes and audit.retention.maxBytes.',
-      ),
     upstream: upstreamSchema.optional().describe('The upstream catalog, if there is one.'),
     upstreams: upstreamsSchema.optional().describe('The upstream catalogs, if there are several.'),
     databases: databasesSetting,
@@ -125,17 +116,6 @@ export const anyGatewaySchema = z
     if (upstream) addIssue(['upstream', 'identity'], findCallerIdentityProblem(upstream, identity.assertion))
     for (const [index, each] of upstreams.entries()) {
       addIssue(['upstreams', index, 'identity'], findCallerIdentityProblem(each, identity.assertion))
-    }
-    if (settings.workers !== 1) {
-      if (settings.admin.console) {
-        addIssue(['admin', 'console'], 'the console shows one process only; expected workers: 1')
-      }
-      if (settings.audit.continuity === 'warn') {
-        addIssue(
-          ['audit', 'continuity'],
-          'each worker knows only the versions in its own log; expected off, or workers: 1',
-        )
-      }
     }
     if (upstream) addIssue(['upstream', 'compareVersionsSeconds'], findComparisonProblem(upstream, settings))
     for (const [index, each] of upstreams.entries()) {
@@ -210,10 +190,7 @@ export function resolvePaths(sent: z.output<typeof gatewaySettingsSchema>, folde
     ),
     identity: resolveIdentityPaths(settings.identity, absolute),
     policies: resolvePolicyPaths(settings.policies, absolute),
-    audit: {
-      ...resolveAuditPaths(settings.audit, absolute),
-      continuity: settings.audit.continuity ?? (settings.workers === 1 ? 'warn' : 'off'),
-    },
+    audit: resolveAuditPaths(settings.audit, absolute),
     ...(traces && { traces: resolveTracesPaths(traces, absolute) }),
     ...(listing && { listing: { tokenKeyFile: absolute(listing.tokenKeyFile) } }),
   }

@@ -4,7 +4,10 @@
  */
 
 /** By path, with `[]` behind a list: `audit.sinks[].topic`. One of `upstreams` is listed as one of `upstream`. */
-export const removedSettings: Readonly<Record<string, string>> = {}
+export const removedSettings: Readonly<Record<string, string>> = {
+  workers:
+    'a gateway is one process: run one instance for each core, as examples/systemd does, or more replicas',
+}
 
 /** By path of the document, without list indexes. */
 export const removedPolicyFields: Readonly<Record<string, string>> = {}

@@ -61,11 +61,6 @@ export const companions: readonly Companion[] = [
     seconds: 55,
   },
   {
-    name: 'workers',
-    what: 'throughput of several workers, with the load on the same cores',
-    seconds: 110,
-  },
-  {
     name: 'tls',
     what: 'CPU time over TLS, of HTTP/1.1 and HTTP/2, beside other servers',
     seconds: 480,

@@ -83,8 +83,6 @@ it.each<[mistake: readonly string[], error: string]>([
   [['listen: { port: 70000 }'], 'listen.port: expected at most 65535, received 70000'],
   [['listen: { port: 1.5 }'], 'listen.port: expected a whole number, received 1.5'],
   [['log: { level: wran }'], '"debug" or "silent", received "wran"'],
-  [['workers: many'], 'workers: expected "auto" or a number, received "many"'],
-  [['workers: 0'], 'workers: expected at least 1, received 0'],
   [["audit: { folder: '' }"], 'audit.folder: expected text that is not empty, received empty text'],
   [
     ['audit: { folder: a, sinks: [{ type: kafk, brokers: [a] }] }'],
@@ -185,10 +183,6 @@ it.each<[mistake: readonly string[], error: string]>([
     'g.yaml:3:3: listen.clientCertificateFrom: unexpected with listen.tls.clientAuth',
   ]),
   [[mesh], 'identity.clientCertificates: expected listen.tls.clientAuth'],
-  [
-    [compared, 'workers: 2'],
-    'g.yaml:1:29: upstream.compareVersionsSeconds: each worker knows only the versions in its own log; expected workers: 1',
-  ],
   [
     [compared, 'audit: { folder: audit, continuity: off }'],
     'upstream.compareVersionsSeconds: with audit.continuity: off, versions of others are not recorded; expected warn',

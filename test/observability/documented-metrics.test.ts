@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises'
 import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
 import { registerPolicyResourceMetrics } from '../../src/observability/metrics/policy-resource-metrics.ts'
-import { createWorkerMetrics } from '../../src/workers/worker-metrics.ts'
 import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
 
 /** The rows of the table of metrics: name, type and help text. */
@@ -16,7 +15,6 @@ function rowsOf(metrics: string): string[][] {
 it('docs/observability.md lists every metric with its type and help text', async () => {
   const { gateway } = await startGatewayAndUpstream()
   const registry = new Registry()
-  createWorkerMetrics(registry, () => 0)
   registerPolicyResourceMetrics(registry, [])
   const ofGateway = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
   const metrics = `${ofGateway}\n${await registry.metrics()}`

@@ -4,7 +4,6 @@ import { text } from 'node:stream/consumers'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { registerPolicyResourceMetrics } from '../../src/observability/metrics/policy-resource-metrics.ts'
-import { createWorkerMetrics } from '../../src/workers/worker-metrics.ts'
 import { openGateway, type TestedGateway } from '../gateway/support/open-gateway.ts'
 import {
   respondWith,
@@ -134,10 +133,9 @@ async function everyNameExists(prometheus: RunningPrometheus): Promise<void> {
   expect(missing).toEqual([])
 }
 
-/** Additional metrics of several processes, and of policies in Kubernetes; this gateway has neither. */
+/** Metrics of policies in Kubernetes, which this gateway has not. */
 async function namesOfOtherGateways(): Promise<readonly string[]> {
   const registry = new Registry()
-  createWorkerMetrics(registry, () => 0)
   registerPolicyResourceMetrics(registry, [])
   return (await registry.getMetricsAsJSON()).map(({ name }) => name)
 }

@@ -1,5 +1,4 @@
 import { createContextTracker, type RecordContext } from '../formats/record-context.ts'
-import { listLogFolders } from '../storage/log-folders.ts'
 import { readFirstRecord, readSegment, type StoredRecord } from '../storage/read-audit-log.ts'
 import { listSegmentsSince, type Segment } from '../storage/segments-since.ts'
 import { openStoredLog } from '../storage/stored-log.ts'
@@ -40,24 +39,13 @@ export interface SelectedRecord {
 }
 
 /**
- * Selects from all logs of a gateway, oldest first. An outcome has the operation, principal and rule of its intent.
+ * Selects from a log, oldest first. An outcome has the operation, principal and rule of its intent.
  * Segments that end before the time range are not read, nor older ones than the newest records of `last`, nor records
  * without the text of the request or table. `onRecord` is called for every record that is read, selected or not.
  */
 export async function* selectRecords(
   folder: string,
   { last, ...filter }: Selection,
-  onRecord?: (record: SelectedRecord) => void,
-): AsyncGenerator<SelectedRecord, void> {
-  const logs = (await listLogFolders(folder)).map((log) => selectLogRecords(log, filter, last, onRecord))
-  const records = mergeByTime(logs, ({ record }) => record.time)
-  yield* last === undefined ? records : await collectLast(records, last)
-}
-
-async function* selectLogRecords(
-  folder: string,
-  filter: RecordFilter,
-  last: number | undefined,
   onRecord?: (record: SelectedRecord) => void,
 ): AsyncGenerator<SelectedRecord, void> {
   const log = await openStoredLog(folder)
@@ -177,27 +165,4 @@ function matchesRequest(selected: SelectedRecord, { principal, operation, rule }
 export function mentionsTable({ tables = [] }: StoredRecord, table: ObjectId): boolean {
   const text = JSON.stringify(table)
   return tables.some(({ id }) => JSON.stringify(id) === text)
-}
-
-/** Merges several logs into one sequence by time. The order within each log is preserved. */
-async function* mergeByTime<Entry>(
-  logs: readonly AsyncGenerator<Entry, void>[],
-  getTime: (entry: Entry) => string,
-): AsyncGenerator<Entry, void> {
-  try {
-    const heads = await Promise.all(logs.map(async (log) => ({ log, next: await log.next() })))
-    for (;;) {
-      const open = heads.filter(({ next }) => next.done !== true)
-      const [first] = open.toSorted((one, other) => (entryTime(one) < entryTime(other) ? -1 : 1))
-      if (first?.next.done !== false) return
-      yield first.next.value
-      first.next = await first.log.next()
-    }
-  } finally {
-    for (const log of logs) await log.return()
-  }
-
-  function entryTime({ next }: { next: IteratorResult<Entry, void> }): string {
-    return next.done === true ? '' : getTime(next.value)
-  }
 }

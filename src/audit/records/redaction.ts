@@ -35,10 +35,6 @@ const minKeyBytes = 32
 /** Length at which recorded SQL text is truncated, in characters. */
 const maxTextLength = 1024
 
-export function getGeneratedRedactionKeyFile(folder: string): string {
-  return join(folder, generatedKeyFile)
-}
-
 /**
  * Without a key file, generates a key in the folder at the first start. Holders of the key can test guesses against
  * hashed values, so access to it must be limited. Throws if the key cannot be read or is too short.

@@ -28,10 +28,6 @@ export interface SealKey extends SealVerifier {
 const privateKeyFile = 'seal-key.pem'
 const publicKeyFile = 'seal-public-key.pem'
 
-export function getGeneratedSealKeyFile(folder: string): string {
-  return join(folder, privateKeyFile)
-}
-
 /**
  * Reads a PEM key (PKCS #8, Ed25519); without a file, one in the folder, generated if missing, with its public half beside
  * it. Throws if the key is unusable.

@@ -1,7 +1,5 @@
-import cluster from 'node:cluster'
 import { write } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-import { takeAtomicLines } from '../../lib/fs/atomic-lines.ts'
 import { hasErrorCode } from '../../lib/fs/system-error.ts'
 import type { Sink } from './sink.ts'
 import { rejectOnAbort } from '../../lib/async/reject-on-abort.ts'
@@ -27,8 +25,7 @@ export function createStdoutSink(): Sink {
 async function writeAll(bytes: Buffer, signal: AbortSignal): Promise<void> {
   for (let written = 0; written < bytes.length;) {
     try {
-      const rest = bytes.subarray(written)
-      written += await writeSome(cluster.isWorker ? takeAtomicLines(rest) : rest)
+      written += await writeSome(bytes.subarray(written))
     } catch (error) {
       if (!hasErrorCode(error, 'EAGAIN')) throw error
       // Complete a started write, so that the next one does not split a line.

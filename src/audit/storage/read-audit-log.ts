@@ -1,4 +1,3 @@
-import { listLogFolders } from './log-folders.ts'
 import type { AuditRecord } from '../records/audit-record.ts'
 import { parseRecord } from '../records/hash-chain.ts'
 import { listSegmentsSince } from './segments-since.ts'
@@ -6,9 +5,13 @@ import { openStoredLog, type StoredLog } from './stored-log.ts'
 
 export type StoredRecord = AuditRecord & { readonly hash: string }
 
-/** Reads unverified records, oldest first. Ignores an incomplete last line; rejects if another line is not a record. */
-export async function* readAuditLog(folder: string): AsyncGenerator<StoredRecord, void> {
-  for await (const line of readRecordLines(folder)) yield readStoredRecord(line)
+/**
+ * Reads unverified records, oldest first, without the segments that end before a time. Ignores an incomplete last line;
+ * rejects if another line is not a record.
+ */
+export async function* readAuditLog(folder: string, since?: Date): AsyncGenerator<StoredRecord, void> {
+  const log = await openStoredLog(folder)
+  for (const { file } of await listSegmentsSince(log, since)) yield* readSegment(log, file)
 }
 
 /** Parses a line of the log. Throws if it is not a record. Its hash is not verified. */
@@ -27,17 +30,6 @@ export function parseStoredRecord(line: string): StoredRecord | undefined {
 
 function isStoredRecord(record: AuditRecord): record is StoredRecord {
   return typeof record.time === 'string' && 'hash' in record && typeof record.hash === 'string'
-}
-
-/** Reads the logs of a gateway, one after the other, without the segments that end before a time. */
-export async function* readAuditLogs(
-  folder: string,
-  since: Date | undefined,
-): AsyncGenerator<StoredRecord, void> {
-  for (const logFolder of await listLogFolders(folder)) {
-    const log = await openStoredLog(logFolder)
-    for (const { file } of await listSegmentsSince(log, since)) yield* readSegment(log, file)
-  }
 }
 
 /** Reads the records of one segment, like `readAuditLog`; with `text`, only lines that contain it are parsed. */

@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import { listLogFolders } from '../../audit/storage/log-folders.ts'
 import { proveTable } from '../../audit/verify/prove-table.ts'
 import { readSealVerifier } from '../../audit/records/seal-key.ts'
 import { verifyProofs } from '../../audit/verify/verify-proofs.ts'
@@ -56,11 +55,9 @@ export function verifyProofCommand(io: Io): Command {
 async function prove(folder: string, { table }: ProveOptions, io: Io): Promise<void> {
   let [records, unsealed] = [0, 0]
   async function* lines(): AsyncGenerator<string> {
-    for (const log of await listLogFolders(folder)) {
-      const counts = yield* proveTable(log, table)
-      records += counts.records
-      unsealed += counts.unsealed
-    }
+    const counts = yield* proveTable(folder, table)
+    records += counts.records
+    unsealed += counts.unsealed
   }
   const isPrinted = await runStep('the audit log cannot be read', () => printLines(io, lines()))
   if (!isPrinted) return

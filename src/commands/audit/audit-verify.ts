@@ -1,11 +1,9 @@
-import { join } from 'node:path'
 import type { Command } from 'commander'
 import { InvalidArgumentError } from 'commander'
 import { readSealVerifier } from '../../audit/records/seal-key.ts'
-import type { VerifyReport } from '../../audit/verify/verify-audit-log.ts'
-import { verifyAuditLogs, type VerifiedLog } from '../../audit/verify/verify-audit-logs.ts'
+import { verifyAuditLog, type VerifyReport } from '../../audit/verify/verify-audit-log.ts'
 import { formatExample } from '../common/format-example.ts'
-import { collect, jsonOption } from '../common/arguments.ts'
+import { jsonOption } from '../common/arguments.ts'
 import { folderArgument, publicKeyOption } from './audit-options.ts'
 import { formatCount } from '../../lib/format-count.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
@@ -14,7 +12,7 @@ import { newCommand } from '../common/new-command.ts'
 
 interface VerifyOptions {
   readonly publicKey: readonly string[]
-  readonly expectHead: readonly string[]
+  readonly expectHead?: string
   readonly json?: true
 }
 
@@ -25,12 +23,7 @@ export function verifyCommand(io: Io): Command {
     .description('verify the records of an audit log, their hash chain and its seals')
     .argument(...folderArgument)
     .option(...publicKeyOption)
-    .option(
-      '--expect-head <hash>',
-      'the hash of a record that must exist, or its first 12 digits; repeatable, for several workers',
-      (text, before: readonly string[]) => collect(parseHash(text), before),
-      [],
-    )
+    .option('--expect-head <hash>', 'the hash of a record that must exist, or its first 12 digits', parseHash)
     .option(...jsonOption)
     .addHelpText(
       'after',
@@ -43,84 +36,62 @@ async function verify(folder: string, { publicKey, expectHead, json }: VerifyOpt
   const keys = await runStep('the public key cannot be read', () =>
     Promise.all(publicKey.map(readSealVerifier)),
   )
-  const { logs, missingHeads } = await runStep('the audit log cannot be read', () =>
-    verifyAuditLogs(folder, {
+  let missingHead = expectHead
+  const report = await runStep('the audit log cannot be read', () =>
+    verifyAuditLog(folder, {
       ...(keys.length > 0 && { keys }),
-      expectedHeads: expectHead,
+      onRecord: (hash) => {
+        if (missingHead !== undefined && hash.startsWith(missingHead)) missingHead = undefined
+      },
       onProgress: createProgressReporter(io),
     }),
   )
   const areSealsChecked = keys.length > 0
-  if (json) printReport(io, logs, missingHeads, areSealsChecked)
-  assertGood(folder, logs, missingHeads)
-  if (!json) printGood(io, logs, areSealsChecked)
+  if (json) {
+    const isGood = report.ok && report.chains > 0 && missingHead === undefined
+    printJson(io, { ...report, ok: isGood, signaturesChecked: areSealsChecked, missingHead })
+  }
+  assertGood(folder, report, missingHead)
+  if (!json) printGood(io, report, areSealsChecked)
 }
 
-function printReport(
-  io: Io,
-  logs: readonly VerifiedLog[],
-  missingHeads: readonly string[],
-  areSealsChecked: boolean,
-): void {
-  const isGood =
-    logs.every(({ report }) => report.ok) &&
-    logs.some(({ report }) => report.chains > 0) &&
-    missingHeads.length === 0
-  const reports = logs.map(({ name, report }) => ({ name, ...report }))
-  printJson(io, { ok: isGood, signaturesChecked: areSealsChecked, logs: reports, missingHeads })
-}
-
-function assertGood(folder: string, logs: readonly VerifiedLog[], missingHeads: readonly string[]): void {
-  const broken = logs.find(({ report }) => !report.ok)
-  if (broken?.report.problem !== undefined) {
-    const { problem } = broken.report
+function assertGood(folder: string, report: VerifyReport, missingHead: string | undefined): void {
+  const { problem } = report
+  if (problem !== undefined) {
     const line = problem.line === undefined ? '' : `:${problem.line}`
     const seq = problem.seq === undefined ? '' : ` (record ${problem.seq})`
-    const file = join(broken.name, problem.file)
-    throw new CommandFailure(`broken: ${file}${line}${seq}: ${problem.what}\n${formatCounts(logs)} before it`)
+    throw new CommandFailure(
+      `broken: ${problem.file}${line}${seq}: ${problem.what}\n${formatCounts(report)} before it`,
+    )
   }
-  for (const head of missingHeads) {
-    const problem = `no record has the hash ${head}: the log was truncated, or this is another log`
-    throw new CommandFailure(`broken: ${problem}\n${formatCounts(logs)} found`)
+  if (missingHead !== undefined) {
+    const what = `no record has the hash ${missingHead}: the log was truncated, or this is another log`
+    throw new CommandFailure(`broken: ${what}\n${formatCounts(report)} found`)
   }
-  if (logs.every(({ report }) => report.chains === 0))
-    throw new CommandFailure(`${folder} contains no audit log`)
+  if (report.chains === 0) throw new CommandFailure(`${folder} contains no audit log`)
 }
 
-function printGood(io: Io, logs: readonly VerifiedLog[], areSealsChecked: boolean): void {
-  io.stdout.write(`good: ${formatCounts(logs)}\n`)
-  for (const { name, report } of logs) {
-    if (report.journal?.state !== 'needed') continue
-    const { file, bytes } = report.journal
+function printGood(io: Io, report: VerifyReport, areSealsChecked: boolean): void {
+  const { journal, tornTail } = report
+  io.stdout.write(`good: ${formatCounts(report)}\n`)
+  if (journal?.state === 'needed') {
     io.stdout.write(
-      `journal: ${join(name, file)} lacks ${bytes} bytes, which the journal contains; ` +
+      `journal: ${journal.file} lacks ${journal.bytes} bytes, which the journal contains; ` +
         'the gateway restores them when it starts\n',
     )
   }
-  for (const { name, report } of logs) {
-    if (report.tornTail === undefined) continue
-    const { file, bytes } = report.tornTail
+  if (tornTail !== undefined) {
     io.stdout.write(
-      `torn tail: ${join(name, file)} ends in ${bytes} bytes of an incomplete record; ` +
+      `torn tail: ${tornTail.file} ends in ${tornTail.bytes} bytes of an incomplete record; ` +
         'the gateway truncates it when it starts\n',
     )
   }
-  for (const { name, report } of logs) {
-    const which = name === '' ? '' : `${name}: `
-    for (const note of formatNotes(report, areSealsChecked)) io.stderr.write(`${which}${note}\n`)
-  }
+  for (const note of formatNotes(report, areSealsChecked)) io.stderr.write(`${note}\n`)
 }
 
-function formatCounts(logs: readonly VerifiedLog[]): string {
-  const count = (what: string, countIn: (report: VerifyReport) => number): string =>
-    formatCount(
-      logs.reduce((total, { report }) => total + countIn(report), 0),
-      what,
-    )
-  const chains =
-    count('chain', (report) => report.chains) + (logs.length > 1 ? ` of ${logs.length} logs` : '')
-  const open = `${count('change', ({ unresolved }) => unresolved)} without an outcome`
-  return `${count('record', ({ records }) => records)} in ${chains}, ${open}`
+function formatCounts({ records, chains, unresolved }: VerifyReport): string {
+  const open = `${formatCount(unresolved, 'change')} without an outcome`
+  return `${formatCount(records, 'record')} in ${formatCount(chains, 'chain')}, ${open}`
 }
 
 function formatNotes(

@@ -18,7 +18,7 @@ import { printLines } from '../common/print-lines.ts'
 import { printable } from './printable.ts'
 
 /**
- * Prints the selected records of the logs in a folder. If there is none, prints nothing on standard output, and states
+ * Prints the selected records of a log. If there is none, prints nothing on standard output, and states
  * why on standard error; if records were skipped, they are then read until one has each name of the selection. Ends the command if
  * the operation is unknown; throws CommandFailure if no record of the log has the request or another name.
  */

@@ -105,7 +105,6 @@ function buildDevSettings(folder: string, options: DevOptions, catalog: BundledC
       requireUpstream: false,
       console: true,
     },
-    workers: 1,
     upstreams: [
       upstreamSchema.parse({
         url: catalog.url,

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
 import { formatExample } from '../common/format-example.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'
-import { readAuditLogs } from '../../audit/storage/read-audit-log.ts'
+import { readAuditLog } from '../../audit/storage/read-audit-log.ts'
 import { listKeys } from '../../identity/api-keys/key-store.ts'
 import type { LoadedPolicies } from '../../policy/source/load-policies.ts'
 import { groupBy } from '../../lib/group-by.ts'
@@ -79,7 +79,7 @@ async function replay(
   const groupsOf = await loadGroups(keys, policies)
   const tally = createReplayTally(index, groupsOf, policies)
   await runStep('the audit log cannot be read', async () => {
-    for await (const record of readAuditLogs(audit, since)) {
+    for await (const record of readAuditLog(audit, since)) {
       if (since !== undefined && Date.parse(record.time) < since.getTime()) continue
       tally.add(record)
     }

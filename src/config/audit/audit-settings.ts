@@ -52,9 +52,9 @@ export const auditSchema = z.strictObject({
     .describe('Retention of segments. Removals are recorded in the log. By default nothing is removed.'),
   continuity: z
     .enum(['off', 'warn'])
-    .optional()
+    .default('warn')
     .describe(
-      'Whether out-of-band versions (not made through this gateway) are flagged. Default warn, or off with several workers. Set it to off ' +
+      'Whether out-of-band versions (not made through this gateway) are flagged. Set it to off ' +
         'if several gateways with separate logs serve the same tables. With warn, the gateway requests the version of a commit from ' +
         'the catalog if the response has none.',
     ),

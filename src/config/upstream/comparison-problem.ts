@@ -7,10 +7,9 @@ const comparedClasses = ['commit', 'data', 'admin'] as const
 /** Why the audit log could not tell versions of others from those of this gateway; undefined if it can. */
 export function findComparisonProblem(
   { compareVersionsSeconds }: Pick<UpstreamSettings, 'compareVersionsSeconds'>,
-  { workers, audit }: { readonly workers: number | 'auto'; readonly audit: AuditSettings },
+  { audit }: { readonly audit: AuditSettings },
 ): string | undefined {
   if (compareVersionsSeconds === undefined) return undefined
-  if (workers !== 1) return 'each worker knows only the versions in its own log; expected workers: 1'
   if (audit.continuity === 'off')
     return 'with audit.continuity: off, versions of others are not recorded; expected warn'
   const incomplete = comparedClasses.find((name) => ['besteffort', 'off'].includes(audit.modes[name]))

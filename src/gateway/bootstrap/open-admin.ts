@@ -8,24 +8,17 @@ import {
   type ReadinessCheck,
 } from '../../observability/health/readiness.ts'
 import type { Bootstrap } from './open-observability.ts'
-import type { WorkerOptions } from './worker-options.ts'
 
 /**
- * Opens the admin port with metrics, health and, given `console`, the console. A worker reports to the process that has
- * the admin port instead. Resolves with the URL of the port.
+ * Opens the admin port with metrics, health and, given `console`, the console. Resolves with the URL of the port.
  */
 export async function openAdmin(
   { settings, closers, metrics }: Bootstrap,
   checks: readonly ReadinessCheck[],
   console: ConsoleSource | undefined,
-  worker: WorkerOptions | undefined,
 ): Promise<string> {
   const registries = (): readonly Registry[] => [getProcessMetrics(), metrics.registry]
   registerReadinessMetrics(metrics.registry, checks)
-  if (worker !== undefined) {
-    worker.setAdminSources(registries, checks)
-    return worker.adminUrl
-  }
   const admin = createAdminServer(registries, () => readReadiness(checks), settings.admin)
   closers.push(() => admin.close())
   if (console !== undefined) await addConsole(admin, console)

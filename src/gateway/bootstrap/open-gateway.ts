@@ -30,7 +30,6 @@ import { openLimits, type OpenedLimits } from './open-limits.ts'
 import type { Observability, Bootstrap } from './open-observability.ts'
 import { openPolicies } from './open-policies.ts'
 import { openUpstreams } from './open-upstreams.ts'
-import type { WorkerOptions } from './worker-options.ts'
 import type { AuditLog } from '../../audit/log/audit-log.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 
@@ -41,8 +40,6 @@ export interface GatewayAccess {
   readonly basePath: string
   /** The development key, in memory only. */
   readonly staticKey?: StaticKey | undefined
-  /** Present if several processes share a port. */
-  readonly worker?: WorkerOptions | undefined
 }
 
 /** A gateway without a server. */
@@ -62,7 +59,7 @@ export interface OpenedGateway {
 /** Opens everything that handles requests. The closing stack of `observability` closes it. */
 export async function openGateway(
   observability: Observability,
-  { scheme, basePath, staticKey, worker }: GatewayAccess,
+  { scheme, basePath, staticKey }: GatewayAccess,
 ): Promise<OpenedGateway> {
   const { settings, closers, metrics, log, files, gatewayLog, traces } = observability
   const recorder = settings.admin.console ? createConsoleRecorder() : undefined
@@ -75,7 +72,7 @@ export async function openGateway(
   const certificates = registerCertificateMetrics(metrics.registry)
   const upstreams = await openUpstreams(observability, assertions, certificates)
   const { tracker: changeTracker } = (changes = await openChanges(observability, auditLog, upstreams))
-  const limiting = await openLimits(observability, upstreams, worker?.charge)
+  const limiting = await openLimits(observability, upstreams)
   const credentials = createCredentialRefusalRecorder(auditLog)
   closers.push(() => credentials.close())
   const requests = createRequestReporter(gatewayLog, settings, traces)

@@ -1,8 +1,6 @@
 import { createBodyMemory, type BodyMemory } from '../../limits/overload/body-memory.ts'
 import { FairCapacity } from '../../limits/overload/fair-capacity.ts'
 import { createLimits, type Limits } from '../../limits/limits.ts'
-import type { BucketStore } from '../../limits/shared/bucket-store.ts'
-import { createWorkerSharedLimits } from '../../limits/shared/worker-shared-limits.ts'
 import type { SharedLimits } from '../../limits/shared/shared-limits.ts'
 import { createLoadShedder, type LoadShedder } from '../../limits/overload/load-shedder.ts'
 import { computeMaxConnections } from '../../listener/max-connections.ts'
@@ -28,16 +26,15 @@ export interface OpenedLimits {
 }
 
 /**
- * Opens the limits. In one of several workers, `charge` counts for all of them. Throws if a file of the settings is
- * unusable; an unresponsive server of shared limits delays the start only briefly.
+ * Opens the limits. Throws if a file of the settings is unusable; an unresponsive server of shared limits delays the
+ * start only briefly.
  */
 export async function openLimits(
   { settings, tuning, closers, metrics, log, outbound }: Bootstrap,
   upstreams: Upstreams,
-  charge: BucketStore['charge'] | undefined,
 ): Promise<OpenedLimits> {
   const { registry } = metrics
-  const shared = await openShared({ settings, metrics, log, outbound }, charge)
+  const shared = await openShared({ settings, metrics, log, outbound })
   closers.push(() => shared?.close())
   const limits = createLimits(settings.limits, shared?.createBuckets)
   await shared?.start()
@@ -52,13 +49,15 @@ export async function openLimits(
   return { limits, shared, activeRequests, bodyMemory, shedding, requestQueue, maxConnections }
 }
 
-async function openShared(
-  { settings, metrics, log, outbound }: Omit<Bootstrap, 'tuning' | 'closers' | 'files'>,
-  charge: BucketStore['charge'] | undefined,
-): Promise<SharedLimits | undefined> {
+async function openShared({
+  settings,
+  metrics,
+  log,
+  outbound,
+}: Omit<Bootstrap, 'tuning' | 'closers' | 'files'>): Promise<SharedLimits | undefined> {
   const { shared: sharing } = settings.limits
   const observer = registerSharedLimitsMetrics(metrics.registry, log, sharing)
-  if (sharing === undefined) return charge && createWorkerSharedLimits(charge)
+  if (sharing === undefined) return undefined
   // Imported on demand: a gateway without shared limits does not load the client.
   const { openSharedLimits } = await import('../../limits/shared/shared-limits.ts')
   return await openSharedLimits(sharing, outbound, observer)

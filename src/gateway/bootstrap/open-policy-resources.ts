@@ -21,7 +21,7 @@ export interface PolicyResources extends KubernetesPolicies {
   findProblem(): string | undefined
 }
 
-/** Sends nothing before `open`, except for the Lease. Each worker of a gateway watches by itself. */
+/** Sends nothing before `open`, except for the Lease. */
 export function openPolicyResources(
   settings: PolicyKubernetesSettings,
   vocabulary: PolicyVocabulary,

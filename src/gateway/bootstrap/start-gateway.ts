@@ -12,14 +12,11 @@ import type { GatewayTuning } from './gateway-tuning.ts'
 import { openAdmin } from './open-admin.ts'
 import { openGateway } from './open-gateway.ts'
 import { openObservability } from './open-observability.ts'
-import type { WorkerOptions } from './worker-options.ts'
 
 export interface GatewayOptions {
   readonly settings: GatewaySettings
   /** The development key, in memory only. */
   readonly staticKey?: StaticKey
-  /** Present if several processes share a port. */
-  readonly worker?: WorkerOptions
   readonly tuning?: GatewayTuning
 }
 
@@ -37,19 +34,14 @@ export interface RunningGateway {
  * Starts a gateway. Throws for unusable settings or files before the first request is accepted; everything opened until
  * then is closed.
  */
-export async function startGateway({
-  settings,
-  staticKey,
-  worker,
-  tuning,
-}: GatewayOptions): Promise<RunningGateway> {
+export async function startGateway({ settings, staticKey, tuning }: GatewayOptions): Promise<RunningGateway> {
   const closers = new ClosingStack()
   try {
     const observability = await openObservability(settings, closers, tuning)
     const { listen, limits, timeouts } = settings
     const scheme = listen.tls === undefined ? 'http' : 'https'
     const { basePath = '' } = listen
-    const gateway = await openGateway(observability, { scheme, basePath, staticKey, worker })
+    const gateway = await openGateway(observability, { scheme, basePath, staticKey })
     const { handler, observer, limiting, certificates } = gateway
     const tls =
       listen.tls &&
@@ -71,7 +63,7 @@ export async function startGateway({
     const checks = [{ name: 'gateway', findProblem: server.findProblem }, ...gateway.checks]
     let url: string | undefined
     const shown = gateway.createConsole?.(checks, () => url)
-    const adminUrl = await openAdmin(observability, checks, shown, worker)
+    const adminUrl = await openAdmin(observability, checks, shown)
     closers.push(() => server.close())
     url = await server.listen(listen)
     return { url, adminUrl, reload: reloadFiles, close: () => closers.close() }

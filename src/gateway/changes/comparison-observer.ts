@@ -14,7 +14,6 @@ export function createComparisonObserver(registry: Registry, log: Logger): (roun
   const incomplete = new Gauge({
     name: 'catalog_gateway_upstream_comparison_incomplete',
     help: 'Whether the latest comparison with the upstream could not read all tables (1).',
-    aggregator: 'max',
     labelNames: ['upstream'],
     registers,
   })

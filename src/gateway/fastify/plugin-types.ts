@@ -4,7 +4,7 @@ import type { ApplicationPrincipal } from '../../identity/application.ts'
 import type { RuleReference } from '../../policy/engine/decision.ts'
 
 export interface CatalogGatewayOptions {
-  /** Those of the settings file, without the parts of the application itself: ports, processes, TLS. */
+  /** Those of the settings file, without the parts of the application itself: ports, TLS. */
   readonly settings: EmbeddedSettings
   /** Path of the gateway in the application; the root by default. */
   readonly prefix?: string

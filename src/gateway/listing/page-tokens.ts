@@ -61,17 +61,13 @@ function tokenTooLongError(): CatalogError {
   return refusal('upstream_response_invalid', 'invalid response of the upstream: the page token is too long')
 }
 
-export function getGeneratedTokenKeyFile(auditFolder: string): string {
-  return join(auditFolder, 'token-key')
-}
-
 /**
  * Reads the secret of page tokens and ids of jobs. Without a key file, generates one in the audit folder at the first
  * start, so that both stay valid after a restart. Throws if the secret cannot be read, or is too short.
  */
 export async function openTokenSecret(auditFolder: string, keyFile: string | undefined): Promise<Uint8Array> {
   if (keyFile !== undefined) return await readPageTokenSecret(keyFile)
-  const file = getGeneratedTokenKeyFile(auditFolder)
+  const file = join(auditFolder, 'token-key')
   try {
     return await readPageTokenSecret(file)
   } catch (error) {

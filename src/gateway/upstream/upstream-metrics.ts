@@ -1,4 +1,4 @@
-import { Gauge, type Aggregator, type Registry } from 'prom-client'
+import { Gauge, type Registry } from 'prom-client'
 import type { CircuitState } from './circuit-breaker.ts'
 import type { ConnectionSlots } from './connection-slots.ts'
 import { type Upstream } from './upstream.ts'
@@ -11,7 +11,6 @@ export function registerUpstreamMetrics(registry: Registry, upstreams: readonly 
   const registers = [registry]
   const gauge = <Label extends string>(
     name: string,
-    aggregator: Aggregator,
     help: string,
     labelNames: Label[],
     read: ReadSamples<Label>,
@@ -19,7 +18,6 @@ export function registerUpstreamMetrics(registry: Registry, upstreams: readonly 
     new Gauge({
       name: `catalog_gateway_upstream_${name}`,
       help,
-      aggregator,
       labelNames,
       registers,
       collect() {
@@ -29,56 +27,40 @@ export function registerUpstreamMetrics(registry: Registry, upstreams: readonly 
     })
   gauge(
     'healthy',
-    'min',
     'Whether the health checks of the upstream pass (1) or fail (0).',
     ['upstream'],
     (upstream) => [[{ upstream: upstream.name }, upstream.health.isHealthy() ? 1 : 0]],
   )
   gauge(
     'credential_refused',
-    'max',
     'Whether the upstream refused the credential of the gateway in the latest health check (1).',
     ['upstream'],
     (upstream) => [[{ upstream: upstream.name }, upstream.health.isCredentialRefused() ? 1 : 0]],
   )
   gauge(
     'unmanaged_versions',
-    'max',
     'Whether clients commit to the storage of the upstream, past the gateway (1), by the latest declared table.',
     ['upstream'],
     (upstream) => [[{ upstream: upstream.name }, upstream.managedVersions === 'unmanaged' ? 1 : 0]],
   )
   gauge(
     'circuit_breaker_state',
-    'max',
     'State of the circuit breaker of the upstream: 1 for the current state.',
     ['upstream', 'state'],
     ({ name, breaker }) =>
       circuitStates.map((state) => [{ upstream: name, state }, breaker.state === state ? 1 : 0]),
   )
-  const poolGauge = (
-    name: string,
-    aggregator: Aggregator,
-    help: string,
-    value: (slots: ConnectionSlots) => number,
-  ) =>
-    gauge(name, aggregator, help, ['upstream', 'pool'], ({ name: upstream, slots }) =>
+  const poolGauge = (name: string, help: string, value: (slots: ConnectionSlots) => number) =>
+    gauge(name, help, ['upstream', 'pool'], ({ name: upstream, slots }) =>
       poolNames.map((pool) => [{ upstream, pool }, value(slots[pool])]),
     )
-  poolGauge('active_requests', 'sum', 'Requests that hold a connection slot of the pool.', (slots) =>
-    slots.active(),
-  )
-  poolGauge('max_active_requests', 'sum', 'Connection slots of the pool.', ({ maxActive }) => maxActive)
-  poolGauge('pending_requests', 'sum', 'Requests pending for a connection slot of the pool.', (slots) =>
+  poolGauge('active_requests', 'Requests that hold a connection slot of the pool.', (slots) => slots.active())
+  poolGauge('max_active_requests', 'Connection slots of the pool.', ({ maxActive }) => maxActive)
+  poolGauge('pending_requests', 'Requests pending for a connection slot of the pool.', (slots) =>
     slots.pending(),
   )
-  poolGauge(
-    'max_pending_requests',
-    'sum',
-    'Limit of pending requests of the pool.',
-    ({ maxPending }) => maxPending,
-  )
-  gauge('connections', 'sum', 'Open connections to the upstream.', ['upstream'], (upstream) => [
+  poolGauge('max_pending_requests', 'Limit of pending requests of the pool.', ({ maxPending }) => maxPending)
+  gauge('connections', 'Open connections to the upstream.', ['upstream'], (upstream) => [
     [{ upstream: upstream.name }, upstream.client.connectionCount()],
   ])
 }

@@ -31,7 +31,6 @@ export function registerReadinessMetrics(registry: Registry, checks: readonly Re
     name: 'catalog_gateway_ready',
     help: 'Whether a check of /readyz passes (1) or fails (0).',
     labelNames: ['check'],
-    aggregator: 'min',
     registers: [],
     async collect() {
       const { problems } = await readReadiness(checks)

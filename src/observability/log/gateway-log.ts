@@ -1,4 +1,3 @@
-import cluster from 'node:cluster'
 import { pino, type Logger } from 'pino'
 import type { LogSettings } from '../../config/log-settings.ts'
 import { currentTimestamp } from '../../lib/time/current-timestamp.ts'
@@ -28,7 +27,7 @@ export function openLog({ level, format }: LogSettings, onLost: (lines: number) 
       close: () => Promise.resolve(),
     }
   }
-  const lines = openLineWriter(process.stderr.fd, { onLost, isShared: cluster.isWorker })
+  const lines = openLineWriter(process.stderr.fd, { onLost })
   const writeLine =
     format === 'text'
       ? (line: string) => lines.write(formatTextLine(line))

@@ -1,5 +1,4 @@
 import { write, writeSync } from 'node:fs'
-import { takeAtomicLines } from '../../lib/fs/atomic-lines.ts'
 import { hasErrorCode } from '../../lib/fs/system-error.ts'
 
 export interface LineWriter {
@@ -14,8 +13,6 @@ export interface LineWriterOptions {
   readonly onLost: (lines: number) => void
   /** Maximum milliseconds that a line is buffered. */
   readonly flushDelayMs?: number
-  /** Whether other processes write to the same descriptor: lines are then written atomically (atomic-lines.ts). */
-  readonly isShared?: boolean
   /** Maximum characters buffered during a write. */
   readonly maxPendingChars?: number
 }
@@ -33,12 +30,7 @@ const maxExitAttempts = 100
  * on a full disk, ends the process or keeps it from ending.)
  */
 export function openLineWriter(descriptor: number, options: LineWriterOptions): LineWriter {
-  const {
-    onLost,
-    flushDelayMs = defaultFlushDelayMs,
-    maxPendingChars = defaultMaxPendingChars,
-    isShared = false,
-  } = options
+  const { onLost, flushDelayMs = defaultFlushDelayMs, maxPendingChars = defaultMaxPendingChars } = options
   // One string: joining many at the end takes twice as long.
   let pending = ''
   let lines = 0
@@ -51,7 +43,7 @@ export function openLineWriter(descriptor: number, options: LineWriterOptions): 
     timer = undefined
     if (writing !== undefined || pending === '') return
     const count = lines
-    writing = writeAsynchronously(descriptor, takePending(), isShared)
+    writing = writeAsynchronously(descriptor, takePending())
       .catch(() => onLost(count))
       .then(() => {
         writing = undefined
@@ -101,11 +93,10 @@ export function openLineWriter(descriptor: number, options: LineWriterOptions): 
 }
 
 /** Rejects with the system error. */
-async function writeAsynchronously(descriptor: number, bytes: Buffer, isShared: boolean): Promise<void> {
+async function writeAsynchronously(descriptor: number, bytes: Buffer): Promise<void> {
   for (let rest = bytes; rest.length > 0;) {
-    const chunk = isShared ? takeAtomicLines(rest) : rest
     const written = await new Promise<number>((resolve, reject) => {
-      write(descriptor, chunk, (error, count) => {
+      write(descriptor, rest, (error, count) => {
         if (error === null) resolve(count)
         else if (error.code === 'EAGAIN') setTimeout(resolve, retryMs, 0)
         else reject(error)

@@ -1,6 +1,6 @@
 import type { StatsFs } from 'node:fs'
 import { statfs } from 'node:fs/promises'
-import { Gauge, type Aggregator, type Registry } from 'prom-client'
+import { Gauge, type Registry } from 'prom-client'
 import type { AuditLogEvent } from '../../audit/log/audit-log-event.ts'
 import type { AuditLog, AuditStatus } from '../../audit/log/audit-log.ts'
 import type { Logger } from '../log/gateway-log.ts'
@@ -9,29 +9,20 @@ import type { Logger } from '../log/gateway-log.ts'
 const exactHexDigits = 12
 
 export function registerAuditMetrics(registry: Registry, audit: AuditLog): void {
-  const gauge = (name: string, aggregator: Aggregator, help: string, read: (status: AuditStatus) => number) =>
+  const gauge = (name: string, help: string, read: (status: AuditStatus) => number) =>
     new Gauge({
       name: `catalog_gateway_audit_${name}`,
       help,
-      aggregator,
       registers: [registry],
       collect() {
         this.set(read(audit.status()))
       },
     })
-  gauge(
-    'writable',
-    'min',
-    'Whether changes can be recorded (1); if not (0), changes are refused.',
-    ({ writable }) => (writable ? 1 : 0),
+  gauge('writable', 'Whether changes can be recorded (1); if not (0), changes are refused.', ({ writable }) =>
+    writable ? 1 : 0,
   )
-  gauge('queued_records', 'sum', 'Audit records queued for writing.', ({ queued }) => queued)
-  gauge(
-    'pending_intents',
-    'sum',
-    'Changes with an intent and no outcome yet.',
-    ({ unresolved }) => unresolved,
-  )
+  gauge('queued_records', 'Audit records queued for writing.', ({ queued }) => queued)
+  gauge('pending_intents', 'Changes with an intent and no outcome yet.', ({ unresolved }) => unresolved)
 }
 
 /** The size and the free space of the volume of the audit log, which only grows unless there is a retention. */
@@ -40,8 +31,6 @@ export function registerAuditVolumeMetrics(registry: Registry, folder: string): 
     new Gauge({
       name: `catalog_gateway_audit_volume_${name}`,
       help,
-      // The processes of a gateway have one volume.
-      aggregator: 'min',
       registers: [registry],
       async collect() {
         this.set(await statfs(folder).then(read, () => NaN))
@@ -64,7 +53,6 @@ export function registerAuditHeadMetrics(registry: Registry, audit: AuditLog): v
   const sequence = new Gauge({
     name: 'catalog_gateway_audit_head_sequence',
     help: 'Sequence number of the last durable audit record of the current chain.',
-    aggregator: 'omit',
     registers: [],
     collect() {
       this.set(audit.status().head.seq)
@@ -73,7 +61,6 @@ export function registerAuditHeadMetrics(registry: Registry, audit: AuditLog): v
   const hash = new Gauge({
     name: 'catalog_gateway_audit_head_hash',
     help: 'First 12 hex digits of the hash of that record, as a number; in hex, the value for audit verify --expect-head.',
-    aggregator: 'omit',
     registers: [],
     collect() {
       this.set(Number.parseInt(audit.status().head.hash.slice(0, exactHexDigits), 16))

@@ -7,7 +7,6 @@ export function registerBodyMemoryMetrics(registry: Registry, memory: BodyMemory
       new Gauge({
         name: `catalog_gateway_${name}`,
         help,
-        aggregator: 'sum',
         registers: [],
         collect() {
           this.set(value())

@@ -18,7 +18,6 @@ export function registerCertificateMetrics(registry: Registry): CertificateMetri
     name: 'catalog_gateway_certificate_expiry_timestamp_seconds',
     help: 'Unix time at which a certificate of the gateway expires, by side (downstream, upstream).',
     labelNames: ['side', 'upstream'],
-    aggregator: 'min',
     registers: [registry],
   })
   const setExpiry = (labels: { side: string; upstream: string }, certificate: PemCertificates): void => {

@@ -40,7 +40,7 @@ export function createDurationHistogram<Label extends string>(
 ): DurationHistogram {
   const { name, help, labelNames, buckets, registry } = options
   const series = new Map<string, Series>()
-  const metadata = { name, help, type: 'histogram', aggregator: 'sum' } as const
+  const metadata = { name, help, type: 'histogram' } as const
   const metric = {
     ...metadata,
     get: () =>

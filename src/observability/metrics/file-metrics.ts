@@ -17,7 +17,6 @@ export function registerFileMetrics(
   const outdated = new Gauge({
     name: 'catalog_gateway_files_outdated',
     help: 'Settings whose files could not be read at their last change; the last good value stays in use.',
-    aggregator: 'max',
     registers: [],
     collect() {
       this.set(listFailing().length)

@@ -1,4 +1,4 @@
-import { Gauge, type Aggregator, type Registry } from 'prom-client'
+import { Gauge, type Registry } from 'prom-client'
 import type { Authenticator } from '../../identity/authenticate.ts'
 import type { JwksStatus } from '../../identity/jwt/jwks.ts'
 
@@ -7,11 +7,10 @@ export function registerIdentityMetrics(
   authenticator: Pick<Authenticator, 'status'>,
 ): void {
   registerIssuerMetrics(registry, authenticator)
-  const gauge = (name: string, aggregator: Aggregator, help: string, read: () => number | undefined) =>
+  const gauge = (name: string, help: string, read: () => number | undefined) =>
     new Gauge({
       name: `catalog_gateway_${name}`,
       help,
-      aggregator,
       registers: [registry],
       collect() {
         // The default of a gauge, 0, would be a valid time.
@@ -21,16 +20,14 @@ export function registerIdentityMetrics(
       },
     })
   const keys = () => authenticator.status().apiKeys
-  gauge('api_keys', 'max', 'API keys in the store, including revoked and expired ones.', () => keys().keys)
+  gauge('api_keys', 'API keys in the store, including revoked and expired ones.', () => keys().keys)
   gauge(
     'api_keys_outdated',
-    'max',
     'Whether the API key store has errors (1); the last valid keys, or only the valid entries after a start, are in use.',
     () => (keys().isOutdated ? 1 : 0),
   )
   gauge(
     'api_keys_next_expiry_timestamp_seconds',
-    'min',
     'Unix time at which the next principal loses its last API key; absent if there is none.',
     () => {
       const { nextExpiryMs } = keys()
@@ -39,23 +36,16 @@ export function registerIdentityMetrics(
   )
   gauge(
     'token_cache_entries',
-    'sum',
     'Verified bearer tokens in the cache.',
     () => authenticator.status().cachedTokens,
   )
 }
 
 function registerIssuerMetrics(registry: Registry, authenticator: Pick<Authenticator, 'status'>): void {
-  const gauge = (
-    name: string,
-    aggregator: Aggregator,
-    help: string,
-    read: (status: JwksStatus) => number | undefined,
-  ) =>
+  const gauge = (name: string, help: string, read: (status: JwksStatus) => number | undefined) =>
     new Gauge({
       name: `catalog_gateway_jwks_${name}`,
       help,
-      aggregator,
       labelNames: ['issuer'],
       registers: [registry],
       collect() {
@@ -65,24 +55,17 @@ function registerIssuerMetrics(registry: Registry, authenticator: Pick<Authentic
         }
       },
     })
-  gauge(
-    'keys',
-    'max',
-    'Keys in the JWKS of the issuer that can verify signatures.',
-    ({ keyCount }) => keyCount,
-  )
-  gauge('usable', 'min', 'Whether tokens of the issuer can be verified (1) or not (0).', ({ isUsable }) =>
+  gauge('keys', 'Keys in the JWKS of the issuer that can verify signatures.', ({ keyCount }) => keyCount)
+  gauge('usable', 'Whether tokens of the issuer can be verified (1) or not (0).', ({ isUsable }) =>
     isUsable ? 1 : 0,
   )
   gauge(
     'last_fetch_timestamp_seconds',
-    'min',
     'Unix time of the last successful fetch of the JWKS of the issuer.',
     ({ fetchedAt }) => fetchedAt && fetchedAt / 1000,
   )
   gauge(
     'consecutive_fetch_failures',
-    'max',
     'Consecutive failed fetches of the JWKS of the issuer.',
     ({ consecutiveFailures }) => consecutiveFailures,
   )

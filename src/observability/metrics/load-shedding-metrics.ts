@@ -6,7 +6,6 @@ export function registerLoadSheddingMetrics(registry: Registry, shedding: LoadSh
     name: 'catalog_gateway_load_shed_ratio',
     help: 'Ratio of the requests of a class that load shedding refuses (0 to 1), by upstream and class.',
     labelNames: ['upstream', 'class'],
-    aggregator: 'average',
     registers: [],
     collect() {
       for (const { ratio, ...labels } of shedding.shedRatios()) this.set(labels, ratio)

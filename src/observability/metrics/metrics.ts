@@ -46,7 +46,6 @@ export function createMetrics(version: string, { namespaces }: MetricsSettings =
   new Gauge({
     name: 'catalog_gateway_build_info',
     help: 'Version of the gateway.',
-    aggregator: 'max',
     labelNames: ['version'],
     registers,
   }).set({ version }, 1)
@@ -121,26 +120,22 @@ export function createMetrics(version: string, { namespaces }: MetricsSettings =
     policyRevision: new Gauge({
       name: 'catalog_gateway_policy_info',
       help: 'Revision of the policies in force.',
-      aggregator: 'max',
       labelNames: ['revision'],
       registers,
     }),
     policyLoaded: new Gauge({
       name: 'catalog_gateway_policy_last_reload_success_timestamp_seconds',
       help: 'Unix time of the last successful load of the policies.',
-      aggregator: 'min',
       registers,
     }),
     policyReloadSuccessful: new Gauge({
       name: 'catalog_gateway_policy_last_reload_successful',
       help: 'Whether the last reload of the policies succeeded (1) or failed (0).',
-      aggregator: 'min',
       registers,
     }),
     policyLastGood: new Gauge({
       name: 'catalog_gateway_policy_last_good',
       help: 'Whether the policies do not compile and those stored before the start are in force instead (1), or expired.',
-      aggregator: 'max',
       registers,
     }),
     policyShadowDifferences: new Counter({

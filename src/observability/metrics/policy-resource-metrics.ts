@@ -20,21 +20,18 @@ export function registerPolicyResourceMetrics(
     name: 'catalog_gateway_policy_resources',
     help: 'AccessPolicy resources by state (accepted, refused).',
     labelNames: ['state'],
-    aggregator: 'max',
     registers,
   })
   const connected = new Gauge({
     name: 'catalog_gateway_policy_watch_connected',
     help: 'Whether changes of the AccessPolicy resources in a Kubernetes namespace arrive (1) or not (0).',
     labelNames: [namespaceLabel],
-    aggregator: 'min',
     registers,
   })
   const lastConnected = new Gauge({
     name: 'catalog_gateway_policy_watch_last_connected_timestamp_seconds',
     help: 'Unix time at which the AccessPolicy resources in a Kubernetes namespace were last known to be complete.',
     labelNames: [namespaceLabel],
-    aggregator: 'min',
     registers,
   })
   function setResources(count: Readonly<Record<'accepted' | 'refused', number>>): void {

@@ -19,8 +19,6 @@ export function getProcessMetrics(): Registry {
   const active = new Counter({
     name: 'nodejs_eventloop_active_seconds_total',
     help: 'Time in which the event loop was at work: its rate is the share of one core that it may use.',
-    // A sum would hide one saturated process.
-    aggregator: 'omit',
     registers: [],
     collect() {
       const seconds = performance.eventLoopUtilization().active / 1000

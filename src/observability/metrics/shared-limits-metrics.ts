@@ -26,8 +26,6 @@ export function registerSharedLimitsMetrics(
   const gauge = new Gauge({
     name: 'catalog_gateway_shared_limits_connected',
     help: 'Whether limits are shared with other gateways (1) or the connection is lost (0); absent if limits are not shared.',
-    // The worst of several processes.
-    aggregator: 'min',
     registers: [],
   })
   // The default of a gauge, 0, would mean that the limits cannot be shared.

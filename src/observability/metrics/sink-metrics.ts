@@ -1,4 +1,4 @@
-import { Counter, Gauge, type Aggregator, type Registry } from 'prom-client'
+import { Counter, Gauge, type Registry } from 'prom-client'
 import type { SinkObserver, SinkStatus } from '../../audit/sinks/sink-delivery.ts'
 import type { Sinks } from '../../audit/sinks/open-sinks.ts'
 import type { Logger } from '../log/gateway-log.ts'
@@ -44,16 +44,10 @@ export function createSinkObserver(
 }
 
 export function registerSinkMetrics(registry: Registry, sinks: Sinks): void {
-  const gauge = (
-    name: string,
-    aggregator: Aggregator,
-    help: string,
-    read: (status: SinkStatus) => number | undefined,
-  ) =>
+  const gauge = (name: string, help: string, read: (status: SinkStatus) => number | undefined) =>
     new Gauge({
       name: `catalog_gateway_audit_sink_${name}`,
       help,
-      aggregator,
       labelNames: ['sink'],
       registers: [registry],
       collect() {
@@ -63,21 +57,14 @@ export function registerSinkMetrics(registry: Registry, sinks: Sinks): void {
         }
       },
     })
-  gauge(
-    'lag_records',
-    'sum',
-    'Durable audit records not yet delivered to the sink.',
-    ({ lagRecords }) => lagRecords,
-  )
+  gauge('lag_records', 'Durable audit records not yet delivered to the sink.', ({ lagRecords }) => lagRecords)
   gauge(
     'lag_seconds',
-    'max',
     'Age of the oldest record not yet delivered; 0 if there is none.',
     ({ lagSeconds }) => lagSeconds,
   )
   gauge(
     'last_success_timestamp_seconds',
-    'max',
     'Unix time of the last successful delivery to the sink.',
     ({ lastSuccess }) => lastSuccess && lastSuccess / 1000,
   )

@@ -24,24 +24,22 @@ const tables = ['t', 't"', 't\\', 'Tür', 't\ud800\n']
 const setBackAt = 120
 
 interface Writer {
-  readonly folder: string
-  readonly gateway: string
-  log: AuditLog
+  readonly log: AuditLog
   readonly open: IntentReceipt[]
   readonly lost: IntentReference[]
 }
 
-const folders = { single: '', workers: '' }
+const folders = { setBack: '', steady: '' }
 
 beforeAll(async () => {
   const folder = await makeTemporaryFolder()
-  folders.single = join(folder, 'single')
-  folders.workers = join(folder, 'workers')
+  folders.setBack = join(folder, 'set-back')
+  folders.steady = join(folder, 'steady')
   vi.useFakeTimers({ toFake: ['Date'], now: start })
   try {
-    await writeLogs([folders.single], (step) => (step === setBackAt ? -50 : 7) * minute)
+    await writeLog(folders.setBack, (step) => (step === setBackAt ? -50 : 7) * minute)
     vi.setSystemTime(start)
-    await writeLogs([folders.workers, join(folders.workers, 'worker-2')], () => 7 * minute)
+    await writeLog(folders.steady, () => 7 * minute)
   } finally {
     vi.useRealTimers()
   }
@@ -49,34 +47,20 @@ beforeAll(async () => {
 })
 afterEach(() => vi.useRealTimers())
 
-/** Writes logs of many segments in turn: changes whose outcomes come late, in later segments or chains, and denials. */
-async function writeLogs(logFolders: readonly string[], advance: (step: number) => number): Promise<void> {
-  const writers: Writer[] = []
-  for (const [index, folder] of logFolders.entries()) {
-    await mkdir(folder, { recursive: true })
-    writers.push({
-      folder,
-      gateway: `gateway-${index}`,
-      log: await openLog(folder, `gateway-${index}`),
-      open: [],
-      lost: [],
-    })
-  }
+/** Writes a log of many segments: changes whose outcomes come late, in later segments or chains, and denials. */
+async function writeLog(folder: string, advance: (step: number) => number): Promise<void> {
+  await mkdir(folder, { recursive: true })
+  const open = () => openAuditLog(logOptions(folder, { gateway: 'gateway', segmentBytes: 6_000 }))
+  const lost: IntentReference[] = []
+  let writer: Writer = { log: await open(), open: [], lost }
   for (let step = 0; step < steps; step += 1) {
     vi.setSystemTime(Date.now() + advance(step))
-    const writer = writers[step % writers.length]
-    if (writer === undefined) continue
     await writeStep(writer, step)
     if (step % 67 !== 66) continue
     await writer.log.close()
-    writer.open.length = 0
-    writer.log = await openLog(writer.folder, writer.gateway)
+    writer = { log: await open(), open: [], lost }
   }
-  for (const { log } of writers) await log.close()
-}
-
-function openLog(folder: string, gateway: string): Promise<AuditLog> {
-  return openAuditLog(logOptions(folder, { gateway, segmentBytes: 6_000 }))
+  await writer.log.close()
 }
 
 async function writeStep({ log, open, lost }: Writer, step: number): Promise<void> {
@@ -142,7 +126,7 @@ const selection: fc.Arbitrary<Selection> = fc.record(
   { requiredKeys: [] },
 )
 
-it.each(['single', 'workers'] as const)('selects the same as a pass over the whole log: %s', async (name) => {
+it.each(['setBack', 'steady'] as const)('selects the same as a pass over the whole log: %s', async (name) => {
   const folder = folders[name]
   const all = await select(folder, {})
   expect((await segmentsOf(folder)).length).toBeGreaterThan(15)
@@ -160,7 +144,7 @@ it.each<[string, Selection]>([
   ['since a time', { since: new Date(start + 1300 * minute) }],
   ['the last ones', { last: 5 }],
 ])('reads nothing of old segments for the records of %s', async (_, chosen) => {
-  const folder = await copyOf(folders.workers)
+  const folder = await copyOf(folders.steady)
   const expected = await select(folder, chosen)
   const [first = '', second = ''] = await segmentsOf(folder)
   // The last line remains.
@@ -173,7 +157,7 @@ it.each<[string, Selection]>([
 })
 
 it('reads a segment whose end is damaged', async () => {
-  const folder = await copyOf(folders.workers)
+  const folder = await copyOf(folders.steady)
   const [, second = ''] = await segmentsOf(folder)
   await appendFile(join(folder, second), 'not a record\n')
   const chosen = { since: new Date(start + 1300 * minute) }
@@ -185,7 +169,7 @@ it.each([
   ['corp:erly', 1, 'no record of this log has the principal "corp:erly"; did you mean "corp:early"?'],
 ])('says whether old segments have the name %s', async (principal, status, message) => {
   const chosen = ['--principal', principal, '--since', new Date(start + 1300 * minute).toISOString()]
-  const end = await runCommand(['audit', 'query', folders.workers, ...chosen])
+  const end = await runCommand(['audit', 'query', folders.steady, ...chosen])
   expect(end).toMatchObject({ status, output: '', messages: expect.stringContaining(message) })
 })
 

@@ -5,7 +5,6 @@ import { expect, it } from 'vitest'
 import { openAuditLog, type AuditLog, type AuditLogOptions } from '../../../src/audit/log/audit-log.ts'
 import { readSealVerifier } from '../../../src/audit/records/seal-key.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
-import { verifyAuditLogs } from '../../../src/audit/verify/verify-audit-logs.ts'
 import { anIntent, committed, logOptions, ofKind, recordsOf, segmentsOf } from '../audit-fixtures.ts'
 import { changeSignature, forge, keyOf } from './forge-log.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -113,26 +112,6 @@ it('detects a missing seal at the end of a segment', async () => {
   expect((await verifyAuditLog(folder, { keys })).ok).toBe(true)
   await writeFile(files[1] ?? '', '')
   expect((await verifyAuditLog(folder, { keys })).problem?.what).toMatch(/does not end in a seal/)
-})
-
-it('detects a log truncated at its end by an expected head', async () => {
-  const { folder, keys, path } = await writtenLog(3)
-  const { head } = await verifyAuditLog(folder)
-  const expectedHeads = [head?.hash.slice(0, 12) ?? '']
-  expect((await verifyAuditLogs(folder, { keys, expectedHeads })).missingHeads).toEqual([])
-  const text = await readFile(path, 'utf8')
-  // To the end of the first seal: the rest is signed completely.
-  await truncate(
-    path,
-    Buffer.byteLength(
-      text
-        .split(/(?<=\n)/)
-        .slice(0, 2)
-        .join(''),
-    ),
-  )
-  expect(await verifyAuditLog(folder, { keys })).toMatchObject({ ok: true, unsealed: { records: 0 } })
-  expect((await verifyAuditLogs(folder, { keys, expectedHeads })).missingHeads).toEqual(expectedHeads)
 })
 
 it('the next start seals records left unsigned by a crash; the key may change', async () => {

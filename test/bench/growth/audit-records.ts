@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { selectRecords } from '../../../src/audit/query/select-records.ts'
-import { verifyAuditLogs } from '../../../src/audit/verify/verify-audit-logs.ts'
+import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
 import { anIntent, committed, logOptions } from '../../audit/audit-fixtures.ts'
 import { processorCost, type Growth } from './growth.ts'
 
@@ -24,8 +24,8 @@ export const auditRecords: Growth = {
     await log.close()
     return [
       await processorCost('verify', async () => {
-        const { logs } = await verifyAuditLogs(options.folder)
-        if (!logs.every(({ report }) => report.ok)) throw new Error('the audit log is not intact')
+        const { ok } = await verifyAuditLog(options.folder)
+        if (!ok) throw new Error('the audit log is not intact')
       }),
       await processorCost('query by request', async () => {
         const found = await count(selectRecords(options.folder, { request: `request-${size / 4}` }))

@@ -47,18 +47,12 @@ it('prints the result as JSON', async () => {
   const { folder, file } = await writtenLog()
   const verify = () => runCommand(['audit', 'verify', folder, '--json'])
   const report = async () => JSON.parse((await verify()).output) as unknown
-  const log = {
-    name: '',
-    ok: true,
-    chains: 1,
-    unresolved: 0,
-    head: { hash: expect.stringMatching(/^\w{64}$/) },
-  }
-  expect(await report()).toMatchObject({ ok: true, signaturesChecked: false, logs: [log], missingHeads: [] })
+  const head = { hash: expect.stringMatching(/^\w{64}$/) }
+  expect(await report()).toMatchObject({ ok: true, signaturesChecked: false, chains: 1, unresolved: 0, head })
   await appendFile(file, '{"kind":"intent"}\n')
   expect((await verify()).status).toBe(1)
   const problem = { file: basename(file), what: 'the line has no hash at its end' }
-  expect(await report()).toMatchObject({ ok: false, logs: [{ ok: false, problem }] })
+  expect(await report()).toMatchObject({ ok: false, problem })
 })
 
 it('rejects a folder without a log', async () => {

@@ -12,7 +12,6 @@ import type { GatewaySettings } from '../../../src/config/gateway-settings.ts'
 import { limitsSchema, listenSchema, timeoutsSchema } from '../../../src/config/listen-settings.ts'
 import type { GatewayTuning } from '../../../src/gateway/bootstrap/gateway-tuning.ts'
 import { startGateway } from '../../../src/gateway/bootstrap/start-gateway.ts'
-import { type WorkerOptions } from '../../../src/gateway/bootstrap/worker-options.ts'
 import { upstreamSchema, type UpstreamSettings } from '../../../src/config/upstream/upstream-settings.ts'
 import { createKey } from '../../../src/identity/api-keys/key-store.ts'
 import { logSchema } from '../../../src/config/log-settings.ts'
@@ -27,8 +26,6 @@ export interface GatewaySetup {
   /** By default `dev` may do everything. */
   readonly policies?: readonly WrittenPolicy[]
   readonly users?: readonly string[]
-  /** Present for one of several processes. */
-  readonly worker?: WorkerOptions
   readonly tuning?: GatewayTuning
   readonly adjust?: (settings: GatewaySettings, folder: string) => GatewaySettings | Promise<GatewaySettings>
 }
@@ -130,7 +127,6 @@ async function openIn(folder: string, upstreamUrl: string, setup: GatewaySetup):
   const gateway = await startGateway({
     settings: (await setup.adjust?.(settings, folder)) ?? settings,
     staticKey: { text: keys.get('dev') ?? '', principal: 'dev', groups: [] },
-    ...(setup.worker && { worker: setup.worker }),
     ...(setup.tuning && { tuning: setup.tuning }),
   })
   const client = testedServer.connect(new URL(gateway.url).origin)
@@ -199,7 +195,6 @@ function settingsFor(folder: string, upstreamUrl: string): GatewaySettings {
   return {
     listen: listenSchema.parse({ port: 0, ...testedServer.listen }),
     admin: { host: '127.0.0.1', port: 0, allowedHosts: [], requireUpstream: false, console: false },
-    workers: 1,
     upstreams: [
       upstreamSchema.parse({
         url: upstreamUrl,

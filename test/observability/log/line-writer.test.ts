@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, createReadStream, openSync } from 'node:fs'
+import { closeSync, openSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { expect, it, onTestFinished } from 'vitest'
 import {
   openLineWriter,
@@ -73,26 +72,6 @@ it('drops lines beyond the buffer if the reader is blocked, without blocking', a
   const drain = spawn('cat', [fifo], { stdio: ['ignore', 'ignore', 'inherit'] })
   await writer.close()
   drain.kill()
-})
-
-it('shared writers do not interleave lines in a full pipe', async () => {
-  const fifo = join(await temporaryFolder(), 'fifo')
-  await once(spawn('mkfifo', [fifo]), 'close')
-  const reader = openSync(fifo, 'r+')
-  const writers = ['a', 'b', 'c'].map((name) => ({ name, ...writerTo(fifo, { isShared: true }) }))
-  const written = writers.flatMap(({ name, writer }) =>
-    Array.from({ length: 3_000 }, (_, index) => {
-      const line = `${name} ${index} ${name.repeat(index % 200)}`
-      writer.write(`${line}\n`)
-      return line
-    }),
-  )
-  const closed = Promise.all(writers.map(({ writer }) => writer.close()))
-  const bytes = written.reduce((sum, line) => sum + line.length + 1, 0)
-  const read = createReadStream('', { fd: reader, end: bytes - 1 })
-  const lines = (await text(read)).split('\n')
-  await closed
-  expect(lines.toSorted()).toEqual(['', ...written.toSorted()])
 })
 
 it('writes buffered lines when an uncaught error ends the process', async () => {
