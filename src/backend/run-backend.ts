@@ -4,7 +4,6 @@ import { backendSettingsSchema } from './settings/backend-settings.ts'
 import {
   isCatalogProcess,
   readSettings,
-  resolveAddressFiles,
   runCatalogProcess,
   runStep,
   runUntilStopped,
@@ -16,8 +15,8 @@ import { ignoreOtherSignals } from 'catalog-gateway/lib'
 const closingMs = 25_000
 
 /**
- * Runs a catalog with the settings in that file until it is stopped. An embedded catalog runs in a process of its own, whose
- * memory stays small. Throws CommandFailure.
+ * Runs the catalog with the settings in that file until it is stopped, in a process of its own, whose memory stays small.
+ * Throws CommandFailure.
  */
 export async function runBackend(config: string, io: Io): Promise<void> {
   ignoreOtherSignals()
@@ -28,13 +27,9 @@ export async function runBackend(config: string, io: Io): Promise<void> {
       environment: io.environment,
     }),
   )
-  if (settings.catalog.remote === undefined && !isCatalogProcess()) {
-    return await runCatalogProcess(['--config', config], io)
-  }
+  if (!isCatalogProcess()) return await runCatalogProcess(['--config', config], io)
   const folder = dirname(config)
   const absolute = (path: string | undefined): string | undefined => path && resolve(folder, path)
-  const data = settings.data && { ...settings.data, folder: absolute(settings.data.folder) }
-  const { remote } = settings.catalog
   const { postgres } = settings.store
   const store = {
     folder: absolute(settings.store.folder),
@@ -46,10 +41,8 @@ export async function runBackend(config: string, io: Io): Promise<void> {
     startBackend({
       ...settings,
       accessTokenFiles: settings.accessTokenFiles?.map((file) => resolve(folder, file)),
-      data,
+      data: { ...settings.data, folder: absolute(settings.data.folder) },
       store,
-      secrets: { keyFile: absolute(settings.secrets.keyFile) },
-      catalog: { remote: remote && resolveAddressFiles(remote, (path) => resolve(folder, path)) },
     }),
   )
   const close = async (): Promise<void> => {

@@ -15,15 +15,14 @@ import {
 import { openAccessTokens, type AccessTokens } from './http/access-tokens.ts'
 import { createAccessTokenCheck } from './http/verify-access-token.ts'
 import { sendResponse, toCatalogError, sendError } from './http/send-response.ts'
-import type { Catalog } from './contract/catalog.ts'
+import { openCatalog, type Catalog } from './open-catalog.ts'
 import type { BackendSettings } from './settings/backend-settings.ts'
 import { selectClientDialect } from './http/client-dialect.ts'
-import { executeOperation, type OperationContext } from './http/execute-operation.ts'
+import { executeOperation } from './http/execute-operation.ts'
 import {
   createEntityTag,
   createFileFollower,
   createReloadLog,
-  type FollowSetting,
   listsEntityTag,
   openOutbound,
 } from 'catalog-gateway/lib'
@@ -47,21 +46,17 @@ const drainTimeoutMs = 10_000
 /** Limit for draining requests during shutdown. */
 const shutdownTimeoutMs = 20_000
 
-/** Rejects if the catalog cannot be opened or the address is in use; a remote catalog need not be reachable yet. */
+/** Rejects if the catalog cannot be opened or the address is in use. */
 export async function startBackend(settings: BackendSettings): Promise<Backend> {
   const log = pino({ level: settings.log.level, base: null }, destination(2))
   const files = createFileFollower(createReloadLog(log))
-  const catalog = await openCatalog(settings, log, files.follow)
+  const outbound = await openOutbound(settings.outbound, process.env, files.follow)
+  const catalog = await openCatalog(settings, log, outbound)
   const tokens = await openAccessTokens(settings, files.follow).catch(async (error: unknown) => {
     await catalog.close()
     throw error
   })
-  const context = {
-    catalog,
-    maxJsonBytes: settings.limits.maxJsonBytes,
-    hasAccessToken: tokens.current !== undefined,
-  }
-  const server = createServer(context, tokens, log)
+  const server = createServer(catalog, settings.limits.maxJsonBytes, tokens, log)
   const close = async (): Promise<void> => {
     // A response that ends during shutdown would leave its connection open, and shutdown would wait for it.
     const sweep = setInterval(() => server.server.closeIdleConnections(), idleSweepIntervalMs)
@@ -80,21 +75,13 @@ export async function startBackend(settings: BackendSettings): Promise<Backend> 
   }
 }
 
-/** Imports lazily: a remote catalog needs no engine in memory. */
-async function openCatalog(settings: BackendSettings, log: Logger, follow: FollowSetting): Promise<Catalog> {
-  const { data, catalog } = settings
-  const outbound = await openOutbound(settings.outbound, process.env, follow)
-  if (catalog.remote !== undefined) {
-    const { openRemoteCatalog } = await import('./remote/remote-catalog.ts')
-    return await openRemoteCatalog(catalog.remote, outbound)
-  }
-  if (data === undefined) throw new Error('no catalog configured')
-  const { openEmbeddedCatalog } = await import('./embedded-catalog.ts')
-  return await openEmbeddedCatalog({ ...settings, data }, log, outbound)
-}
-
 /** Matches routes on the raw request target. Handles requests before fastify parses the body, whose format varies. */
-function createServer(context: OperationContext, tokens: AccessTokens, log: Logger): FastifyInstance {
+function createServer(
+  catalog: Catalog,
+  maxJsonBytes: number,
+  tokens: AccessTokens,
+  log: Logger,
+): FastifyInstance {
   const document = getOpenApiDocument()
   const documentTag = createEntityTag(document)
   const checkAccess = createAccessTokenCheck(() => tokens.current)
@@ -117,13 +104,13 @@ function createServer(context: OperationContext, tokens: AccessTokens, log: Logg
     reply.header(requestIdHeader, requestId).headers(dialect.responseHeaders)
     try {
       if (isGetOrHead(request) && request.originalUrl === '/livez') {
-        if (!context.catalog.isAlive()) {
+        if (!catalog.isAlive()) {
           throw new CatalogError('ServiceUnavailable', 'the engine is stalled; restart the catalog')
         }
         return reply.send({ status: 'ok' })
       }
       if (isGetOrHead(request) && request.originalUrl === '/readyz') {
-        await context.catalog.checkReady()
+        await catalog.checkReady()
         return reply.send({ status: 'ok' })
       }
       if (isGetOrHead(request) && request.originalUrl === openApiPath) {
@@ -136,7 +123,7 @@ function createServer(context: OperationContext, tokens: AccessTokens, log: Logg
       const route = parseTarget(request.method, request.originalUrl)
       operation = route.operation
       log.debug({ requestId, operation: operation.name, id: route.id }, 'request received')
-      const result = await executeOperation(context, request, route, dialect, { requestId, signal })
+      const result = await executeOperation(catalog, maxJsonBytes, request, route, dialect)
       return sendResponse(reply, operation, result, (error) => {
         if (!signal.aborted) log.error({ err: error, requestId }, 'response aborted')
       })

@@ -9,9 +9,7 @@ const needsPostgres = ['test/postgres/**/*.test.ts']
 const needsCeph = ['test/s3/**/*.test.ts']
 const onlyThorough = isThorough ? [] : ['test/conformance/**']
 const withEveryStore = isThorough
-  ? [
-      'test/{conformance,database,functions,http,jobs,rows,secrets,startup,tables,versions,views}/**/*.test.ts',
-    ]
+  ? ['test/{conformance,database,http,jobs,rows,startup,tables,versions,views}/**/*.test.ts']
   : ['test/conformance/bundled-catalog.test.ts']
 
 const hasPostgres = findPostgres() !== undefined

@@ -2,9 +2,7 @@
 export { assertArrowContentType } from './arrow-content-type.ts'
 export { CatalogError, type CatalogErrorOptions, type ErrorName, invalidInput } from './catalog-error.ts'
 export {
-  type HeaderDialect,
   acceptRequestId,
-  apiKeyHeader,
   arrowFileType,
   arrowStreamType,
   clientDialectHeader,
@@ -26,35 +24,24 @@ export {
 } from './identifiers.ts'
 export {
   formatIdentifierForMessage,
-  functionOrSecretNotFound,
   namespaceNotFound,
   tableNotFound,
   transactionNotFound,
 } from './not-found.ts'
 export { getOpenApiDocument, openApiPath } from './openapi/openapi-document.ts'
-export {
-  type BuiltInOperation,
-  type Operation,
-  type OperationName,
-  getOperation,
-  type operations,
-} from './operations.ts'
+export { type BuiltInOperation, type Operation, type OperationName, type operations } from './operations.ts'
 export { isBranchName } from './reference-names.ts'
-export { type RouteMatch, buildTarget, parseTarget } from './request-target.ts'
-export { parseErrorResponse } from './responses/read-error-response.ts'
+export { type RouteMatch, parseTarget } from './request-target.ts'
 export { respondToUnparsed, toUnparsedRequestError } from './responses/unparsed-request.ts'
 export { columnName } from './schemas/columns.ts'
 export type { FullTextQuery, MatchQuery, TextQuery } from './schemas/full-text-query.ts'
 export { type IndexRequest, defaultIndexName } from './schemas/indexes.ts'
 export type { JsonArrowDataType, JsonArrowField, JsonArrowSchema } from './schemas/json-arrow-schema.ts'
-export { requestSchema } from './schemas/members.ts'
-export { unquoteMode } from './schemas/modes.ts'
 export {
   type DescribedOperation,
   type RequestOf,
   type ResponseOf,
   operationSchemas,
 } from './schemas/operation-schemas.ts'
-export { planSchemas } from './schemas/query-plans.ts'
 export { type TableQuery, queryTableRequestSchema } from './schemas/query.ts'
 export type { MergeInsert } from './schemas/row-changes.ts'

@@ -6,7 +6,7 @@ import { newCommand } from './common/new-command.ts'
 
 export function backendCommand(io: Io): Command {
   return newCommand('backend', io)
-    .description('run the reference catalog on its own, or serve a remote catalog')
+    .description('run the reference catalog on its own')
     .requiredOption(
       '--config <file>',
       'settings file (YAML); environment variables (CATALOG_GATEWAY__...) override it',

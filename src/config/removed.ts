@@ -7,6 +7,9 @@
 export const removedSettings: Readonly<Record<string, string>> = {
   workers:
     'a gateway is one process: run one instance for each core, as examples/systemd does, or more replicas',
+  catalog:
+    'the bundled catalog is no adapter to another one: set upstream.url of the gateway to that catalog',
+  secrets: 'the bundled catalog stores no functions and no secrets (406)',
 }
 
 /** By path of the document, without list indexes. */

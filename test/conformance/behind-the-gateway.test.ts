@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
 import { getOperation } from '../../src/catalog-api/operations.ts'
-import { secretsKey } from '../../src/backend/test/support/secrets-key.ts'
 import { runningBackend } from '../../src/backend/test/support/running-backend.ts'
 import { startGatewayBefore } from '../gateway/support/running-gateway.ts'
 import { runConformance } from './conformance.ts'
@@ -12,7 +11,7 @@ const timeout = 600_000
 const ignoring = 'ignores an unknown member'
 
 it('the bundled catalog behind the gateway conforms, but refuses unknown members', { timeout }, async () => {
-  const { url } = await runningBackend(await secretsKey())
+  const { url } = await runningBackend()
   const gateway = await startGatewayBefore(url())
   const credentials = { 'x-api-key': gateway.key('dev') }
   const outcomes = await runConformance({ url: gateway.url, credentials })

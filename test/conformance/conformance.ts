@@ -2,7 +2,6 @@ import { operationNames, type OperationName } from '../../src/catalog-api/operat
 import { batchCases } from './cases/batches.ts'
 import { columnCases } from './cases/columns.ts'
 import { routineCases } from './cases/every-operation.ts'
-import { functionAndSecretCases } from './cases/functions-and-secrets.ts'
 import { indexCases } from './cases/indexes.ts'
 import { jobCases } from './cases/jobs.ts'
 import { listingCases } from './cases/listings.ts'
@@ -49,7 +48,6 @@ const all: readonly Case[] = [
   ...tagAndBranchCases,
   ...indexCases,
   ...transactionCases,
-  ...functionAndSecretCases,
 ].toSorted((one, other) => operationNames.indexOf(one.operation) - operationNames.indexOf(other.operation))
 
 const routine: ReadonlySet<Case | undefined> = new Set(routineCases)

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { getOperation, operationNames, type OperationName } from '../../src/catalog-api/operations.ts'
 import { committer } from '../../src/backend/test/support/staged-manifests.ts'
-import { secretsKey } from '../../src/backend/test/support/secrets-key.ts'
 import { runningBackend } from '../../src/backend/test/support/running-backend.ts'
 import { rows } from '../conformance/sample-rows.ts'
 import { allowEverything } from '../gateway/support/open-gateway.ts'
@@ -180,8 +179,8 @@ const forms: { readonly [Name in OperationName]?: readonly ((subject: Subject) =
 }
 
 /**
- * Operations that need a computed column, a view or a job, that the bundled catalog does not implement, that change
- * functions and secrets, or that have no effect on existing or non-empty objects.
+ * Operations that need a computed column, a view or a job, that the bundled catalog does not implement, or that have no
+ * effect on existing or non-empty objects.
  */
 const withoutEffect: ReadonlySet<OperationName> = new Set([
   'AlterTableBackfillColumns',
@@ -312,7 +311,7 @@ it('has forms for every changing operation', () => {
 })
 
 it('lets CI change only its branches', async () => {
-  const catalog = await runningBackend(await secretsKey())
+  const catalog = await runningBackend()
   const gateway = await startGatewayBefore(catalog.url(), { users: ['required', 'allowed'], policies })
   const send = async ({ path, ...parts }: Form, as = 'dev') => {
     const { status, bytes } = await gateway.post(path, { as, ...parts })

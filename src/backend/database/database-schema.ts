@@ -52,15 +52,6 @@ interface DeletedVersionTable {
   version: number
 }
 
-interface TransactionTable {
-  object_id: string
-  /** The UUID chosen by the committer. */
-  transaction_id: string
-  status: string | null
-  /** A JSON map of strings. */
-  properties: string
-}
-
 /** Data folders without an owner that are still to be deleted. */
 interface LeftoverTable {
   location: string
@@ -89,37 +80,12 @@ interface MaterializedViewTable {
   selection: string
 }
 
-/** One version of a function. A namespace deletes its functions and secrets with it. */
-interface FunctionTable {
-  /** The object id of the namespace. */
-  namespace_id: string
-  name: string
-  version: number
-  /** The same for all versions of a function. */
-  object_id: string
-  /** The members of the request as JSON, without the content of the artifact. */
-  definition: string
-  /** The content of the artifact as JSON. */
-  content: string | null
-  created_at: number
-}
-
-interface SecretTable {
-  /** The object id of the namespace. */
-  namespace_id: string
-  name: string
-  /** Encrypted, and bound to the id of the secret. */
-  sealed_value: string
-  created_at: number
-  updated_at: number
-}
-
 /** Work that continues after the response to the request that started it. */
 interface JobTable {
   /** Random. */
   job_id: string
   operation: string
-  /** The table that the job changes, or the function that it created; it may no longer exist. */
+  /** The table that the job changes; it may no longer exist. */
   object_id: string
   /** The path of that table when the job was submitted. */
   path: string
@@ -147,11 +113,8 @@ export interface CatalogTables {
   objects: ObjectTable
   table_versions: VersionTable
   doomed_versions: DeletedVersionTable
-  transactions: TransactionTable
   jobs: JobTable
   materialized_views: MaterializedViewTable
-  functions: FunctionTable
-  secrets: SecretTable
   leftovers: LeftoverTable
   catalog_identity: CatalogIdentityTable
 }

@@ -4,7 +4,7 @@ import type { CatalogDatabase, CatalogTables, JobState } from './database-schema
 
 export interface NewJob {
   readonly operation: string
-  /** The table that the job changes, or the function that it created. */
+  /** The table that the job changes. */
   readonly objectId: string
   readonly path: string
   /** Parameters for the work; JSON. */
@@ -43,14 +43,9 @@ export type JobEnd =
   | { readonly state: 'failed'; readonly failure: JobFailure }
   | { readonly state: 'cancelled' }
 
-/** Adds a queued job, or a finished one with its result. Returns its random id. */
-export async function insertJob(
-  database: CatalogDatabase,
-  job: NewJob,
-  result?: NonNullable<Job['result']>,
-): Promise<string> {
+/** Adds a queued job. Returns its random id. */
+export async function insertJob(database: CatalogDatabase, job: NewJob): Promise<string> {
   const jobId = randomUUID()
-  const now = Date.now()
   await database
     .insertInto('jobs')
     .values({
@@ -59,11 +54,10 @@ export async function insertJob(
       object_id: job.objectId,
       path: job.path,
       request: JSON.stringify(job.request),
-      state: result === undefined ? 'queued' : 'finished',
+      state: 'queued',
       cancel_requested: 0,
       attempts: 0,
-      created_at: now,
-      ...(result !== undefined && { result: JSON.stringify(result), started_at: now, ended_at: now }),
+      created_at: Date.now(),
     })
     .execute()
   return jobId

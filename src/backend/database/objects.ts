@@ -27,13 +27,6 @@ export interface NamespaceEntry extends ObjectEntry {
   readonly kind: 'namespace'
 }
 
-/** The name of a function or a secret: each kind has names of its own in a namespace. */
-export interface NameInNamespace {
-  /** The object id of the namespace. */
-  readonly namespaceId: string
-  readonly name: string
-}
-
 /** `location` is relative to the data folder. */
 export interface TableEntry extends ObjectEntry {
   readonly kind: 'table'

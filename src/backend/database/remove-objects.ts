@@ -1,6 +1,5 @@
 import { sql, type ExpressionBuilder, type ExpressionWrapper, type SqlBool } from 'kysely'
 import type { CatalogDatabase, CatalogTables } from './database-schema.ts'
-import type { NamespaceEntry } from './objects.ts'
 
 /** A removed table; `location` is its remaining data folder, relative to that of the catalog. */
 export interface RemovedTable {
@@ -8,21 +7,15 @@ export interface RemovedTable {
   readonly location: string
 }
 
-/** Whether a namespace has tables, namespaces, functions or secrets. */
-export async function hasChildren(
-  database: CatalogDatabase,
-  { path, objectId }: Pick<NamespaceEntry, 'path' | 'objectId'>,
-): Promise<boolean> {
-  const row = await database
-    .selectNoFrom((build) => {
-      const objects = build.selectFrom('objects').select('name').where('parent_path', '=', path)
-      const functions = build.selectFrom('functions').select('name').where('namespace_id', '=', objectId)
-      const secrets = build.selectFrom('secrets').select('name').where('namespace_id', '=', objectId)
-      return build.or([objects, functions, secrets].map((rows) => build.exists(rows))).as('found')
-    })
+/** Whether a namespace has tables or namespaces. */
+export async function hasChildren(database: CatalogDatabase, path: string): Promise<boolean> {
+  const child = await database
+    .selectFrom('objects')
+    .select('name')
+    .where('parent_path', '=', path)
+    .limit(1)
     .executeTakeFirst()
-  // SQLite has no booleans.
-  return Boolean(row?.found)
+  return child !== undefined
 }
 
 /**

@@ -4,7 +4,6 @@ import type { JsonArrowSchema, TableQuery } from 'catalog-gateway/catalog-api'
 import type { TableColumns } from './tables/columns.ts'
 import type { TableIndexes } from './tables/indexes.ts'
 import type { MetadataChanges } from './manifest/edit-schema-metadata.ts'
-import type { JobEvent } from './query/filter-events.ts'
 import type { QueryPlans } from './query/query-plans.ts'
 import type { TableBranches, TableTags } from './tables/tags-and-branches.ts'
 import type { TableRows } from './tables/rows.ts'
@@ -58,8 +57,6 @@ export interface Engine {
   query(location: string, query: TableQuery): Promise<AsyncIterable<Uint8Array>>
   count(location: string, options?: CountOptions): Promise<number>
   describe(location: string, options?: DescribeOptions): Promise<TableDescription>
-  /** Returns the last `limit` events that a SQL condition selects as an Arrow IPC stream. */
-  filterEvents(events: readonly JobEvent[], filter: string | undefined, limit: number): Promise<Uint8Array>
   /** Measures the newest version of a branch. */
   measure(point: TablePoint): Promise<TableSize>
   /** Adds a version unless nothing changes; null removes a key. Returns the resulting metadata. */

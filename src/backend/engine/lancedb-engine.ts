@@ -17,7 +17,6 @@ import { loadNative } from './native/native-module.ts'
 import { ConcurrencyLimit } from './native/concurrency-limit.ts'
 import { connect, openTable, splitLocation } from './native/open-table.ts'
 import type { EngineContext } from './native/open-table.ts'
-import { filterEvents } from './query/filter-events.ts'
 import { openPlans } from './query/query-plans.ts'
 import { rejectUnsupported } from './query/native-query.ts'
 import { openBranches, openTags } from './tables/tags-and-branches.ts'
@@ -72,7 +71,6 @@ export function openEngine(options: EngineOptions = {}): Engine {
       withCatalogErrors(async () => countRows(context, location, options)),
     describe: async (location, options = {}) =>
       withCatalogErrors(async () => describeTable(context, location, options)),
-    filterEvents: async (events, filter, limit) => filterEvents(native, events, filter, limit),
     tags: openTags(context),
     branches: openBranches(context),
     indexes: openIndexes(context),

@@ -5,33 +5,23 @@ import {
   isArrowStreamType,
   type RouteMatch,
 } from 'catalog-gateway/catalog-api'
-import type { CatalogCaller, Catalog, RequestMembers } from '../contract/catalog.ts'
+import type { Catalog } from '../open-catalog.ts'
 import type { ClientDialect } from './client-dialect.ts'
 import { openUpload, readBody } from './request-body.ts'
-import { readCaller } from './request-caller.ts'
 import { mergeMembers, parseMembers, parseRequest } from './request-members.ts'
-
-export interface OperationContext {
-  readonly catalog: Catalog
-  readonly maxJsonBytes: number
-  /** Whether the authorization header authenticates to this server itself. */
-  readonly hasAccessToken: boolean
-}
-
-type RequestConnection = Pick<CatalogCaller, 'requestId' | 'signal'>
 
 /**
  * Reads the body, merges route, headers and body, and calls the catalog. Throws InvalidInput (400) for a body that
  * contradicts the route or that the operation does not accept, and the errors of the operation.
  */
 export async function executeOperation(
-  { catalog, maxJsonBytes, hasAccessToken }: OperationContext,
+  catalog: Catalog,
+  maxJsonBytes: number,
   request: FastifyRequest,
   route: RouteMatch<BuiltInOperation>,
   dialect: ClientDialect,
-  connection: RequestConnection,
 ): Promise<unknown> {
-  const { operation, id, alias, indexName = '', delimiter } = route
+  const { operation, id, indexName = '', delimiter } = route
   const { headers } = request
   const body = openUpload(request.raw)
   const isSchemaUpload = operation.alsoArrowSchema && isArrowStreamType(headers['content-type'] ?? '')
@@ -40,26 +30,15 @@ export async function executeOperation(
   const members = isUpload
     ? {}
     : parseMembers(route, await readBody(body, { setting: 'maxJsonBytes', maxBytes: maxJsonBytes }))
-  const merged = mergeMembers(route, members, headers)
-  const caller = { ...connection, ...readCaller(headers, merged, hasAccessToken) }
-  const sentMembers = dialect.readMembers(operation.name, omitEnvelope(merged), headers)
+  const sent = dialect.readMembers(operation.name, mergeMembers(route, members, headers), headers)
   const call = {
     id,
-    alias,
     indexName,
     delimiter,
-    request: isSchemaUpload ? {} : parseRequest(operation.name, sentMembers),
-    sentMembers,
+    request: isSchemaUpload ? sent : parseRequest(operation.name, sent),
     upload: isUpload ? body : undefined,
     schemaDialect: dialect.schemaDialect,
-    caller,
   }
   const result = await catalog.execute(dialect.servingOperation(operation.name), call)
   return dialect.writeResponse(operation.name, result)
-}
-
-/** The envelope is already part of the call. */
-function omitEnvelope(members: RequestMembers): RequestMembers {
-  const { id: _id, index_name: _indexName, identity: _identity, context: _context, ...own } = members
-  return own
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { type CatalogError, invalidInput } from 'catalog-gateway/catalog-api'
 import { formatBytes, TimeoutExceeded, withTimeout } from 'catalog-gateway/lib'
-import type { Upload } from '../contract/catalog.ts'
+import type { Upload } from '../catalog/catalog-call.ts'
 
 /** The maximum size of a body, and its setting below `limits`. */
 export interface BodyLimit {

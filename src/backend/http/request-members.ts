@@ -12,7 +12,7 @@ import {
   type RouteMatch,
 } from 'catalog-gateway/catalog-api'
 import { isListOfStrings, isObject } from 'catalog-gateway/lib'
-import type { RequestMembers, OperationRequest } from '../contract/catalog.ts'
+import type { RequestMembers, OperationRequest } from '../catalog/catalog-call.ts'
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 

@@ -1,6 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { CatalogError } from 'catalog-gateway/catalog-api'
-import { parseBearerToken } from './request-caller.ts'
 
 /** Compares in constant time; throws Unauthenticated (401). Without access tokens, every request passes. */
 export function createAccessTokenCheck(
@@ -9,7 +8,7 @@ export function createAccessTokenCheck(
   return (authorization) => {
     const tokens = getTokens()
     if (tokens === undefined) return
-    const sent = parseBearerToken(authorization)
+    const sent = /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
     if (sent !== undefined && tokens.some((token) => timingSafeEqual(digest(sent), digest(token)))) return
     throw new CatalogError(
       'Unauthenticated',

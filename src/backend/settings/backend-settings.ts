@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { listenHost, outboundSchema } from 'catalog-gateway/commands'
-import { remoteSettingsSchema } from './remote-catalog-settings.ts'
 import { dataSchema } from './storage-settings.ts'
 
 const mebibyte = 1024 * 1024
@@ -41,94 +40,70 @@ const postgresSchema = z
 
 export const accessTokenSchema = z.string().min(16).regex(/^\S+$/, 'expected no white space')
 
-const settingsSchema = z.strictObject({
-  listen: z
-    .strictObject({
-      host: listenHost.default('127.0.0.1').describe('Listen address; 0.0.0.0 for all interfaces.'),
-      port: z.int().min(0).max(65_535).default(2335).describe('0 picks a free one.'),
-    })
-    .prefault({}),
-  data: dataSchema
-    .optional()
-    .describe('Storage of table data, for an embedded catalog, together with `store`.'),
-  catalog: z
-    .strictObject({
-      remote: remoteSettingsSchema
-        .optional()
-        .describe('A remote catalog instead of an embedded one with `data` and `store`.'),
-    })
-    .prefault({}),
-  store: z
-    .strictObject({
-      postgres: postgresSchema
-        .optional()
-        .describe('PostgreSQL database; by default SQLite, for a single process.'),
-      folder: z.string().min(1).optional().describe('Folder of the SQLite file; default: the data folder.'),
-    })
-    .refine(
-      ({ postgres, folder }) => postgres === undefined || folder === undefined,
-      'expected at most one of postgres and folder',
-    )
-    .prefault({}),
-  secrets: z
-    .strictObject({
-      keyFile: z
-        .string()
-        .min(1)
-        .optional()
-        .describe(
-          'File with a secret of at least 32 bytes, read at startup, that encrypts the values of secrets. Without it, no ' +
-            'values are stored: CreateSecret and AlterSecret get 406.',
-        ),
-    })
-    .prefault({}),
-  outbound: outboundSchema
-    .prefault({})
-    .describe('Connections to other hosts: proxy, and trusted authorities.'),
-  accessToken: accessTokenSchema.optional().meta({
-    description: 'Bearer token required of every request; without it, requests are not authenticated.',
-    secret: true,
-  }),
-  accessTokenFiles: z
-    .array(z.string().min(1))
-    .min(1)
-    .max(2)
-    .optional()
-    .describe(
-      'Files with access tokens instead of `accessToken`. Each token is accepted, and changes are followed, so that ' +
-        'one token can replace another without refused requests. A missing file is ignored, but one must exist.',
-    ),
-  limits: z
-    .strictObject({
-      maxJsonBytes: bytes.default(4 * mebibyte).describe('Maximum size of a JSON body.'),
-      maxUploadBytes: bytes
-        .default(512 * mebibyte)
-        .describe(
-          'Maximum size of an Arrow body, and of the rows of a materialized view; a remote catalog has its own limits.',
-        ),
-      maxUploadMemoryBytes: bytes
-        .default(1024 * mebibyte)
-        .describe(
-          'Memory for all concurrent Arrow bodies and refreshes of materialized views; processing takes up to five times ' +
-            'the size of a body.',
-        ),
-    })
-    .refine(({ maxUploadBytes, maxUploadMemoryBytes }) => maxUploadBytes <= maxUploadMemoryBytes, {
-      message: 'expected maxUploadMemoryBytes to be at least maxUploadBytes',
-    })
-    .prefault({}),
-  log: z
-    .strictObject({
-      level: z
-        .enum(['error', 'warn', 'info', 'debug', 'silent'])
-        .default('info')
-        .describe('Minimum log level.'),
-    })
-    .prefault({}),
-})
-
-/** Settings of `catalog-gateway backend`: the catalog is embedded, or remote. */
-export const backendSettingsSchema = settingsSchema
+/** Settings of `catalog-gateway backend`. */
+export const backendSettingsSchema = z
+  .strictObject({
+    listen: z
+      .strictObject({
+        host: listenHost.default('127.0.0.1').describe('Listen address; 0.0.0.0 for all interfaces.'),
+        port: z.int().min(0).max(65_535).default(2335).describe('0 picks a free one.'),
+      })
+      .prefault({}),
+    data: dataSchema.describe('Storage of table data.'),
+    store: z
+      .strictObject({
+        postgres: postgresSchema
+          .optional()
+          .describe('PostgreSQL database; by default SQLite, for a single process.'),
+        folder: z.string().min(1).optional().describe('Folder of the SQLite file; default: the data folder.'),
+      })
+      .refine(
+        ({ postgres, folder }) => postgres === undefined || folder === undefined,
+        'expected at most one of postgres and folder',
+      )
+      .prefault({}),
+    outbound: outboundSchema
+      .prefault({})
+      .describe('Connections to other hosts: proxy, and trusted authorities.'),
+    accessToken: accessTokenSchema.optional().meta({
+      description: 'Bearer token required of every request; without it, requests are not authenticated.',
+      secret: true,
+    }),
+    accessTokenFiles: z
+      .array(z.string().min(1))
+      .min(1)
+      .max(2)
+      .optional()
+      .describe(
+        'Files with access tokens instead of `accessToken`. Each token is accepted, and changes are followed, so that ' +
+          'one token can replace another without refused requests. A missing file is ignored, but one must exist.',
+      ),
+    limits: z
+      .strictObject({
+        maxJsonBytes: bytes.default(4 * mebibyte).describe('Maximum size of a JSON body.'),
+        maxUploadBytes: bytes
+          .default(512 * mebibyte)
+          .describe('Maximum size of an Arrow body, and of the rows of a materialized view.'),
+        maxUploadMemoryBytes: bytes
+          .default(1024 * mebibyte)
+          .describe(
+            'Memory for all concurrent Arrow bodies and refreshes of materialized views; processing takes up to five times ' +
+              'the size of a body.',
+          ),
+      })
+      .refine(({ maxUploadBytes, maxUploadMemoryBytes }) => maxUploadBytes <= maxUploadMemoryBytes, {
+        message: 'expected maxUploadMemoryBytes to be at least maxUploadBytes',
+      })
+      .prefault({}),
+    log: z
+      .strictObject({
+        level: z
+          .enum(['error', 'warn', 'info', 'debug', 'silent'])
+          .default('info')
+          .describe('Minimum log level.'),
+      })
+      .prefault({}),
+  })
   .refine(
     ({ accessToken, accessTokenFiles }) => accessToken === undefined || accessTokenFiles === undefined,
     {
@@ -136,26 +111,9 @@ export const backendSettingsSchema = settingsSchema
       message: 'expected either accessToken or accessTokenFiles',
     },
   )
-  .refine(({ data, catalog }) => (data === undefined) !== (catalog.remote === undefined), {
-    path: ['data'],
-    message: 'expected either data, or catalog.remote',
-  })
-  .refine(({ data, store }) => data?.s3 === undefined || (store.postgres ?? store.folder) !== undefined, {
+  .refine(({ data, store }) => data.s3 === undefined || (store.postgres ?? store.folder) !== undefined, {
     path: ['store'],
     message: 'with data in an object store, expected either postgres, or a folder for the SQLite file',
   })
-  .refine(
-    ({ store, catalog }) => catalog.remote === undefined || (store.postgres ?? store.folder) === undefined,
-    {
-      path: ['store'],
-      message: 'a remote catalog has its own store; remove store',
-    },
-  )
-  .refine(({ secrets, catalog }) => catalog.remote === undefined || secrets.keyFile === undefined, {
-    path: ['secrets'],
-    message: 'a remote catalog stores secrets itself; remove secrets',
-  })
 
 export type BackendSettings = z.output<typeof backendSettingsSchema>
-
-export type EmbeddedSettings = BackendSettings & { readonly data: NonNullable<BackendSettings['data']> }

@@ -28,7 +28,7 @@ export function modeMember<const Names extends readonly [string, ...string[]]>(n
 }
 
 /** Removes the extra quotes of the LanceDB remote client. */
-export function unquoteMode(text: string): string {
+function unquoteMode(text: string): string {
   return text.replace(/^"(.*)"$/s, '$1')
 }
 

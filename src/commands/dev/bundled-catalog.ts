@@ -8,7 +8,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Backoff } from '../../lib/async/backoff.ts'
 import { stringify } from 'yaml'
 import { makeFolder } from '../../lib/fs/make-folder.ts'
-import { hasErrorCode } from '../../lib/fs/system-error.ts'
 import { forkCatalog, stopCatalog } from '../common/catalog-process.ts'
 import { CommandFailure } from '../common/command-failure.ts'
 import type { Io } from '../common/io.ts'
@@ -32,9 +31,6 @@ interface ProcessOptions {
   readonly maxUploadBytes: number | undefined
 }
 
-/** In the folder of the catalog: the key that encrypts the values of secrets. */
-const secretsKeyFile = 'secrets-key'
-
 const startupMs = 30_000
 /** Delays of restarts; the first one again after a run of `stableRunMs`. */
 const restartDelays = { minMs: 500, maxMs: 30_000 }
@@ -56,7 +52,6 @@ export async function startBundledCatalog(
 ): Promise<BundledCatalog> {
   const accessToken = randomBytes(32).toString('base64url')
   await makeFolder(folder)
-  await createSecretsKey(join(folder, secretsKeyFile))
   const start = (port: number) =>
     startProcess(join(folder, 'catalog.yaml'), { accessToken, port, maxUploadBytes })
   let running = await start(0)
@@ -82,15 +77,6 @@ export async function startBundledCatalog(
   }
 }
 
-/** Creates a missing key, readable by its owner only. */
-async function createSecretsKey(file: string): Promise<void> {
-  try {
-    await writeFile(file, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' })
-  } catch (error) {
-    if (!hasErrorCode(error, 'EEXIST')) throw error
-  }
-}
-
 async function startProcess(
   file: string,
   { accessToken, port, maxUploadBytes }: ProcessOptions,
@@ -98,7 +84,6 @@ async function startProcess(
   const settings = {
     listen: { host: '127.0.0.1', port },
     data: { folder: 'data' },
-    secrets: { keyFile: secretsKeyFile },
     accessToken,
     ...(maxUploadBytes !== undefined && {
       limits: { maxUploadBytes, maxUploadMemoryBytes: Math.max(maxUploadBytes, 1024 ** 3) },

@@ -1,5 +1,4 @@
 import { expect, inject, it } from 'vitest'
-import { runningAdapter } from '../../../src/backend/test/remote/running-adapter.ts'
 import { auditedChanges } from '../../e2e/audited-changes.ts'
 import { operationNames } from '../../../src/catalog-api/operations.ts'
 import { runConformance } from '../../conformance/conformance.ts'
@@ -44,24 +43,4 @@ it('the conformance suite finishes on the REST adapter, and tells what it lacks'
   expect(new Set(outcomes.map(({ operation }) => operation)).size).toBe(operationNames.length)
   expect(results.get('RenameTable: rejects a missing object with 404')).toBe('missing')
   expect(results.get('CreateNamespace: every response has the form of the interface')).toBe('failed')
-})
-
-it('a query in every form works through the bundled catalog in front of the REST adapter', async ({
-  skip,
-}) => {
-  skip(!inject('installedClients').includes(adapterEnvironment), `${adapterEnvironment} is not installed`)
-  const { url } = await startRestAdapter()
-  const { url: throughBundled } = await runningAdapter(url)
-  const outcomes = await runConformance({ url: throughBundled, credentials: {} })
-  const ofForms = outcomes.filter(
-    ({ operation, title }) => /Query/.test(operation) && / every form/.test(title),
-  )
-  expect(ofForms.map(({ title }) => title)).toEqual([
-    'selects columns by name or alias, in every form',
-    'returns the nearest vectors first, for every form of the vector',
-    'scans for every form of no vector',
-    'plans a query in every form',
-    'measures a query in every form',
-  ])
-  expect(ofForms.filter(({ result }) => result !== 'passed')).toEqual([])
 })

@@ -6,7 +6,6 @@ import type { Storage } from '../../storage/storage.ts'
 import type { TableEntry } from '../../database/objects.ts'
 import type { CatalogDatabase } from '../../database/database-schema.ts'
 import type { Lock, Turns } from '../locks/lock.ts'
-import type { SealValue } from '../secrets/secret-values.ts'
 
 export interface CatalogContext {
   readonly database: CatalogDatabase
@@ -14,7 +13,6 @@ export interface CatalogContext {
   readonly manifestStore: ManifestStore
   readonly storage: Storage
   readonly getClientOptions: GetClientOptions
-  readonly sealValue: SealValue
   /** The prefix of every name that the catalog uses in its storage. */
   readonly root: string
   /** Keyed by path; held while a table is created. No lock is taken inside a transaction. */

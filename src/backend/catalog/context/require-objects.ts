@@ -5,12 +5,7 @@ import {
   namespaceNotFound,
   tableNotFound,
 } from 'catalog-gateway/catalog-api'
-import {
-  findObject,
-  type NameInNamespace,
-  type NamespaceEntry,
-  type TableEntry,
-} from '../../database/objects.ts'
+import { findObject, type NamespaceEntry, type TableEntry } from '../../database/objects.ts'
 import type { CatalogDatabase } from '../../database/database-schema.ts'
 
 /** Throws NamespaceNotFound (404). */
@@ -18,15 +13,6 @@ export async function requireNamespace(database: CatalogDatabase, id: Identifier
   const found = await findObject(database, id)
   if (found?.kind === 'namespace') return found
   throw namespaceNotFound(id)
-}
-
-/** Finds the namespace of a function or a secret. Throws NamespaceNotFound (404). */
-export async function requireNameInNamespace(
-  database: CatalogDatabase,
-  id: Identifier,
-): Promise<NameInNamespace> {
-  const { objectId: namespaceId } = await requireNamespace(database, id.slice(0, -1))
-  return { namespaceId, name: id.at(-1) ?? '' }
 }
 
 /** The table may be only declared. Throws TableNotFound, or NamespaceNotFound for its namespace (both 404). */

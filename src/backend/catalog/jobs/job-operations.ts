@@ -13,7 +13,6 @@ import {
   type Job,
 } from '../../database/jobs.ts'
 import { fromPath } from '../../database/objects.ts'
-import { findCreatedFunction } from '../functions/create-function.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
 import { firstPageToken } from '../context/page-by-name.ts'
 
@@ -43,7 +42,7 @@ export async function listJobs(
   return {
     jobs: page.map((job) => ({
       job_id: job.jobId,
-      ...(job.operation !== 'CreateFunction' && { table: formatIdentifier(fromPath(job.path), delimiter) }),
+      table: formatIdentifier(fromPath(job.path), delimiter),
       job_type: job.operation,
       state: wireStates[job.state],
       created_at_millis: job.createdAt,
@@ -58,15 +57,13 @@ export async function describeJob(
   { job_id: jobId }: RequestOf<'DescribeJob'>,
 ): Promise<ResponseOf<'DescribeJob'>> {
   const job = await requireJob(context, jobId)
-  const result =
-    job.operation === 'CreateFunction' ? await findCreatedFunction(context.database, job) : job.result
   return {
     job_id: job.jobId,
     job_type: job.operation,
     job_state: wireStates[job.state],
     creation_ms: job.createdAt,
     spec: { ...job.request },
-    ...(result && { result: { ...result } }),
+    ...(job.result && { result: { ...job.result } }),
     ...(job.failure && { failure: { ...job.failure } }),
   }
 }

@@ -27,7 +27,7 @@ export async function createNamespace(
     const existing = await findObject(database, id)
     if (existing?.kind !== 'namespace' || request.mode === 'Create') throw namespaceAlreadyExistsError(id)
     if (request.mode === 'ExistOk') return { properties: { ...existing.properties } }
-    if (await hasChildren(database, existing)) throw namespaceNotEmptyError(id)
+    if (await hasChildren(database, existing.path)) throw namespaceNotEmptyError(id)
     await setProperties(database, existing.objectId, properties)
     return { properties }
   })

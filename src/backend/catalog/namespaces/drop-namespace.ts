@@ -22,7 +22,7 @@ export async function dropNamespace(
   const dropped = await context.database.transaction().execute(async (database) => {
     const existing = await findObject(database, id)
     if (existing?.kind !== 'namespace') return undefined
-    if (request.behavior === 'Restrict' && (await hasChildren(database, existing))) {
+    if (request.behavior === 'Restrict' && (await hasChildren(database, existing.path))) {
       throw new CatalogError(
         'NamespaceNotEmpty',
         `the namespace ${formatIdentifierForMessage(id)} is not empty; empty it, or use behavior Cascade`,

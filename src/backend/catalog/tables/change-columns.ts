@@ -59,10 +59,10 @@ export async function addColumns(
 export async function addNullColumns(
   context: CatalogContext,
   id: Identifier,
-  branch: unknown,
+  branch: string | undefined,
   schema: Uint8Array,
 ): Promise<ResponseOf<'AlterTableAddColumns'>> {
-  const version = await changeColumns(context, id, typeof branch === 'string' ? branch : undefined, (point) =>
+  const version = await changeColumns(context, id, branch, (point) =>
     context.engine.columns.addNull(point, schema),
   )
   return { version }

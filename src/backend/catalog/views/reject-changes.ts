@@ -4,7 +4,7 @@ import {
   invalidInput,
   type OperationName,
 } from 'catalog-gateway/catalog-api'
-import type { CatalogCall } from '../../contract/catalog.ts'
+import type { CatalogCall } from '../catalog-call.ts'
 import type { CatalogDatabase } from '../../database/database-schema.ts'
 import { isView } from '../../database/materialized-views.ts'
 import { toPath } from '../../database/objects.ts'

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest'
-import { secretsKey } from '../support/secrets-key.ts'
 import { runningBackend } from '../support/running-backend.ts'
 import { runConformance } from '../../../../test/conformance/conformance.ts'
 import { findFailures } from '../../../../test/conformance/find-failures.ts'
@@ -8,7 +7,7 @@ const timeout = 600_000
 
 it('the bundled catalog conforms to the interface', { timeout }, async () => {
   const accessToken = 'correct-horse-battery-staple'
-  const { url, get } = await runningBackend({ accessToken, ...(await secretsKey()) })
+  const { url, get } = await runningBackend({ accessToken })
   const authorization = `Bearer ${accessToken}`
   expect(findFailures(await runConformance({ url: url(), credentials: { authorization } }))).toEqual([])
   const left = await get('/v1/namespace/$/list', { authorization })

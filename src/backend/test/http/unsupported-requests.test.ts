@@ -22,10 +22,10 @@ const match = (terms: string) => ({ terms, column: 'name' })
 const unsupported: Readonly<Record<string, readonly SentRequest[]>> = {
   [`the operations ${unsupportedOperations.map((name) => `\`${name}\``).join(', ')}`]:
     unsupportedOperations.map((name) => {
-      const { method, path } = getOperation(name)
+      const { method, object, path } = getOperation(name)
       const { body = {}, query = {} } = sampleRequests[name] ?? {}
       const parameters = Object.entries(query).map(([parameter, value]) => `${parameter}=${String(value)}`)
-      const target = path.replace('{id}', 't').replaceAll(/\{\w+\}/g, '7')
+      const target = path.replace('{id}', object === 'transaction' ? 't$1' : 't').replaceAll(/\{\w+\}/g, '7')
       return [`${method} ${target}?${parameters.join('&')}`, body]
     }),
   '`virtual_column` in AlterTableAddColumns and AlterTableAlterColumns': [
@@ -48,6 +48,7 @@ const unsupported: Readonly<Record<string, readonly SentRequest[]>> = {
   'a `read_version` of AlterTableBackfillColumns that is not the newest version': [
     ['/v1/table/t/backfill_column', { column: 'computed', read_version: 1 }],
   ],
+  'a `filter` in QueryJobEvents': [['/v1/jobs/query_events', { filter: "state = 'DONE'" }]],
   'CreateMaterializedView with the kind `udtf` or `chunker`': [
     declareView({ kind: 'udtf' }),
     declareView({ kind: 'chunker' }),

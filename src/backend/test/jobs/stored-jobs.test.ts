@@ -119,7 +119,7 @@ it('jobs are forgotten seven days after their end', async () => {
   )
 })
 
-it('events are the changes of state, and can be filtered', async () => {
+it('events are the changes of state', async () => {
   const { post, jobId } = await withFinishedJob()
   const query = async (body: object) => {
     const response = await post('/v1/jobs/query_events', body)
@@ -131,27 +131,7 @@ it('events are the changes of state, and can be filtered', async () => {
   expect(await query({ job_id: jobId })).toEqual(['QUEUED', 'IN_PROGRESS', 'DONE'])
   expect(await query({})).toEqual(['QUEUED', 'IN_PROGRESS', 'DONE'])
   expect(await query({ job_id: jobId, limit: 1 })).toEqual(['DONE'])
-  expect(await query({ job_id: jobId, limit: 2, filter: 'state IS NOT NULL' })).toEqual([
-    'IN_PROGRESS',
-    'DONE',
-  ])
-  expect(await query({ job_id: jobId, filter: "state = 'DONE'" })).toEqual(['DONE'])
-  expect(await query({ job_id: jobId, filter: 'claim_entity IS NOT NULL' })).toEqual([])
-  expect(await query({ job_id: jobId, filter: "state <> 'DONE'", limit: 0 })).toEqual([])
-  const events = async (filter: string) => await post('/v1/jobs/query_events', { job_id: jobId, filter })
-  expect(await events('absent = 1')).toEqual(errorOf('InvalidInput'))
-  expect(await events('state IN (SELECT name FROM t)')).toEqual(errorOf('Unsupported'))
-})
-
-it('events without a job are the newest ones', async () => {
-  const { post } = await runningBackend()
-  let last: unknown
-  for (let count = 0; count < 20; count += 1)
-    last = (await post('/v1/function/f/create', { artifact: {}, signature: {} })).json
-  const { bytes } = await post('/v1/jobs/query_events', { limit: 9 })
-  const seen = tableFromIPC<{ job_id: Utf8 }>(bytes()).toArray()
-  expect(seen).toHaveLength(9)
-  expect(seen.map(({ job_id }) => ({ job_id }))).toContainEqual(last)
+  expect(await query({ job_id: jobId, filter: '', limit: 0 })).toEqual([])
 })
 
 it('an unknown job is 404', async () => {

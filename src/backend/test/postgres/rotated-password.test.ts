@@ -5,7 +5,7 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import { pino } from 'pino'
 import { expect, inject, it, onTestFinished } from 'vitest'
-import type { EmbeddedSettings } from '../../settings/backend-settings.ts'
+import type { BackendSettings } from '../../settings/backend-settings.ts'
 import { openDatabase } from '../../database/open-database.ts'
 import { createFileFollower, type ReloadObserver } from '../../../lib/fs/file-follower.ts'
 import { reloadFiles } from '../../../lib/fs/reload.ts'
@@ -51,7 +51,7 @@ async function createRole() {
   }
 }
 
-async function openStore(store: EmbeddedSettings['store'], observer: ReloadObserver = unobserved) {
+async function openStore(store: BackendSettings['store'], observer: ReloadObserver = unobserved) {
   const files = createFileFollower(observer)
   onTestFinished(() => files.close())
   const opened = await openDatabase(store, undefined, pino({ level: 'silent' }), files.follow)

@@ -13,8 +13,7 @@ async function withTransactions() {
   const describe = (id: string, body?: object) => post(`/v1/transaction/n$t$${id}/describe`, body ?? {})
   const { properties } = (await describe('2')).json as { properties: Record<string, string> }
   const uuid = properties['uuid'] ?? ''
-  const alter = (actions: unknown) => post(`/v1/transaction/n$t$${uuid}/alter`, { actions })
-  return { ...backend, location, describe, alter, uuid }
+  return { ...backend, location, describe, uuid }
 }
 
 it('describes a commit by version and by UUID', async () => {
@@ -68,57 +67,4 @@ it('reports anything but a transaction as not found', async () => {
   expect(await post(`/v1/transaction/${uuid}/describe`, {})).toEqual(errorOf('InvalidInput'))
   expect(await post(`/v1/transaction/$/describe`, {})).toEqual(errorOf('InvalidInput'))
   expect(await describe(uuid, { id: ['n', 't'] })).toEqual(errorOf('InvalidInput'))
-})
-
-it('shows alterations in the description, also after a restart', async () => {
-  const { describe, alter, uuid, restart } = await withTransactions()
-  const own = { uuid, version: '2', read_version: '1', operation: 'Append' }
-  const altered = responseOf({ status: 'Canceled', properties: { ...own, owner: 'ann', __proto__x: '1' } })
-  expect(
-    await alter([
-      { setStatusAction: { status: 'canceled' } },
-      { setPropertyAction: { key: 'owner', value: 'bob' } },
-      { setPropertyAction: { key: 'owner', value: 'ann', mode: 'OVERWRITE' } },
-      { setPropertyAction: { key: 'owner', value: 'cid', mode: 'Skip' }, unsetPropertyAction: null },
-      { setPropertyAction: { key: '__proto__x', value: '1', mode: 'fail' } },
-      { setPropertyAction: { key: 'gone', value: '1' } },
-      { unsetPropertyAction: { key: 'gone', mode: 'Fail' } },
-      { unsetPropertyAction: { key: 'gone' } },
-    ]),
-  ).toEqual(altered)
-  await restart()
-  expect(await describe('2')).toEqual(altered)
-  expect(await describe(uuid)).toEqual(altered)
-  expect(await describe('1')).toEqual(
-    responseOf({ status: 'Succeeded', properties: expect.not.objectContaining({ owner: 'ann' }) }),
-  )
-})
-
-it('applies no action if one is invalid', async () => {
-  const { describe, alter, post, uuid } = await withTransactions()
-  await alter([{ setPropertyAction: { key: 'owner', value: 'ann' } }])
-  const before = (await describe(uuid)).json
-  const good = { setPropertyAction: { key: 'owner', value: 'bob' } }
-  const refused: [unknown, ReturnType<typeof errorOf>][] = [
-    [{ setPropertyAction: { key: 'owner', value: 'x', mode: 'Fail' } }, errorOf('ConcurrentModification')],
-    [{ unsetPropertyAction: { key: 'none', mode: 'Fail' } }, errorOf('InvalidInput')],
-    ...['uuid', 'version', 'read_version', 'operation', 'tag', 'branch'].flatMap(
-      (key): [unknown, ReturnType<typeof errorOf>][] => [
-        [{ setPropertyAction: { key, value: 'x' } }, errorOf('InvalidInput')],
-        [{ unsetPropertyAction: { key } }, errorOf('InvalidInput')],
-      ],
-    ),
-    [{ setStatusAction: { status: 'Lost' } }, errorOf('InvalidInput')],
-    [{ setPropertyAction: { key: 'x' } }, errorOf('InvalidInput')],
-    [{ ...good, setStatusAction: { status: 'Failed' } }, errorOf('InvalidInput')],
-    [{}, errorOf('InvalidInput')],
-  ]
-  for (const [action, error] of refused) {
-    expect(await alter([good, action]), JSON.stringify(action)).toEqual(error)
-  }
-  expect(await alter([])).toEqual(errorOf('InvalidInput'))
-  expect(await post('/v1/transaction/n$t$9/alter', { actions: [good] })).toEqual(
-    errorOf('TransactionNotFound'),
-  )
-  expect((await describe(uuid)).json).toEqual(before)
 })

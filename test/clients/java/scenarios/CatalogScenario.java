@@ -531,11 +531,13 @@ final class CatalogScenario {
                     .toLowerCase(),
                 "succeeded"));
     step(
-        "change a transaction",
+        "change a transaction: unsupported",
         () ->
-            expect(
-                transactions
-                    .alterTransaction(
+            expectError(
+                406,
+                0,
+                () ->
+                    transactions.alterTransaction(
                         newestTransaction(),
                         new AlterTransactionRequest()
                             .addActionsItem(
@@ -544,10 +546,7 @@ final class CatalogScenario {
                                         new AlterTransactionSetProperty()
                                             .key("owner")
                                             .value("ann"))),
-                        null)
-                    .getProperties()
-                    .get("owner"),
-                "ann"));
+                        null)));
   }
 
   private String newestTransaction() throws ApiException {

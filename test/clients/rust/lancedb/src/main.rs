@@ -73,7 +73,6 @@ async fn main() {
     indexes(&table).await;
     history(&table).await;
     jobs(&db, &table).await;
-    functions_and_secrets(&db).await;
     unsupported(&db, &table).await;
     databases(&url, &key).await;
     succeeds("drop_table_async", async { db.drop_table_async("things", &[]).await?.wait().await }).await;
@@ -227,37 +226,6 @@ async fn jobs(db: &lancedb::Connection, table: &lancedb::Table) {
     refused("resume_job", UNSUPPORTED, db.resume_job(id)).await;
 }
 
-/// The catalog stores functions and secrets, and runs no functions.
-async fn functions_and_secrets(db: &lancedb::Connection) {
-    let options = ListingOptions::default;
-    let function = r#"{"name": "named",
-        "artifact": {"kind": "python", "digest": "sha256:0", "entrypoint": "f",
-            "content": {"encoding": "base64", "data": ""}, "adapter": {"kind": "scalar", "version": 1}},
-        "signature": {"inputs": [], "output": {"kind": "scalar", "arrow_type": "int64", "nullable": true}},
-        "runtime": {"kind": "python", "python_version": "3.12", "environment": {"kind": "pip"}, "env": {}}}"#;
-    returns("create_function_async", "1".to_string(), async {
-        let request = FunctionRegistrationRequest::from_json(function)?;
-        Ok(db.create_function_async(request, &[]).await?.wait().await?.version().to_string())
-    })
-    .await;
-    returns("get_function", "named".to_string(), async {
-        Ok(db.get_function("named", "1", &[]).await?.name().to_string())
-    })
-    .await;
-    returns("list_functions", 1, async { Ok(all!(db.list_functions(&[], options())).await?.len()) }).await;
-    returns("drop_function", true, db.drop_function("named", "1", &[])).await;
-    returns("drop_function_async", false, async { Ok(db.drop_function_async("named", "1", &[]).await?.0) })
-        .await;
-    succeeds("create_secret", db.create_secret("named", "value", &[])).await;
-    succeeds("alter_secret", db.alter_secret("named", "value", &[])).await;
-    returns("describe_secret", "named".to_string(), async {
-        Ok(db.describe_secret("named", &[]).await?.name)
-    })
-    .await;
-    returns("list_secrets", vec!["named".to_string()], all!(db.list_secrets(&[], options()))).await;
-    succeeds("drop_secret", db.drop_secret("named", &[])).await;
-}
-
 /// What docs/catalog.md lists, and what the client does not do remotely.
 async fn unsupported(db: &lancedb::Connection, table: &lancedb::Table) {
     let options = ListingOptions::default;
@@ -269,6 +237,22 @@ async fn unsupported(db: &lancedb::Connection, table: &lancedb::Table) {
     refused("clone_table", UNSUPPORTED, db.clone_table("clone", "somewhere").execute()).await;
     refused("diff_branch", UNSUPPORTED, table.diff_branch("kept")).await;
     refused("cherry_pick", UNSUPPORTED, table.cherry_pick("kept", true)).await;
+    let function = r#"{"name": "named",
+        "artifact": {"kind": "python", "digest": "sha256:0", "entrypoint": "f",
+            "content": {"encoding": "base64", "data": ""}, "adapter": {"kind": "scalar", "version": 1}},
+        "signature": {"inputs": [], "output": {"kind": "scalar", "arrow_type": "int64", "nullable": true}},
+        "runtime": {"kind": "python", "python_version": "3.12", "environment": {"kind": "pip"}, "env": {}}}"#;
+    let request = FunctionRegistrationRequest::from_json(function).expect("a function");
+    refused("create_function_async", UNSUPPORTED, db.create_function_async(request, &[])).await;
+    refused("get_function", UNSUPPORTED, db.get_function("named", "1", &[])).await;
+    refused("list_functions", UNSUPPORTED, all!(db.list_functions(&[], options()))).await;
+    refused("drop_function", UNSUPPORTED, db.drop_function("named", "1", &[])).await;
+    refused("drop_function_async", UNSUPPORTED, db.drop_function_async("named", "1", &[])).await;
+    refused("create_secret", UNSUPPORTED, db.create_secret("named", "value", &[])).await;
+    refused("alter_secret", UNSUPPORTED, db.alter_secret("named", "value", &[])).await;
+    refused("describe_secret", UNSUPPORTED, db.describe_secret("named", &[])).await;
+    refused("list_secrets", UNSUPPORTED, all!(db.list_secrets(&[], options()))).await;
+    refused("drop_secret", UNSUPPORTED, db.drop_secret("named", &[])).await;
     refused("function_errors", UNSUPPORTED, table.function_errors(FunctionErrorsRequest::new())).await;
     refused("enable_rte", UNSUPPORTED, table.enable_rte(RTEWriteSpec::unsharded())).await;
     refused("disable_rte", UNSUPPORTED, table.disable_rte()).await;

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Logger } from 'pino'
 import { CatalogError, type OperationName } from 'catalog-gateway/catalog-api'
-import type { Catalog, CatalogCall, CatalogOperations, Upload } from './contract/catalog.ts'
+import type { CatalogCall, CatalogOperations, Upload } from './catalog/catalog-call.ts'
 import type { CatalogContext } from './catalog/context/catalog-context.ts'
 import { batchCommitTables, batchCreateTableVersions } from './catalog/batches/commit-batch.ts'
 import {
@@ -12,8 +12,6 @@ import {
   updateFieldMetadata,
 } from './catalog/tables/change-columns.ts'
 import { deleteFromTable, mergeInsertIntoTable, updateTable } from './catalog/rows/change-rows.ts'
-import { createFunction } from './catalog/functions/create-function.ts'
-import { describeFunction, dropFunction, listFunctions } from './catalog/functions/function-operations.ts'
 import { backfillColumns, createBackfillWork } from './catalog/jobs/backfill-columns.ts'
 import { cancelJob, describeJob, listJobs } from './catalog/jobs/job-operations.ts'
 import { queryJobEvents } from './catalog/jobs/job-events.ts'
@@ -30,7 +28,7 @@ import { dropNamespace } from './catalog/namespaces/drop-namespace.ts'
 import { dropTable } from './catalog/tables/drop-table.ts'
 import { listAllTables, listNamespaces, listTables } from './catalog/namespaces/listings.ts'
 import { requireNamespace } from './catalog/context/require-objects.ts'
-import { openCatalogContext } from './catalog/startup/open-catalog.ts'
+import { openCatalogContext } from './catalog/startup/open-catalog-context.ts'
 import { analyzeTableQueryPlan, explainTableQueryPlan } from './catalog/rows/query-plans.ts'
 import { registerTable } from './catalog/tables/register-table.ts'
 import { renameTable } from './catalog/tables/rename-table.ts'
@@ -57,15 +55,8 @@ import {
   listTableTags,
   updateTableTag,
 } from './catalog/references/table-tags.ts'
-import {
-  alterSecret,
-  createSecret,
-  describeSecret,
-  dropSecret,
-  listSecrets,
-} from './catalog/secrets/secret-operations.ts'
 import { describeTableVersion, listTableVersions } from './catalog/versions/table-versions.ts'
-import { alterTransaction, describeTransaction } from './catalog/versions/transactions.ts'
+import { describeTransaction } from './catalog/versions/transactions.ts'
 import { createMaterializedView } from './catalog/views/create-view.ts'
 import { createRefreshWork, refreshMaterializedView } from './catalog/views/refresh-view.ts'
 import { rejectChangeOfView } from './catalog/views/reject-changes.ts'
@@ -74,7 +65,7 @@ import {
   dropMaterializedView,
   listMaterializedViews,
 } from './catalog/views/view-operations.ts'
-import type { EmbeddedSettings } from './settings/backend-settings.ts'
+import type { BackendSettings } from './settings/backend-settings.ts'
 import type { Outbound } from 'catalog-gateway/lib'
 import { openEngine } from './engine/lancedb-engine.ts'
 import { MemoryBudget } from './engine/memory-budget.ts'
@@ -89,9 +80,21 @@ type ReceiveUpload = <Result>(upload: Upload, use: (bytes: Uint8Array) => Promis
 /** A method whose operation is known only at run time. */
 type CatalogMethod = (call: CatalogCall<OperationName>) => Promise<unknown>
 
+/** Executes checked requests. Does not depend on HTTP or routes. */
+export interface Catalog {
+  /** Resolves with JSON members, the chunks of Arrow IPC data, or nothing. Throws CatalogError. */
+  execute(name: OperationName, call: CatalogCall<OperationName>): Promise<unknown>
+  /** Rejects if requests cannot be served now. */
+  checkReady(): Promise<void>
+  /** False if the catalog has made no progress for so long that only a restart helps. */
+  isAlive(): boolean
+  /** Releases all resources after the active requests have ended. */
+  close(): Promise<void>
+}
+
 /** Repairs the effects of a crash. Rejects if the storage or the database cannot be used. */
-export async function openEmbeddedCatalog(
-  settings: EmbeddedSettings,
+export async function openCatalog(
+  settings: BackendSettings,
   log: Logger,
   outbound: Outbound,
 ): Promise<Catalog> {
@@ -185,10 +188,10 @@ function createOperations(
     AnalyzeTableQueryPlan: ({ id, request }) => analyzeTableQueryPlan(context, id, request),
     GetTableStats: ({ id, request }) => getTableStats(context, id, request),
     UpdateTableSchemaMetadata: ({ id, request }) => updateTableSchemaMetadata(context, id, request),
-    AlterTableAddColumns: ({ id, request, upload, sentMembers }) =>
+    AlterTableAddColumns: ({ id, request, upload }) =>
       upload === undefined
         ? addColumns(context, id, request)
-        : receive(upload, (bytes) => addNullColumns(context, id, sentMembers['branch'], bytes)),
+        : receive(upload, (bytes) => addNullColumns(context, id, request.branch, bytes)),
     AlterTableAlterColumns: ({ id, request }) => alterColumns(context, id, request),
     AlterTableDropColumns: ({ id, request }) => dropColumns(context, id, request),
     UpdateFieldMetadata: ({ id, request }) => updateFieldMetadata(context, id, request),
@@ -198,7 +201,6 @@ function createOperations(
     BatchCreateTableVersions: ({ request }) => batchCreateTableVersions(context, request),
     BatchCommitTables: ({ request }) => batchCommitTables(context, request),
     DescribeTransaction: ({ id }) => describeTransaction(context, id),
-    AlterTransaction: ({ id, request }) => alterTransaction(context, id, request),
     BatchDeleteTableVersions: ({ id, request }) => batchDeleteTableVersions(context, id, request),
     RestoreTable: ({ id, request }) => restoreTable(context, id, request),
     ListTableTags: ({ id, request }) => listTableTags(context, id, request),
@@ -223,15 +225,6 @@ function createOperations(
     DescribeMaterializedView: ({ id }) => describeMaterializedView(context, id),
     DropMaterializedView: ({ id }) => dropMaterializedView(context, id),
     ListMaterializedViews: ({ id, request }) => listMaterializedViews(context, id, request),
-    CreateFunction: ({ id, request }) => createFunction(context, id, request),
-    DescribeFunction: ({ id, request }) => describeFunction(context, id, request),
-    DropFunction: ({ id, request }) => dropFunction(context, id, request),
-    ListFunctions: ({ id, request }) => listFunctions(context, id, request),
-    CreateSecret: ({ id, request }) => createSecret(context, id, request),
-    AlterSecret: ({ id, request }) => alterSecret(context, id, request),
-    DescribeSecret: ({ id }) => describeSecret(context, id),
-    DropSecret: ({ id }) => dropSecret(context, id),
-    ListSecrets: ({ id, request }) => listSecrets(context, id, request),
     ListJobs: ({ delimiter, request }) => listJobs(context, delimiter, request),
     DescribeJob: ({ request }) => describeJob(context, request),
     CancelJob: ({ request }) => cancelJob(context, request),

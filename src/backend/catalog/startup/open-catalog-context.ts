@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { FollowSetting } from 'catalog-gateway/lib'
-import type { EmbeddedSettings } from '../../settings/backend-settings.ts'
+import type { BackendSettings } from '../../settings/backend-settings.ts'
 import type { Engine } from '../../engine/engine.ts'
 import type { ManifestStore } from '../../engine/manifest/manifest-records.ts'
 import type { OpenedStorage } from '../../storage/storage.ts'
@@ -9,14 +9,13 @@ import { openDatabase } from '../../database/open-database.ts'
 import { hasPendingChanges } from '../../database/pending-deletions.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
 import { openLock, openTurns, type Lock } from '../locks/lock.ts'
-import { openSealValue } from '../secrets/secret-values.ts'
 import { claimStorage } from './claim-storage.ts'
 import { startRepairLoop, repair } from './repair.ts'
 import { reconcileIfPending } from '../consistency/reconcile-versions.ts'
 
 /** Opens or creates a catalog and repairs it after a crash. Rejects if the storage belongs to another catalog. */
 export async function openCatalogContext(
-  settings: Pick<EmbeddedSettings, 'data' | 'store' | 'secrets'>,
+  settings: Pick<BackendSettings, 'data' | 'store'>,
   opened: OpenedStorage,
   engine: Engine,
   manifestStore: ManifestStore,
@@ -24,7 +23,6 @@ export async function openCatalogContext(
   follow: FollowSetting,
 ): Promise<CatalogContext> {
   const { storage, root, getClientOptions } = opened
-  const sealValue = await openSealValue(settings.secrets)
   const openedDatabase = await openDatabase(settings.store, settings.data.folder, log, follow)
   let stopRepairing: (() => Promise<void>) | undefined
   const context: CatalogContext = {
@@ -33,7 +31,6 @@ export async function openCatalogContext(
     manifestStore,
     storage,
     getClientOptions,
-    sealValue,
     root,
     nameLock: openLock('name', openedDatabase.locks),
     locationLock: openLock('location', openedDatabase.locks),
