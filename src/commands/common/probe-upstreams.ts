@@ -43,13 +43,11 @@ export async function probeUpstreams(
       else {
         stderr.write(describeProbe(settings, probe))
         const isIts = (namespace: Identifier): boolean => findUpstream(upstreams, namespace) === settings
-        const { tables, isCut } = await probeRestrictions(options, index, isIts)
-        for (const { id, problems, notes } of tables) {
+        for (const { id, problems, notes } of await probeRestrictions(options, index, isIts)) {
           const table = `restricted table ${formatIdentifierText(id)} of the upstream ${name}`
           if (notes.length > 0) stderr.write(`${[`${table}:`, ...notes].join('\n  ')}\n`)
           if (problems.length > 0) failures.push([`${table}:`, ...problems].join('\n  '))
         }
-        if (isCut) stderr.write(`  the upstream ${name} has more restricted tables, which were not read\n`)
       }
     } catch (error) {
       failures.push(toError(error).message)

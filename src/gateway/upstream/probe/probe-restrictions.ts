@@ -1,4 +1,7 @@
 import type { Identifier } from '../../../catalog-api/identifiers.ts'
+import type { Operation } from '../../../catalog-api/operations.ts'
+import { countRows } from '../../../lib/arrow/count-rows.ts'
+import { toError } from '../../../lib/errors/to-error.ts'
 import { isListOfStrings } from '../../../lib/json/is-list-of-strings.ts'
 import { getMembers } from '../../../lib/json/is-object.ts'
 import { parseJsonBytes } from '../../../lib/json/parse-json-bytes.ts'
@@ -8,89 +11,161 @@ import {
   matchesAny,
   type DocumentIndex,
 } from '../../../policy/analysis/reaching-rules.ts'
+import type { VisibleColumns } from '../../../policy/restrictions/restriction.ts'
 import { qualifiedRuleName } from '../../../policy/testing/decision-test.ts'
+import { createColumnsCheck } from '../../restrictions/check-columns.ts'
+import { compareColumns, findVectorColumn, type VectorColumn } from '../../restrictions/compare-columns.ts'
+import { restrictQuery } from '../../restrictions/restrict-query.ts'
 import { ownOperations } from '../own-operations.ts'
 import type { UpstreamOptions } from '../upstream.ts'
 import { openProbeClient, type ProbeClient } from './probe-client.ts'
-import { probeTable, type DeclaredColumns, type TableProbe } from './probe-table.ts'
+
+/** What a probe found out about a restricted table, in sentences for the operator. Values of rows are in none. */
+interface TableProbe {
+  readonly id: Identifier
+  /** Restrictions do not hold for this table, or make it unreadable. */
+  readonly problems: readonly string[]
+  /** What works, and what could not be tried. */
+  readonly notes: readonly string[]
+}
 
 /** For a whole response: a count may read a whole table. */
 const readTimeoutMs = 30_000
 
-/** Further tables are not read. */
-const maxTables = 50
-
-/** The probe of a table that restrictions are for. */
-interface RestrictedTableProbe extends TableProbe {
-  readonly id: Identifier
-}
-
-/** The probes of all tables that were read. */
-export interface RestrictionsProbe {
-  readonly tables: readonly RestrictedTableProbe[]
-  /** Whether there are more tables than were read. */
-  readonly isCut: boolean
-}
-
 /**
- * Reads from each table that policies restrict in a namespace of the upstream, and changes nothing. See `probeTable`.
+ * Reads from each table that policies restrict in a namespace of the upstream, and changes nothing: compares the declared
+ * columns with its schema, and sends a count, a query and a vector search that no row fulfils, as the gateway sends
+ * restricted reads.
  */
 export async function probeRestrictions(
   options: UpstreamOptions,
   policies: DocumentIndex,
   isOfUpstream: (namespace: Identifier) => boolean,
-): Promise<RestrictionsProbe> {
+): Promise<readonly TableProbe[]> {
   const client = openProbeClient(options, readTimeoutMs)
+  const tables: TableProbe[] = []
   try {
-    const found = await listRestrictedTables(client, policies, isOfUpstream)
-    const tables: RestrictedTableProbe[] = []
-    for (const [namespace, table] of found.slice(0, maxTables)) {
-      const id = [...namespace, table]
-      const columns = listDeclaredColumns(policies, namespace, table)
-      tables.push({ id, ...(await probeTable(client, id, columns, options.database !== undefined)) })
+    for (const documents of policies.values()) {
+      const namespace = documents[0]?.namespace ?? []
+      if (!isOfUpstream(namespace)) continue
+      const patterns = documents
+        .flatMap(({ rules }) => rules)
+        .flatMap(({ restriction, tables = [] }) => (restriction === undefined ? [] : tables))
+      for (const table of await listTables(client, namespace, patterns)) {
+        const probe = new RunningProbe(client, [...namespace, table], options.database !== undefined)
+        const restrictions = restrictionsReaching(
+          policies,
+          { namespace, table },
+          ownOperations.queryTable.name,
+        )
+        const columns = restrictions.map((each) => {
+          const name = qualifiedRuleName(createRuleReference(each))
+          return [name, each.restriction.columns] as const
+        })
+        await probe.run(columns).catch((error: unknown) => probe.notes.push(toError(error).message))
+        tables.push(probe)
+      }
     }
-    return { tables, isCut: found.length > maxTables }
+    return tables
   } finally {
     client.close()
   }
 }
 
-/** Returns the tables that restrictions name, and existing ones that match their patterns. */
-async function listRestrictedTables(
+/** Returns the names among the patterns, and the existing tables that match the others. */
+async function listTables(
   client: ProbeClient,
-  policies: DocumentIndex,
-  isOfUpstream: (namespace: Identifier) => boolean,
-): Promise<readonly (readonly [namespace: Identifier, table: string])[]> {
-  const found: (readonly [Identifier, string])[] = []
-  for (const documents of policies.values()) {
-    const namespace = documents[0]?.namespace ?? []
-    const patterns = documents
-      .flatMap(({ rules }) => rules)
-      .flatMap(({ restriction, tables = [] }) => (restriction === undefined ? [] : tables))
-    if (patterns.length === 0 || !isOfUpstream(namespace)) continue
-    const named = patterns.filter((pattern) => !pattern.includes('*'))
-    const existing = named.length === patterns.length ? [] : await listNames(client, namespace)
-    const matching = existing.filter((name) => matchesAny(patterns, name))
-    for (const table of new Set([...named, ...matching])) found.push([namespace, table])
-  }
-  return found
-}
-
-function listDeclaredColumns(
-  policies: DocumentIndex,
   namespace: Identifier,
-  table: string,
-): readonly DeclaredColumns[] {
-  return restrictionsReaching(policies, { namespace, table }, ownOperations.queryTable.name).map(
-    (reaching) => ({
-      name: qualifiedRuleName(createRuleReference(reaching)),
-      columns: reaching.restriction.columns,
-    }),
-  )
-}
-
-async function listNames(client: ProbeClient, namespace: Identifier): Promise<readonly string[]> {
+  patterns: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const named = patterns.filter((pattern) => !pattern.includes('*'))
+  if (named.length === patterns.length) return new Set(named)
   const { status, body } = await client.call(ownOperations.listTables, namespace, {})
   const { tables } = getMembers(status === 200 ? parseJsonBytes(body) : undefined)
-  return isListOfStrings(tables) ? tables : []
+  const existing = isListOfStrings(tables) ? tables.filter((name) => matchesAny(patterns, name)) : []
+  return new Set([...named, ...existing])
+}
+
+class RunningProbe implements TableProbe {
+  readonly problems: string[] = []
+  readonly notes: string[] = []
+  readonly id: Identifier
+  readonly #client: ProbeClient
+  readonly #isLancedb: boolean
+
+  constructor(client: ProbeClient, id: Identifier, isLancedb: boolean) {
+    this.#client = client
+    this.id = id
+    this.#isLancedb = isLancedb
+  }
+
+  /** `restrictions` are names of restrictions, and the columns that they leave. Rejects with a reason for a note. */
+  async run(restrictions: readonly (readonly [name: string, columns: VisibleColumns])[]): Promise<void> {
+    const description = await this.#read(ownOperations.describeTable, { load_detailed_metadata: true })
+    const { schema } = getMembers(parseJsonBytes(description))
+    if (schema == null) this.notes.push('it is described without a schema: its columns are not compared')
+    const columns = new Map<string, 'other'>()
+    for (const [name, declared] of restrictions) {
+      const { problems, present } =
+        schema == null ? { problems: [], present: [...declared.keys()] } : compareColumns(schema, declared)
+      this.problems.push(...problems.map((problem) => `the restriction ${name} ${problem}`))
+      for (const path of present) columns.set(path, 'other')
+    }
+    if ((await this.#count(undefined)) === 0)
+      throw new Error('it has no rows: whether conditions on rows are respected is unknown')
+    const counted = await this.#count('false')
+    if (counted > 0)
+      this.problems.push(
+        `counts ignore the predicate: with \`false\`, the count is ${counted}; callers would count hidden rows`,
+      )
+    if (columns.size === 0) throw new Error('it has none of the declared columns: queries were not tried')
+    if ((await this.#query(columns)) > 0)
+      this.problems.push(
+        'queries ignore the filter: with `false`, a query returns rows; callers would read hidden rows',
+      )
+    const vector = findVectorColumn(schema)
+    if (vector === undefined) this.notes.push('it has no column of vectors: vector searches were not tried')
+    else if ((await this.#query(columns, vector)) > 0)
+      this.problems.push(
+        'vector searches ignore the filter: with `false`, a search returns rows; callers would read hidden rows',
+      )
+    if (this.problems.length === 0)
+      this.notes.push(
+        'no row is returned for a condition that no row fulfils; whether searches filter first was not tried',
+      )
+  }
+
+  async #count(predicate: string | undefined): Promise<number> {
+    const parsed = parseJsonBytes(await this.#read(ownOperations.countRows, { predicate }))
+    const count = typeof parsed === 'number' ? parsed : getMembers(parsed)['count']
+    if (typeof count === 'number') return count
+    throw new Error('CountTableRows returned no number')
+  }
+
+  /** Sends a query for a row that fulfils `false`, as the gateway does under a restriction. Returns the number of rows. */
+  async #query(columns: VisibleColumns, search?: VectorColumn): Promise<number> {
+    const numbers = Array.from({ length: search?.dimension ?? 0 }, () => 1)
+    const vector = this.#isLancedb ? numbers : { single_vector: numbers }
+    const query = { k: 1, vector, ...(search && { vector_column: search.name }) }
+    const visible = search === undefined ? columns : new Map([...columns, [search.name, 'other'] as const])
+    const restricted = restrictQuery(query, { columns: visible, rows: 'false', parts: [] }, this.#isLancedb)
+    const members = { ...query, ...Object.fromEntries(restricted.changes) }
+    const body = await this.#read(ownOperations.queryTable, members)
+    const unasked = createColumnsCheck(restricted.columns)(body)
+    const problem = typeof unasked === 'object' && `${unasked.problem}: the gateway refuses it with 502`
+    if (problem && !this.problems.includes(problem)) this.problems.push(problem)
+    const found = countRows(body)
+    if (found === undefined) throw new Error('QueryTable returned no Arrow')
+    return found
+  }
+
+  async #read(operation: Operation, members: object): Promise<Buffer> {
+    const { status, body } = await this.#client.call(operation, this.id, members)
+    if (status === 200) return body
+    throw new Error(
+      status === 404 && operation === ownOperations.describeTable
+        ? 'it does not exist yet, or the gateway may not see it: nothing was tried'
+        : `${operation.name} got status ${status}: the rest was not tried`,
+    )
+  }
 }
