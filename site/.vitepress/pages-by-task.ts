@@ -26,12 +26,7 @@ export const pagesByTask: Readonly<Record<string, readonly string[]>> = {
     'docs/connections',
     'docs/performance',
   ],
-  Kubernetes: [
-    'helm/catalog-gateway/README',
-    'docs/kubernetes-policies',
-    'docs/policy-webhook',
-    'examples/kubernetes/README',
-  ],
+  Kubernetes: ['helm/catalog-gateway/README', 'docs/kubernetes-policies', 'examples/kubernetes/README'],
   Reference: [
     'CONFIGURATION',
     'docs/commands',

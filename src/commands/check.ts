@@ -94,11 +94,6 @@ async function checkFiles(settings: GatewaySettings, io: Io): Promise<CheckedFil
   const vocabulary = createSettingsVocabulary(settings)
   const { tls } = listen
   if (tls) await check('the certificates of `listen` cannot be used', () => readServerCertificates(tls))
-  const webhook = policies.kubernetes?.webhook
-  if (webhook)
-    await check('the certificates of `policies.kubernetes.webhook` cannot be used', () =>
-      readServerCertificates({ ...webhook, clientAuth: 'required' }),
-    )
   let documents: readonly PolicyDocument[] = []
   await check('the policies cannot be used', async () => {
     documents = await checkPolicies(await openPolicyLocation(policies), vocabulary)

@@ -3,7 +3,6 @@ import { isSameListenAddress, leadsToAddress, type ListenAddress } from './liste
 interface ListeningSettings {
   readonly listen: ListenAddress
   readonly admin: ListenAddress
-  readonly policies: { readonly kubernetes?: { readonly webhook?: ListenAddress | undefined } | undefined }
   readonly upstream?: { readonly url: string } | undefined
   readonly upstreams?: readonly { readonly url: string }[] | undefined
 }
@@ -15,12 +14,10 @@ interface ListenConflict {
 
 /** Returns ports that two servers of a gateway would listen on, and URLs that lead to the gateway itself. */
 export function findListenConflicts(settings: ListeningSettings): readonly ListenConflict[] {
-  const { listen, admin, policies, upstream, upstreams = [] } = settings
-  const webhook = policies.kubernetes?.webhook
+  const { listen, admin, upstream, upstreams = [] } = settings
   const servers = [
     { path: ['listen'], address: listen },
     { path: ['admin'], address: admin },
-    ...(webhook ? [{ path: ['policies', 'kubernetes', 'webhook'], address: webhook }] : []),
   ]
   const urls = [
     ...(upstream ? [{ path: ['upstream', 'url'], url: upstream.url }] : []),

@@ -4,12 +4,9 @@ import { createExtraOperations, type ExtraOperationDeclaration } from '../catalo
 import { createPermissionTable } from '../catalog-api/permissions.ts'
 import { suggestSimilar } from '../lib/suggest-similar.ts'
 import { listIssuerNames, type IdentitySettings } from './identity/identity-settings.ts'
-import { apiServerFields } from './kubernetes-api-server-settings.ts'
-import { policyWebhookSchema, resolvePolicyWebhookPaths } from './policy-webhook-settings.ts'
 
 const text = z.string().min(1)
 const texts = z.array(text)
-const limit = z.int().positive()
 
 const namespaceName = z
   .string()
@@ -53,11 +50,6 @@ const delegationMembers = {
       'Operations and permissions that its rules may allow besides those of every delegation, see ' +
         'docs/kubernetes-policies.md; default: none.',
     ),
-  maxPolicies: limit.optional().describe('Maximum policies; the newest ones are refused. Default: 100.'),
-  maxPolicyBytes: limit
-    .optional()
-    .describe('Maximum size of a policy as JSON, without its status. Default: 65536.'),
-  maxConditions: limit.optional().describe('Maximum conditions in all its policies. Default: 100.'),
 }
 
 const namespaceSchema = z
@@ -102,9 +94,6 @@ const namespaceSchema = z
       catalogNamespaces,
       subjects,
       additionalPermissions: delegation.additionalPermissions ?? [],
-      maxPolicies: delegation.maxPolicies ?? 100,
-      maxPolicyBytes: delegation.maxPolicyBytes ?? 65_536,
-      maxConditions: delegation.maxConditions ?? 100,
     }
   })
 
@@ -117,9 +106,6 @@ export interface DelegatedNamespace {
   readonly catalogNamespaces: readonly Identifier[]
   readonly subjects: z.output<typeof subjectsSchema>
   readonly additionalPermissions: readonly string[]
-  readonly maxPolicies: number
-  readonly maxPolicyBytes: number
-  readonly maxConditions: number
 }
 
 /** A Kubernetes namespace of the platform, whose policies count as files do, or a delegated one. */
@@ -128,16 +114,6 @@ export type PolicyNamespace =
   | DelegatedNamespace
 
 export const policyKubernetesSchema = z.strictObject({
-  ...apiServerFields,
-  lease: z
-    .strictObject({
-      namespace: namespaceName.describe('Kubernetes namespace of the Lease.'),
-      name: text.describe('Name of the Lease.'),
-    })
-    .optional()
-    .describe(
-      'The gateway that holds this Lease writes the status of resources. Without it, no status is written.',
-    ),
   namespaces: z
     .array(namespaceSchema)
     .min(1)
@@ -148,7 +124,6 @@ export const policyKubernetesSchema = z.strictObject({
         context.addIssue({ code: 'custom', path: [...path], message })
     })
     .describe('Kubernetes namespaces whose AccessPolicy resources are policies of this gateway.'),
-  webhook: policyWebhookSchema.optional(),
 })
 
 export type PolicyKubernetesSettings = z.output<typeof policyKubernetesSchema>
@@ -242,18 +217,5 @@ function isIdentifier(parts: readonly string[]): boolean {
     return assertIdentifier(parts, 'allowed') === parts
   } catch {
     return false
-  }
-}
-
-export function resolvePolicyKubernetesPaths(
-  settings: PolicyKubernetesSettings,
-  absolute: (path: string) => string,
-): PolicyKubernetesSettings {
-  const { webhook, caFile, tokenFile } = settings
-  return {
-    ...settings,
-    caFile: absolute(caFile),
-    tokenFile: absolute(tokenFile),
-    ...(webhook && { webhook: resolvePolicyWebhookPaths(webhook, absolute) }),
   }
 }

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { isWithin } from '../lib/fs/is-within.ts'
-import { policyKubernetesSchema, resolvePolicyKubernetesPaths } from './policy-kubernetes-settings.ts'
+import { policyKubernetesSchema } from './policy-kubernetes-settings.ts'
 
 const path = z.string().min(1)
 
@@ -99,6 +99,6 @@ export function resolvePolicyPaths(
     ...(lastGood && {
       lastGood: { ...lastGood, folder: absolute(lastGood.folder), keyFile: absolute(lastGood.keyFile) },
     }),
-    ...(kubernetes && { kubernetes: resolvePolicyKubernetesPaths(kubernetes, absolute) }),
+    ...(kubernetes && { kubernetes }),
   }
 }

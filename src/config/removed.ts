@@ -10,6 +10,18 @@ export const removedSettings: Readonly<Record<string, string>> = {
   catalog:
     'the bundled catalog is no adapter to another one: set upstream.url of the gateway to that catalog',
   secrets: 'the bundled catalog stores no functions and no secrets (406)',
+  'policies.kubernetes.apiServer': 'the gateway uses the API server of the cluster that its pod runs in',
+  'policies.kubernetes.caFile': 'the gateway uses the service account of its pod',
+  'policies.kubernetes.tokenFile': 'the gateway uses the service account of its pod',
+  'policies.kubernetes.lease':
+    'every gateway writes the status of policies; remove the setting and the Role for the Lease',
+  'policies.kubernetes.webhook':
+    'the CustomResourceDefinition and the ValidatingAdmissionPolicies of the chart refuse mistakes, and the status of a policy has the rest',
+  'policies.kubernetes.namespaces[].maxPolicies':
+    'a Kubernetes namespace may have 100 policies; a ResourceQuota can lower that',
+  'policies.kubernetes.namespaces[].maxPolicyBytes': 'a policy may have 65,536 bytes',
+  'policies.kubernetes.namespaces[].maxConditions':
+    'the policies of a Kubernetes namespace may have 100 conditions',
 }
 
 /** By path of the document, without list indexes. */

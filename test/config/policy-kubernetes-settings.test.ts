@@ -14,7 +14,7 @@ const team = {
 }
 const platform = { name: 'catalog-system', platform: true }
 
-async function read(namespaces: readonly object[], kubernetes: object = {}) {
+async function read(namespaces: readonly object[]) {
   const file = join(await temporaryFolder(), 'gateway.yaml')
   const settings = {
     upstream: {
@@ -25,7 +25,7 @@ async function read(namespaces: readonly object[], kubernetes: object = {}) {
       anonymous: true,
       issuers: [{ name: 'corp', issuer: 'https://idp.example', audience: 'catalog', algorithms: ['ES256'] }],
     },
-    policies: { folder: 'policies', kubernetes: { namespaces, ...kubernetes } },
+    policies: { folder: 'policies', kubernetes: { namespaces } },
     audit: { folder: 'audit' },
   }
   await writeFile(file, stringify(settings))
@@ -35,9 +35,6 @@ async function read(namespaces: readonly object[], kubernetes: object = {}) {
 it('fills in the defaults of a delegation, and none for a platform namespace', async () => {
   const { policies } = await read([platform, team])
   expect(policies.kubernetes).toEqual({
-    apiServer: 'https://kubernetes.default.svc',
-    caFile: '/var/run/secrets/kubernetes.io/serviceaccount/ca.crt',
-    tokenFile: '/var/run/secrets/kubernetes.io/serviceaccount/token',
     namespaces: [
       platform,
       {
@@ -45,23 +42,16 @@ it('fills in the defaults of a delegation, and none for a platform namespace', a
         platform: false,
         subjects: { issuers: ['corp'], users: [], groups: [], keys: [], any: false, anonymous: false },
         additionalPermissions: [],
-        maxPolicies: 100,
-        maxPolicyBytes: 65_536,
-        maxConditions: 100,
       },
     ],
   })
 })
 
 it('the effective settings are settings with the same meaning', async () => {
-  const before = await read([platform, team], {
-    lease: { namespace: 'catalog', name: 'policies' },
-    caFile: 'ca.crt',
-  })
+  const before = await read([platform, team])
   const file = join(await temporaryFolder(), 'gateway.yaml')
   await writeFile(file, formatEffectiveSettings(before, {}))
   expect((await readGatewaySettings(file, {})).policies).toEqual(before.policies)
-  expect(before.policies.kubernetes?.caFile).toMatch(/^\/.+\/ca\.crt$/)
 })
 
 it.for<[attack: string, namespaces: readonly object[], message: string]>([
@@ -105,8 +95,6 @@ it.for<[attack: string, namespaces: readonly object[], message: string]>([
     [{ ...platform, catalogNamespaces: [['prod']] }],
     '.0.catalogNamespaces: limits a delegation; expected either platform: true or limits',
   ],
-  ['a quota of the platform', [{ ...platform, maxPolicies: 5 }], '.0.maxPolicies: limits a delegation'],
-  ['a quota of 0', [{ ...team, maxPolicies: 0 }], '.0.maxPolicies: expected more than 0, received 0'],
   ['a misspelt member', [{ ...team, scopes: [] }], '.0.scopes: unknown setting'],
   ['no subjects', [{ ...team, subjects: { any: false } }], '.0.subjects: names no subject'],
   [

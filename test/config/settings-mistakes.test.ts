@@ -29,7 +29,6 @@ function errorsIn(lines: readonly string[], environment: Record<string, string> 
 const url = 'upstream: { url: https://catalog.example }'
 const compared = 'upstream: { url: https://a, compareVersionsSeconds: 60 }'
 const mesh = 'identity: { clientCertificates: { name: mesh } }'
-const webhook = '{ host: 0.0.0.0, port: 2333, certFile: a, keyFile: b, clientCaFile: c }'
 
 it.each<[mistake: readonly string[], error: string]>([
   [['upstrem: {}'], 'g.yaml:1:1: upstrem: unknown setting; did you mean "upstream"?'],
@@ -122,10 +121,6 @@ it.each<[mistake: readonly string[], error: string]>([
   [
     ['listen: { port: 80, host: localhost }', "admin: { port: 80, host: '127.0.0.1' }"],
     'admin.port: port 80',
-  ],
-  [
-    [`policies: { folder: p, kubernetes: { namespaces: [], webhook: ${webhook} } }`],
-    'policies.kubernetes.webhook.port: port 2333 is that of listen',
   ],
   [['upstream: { url: http://localhost:2333 }'], 'upstream.url: is the address of this gateway (listen)'],
   [

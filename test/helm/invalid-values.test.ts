@@ -119,19 +119,6 @@ describe.skipIf(helms.length === 0)('values', () => {
     }
   })
 
-  it('of a webhook without the CA of its clients or of its certificate are refused', async () => {
-    const certificate = { existingSecret: 'tls', issuerRef: { name: 'internal' } }
-    const webhook = { enabled: true, certificate }
-    const refusal = await refusalOf({ policies: { kubernetes: { enabled: true, webhook } } })
-    for (const reported of [
-      'expected policies.kubernetes.webhook.clientCa.existingSecret',
-      'expected policies.kubernetes.webhook.certificate.existingSecret and its caBundle together',
-      'expected policies.kubernetes.webhook.certificate.existingSecret or its issuerRef, not both',
-    ]) {
-      expect(refusal).toContain(reported)
-    }
-  })
-
   it('of a catalog that would lose its tables with its pod are refused', async () => {
     const refusal = await refusalOf({
       catalog: { enabled: true, accessToken: { existingSecret: 'token' }, persistence: { enabled: false } },

@@ -1,9 +1,4 @@
-import type {
-  RuleWithOperations,
-  ValidatingAdmissionPolicyBinding,
-  ValidatingWebhook,
-  ValidatingWebhookConfiguration,
-} from 'kubernetes-types/admissionregistration/v1.js'
+import type { ValidatingAdmissionPolicyBinding } from 'kubernetes-types/admissionregistration/v1.js'
 import type { CustomResourceDefinition } from 'kubernetes-types/apiextensions/v1.js'
 import type { Deployment, StatefulSet } from 'kubernetes-types/apps/v1.js'
 import type { HorizontalPodAutoscaler } from 'kubernetes-types/autoscaling/v2.js'
@@ -16,18 +11,6 @@ import type { ClusterRole, Role, RoleBinding } from 'kubernetes-types/rbac/v1.js
 /** Types of the objects that the chart creates, by `apiVersion` and `kind`. */
 export interface ManifestTypes {
   'admissionregistration.k8s.io/v1 ValidatingAdmissionPolicyBinding': ValidatingAdmissionPolicyBinding
-  'admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration': Omit<
-    ValidatingWebhookConfiguration,
-    'webhooks'
-  > & {
-    // The published type of rules has neither resources nor scope.
-    readonly webhooks: readonly (Omit<ValidatingWebhook, 'rules'> & {
-      readonly rules: readonly (RuleWithOperations & {
-        readonly resources: readonly string[]
-        readonly scope: string
-      })[]
-    })[]
-  }
   // The golden files name the file with its schema, which has a test of its own.
   'apiextensions.k8s.io/v1 CustomResourceDefinition': Omit<CustomResourceDefinition, 'spec'> & {
     readonly spec: string
@@ -49,7 +32,6 @@ export interface ManifestTypes {
   'v1 ServiceAccount': ServiceAccount
   // No published types, or incomplete ones; the golden files were reviewed by hand.
   'admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy': object
-  'cert-manager.io/v1 Certificate': object
   'gateway.networking.k8s.io/v1 HTTPRoute': object
   'monitoring.coreos.com/v1 PrometheusRule': object
   'monitoring.coreos.com/v1 ServiceMonitor': object

@@ -123,7 +123,6 @@ export async function secretsOf(folder: string): Promise<Contents> {
       'api-key': secret.replaceAll(' ', '-'),
       'last-good-key': secret,
       token,
-      ...certificates['release-catalog-gateway-webhook-issued'],
     },
     'release-catalog-gateway-catalog-token': { token },
     'release-catalog-gateway-bootstrap-key': { 'api-key': secret.replaceAll(' ', '-') },
@@ -142,7 +141,5 @@ async function certificatesIn(folder: string): Promise<Contents> {
   return {
     catalog: { ...catalog, 'ca.crt': authority.cert },
     'gateway-tls': { 'tls.crt': cert, 'tls.key': key, 'ca.crt': authority.cert },
-    'release-catalog-gateway-webhook-issued': { 'tls.crt': cert, 'tls.key': key },
-    'release-api-server-ca': { 'ca.crt': authority.cert },
   }
 }

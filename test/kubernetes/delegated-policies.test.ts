@@ -62,7 +62,7 @@ async function readMetrics(gateway: TestedGateway): Promise<string> {
   return (await fetch(`${gateway.adminUrl}/metrics`)).text()
 }
 
-it('two gateways apply a delegated policy, an edit and a deletion; one of them writes the status', async () => {
+it('two gateways apply a delegated policy, an edit and a deletion, and write its status', async () => {
   const gateways = [await open(), await open()]
   await cluster.applyPolicy('team-a', 'readers', grant)
   for (const gateway of gateways) await expectEventually(gateway, 'sam', true)
@@ -114,17 +114,13 @@ it('a misspelt member that the API server stores is refused by the gateway, whic
   await cluster.deletePolicy('team-a', 'misspelt')
 })
 
-it('a grant on the namespace of another team is refused, with an event, and a forged status changes nothing', async () => {
+it('a grant on the namespace of another team is refused, and a forged status changes nothing', async () => {
   const gateway = await open()
   await cluster.applyPolicy('team-a', 'outside', createGrant('sam', ['prod', 'finance']))
   expect(await readCondition('team-a', 'outside')).toMatchObject({
     status: 'False',
     reason: 'NotDelegated',
     message: 'namespace: ["prod","finance"] is not delegated; expected it in ["prod","sales"]',
-  })
-  await eventually(async () => {
-    const events = await cluster.client.text('/apis/events.k8s.io/v1/namespaces/team-a/events')
-    expect(events).toContain('"reason":"NotDelegated"')
   })
   const forged = {
     type: 'Accepted',

@@ -17,7 +17,6 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 const foreignNamespaces = ['catalog-system', 'models', 'release-sales']
 /** Kinds of others that the chart creates objects of. */
 const foreignKinds = [
-  { group: 'cert-manager.io', version: 'v1', kind: 'Certificate', plural: 'certificates' },
   { group: 'gateway.networking.k8s.io', version: 'v1', kind: 'HTTPRoute', plural: 'httproutes' },
   { group: 'monitoring.coreos.com', version: 'v1', kind: 'ServiceMonitor', plural: 'servicemonitors' },
   { group: 'monitoring.coreos.com', version: 'v1', kind: 'PrometheusRule', plural: 'prometheusrules' },

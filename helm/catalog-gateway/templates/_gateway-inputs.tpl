@@ -1,6 +1,6 @@
 {{/*
 What `serve` and `check` read besides arguments. SOURCES names the ConfigMaps `policies` and `emergency` and the Secrets
-`bootstrapKey`, `catalogToken`, `lastGoodKey` and `webhook`: those of the release do not exist yet when its hook runs.
+`bootstrapKey`, `catalogToken` and `lastGoodKey`: those of the release do not exist yet when its hook runs.
 */}}
 
 {{/* Takes (list . SOURCES). */}}
@@ -56,10 +56,6 @@ envFrom: {{ tpl (toYaml .) $root | nindent 2 }}
 {{- if include "catalog-gateway.hasBootstrapKey" . }}
 - { name: bootstrap-key, mountPath: /etc/catalog-gateway/bootstrap-key, readOnly: true }
 {{- end }}
-{{- if include "catalog-gateway.hasWebhook" . }}
-- { name: webhook, mountPath: /etc/catalog-gateway/webhook, readOnly: true }
-- { name: webhook-clients, mountPath: /etc/catalog-gateway/webhook-clients, readOnly: true }
-{{- end }}
 {{- if .Values.pageTokens.existingSecret }}
 - { name: page-tokens, mountPath: /etc/catalog-gateway/page-tokens, readOnly: true }
 {{- end }}
@@ -111,12 +107,6 @@ envFrom: {{ tpl (toYaml .) $root | nindent 2 }}
 {{- if include "catalog-gateway.hasBootstrapKey" . }}
 - name: bootstrap-key
   secret: { secretName: {{ $sources.bootstrapKey }}, defaultMode: 0440 }
-{{- end }}
-{{- if include "catalog-gateway.hasWebhook" . }}
-- name: webhook
-  secret: { secretName: {{ $sources.webhook }}, defaultMode: 0440 }
-- name: webhook-clients
-  secret: { secretName: {{ tpl .Values.policies.kubernetes.webhook.clientCa.existingSecret $root }}, defaultMode: 0440 }
 {{- end }}
 {{- with .Values.pageTokens.existingSecret }}
 - name: page-tokens

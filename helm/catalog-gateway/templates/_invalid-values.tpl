@@ -74,18 +74,6 @@
 {{- if .Values.policies.kubernetes.enabled -}}
 {{- $errors = concat $errors (include "catalog-gateway.policyNamespaceErrors" . | fromJsonArray) -}}
 {{- end -}}
-{{- if include "catalog-gateway.hasWebhook" . -}}
-{{- $webhook := .Values.policies.kubernetes.webhook -}}
-{{- if not $webhook.clientCa.existingSecret -}}
-{{- $errors = append $errors "the webhook authenticates API servers by their client certificates; expected policies.kubernetes.webhook.clientCa.existingSecret" -}}
-{{- end -}}
-{{- if ne (empty $webhook.certificate.existingSecret) (empty $webhook.certificate.caBundle) -}}
-{{- $errors = append $errors "expected policies.kubernetes.webhook.certificate.existingSecret and its caBundle together" -}}
-{{- end -}}
-{{- if and $webhook.certificate.existingSecret $webhook.certificate.issuerRef -}}
-{{- $errors = append $errors "expected policies.kubernetes.webhook.certificate.existingSecret or its issuerRef, not both" -}}
-{{- end -}}
-{{- end -}}
 {{- if .Values.catalog.enabled -}}
 {{- $errors = concat $errors (include "catalog-gateway.catalogErrors" . | fromJsonArray) -}}
 {{- end -}}
@@ -144,14 +132,6 @@ from helm. Without access to the cluster, which has an account `default` in each
 {{- end -}}
 {{- if .Values.policies.lastGood.enabled -}}
 {{- $references = append $references (list "policies.lastGood.existingSecret" "Secret" .Values.policies.lastGood.existingSecret "last-good-key") -}}
-{{- end -}}
-{{- if include "catalog-gateway.hasWebhook" . -}}
-{{- with .Values.policies.kubernetes.webhook -}}
-{{- $references = concat $references (list
-  (list "policies.kubernetes.webhook.clientCa.existingSecret" "Secret" .clientCa.existingSecret .clientCa.key)
-  (list "policies.kubernetes.webhook.certificate.existingSecret" "Secret" .certificate.existingSecret "tls.crt" "tls.key")
-) -}}
-{{- end -}}
 {{- end -}}
 {{- with .Values.catalog -}}
 {{- if .enabled -}}

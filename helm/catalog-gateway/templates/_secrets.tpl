@@ -28,18 +28,6 @@
 {{- default (printf "%s-last-good-key" (include "catalog-gateway.fullname" .)) (tpl .Values.policies.lastGood.existingSecret .) -}}
 {{- end }}
 
-{{/* Non-empty if API servers ask the gateways to validate policies. */}}
-{{- define "catalog-gateway.hasWebhook" -}}
-{{- if and .Values.policies.kubernetes.enabled .Values.policies.kubernetes.webhook.enabled }}true{{ end -}}
-{{- end }}
-
-{{/* The Secret with the certificate of the webhook; that of cert-manager has another name than the generated one. */}}
-{{- define "catalog-gateway.webhookSecret" -}}
-{{- $certificate := .Values.policies.kubernetes.webhook.certificate -}}
-{{- $own := printf "%s-webhook%s" (include "catalog-gateway.fullname" .) (ternary "-issued" "" (not (empty $certificate.issuerRef))) -}}
-{{- default $own (tpl $certificate.existingSecret .) -}}
-{{- end }}
-
 {{- define "catalog-gateway.catalogTokenSecret" -}}
 {{- default (printf "%s-catalog-token" (include "catalog-gateway.fullname" .)) (tpl .Values.catalog.accessToken.existingSecret .) -}}
 {{- end }}

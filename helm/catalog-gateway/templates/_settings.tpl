@@ -41,16 +41,6 @@ are relative to the file itself. Merge functions would take a 0 or a false of th
 {{- end -}}
 {{- if .Values.policies.kubernetes.enabled -}}
 {{- $_ := set $defaults "policies.kubernetes.namespaces" (include "catalog-gateway.policyNamespaces" . | fromJsonArray) -}}
-{{- $_ := set $defaults "policies.kubernetes.lease" (dict "namespace" $namespace "name" (printf "%s-policies" (include "catalog-gateway.fullname" .))) -}}
-{{- with .Values.policies.kubernetes.webhook -}}
-{{- if .enabled -}}
-{{- $_ := set $defaults "policies.kubernetes.webhook.host" (include "catalog-gateway.anyAddress" $) -}}
-{{- $_ := set $defaults "policies.kubernetes.webhook.port" .port -}}
-{{- $_ := set $defaults "policies.kubernetes.webhook.certFile" "webhook/tls.crt" -}}
-{{- $_ := set $defaults "policies.kubernetes.webhook.keyFile" "webhook/tls.key" -}}
-{{- $_ := set $defaults "policies.kubernetes.webhook.clientCaFile" (printf "webhook-clients/%s" .clientCa.key) -}}
-{{- end -}}
-{{- end -}}
 {{- end -}}
 {{- if .Values.pageTokens.existingSecret -}}
 {{- $_ := set $defaults "listing.tokenKeyFile" (printf "page-tokens/%s" .Values.pageTokens.key) -}}
@@ -86,6 +76,15 @@ are relative to the file itself. Merge functions would take a 0 or a false of th
 {{- $namespaces = append $namespaces (set (set (omit . "kubernetesNamespace") "name" $name) "uid" $uid) -}}
 {{- end -}}
 {{- toJson $namespaces -}}
+{{- end }}
+
+{{/* The upstreams of `config`, as a list in JSON. */}}
+{{- define "catalog-gateway.upstreams" -}}
+{{- $upstreams := default list .Values.config.upstreams -}}
+{{- with .Values.config.upstream -}}
+{{- $upstreams = append $upstreams . -}}
+{{- end -}}
+{{- toJson $upstreams -}}
 {{- end }}
 
 {{/* The settings of the bundled catalog, as YAML. */}}

@@ -5,6 +5,7 @@ import { toError } from '../../lib/errors/to-error.ts'
 import { fixed } from '../../lib/fs/follow-files.ts'
 import { describeConnectFailure } from '../../lib/outbound/describe-connect-failure.ts'
 import type { OutboundTarget } from '../../lib/outbound/find-proxy.ts'
+import { clusterApiServer } from '../../config/kubernetes-api-server-settings.ts'
 import type { Outbound } from '../../lib/outbound/outbound.ts'
 import { createSocketOpener, openWithin } from '../../lib/outbound/socket-opener.ts'
 import { readTlsFiles, type TlsFiles } from '../../lib/tls/tls-files.ts'
@@ -125,7 +126,7 @@ function listConnections(settings: GatewaySettings, environment: NodeJS.ProcessE
 function listApiServers({ identity, policies }: GatewaySettings): readonly Connection[] {
   const used = [
     ['identity.kubernetes', identity.kubernetes],
-    ['policies.kubernetes', policies.kubernetes],
+    ['policies.kubernetes', policies.kubernetes && clusterApiServer],
   ] as const
   return used.flatMap(([setting, cluster]) =>
     cluster

@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import { formatProblem, type PolicyProblem } from '../../policy/language/policy-error.ts'
 import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
-import { listRefusals } from '../../policy/source/kubernetes/list-refusals.ts'
 import {
   assertAnyPolicy,
   compileContents,
@@ -15,13 +14,17 @@ import { configOption, type PolicyContext } from './policy-context.ts'
 import { divideResources, readCluster, type Cluster } from './read-cluster.ts'
 import type { DecisionTest } from '../../policy/testing/decision-test.ts'
 import { parsePolicyFile } from '../../policy/source/parse-policy-file.ts'
-import { createJudge } from '../../policy/source/kubernetes/judge-namespaces.ts'
 import { formatResource, qualifyName } from '../../policy/source/kubernetes/resource-text.ts'
-import { listDocuments, type Verdict } from '../../policy/source/kubernetes/verdict.ts'
-import type { NamespaceContent } from '../../policy/source/kubernetes/watch-namespace.ts'
+import {
+  createReviewer,
+  listDocuments,
+  listRefusals,
+  type NamespaceContent,
+  type Review,
+} from '../../policy/source/kubernetes/review-resources.ts'
 
 interface LoadedResources {
-  readonly verdicts: readonly Verdict[]
+  readonly reviews: readonly Review[]
   /** Those of accepted policies. */
   readonly tests: readonly DecisionTest[]
 }
@@ -105,9 +108,9 @@ export async function combineSources(
     throw new CommandFailure(
       'the cluster has no AccessPolicy resources that count; see --context and --config',
     )
-  const { verdicts, tests } = await loadResources(contents, vocabulary)
-  const resources = { documents: listDocuments(verdicts), tests }
-  return { ...compileContents(mergeContents([files, resources])), refused: listRefusals(verdicts) }
+  const { reviews, tests } = await loadResources(contents, vocabulary)
+  const resources = { documents: listDocuments(reviews), tests }
+  return { ...compileContents(mergeContents([files, resources])), refused: listRefusals(reviews) }
 }
 
 export function printRefused<Loaded extends LoadedSources>({ stderr }: Io, loaded: Loaded): Loaded {
@@ -147,13 +150,13 @@ async function loadResources(
   contents: readonly NamespaceContent[],
   vocabulary: PolicyVocabulary,
 ): Promise<LoadedResources> {
-  const verdicts = await createJudge(vocabulary)(contents)
-  const accepted = verdicts.filter(({ reason }) => reason === 'Accepted')
+  const reviews = await createReviewer(vocabulary)(contents)
+  const accepted = reviews.filter(({ reason }) => reason === 'Accepted')
   const tests = accepted.flatMap(({ resource }) =>
     parsePolicyFile(formatResource(resource), vocabulary).tests.map((test) => ({
       ...test,
       document: qualifyName(resource, test.document),
     })),
   )
-  return { verdicts, tests }
+  return { reviews, tests }
 }

@@ -1,4 +1,5 @@
 import type { AuditLogOptions } from '../../audit/log/audit-log-options.ts'
+import type { KubernetesClientOptions } from '../../lib/kubernetes/kubernetes-client.ts'
 import type { UpstreamTuning } from '../upstream/upstream.ts'
 
 /**
@@ -10,4 +11,5 @@ export interface GatewayTuning {
   readonly auditLog?: Pick<AuditLogOptions, 'segmentBytes'> | undefined
   readonly loadSheddingThresholdMs?: number | undefined
   readonly maxQueuedSpans?: number | undefined
+  readonly apiServer?: KubernetesClientOptions | undefined
 }

@@ -30,7 +30,7 @@ export interface OpenedPolicies extends PolicySource {
 }
 
 /** Receives reports about policies, and what these may name. */
-interface PolicyObservers extends Omit<Bootstrap, 'settings' | 'tuning' | 'outbound'> {
+interface PolicyObservers extends Omit<Bootstrap, 'settings' | 'outbound'> {
   readonly audit: AuditLog
   readonly vocabulary: PolicyVocabulary
   readonly follower?: PoliciesFollower | undefined
@@ -46,16 +46,25 @@ export async function openPolicies(
   audit: AuditLog,
   follower: PoliciesFollower | undefined,
 ): Promise<OpenedPolicies> {
-  const { settings, closers, metrics, log, files } = bootstrap
+  const { settings, tuning, closers, metrics, log, files } = bootstrap
   const vocabulary = createSettingsVocabulary(settings)
   const kept = settings.policies.lastGood
   const opened = kept && (await openLastGood(kept, bootstrap, audit, vocabulary))
-  const observers = { closers, metrics, log, files, audit, follower, vocabulary, lastGood: opened?.lastGood }
+  const observers = {
+    tuning,
+    closers,
+    metrics,
+    log,
+    files,
+    audit,
+    follower,
+    vocabulary,
+    lastGood: opened?.lastGood,
+  }
   await warnOfIgnoredFiles(settings.policies, log)
   const resources = await openResources(settings.policies, observers)
   const policies = await openBoth(settings.policies, resources, observers)
   closers.push(() => policies.close())
-  await openWebhook(settings.policies, observers)
   return { ...policies, findProblem: () => resources?.findProblem(), checks: opened?.checks ?? [] }
 }
 
@@ -78,12 +87,6 @@ async function openResources(
   if (kubernetes === undefined) return undefined
   const { openPolicyResources } = await import('./open-policy-resources.ts')
   return openPolicyResources(kubernetes, vocabulary, bootstrap)
-}
-
-async function openWebhook({ kubernetes }: PolicySettings, observers: PolicyObservers): Promise<void> {
-  if (kubernetes?.webhook === undefined) return
-  const { openPolicyWebhook } = await import('./open-policy-webhook.ts')
-  await openPolicyWebhook(kubernetes.webhook, { ...kubernetes, ...observers }, observers)
 }
 
 async function openBoth(

@@ -3,7 +3,7 @@ import { buildConnector, Pool, type Dispatcher } from 'undici'
 import { toError } from '../errors/to-error.ts'
 import { readPemFile } from '../tls/pem-file.ts'
 import { createStatusError, KubernetesError } from './kubernetes-error.ts'
-import { parseJson } from './parse-json.ts'
+import { parseJson } from './kubernetes-object.ts'
 import { readWatchEvents, type WatchEvent } from './watch-event.ts'
 import { readBounded } from '../http/read-bounded.ts'
 
@@ -12,9 +12,8 @@ type Query = Readonly<Record<string, string | number | boolean>>
 /** Requests to a Kubernetes API server. All methods reject with KubernetesError. Paths start with `/api` or `/apis`. */
 export interface KubernetesClient {
   get(path: string, query?: Query, signal?: AbortSignal): Promise<unknown>
-  post(path: string, body: unknown, signal?: AbortSignal): Promise<unknown>
-  /** JSON Merge Patch (RFC 7396). With `metadata.resourceVersion` in it, rejects with 409 if the object has changed. */
-  patch(path: string, body: unknown, signal?: AbortSignal): Promise<unknown>
+  /** Server-side apply; `manager` owns what the body has from then on. Rejects with 409 if the object has another uid. */
+  apply(path: string, body: unknown, manager: string, signal?: AbortSignal): Promise<unknown>
   /**
    * Resolves when the watch is established; the events end when the server ends it. They never time out: the caller
    * has to abort a silent watch.
@@ -40,9 +39,9 @@ const maxResponseBytes = 16 * 1024 * 1024
 const maxErrorBytes = 65_536
 
 interface ApiRequest extends Pick<Dispatcher.RequestOptions, 'query' | 'bodyTimeout'> {
-  readonly method: 'GET' | 'POST' | 'PATCH'
   readonly path: string
-  readonly content?: { readonly type: string; readonly body: unknown }
+  /** The object of a server-side apply. */
+  readonly applied?: unknown
   readonly signal: AbortSignal | undefined
 }
 
@@ -58,17 +57,18 @@ export function createKubernetesClient(options: KubernetesClientOptions): Kubern
   })
 
   /** Resolves with the body of a 2xx response. */
-  async function open({ path, content, signal, ...request }: ApiRequest): Promise<AsyncIterable<Buffer>> {
+  async function open({ path, applied, signal, ...request }: ApiRequest): Promise<AsyncIterable<Buffer>> {
     const token = await readToken(options.tokenFile)
     const { statusCode, body } = await pool
       .request({
         ...request,
+        method: applied === undefined ? 'GET' : 'PATCH',
         path: prefix + path,
-        ...(content && { body: JSON.stringify(content.body) }),
+        ...(applied !== undefined && { body: JSON.stringify(applied) }),
         headers: {
           accept: 'application/json',
           authorization: `Bearer ${token}`,
-          ...(content && { 'content-type': content.type }),
+          ...(applied !== undefined && { 'content-type': 'application/apply-patch+yaml' }),
         },
         signal: signal ?? null,
       })
@@ -86,15 +86,11 @@ export function createKubernetesClient(options: KubernetesClientOptions): Kubern
   }
 
   return {
-    get: (path, query, signal) => exchange({ method: 'GET', path, ...(query && { query }), signal }),
-    post: (path, body, signal) =>
-      exchange({ method: 'POST', path, content: { type: 'application/json', body }, signal }),
-    patch: (path, body, signal) =>
-      exchange({ method: 'PATCH', path, content: { type: 'application/merge-patch+json', body }, signal }),
+    get: (path, query, signal) => exchange({ path, ...(query && { query }), signal }),
+    apply: (path, applied, fieldManager, signal) =>
+      exchange({ path, query: { fieldManager, force: true }, applied, signal }),
     watch: async (path, query, signal) =>
-      readWatchEvents(
-        await open({ method: 'GET', path, query: { ...query, watch: true }, bodyTimeout: 0, signal }),
-      ),
+      readWatchEvents(await open({ path, query: { ...query, watch: true }, bodyTimeout: 0, signal })),
     close: () => pool.destroy(),
   }
 }

@@ -36,3 +36,12 @@ export function parseKubernetesObject(value: unknown): KubernetesObject {
     `the API server sent an object that is malformed at "${issue?.path.join('.')}": ${issue?.message}`,
   )
 }
+
+/** Throws KubernetesError. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new KubernetesError('Malformed', 'the API server sent invalid JSON', { cause })
+  }
+}

@@ -1,5 +1,7 @@
+import { z } from 'zod'
+import type { KubernetesClient } from './kubernetes-client.ts'
 import { KubernetesError } from './kubernetes-error.ts'
-import type { KubernetesObject } from './kubernetes-object.ts'
+import { parseKubernetesObject, type KubernetesObject } from './kubernetes-object.ts'
 
 interface Entry {
   readonly resource: KubernetesObject
@@ -47,4 +49,36 @@ export class ResourceCache {
 
 function getKey({ metadata }: KubernetesObject): string {
   return `${metadata.namespace}/${metadata.name}`
+}
+
+/** Bounds the size of a response, which is parsed in one go. */
+const pageLimit = 50
+
+const pageSchema = z.looseObject({
+  metadata: z.looseObject({ resourceVersion: z.string().min(1), continue: z.string().optional() }),
+  items: z.array(z.unknown()),
+})
+
+/**
+ * Lists a collection completely, in pages. A watch from the version in the result has all later changes. Rejects with
+ * KubernetesError.
+ */
+export async function listResources(
+  client: KubernetesClient,
+  path: string,
+  { maxTotalLength, signal }: { readonly maxTotalLength: number; readonly signal: AbortSignal },
+): Promise<{ readonly resources: ResourceCache; readonly resourceVersion: string }> {
+  const resources = new ResourceCache(maxTotalLength)
+  let resourceVersion: string | undefined
+  let token: string | undefined
+  do {
+    const query = { limit: pageLimit, ...(token !== undefined && { continue: token }) }
+    const page = pageSchema.safeParse(await client.get(path, query, signal)).data
+    if (page === undefined)
+      throw new KubernetesError('Malformed', 'the API server sent a list without items or resourceVersion')
+    for (const item of page.items) resources.set(parseKubernetesObject(item))
+    resourceVersion ??= page.metadata.resourceVersion
+    token = page.metadata.continue === '' ? undefined : page.metadata.continue
+  } while (token !== undefined)
+  return { resources, resourceVersion }
 }

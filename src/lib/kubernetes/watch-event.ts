@@ -1,6 +1,6 @@
 import { getMembers, isObject } from '../json/is-object.ts'
 import { createStatusError, KubernetesError } from './kubernetes-error.ts'
-import { parseJson } from './parse-json.ts'
+import { parseJson } from './kubernetes-object.ts'
 
 export interface WatchEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'

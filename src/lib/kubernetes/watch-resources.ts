@@ -4,8 +4,7 @@ import { getMembers } from '../json/is-object.ts'
 import type { KubernetesClient } from './kubernetes-client.ts'
 import { KubernetesError, toKubernetesError } from './kubernetes-error.ts'
 import { parseKubernetesObject, type KubernetesObject } from './kubernetes-object.ts'
-import { listResources } from './list-resources.ts'
-import { ResourceCache } from './resource-cache.ts'
+import { listResources, ResourceCache } from './resource-cache.ts'
 import type { WatchEvent } from './watch-event.ts'
 
 /** The callbacks must not throw. */

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import { runCommand } from '../../support/run-command.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { createResource, grant } from '../../policy/source/kubernetes/judged-resources.ts'
+import { createResource, grant } from '../../policy/source/kubernetes/reviewed-resources.ts'
 import { writeFiles } from '../../policy/source/policy-folder.ts'
 import { fakeCluster } from './fake-cluster.ts'
 

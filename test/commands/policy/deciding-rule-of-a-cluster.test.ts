@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { runCommand } from '../../support/run-command.ts'
-import { createResource, grant } from '../../policy/source/kubernetes/judged-resources.ts'
+import { createResource, grant } from '../../policy/source/kubernetes/reviewed-resources.ts'
 import { fakeCluster } from './fake-cluster.ts'
 
 it('of two rules that allow the same, that of the first name decides, as in a gateway', async () => {

@@ -3,10 +3,7 @@ import { join } from 'node:path'
 import { Agent, request } from 'undici'
 import { onTestFinished } from 'vitest'
 import { parse } from 'yaml'
-import {
-  policyKubernetesSchema,
-  type PolicyKubernetesSettings,
-} from '../../../src/config/policy-kubernetes-settings.ts'
+import { policyKubernetesSchema } from '../../../src/config/policy-kubernetes-settings.ts'
 import { projectFolder } from '../../e2e/built-program.ts'
 import { openGateway, type TestedGateway } from '../../gateway/support/open-gateway.ts'
 import { startRecordingUpstream } from '../../gateway/support/recording-upstream.ts'
@@ -15,7 +12,7 @@ import { startApiServer, type ApiServer } from './start-api-server.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const group = 'catalog-gateway.dev'
-const lease = { namespace: 'catalog', name: 'gateway-policies' }
+const ownNamespace = 'catalog'
 
 /** An API server with the definition of AccessPolicy resources, and an account with the least roles for a gateway. */
 export interface PolicyCluster extends ApiServer {
@@ -60,13 +57,8 @@ async function preparePolicies(server: ApiServer): Promise<PolicyCluster> {
   )
   await client.apply(parse(definition) as KubernetesObject)
   await eventually(() => client.get(pathOf('default')))
-  await client.apply(objectOf('v1', 'Namespace', lease.namespace))
-  await client.apply(objectOf('v1', 'ServiceAccount', 'gateway'), lease.namespace)
-  const leases = { apiGroups: ['coordination.k8s.io'], resources: ['leases'] }
-  await grant(lease.namespace, [
-    { ...leases, verbs: ['create'] },
-    { ...leases, resourceNames: [lease.name], verbs: ['get', 'patch'] },
-  ])
+  await client.apply(objectOf('v1', 'Namespace', ownNamespace))
+  await client.apply(objectOf('v1', 'ServiceAccount', 'gateway'), ownNamespace)
   const tokenFile = join(folder, 'gateway-token')
   await writeFile(tokenFile, await createToken())
 
@@ -77,30 +69,20 @@ async function preparePolicies(server: ApiServer): Promise<PolicyCluster> {
       {
         ...objectOf(`${api}/v1`, 'RoleBinding', 'gateway'),
         roleRef: { apiGroup: api, kind: 'Role', name: 'gateway' },
-        subjects: [{ kind: 'ServiceAccount', name: 'gateway', namespace: lease.namespace }],
+        subjects: [{ kind: 'ServiceAccount', name: 'gateway', namespace: ownNamespace }],
       },
       namespace,
     )
   }
 
   async function createToken(): Promise<string> {
-    const path = `/api/v1/namespaces/${lease.namespace}/serviceaccounts/gateway/token`
+    const path = `/api/v1/namespaces/${ownNamespace}/serviceaccounts/gateway/token`
     const { status } = await client.post<{ readonly status: { readonly token: string } }>(path, {
       apiVersion: 'authentication.k8s.io/v1',
       kind: 'TokenRequest',
       spec: {},
     })
     return status.token
-  }
-
-  function settingsFor(namespaces: readonly object[]): PolicyKubernetesSettings {
-    return policyKubernetesSchema.parse({
-      apiServer: server.url,
-      caFile: server.caFile,
-      tokenFile,
-      lease,
-      namespaces,
-    })
   }
 
   return {
@@ -111,7 +93,6 @@ async function preparePolicies(server: ApiServer): Promise<PolicyCluster> {
       await grant(name, [
         { ...policies, verbs: ['get', 'list', 'watch'] },
         { ...policies, resources: ['accesspolicies/status'], verbs: ['patch'] },
-        { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create'] },
         { apiGroups: [''], resources: ['namespaces'], resourceNames: [name], verbs: ['get'] },
       ])
       return String(metadata['uid'])
@@ -131,9 +112,10 @@ async function preparePolicies(server: ApiServer): Promise<PolicyCluster> {
       onTestFinished(() => upstream.close())
       const gateway = await openGateway(upstream.url, {
         users,
+        tuning: { apiServer: { apiServer: server.url, caFile: server.caFile, tokenFile } },
         adjust: (settings) => ({
           ...settings,
-          policies: { ...settings.policies, kubernetes: settingsFor(namespaces) },
+          policies: { ...settings.policies, kubernetes: policyKubernetesSchema.parse({ namespaces }) },
         }),
       })
       onTestFinished(() => gateway.close())

@@ -8,11 +8,22 @@ import { PolicyError } from '../../language/policy-error.ts'
 import type { PolicyVocabulary } from '../../language/policy-vocabulary.ts'
 import type { OpenDocumentSource } from '../document-source.ts'
 import { describeEach } from '../../language/policy-instance.ts'
-import { listReservedGrants } from './find-reserved-grants.ts'
-import { createJudge } from './judge-namespaces.ts'
-import type { ResourceResult } from './resource-status.ts'
-import { listDocuments, type Verdict } from './verdict.ts'
+import { listReservedGrants } from './delegation.ts'
+import { createReviewer, listDocuments, type Review, type ReviewReason } from './review-resources.ts'
 import { watchNamespace, type NamespaceObserver } from './watch-namespace.ts'
+
+/** `Reserved`: a policy of the platform reserves an operation that the resource grants, so it is not granted. */
+type ConflictReason = 'NoConflict' | 'Reserved'
+
+/** How the gateway applies one resource. The messages are shown to everybody who may read the resource. */
+export interface ResourceResult {
+  /** The newest one. */
+  readonly resource: KubernetesObject
+  /** The generation that the result is about: that of the resource, or an older one. */
+  readonly generation: number
+  readonly accepted: { readonly reason: ReviewReason; readonly message: string }
+  readonly conflict: { readonly reason: ConflictReason; readonly message: string }
+}
 
 /** The callbacks must not throw. */
 interface KubernetesPolicyObserver extends NamespaceObserver {
@@ -44,29 +55,32 @@ export interface KubernetesPolicies {
 export function createKubernetesPolicies(options: KubernetesPolicyOptions): KubernetesPolicies {
   const { observer } = options
   /** Undefined before the first complete list. */
-  let verdicts: readonly Verdict[] | undefined
+  let reviews: readonly Review[] | undefined
+  /** The newest resources, by uid. */
+  let newest: ReadonlyMap<string, KubernetesObject> = new Map()
   let reserving: readonly PolicyDocument[] = []
 
   function report(): void {
-    if (verdicts !== undefined)
-      observer.onResults(verdicts.map((verdict) => createResult(verdict, reserving)))
+    if (reviews === undefined) return
+    observer.onResults(
+      reviews.flatMap((review) => {
+        const resource = newest.get(review.resource.metadata.uid)
+        return resource === undefined ? [] : [{ ...createResult(review, reserving), resource }]
+      }),
+    )
   }
 
   return {
     open: (documents) =>
       openWatches(options, {
-        async load(judged) {
-          verdicts = judged
-          await documents.load(listDocuments(judged))
+        async load(reviewed) {
+          reviews = reviewed
+          await documents.load(listDocuments(reviewed))
         },
         fail: (cause) =>
           documents.fail(new PolicyError([{ file: policyResourceName, message: String(cause) }])),
-        refresh(resources) {
-          const byUid = new Map(resources.map((resource) => [resource.metadata.uid, resource]))
-          verdicts = verdicts?.map((verdict) => ({
-            ...verdict,
-            resource: byUid.get(verdict.resource.metadata.uid) ?? verdict.resource,
-          }))
+        see(resources) {
+          newest = new Map(resources.map((resource) => [resource.metadata.uid, resource]))
           report()
         },
       }),
@@ -79,17 +93,17 @@ export function createKubernetesPolicies(options: KubernetesPolicyOptions): Kube
 
 const minPauseMs = 1_000
 
-interface VerdictObserver {
-  load(verdicts: readonly Verdict[]): Promise<void>
+interface ReviewObserver {
+  load(reviews: readonly Review[]): Promise<void>
   fail(cause: unknown): void
-  /** Only status or metadata of the resources changed. */
-  refresh(resources: readonly KubernetesObject[]): void
+  /** Receives all present resources after each change. */
+  see(resources: readonly KubernetesObject[]): void
 }
 
 /** Resolves when all Kubernetes namespaces are listed and loaded. Rejects with PolicyError if that takes too long. */
 async function openWatches(
   options: KubernetesPolicyOptions,
-  verdicts: VerdictObserver,
+  reviews: ReviewObserver,
 ): Promise<{ close: () => void }> {
   const {
     client,
@@ -100,7 +114,7 @@ async function openWatches(
     retryMs = 2_000,
     pausesPerUpdate = 4,
   } = options
-  const judge = createJudge(vocabulary)
+  const review = createReviewer(vocabulary)
   const lastErrors = new Map<string, string>()
   const loaded = new AbortController()
   const closing = new AbortController()
@@ -109,9 +123,9 @@ async function openWatches(
   let lastFailure: string | undefined
 
   async function update(): Promise<void> {
-    const judged = await judge(watches.flatMap((watch) => watch.current() ?? []))
+    const reviewed = await review(watches.flatMap((watch) => watch.current() ?? []))
     if (closing.signal.aborted) return
-    await verdicts.load(judged)
+    await reviews.load(reviewed)
     loaded.abort()
   }
 
@@ -128,7 +142,7 @@ async function openWatches(
         () => (lastFailure = undefined),
         (cause: unknown) => {
           isStale = true
-          if (String(cause) !== lastFailure) verdicts.fail(cause)
+          if (String(cause) !== lastFailure) reviews.fail(cause)
           lastFailure = String(cause)
         },
       )
@@ -139,10 +153,8 @@ async function openWatches(
   }
 
   function change(isContent: boolean): void {
-    if (!isContent) {
-      verdicts.refresh(watches.flatMap((watch) => watch.current()?.resources ?? []))
-      return
-    }
+    reviews.see(watches.flatMap((watch) => watch.current()?.resources ?? []))
+    if (!isContent) return
     if (watches.some((watch) => watch.current() === undefined)) return
     isStale = true
     if (!isRunning) void run()
@@ -185,13 +197,14 @@ async function openWatches(
 }
 
 function createResult(
-  { resource, reason, message, documents = [] }: Verdict,
+  { resource, reason, message, documents = [] }: Review,
   reserving: readonly PolicyDocument[],
 ): ResourceResult {
   const accepted = reason === 'Accepted' ? documents : []
   const reserved = describeEach(accepted, (document) => listReservedGrants(document, reserving))
   return {
     resource,
+    generation: resource.metadata.generation,
     accepted: { reason, message },
     conflict:
       reserved.length === 0

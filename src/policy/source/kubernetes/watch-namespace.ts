@@ -4,7 +4,7 @@ import { toKubernetesError, KubernetesError } from '../../../lib/kubernetes/kube
 import type { KubernetesObject } from '../../../lib/kubernetes/kubernetes-object.ts'
 import { watchResources } from '../../../lib/kubernetes/watch-resources.ts'
 import { policyResourceName, resourceApiVersion } from '../../language/api-version.ts'
-import { isTerminating } from './screen-resources.ts'
+import { isTerminating, type NamespaceContent } from './review-resources.ts'
 import { getMembers } from '../../../lib/json/is-object.ts'
 
 /** The callbacks must not throw. */
@@ -23,14 +23,6 @@ interface WatchNamespaceOptions {
   readonly onChange: (isContent: boolean) => void
   /** Delay after a failed request for the Kubernetes namespace. */
   readonly retryMs: number
-}
-
-/** Resources of a Kubernetes namespace. */
-export interface NamespaceContent {
-  readonly namespace: PolicyNamespace
-  readonly resources: readonly KubernetesObject[]
-  /** Whether it is another Kubernetes namespace than the settings name. */
-  readonly isReplaced: boolean
 }
 
 export interface NamespaceWatch {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { WrittenPolicy, WrittenRule } from '../../policy-builder.ts'
-import { createDelegation, createResource, grant, judge } from './judged-resources.ts'
+import { createDelegation, createResource, grant, review } from './reviewed-resources.ts'
 
 const delegation = createDelegation()
 const [rule] = grant.rules
@@ -42,7 +42,7 @@ it.for<[attack: string, content: object, message: string]>([
     { ...grant, namespace: ['prod', 'Sales'] },
     'namespace: ["prod","Sales"] is not delegated',
   ],
-  ['a deny', withRule({ effect: 'deny' }), `14: rules[0].effect: ${onlyGrants}`],
+  ['a deny', withRule({ effect: 'deny' }), `rules[0].effect: ${onlyGrants}`],
   ['inherit: false', { ...grant, inherit: false }, `inherit: false: ${onlyGrants}`],
   ['final operations', { ...grant, final: ['drop'] }, `final: ${onlyGrants}`],
   ['onDeny', { ...grant, onDeny: 404 }, `onDeny: ${onlyGrants}`],
@@ -121,11 +121,11 @@ it.for<[attack: string, content: object, message: string]>([
     withRule({ subjects: { serviceAccounts: ['other:etl/loader'] } }),
     'rules[0].subjects.users: "other:system:serviceaccount:etl:loader" is not delegated',
   ],
-])('refuses %s', ([, content, message]) => {
-  const [verdict] = judge(delegation, createResource('p', content))
-  expect(verdict).toMatchObject({ reason: 'NotDelegated' })
-  expect(verdict?.message).toContain(message)
-  expect(verdict).not.toHaveProperty('documents')
+])('refuses %s', async ([, content, message]) => {
+  const [reviewed] = await review(delegation, createResource('p', content))
+  expect(reviewed).toMatchObject({ reason: 'NotDelegated' })
+  expect(reviewed?.message).toContain(message)
+  expect(reviewed).not.toHaveProperty('documents')
 })
 
 it.for<[grants: string, content: object]>([
@@ -145,13 +145,13 @@ it.for<[grants: string, content: object]>([
     withRule({ subjects: { groups: ['sales'], except: { users: ['partner:bob'] } } }),
   ],
   ['a shadow policy', { ...grant, mode: 'shadow' }],
-])('accepts a grant of %s', ([, content]) => {
-  expect(judge(delegation, createResource('p', content))).toMatchObject([
+])('accepts a grant of %s', async ([, content]) => {
+  expect(await review(delegation, createResource('p', content))).toMatchObject([
     { reason: 'Accepted', documents: [{ name: 'team-a/p', file: 'accesspolicies/team-a/p' }] },
   ])
 })
 
-it('a scope claimed by labels, annotations or a status counts for nothing', () => {
+it('a scope claimed by labels, annotations or a status counts for nothing', async () => {
   const claims = { 'catalog-gateway.dev/namespaces': 'prod.finance', scope: 'prod/finance' }
   const resource = createResource(
     'p',
@@ -162,27 +162,29 @@ it('a scope claimed by labels, annotations or a status counts for nothing', () =
     },
     { labels: claims, annotations: claims },
   )
-  expect(judge(delegation, resource)).toMatchObject([{ reason: 'NotDelegated' }])
+  expect(await review(delegation, resource)).toMatchObject([{ reason: 'NotDelegated' }])
 })
 
-it('additional permissions are delegated by name', () => {
+it('additional permissions are delegated by name', async () => {
   const generous = createDelegation({ additionalPermissions: ['RegisterTable', 'ChooseLocation'] })
   const content = allow('RegisterTable', 'ChooseLocation')
-  expect(judge(generous, createResource('p', content))).toMatchObject([{ reason: 'Accepted' }])
-  expect(judge(generous, createResource('p', allow('RegisterTable', 'VendCredentials')))).toMatchObject([
-    { reason: 'NotDelegated', message: '14: rules[0].operations: not delegated: VendCredentials' },
+  expect(await review(generous, createResource('p', content))).toMatchObject([{ reason: 'Accepted' }])
+  expect(
+    await review(generous, createResource('p', allow('RegisterTable', 'VendCredentials'))),
+  ).toMatchObject([
+    { reason: 'NotDelegated', message: 'rules[0].operations: not delegated: VendCredentials' },
   ])
 })
 
-it('everybody and anonymous callers are delegated by name', () => {
+it('everybody and anonymous callers are delegated by name', async () => {
   const subjects = { ...delegation.subjects, any: true, anonymous: true }
   const content = withRule({ subjects: { any: true, anonymous: true } } satisfies Partial<WrittenRule>)
-  expect(judge(createDelegation({ subjects }), createResource('p', content))).toMatchObject([
+  expect(await review(createDelegation({ subjects }), createResource('p', content))).toMatchObject([
     { reason: 'Accepted' },
   ])
 })
 
-it('reports everything that is not delegated, and refuses the policy as a whole', () => {
+it('reports everything that is not delegated, and refuses the policy as a whole', async () => {
   const content = {
     namespace: ['prod', 'sales'],
     rules: [
@@ -190,20 +192,17 @@ it('reports everything that is not delegated, and refuses the policy as a whole'
       { id: 'more', effect: 'allow', subjects: { any: true }, operations: ['RegisterTable'] },
     ],
   } satisfies Omit<WrittenPolicy, 'name'>
-  const [verdict] = judge(delegation, createResource('p', content))
-  expect(verdict?.documents).toBeUndefined()
-  expect(verdict?.message.split('\n')).toEqual([
+  const [reviewed] = await review(delegation, createResource('p', content))
+  expect(reviewed?.documents).toBeUndefined()
+  expect(reviewed?.message.split('\n')).toEqual([
     expect.stringContaining('rules[1].subjects.any'),
     expect.stringContaining('rules[1].operations: not delegated: RegisterTable'),
   ])
 })
 
-it('a policy with thousands of violations has a short message', () => {
-  const users = Array.from({ length: 1000 }, (_, index) => `${index}-${'x'.repeat(1000)}`)
-  const [verdict] = judge(
-    createDelegation({ maxPolicyBytes: 2_000_000 }),
-    createResource('p', withRule({ subjects: { users } })),
-  )
-  expect(verdict?.message.length).toBeLessThan(8_000)
-  expect(verdict?.message).toMatch(/\nand 980 more$/)
+it('a policy with thousands of violations has a short message', async () => {
+  const users = Array.from({ length: 1000 }, (_, index) => `${index}-${'x'.repeat(50)}`)
+  const [reviewed] = await review(delegation, createResource('p', withRule({ subjects: { users } })))
+  expect(reviewed?.message.length).toBeLessThan(8_000)
+  expect(reviewed?.message).toMatch(/\nand 980 more$/)
 })

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { compilePolicies } from '../../../../src/policy/policy-set.ts'
 import { createAuthorizationRequest, createCaller } from '../../policy-builder.ts'
-import { createDelegation, createResource, grant, judge, platform } from './judged-resources.ts'
+import { createDelegation, createResource, grant, review, platform } from './reviewed-resources.ts'
 
 const system = { namespace: 'catalog-system' }
 const allow = { id: 'allow', effect: 'allow', subjects: { any: true }, operations: ['read', 'write'] }
@@ -17,11 +17,11 @@ function decide(
   return compilePolicies(documents).decide(request)
 }
 
-function documentsOf(verdicts: ReturnType<typeof judge>) {
-  return verdicts.flatMap(({ documents }) => documents ?? [])
+function documentsOf(reviews: Awaited<ReturnType<typeof review>>) {
+  return reviews.flatMap(({ documents }) => documents ?? [])
 }
 
-it('errors have field path, line and column of the resource as kubectl prints it', () => {
+it('errors have the path of the field', async () => {
   const resource = createResource(
     'p',
     {
@@ -31,20 +31,20 @@ it('errors have field path, line and column of the resource as kubectl prints it
     },
     { ...system, managedFields: [{ manager: 'kubectl', operation: 'Update' }] },
   )
-  expect(judge(platform, resource)).toMatchObject([
+  expect(await review(platform, resource)).toMatchObject([
     {
       reason: 'Invalid',
       message: [
-        '20:9: rules[0].when: unknown variable: brunch; did you mean "branch"?',
-        '24:5: rules[1].operations[0]: unknown operation or group "raed"; did you mean "read"?',
+        'rules[0].when: unknown variable: brunch; did you mean "branch"?',
+        'rules[1].operations[0]: unknown operation or group "raed"; did you mean "read"?',
       ].join('\n'),
     },
   ])
 })
 
-it('an invalid policy of the platform grants nothing, and its denies stay', () => {
+it('an invalid policy of the platform grants nothing, and its denies stay', async () => {
   const documents = documentsOf(
-    judge(
+    await review(
       platform,
       createResource('good', { namespace: [], rules: [allow] }, system),
       createResource('bad', { namespace: ['prod'], rules: [allow, deny, typo] }, system),
@@ -63,10 +63,13 @@ it('an invalid policy of the platform grants nothing, and its denies stay', () =
   expect(decide(documents, 'alice', 'UpdateTable').allowed).toBe(true)
 })
 
-it('a deny whose condition cannot be read applies without it', () => {
+it('a deny whose condition cannot be read applies without it', async () => {
   const broken = { ...deny, when: 'branch = "main"' }
-  const [verdict] = judge(platform, createResource('p', { namespace: ['prod'], rules: [broken] }, system))
-  expect(verdict).toMatchObject({
+  const [reviewed] = await review(
+    platform,
+    createResource('p', { namespace: ['prod'], rules: [broken] }, system),
+  )
+  expect(reviewed).toMatchObject({
     reason: 'Invalid',
     documents: [{ rules: [{ id: 'deny', condition: undefined }] }],
   })
@@ -75,10 +78,13 @@ it('a deny whose condition cannot be read applies without it', () => {
 it.for<[string, object]>([
   ['text', { tables: 'orders' }],
   ['list with an invalid name', { tables: ['people', 'or/ders'] }],
-])('a deny for tables by a %s covers all tables', ([, tables]) => {
+])('a deny for tables by a %s covers all tables', async ([, tables]) => {
   const broken = { ...deny, ...tables }
-  const [verdict] = judge(platform, createResource('p', { namespace: ['prod'], rules: [broken] }, system))
-  expect(verdict).toMatchObject({
+  const [reviewed] = await review(
+    platform,
+    createResource('p', { namespace: ['prod'], rules: [broken] }, system),
+  )
+  expect(reviewed).toMatchObject({
     reason: 'Invalid',
     documents: [{ rules: [{ id: 'deny', tables: ['*'] }] }],
   })
@@ -99,9 +105,9 @@ it.for<[string, object, object]>([
   ],
   ['tag leaves no column', { columns: { without: ['pii', 7] } }, { columns: new Map(), rows: undefined }],
   ['list of tags leaves no column', { columns: { without: [] } }, { columns: new Map(), rows: undefined }],
-])('in a restriction, an invalid %s', ([, changes, left]) => {
+])('in a restriction, an invalid %s', async ([, changes, left]) => {
   const documents = documentsOf(
-    judge(
+    await review(
       platform,
       createResource(
         'tags',
@@ -132,9 +138,9 @@ it.for<[string, object]>([
   ['protection', { protect: [{ tables: ['t'], operations: ['write'] }] }],
   ['restriction', { reads: { restrict: [{ ...restriction, id: undefined, subjects: { any: true } }] } }],
   ['requirement', { commits: { require: [{ freeze: {} }] } }],
-])('a %s without a valid id stays', ([, content]) => {
+])('a %s without a valid id stays', async ([, content]) => {
   const documents = documentsOf(
-    judge(
+    await review(
       platform,
       createResource('good', { namespace: [], rules: [allow] }, system),
       createResource('bad', { namespace: ['prod'], ...content }, system),
@@ -150,9 +156,9 @@ it.for<[string, object]>([
   ['operation', { operations: ['wirte'] }],
   ['list of operations', { operations: 'write' }],
   ['subject', { subjects: { grups: ['hr'] } }],
-])('a deny with an unreadable %s covers all', ([, changes]) => {
+])('a deny with an unreadable %s covers all', async ([, changes]) => {
   const documents = documentsOf(
-    judge(
+    await review(
       platform,
       createResource('good', { namespace: [], rules: [allow] }, system),
       createResource('bad', { namespace: ['prod'], rules: [{ ...deny, ...changes }] }, system),
@@ -166,20 +172,20 @@ it.for<[string, object]>([
   ['two kinds', { branches: ['ci/*'], folders: ['s3://b/team'] }],
   ['no kind', { brnaches: ['ci/*'] }],
   ['a freeze that is text', { freeze: 'now' }],
-])('a requirement with %s is one that no commit fulfils', ([, requirement]) => {
+])('a requirement with %s is one that no commit fulfils', async ([, requirement]) => {
   const require = [{ id: 'ticket', ...requirement }]
-  const [verdict] = judge(
+  const [reviewed] = await review(
     platform,
     createResource('p', { namespace: ['prod'], commits: { require } }, system),
   )
-  expect(verdict).toMatchObject({
+  expect(reviewed).toMatchObject({
     reason: 'Invalid',
     documents: [{ rules: [{ id: 'ticket', condition: undefined }] }],
   })
 })
 
-it('inherit: false, final and onDeny of an invalid policy of the platform stay', () => {
-  const [verdict] = judge(
+it('inherit: false, final and onDeny of an invalid policy of the platform stay', async () => {
+  const [reviewed] = await review(
     platform,
     createResource(
       'p',
@@ -187,39 +193,39 @@ it('inherit: false, final and onDeny of an invalid policy of the platform stay',
       system,
     ),
   )
-  expect(verdict).toMatchObject({
+  expect(reviewed).toMatchObject({
     reason: 'Invalid',
     documents: [{ inherit: false, onDeny: 404, rules: [] }],
   })
-  expect(verdict?.documents?.[0]?.final.has('DropTable')).toBe(true)
+  expect(reviewed?.documents?.[0]?.final.has('DropTable')).toBe(true)
 })
 
 it.for<[string, unknown]>([
   ['no namespace', undefined],
   ['a namespace that is text', 'prod'],
   ['a name that is no text', ['prod', 5]],
-])('denies of a policy with %s apply nowhere, because their place is unknown', ([, namespace]) => {
-  const [verdict] = judge(platform, createResource('p', { namespace, rules: [deny] }, system))
-  expect(verdict).toMatchObject({ reason: 'Invalid' })
-  expect(verdict?.documents).toEqual([])
+])('denies of a policy with %s apply nowhere, because their place is unknown', async ([, namespace]) => {
+  const [reviewed] = await review(platform, createResource('p', { namespace, rules: [deny] }, system))
+  expect(reviewed).toMatchObject({ reason: 'Invalid' })
+  expect(reviewed?.documents).toEqual([])
 })
 
-it('an invalid delegated policy affects itself alone: nothing of it stays', () => {
-  const verdicts = judge(
+it('an invalid delegated policy affects itself alone: nothing of it stays', async () => {
+  const reviews = await review(
     createDelegation(),
     createResource('bad', { ...grant, rules: [...grant.rules, typo, deny] }),
     createResource('good', grant),
   )
-  expect(verdicts.map(({ reason, documents }) => [reason, documents?.map(({ name }) => name)])).toEqual([
+  expect(reviews.map(({ reason, documents }) => [reason, documents?.map(({ name }) => name)])).toEqual([
     ['Invalid', []],
     ['Accepted', ['team-a/good']],
   ])
 })
 
-it('the message shows nothing of other Kubernetes namespaces', () => {
-  const [verdict] = judge(
+it('the message shows nothing of other Kubernetes namespaces', async () => {
+  const [reviewed] = await review(
     createDelegation(),
     createResource('p', { ...grant, namespace: ['prod', 'finance'] }),
   )
-  expect(verdict?.message).not.toMatch(/catalog-system|uid/)
+  expect(reviewed?.message).not.toMatch(/catalog-system|uid/)
 })

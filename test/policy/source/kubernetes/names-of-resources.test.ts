@@ -2,12 +2,12 @@ import { expect, it } from 'vitest'
 import { compilePolicies } from '../../../../src/policy/policy-set.ts'
 import { parseDocuments } from '../../parse-documents.ts'
 import { createAuthorizationRequest, createCaller } from '../../policy-builder.ts'
-import { createDelegation, createResource, grant, judge, platform } from './judged-resources.ts'
+import { createDelegation, createResource, grant, review, platform } from './reviewed-resources.ts'
 
 const all = { id: 'all', effect: 'deny' as const, subjects: { any: true as const }, operations: ['all'] }
 
-function documentsOf(...verdicts: ReturnType<typeof judge>) {
-  return verdicts.flatMap(({ documents }) => documents ?? [])
+function documentsOf(...reviews: Awaited<ReturnType<typeof review>>) {
+  return reviews.flatMap(({ documents }) => documents ?? [])
 }
 
 function decide(documents: ReturnType<typeof documentsOf>, namespace: readonly string[] = ['prod', 'sales']) {
@@ -20,12 +20,12 @@ function decide(documents: ReturnType<typeof documentsOf>, namespace: readonly s
   return compilePolicies(documents).decide(request)
 }
 
-it('a resource with the name of a file or of a resource elsewhere replaces neither', () => {
+it('a resource with the name of a file or of a resource elsewhere replaces neither', async () => {
   const files = parseDocuments([{ name: 'p', namespace: ['prod'], rules: [all] }])
   const documents = [
     ...files,
-    ...documentsOf(...judge(platform, createResource('p', grant, { namespace: 'catalog-system' }))),
-    ...documentsOf(...judge(createDelegation(), createResource('p', grant))),
+    ...documentsOf(...(await review(platform, createResource('p', grant, { namespace: 'catalog-system' })))),
+    ...documentsOf(...(await review(createDelegation(), createResource('p', grant)))),
   ]
   expect(documents.map(({ name, file }) => [name, file])).toEqual([
     ['p', 'policies.yaml'],
@@ -35,13 +35,13 @@ it('a resource with the name of a file or of a resource elsewhere replaces neith
   expect(decide(documents)).toMatchObject({ allowed: false, reason: 'denied', rule: { policy: 'p' } })
 })
 
-it('no name of a resource is that of another in a different Kubernetes namespace', () => {
-  const [verdict] = judge(platform, createResource('a/b', grant, { namespace: 'x' }))
-  expect(verdict).toMatchObject({ reason: 'Invalid' })
+it('no name of a resource is that of another in a different Kubernetes namespace', async () => {
+  const [reviewed] = await review(platform, createResource('a/b', grant, { namespace: 'x' }))
+  expect(reviewed).toMatchObject({ reason: 'Invalid' })
 })
 
-it('a deny of the platform holds against a delegated grant, and so does inherit: false', () => {
-  const delegated = documentsOf(...judge(createDelegation(), createResource('p', grant)))
+it('a deny of the platform holds against a delegated grant, and so does inherit: false', async () => {
+  const delegated = documentsOf(...(await review(createDelegation(), createResource('p', grant))))
   expect(decide(delegated).allowed).toBe(true)
   const denied = parseDocuments([{ name: 'deny', namespace: [], rules: [all] }])
   expect(decide([...denied, ...delegated])).toMatchObject({ allowed: false, reason: 'denied' })
@@ -51,8 +51,8 @@ it('a deny of the platform holds against a delegated grant, and so does inherit:
   expect(decide([...isolated, ...delegated], ['prod', 'sales', 'hr']).allowed).toBe(false)
 })
 
-it('a decision names the Kubernetes namespace, the policy and its line', () => {
-  const delegated = documentsOf(...judge(createDelegation(), createResource('p', grant)))
+it('a decision names the Kubernetes namespace, the policy and its line', async () => {
+  const delegated = documentsOf(...(await review(createDelegation(), createResource('p', grant))))
   expect(decide(delegated)).toMatchObject({
     rule: { policy: 'team-a/p', rule: 'reads', file: 'accesspolicies/team-a/p', line: 14 },
   })

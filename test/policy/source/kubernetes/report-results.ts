@@ -1,8 +1,8 @@
 import { onTestFinished } from 'vitest'
 import type { KubernetesError } from '../../../../src/lib/kubernetes/kubernetes-error.ts'
 import type { KubernetesObject } from '../../../../src/lib/kubernetes/kubernetes-object.ts'
-import type { ResourceResult } from '../../../../src/policy/source/kubernetes/resource-status.ts'
-import { createStatusReporter } from '../../../../src/policy/source/kubernetes/status-reporter.ts'
+import type { ResourceResult } from '../../../../src/policy/source/kubernetes/kubernetes-policies.ts'
+import { createStatusWriter } from '../../../../src/policy/source/kubernetes/status-writer.ts'
 import {
   sendJson,
   startScriptedApiServer,
@@ -10,48 +10,33 @@ import {
   type Script,
 } from '../../../lib/kubernetes/scripted-api-server.ts'
 
-/** Reports to a scripted API server; `lease.isHeld` may change. */
-export async function openReporter(script: Script = applyPatch, retryMs = 50) {
+/** Reports to a scripted API server. */
+export async function openWriter(
+  script: Script = storeStatus,
+  { retryMs = 50, patienceMs = 60_000 }: { readonly retryMs?: number; readonly patienceMs?: number } = {},
+) {
   const server = await startScriptedApiServer(script)
   const errors: KubernetesError[] = []
-  const lease = { identity: 'replica-1', isHeld: true, isHolder: () => lease.isHeld }
-  const reporter = createStatusReporter({
+  const writer = createStatusWriter({
     client: server.client,
-    lease,
     onError: (error) => errors.push(error),
     retryMs,
+    patienceMs,
   })
-  onTestFinished(() => reporter.close())
-  return { ...server, lease, reporter, errors }
+  onTestFinished(() => writer.close())
+  return { ...server, writer, errors }
 }
 
-/** Responds to a patch with the resource in its next version, and accepts events. */
-export const applyPatch: Script = (request, response) => {
-  if (!isStatus(request)) {
-    sendJson({}, 201)(request, response)
-    return
-  }
+/** Responds with the resource that has the status, in another version. */
+export const storeStatus: Script = (request, response) => {
   const name = request.path.split('/').at(-2) ?? ''
-  const { metadata, status } = request.body as Patch
-  const resource = createPolicy(name, { resourceVersion: String(Number(metadata.resourceVersion) + 1) })
-  sendJson({ ...resource, status })(request, response)
-}
-
-interface Patch {
-  readonly metadata: { readonly resourceVersion: string }
-  readonly status: unknown
-}
-
-export function isStatus({ path }: ReceivedRequest): boolean {
-  return path.endsWith('/status')
+  const { status } = request.body as { readonly status: object }
+  sendJson(createPolicy(name, { resourceVersion: '11' }, status))(request, response)
 }
 
 /** Names of the resources whose status was written, in alphabetical order. */
 export function getNames(requests: readonly ReceivedRequest[]): readonly string[] {
-  return requests
-    .filter(isStatus)
-    .map(({ path }) => path.split('/').at(-2) ?? '')
-    .toSorted()
+  return requests.map(({ path }) => path.split('/').at(-2) ?? '').toSorted()
 }
 
 export function createPolicy(
@@ -77,11 +62,12 @@ export function createPolicy(
 export function accept(resource: KubernetesObject): ResourceResult {
   return {
     resource,
+    generation: resource.metadata.generation,
     accepted: { reason: 'Accepted', message: 'the policy is in force' },
     conflict: { reason: 'NoConflict', message: '' },
   }
 }
 
-export function refuse(resource: KubernetesObject, message = 'line 7: expected a list'): ResourceResult {
+export function refuse(resource: KubernetesObject, message = 'expected a list'): ResourceResult {
   return { ...accept(resource), accepted: { reason: 'Invalid', message } }
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { listReservedGrants } from '../../../../src/policy/source/kubernetes/find-reserved-grants.ts'
+import { listReservedGrants } from '../../../../src/policy/source/kubernetes/delegation.ts'
 import { parseDocuments } from '../../parse-documents.ts'
 import type { WrittenPolicy } from '../../policy-builder.ts'
 

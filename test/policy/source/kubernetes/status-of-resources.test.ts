@@ -1,102 +1,144 @@
 import { setTimeout } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import {
-  createStatus,
-  type ResourceStatus,
-} from '../../../../src/policy/source/kubernetes/resource-status.ts'
-import { accept, createPolicy, getNames, openReporter, refuse } from './report-results.ts'
+import { accept, createPolicy, getNames, openWriter, refuse } from './report-results.ts'
 import { eventually } from '../../../support/eventually.ts'
 
 const before = '2026-01-02T03:04:05Z'
 
 /** The status that a resource has after it was accepted. */
-function acceptedStatus(generation: number): ResourceStatus {
-  return createStatus(accept(createPolicy('one', { generation })), before)
+function acceptedStatus(observedGeneration: number, ...others: readonly object[]) {
+  const common = { observedGeneration, lastTransitionTime: before }
+  return {
+    observedGeneration,
+    conditions: [
+      {
+        ...common,
+        type: 'Accepted',
+        status: 'True',
+        reason: 'Accepted',
+        message: 'the policy is in force',
+      },
+      { ...common, type: 'Conflict', status: 'False', reason: 'NoConflict', message: '' },
+      ...others,
+    ],
+  }
 }
 
-it('patches the status of the version that was judged', async () => {
-  const { reporter, requests } = await openReporter()
-  reporter.report([accept(createPolicy('one'))])
+const now = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
+
+it('applies the conditions of the generation that was reviewed', async () => {
+  const { writer, requests } = await openWriter()
+  writer.report([accept(createPolicy('one'))])
   await eventually(() => expect(requests).toHaveLength(1))
   expect(requests[0]).toMatchObject({
     method: 'PATCH',
     path: '/apis/catalog-gateway.dev/v1/namespaces/team-a/accesspolicies/one/status',
   })
-  const lastTransitionTime = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
-  const common = { observedGeneration: 3, lastTransitionTime }
+  expect(String(requests[0]?.query)).toBe('fieldManager=catalog-gateway&force=true')
+  const { conditions, observedGeneration } = acceptedStatus(3)
   expect(requests[0]?.body).toEqual({
-    metadata: { resourceVersion: '10' },
+    apiVersion: 'catalog-gateway.dev/v1',
+    kind: 'AccessPolicy',
+    metadata: { namespace: 'team-a', name: 'one', uid: 'uid-of-one' },
     status: {
-      observedGeneration: 3,
-      conditions: [
-        {
-          type: 'Accepted',
-          status: 'True',
-          reason: 'Accepted',
-          message: 'the policy is in force',
-          ...common,
-        },
-        { type: 'Conflict', status: 'False', reason: 'NoConflict', message: '', ...common },
-      ],
+      observedGeneration,
+      conditions: conditions.map((condition) => ({ ...condition, lastTransitionTime: now })),
     },
   })
 })
 
-it('writes nothing if the status is the same', async () => {
-  const { reporter, requests } = await openReporter()
-  reporter.report([accept(createPolicy('one', {}, acceptedStatus(3))), accept(createPolicy('two'))])
+it('writes nothing if the conditions say the same', async () => {
+  const { writer, requests } = await openWriter()
+  writer.report([accept(createPolicy('one', {}, acceptedStatus(3))), accept(createPolicy('two'))])
   await eventually(() => expect(requests).toHaveLength(1))
   await setTimeout(150)
   expect(getNames(requests)).toEqual(['two'])
 })
 
+it('writes nothing about a generation that was not reviewed', async () => {
+  const { writer, requests } = await openWriter()
+  const reviewed = accept(createPolicy('one'))
+  writer.report([
+    { ...reviewed, resource: createPolicy('one', { generation: 4 }) },
+    accept(createPolicy('two')),
+  ])
+  await eventually(() => expect(requests).toHaveLength(1))
+  await setTimeout(150)
+  expect(getNames(requests)).toEqual(['two'])
+  writer.report([refuse(createPolicy('one', { generation: 4 }))])
+  await eventually(() => expect(requests).toHaveLength(2))
+  expect(requests[1]?.body).toMatchObject({ status: { observedGeneration: 4 } })
+})
+
 it('keeps the transition time of a condition whose status is the same, and the conditions of others', async () => {
-  const foreign = {
-    type: 'Reviewed',
-    status: 'True' as const,
-    lastTransitionTime: before,
-    reason: 'ByHand',
-    message: '',
-  }
-  const { observedGeneration, conditions } = acceptedStatus(2)
-  const status = { observedGeneration, conditions: [foreign, ...conditions] }
-  const { reporter, requests } = await openReporter()
-  reporter.report([refuse(createPolicy('one', {}, status))])
+  const foreign = { type: 'Reviewed', status: 'True', lastTransitionTime: before, reason: 'R', message: '' }
+  const { writer, requests } = await openWriter()
+  writer.report([refuse(createPolicy('one', {}, acceptedStatus(2, foreign)))])
   await eventually(() => expect(requests.length).toBeGreaterThan(0))
   expect(requests[0]?.body).toMatchObject({
     status: {
-      observedGeneration: 3,
       conditions: [
         { type: 'Accepted', status: 'False', lastTransitionTime: expect.not.stringMatching(before) },
         { type: 'Conflict', status: 'False', lastTransitionTime: before, observedGeneration: 3 },
-        foreign,
       ],
     },
   })
+  writer.report([accept(createPolicy('two', {}, acceptedStatus(3, foreign)))])
+  await setTimeout(150)
+  expect(requests).toHaveLength(1)
 })
 
 it('replaces a status that is none', async () => {
-  const { reporter, requests } = await openReporter()
-  reporter.report([accept(createPolicy('one', {}, { conditions: 'yes' }))])
+  const { writer, requests } = await openWriter()
+  writer.report([accept(createPolicy('one', {}, { conditions: 'yes' }))])
   await eventually(() => expect(requests).toHaveLength(1))
 })
 
 it('does not write again for a report that is older than the status', async () => {
-  const { reporter, requests } = await openReporter()
-  reporter.report([accept(createPolicy('one'))])
+  const { writer, requests } = await openWriter()
+  writer.report([accept(createPolicy('one'))])
   await eventually(() => expect(requests).toHaveLength(1))
   await setTimeout(300)
-  reporter.report([accept(createPolicy('one'))])
+  writer.report([accept(createPolicy('one'))])
   await setTimeout(100)
   expect(requests).toHaveLength(1)
-  reporter.report([refuse(createPolicy('one'))])
-  await eventually(() => expect(getNames(requests)).toHaveLength(2))
-  expect(requests[1]?.body).toMatchObject({ metadata: { resourceVersion: '11' } })
+})
+
+it('a changed opinion of its own replaces the last one at once', async () => {
+  const { writer, requests } = await openWriter()
+  writer.report([accept(createPolicy('one'))])
+  await eventually(() => expect(requests).toHaveLength(1))
+  await setTimeout(100)
+  writer.report([refuse(createPolicy('one', {}, acceptedStatus(3)))])
+  await eventually(() => expect(requests).toHaveLength(2))
+  const seen = createPolicy('two', {}, acceptedStatus(3))
+  writer.report([accept(seen)])
+  writer.report([refuse(seen)])
+  await eventually(() => expect(getNames(requests)).toEqual(['one', 'one', 'two']))
+})
+
+it('the opinion of another gateway about the same generation is left for a while', async () => {
+  const { writer, requests } = await openWriter(undefined, { retryMs: 50, patienceMs: 600 })
+  const resource = createPolicy('one', {}, acceptedStatus(3))
+  const reportedAt = performance.now()
+  writer.report([refuse(resource)])
+  await setTimeout(200)
+  writer.report([refuse(resource)])
+  await setTimeout(200)
+  expect(requests).toEqual([])
+  await eventually(() => expect(requests).toHaveLength(1))
+  expect(performance.now() - reportedAt).toBeGreaterThan(590)
+})
+
+it('the opinion of another gateway about an older generation is not', async () => {
+  const { writer, requests } = await openWriter()
+  writer.report([refuse(createPolicy('one', {}, acceptedStatus(2)))])
+  await eventually(() => expect(requests).toHaveLength(1))
 })
 
 it('cuts a long message', async () => {
-  const { reporter, requests } = await openReporter()
-  reporter.report([refuse(createPolicy('one'), 'x'.repeat(50_000))])
+  const { writer, requests } = await openWriter()
+  writer.report([refuse(createPolicy('one'), 'x'.repeat(50_000))])
   await eventually(() => expect(requests.length).toBeGreaterThan(0))
   expect(JSON.stringify(requests[0]?.body).length).toBeLessThan(5_000)
 })

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createDelegation, createResource } from './judged-resources.ts'
+import { createDelegation, createResource } from './reviewed-resources.ts'
 import {
   forbidden,
   scriptCluster,
@@ -138,6 +138,18 @@ it('a changed status is reported with the newest resource, without a new set of 
   })
   await eventually(() => reports.at(-1)?.[0]?.resource.metadata.resourceVersion === '2')
   expect(source.current()).toBe(before)
+})
+
+it('until a changed policy is reviewed, its result is that of the generation before', async () => {
+  const { cluster, client } = await scriptCluster(createGrant('p', 'alice'))
+  const { reports, connects } = await watchCluster({ client }, delegation)
+  await eventually(() => connects.length > 0)
+  cluster.report('MODIFIED', createGrant('p', 'mallory', { generation: 2, resourceVersion: '2' }))
+  await eventually(() => reports.at(-1)?.[0]?.accepted.reason === 'NotDelegated')
+  const results = reports.flat().map(({ resource, generation, accepted }) => {
+    return `${resource.metadata.generation} ${generation} ${accepted.reason}`
+  })
+  expect(new Set(results)).toEqual(new Set(['1 1 Accepted', '2 1 Accepted', '2 2 NotDelegated']))
 })
 
 it('the order of policies does not depend on that of the list', async () => {

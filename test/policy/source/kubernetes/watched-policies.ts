@@ -2,8 +2,10 @@ import { onTestFinished } from 'vitest'
 import type { PolicyNamespace } from '../../../../src/config/policy-kubernetes-settings.ts'
 import type { KubernetesObject } from '../../../../src/lib/kubernetes/kubernetes-object.ts'
 import { builtInVocabulary } from '../../../../src/policy/language/policy-vocabulary.ts'
-import { createKubernetesPolicies } from '../../../../src/policy/source/kubernetes/kubernetes-policies.ts'
-import type { ResourceResult } from '../../../../src/policy/source/kubernetes/resource-status.ts'
+import {
+  createKubernetesPolicies,
+  type ResourceResult,
+} from '../../../../src/policy/source/kubernetes/kubernetes-policies.ts'
 import { combineSources } from '../../../../src/policy/source/policy-source.ts'
 import {
   createEvent,

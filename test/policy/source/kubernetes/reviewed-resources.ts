@@ -2,13 +2,9 @@ import type {
   DelegatedNamespace,
   PolicyNamespace,
 } from '../../../../src/config/policy-kubernetes-settings.ts'
-import { runAtOnce } from '../../../../src/lib/async/run-in-slices.ts'
 import type { KubernetesObject } from '../../../../src/lib/kubernetes/kubernetes-object.ts'
 import { builtInVocabulary } from '../../../../src/policy/language/policy-vocabulary.ts'
-import { parsePolicyFile } from '../../../../src/policy/source/parse-policy-file.ts'
-import { judgeResources } from '../../../../src/policy/source/kubernetes/judge-resources.ts'
-import { screenResources } from '../../../../src/policy/source/kubernetes/screen-resources.ts'
-import type { Verdict } from '../../../../src/policy/source/kubernetes/verdict.ts'
+import { createReviewer, type Review } from '../../../../src/policy/source/kubernetes/review-resources.ts'
 import type { WrittenPolicy } from '../../policy-builder.ts'
 
 export const platform: PolicyNamespace = { platform: true, name: 'catalog-system' }
@@ -29,9 +25,6 @@ export function createDelegation(changes: Partial<DelegatedNamespace> = {}): Del
       anonymous: false,
     },
     additionalPermissions: [],
-    maxPolicies: 100,
-    maxPolicyBytes: 65_536,
-    maxConditions: 100,
     ...changes,
   }
 }
@@ -63,13 +56,10 @@ export function createResource(
   }
 }
 
-/** Judges resources of one Kubernetes namespace, as a gateway does. */
-export function judge(
+/** Reviews resources of one Kubernetes namespace, as a gateway does. */
+export function review(
   namespace: PolicyNamespace,
   ...resources: readonly KubernetesObject[]
-): readonly Verdict[] {
-  const screened = runAtOnce(screenResources(namespace, resources))
-  const texts = screened.flatMap((one) => ('text' in one ? [one.text] : []))
-  const parsed = new Map(texts.map((text) => [text.name, parsePolicyFile(text, builtInVocabulary)]))
-  return judgeResources({ namespace, screened }, parsed, builtInVocabulary)
+): Promise<readonly Review[]> {
+  return createReviewer(builtInVocabulary)([{ namespace, resources, isReplaced: false }])
 }

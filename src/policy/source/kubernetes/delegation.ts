@@ -1,7 +1,8 @@
 import { isWithin } from '../../../catalog-api/identifiers.ts'
-import type { Permission } from '../../../catalog-api/permissions.ts'
+import { isDelegated, type Permission } from '../../../catalog-api/permissions.ts'
 import type { DelegatedNamespace } from '../../../config/policy-kubernetes-settings.ts'
 import type { PolicyDocument, PolicyRule, Subjects } from '../../language/policy-document.ts'
+import type { PolicyVocabulary } from '../../language/policy-vocabulary.ts'
 
 export interface DelegationLimits extends Pick<DelegatedNamespace, 'catalogNamespaces' | 'subjects'> {
   /** What the policies may allow. */
@@ -9,7 +10,18 @@ export interface DelegationLimits extends Pick<DelegatedNamespace, 'catalogNames
 }
 
 /**
- * Returns why a delegated policy is refused: each thing that its delegation does not cover, by field and line. Delegated
+ * Lists what delegated policies may allow: what the operations table delegates, and what is named as additional. Extra
+ * operations are only among them if they are named.
+ */
+export function listDelegatedPermissions(
+  { permissions: { names } }: PolicyVocabulary,
+  additionalPermissions: readonly string[],
+): ReadonlySet<Permission> {
+  return new Set(names.filter((name) => isDelegated(name) || additionalPermissions.includes(name)))
+}
+
+/**
+ * Returns why a delegated policy is refused: each thing that its delegation does not cover, by field. Delegated
  * policies only grant, so they cannot bind rules of others.
  */
 export function findDelegationViolations(
@@ -25,7 +37,7 @@ export function findDelegationViolations(
       : [`namespace: ${JSON.stringify(document.namespace)} is not delegated; expected it in ${scopes}`]),
     ...listRestrictions(document).map((field) => `${field}: ${onlyGrants}`),
     ...document.rules.flatMap((rule, index) =>
-      findRuleViolations(rule, limits).map((message) => `${rule.line}: rules[${index}].${message}`),
+      findRuleViolations(rule, limits).map((message) => `rules[${index}].${message}`),
     ),
   ]
 }
@@ -76,4 +88,23 @@ function findSubjectViolations(
       isRefused ? [`subjects.${field}: is not delegated; expected names`] : [],
     ),
   ]
+}
+
+/**
+ * Lists what a policy grants although a policy of a namespace above reserves it (`final`), so that the grant has no effect.
+ * `reserving` are the policies that reserve something.
+ */
+export function listReservedGrants(
+  document: PolicyDocument,
+  reserving: readonly PolicyDocument[],
+): readonly string[] {
+  const above = reserving.filter(
+    ({ namespace }) =>
+      namespace.length < document.namespace.length && isWithin(document.namespace, namespace),
+  )
+  const isReserved = (permission: Permission): boolean => above.some(({ final }) => final.has(permission))
+  return document.rules.flatMap(({ id, effect, permissions }) => {
+    const reserved = effect === 'allow' ? [...permissions].filter(isReserved) : []
+    return reserved.length === 0 ? [] : [`rule ${id}: ${reserved.join(', ')}`]
+  })
 }

@@ -1,0 +1,207 @@
+import { z } from 'zod'
+import type { KubernetesClient } from '../../../lib/kubernetes/kubernetes-client.ts'
+import { toKubernetesError, type KubernetesError } from '../../../lib/kubernetes/kubernetes-error.ts'
+import { parseKubernetesObject, type KubernetesObject } from '../../../lib/kubernetes/kubernetes-object.ts'
+import { policyResourceName } from '../../language/api-version.ts'
+import type { ResourceResult } from './kubernetes-policies.ts'
+
+export interface StatusWriterOptions {
+  readonly client: KubernetesClient
+  /** A status was not written; the same failure in one Kubernetes namespace is reported once per attempt. */
+  readonly onError: (error: KubernetesError) => void
+  /** Interval between attempts; default 15 s. */
+  readonly retryMs?: number
+  /** How long the status of another gateway about the same generation stays; default a minute. */
+  readonly patienceMs?: number
+}
+
+export interface StatusWriter {
+  /** Takes the results of all present resources; those of the last report no longer count. */
+  report(results: readonly ResourceResult[]): void
+  close(): Promise<void>
+}
+
+/** Owns the conditions of all gateways, whichever of them writes: with one owner, equal writes change nothing. */
+const fieldManager = 'catalog-gateway'
+const maxConcurrent = 4
+const maxMessageLength = 4_000
+
+const conditionSchema = z.object({
+  type: z.string(),
+  status: z.enum(['True', 'False', 'Unknown']),
+  observedGeneration: z.int().exactOptional(),
+  lastTransitionTime: z.string(),
+  reason: z.string(),
+  message: z.string(),
+})
+
+type Condition = z.output<typeof conditionSchema>
+
+const statusSchema = z.object({ conditions: z.array(conditionSchema) })
+
+/** What this gateway knows of the status of a resource. */
+interface Known {
+  /** What the last write replaced, and the resource after it: a report may be older. */
+  readonly written?: { readonly resourceVersion: string; readonly resource: KubernetesObject }
+  /** The last present conditions that this gateway agreed with. */
+  readonly agreed?: string
+  /** Conditions of another gateway about the same generation, and when they were first seen. */
+  readonly other?: { readonly conditions: string; readonly since: number }
+}
+
+/**
+ * Writes the conditions of resources by server-side apply, if they differ and are about the present generation. All
+ * gateways do so, without an election. While two settings revisions are rolled out, gateways have two opinions about a
+ * resource: that of another gateway about the same generation is left for a minute, so that they do not take turns.
+ */
+export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
+  const { client, onError, retryMs = 15_000, patienceMs = 60_000 } = options
+  const closing = new AbortController()
+  const { signal } = closing
+  let results: readonly ResourceResult[] = []
+  /** By uid, as all others. */
+  const known = new Map<string, Known>()
+  const pending = new Map<string, ResourceResult>()
+  const active = new Map<string, Promise<void>>()
+  /** Not tried again before the next attempt: each written status causes a report. */
+  const failed = new Set<string>()
+  const reportedErrors = new Set<string>()
+  let isUnavailable = false
+
+  function plan(): void {
+    pending.clear()
+    for (const each of results) {
+      const { uid, resourceVersion } = each.resource.metadata
+      const last = known.get(uid)?.written
+      const result = last?.resourceVersion === resourceVersion ? { ...each, resource: last.resource } : each
+      if (needsWrite(result) && !failed.has(uid) && !active.has(uid)) pending.set(uid, result)
+    }
+    startWrites()
+  }
+
+  function needsWrite({ resource, generation, ...result }: ResourceResult): boolean {
+    const { uid } = resource.metadata
+    if (resource.metadata.generation !== generation) return false
+    const before = known.get(uid)
+    const present = getConditions(resource)
+    const wanted = createConditions({ resource, generation, ...result }, '')
+    const conditions = describe(present)
+    if (conditions === describe(wanted)) {
+      known.set(uid, { ...(before?.written && { written: before.written }), agreed: conditions })
+      return false
+    }
+    const isOfThisGeneration = present.some(
+      ({ type, observedGeneration }) => type === 'Accepted' && observedGeneration === generation,
+    )
+    if (!isOfThisGeneration || conditions === before?.agreed) return true
+    const since = before?.other?.conditions === conditions ? before.other.since : performance.now()
+    known.set(uid, { ...before, other: { conditions, since } })
+    return performance.now() - since >= patienceMs
+  }
+
+  function startWrites(): void {
+    for (const [uid, result] of pending) {
+      if (active.size >= maxConcurrent || isUnavailable || signal.aborted) return
+      pending.delete(uid)
+      const work = write(result)
+        .catch((error: unknown) => handleFailure(result, toKubernetesError(error)))
+        .then(() => {
+          active.delete(uid)
+          startWrites()
+        })
+      active.set(uid, work)
+    }
+  }
+
+  async function write(result: ResourceResult): Promise<void> {
+    const { apiVersion, kind, metadata } = result.resource
+    const { namespace, name, uid, resourceVersion } = metadata
+    const path = `/apis/${apiVersion}/namespaces/${namespace}/${policyResourceName}/${name}/status`
+    const conditions = createConditions(result, currentTime())
+    const status = { observedGeneration: result.generation, conditions }
+    const applied = { apiVersion, kind, metadata: { namespace, name, uid }, status }
+    const resource = parseKubernetesObject(await client.apply(path, applied, fieldManager, signal))
+    known.set(uid, { written: { resourceVersion, resource }, agreed: describe(conditions) })
+  }
+
+  function handleFailure({ resource }: ResourceResult, error: KubernetesError): void {
+    if (signal.aborted) return
+    const { uid, namespace } = resource.metadata
+    const { status, reason } = error
+    failed.add(uid)
+    // The resource was deleted, and perhaps created again.
+    if (status === 404 || status === 409) return
+    if (status === undefined || status === 429 || status >= 500) isUnavailable = true
+    const key = `${namespace} ${reason} ${status}`
+    if (!reportedErrors.has(key)) onError(error)
+    reportedErrors.add(key)
+  }
+
+  function retry(): void {
+    isUnavailable = false
+    reportedErrors.clear()
+    failed.clear()
+    plan()
+  }
+
+  const timer = setInterval(retry, retryMs).unref()
+  return {
+    report(reported) {
+      results = reported
+      const present = new Set(results.map(({ resource }) => resource.metadata.uid))
+      for (const uid of known.keys()) if (!present.has(uid)) known.delete(uid)
+      plan()
+    },
+    async close() {
+      clearInterval(timer)
+      closing.abort()
+      await Promise.all(active.values())
+    },
+  }
+}
+
+/** Returns the conditions that the resource has. Without a valid status, it has none. */
+function getConditions({ status }: KubernetesObject): readonly Condition[] {
+  return statusSchema.safeParse(status).data?.conditions ?? []
+}
+
+/** Returns the conditions that the resource should have. `now` is in ISO 8601 in seconds. */
+function createConditions(
+  { resource, generation, accepted, conflict }: ResourceResult,
+  now: string,
+): readonly Condition[] {
+  const present = getConditions(resource)
+  return [
+    { type: 'Accepted', isTrue: accepted.reason === 'Accepted', ...accepted },
+    { type: 'Conflict', isTrue: conflict.reason !== 'NoConflict', ...conflict },
+  ].map(({ type, isTrue, reason, message }) => {
+    const status = isTrue ? 'True' : 'False'
+    const before = present.find((condition) => condition.type === type)
+    const lastTransitionTime = before?.status === status ? before.lastTransitionTime : now
+    return {
+      type,
+      status,
+      observedGeneration: generation,
+      lastTransitionTime,
+      reason,
+      message: truncate(message),
+    }
+  })
+}
+
+/** Equal for own conditions that say the same, whenever they were written. */
+function describe(conditions: readonly Condition[]): string {
+  const own = ['Accepted', 'Conflict'].map((type) => conditions.find((condition) => condition.type === type))
+  return JSON.stringify(
+    own.map((one) => one && [one.status, one.observedGeneration, one.reason, one.message]),
+  )
+}
+
+function truncate(message: string): string {
+  return message.length <= maxMessageLength ? message : `${message.slice(0, maxMessageLength - 1)}…`
+}
+
+/** Format of the type `Time`, which has no milliseconds. */
+function currentTime(): string {
+  return new Date().toISOString().replace(/\.\d+Z$/, 'Z')
+}
