@@ -37,7 +37,7 @@ export function createCustomResourceDefinition(): string {
       ],
     },
   }
-  return `# Written by npm run schema.\n${stringify(definition, { aliasDuplicateObjects: false, lineWidth: 0 })}`
+  return `# Written by npm run schema.\n${stringify(definition, { lineWidth: 0 })}`
 }
 
 const printerColumns = [
@@ -69,6 +69,7 @@ export function createResourceSchema(): Json {
   const { properties: converted, ...rest } = toStructural(
     { type: 'object', properties: members, required, anyOf },
     definitions as Json,
+    '',
   )
   return {
     description: 'A policy of catalog-gateway: who may do what in a namespace of the catalog and beneath it.',
@@ -85,26 +86,93 @@ export function createResourceSchema(): Json {
 /** Larger lists are refused, because the API server must know the cost of all validations. */
 const maxItems = 1000
 
+/** One name in the catalog, or a pattern of names: the chart allows `$` if the delimiter of an upstream is another one. */
+const oneName = '^[^/$]+$'
+
+/**
+ * What the API server refuses besides: mistakes that the JSON Schema for editors cannot express, or whose rules would be
+ * too expensive. By the path in the schema, with `[]` behind a list and `*` for any name; a field that the schema lacks
+ * has none.
+ */
+const restrictions: readonly (readonly [path: RegExp, (schema: Json) => Json])[] = [
+  [
+    /^$/,
+    () =>
+      toRules(
+        [
+          "!has(self.forEach) || self.forEach.all(variable, self.__namespace__.exists(name, name.contains('{' + variable + '}')))",
+          "the variable of forEach is not in namespace, so all values would have the same one; expected it there, such as ['{team}']",
+        ],
+        [
+          "has(self.forEach) || !self.__namespace__.exists(name, name.matches('[{][{]? ?[A-Za-z][A-Za-z0-9_]* ?[}]'))",
+          'namespace has a variable, but the policy has no forEach; expected forEach with its values',
+        ],
+      ),
+  ],
+  [
+    /^mode$/,
+    (schema) => ({ enum: (schema['enum'] as readonly string[]).filter((mode) => mode !== 'development') }),
+  ],
+  [/^forEach\.\*$/, () => ({ 'x-kubernetes-list-type': 'set' })],
+  [/^namespace$/, () => ({ maxItems: 32 })],
+  [/^namespace\[\]$/, () => ({ pattern: '^[^*/$]+$', maxLength: 256 })],
+  [
+    /^(rules|(reads\.)?restrict)$/,
+    () => ({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['id'] }),
+  ],
+  [
+    /^rules\[\]$/,
+    () =>
+      toRules([
+        "self.effect == 'allow' || !has(self.until)",
+        'until is allowed only with effect: allow; a deny may have "when: now < timestamp(…)"',
+      ]),
+  ],
+  [/^(rules|(reads\.)?restrict)\[\]\.tables\[\]$/, () => ({ pattern: oneName })],
+  [/(subjects|except)\.(users|groups|keys)\[\]$/, () => ({ pattern: '^[^*]+$' })],
+  [
+    /(subjects|except)\.serviceAccounts\[\]$/,
+    () => ({ pattern: '^[^:*]+:[A-Za-z0-9_{}-]+/[A-Za-z0-9._{}-]+$' }),
+  ],
+]
+
+function toRules(...rules: readonly (readonly [rule: string, message: string])[]): Json {
+  return { 'x-kubernetes-validations': rules.map(([rule, message]) => ({ rule, message })) }
+}
+
 /**
  * Converts a schema of draft 7 to a structural one of Kubernetes, which has no references and states the type of each value.
  * The API server cannot refuse unknown members (`additionalProperties: false`) and removes them unless it preserves them, as
  * it removes members that are null and may not be: a rule with a misspelt or an empty condition would apply always. So it
  * preserves them all, for the admission policy and the gateway to refuse.
  */
-function toStructural(schema: Json, definitions: Json): Json {
+function toStructural(schema: Json, definitions: Json, path: string): Json {
+  const converted = convertSchema(schema, definitions, path)
+  return restrictions
+    .filter(([pattern]) => pattern.test(path))
+    .reduce<Json>((before, [, restrict]) => {
+      const rules = (before['x-kubernetes-validations'] ?? []) as readonly unknown[]
+      const { 'x-kubernetes-validations': more = [], ...rest } = restrict(before)
+      const all = [...rules, ...(more as readonly unknown[])]
+      return { ...before, ...rest, ...(all.length > 0 && { 'x-kubernetes-validations': all }) }
+    }, converted)
+}
+
+function convertSchema(schema: Json, definitions: Json, path: string): Json {
   const { $ref, const: only, additionalProperties, properties, items, anyOf, oneOf, ...rest } = schema
   if (typeof $ref === 'string') {
     const referred = definitions[$ref.replace('#/definitions/', '')] as Json
-    return toStructural({ ...referred, ...rest }, definitions)
+    return convertSchema({ ...referred, ...rest }, definitions, path)
   }
-  if (only !== undefined) return toStructural({ ...rest, enum: [only] }, definitions)
+  if (only !== undefined) return convertSchema({ ...rest, enum: [only] }, definitions, path)
   const types = ((anyOf ?? []) as readonly Json[]).map(({ type }) => type)
   if (types.includes('object')) {
     // Alternatives of another shape, which a structural schema cannot have: the gateway checks them.
     const type = types.every((each) => each === 'object') && { type: 'object' }
     return { ...rest, ...type, 'x-kubernetes-preserve-unknown-fields': true }
   }
-  const convert = (child: unknown): Json => toStructural(child as Json, definitions)
+  const convert = (child: unknown, part: string): Json =>
+    toStructural(child as Json, definitions, `${path}${part}`.replace(/^\./, ''))
   const required = (rest['required'] ?? []) as readonly string[]
   const isMap = typeof additionalProperties === 'object'
   const isObject = rest['type'] === 'object' && !isMap
@@ -114,16 +182,16 @@ function toStructural(schema: Json, definitions: Json): Json {
       type: typeOfAll((rest['enum'] ?? anyOfStrings) as readonly unknown[]),
     }),
     ...(isObject && { 'x-kubernetes-preserve-unknown-fields': true }),
-    ...(isMap && { additionalProperties: convert(additionalProperties) }),
+    ...(isMap && { additionalProperties: convert(additionalProperties, '.*') }),
     ...(properties !== undefined && {
       properties: Object.fromEntries(
         Object.entries(properties as Json).map(([name, child]) => [
           name,
-          { ...convert(child), ...(!required.includes(name) && { nullable: true }) },
+          { ...convert(child, `.${name}`), ...(!required.includes(name) && { nullable: true }) },
         ]),
       ),
     }),
-    ...(items !== undefined && { maxItems, items: convert(items) }),
+    ...(items !== undefined && { maxItems, items: convert(items, '[]') }),
     ...toValidations('at least one', anyOf as readonly Json[] | undefined),
     ...toValidations('exactly one', oneOf as readonly Json[] | undefined),
   }
@@ -141,7 +209,7 @@ function typeOfAll(values: readonly unknown[]): string {
 function toValidations(count: 'at least one' | 'exactly one', alternatives: readonly Json[] = []): Json {
   if (alternatives.length === 0) return {}
   const names = alternatives.flatMap(({ required }) => (required ?? []) as readonly string[])
-  if (names.length !== alternatives.length) return { anyOf: toStringAlternatives(alternatives) }
+  if (names.length !== alternatives.length) return { enum: listValues(alternatives) }
   const present = names.map((name) => `has(self.${toIdentifier(name)})`)
   const rule =
     count === 'at least one'
@@ -150,19 +218,19 @@ function toValidations(count: 'at least one' | 'exactly one', alternatives: read
   return { 'x-kubernetes-validations': [{ rule, message: `expected ${count} of ${names.join(', ')}` }] }
 }
 
-/** Omits values that a pattern allows, because the API server prints all of them in its errors. */
-function toStringAlternatives(alternatives: readonly Json[]): readonly Json[] {
-  const patterns = alternatives.flatMap(({ pattern }) => (typeof pattern === 'string' ? pattern : []))
-  return alternatives.map(({ enum: values, pattern }) =>
-    values === undefined
-      ? { pattern }
-      : {
-          enum: (values as readonly string[]).filter(
-            (value) => !patterns.some((pattern) => new RegExp(pattern).test(value)),
-          ),
-        },
-  )
+/**
+ * The values of alternatives of strings, without those that only match a pattern: names of extra operations, which the
+ * chart adds. One list for all fields, which is written once.
+ */
+function listValues(alternatives: readonly Json[]): readonly unknown[] {
+  const values = alternatives.flatMap((alternative) => (alternative['enum'] ?? []) as readonly unknown[])
+  const key = JSON.stringify(values)
+  const known = valueLists.get(key) ?? values
+  valueLists.set(key, known)
+  return known
 }
+
+const valueLists = new Map<string, readonly unknown[]>()
 
 /** Name of a member in a rule: the API server escapes words that are reserved in CEL. */
 function toIdentifier(name: string): string {

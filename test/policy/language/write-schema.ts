@@ -3,6 +3,7 @@ import {
   createCustomResourceDefinition,
   createResourceSchema,
 } from '../../helm/custom-resource-definition.ts'
+import { listUndelegatedPermissions } from '../../helm/undelegated-permissions.ts'
 import { withSettings } from '../../helm/settings-in-values-schema.ts'
 import { listUnknownMembers } from '../../helm/unknown-members.ts'
 import {
@@ -11,8 +12,8 @@ import {
 } from '../../../src/policy/language/policy-json-schema.ts'
 
 /**
- * Regenerates the schemas in policies/, and in the chart that of the settings, the CustomResourceDefinition and its rule of
- * admission: `npm run schema`.
+ * Regenerates the schemas in policies/, and in the chart that of the settings, the CustomResourceDefinition and what its rules
+ * of admission refer to: `npm run schema`.
  */
 for (const [name, schema] of Object.entries({
   'schema.json': createPolicySchema(),
@@ -32,3 +33,9 @@ await writeFile(definition, createCustomResourceDefinition())
 
 const unknownMembers = new URL('../../../helm/catalog-gateway/files/unknown-members.cel', import.meta.url)
 await writeFile(unknownMembers, listUnknownMembers(createResourceSchema()))
+
+const undelegated = new URL(
+  '../../../helm/catalog-gateway/files/undelegated-permissions.yaml',
+  import.meta.url,
+)
+await writeFile(undelegated, listUndelegatedPermissions())
