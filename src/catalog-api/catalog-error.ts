@@ -119,7 +119,6 @@ export const refusals = {
   rate_limited: { kind: 'Throttling' },
   quota_exceeded: { kind: 'Throttling' },
   concurrency_limited: { kind: 'Throttling' },
-  shared_limits_unavailable: { kind: 'ServiceUnavailable', level: 'warn', retryAfter: 1 },
   overloaded: { kind: 'ServiceUnavailable', level: 'warn' },
   // check
   body_timeout: { kind: 'InvalidInput', status: 408 },

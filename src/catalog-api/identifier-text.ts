@@ -37,7 +37,7 @@ export function formatNameList(names: readonly string[]): string {
  * InvalidInput (400) for a text with both separators, which could mean two ids, and for invalid names.
  */
 export function parseIdentifierText(text: string): Identifier {
-  if (text.startsWith('[')) return assertIdentifier(parseNameList(text), 'allowed')
+  if (text.startsWith('[')) return assertIdentifier(parseNameList(text))
   const separator = text.includes('/') ? '/' : defaultDelimiter
   if (separator === '/' && text.includes(defaultDelimiter)) {
     const bySlash = formatNameList(splitNames(text, ['/']))
@@ -47,7 +47,7 @@ export function parseIdentifierText(text: string): Identifier {
       `the id ${quoteForMessage(text)} has both "/" and "${defaultDelimiter}"; expected ${byBoth}, or ${bySlash}`,
     )
   }
-  return parseIdentifier(text, separator, 'allowed')
+  return parseIdentifier(text, separator)
 }
 
 function parseNameList(text: string): readonly string[] {

@@ -10,28 +10,32 @@ const maxIdentifierParts = 64
 const maxIdentifierBytes = 4096
 const maxDelimiterLength = 16
 
-/** Whether names may contain quotes, which escape from the filters of catalogs that paste names into SQL. */
-export const quotesInNames = ['refused', 'allowed'] as const
-
-export type QuotesInNames = (typeof quotesInNames)[number]
-
-/** Routers that normalise or decode twice read control characters, slashes and percent signs differently. */
-const forbiddenCharacters: Readonly<Record<QuotesInNames, RegExp>> = {
-  refused: /[\p{Cc}\p{Cs}/\\%?#'"`]/u,
-  allowed: /[\p{Cc}\p{Cs}/\\%?#]/u,
-}
+/**
+ * Routers that normalise or decode twice read control characters, slashes and percent signs differently. Quotes escape
+ * from the filters of catalogs that paste names into SQL.
+ */
+const forbiddenCharacters = /[\p{Cc}\p{Cs}/\\%?#'"`]/u
 
 /**
  * Parses the decoded id of a route. The delimiter alone is the root; empty parts are refused. Throws InvalidInput
  * (400).
  */
-export function parseIdentifier(
-  text: string,
-  delimiter: string,
-  quotes: QuotesInNames = 'refused',
-): Identifier {
-  if (text === delimiter) return []
-  return assertIdentifier(text.split(delimiter), quotes)
+export function parseIdentifier(text: string, delimiter: string): Identifier {
+  return text === delimiter ? [] : assertIdentifier(text.split(delimiter))
+}
+
+/**
+ * Lists the strings that no name contains in a catalog with that delimiter: some catalogs join the parts of an id by `$`,
+ * unescaped, whatever the delimiter.
+ */
+export function listSeparators(delimiter: string): readonly string[] {
+  return [...new Set([delimiter, defaultDelimiter])]
+}
+
+/** Lists the strings that no name contains in any catalog with these delimiters. */
+export function listCommonSeparators(delimiters: readonly string[]): readonly string[] {
+  const [first = defaultDelimiter, ...others] = delimiters
+  return listSeparators(others.every((other) => other === first) ? first : defaultDelimiter)
 }
 
 /**
@@ -65,7 +69,7 @@ export function formatIdentifier(id: Identifier, delimiter: string): string {
 }
 
 /** Returns the id. Throws InvalidInput (400) unless every part is a valid name. */
-export function assertIdentifier(id: Identifier, quotes: QuotesInNames = 'refused'): Identifier {
+export function assertIdentifier(id: Identifier): Identifier {
   if (id.length > maxIdentifierParts) {
     throw refusal('invalid_id', `the id has ${id.length} parts; an id has at most ${maxIdentifierParts}`)
   }
@@ -73,7 +77,7 @@ export function assertIdentifier(id: Identifier, quotes: QuotesInNames = 'refuse
     throw refusal('invalid_id', `a part of the id is empty: ${truncateForMessage(JSON.stringify(id))}`)
   let bytes = 0
   for (const part of id) {
-    assertName(part, 'a part of the id', quotes)
+    assertName(part, 'a part of the id')
     bytes += Buffer.byteLength(part)
   }
   if (bytes > maxIdentifierBytes)
@@ -82,11 +86,11 @@ export function assertIdentifier(id: Identifier, quotes: QuotesInNames = 'refuse
 }
 
 /** Throws InvalidInput (400) unless `name` is valid as a part of an id or as the name of an index. */
-export function assertName(name: string, label: string, quotes: QuotesInNames = 'refused'): void {
+export function assertName(name: string, label: string): void {
   if (name === '') throw refusal('invalid_id', `${label} is empty`)
   if (name === '.' || name === '..')
     throw refusal('invalid_id', `${label} is ${quoteForMessage(name)}, which is a path segment, not a name`)
-  const character = forbiddenCharacters[quotes].exec(name)?.[0]
+  const character = forbiddenCharacters.exec(name)?.[0]
   if (character !== undefined) {
     throw refusal(
       'invalid_id',

@@ -19,7 +19,7 @@ export function placeInDatabase(route: RouteMatch, database: Identifier): RouteM
   if (operation.lists === 'all tables')
     return { ...route, operation: getOperation('ListTables'), id: database }
   if (!isServedInDatabases(operation)) throw notInDatabaseError(operation.name)
-  return { ...route, id: assertIdentifier([...database, ...id], 'allowed') }
+  return { ...route, id: assertIdentifier([...database, ...id]) }
 }
 
 /** Lists of entries, SQL and code name objects that no rule of the gateway would place in the database. */

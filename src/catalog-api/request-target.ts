@@ -6,7 +6,6 @@ import {
   parseIdentifier,
   quoteForMessage,
   type Identifier,
-  type QuotesInNames,
 } from './identifiers.ts'
 import { formatIdentifierForMessage } from './not-found.ts'
 import { apiPaths, uploadIdName, type BuiltInOperation, type Operation } from './operations.ts'
@@ -52,8 +51,6 @@ export interface TargetOptions {
   readonly basePath?: string
   /** Names of query parameters that are accepted besides those of the catalog API. */
   readonly allowedParameters?: ReadonlySet<string>
-  /** In the names of the id; refused by default. */
-  readonly quotes?: QuotesInNames
 }
 
 const noParameters: ReadonlySet<string> = new Set()
@@ -75,14 +72,14 @@ export function parseTarget(
 /**
  * Parses a request target (origin form, RFC 3986); every part is decoded exactly once, nothing is normalised, so it has
  * exactly one meaning. One trailing slash is accepted. The path must start with the base path, as it is written there,
- * exactly once. `quotes` applies to the id. Throws CatalogError: 400 outside the grammar, 404 for a path outside the API,
+ * exactly once. Throws CatalogError: 400 outside the grammar, 404 for a path outside the API,
  * 406 for one of the API without an operation, 405 for another method.
  */
 export function parseTargetIn<Kind extends Operation>(
   routes: RouteTable<Kind>,
   method: string,
   target: string,
-  { basePath = '', allowedParameters = noParameters, quotes = 'refused' }: TargetOptions = {},
+  { basePath = '', allowedParameters = noParameters }: TargetOptions = {},
 ): RouteMatch<Kind> {
   const { path: wholePath, query } = splitTarget(target)
   const isBelow = wholePath.startsWith(`${basePath}/`)
@@ -102,7 +99,7 @@ export function parseTargetIn<Kind extends Operation>(
   }
   const { delimiter, parameters, extraParameters } = readQuery(query, operation, allowedParameters)
   const id = found.hasId
-    ? parseIdentifier(decodeComponent(segmentAt(path, idSegment), 'the id'), delimiter, quotes)
+    ? parseIdentifier(decodeComponent(segmentAt(path, idSegment), 'the id'), delimiter)
     : []
   if (found.hasId) assertCompleteId(operation, id)
   const indexName = found.hasIndex ? readName(path, indexSegment, 'the index name') : undefined

@@ -77,7 +77,7 @@ export function keysCommand(io: Io): Command {
     .command('list')
     .description('list the keys of a store, without their secrets')
     .requiredOption('--store <file>', 'the key store, or a folder of key stores')
-    .option('--last-used <file>', 'the lastUsedFile of a gateway')
+    .option('--last-used <file>', 'last-used-keys.json in the audit folder of a gateway')
     .option(...jsonOption)
     .addHelpText(
       'after',

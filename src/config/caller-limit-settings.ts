@@ -5,7 +5,6 @@ import { sharedLimitsSchema } from './shared-limits-settings.ts'
 
 const positiveCount = z.int().positive()
 const perSecond = z.number().positive().max(1e12)
-const secondsOfDay = 86_400
 
 const selectionFields = {
   name: z
@@ -43,19 +42,11 @@ const rateSchema = z.strictObject({
     .describe('Burst of requests; default: one second of requests, at least one.'),
 })
 
-const bytesSchema = z
-  .strictObject({
-    ...selectionFields,
-    per: perSchema.describe(perDescription),
-    direction: z.enum(['up', 'down', 'both']).describe('Request bodies, responses, or both.'),
-    perSecond: perSecond.optional().describe('Sustained bytes a second; either this or perDay.'),
-    perDay: z.number().positive().max(1e15).optional().describe('Sustained bytes a day, replenished evenly.'),
-    burst: positiveCount.optional().describe('Burst of bytes; default: one second, or one day, of bytes.'),
-  })
-  .refine(
-    ({ perSecond, perDay }) => (perSecond === undefined) !== (perDay === undefined),
-    'expected either perSecond or perDay',
-  )
+const bytesSchema = z.strictObject({
+  ...selectionFields,
+  per: perSchema.describe(perDescription),
+  perSecond: perSecond.describe('Sustained bytes a second, of request bodies and responses together.'),
+})
 
 const concurrencySchema = z.strictObject({
   ...selectionFields,
@@ -64,8 +55,9 @@ const concurrencySchema = z.strictObject({
 })
 
 const failedAuthenticationsSchema = z.strictObject({
-  perSecond: perSecond.describe('Sustained failed authentications of one address a second.'),
-  burst: positiveCount.default(20).describe('Burst of failed authentications of one address.'),
+  perSecond: perSecond.describe(
+    'Sustained failed authentications of one address a second, after a burst of 20.',
+  ),
 })
 
 export const callerLimitFields = {
@@ -76,7 +68,9 @@ export const callerLimitFields = {
   byteQuotas: z
     .array(bytesSchema)
     .default([])
-    .describe('Byte quotas. Active requests are not aborted; the next request gets 429.'),
+    .describe(
+      'Byte quotas, with a burst of one second. Active requests are not aborted; the next request gets 429.',
+    ),
   concurrency: z
     .array(concurrencySchema)
     .default([])
@@ -117,14 +111,4 @@ export function findRepeatedNames({
 }: CallerLimitSettings): readonly string[] {
   const names = [...rates, ...byteQuotas, ...concurrency].map(({ name }) => name)
   return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))]
-}
-
-/** Refill rate in bytes per second, and the burst after a pause. */
-export function getByteRate({ perSecond, perDay = 0, burst }: ByteSettings): {
-  perSecond: number
-  burst: number
-} {
-  return perSecond === undefined
-    ? { perSecond: perDay / secondsOfDay, burst: burst ?? Math.ceil(perDay) }
-    : { perSecond, burst: burst ?? Math.ceil(perSecond) }
 }

@@ -9,7 +9,7 @@ import { findListenConflicts } from './listen-conflicts.ts'
 import { listenHost } from './listen-address.ts'
 import { limitsSchema, listenSchema, timeoutsSchema, type TlsSettings } from './listen-settings.ts'
 import { resolveUpstreamPaths } from './upstream/upstream-settings.ts'
-import { listCommonSeparators } from './upstream/common-separators.ts'
+import { listCommonSeparators } from '../catalog-api/identifiers.ts'
 import { upstreamSchema, upstreamsSchema, type UpstreamSettings } from './upstream/upstream-settings.ts'
 import { findCallerIdentityProblem } from './upstream/caller-identity.ts'
 import { findComparisonProblem } from './upstream/comparison-problem.ts'
@@ -52,13 +52,6 @@ export const anyGatewaySchema = z
               'dot includes its subdomains. Requests for other names get 403: a page could give its own name the address ' +
               'of the port (DNS rebinding).',
           ),
-        requireUpstream: z
-          .boolean()
-          .default(false)
-          .describe(
-            'Whether /readyz fails while no upstream is healthy. By default it only reports unhealthy upstreams, so that ' +
-              'clients get error responses of the gateway instead of refused connections.',
-          ),
         console: z
           .boolean()
           .default(false)
@@ -95,7 +88,7 @@ export const anyGatewaySchema = z
       .prefault({})
       .describe('Connections to other hosts: proxy, and trusted authorities.'),
     metrics: metricsSchema.optional().describe('Additional metric labels.'),
-    log: logSchema.prefault({}).describe('JSON lines on standard error.'),
+    log: logSchema.prefault({}).describe('JSON lines on standard error; on a terminal, lines for a person.'),
     traces: tracesSchema
       .optional()
       .describe('Enables the export of request spans with OpenTelemetry, even if empty.'),
@@ -127,7 +120,10 @@ export const anyGatewaySchema = z
       for (const { path, message } of findUnknownDelegatedNames({ ...settings, upstreams: catalogs })) {
         addIssue([...path], message)
       }
-      for (const { path, message } of findImpossibleNamespaces(settings, listCommonSeparators(catalogs))) {
+      for (const { path, message } of findImpossibleNamespaces(
+        settings,
+        listCommonSeparators(catalogs.map(({ delimiter }) => delimiter)),
+      )) {
         addIssue([...path], message)
       }
     }

@@ -113,31 +113,9 @@ export const limitsSchema = z
     maxJsonBytes: count
       .default(4 * 1024 * 1024)
       .describe('Maximum size of a JSON body that is read into memory.'),
-    maxJsonMemoryBytes: count
-      .default(256 * 1024 * 1024)
-      .describe(
-        'Memory for JSON bodies of all concurrent requests. One principal may use as much as stays free: half of it ' +
-          'if it is alone. Requests over the limit get 503.',
-      ),
-    maxStreamedJsonBytes: count
+    maxArrowBytes: count
       .optional()
-      .describe('Maximum size of a streamed JSON body; default: no limit.'),
-    maxArrowBytes: count.optional().describe('Maximum size of an Arrow body; default: no limit.'),
-    maxJsonValues: count
-      .default(50_000)
-      .describe(
-        'Maximum members and list items of a JSON body. Numbers in lists count as a tenth each, or not at all if the ' +
-          'gateway does not use them, like those of vectors.',
-      ),
-    maxBatchEntries: count
-      .max(100_000)
-      .default(1_000)
-      .describe('Maximum entries of a batch of table versions or changes.'),
-    maxHeaderBytes: count
-      .min(8 * 1024)
-      .max(1024 * 1024)
-      .default(32 * 1024)
-      .describe('Maximum size of the request head; bearer tokens may take 16 KiB of it.'),
+      .describe('Maximum size of a body that is streamed, Arrow or JSON; default: no limit.'),
     maxConnections: count
       .default(10_000)
       .describe(
@@ -152,45 +130,17 @@ export const limitsSchema = z
     ...callerLimitFields,
   })
   .superRefine((limits, context) => {
-    if (limits.maxJsonMemoryBytes < limits.maxJsonBytes)
-      context.addIssue({
-        code: 'custom',
-        path: ['maxJsonMemoryBytes'],
-        message: `expected at least maxJsonBytes (${limits.maxJsonBytes})`,
-      })
     for (const name of findRepeatedNames(limits)) {
       context.addIssue({ code: 'custom', message: `duplicate limit name "${name}"` })
     }
   })
 
 export const timeoutsSchema = z.strictObject({
-  headersTimeoutMs: milliseconds
-    .default(30_000)
-    .describe(
-      'From the start of a connection or request to the end of the request head; also for the TLS handshake.',
-    ),
-  bodyTimeoutMs: milliseconds
-    .default(30_000)
-    .describe('Between two chunks of a request body, while the gateway reads.'),
-  sendTimeoutMs: milliseconds
-    .default(60_000)
-    .describe('Close if the client reads nothing of a response for this long.'),
   keepAliveTimeoutMs: milliseconds
     .default(75_000)
     .describe(
       'Idle time after a response; longer than the idle timeout of a load balancer, so that it closes first.',
     ),
-  maxConnectionAgeMs: milliseconds
-    .default(3_600_000)
-    .describe(
-      'Age after which a connection is closed with its next response (connection: close), minus a jitter of up to 10 %.',
-    ),
-  drainDelayMs: z
-    .int()
-    .min(0)
-    .max(3_600_000)
-    .default(0)
-    .describe('Between the stop signal and the end of new connections: time for load balancers to notice.'),
   drainTimeoutMs: milliseconds
     .default(30_000)
     .describe('Time for active requests to complete during shutdown; then they are aborted.'),

@@ -70,7 +70,7 @@ function describeImpossible(names: readonly string[], separators: readonly strin
     if (message !== undefined) return message
   }
   try {
-    assertIdentifier(names, 'allowed')
+    assertIdentifier(names)
     return undefined
   } catch (error) {
     return toError(error).message

@@ -214,7 +214,7 @@ function findUnknown(
 
 function isIdentifier(parts: readonly string[]): boolean {
   try {
-    return assertIdentifier(parts, 'allowed') === parts
+    return assertIdentifier(parts) === parts
   } catch {
     return false
   }

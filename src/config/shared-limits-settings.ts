@@ -17,24 +17,6 @@ export const sharedLimitsSchema = z
       .optional()
       .describe('File with the password; read for every connection, like those of tls.'),
     tls: z.strictObject(tlsFiles).optional().describe('TLS settings for rediss.'),
-    onFailure: z
-      .enum(['open', 'closed'])
-      .default('open')
-      .describe(
-        'If the server is unreachable: open, each gateway counts alone; closed, limited requests get ' +
-          '503.',
-      ),
-    timeoutMs: z
-      .int()
-      .min(10)
-      .max(60_000)
-      .default(500)
-      .describe('Timeout of the server. Requests do not wait for it.'),
-    keyPrefix: z
-      .string()
-      .regex(/^[a-zA-Z0-9._:-]{1,64}$/, 'expected letters, digits, dots, colons, dashes and underscores')
-      .default('catalog-gateway')
-      .describe('Prefix of all keys. Gateways with the same prefix share limits.'),
   })
   .refine(({ url, tls }) => tls === undefined || url.startsWith('rediss:'), {
     path: ['tls'],

@@ -1,9 +1,6 @@
 import { z } from 'zod'
-import { receiverCredential, receiverUrl } from './audit/receiver-settings.ts'
+import { receiverUrl } from './audit/receiver-settings.ts'
 import { tlsFiles } from '../lib/tls/tls-files.ts'
-
-/** Optional span attributes. */
-const includableAttributes = ['id', 'principal', 'client'] as const
 
 export const tracesSchema = z
   .strictObject({
@@ -13,21 +10,16 @@ export const tracesSchema = z
         'OTLP/HTTP endpoint, such as http://collector:4318/v1/traces; default: OTEL_EXPORTER_OTLP_ENDPOINT.',
       ),
     sampleRatio: z.number().min(0).max(1).default(1).describe('Sampling ratio of traces that start here.'),
-    continueTraces: z
-      .boolean()
-      .default(true)
-      .describe(
-        'Whether the traceparent of a client, with its sampling flag, is continued; otherwise each request starts a trace.',
-      ),
-    include: z.array(z.enum(includableAttributes)).default([]).describe('Personal data to add to spans.'),
-    credential: receiverCredential.optional().describe('Credential for the endpoint.'),
+    credential: z
+      .strictObject({
+        file: z
+          .string()
+          .min(1)
+          .describe('File with the value of the authorization header; read for every batch.'),
+      })
+      .optional()
+      .describe('Credential for the endpoint.'),
     caFile: tlsFiles.caFile,
-    timeoutMs: z
-      .int()
-      .positive()
-      .max(60_000)
-      .default(5_000)
-      .describe('Timeout of an export, also at shutdown.'),
   })
   .refine(
     ({ endpoint, caFile }) => caFile === undefined || endpoint?.startsWith('https:') === true,

@@ -1,4 +1,3 @@
-import type { QuotesInNames } from '../catalog-api/identifiers.ts'
 import { isLoopback } from './listen-address.ts'
 import { isTrustworthyUrl } from './identity/trustworthy-url.ts'
 
@@ -9,7 +8,6 @@ export const unsafeNames = [
   'development-policies',
   'open-console',
   'plain-http-issuer',
-  'quotes-in-names',
 ] as const
 export type UnsafeName = (typeof unsafeNames)[number]
 
@@ -26,13 +24,7 @@ export interface SafetyRelevantSettings {
     readonly kubernetes?: Issuer | undefined
     readonly introspection?: Issuer | undefined
   }
-  readonly upstream?: UpstreamNames | undefined
-  readonly upstreams?: readonly UpstreamNames[] | undefined
   readonly unsafe: readonly UnsafeName[]
-}
-
-interface UpstreamNames {
-  readonly quotesInNames: QuotesInNames
 }
 
 interface Issuer {
@@ -44,8 +36,6 @@ export function findUnsafeSettings({
   admin,
   audit,
   identity,
-  upstream,
-  upstreams = [],
   unsafe,
 }: SafetyRelevantSettings): readonly UnsafeSetting[] {
   const found: UnsafeSetting[] = []
@@ -68,15 +58,6 @@ export function findUnsafeSettings({
     if (audit.modes[mode] !== 'off') continue
     const message = 'commits would not be recorded; expected strict, durable or besteffort'
     refuse('audit-off', ['audit', 'modes', mode], message)
-  }
-  const upstreamsByPath = [
-    ...(upstream === undefined ? [] : [{ path: ['upstream'], each: upstream }]),
-    ...upstreams.map((each, index) => ({ path: ['upstreams', index], each })),
-  ]
-  for (const { path, each } of upstreamsByPath) {
-    if (each.quotesInNames === 'refused') continue
-    const message = 'a catalog that pastes names into SQL would run what follows a quote; expected refused'
-    refuse('quotes-in-names', [...path, 'quotesInNames'], message)
   }
   if (admin.console && !isLoopback(admin.host)) {
     const message =

@@ -28,7 +28,7 @@ export function createDatabases(setting: DatabasesSetting, upstreams: Upstreams)
   return {
     find(database) {
       if (database === undefined || database === rootDatabase) return root
-      if (setting === 'namespaces') return [assertDatabaseName(database, upstreams)]
+      if (setting === 'namespaces') return [assertDatabaseName(database)]
       throw refusal(
         'wrong_database',
         `the database ${quoteForMessage(database)} is not served; expected ${expected}, or the setting databases: namespaces`,
@@ -45,7 +45,7 @@ export function createDatabases(setting: DatabasesSetting, upstreams: Upstreams)
 }
 
 /** A prefix follows a slash. LanceDB's clients accept ASCII only; readers decode other bytes differently. */
-function assertDatabaseName(database: string, { quotesInNames }: Upstreams): string {
+function assertDatabaseName(database: string): string {
   if (database.includes('/')) {
     throw refusal(
       'wrong_database',
@@ -54,6 +54,6 @@ function assertDatabaseName(database: string, { quotesInNames }: Upstreams): str
   }
   if (!/^[\x20-\x7e]*$/.test(database))
     throw refusal('wrong_database', `the database ${quoteForMessage(database)} is not ASCII`)
-  assertName(database, 'the database', quotesInNames)
+  assertName(database, 'the database')
   return database
 }

@@ -2,6 +2,7 @@ import type { LimitSettings, ListenSettings, TimeoutSettings } from '../config/l
 import { createAddressMatcher } from '../lib/net/address-range.ts'
 import { shutDownGracefully } from '../listener/graceful-shutdown.ts'
 import { createListener, type Listener, type ListenerOptions } from '../listener/listener.ts'
+import { maxHeadBytes, type ClientBounds } from './bounds.ts'
 import type { RequestObserver } from './observability/request-observer.ts'
 import { createRequestErrorResponse } from './request-error-response.ts'
 import type { RequestHandler } from './request-handler.ts'
@@ -11,8 +12,11 @@ export interface GatewayServerOptions extends Pick<ListenerOptions, 'scheduler' 
   readonly handler: RequestHandler
   readonly observer: RequestObserver
   readonly listen: ListenSettings
-  readonly limits: LimitSettings
+  readonly limits: Pick<LimitSettings, 'maxConnections' | 'maxConnectionsPerAddress'>
   readonly timeouts: TimeoutSettings
+  readonly bounds: ClientBounds
+  /** Whether something decides by the readiness of the gateway where to send requests. */
+  readonly isReadinessAsked: () => boolean
   /** Aborts requests to upstreams. */
   readonly abortUpstream: () => void
 }
@@ -33,14 +37,14 @@ export interface GatewayServer {
 
 /** Creates the listener, not yet listening. Bytes that are not a request get a catalog error. */
 export function createGatewayServer(options: GatewayServerOptions): GatewayServer {
-  const { handler, observer, listen, limits, timeouts, tls, abortUpstream } = options
+  const { handler, observer, listen, limits, timeouts, bounds, tls, abortUpstream } = options
   const listener = createListener(
     {
-      maxHeadBytes: limits.maxHeaderBytes,
+      maxHeadBytes,
       maxHeaderCount: maxRequestHeaders,
       maxConnections: limits.maxConnections,
       maxConnectionsPerAddress: limits.maxConnectionsPerAddress,
-      timeouts,
+      timeouts: { ...timeouts, ...bounds },
       scheduler: options.scheduler,
       tls,
       proxies: {
@@ -54,7 +58,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     {
       onRequest: handler.onRequest,
       onConnectionError: observer.connectionRejected,
-      errorResponse: (error) => createRequestErrorResponse(error, limits.maxHeaderBytes),
+      errorResponse: createRequestErrorResponse,
       refuseConnect: handler.refuseConnect,
     },
   )
@@ -72,7 +76,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
       problem = 'the gateway is shutting down'
       await shutDownGracefully({
         server: listener,
-        drainDelayMs: listener.isListening ? timeouts.drainDelayMs : 0,
+        drainDelayMs: listener.isListening && options.isReadinessAsked() ? bounds.drainDelayMs : 0,
         graceMs: timeouts.drainTimeoutMs,
         isProcessing: handler.isProcessing,
         abort: abortUpstream,

@@ -4,6 +4,7 @@ import { requestIdHeader } from '../catalog-api/headers.ts'
 import { formatBytes } from '../lib/format-bytes.ts'
 import type { ErrorResponse } from '../http1/server/error-response.ts'
 import type { RequestError, RequestErrorReason } from '../http1/server/request-error.ts'
+import { maxHeadBytes } from './bounds.ts'
 
 const malformed = 'malformed HTTP request'
 
@@ -15,20 +16,14 @@ const messages: Readonly<Record<Exclude<RequestErrorReason, 'idle_timeout' | 'he
     tls_on_plain_port: malformed,
   }
 
-/**
- * The response to bytes that are no request, of a server that reads heads of up to `maxHeadBytes`; undefined after an idle
- * timeout: the client has sent nothing.
- */
-export function createRequestErrorResponse(
-  error: RequestError,
-  maxHeadBytes: number,
-): ErrorResponse | undefined {
+/** The response to bytes that are no request; undefined after an idle timeout: the client has sent nothing. */
+export function createRequestErrorResponse(error: RequestError): ErrorResponse | undefined {
   const { reason } = error
   if (reason === 'idle_timeout') return undefined
   const requestId = randomUUID()
   const message =
     reason === 'headers_too_large'
-      ? `the request line and headers exceed the limit of ${formatBytes(maxHeadBytes)} (limits.maxHeaderBytes of the gateway)`
+      ? `the request line and headers exceed the limit of ${formatBytes(maxHeadBytes)}`
       : messages[reason]
   const refused = refusal(reason, message, { cause: error })
   return {

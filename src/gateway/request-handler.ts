@@ -1,12 +1,12 @@
 import type { Duplex } from 'node:stream'
 import { refusal } from '../catalog-api/catalog-error.ts'
 import { respondToUnparsed } from '../catalog-api/responses/unparsed-request.ts'
-import type { TimeoutSettings } from '../config/listen-settings.ts'
 import { drainRequestBody } from '../http1/server/drain-request-body.ts'
 import type { ConnectionAddresses } from '../lib/net/connection-addresses.ts'
 import type { IncomingRequest } from '../http1/server/incoming-request.ts'
 import { RequestBody } from '../http1/server/request-body.ts'
 import type { RequestBodyOptions } from '../http1/server/timed-reader.ts'
+import type { ClientBounds } from './bounds.ts'
 import { BodyTimeout } from './body/body-timeout.ts'
 import { ClientDisconnected } from './client-disconnected.ts'
 import { noBody, type DownstreamResponse } from './downstream.ts'
@@ -20,7 +20,7 @@ const minBodyBytesPerSecond = 500
 
 export interface RequestHandlerOptions {
   readonly pipeline: Pipeline
-  readonly timeouts: Pick<TimeoutSettings, 'bodyTimeoutMs'>
+  readonly bounds: Pick<ClientBounds, 'bodyTimeoutMs'>
   readonly observer: RequestObserver
 }
 
@@ -40,13 +40,9 @@ export interface RequestHandler {
   readonly isProcessing: () => boolean
 }
 
-export function createRequestHandler({
-  pipeline,
-  observer,
-  timeouts,
-}: RequestHandlerOptions): RequestHandler {
+export function createRequestHandler({ pipeline, observer, bounds }: RequestHandlerOptions): RequestHandler {
   const bodyOptions: RequestBodyOptions = {
-    timeoutMs: timeouts.bodyTimeoutMs,
+    timeoutMs: bounds.bodyTimeoutMs,
     minBytesPerSecond: minBodyBytesPerSecond,
     error: (reason) =>
       reason === 'timeout'

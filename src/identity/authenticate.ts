@@ -10,10 +10,11 @@ import type { TokenIssuerInput } from '../config/identity/token-issuer-settings.
 import type { KubernetesSettings } from '../config/identity/kubernetes-settings.ts'
 import { anonymousPrincipal, type Principal } from './principal.ts'
 import { AuthenticationError } from './authentication-error.ts'
-import { authenticateMultiple, type CredentialPrecedence } from './multiple-credentials.ts'
+import { authenticateMultiple } from './multiple-credentials.ts'
 import type { JwksTiming } from './jwt/remote-jwks.ts'
 import type { TokenCacheOptions } from './jwt/token-cache.ts'
 import type { VerifiedToken } from './jwt/verified-token.ts'
+import type { ClusterAccess } from '../lib/kubernetes/in-cluster.ts'
 import { directOutbound, type Outbound } from '../lib/outbound/outbound.ts'
 
 /** Credentials of a request. Repeated headers were rejected before. */
@@ -32,14 +33,12 @@ export interface AuthenticatorOptions {
   readonly staticKey?: StaticKey
   readonly issuers?: readonly TokenIssuerInput[]
   readonly kubernetes?: KubernetesSettings | undefined
+  /** Default: that of the pod. */
+  readonly cluster?: ClusterAccess
   readonly introspection?: IntrospectionSettings | undefined
   readonly clientCertificates?: ClientCertificateSettings | undefined
   /** Whether requests without any credential are accepted as the anonymous principal. Default: false. */
   readonly anonymous?: boolean | undefined
-  /** How several credentials in one request are combined. Default: `agree`. */
-  readonly multipleCredentials?: CredentialPrecedence | undefined
-  /** Folder in which the last valid JWKS of issuers are cached. */
-  readonly jwksCacheFolder?: string | undefined
   readonly jwksTiming?: Partial<JwksTiming>
   readonly tokenCache?: TokenCacheOptions
   /** Poll interval for files. Default: 500, so that a revoked key is refused within a second. */
@@ -67,7 +66,7 @@ export interface Authenticator {
 
 /** Creates an authenticator. Reads keys and JWKS; rejects if the configuration is invalid or a file cannot be read. */
 export async function createAuthenticator(options: AuthenticatorOptions): Promise<Authenticator> {
-  const { now = Date.now, report = () => undefined, multipleCredentials = 'agree' } = options
+  const { now = Date.now, report = () => undefined } = options
   const {
     reloadIntervalMs = 500,
     lastUsedIntervalMs = 60_000,
@@ -100,11 +99,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
       if (certificate === undefined && authorization === undefined) return keys.verify(apiKey ?? '').principal
       if (certificate === undefined && apiKey === undefined)
         return authenticateBearer(tokens, authorization ?? '')
-      return authenticateMultiple(
-        { apiKey, authorization, certificate },
-        { keys, tokens },
-        multipleCredentials,
-      )
+      return authenticateMultiple({ apiKey, authorization, certificate }, { keys, tokens })
     },
     status: () => ({ apiKeys: keys.status(), ...tokens.status() }),
     async close() {

@@ -12,17 +12,17 @@ import type { TokenCacheOptions } from './jwt/token-cache.ts'
 import { hasJwtForm } from './jwt/parse-jwt.ts'
 import { createTokenVerifier, type TrustedIssuer } from './jwt/token-verifier.ts'
 import type { VerifiedToken } from './jwt/verified-token.ts'
-import { makeFolder } from '../lib/fs/make-folder.ts'
+import type { ClusterAccess } from '../lib/kubernetes/in-cluster.ts'
 import { readSecret } from '../lib/fs/read-secret.ts'
 
 const maxTokenLength = 16 * 1024
 
-export interface BearerTokenOptions extends Omit<JwksOptions, 'jwksCacheFolder'> {
+export interface BearerTokenOptions extends JwksOptions {
   readonly issuers?: readonly TokenIssuerInput[]
   readonly kubernetes?: KubernetesSettings | undefined
+  readonly cluster?: ClusterAccess
   readonly introspection?: IntrospectionSettings | undefined
   readonly tokenCache?: TokenCacheOptions
-  readonly jwksCacheFolder?: string | undefined
 }
 
 export interface BearerTokenStatus {
@@ -39,7 +39,6 @@ export interface BearerTokenVerifier {
 
 /** Opens the JWKS of all issuers. Rejects if the configuration is invalid or a file cannot be read. */
 export async function openBearerTokenVerifier(options: BearerTokenOptions): Promise<BearerTokenVerifier> {
-  if (options.jwksCacheFolder !== undefined) await makeFolder(options.jwksCacheFolder, 0o700)
   const { introspection: introspected, outbound } = options
   const client = introspected && {
     opener: await outbound.openClient('identity.introspection', introspected),
@@ -49,7 +48,7 @@ export async function openBearerTokenVerifier(options: BearerTokenOptions): Prom
       read: () => readSecret(introspected.clientSecretFile),
     }),
   }
-  const issuers = await openIssuers(options, { ...options, jwksCacheFolder: options.jwksCacheFolder })
+  const issuers = await openIssuers(options, options)
   const jwtVerifier = createTokenVerifier(issuers, options.tokenCache ?? {}, options.now)
   const introspection: Introspection | undefined =
     introspected && client && openIntrospection(introspected, client, options.now, options.report)
@@ -77,7 +76,7 @@ export async function openBearerTokenVerifier(options: BearerTokenOptions): Prom
 
 /** Concurrently, because an unreachable issuer takes its whole timeout. Closes the others if one cannot be opened. */
 async function openIssuers(
-  { issuers, kubernetes }: Pick<BearerTokenOptions, 'issuers' | 'kubernetes'>,
+  { issuers, kubernetes, cluster }: Pick<BearerTokenOptions, 'issuers' | 'kubernetes' | 'cluster'>,
   options: JwksOptions,
 ): Promise<readonly TrustedIssuer[]> {
   const opening: Promise<TrustedIssuer>[] = tokenIssuersSchema.parse(issuers ?? []).map(async (issuer) => ({
@@ -87,7 +86,7 @@ async function openIssuers(
       options.report({ source: issuer.name, outcome: 'missing-groups' }),
     ),
   }))
-  if (kubernetes !== undefined) opening.push(openKubernetesIssuer(kubernetes, options))
+  if (kubernetes !== undefined) opening.push(openKubernetesIssuer(kubernetes, cluster, options))
   const opened = await Promise.allSettled(opening)
   const trusted = opened.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
   for (const result of opened) {
@@ -100,9 +99,10 @@ async function openIssuers(
 
 async function openKubernetesIssuer(
   settings: KubernetesSettings,
+  cluster: ClusterAccess | undefined,
   options: JwksOptions,
 ): Promise<TrustedIssuer> {
-  const jwks = await openFetchedJwks(settings, createClusterFetcher(settings), options)
+  const jwks = await openFetchedJwks(settings, createClusterFetcher(settings.issuer, cluster), options)
   return { issuer: { ...settings, ...clusterTokens }, jwks, readCaller: readServiceAccount }
 }
 

@@ -9,11 +9,14 @@ export interface FailedAuthentications {
   recordFailure(client: string): void
 }
 
+/** Of failed authentications of one address. */
+const maxBurst = 20
+
 export function createFailedAuthentications(
   settings: FailedAuthenticationSettings | undefined,
 ): FailedAuthentications {
   if (settings === undefined) return { assertAllowed: () => undefined, recordFailure: () => undefined }
-  const buckets = createBuckets(settings)
+  const buckets = createBuckets({ perSecond: settings.perSecond, burst: maxBurst })
   return {
     assertAllowed(client) {
       const wait = buckets.waitMs(getAddressKey(client), 1, performance.now())

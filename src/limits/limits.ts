@@ -10,7 +10,7 @@ import type { CallerLimitSettings } from '../config/caller-limit-settings.ts'
 
 export interface Limits {
   /**
-   * Throws LimitExceeded (429) or LimitsUnavailable (503) without charging any limit. The caller must release the
+   * Throws LimitExceeded (429) without charging any limit. The caller must release the
    * lease.
    */
   admit(request: LimitedRequest): LimitLease | undefined

@@ -57,21 +57,12 @@ const upstreams = createUpstreams([
   {
     name: 'catalog',
     url: 'http://127.0.0.1:9',
-    reservedInNames: [],
-    quotesInNames: 'refused',
     headerDialect: 'catalog',
     credentials: fixed([]),
     opener: directOpener,
     maxConnections: 1,
-    maxBulkConnections: 1,
-    timeouts: {
-      connectTimeoutMs: 1,
-      responseHeadersTimeoutMs: 1,
-      responseBodyTimeoutMs: 1,
-      totalTimeoutMs: 1,
-    },
-    healthCheck: { intervalMs: 1_000_000, timeoutMs: 1 },
-    retries: { maxRetries: 0 },
+    timeouts: { totalTimeoutMs: 1 },
+    bounds: { healthCheckIntervalMs: 1_000_000, probeIntervalMs: 1_000_000 },
   },
 ])
 

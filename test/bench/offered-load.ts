@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 import { limitsSchema } from '../../src/config/listen-settings.ts'
 import { openGateway, type TestedGateway } from '../gateway/support/open-gateway.ts'
-import { healthPath } from '../gateway/support/recording-upstream.ts'
+import { isHealthCheck } from '../gateway/support/recording-upstream.ts'
 
 /**
  * A simulated catalog with fixed concurrency and service time: 10 queries a second, so that the machine is never the
@@ -37,20 +37,19 @@ export interface LoadedGateway {
 
 export async function openLoadedGateway(loadSheddingThresholdMs: number): Promise<LoadedGateway> {
   const catalog = createServer((request, response) => {
-    const milliseconds = request.url === healthPath ? 0 : request.url === queries ? queryMs : readMs
+    const milliseconds = isHealthCheck(request) ? 0 : request.url === queries ? queryMs : readMs
     request.resume().once('end', () => setTimeout(() => response.end('{}'), milliseconds))
   })
   catalog.listen(0, '127.0.0.1')
   await once(catalog, 'listening')
   const { port } = catalog.address() as AddressInfo
   const gateway = await openGateway(`http://127.0.0.1:${port}`, {
-    tuning: { loadSheddingThresholdMs },
+    tuning: { loadSheddingThresholdMs, upstream: { maxBulkConnections: connections } },
     adjust: (settings) => ({
       ...settings,
       upstreams: settings.upstreams.map((each) => ({
         ...each,
         maxConnections: connections,
-        maxBulkConnections: connections,
       })),
       limits: limitsSchema.parse({}),
     }),

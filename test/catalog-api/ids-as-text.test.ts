@@ -10,7 +10,7 @@ import { isThorough } from '../support/thorough.ts'
 const numRuns = isThorough ? 20_000 : 2_000
 /** Names with characters that mean something in one of the forms. */
 const difficultName = fc
-  .array(fc.constantFrom('a', 'b', '$', '[', ']', '"', ',', ' ', '.', 'ü'), { minLength: 1, maxLength: 5 })
+  .array(fc.constantFrom('a', 'b', '$', '[', ']', ',', ' ', '.', 'ü'), { minLength: 1, maxLength: 5 })
   .map((characters) => characters.join(''))
   .filter((name) => name !== '.' && name !== '..')
 const difficultIdentifier = fc.array(difficultName, { maxLength: 4 })
@@ -39,7 +39,7 @@ it('a text is read as an id that is printed as the same id, or refused', () => {
           expect(error).toBeInstanceOf(CatalogError)
           return
         }
-        expect(assertIdentifier(id, 'allowed')).toEqual(id)
+        expect(assertIdentifier(id)).toEqual(id)
         expect(parseIdentifierText(formatIdentifierText(id))).toEqual(id)
       },
     ),

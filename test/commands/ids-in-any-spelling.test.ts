@@ -1,9 +1,8 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'
-import { stringify } from 'yaml'
 import { runCommand } from '../support/run-command.ts'
-import { makeTemporaryFolder, removeFolder, temporaryFolder } from '../support/temporary-folder.ts'
+import { makeTemporaryFolder, removeFolder } from '../support/temporary-folder.ts'
 
 const policies = `apiVersion: catalog-gateway/v1
 kind: AccessPolicy
@@ -51,31 +50,4 @@ it.each([
   ]
   for (const end of ends)
     expect(end).toMatchObject({ status: 2, output: '', messages: expect.stringContaining(message) })
-})
-
-it('policies may have a dollar in a name if the settings allow it', async () => {
-  const odd = await temporaryFolder()
-  await mkdir(join(odd, 'policies'))
-  await writeFile(join(odd, 'policies', 'p.yaml'), policies.replace('[hr]', "['hr$eu']"))
-  const whoCan = ['policy', 'who-can', '--policies', join(odd, 'policies')]
-  const id = '["hr$eu", "salaries"]'
-  expect(await runCommand([...whoCan, 'QueryTable', id])).toMatchObject({
-    status: 1,
-    messages: expect.stringContaining(
-      'p.yaml:4:13: namespace[0]: "hr$eu" contains "$", which separates names; expected ["hr", "eu"]',
-    ),
-  })
-  const settings = join(odd, 'gateway.yaml')
-  await writeFile(
-    settings,
-    stringify({
-      upstream: { url: 'https://catalog.example', delimiter: '.', reservedInNames: [] },
-      identity: { anonymous: true },
-      policies: { folder: 'policies' },
-      audit: { folder: 'audit' },
-    }),
-  )
-  expect((await runCommand(['check', '--config', settings])).status).toBe(0)
-  const { output } = await runCommand([...whoCan, '--config', settings, 'QueryTable', id])
-  expect(output).toMatch(/^QueryTable on \["hr\$eu", "salaries"\]:\n.*user al/)
 })

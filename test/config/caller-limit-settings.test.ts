@@ -2,10 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { limitsSchema } from '../../src/config/listen-settings.ts'
-import { getByteRate } from '../../src/config/caller-limit-settings.ts'
 
 const rate = { name: 'one', per: 'principal', perSecond: 1 } as const
-const bytes = { name: 'two', per: 'namespace', direction: 'up' } as const
 
 it.each([
   [{ rates: [rate, rate] }, 'duplicate limit name "one"'],
@@ -16,8 +14,6 @@ it.each([
   [{ rates: [{ ...rate, operations: ['QueryTabel'] }] }, 'expected an operation, or a group of them'],
   [{ rates: [{ ...rate, operations: ['credentials'] }] }, 'expected an operation, or a group of them'],
   [{ rates: [{ ...rate, name: 'What I like' }] }, 'expected lower-case letters, digits and dashes'],
-  [{ byteQuotas: [bytes] }, 'expected either perSecond or perDay'],
-  [{ byteQuotas: [{ ...bytes, perSecond: 1, perDay: 1 }] }, 'expected either perSecond or perDay'],
 ])('%j is refused: %s', (limits, message) => {
   const { error } = limitsSchema.safeParse(JSON.parse(JSON.stringify(limits)))
   expect(error?.issues.map((issue) => issue.message)).toEqual([expect.stringContaining(message)])
@@ -38,8 +34,4 @@ it('the example in docs/limits.md is valid', async () => {
   const [, block = ''] = /```yaml limits\n(.*?)```/s.exec(page) ?? []
   const { rates, byteQuotas, concurrency } = limitsSchema.parse((parse(block) as { limits: unknown }).limits)
   expect([rates, byteQuotas, concurrency].map(({ length }) => length)).toEqual([2, 1, 1])
-  expect(getByteRate(byteQuotas[0] as (typeof byteQuotas)[number])).toEqual({
-    perSecond: 1e12 / 86_400,
-    burst: 1e12,
-  })
 })

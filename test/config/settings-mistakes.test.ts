@@ -39,17 +39,15 @@ it.each<[mistake: readonly string[], error: string]>([
   ],
   [['listen: { port: abc }'], 'g.yaml:1:11: listen.port: expected a number, received "abc"'],
   [
-    ['timeouts: { bodyTimeoutMs: soon }'],
-    'g.yaml:1:13: timeouts.bodyTimeoutMs: expected a number of milliseconds, or a value with a unit such as 30s, received "soon"',
+    ['timeouts: { drainTimeoutMs: soon }'],
+    'g.yaml:1:13: timeouts.drainTimeoutMs: expected a number of milliseconds, or a value with a unit such as 30s, received "soon"',
   ],
   [
     [`limits: { rates: [{ name: a, per: all, perSecond: 1, namespaces: [[b], ['prod$sales']] }] }`],
     'limits.rates.0.namespaces.1: "prod$sales" contains "$", which separates names; expected ["prod", "sales"]',
   ],
   [
-    [
-      `limits: { byteQuotas: [{ name: a, per: all, direction: up, perSecond: 1, namespaces: [[prod/sales]] }] }`,
-    ],
+    [`limits: { byteQuotas: [{ name: a, per: all, perSecond: 1, namespaces: [[prod/sales]] }] }`],
     'limits.byteQuotas.0.namespaces.0: "prod/sales" contains "/", which separates names; expected ["prod", "sales"]',
   ],
   [
@@ -68,9 +66,9 @@ it.each<[mistake: readonly string[], error: string]>([
     ['upstream: { url: https://a, delimiter: "." }', `metrics: { namespaces: ['prod.sales'] }`],
     'metrics.namespaces.0: "prod.sales" contains ".", which separates names; expected ["prod", "sales"]',
   ],
-  [['timeouts: { bodyTimeoutMs: "30" }'], 'received "30"; write 30 (milliseconds)'],
-  [['timeouts: { bodyTimeoutMs: 0s }'], 'bodyTimeoutMs: expected more than 0 milliseconds, received "0s"'],
-  [['timeouts: { bodyTimeoutMs: 99d }'], 'expected at most 2147483647 milliseconds, received "99d"'],
+  [['timeouts: { drainTimeoutMs: "30" }'], 'received "30"; write 30 (milliseconds)'],
+  [['timeouts: { drainTimeoutMs: 0s }'], 'drainTimeoutMs: expected more than 0 milliseconds, received "0s"'],
+  [['timeouts: { drainTimeoutMs: 99d }'], 'expected at most 2147483647 milliseconds, received "99d"'],
   [['limits: { maxJsonBytes: 8m }'], 'received "8m"; write 8MiB'],
   [['limits: { maxJsonBytes: 8MB }'], 'received "8MB"; write 8MiB'],
   [['limits: { maxJsonBytes: 8 parsecs }'], 'value with a unit such as 64MiB, received "8 parsecs"'],
@@ -196,9 +194,9 @@ it.each<[mistake: readonly string[], error: string]>([
 })
 
 it.each([
-  [['timeouts: { bodyTimeoutMs: 2 min, drainDelayMs: 0s }']],
+  [['timeouts: { drainTimeoutMs: 2 min, keepAliveTimeoutMs: 11m }']],
   [['limits: { maxJsonBytes: 8MiB, maxArrowBytes: 1.5 GiB }']],
-  [['upstream: { url: https://a, timeouts: { connectTimeoutMs: 5s } }']],
+  [['upstream: { url: https://a, timeouts: { totalTimeoutMs: 5s } }']],
   [['audit: { folder: audit, retention: { maxAgeDays: 48h } }']],
   [['listen: { port: 0 }', 'admin: { port: 0 }']],
   [["listen: { port: 80, host: '127.0.0.1' }", "admin: { port: 80, host: '127.0.0.2' }"]],
@@ -231,7 +229,7 @@ it('an empty name in a namespace of an upstream is reported once', () => {
     "  - { name: b, url: 'https://b' }",
   ]
   const errors = errorsIn([...upstreams, 'upstream:']).filter((error) => error.includes('upstreams.'))
-  expect(errors).toEqual(['g.yaml:2:34: upstreams.0.namespaces.0: expected a list of names'])
+  expect(errors).toEqual(['g.yaml:2:34: upstreams.0.namespaces.0: a part of the id is empty: [""]'])
 })
 
 it('variables with other underscores or a misspelling are refused, and those of Services in Kubernetes are not', () => {

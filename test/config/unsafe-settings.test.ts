@@ -58,38 +58,7 @@ const cases: [name: UnsafeName, what: string, changes: object, where: string][] 
     { admin: { host: '0.0.0.0', console: true } },
     'admin.console',
   ],
-  [
-    'quotes-in-names',
-    'quotes in the names of a catalog',
-    { upstream: { url: 'https://catalog.example', quotesInNames: 'allowed' } },
-    'upstream.quotesInNames',
-  ],
-  [
-    'quotes-in-names',
-    'quotes in the names of one of several catalogs',
-    {
-      upstream: undefined,
-      upstreams: [
-        { name: 'root', url: 'https://catalog.example' },
-        {
-          name: 'lake',
-          url: 'https://lake.example',
-          namespaces: [["o'brien"]],
-          quotesInNames: 'allowed',
-        },
-      ],
-    },
-    'upstreams.1.quotesInNames',
-  ],
 ]
-
-it('a namespace with quotes needs an upstream that accepts them', async () => {
-  const lake = { name: 'lake', url: 'https://lake.example', namespaces: [["o'brien"]] }
-  const upstreams = [{ name: 'root', url: 'https://catalog.example' }, lake]
-  await expect(read({ upstream: undefined, upstreams })).rejects.toThrow(
-    /upstreams\.1\.namespaces\.0: \["o'brien"\] has a name with quotes; expected quotesInNames: allowed/,
-  )
-})
 
 it.for(cases)('%s: %s is refused, unless it is accepted by name', async ([name, , changes, where]) => {
   await expect(read(changes)).rejects.toThrow(new RegExp(`:\\d+: ${where}: .*or unsafe: \\[${name}\\]$`))

@@ -40,7 +40,6 @@ async function startGateway(folder: string, upstream: string, token: string) {
     identity: { bootstrapKey: { file: 'key', principal: 'ada' } },
     policies: { folder: 'policies' },
     audit: { folder: `audit-of-${token}` },
-    timeouts: { drainDelayMs: 0 },
   }
   await writeFile(file, stringify(settings))
   const program = startProgram(['serve', '--config', file])

@@ -87,7 +87,7 @@ for (const { program, clientCertificateFrom, configure } of cases) {
       adjust: (settings) => ({
         ...settings,
         listen: { ...settings.listen, trustedProxies: [`${proxyAddress}/32`], clientCertificateFrom },
-        identity: { ...settings.identity, clientCertificates: { name: 'mesh', sanType: 'uri' } },
+        identity: { ...settings.identity, clientCertificates: { name: 'mesh' } },
       }),
     })
     const port = await freePort()

@@ -34,7 +34,6 @@ async function settingsWith(upstream: string, text: string): Promise<string> {
     identity: { bootstrapKey: { file: 'key', principal: 'founder', groups: ['founders'] } },
     policies: { folder: 'policies' },
     audit: { folder: 'audit' },
-    timeouts: { drainDelayMs: 0 },
   }
   await writeFile(file, stringify(settings))
   return file

@@ -57,7 +57,7 @@ function toPartial(node: Json, path: readonly string[] | undefined, name = ''): 
 
 /** Whether the chart computes with a setting, for the grace period of pods: it must be a number. */
 function isComputed(name: string): boolean {
-  return name === 'drainDelayMs' || name === 'drainTimeoutMs'
+  return name === 'drainTimeoutMs'
 }
 
 /** Helm prints it as the expected value: a schema has no messages. */

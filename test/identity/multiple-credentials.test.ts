@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createKey } from '../../src/identity/api-keys/key-store.ts'
 import type { AuthenticatorOptions } from '../../src/identity/authenticate.ts'
-import type { CredentialPrecedence } from '../../src/identity/multiple-credentials.ts'
-import { openAuthenticator, captureReason, captureError } from './test-authenticator.ts'
+import { openAuthenticator, captureError } from './test-authenticator.ts'
 import { claimsWith, makeIssuerKey, signed } from './jwt/forged-tokens.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -15,7 +14,7 @@ const stranger = makeIssuerKey('ES256', 'one')
 const alice = (): string => `Bearer ${signed(signer, claimsWith())}`
 
 /** Opens an authenticator with a key bound to alice and an unbound one. */
-async function open(multipleCredentials?: CredentialPrecedence, more: AuthenticatorOptions = {}) {
+async function open(more: AuthenticatorOptions = {}) {
   const folder = await temporaryFolder()
   const [file, jwks] = [join(folder, 'keys.yaml'), join(folder, 'jwks.json')]
   await writeFile(jwks, JSON.stringify({ keys: [signer.published] }))
@@ -32,7 +31,6 @@ async function open(multipleCredentials?: CredentialPrecedence, more: Authentica
         jwks: { file: jwks },
       },
     ],
-    multipleCredentials,
     ...more,
   })
   const send = async (apiKey: string | undefined, authorization: string | undefined) =>
@@ -40,7 +38,7 @@ async function open(multipleCredentials?: CredentialPrecedence, more: Authentica
   return { send, bound: bound.text, free: free.text }
 }
 
-describe('credentials must agree by default', () => {
+describe('several credentials must agree', () => {
   it('the principal is that of the token if the key is bound to its subject', async () => {
     const { send, bound } = await open()
     expect(await send(bound, alice())).toMatchObject({ name: 'corp:alice', method: 'token' })
@@ -78,34 +76,10 @@ describe('credentials must agree by default', () => {
   it('responds with 503 if a token cannot be verified now', async () => {
     const jwks = { url: 'http://127.0.0.1:9/keys' }
     const issuer = { name: 'corp', issuer: 'https://corp.example', audience: 'catalog', jwks }
-    const { send, bound } = await open('agree', { issuers: [{ ...issuer, algorithms: ['ES256'] }] })
+    const { send, bound } = await open({ issuers: [{ ...issuer, algorithms: ['ES256'] }] })
     expect(await captureError(send(bound, alice()))).toMatchObject({
       status: 503,
       reason: 'jwks_unavailable',
     })
-  })
-})
-
-describe('verifies only the credential that takes precedence', () => {
-  it('the API key', async () => {
-    const { send, free } = await open('apiKey')
-    expect(await send(free, alice())).toMatchObject({ name: 'loader' })
-    expect(await send(free, 'Bearer nonsense')).toMatchObject({ name: 'loader' })
-    expect(await captureReason(send('nonsense', alice()))).toBe('malformed_api_key')
-    expect(await send(undefined, alice())).toMatchObject({ name: 'corp:alice' })
-  })
-
-  it('the token', async () => {
-    const { send, free } = await open('bearer')
-    expect(await send(free, alice())).toMatchObject({ name: 'corp:alice' })
-    expect(await send('nonsense', alice())).toMatchObject({ name: 'corp:alice' })
-    expect(await captureReason(send(free, `Bearer ${signed(stranger)}`))).toBe('invalid_signature')
-    expect(await send(free, undefined)).toMatchObject({ name: 'loader' })
-  })
-
-  it('the certificate: without one, key and token must agree', async () => {
-    const { send, bound, free } = await open('certificate')
-    expect(await captureReason(send(free, alice()))).toBe('conflicting_credentials')
-    expect(await send(bound, alice())).toMatchObject({ name: 'corp:alice' })
   })
 })

@@ -4,7 +4,7 @@ import { replicas } from './support/replicas-values.ts'
 import { countRestarts, installRelease, isReady, killContainer, uidsOf, until } from './support/release.ts'
 
 /** The schema of the values cannot know that the file does not exist. */
-const bad = { ...replicas, config: { ...replicas.config, listing: { tokenKeyFile: 'secrets/missing/key' } } }
+const bad = { ...replicas, config: { listing: { tokenKeyFile: 'secrets/missing/key' } } }
 
 it('settings that name a missing file fail the upgrade, and the old pods serve', async () => {
   const release = await installRelease(replicas)

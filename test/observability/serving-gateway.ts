@@ -5,11 +5,7 @@ import { stringify } from 'yaml'
 import { createKey } from '../../src/identity/api-keys/key-store.ts'
 import { startProgram, type Program } from '../e2e/built-program.ts'
 import { allowEverything } from '../gateway/support/open-gateway.ts'
-import {
-  healthPath,
-  startRecordingUpstream,
-  type RecordingUpstream,
-} from '../gateway/support/recording-upstream.ts'
+import { startRecordingUpstream, type RecordingUpstream } from '../gateway/support/recording-upstream.ts'
 import { writeFiles } from '../policy/source/policy-folder.ts'
 import { formatPolicies } from '../policy/policy-builder.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -56,7 +52,6 @@ export async function servingGateway(
       admin: { port: 0 },
       upstream: {
         url: upstream.url,
-        healthCheck: { path: healthPath, intervalMs: 60_000 },
         ...upstreamSettings,
       },
       identity: { apiKeys: { store: 'keys.yaml', pepperFile: 'pepper' } },

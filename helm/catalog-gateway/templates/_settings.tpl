@@ -9,8 +9,6 @@ are relative to the file itself. Merge functions would take a 0 or a false of th
   "admin.host" (include "catalog-gateway.anyAddress" .)
   "admin.port" 2334
   "audit.folder" "/var/lib/catalog-gateway/audit"
-  "identity.jwksCacheFolder" "/var/lib/catalog-gateway/issuer-keys"
-  "timeouts.drainDelayMs" 10000
   "timeouts.drainTimeoutMs" 30000
 -}}
 {{- $admin := printf "%s-admin" (include "catalog-gateway.fullname" .) -}}
@@ -23,7 +21,6 @@ are relative to the file itself. Merge functions would take a 0 or a false of th
 {{- if .Values.apiKeys.existingSecret -}}
 {{- $_ := set $defaults "identity.apiKeys.store" "api-keys" -}}
 {{- $_ := set $defaults "identity.apiKeys.pepperFile" "api-keys/pepper" -}}
-{{- $_ := set $defaults "identity.apiKeys.lastUsedFile" "/var/lib/catalog-gateway/last-used.json" -}}
 {{- end -}}
 {{- if include "catalog-gateway.hasBootstrapKey" . -}}
 {{- $_ := set $defaults "identity.bootstrapKey.file" "bootstrap-key/api-key" -}}

@@ -1,11 +1,11 @@
 import type { GatewaySettings } from '../../config/gateway-settings.ts'
+import { inCluster } from '../../lib/kubernetes/in-cluster.ts'
 import { openIssuerFetcher } from '../../identity/jwt/open-jwks.ts'
 import { defaultJwksTiming } from '../../identity/jwt/remote-jwks.ts'
 import { toError } from '../../lib/errors/to-error.ts'
 import { fixed } from '../../lib/fs/follow-files.ts'
 import { describeConnectFailure } from '../../lib/outbound/describe-connect-failure.ts'
 import type { OutboundTarget } from '../../lib/outbound/find-proxy.ts'
-import { clusterApiServer } from '../../config/kubernetes-api-server-settings.ts'
 import type { Outbound } from '../../lib/outbound/outbound.ts'
 import { createSocketOpener, openWithin } from '../../lib/outbound/socket-opener.ts'
 import { readTlsFiles, type TlsFiles } from '../../lib/tls/tls-files.ts'
@@ -17,7 +17,7 @@ interface Connection {
   /** Its settings, with the name of an entry of a list. */
   readonly setting: string
   readonly target: OutboundTarget
-  readonly tls: TlsFiles & { readonly serverName?: string | undefined }
+  readonly tls: TlsFiles
   /** Connections of other protocols than HTTP, and those to the API server of Kubernetes, have none. */
   readonly mayHaveProxy: boolean
 }
@@ -86,7 +86,7 @@ async function connect(
 ): Promise<void> {
   const material = fixed(await readTlsFiles(tls, `of ${setting}`))
   const defaults = mayHaveProxy ? outbound : { ...outbound, findProxy: () => undefined }
-  const opener = createSocketOpener(defaults, { material, serverName: tls.serverName })
+  const opener = createSocketOpener(defaults, { material })
   await new Promise<void>((resolve, reject) => {
     openWithin(opener, timeoutMs, target, (error, socket) => {
       if (error !== null) return reject(error)
@@ -125,8 +125,8 @@ function listConnections(settings: GatewaySettings, environment: NodeJS.ProcessE
 
 function listApiServers({ identity, policies }: GatewaySettings): readonly Connection[] {
   const used = [
-    ['identity.kubernetes', identity.kubernetes],
-    ['policies.kubernetes', policies.kubernetes && clusterApiServer],
+    ['identity.kubernetes', identity.kubernetes && inCluster],
+    ['policies.kubernetes', policies.kubernetes && inCluster],
   ] as const
   return used.flatMap(([setting, cluster]) =>
     cluster

@@ -102,7 +102,6 @@ function buildDevSettings(folder: string, options: DevOptions, catalog: BundledC
       host: '127.0.0.1',
       port: options.adminPort,
       allowedHosts: [],
-      requireUpstream: false,
       console: true,
     },
     upstreams: [
@@ -123,7 +122,7 @@ function buildDevSettings(folder: string, options: DevOptions, catalog: BundledC
     limits: limitsSchema.parse({}),
     timeouts: timeoutsSchema.parse({}),
     outbound: { proxy: { noProxy: ['*'] } },
-    log: logSchema.parse({ format: 'text' }),
+    log: logSchema.parse({}),
     unsafe: ['development-policies'],
   }
 }

@@ -15,9 +15,6 @@ export const identitySchema = z
       .strictObject({
         store: path.describe('Key store written by `keys create`, or a folder of key stores.'),
         pepperFile: path.describe('File with the pepper of the hashes in the store, at least 32 bytes.'),
-        lastUsedFile: path
-          .optional()
-          .describe('File with the time of last use of each key, for `keys list`.'),
       })
       .optional(),
     bootstrapKey: bootstrapKeySchema.optional(),
@@ -25,21 +22,12 @@ export const identitySchema = z
     kubernetes: kubernetesSchema.optional(),
     introspection: introspectionSchema.optional(),
     clientCertificates: clientCertificatesSchema.optional(),
-    multipleCredentials: z
-      .enum(['agree', 'apiKey', 'bearer', 'certificate'])
-      .optional()
-      .describe(
-        'What to do with several credentials: they must agree (default), or only this one is used; a client certificate that cannot be verified is refused in any case.',
-      ),
     anonymous: z
       .boolean()
       .optional()
       .describe(
         'Whether requests without a credential are accepted, subject to rules with "anonymous: true"; default false.',
       ),
-    jwksCacheFolder: path
-      .optional()
-      .describe('Folder that caches the JWKS of issuers, for a start while an issuer is unreachable.'),
     assertion: assertionSchema.optional(),
   })
   .refine(
@@ -65,14 +53,13 @@ export function resolveIdentityPaths(
   settings: IdentitySettings,
   absolute: (path: string) => string,
 ): IdentitySettings {
-  const { apiKeys, bootstrapKey, issuers, kubernetes, introspection, jwksCacheFolder, assertion } = settings
+  const { apiKeys, bootstrapKey, issuers, introspection, assertion } = settings
   return {
     ...settings,
     ...(apiKeys && {
       apiKeys: {
         store: absolute(apiKeys.store),
         pepperFile: absolute(apiKeys.pepperFile),
-        ...(apiKeys.lastUsedFile !== undefined && { lastUsedFile: absolute(apiKeys.lastUsedFile) }),
       },
     }),
     ...(bootstrapKey && { bootstrapKey: { ...bootstrapKey, file: absolute(bootstrapKey.file) } }),
@@ -81,13 +68,6 @@ export function resolveIdentityPaths(
       ...resolveTlsFiles(issuer, absolute),
       jwks: 'file' in issuer.jwks ? { file: absolute(issuer.jwks.file) } : issuer.jwks,
     })),
-    ...(kubernetes && {
-      kubernetes: {
-        ...kubernetes,
-        caFile: absolute(kubernetes.caFile),
-        tokenFile: absolute(kubernetes.tokenFile),
-      },
-    }),
     ...(introspection && {
       introspection: {
         ...introspection,
@@ -95,14 +75,7 @@ export function resolveIdentityPaths(
         clientSecretFile: absolute(introspection.clientSecretFile),
       },
     }),
-    ...(jwksCacheFolder !== undefined && { jwksCacheFolder: absolute(jwksCacheFolder) }),
-    ...(assertion && {
-      assertion: {
-        ...assertion,
-        keyFile: absolute(assertion.keyFile),
-        additionalKeyFiles: assertion.additionalKeyFiles.map(absolute),
-      },
-    }),
+    ...(assertion && { assertion: { ...assertion, keyFile: absolute(assertion.keyFile) } }),
   }
 }
 

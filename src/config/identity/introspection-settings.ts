@@ -1,11 +1,6 @@
 import { z } from 'zod'
 import { tlsFiles } from '../../lib/tls/tls-files.ts'
-import {
-  audienceSchema,
-  claimFields,
-  clockSkewSecondsSchema,
-  sourceNameSchema,
-} from './token-issuer-settings.ts'
+import { audienceSchema, claimFields, sourceNameSchema } from './token-issuer-settings.ts'
 import { trustworthyUrlSchema } from './trustworthy-url.ts'
 
 const text = z.string().min(1)
@@ -21,14 +16,6 @@ export const introspectionSchema = z
     clientId: text.describe('Client id for HTTP Basic authentication of the gateway.'),
     clientSecretFile: text.describe('File with the client secret.'),
     ...claimFields,
-    clockSkewSeconds: clockSkewSecondsSchema,
-    cacheSeconds: z
-      .number()
-      .min(0)
-      .max(3600)
-      .default(60)
-      .describe('How long an active token is cached; revocation can take effect this late.'),
-    timeoutSeconds: z.number().positive().max(60).default(5).describe('Timeout of an introspection.'),
   })
   .refine(({ caFile, url }) => caFile === undefined || url.startsWith('https:'), {
     path: ['caFile'],

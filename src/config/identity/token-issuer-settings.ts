@@ -35,14 +35,8 @@ export const audienceSchema = z
 const algorithmsSchema = z
   .array(z.enum(algorithms, { error: `expected asymmetric algorithms only: ${algorithms.join(', ')}` }))
   .min(1)
-  .describe('Accepted signature algorithms.')
-
-export const clockSkewSecondsSchema = z
-  .number()
-  .min(0)
-  .max(300)
-  .default(30)
-  .describe('Allowed clock skew between issuer and gateway.')
+  .default([...algorithms])
+  .describe('Accepted signature algorithms; default: all of these, with keys that are strong enough.')
 
 const claimPathSchema = z.union([text, z.array(text).min(1).max(16)], {
   error: 'expected the name of a claim, or a list of names from the outermost member to the innermost',
@@ -87,7 +81,6 @@ const tokenIssuerSchema = z
       .describe(
         'Token endpoint: the OpenAPI document then says that clients may get tokens there (OAuth 2.0, client credentials).',
       ),
-    clockSkewSeconds: clockSkewSecondsSchema,
     maxLifetimeSeconds: z
       .number()
       .positive()

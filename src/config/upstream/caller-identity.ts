@@ -9,16 +9,14 @@ export type CallerIdentity = (typeof callerIdentities)[number]
 export function findCallerIdentityProblem(
   upstream: {
     readonly identity: CallerIdentity
-    readonly credential?: { readonly header: string } | undefined
+    readonly credential?: object | undefined
   },
-  assertion: Pick<AssertionSettings, 'header'> | undefined,
+  assertion: AssertionSettings | undefined,
 ): string | undefined {
   const { identity, credential } = upstream
   if (identity === 'original' && credential !== undefined) {
     return 'expected none or assertion: the credential of the caller cannot be sent together with that of the gateway'
   }
-  if (identity !== 'assertion') return undefined
-  if (assertion === undefined) return 'expected identity.assertion with the signing key'
-  if (assertion.header !== credential?.header) return undefined
-  return 'the assertion and the credential are sent in the same header; expected another identity.assertion.header'
+  const isKeyMissing = identity === 'assertion' && assertion === undefined
+  return isKeyMissing ? 'expected identity.assertion with the signing key' : undefined
 }

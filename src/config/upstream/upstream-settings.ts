@@ -5,13 +5,10 @@ import { tlsFiles } from '../../lib/tls/tls-files.ts'
 import {
   assertIdentifier,
   assertSeparable,
-  defaultDelimiter,
-  quotesInNames,
-  quoteForMessage,
+  listSeparators,
   type Identifier,
-  type QuotesInNames,
 } from '../../catalog-api/identifiers.ts'
-import { allowedColumnMetadataSettings } from './allowed-column-metadata-settings.ts'
+import { toError } from '../../lib/errors/to-error.ts'
 import { allowedHeadersSettings } from './allowed-headers-settings.ts'
 import { allowedMembersSetting } from './allowed-members-setting.ts'
 import { allowedQueryParametersSetting } from './allowed-query-parameters-setting.ts'
@@ -21,26 +18,7 @@ import { callerIdentities } from './caller-identity.ts'
 const milliseconds = z.int().positive().max(2_147_483_647)
 
 const timeoutsSchema = z.strictObject({
-  connectTimeoutMs: milliseconds.default(5_000).describe('Connect timeout, including TLS.'),
-  responseHeadersTimeoutMs: milliseconds
-    .default(300_000)
-    .describe('From the end of the request to the response headers; for an upload, between two chunks sent.'),
-  responseBodyTimeoutMs: milliseconds.default(60_000).describe('Between two chunks of the response body.'),
   totalTimeoutMs: milliseconds.default(3_600_000).describe('For a whole attempt.'),
-})
-
-const healthSchema = z.strictObject({
-  path: z
-    .string()
-    .regex(/^\/[\x21-\x7e]*$/)
-    .optional()
-    .describe('Path of the health check; default: list one name of the root namespace.'),
-  intervalMs: milliseconds.default(5_000).describe('Between two checks while they pass.'),
-  timeoutMs: milliseconds.default(2_000).describe('Timeout of a check.'),
-})
-
-const retriesSchema = z.strictObject({
-  maxRetries: z.int().min(0).max(5).default(1).describe('Maximum retries of a read.'),
 })
 
 /** Header-safe parts, joined by slashes. */
@@ -53,26 +31,7 @@ const upstreamFieldsSchema = z.strictObject({
     .default('catalog')
     .describe('Name in metrics, the log and audit records.'),
   ...catalogAddressSettings,
-  reservedInNames: z
-    .array(z.string().min(1).max(16))
-    .default([defaultDelimiter])
-    .describe(
-      'Strings that names must not contain, besides the delimiter: some catalogs join the parts of an id with `$`, unescaped, ' +
-        'whatever the delimiter. Empty if the catalog does not.',
-    ),
-  quotesInNames: z
-    .enum(quotesInNames)
-    .default('refused')
-    .describe(
-      'Whether names may contain quotes (\', " and `). Allow them only if the catalog never pastes names into SQL: a quote ' +
-        'would end the text there. Requires `unsafe: [quotes-in-names]`.',
-    ),
   clientCertificate: tlsFiles.clientCertificate,
-  serverName: z
-    .string()
-    .min(1)
-    .optional()
-    .describe('Expected name in the certificate, if it is not the host of the URL.'),
   credential: catalogAddressSettings.credential.describe('Credential of the gateway.'),
   identity: z
     .enum(callerIdentities)
@@ -91,19 +50,11 @@ const upstreamFieldsSchema = z.strictObject({
   ...allowedHeadersSettings,
   allowedQueryParameters: allowedQueryParametersSetting,
   allowedMembers: allowedMembersSetting,
-  ...allowedColumnMetadataSettings,
   extraOperations: extraOperationsSetting,
   maxConnections: catalogAddressSettings.maxConnections.describe(
-    'Maximum connections for small requests; listings have an eighth as many of their own, at least 4.',
+    'Maximum connections for small requests; listings have an eighth as many of their own, at least 4, and streamed ' +
+      'bodies (Arrow, large JSON) 1,024.',
   ),
-  maxBulkConnections: z
-    .int()
-    .positive()
-    .default(1_024)
-    .describe(
-      'Maximum connections for streamed bodies (Arrow, large JSON). One principal may ' +
-        'use as many as stay free: half of them if it is alone.',
-    ),
   compareVersionsSeconds: z
     .int()
     .positive()
@@ -114,11 +65,9 @@ const upstreamFieldsSchema = z.strictObject({
         'clients committed past the gateway are recorded in the audit log. By default there are none.',
     ),
   timeouts: timeoutsSchema.prefault({}),
-  healthCheck: healthSchema.prefault({}),
-  retries: retriesSchema.prefault({}),
 })
 
-const tlsRequiresHttps = 'expected an https URL, because TLS files or serverName are set'
+const tlsRequiresHttps = 'expected an https URL, because TLS files are set'
 
 export const upstreamSchema = upstreamFieldsSchema
   .refine(hasHttpsIfTlsFiles, tlsRequiresHttps)
@@ -137,7 +86,10 @@ export const upstreamsSchema = z
             z
               .array(z.string())
               .min(1)
-              .refine((id) => isIdentifier(id, 'allowed'), 'expected a list of names'),
+              .superRefine((id, context) => {
+                const message = findNameProblem(() => assertIdentifier(id))
+                if (message !== undefined) context.addIssue({ code: 'custom', message })
+              }),
           )
           .min(1)
           .optional()
@@ -153,7 +105,7 @@ export const upstreamsSchema = z
     const names = new Set<string>()
     const prefixes = new Set<string>()
     for (const [index, upstream] of upstreams.entries()) {
-      const { name, namespaces = [], delimiter, reservedInNames } = upstream
+      const { name, namespaces = [], delimiter } = upstream
       if (names.has(name)) addIssue([index, 'name'], `duplicate upstream name "${name}"`)
       names.add(name)
       for (const [position, namespace] of namespaces.entries()) {
@@ -161,20 +113,8 @@ export const upstreamsSchema = z
         if (prefixes.has(prefix))
           addIssue([index, 'namespaces', position], `${prefix} is assigned to two upstreams`)
         prefixes.add(prefix)
-        if (isIdentifier(namespace, 'allowed') && !isIdentifier(namespace, upstream.quotesInNames)) {
-          addIssue(
-            [index, 'namespaces', position],
-            `${prefix} has a name with quotes; expected quotesInNames: allowed`,
-          )
-        }
-        const separators = [delimiter, ...reservedInNames]
-        if (!isSeparable(namespace, separators)) {
-          addIssue(
-            [index, 'namespaces', position],
-            `${prefix} has a name that contains one of ${separators.map(quoteForMessage).join(', ')}; expected none that ` +
-              'delimiter or reservedInNames rules out',
-          )
-        }
+        const message = findNameProblem(() => assertSeparable(namespace, listSeparators(delimiter)))
+        if (message !== undefined) addIssue([index, 'namespaces', position], message)
       }
     }
     if (upstreams.filter(({ namespaces }) => namespaces === undefined).length !== 1) {
@@ -186,27 +126,21 @@ export type UpstreamSettings = z.output<typeof upstreamSchema> & {
   readonly namespaces?: readonly Identifier[] | undefined
 }
 
-function isIdentifier(parts: readonly string[], quotes: QuotesInNames): boolean {
+function findNameProblem(assertNames: () => unknown): string | undefined {
   try {
-    return assertIdentifier(parts, quotes) === parts
-  } catch {
-    return false
+    assertNames()
+    return undefined
+  } catch (error) {
+    return toError(error).message
   }
 }
 
-function isSeparable(namespace: Identifier, separators: readonly string[]): boolean {
-  try {
-    assertSeparable(namespace, separators)
-    return true
-  } catch {
-    return false
-  }
-}
-
-function hasHttpsIfTlsFiles(settings: z.output<typeof upstreamFieldsSchema>): boolean {
-  const { url, caFile, clientCertificate, serverName } = settings
-  const hasTlsSettings = [caFile, clientCertificate, serverName].some((value) => value !== undefined)
-  return !hasTlsSettings || url.startsWith('https:')
+function hasHttpsIfTlsFiles({
+  url,
+  caFile,
+  clientCertificate,
+}: z.output<typeof upstreamFieldsSchema>): boolean {
+  return (caFile === undefined && clientCertificate === undefined) || url.startsWith('https:')
 }
 
 export function resolveUpstreamPaths(

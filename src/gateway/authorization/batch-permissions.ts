@@ -79,10 +79,7 @@ function isEmpty(value: unknown): boolean {
 
 function readEntryId(entry: JsonObject, what: string): Identifier {
   const id = getMember(entry, 'id')
-  if (isListOfStrings(id) && id.length > 0) {
-    // The upstream of a batch, with its rule, is known when all of its ids are.
-    return assertIdentifier(id, 'allowed')
-  }
+  if (isListOfStrings(id) && id.length > 0) return assertIdentifier(id)
   throw refusal('invalid_body', `${what} names no table; expected "id", a list of strings`)
 }
 

@@ -213,9 +213,8 @@ function addPermissions(
     if (!facts.pendingFacts.has('sourceBranch')) add(operation.object, id)
   } else if (on === 'destination') {
     const { newNamespace, newName = '' } = facts.stated
-    // Their upstream, with its rule for names, is checked when all ids of the request are known.
     for (const destination of listDestinations(id, newNamespace, newName))
-      add(operation.object, assertIdentifier(destination, 'allowed'))
+      add(operation.object, assertIdentifier(destination))
   } else if (body !== undefined) {
     for (const one of listReferencePermissions(requirement, on, operation, body.members))
       permissions.push(one)
@@ -252,13 +251,10 @@ function* listReferencePermissions(
 }
 
 /** Throws InvalidInput (400) if a request lacks a fact that it must state, or states one that no object can have. */
-function assertRequiredFacts(
-  { route, routeUpstream }: Matched,
-  { manifestPath, newName }: StatedFacts,
-): void {
+function assertRequiredFacts({ route }: Matched, { manifestPath, newName }: StatedFacts): void {
   const { requiredFacts, name } = route.operation
   if (requiredFacts.includes('manifestPath')) assertManifestPath(manifestPath, 'manifest_path')
   if (!requiredFacts.includes('newName')) return
   if (newName === undefined) throw refusal('invalid_body', `${name} requires "new_table_name" in the body`)
-  assertName(newName, 'new_table_name', routeUpstream.quotesInNames)
+  assertName(newName, 'new_table_name')
 }

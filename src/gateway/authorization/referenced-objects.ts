@@ -53,8 +53,7 @@ function readReference(reference: unknown): Identifier | undefined {
   const name = getMember(reference, 'name')
   const namespace = getMember(reference, 'namespace_path') ?? []
   if (typeof name !== 'string' || !isListOfStrings(namespace)) return undefined
-  // The upstream of the request, with its rule for names, is known when all of its ids are.
-  return assertIdentifier([...namespace, name], 'allowed')
+  return assertIdentifier([...namespace, name])
 }
 
 /**
@@ -64,7 +63,7 @@ function readReference(reference: unknown): Identifier | undefined {
 export function findIdMember(members: JsonObject, name: string): Identifier | undefined {
   const value = getMember(members, name)
   if (value === undefined) return undefined
-  if (isListOfStrings(value) && value.length > 0) return assertIdentifier(value, 'allowed')
+  if (isListOfStrings(value) && value.length > 0) return assertIdentifier(value)
   throw refusal(
     'invalid_body',
     `${quoteForMessage(name)} in the body is ${describeJsonValue(value)}; expected the id of an object, a list of strings`,

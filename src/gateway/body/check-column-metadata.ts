@@ -10,36 +10,25 @@ import {
 } from '../../catalog-api/schema-metadata.ts'
 import type { ArrowField, ArrowSchema } from '../../lib/arrow/schema.ts'
 
-/** Metadata that an upstream accepts besides what the gateway knows. */
-export interface AllowedColumnMetadata {
-  readonly allowedExtensionTypes: ReadonlySet<string>
-  readonly allowedSchemaMetadata: ReadonlySet<string>
-}
-
-interface CheckOptions {
-  readonly allowed: AllowedColumnMetadata
-  /** Whether the metadata has no effect, so that only extension types count. */
-  readonly isIgnored: boolean
-}
-
 /**
- * Checks the metadata of a schema and of its fields at any depth. Returns the names of extension types whose values can
+ * Checks the metadata of a schema and of its fields at any depth; with `isIgnored`, it has no effect, so that only extension
+ * types count. Returns the names of extension types whose values can
  * refer to other objects, sorted. Throws InvalidInput (400) for an unknown extension type, and for unknown metadata in a
  * name space of catalogs.
  */
-export function checkSchemaMetadata(schema: ArrowSchema, options: CheckOptions): readonly string[] {
+export function checkSchemaMetadata(schema: ArrowSchema, isIgnored: boolean): readonly string[] {
   const checkField = (
     { name, metadata, children }: ArrowField,
     parents: readonly string[],
   ): readonly string[] => {
     const path = [...parents, name]
     return [
-      ...checkMetadata(metadata, describeColumn(path), options),
+      ...checkMetadata(metadata, describeColumn(path), isIgnored),
       ...children.flatMap((child) => checkField(child, path)),
     ]
   }
   const references = [
-    ...checkMetadata(schema.metadata, 'the schema', options),
+    ...checkMetadata(schema.metadata, 'the schema', isIgnored),
     ...schema.fields.flatMap((field) => checkField(field, [])),
   ]
   return [...new Set(references)].toSorted()
@@ -52,7 +41,7 @@ export function checkSchemaMetadata(schema: ArrowSchema, options: CheckOptions):
 export function checkMetadata(
   metadata: Readonly<Record<string, string>>,
   owner: string,
-  { allowed, isIgnored }: CheckOptions,
+  isIgnored: boolean,
 ): readonly string[] {
   const references: string[] = []
   for (const [key, value] of Object.entries(metadata)) {
@@ -62,9 +51,8 @@ export function checkMetadata(
       throw refusal('unknown_metadata', message)
     }
     if (isReferenceMetadata(key)) references.push(key)
-    else if (key === extensionNameKey) references.push(...checkExtensionType(value, owner, allowed))
-    else if (!isIgnored && !isKnownMetadata(key) && !allowed.allowedSchemaMetadata.has(key))
-      throw unknownMetadataError(key, owner)
+    else if (key === extensionNameKey) references.push(...checkExtensionType(value, owner))
+    else if (!isIgnored && !isKnownMetadata(key)) throw unknownMetadataError(key, owner)
   }
   return references
 }
@@ -74,25 +62,20 @@ export function describeColumn(path: readonly string[]): string {
   return `the column ${quoteForMessage(path.join('.'))}`
 }
 
-function checkExtensionType(
-  name: string,
-  owner: string,
-  { allowedExtensionTypes }: AllowedColumnMetadata,
-): readonly string[] {
+function checkExtensionType(name: string, owner: string): readonly string[] {
   const kind = findExtensionTypeKind(name)
   if (kind === 'references') return [name]
-  if (kind === 'values' || allowedExtensionTypes.has(name)) return []
+  if (kind === 'values') return []
   throw refusal(
     'unknown_extension_type',
     `${owner} has the extension type ${quoteForMessage(name)}, whose values the gateway does not know; expected one that ` +
-      'holds its values itself, or one that allowedExtensionTypes of the upstream names',
+      'holds its values itself',
   )
 }
 
 function unknownMetadataError(key: string, owner: string): Error {
   return refusal(
     'unknown_metadata',
-    `${owner} has the metadata ${quoteForMessage(key)}, which catalogs may obey and the gateway does not know; omit it, or ` +
-      'name it in allowedSchemaMetadata of the upstream',
+    `${owner} has the metadata ${quoteForMessage(key)}, which catalogs may obey and the gateway does not know; omit it`,
   )
 }

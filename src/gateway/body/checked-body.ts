@@ -1,5 +1,6 @@
 import type { StatedFacts } from '../../catalog-api/facts.ts'
 import type { RunInSlices } from '../../lib/async/run-in-slices.ts'
+import type { BodyBounds } from '../bounds.ts'
 import type { Matched } from '../context.ts'
 import type { NamedWork } from '../facts/sealed-ids.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
@@ -15,16 +16,12 @@ export interface ReadableRequest extends Matched {
   readonly runInSlices: RunInSlices
 }
 
-/** Maximum sizes of bodies, in bytes unless named otherwise; undefined for no limit. */
-export interface BodyLimits {
+/** Maximum sizes of bodies. */
+export interface BodyLimits extends BodyBounds {
   /** JSON that is read into memory. */
   readonly maxJsonBytes: number
-  /** JSON that streams through. */
-  readonly maxStreamedJsonBytes?: number | undefined
+  /** Arrow, and JSON that streams through; undefined for no limit. */
   readonly maxArrowBytes?: number | undefined
-  /** Members and list items of a JSON body. */
-  readonly maxJsonValues: number
-  readonly maxBatchEntries: number
 }
 
 /** What a body states that must be authorized. */

@@ -10,6 +10,10 @@ import { readTexts } from './written-metadata.ts'
 
 const envelopeMembers: ReadonlySet<string> = new Set(['id', 'identity', 'context'])
 
+function checkEntries(entries: unknown): void {
+  checkMetadata(readTexts(entries), 'the schema', false)
+}
+
 /**
  * Visits a map whose members are data of the caller: strings, or null to remove a key. Some catalogs also accept the
  * map wrapped in the member `metadata` of an ordinary request; `metadata` is then an object, which is not a valid map
@@ -38,10 +42,6 @@ export function createMapVisitor(
     }
     if (checkMember(request, member, value) !== undefined) throw relativeIdError(member)
     onMember(member, value)
-  }
-
-  function checkEntries(entries: unknown): void {
-    checkMetadata(readTexts(entries), 'the schema', { allowed: request.routeUpstream, isIgnored: false })
   }
 
   return {

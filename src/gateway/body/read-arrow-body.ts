@@ -88,7 +88,7 @@ export async function readArrowSchema(
   return createBodyWithoutMembers(statement, arrowStreamType, () => ({ form: 'bytes', bytes, meter }))
 }
 
-function createArrowMeter({ route, routeUpstream }: ReadableRequest, overwrites: boolean): ArrowMeter {
+function createArrowMeter({ route }: ReadableRequest, overwrites: boolean): ArrowMeter {
   const isIgnored = route.operation.columnMetadata === 'ignored' && !overwrites
-  return new ArrowMeter((schema) => checkSchemaMetadata(schema, { allowed: routeUpstream, isIgnored }))
+  return new ArrowMeter((schema) => checkSchemaMetadata(schema, isIgnored))
 }

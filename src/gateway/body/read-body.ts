@@ -5,7 +5,7 @@ import type { DownstreamBody } from '../downstream.ts'
 
 /** The maximum size of a body, and its setting below `limits`. */
 export interface BodyLimit {
-  readonly setting: 'maxJsonBytes' | 'maxStreamedJsonBytes' | 'maxArrowBytes'
+  readonly setting: 'maxJsonBytes' | 'maxArrowBytes'
   /** Undefined is no limit. */
   readonly maxBytes: number | undefined
 }

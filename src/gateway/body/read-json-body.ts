@@ -51,7 +51,7 @@ export async function readJsonBody(
     needsWholeBody || operation.effect !== 'read'
       ? limits.maxJsonBytes
       : Math.min(readWindowBytes, limits.maxJsonBytes)
-  const setting = needsWholeBody ? 'maxJsonBytes' : 'maxStreamedJsonBytes'
+  const setting = needsWholeBody ? 'maxJsonBytes' : 'maxArrowBytes'
   const limit: BodyLimit = { setting, maxBytes: limits[setting] }
   assertBodyLength(contentLength, limit)
   const fitsWindow = contentLength !== undefined && contentLength <= window
@@ -76,7 +76,7 @@ function endWhole(request: ReadableRequest, checker: BodyChecker): CheckedBody {
   const { operation } = request.route
   const isObject = json.end()
   if (!isObject) assertBodyNotRequired(operation)
-  const references = listWrittenReferences(operation, members, request.routeUpstream)
+  const references = listWrittenReferences(operation, members)
   const job = checker.getJob()
   return {
     statement: { members: isObject ? members : {}, isWhole: true, references, job },

@@ -1,7 +1,7 @@
 import type { Operation } from '../../catalog-api/operations.ts'
 import { getMembers, isObject } from '../../lib/json/is-object.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
-import { checkMetadata, describeColumn, type AllowedColumnMetadata } from './check-column-metadata.ts'
+import { checkMetadata, describeColumn } from './check-column-metadata.ts'
 
 /** Members that are metadata of a column or a schema. */
 const metadataMembers: ReadonlySet<string> = new Set(['metadata', 'field_metadata'])
@@ -27,16 +27,12 @@ interface WrittenMetadata {
  * refer to other objects, sorted: metadata can give a column such a type. Throws InvalidInput (400) as
  * `checkSchemaMetadata`.
  */
-export function listWrittenReferences(
-  { columnMetadata }: Operation,
-  members: JsonObject,
-  allowed: AllowedColumnMetadata,
-): readonly string[] {
+export function listWrittenReferences({ columnMetadata }: Operation, members: JsonObject): readonly string[] {
   if (columnMetadata !== 'stored') return []
   const references = new Set<string>()
   for (const { map, column, isIgnored } of findMetadata(members, [], false)) {
     const owner = column.length === 0 ? 'the schema' : describeColumn(column)
-    for (const name of checkMetadata(readTexts(map), owner, { allowed, isIgnored })) references.add(name)
+    for (const name of checkMetadata(readTexts(map), owner, isIgnored)) references.add(name)
   }
   return [...references].toSorted()
 }

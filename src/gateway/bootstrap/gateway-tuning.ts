@@ -1,15 +1,17 @@
 import type { AuditLogOptions } from '../../audit/log/audit-log-options.ts'
-import type { KubernetesClientOptions } from '../../lib/kubernetes/kubernetes-client.ts'
-import type { UpstreamTuning } from '../upstream/upstream.ts'
+import type { ClusterAccess } from '../../lib/kubernetes/in-cluster.ts'
+import type { SpanBounds } from '../../observability/traces/traces.ts'
+import type { BodyBounds, ClientBounds, UpstreamBounds } from '../bounds.ts'
 
-/**
- * Deviations from constants that are no settings, because nobody could choose them from outside: tests and benchmarks
- * need short times and small queues. The default of each stands beside its reader.
- */
+/** Deviations from the fixed bounds: tests and benchmarks need short times, small queues and few connections. */
 export interface GatewayTuning {
-  readonly upstream?: Partial<UpstreamTuning> | undefined
+  readonly clients?: Partial<ClientBounds> | undefined
+  readonly bodies?: Partial<BodyBounds> | undefined
+  readonly maxJsonMemoryBytes?: number | undefined
+  readonly upstream?: Partial<UpstreamBounds> | undefined
   readonly auditLog?: Pick<AuditLogOptions, 'segmentBytes'> | undefined
+  readonly sharedLimitsTimeoutMs?: number | undefined
   readonly loadSheddingThresholdMs?: number | undefined
-  readonly maxQueuedSpans?: number | undefined
-  readonly apiServer?: KubernetesClientOptions | undefined
+  readonly apiServer?: ClusterAccess | undefined
+  readonly spans?: Partial<SpanBounds> | undefined
 }

@@ -6,6 +6,7 @@ import {
 } from '../../observability/metrics/certificate-metrics.ts'
 import type { ReadinessCheck } from '../../observability/health/readiness.ts'
 import { type RunningChangeTracking, startChangeTracking } from '../changes/start-change-tracking.ts'
+import { bodyBounds, clientBounds } from '../bounds.ts'
 import { createDocumentFinder } from '../documents.ts'
 import { createListingObserver } from '../listing/listing-observer.ts'
 import { createSealedIds } from '../facts/sealed-ids.ts'
@@ -61,7 +62,7 @@ export async function openGateway(
   observability: Observability,
   { scheme, basePath, staticKey }: GatewayAccess,
 ): Promise<OpenedGateway> {
-  const { settings, closers, metrics, log, files, gatewayLog, traces } = observability
+  const { settings, tuning, closers, metrics, log, files, gatewayLog, traces } = observability
   const recorder = settings.admin.console ? createConsoleRecorder() : undefined
   let changes: RunningChangeTracking | undefined
   const { auditLog, sinks } = await openAudit(observability, () => changes?.listInDoubtIntents())
@@ -75,9 +76,9 @@ export async function openGateway(
   const limiting = await openLimits(observability, upstreams)
   const credentials = createCredentialRefusalRecorder(auditLog)
   closers.push(() => credentials.close())
-  const requests = createRequestReporter(gatewayLog, settings, traces)
+  const requests = createRequestReporter(gatewayLog, traces)
   const report = recorder?.wrapReporter(requests) ?? requests
-  const { limits, timeouts, listing } = settings
+  const { limits, listing } = settings
   const observer = createRequestObserver(
     metrics,
     log,
@@ -106,7 +107,7 @@ export async function openGateway(
     failedAuthentications: limiting.limits.failedAuthentications,
     policies,
     ...limiting,
-    bodyLimits: limits,
+    bodyLimits: { ...limits, ...bodyBounds, ...tuning.bodies },
     upstreams,
     auditLog,
     changeTracker,
@@ -114,7 +115,7 @@ export async function openGateway(
     pageTokens: createPageTokens(tokenSecret),
     sealedIds: createSealedIds(tokenSecret),
   }
-  const handler = createRequestHandler({ pipeline, timeouts, observer })
+  const handler = createRequestHandler({ pipeline, bounds: { ...clientBounds, ...tuning.clients }, observer })
   const shown = {
     listCatalog: createConsoleListing(handler, basePath),
     upstreams: upstreams.all,
@@ -139,9 +140,7 @@ export async function openGateway(
         policies,
         authenticator,
         upstreams,
-        shared: limiting.shared,
         files,
-        requiresUpstream: settings.admin.requireUpstream,
       }),
       ...policies.checks,
     ],

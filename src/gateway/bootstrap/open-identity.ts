@@ -25,7 +25,7 @@ export async function openIdentity(
       apiKeys: {
         file: apiKeys.store,
         pepper: await readPepper(apiKeys.pepperFile),
-        lastUsedFile: apiKeys.lastUsedFile,
+        lastUsedFile: join(settings.audit.folder, 'last-used-keys.json'),
         recordedFile: join(settings.audit.folder, 'recorded-keys.json'),
       },
     }),
@@ -44,7 +44,7 @@ export async function openIdentity(
         return
       }
       if (outcome === 'unwritten') {
-        log.warn({ source, error: String(cause) }, 'key cache not saved')
+        log.warn({ source, error: String(cause) }, 'times of last use not saved')
         return
       }
       if (outcome === 'missing-groups') {

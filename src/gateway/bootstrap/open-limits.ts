@@ -8,6 +8,7 @@ import { RequestQueue } from '../../http1/server/request-queue.ts'
 import { registerBodyMemoryMetrics } from '../../observability/metrics/body-memory-metrics.ts'
 import { registerSharedLimitsMetrics } from '../../observability/metrics/shared-limits-metrics.ts'
 import { registerLoadSheddingMetrics } from '../../observability/metrics/load-shedding-metrics.ts'
+import { computeBodyMemory, upstreamBounds } from '../bounds.ts'
 import { countListingConnections } from '../upstream/upstream.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import type { Bootstrap } from './open-observability.ts'
@@ -34,12 +35,14 @@ export async function openLimits(
   upstreams: Upstreams,
 ): Promise<OpenedLimits> {
   const { registry } = metrics
-  const shared = await openShared({ settings, metrics, log, outbound })
+  const shared = await openShared({ settings, tuning, metrics, log, outbound })
   closers.push(() => shared?.close())
   const limits = createLimits(settings.limits, shared?.createBuckets)
   await shared?.start()
   const maxConnections = await allowedConnections({ settings, log })
-  const bodyMemory = createBodyMemory(settings.limits.maxJsonMemoryBytes)
+  const bodyMemory = createBodyMemory(
+    tuning.maxJsonMemoryBytes ?? computeBodyMemory(settings.limits.maxJsonBytes),
+  )
   registerBodyMemoryMetrics(registry, bodyMemory)
   const requestQueue = new RequestQueue()
   const shedding = createLoadShedder(requestQueue, upstreams.all, tuning.loadSheddingThresholdMs)
@@ -51,24 +54,25 @@ export async function openLimits(
 
 async function openShared({
   settings,
+  tuning,
   metrics,
   log,
   outbound,
-}: Omit<Bootstrap, 'tuning' | 'closers' | 'files'>): Promise<SharedLimits | undefined> {
+}: Omit<Bootstrap, 'closers' | 'files'>): Promise<SharedLimits | undefined> {
   const { shared: sharing } = settings.limits
-  const observer = registerSharedLimitsMetrics(metrics.registry, log, sharing)
+  const observer = registerSharedLimitsMetrics(metrics.registry, log)
   if (sharing === undefined) return undefined
   // Imported on demand: a gateway without shared limits does not load the client.
   const { openSharedLimits } = await import('../../limits/shared/shared-limits.ts')
-  return await openSharedLimits(sharing, outbound, observer)
+  return await openSharedLimits(sharing, outbound, observer, tuning.sharedLimitsTimeoutMs)
 }
 
 /** The number of connections that the limit of open files allows, at most that of the settings. */
 async function allowedConnections({ settings, log }: Pick<Bootstrap, 'settings' | 'log'>): Promise<number> {
   const { maxConnections: wanted } = settings.limits
   const toCatalogs = settings.upstreams.map(
-    ({ maxConnections, maxBulkConnections }) =>
-      maxConnections + countListingConnections(maxConnections) + maxBulkConnections,
+    ({ maxConnections }) =>
+      maxConnections + countListingConnections(maxConnections) + upstreamBounds.maxBulkConnections,
   )
   const toUpstreams = toCatalogs.reduce((sum, count) => sum + count, 0)
   const allowed = await computeMaxConnections(wanted, toUpstreams)

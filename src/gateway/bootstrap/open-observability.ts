@@ -54,8 +54,8 @@ async function openTraces(
   settings: TracesSettings,
   observer: SpanObserver,
   outbound: Outbound,
-  { maxQueuedSpans }: GatewayTuning,
+  { spans }: GatewayTuning,
 ): Promise<Traces> {
   const library = await import('../../observability/traces/traces.ts')
-  return library.openTraces(settings, version, observer, outbound, maxQueuedSpans)
+  return library.openTraces(settings, version, observer, outbound, spans)
 }

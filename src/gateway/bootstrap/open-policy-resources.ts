@@ -1,5 +1,5 @@
 import type { PolicyKubernetesSettings } from '../../config/policy-kubernetes-settings.ts'
-import { clusterApiServer } from '../../config/kubernetes-api-server-settings.ts'
+import { inCluster } from '../../lib/kubernetes/in-cluster.ts'
 import { createKubernetesClient } from '../../lib/kubernetes/kubernetes-client.ts'
 import { registerPolicyResourceMetrics } from '../../observability/metrics/policy-resource-metrics.ts'
 import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
@@ -24,7 +24,7 @@ export function openPolicyResources(
   vocabulary: PolicyVocabulary,
   { closers, metrics, log, tuning }: Pick<Bootstrap, 'closers' | 'metrics' | 'log' | 'tuning'>,
 ): PolicyResources {
-  const client = createKubernetesClient(tuning.apiServer ?? clusterApiServer)
+  const client = createKubernetesClient(tuning.apiServer ?? inCluster)
   closers.push(() => client.close())
   const names = namespaces.map(({ name }) => name)
   const gauges = registerPolicyResourceMetrics(metrics.registry, names)

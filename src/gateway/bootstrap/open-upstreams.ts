@@ -19,7 +19,7 @@ export async function openUpstreams(
       ...(await readUpstreamOptions(upstream, outbound, files.follow, (certificate) =>
         certificates.setUpstream(upstream.name, certificate),
       )),
-      tuning: tuning.upstream,
+      bounds: tuning.upstream,
       callerHeaders: createCallerHeaders(upstream.name, upstream.identity, assertions),
     })),
   )

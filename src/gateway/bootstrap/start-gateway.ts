@@ -7,6 +7,7 @@ import type { FileFollower } from '../../lib/fs/file-follower.ts'
 import { reloadFiles } from '../../lib/fs/reload.ts'
 import type { ListenerOptions } from '../../listener/listener.ts'
 import { listServerCertificateFiles, readServerCertificates } from '../../lib/tls/server-certificates.ts'
+import { clientBounds } from '../bounds.ts'
 import { createGatewayServer } from '../gateway-server.ts'
 import type { GatewayTuning } from './gateway-tuning.ts'
 import { openAdmin } from './open-admin.ts'
@@ -50,6 +51,7 @@ export async function startGateway({ settings, staticKey, tuning }: GatewayOptio
         certificates.setListener(context.cert)
       }))
     certificates.setListener(tls?.context.cert)
+    let isReadinessAsked = false
     const server = createGatewayServer({
       handler,
       observer,
@@ -57,13 +59,17 @@ export async function startGateway({ settings, staticKey, tuning }: GatewayOptio
       listen,
       limits: { ...limits, maxConnections: limiting.maxConnections },
       timeouts,
+      bounds: { ...clientBounds, ...tuning?.clients },
+      isReadinessAsked: () => isReadinessAsked,
       scheduler: limiting.requestQueue,
       tls,
     })
     const checks = [{ name: 'gateway', findProblem: server.findProblem }, ...gateway.checks]
     let url: string | undefined
     const shown = gateway.createConsole?.(checks, () => url)
-    const adminUrl = await openAdmin(observability, checks, shown)
+    const adminUrl = await openAdmin(observability, checks, shown, () => {
+      isReadinessAsked = true
+    })
     closers.push(() => server.close())
     url = await server.listen(listen)
     return { url, adminUrl, reload: reloadFiles, close: () => closers.close() }

@@ -1,8 +1,7 @@
 import { CatalogError, errorCodes } from '../../catalog-api/catalog-error.ts'
-import type { Identifier } from '../../catalog-api/identifiers.ts'
+import { assertIdentifier, assertSeparable, type Identifier } from '../../catalog-api/identifiers.ts'
 import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
 import { getMember } from '../facts/stated-facts.ts'
-import { assertNamesAccepted } from '../upstream/assert-names-accepted.ts'
 import { ownOperations } from '../upstream/own-operations.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
@@ -64,7 +63,7 @@ export async function* walkTables(
 
   function isOfUpstream(id: Identifier): boolean {
     try {
-      assertNamesAccepted(id, upstream)
+      assertSeparable(assertIdentifier(id), upstream.separators)
       return upstreams.forId(id) === upstream
     } catch (error) {
       if (error instanceof CatalogError) return false

@@ -14,6 +14,7 @@ import {
 import type { NodeResponse } from '../../node-http/node-response.ts'
 import { PipelinedRequests } from '../../node-http/pipelined-requests.ts'
 import type { OpenedGateway } from '../bootstrap/open-gateway.ts'
+import { clientBounds, maxHeadBytes } from '../bounds.ts'
 import type { Pipeline } from '../pipeline.ts'
 import { createRequestErrorResponse } from '../request-error-response.ts'
 import type { Trace } from '../trace.ts'
@@ -46,11 +47,11 @@ export class GatewayRoute {
     this.#requests = createNodeRequests(
       {
         scheduler: limiting.requestQueue,
-        maxHeadBytes: settings.limits.maxHeaderBytes,
-        sendTimeoutMs: settings.timeouts.sendTimeoutMs,
+        maxHeadBytes,
+        sendTimeoutMs: clientBounds.sendTimeoutMs,
         onRequest: handler.onRequest,
         onConnectionError: observer.connectionRejected,
-        errorResponse: (error) => createRequestErrorResponse(error, settings.limits.maxHeaderBytes),
+        errorResponse: createRequestErrorResponse,
       },
       {
         isLast: () => this.#isDraining,

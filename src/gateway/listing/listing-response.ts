@@ -4,7 +4,6 @@ import {
   formatIdentifier,
   parseIdentifier,
   type Identifier,
-  type QuotesInNames,
 } from '../../catalog-api/identifiers.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
 import type { RunInSlices } from '../../lib/async/run-in-slices.ts'
@@ -67,7 +66,7 @@ export async function createListingResponse(
   const kind = route.operation.lists === 'namespaces' ? 'namespace' : 'table'
   const limit = getLimit(route)
   const scope = createTokenScope(request)
-  const { position, startAfter } = readPosition(route, pageTokens, scope, upstreams.quotesInNames)
+  const { position, startAfter } = readPosition(route, pageTokens, scope)
   // LanceDB's clients take the response for the names in the root, as their server sends them, and refuse other ids.
   const rootTablesOnly = head.isLancedb
   const sources = createListingSources(
@@ -150,26 +149,21 @@ function readPosition(
   route: RouteMatch,
   pageTokens: PageTokens,
   scope: string,
-  quotes: QuotesInNames,
 ): { position?: ListingPosition; startAfter: Identifier | undefined } {
   const token = route.parameters.get('page_token')
   if (typeof token !== 'string') return { startAfter: undefined }
-  if (!pageTokens.isSealed(token)) return { startAfter: parseStartAfter(token, route, quotes) }
+  if (!pageTokens.isSealed(token)) return { startAfter: parseStartAfter(token, route) }
   const position = pageTokens.open(token, scope)
   if (!isListingPosition(position))
     throw refusal('invalid_page_token', 'invalid page_token: it contains no position in a listing')
   return { position, startAfter: position.startAfter }
 }
 
-function parseStartAfter(
-  token: string,
-  { operation, id, delimiter }: RouteMatch,
-  quotes: QuotesInNames,
-): Identifier {
+function parseStartAfter(token: string, { operation, id, delimiter }: RouteMatch): Identifier {
   try {
     return operation.lists === 'all tables'
-      ? parseIdentifier(token, delimiter, quotes)
-      : assertIdentifier([...id, token], quotes)
+      ? parseIdentifier(token, delimiter)
+      : assertIdentifier([...id, token])
   } catch (cause) {
     throw refusal(
       'invalid_page_token',

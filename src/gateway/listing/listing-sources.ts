@@ -88,19 +88,14 @@ function createAllTablesSource(
   read: ReadUpstream,
   onNameLeftOut: OnNameLeftOut,
 ): ListingSource {
-  const { delimiter, quotesInNames } = upstream
+  const { delimiter } = upstream
   return {
     name: upstream.name,
     // No part of a valid id contains this delimiter, so a name cannot be mistaken for another id.
     read: (token, size) =>
       readPage(read, upstream, { ...route, delimiter }, token, size).catch(throwIfIndispensable),
     toIdentifier: (name) =>
-      toIdentifierAt(
-        upstream,
-        upstreams,
-        () => parseIdentifier(name, delimiter, quotesInNames),
-        onNameLeftOut,
-      ),
+      toIdentifierAt(upstream, upstreams, () => parseIdentifier(name, delimiter), onNameLeftOut),
   }
 }
 
@@ -115,12 +110,7 @@ function createChildrenSource(
     name: upstream.name,
     read: (token, size) => readPage(read, upstream, route, token, size),
     toIdentifier: (name) =>
-      toIdentifierAt(
-        upstream,
-        upstreams,
-        () => assertIdentifier([...route.id, name], upstream.quotesInNames),
-        onNameLeftOut,
-      ),
+      toIdentifierAt(upstream, upstreams, () => assertIdentifier([...route.id, name]), onNameLeftOut),
   }
 }
 

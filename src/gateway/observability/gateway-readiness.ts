@@ -1,6 +1,5 @@
 import type { AuditLog } from '../../audit/log/audit-log.ts'
 import type { Authenticator } from '../../identity/authenticate.ts'
-import type { SharedLimits } from '../../limits/shared/shared-limits.ts'
 import type { PolicySource } from '../../policy/source/policy-source.ts'
 import type { FileFollower } from '../../lib/fs/file-follower.ts'
 import type { ReadinessCheck } from '../../observability/health/readiness.ts'
@@ -11,10 +10,7 @@ interface GatewayReadinessOptions {
   readonly policies: Pick<PolicySource, 'current'> & { readonly findProblem: () => string | undefined }
   readonly authenticator: Pick<Authenticator, 'status'>
   readonly upstreams: Pick<Upstreams, 'all'>
-  readonly shared: Pick<SharedLimits, 'isReady'> | undefined
   readonly files: Pick<FileFollower, 'listFailing'>
-  /** Whether the gateway is only ready while an upstream is healthy. */
-  readonly requiresUpstream: boolean
 }
 
 /**
@@ -29,7 +25,7 @@ const startupMs = 20_000
  * its own.
  */
 export function createReadinessChecks(parts: GatewayReadinessOptions): ReadinessCheck[] {
-  const { audit, policies, authenticator, upstreams, shared, files, requiresUpstream } = parts
+  const { audit, policies, authenticator, upstreams, files } = parts
   // Losing the keys later does not make the gateway unready: other replicas lose them too, and API keys still work.
   let hadKeys = false
   const startedAt = performance.now()
@@ -68,14 +64,6 @@ export function createReadinessChecks(parts: GatewayReadinessOptions): Readiness
       findProblem: () => (audit.status().writable ? undefined : 'audit log unavailable: changes are refused'),
     },
     {
-      name: 'shared_limits',
-      // As with keys, losing the server later does not make the gateway unready.
-      findProblem: () =>
-        shared?.isReady() === false
-          ? 'shared limits not connected yet: limited requests are refused'
-          : undefined,
-    },
-    {
       name: 'startup',
       // As with keys, losing an upstream later does not make the gateway unready.
       findProblem: async () => {
@@ -88,12 +76,10 @@ export function createReadinessChecks(parts: GatewayReadinessOptions): Readiness
     {
       name: 'upstreams',
       // Without its upstream, a gateway still responds with errors that clients understand.
-      isWarning: !requiresUpstream,
+      isWarning: true,
       findProblem: async () => {
         await haveBeenChecked()
         const unhealthy = upstreams.all.filter(({ health }) => !health.isHealthy())
-        if (requiresUpstream)
-          return unhealthy.length < upstreams.all.length ? undefined : 'no healthy upstream'
         return unhealthy.length === 0 ? undefined : `unhealthy: ${listNames(unhealthy)}`
       },
     },

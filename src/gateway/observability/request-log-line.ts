@@ -10,15 +10,9 @@ import { stages, type Trace } from '../trace.ts'
 
 /**
  * Formats the log line of a request as JSON members, each with the comma before it. It contains no header, query or
- * body; messages describe their structure, never a value that could be a secret. To count requests, weight each line by
- * the inverse of its sample rate.
+ * body; messages describe their structure, never a value that could be a secret.
  */
-export function formatRequestLogLine(
-  trace: Trace,
-  response: ObservedResponse,
-  end: RequestEnd,
-  sampleRate: number | undefined,
-): string {
+export function formatRequestLogLine(trace: Trace, response: ObservedResponse, end: RequestEnd): string {
   const { operation, status, decision, refusal, endedAt } = end
   const { upstream, spans } = trace
   const { route, principal, allowedBy, headPermit } = trace.progress
@@ -49,8 +43,7 @@ export function formatRequestLogLine(
       : memberToJson('stage', trace.stage) +
         memberToJson('reason', refusal.reason) +
         formatErrorMembers(refusal)) +
-    (trace.upstreamError === undefined ? '' : formatErrorMembers(trace.upstreamError)) +
-    memberToJson('sampleRate', sampleRate)
+    (trace.upstreamError === undefined ? '' : formatErrorMembers(trace.upstreamError))
   )
 }
 

@@ -1,11 +1,9 @@
 import { getRefusalLevel } from '../../catalog-api/catalog-error.ts'
-import type { GatewaySettings } from '../../config/gateway-settings.ts'
 import type { GatewayLog } from '../../observability/log/gateway-log.ts'
 import type { DownstreamRequest, ObservedResponse } from '../downstream.ts'
 import type { Traces } from '../../observability/traces/traces.ts'
 import type { RequestEnd } from './request-end.ts'
 import { formatRequestLogLine } from './request-log-line.ts'
-import { isSafeMethod } from '../../lib/http/is-safe-method.ts'
 import { createSpanAttributes } from './span-attributes.ts'
 import type { Trace } from '../trace.ts'
 
@@ -15,14 +13,11 @@ export interface RequestReporter {
   requestEnded(trace: Trace, response: ObservedResponse, end: RequestEnd): void
 }
 
-/** Creates the reporter that the settings ask for; without traces it does no work for them. */
+/** Creates the reporter; without traces it does no work for them. */
 export function createRequestReporter(
   log: Pick<GatewayLog, 'logger' | 'write'>,
-  settings: Pick<GatewaySettings, 'log' | 'traces'>,
   traces: Traces | undefined,
 ): RequestReporter {
-  const rate = settings.log.sample.success
-  const include = settings.traces?.include ?? []
   return {
     requestStarted(trace, request) {
       if (traces === undefined) return
@@ -31,9 +26,9 @@ export function createRequestReporter(
       trace.spans.startStage(trace.stage, trace.startedAt)
     },
     requestEnded(trace, response, end) {
-      writeLogLine(log, rate, trace, response, end)
+      writeLogLine(log, trace, response, end)
       if (trace.spans === undefined) return
-      const attributes = trace.spans.isSampled ? createSpanAttributes(trace, end, include) : {}
+      const attributes = trace.spans.isSampled ? createSpanAttributes(trace, end) : {}
       const isFailure = end.status >= 500
       trace.spans.end(
         end.operation,
@@ -46,29 +41,11 @@ export function createRequestReporter(
 
 function writeLogLine(
   log: Pick<GatewayLog, 'logger' | 'write'>,
-  rate: number,
   trace: Trace,
   response: ObservedResponse,
   end: RequestEnd,
 ): void {
   const level = end.refusal ? getRefusalLevel(end.refusal.reason) : end.status >= 500 ? 'warn' : 'info'
   if (!log.logger.isLevelEnabled(level)) return
-  const isSampled = rate < 1 && isSuccessfulRead(trace, response, end)
-  if (isSampled && Math.random() >= rate) return
-  log.write(
-    level,
-    formatRequestLogLine(trace, response, end, isSampled ? rate : undefined),
-    'request completed',
-  )
-}
-
-/** Whether the request was a successful read of the catalog, of a document or on a pass-through route. */
-function isSuccessfulRead(
-  { progress, document, passThrough, method }: Trace,
-  response: ObservedResponse,
-  { status, refusal }: RequestEnd,
-): boolean {
-  const isReadOnRoute = passThrough !== undefined && isSafeMethod(method)
-  const isRead = isReadOnRoute || document !== undefined || progress.route?.operation.effect === 'read'
-  return isRead && status < 400 && refusal === undefined && response.isComplete
+  log.write(level, formatRequestLogLine(trace, response, end), 'request completed')
 }

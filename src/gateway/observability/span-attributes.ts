@@ -1,16 +1,13 @@
 import type { Attributes } from '@opentelemetry/api'
-import type { TracesSettings } from '../../config/traces-settings.ts'
 import type { RequestEnd } from './request-end.ts'
 import type { Trace } from '../trace.ts'
 
 /**
- * Creates the attributes of the request span. Callers and objects are included only if the settings ask for them,
- * credentials never. Names follow the HTTP semantic conventions of OpenTelemetry, if there is one.
+ * Creates the attributes of the request span: with the principal, and without its address, the object and credentials. Names follow the HTTP semantic conventions of OpenTelemetry, if there is one.
  */
 export function createSpanAttributes(
   trace: Trace,
   { operation, decision, status, refusal }: RequestEnd,
-  include: TracesSettings['include'],
 ): Attributes {
   const { upstream } = trace
   const { route, principal } = trace.progress
@@ -23,11 +20,6 @@ export function createSpanAttributes(
     ...(route && { 'http.route': route.operation.path }),
     ...(upstream !== undefined && { 'catalog_gateway.upstream': upstream }),
     ...(refusal && { 'error.type': refusal.reason, 'catalog_gateway.stage': trace.stage }),
-    ...(include.includes('client') && {
-      'client.address': trace.client,
-      ...(trace.peer !== undefined && { 'network.peer.address': trace.peer }),
-    }),
-    ...(include.includes('principal') && principal && { 'enduser.id': principal.name }),
-    ...(include.includes('id') && route && { 'catalog_gateway.id': [...route.id] }),
+    ...(principal && { 'enduser.id': principal.name }),
   }
 }

@@ -11,8 +11,7 @@ export interface EntriesAdmitted extends Placed {
 }
 
 /**
- * Stage 9: counts each entry of a batch as a request, so that batches do not bypass rate limits. Throws LimitExceeded (429) or
- * LimitsUnavailable (503).
+ * Stage 9: counts each entry of a batch as a request, so that batches do not bypass rate limits. Throws LimitExceeded (429).
  */
 export function limitEntries(request: Placed, { limits }: { readonly limits: Limits }): EntriesAdmitted {
   if (request.route.operation.entries === undefined) return advance(request, { entries: 0 })

@@ -26,8 +26,8 @@ const countSentIntervalMs = 250
 
 /**
  * Stage 5: takes capacity of every limit that applies to the request, and releases it when the response is over. It
- * follows `authorize`, so that callers that are denied use up nothing. Throws Overloaded or LimitsUnavailable (503),
- * LimitExceeded (429), or ClientDisconnected.
+ * follows `authorize`, so that callers that are denied use up nothing. Throws Overloaded (503),
+ * LimitExceeded (429) or ClientDisconnected.
  */
 export function limit(
   request: Authorized,

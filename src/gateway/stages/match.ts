@@ -55,7 +55,7 @@ export function createRouteFinder(
 ): FindRoute {
   const allowedParameters = new Set(upstreams.all.flatMap((upstream) => [...upstream.allowedQueryParameters]))
   const routes = createRouteTable(upstreams.extraOperations)
-  const options = { basePath, allowedParameters, quotes: upstreams.quotesInNames }
+  const options = { basePath, allowedParameters }
   const databases = createDatabases(setting, upstreams)
   return (method, target, named) => {
     const database = databases.find(named)

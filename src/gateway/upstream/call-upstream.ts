@@ -48,7 +48,7 @@ export async function callUpstream(
         return response
       } catch (error) {
         if (isUpstreamFailure(error, request)) breaker.recordFailure()
-        const isLast = !mayRetry || attempt > upstream.retries.maxRetries || !isRetryable(error)
+        const isLast = !mayRetry || attempt > upstream.bounds.maxRetries || !isRetryable(error)
         if (isLast || breaker.state === 'open' || !retryBudget.tryWithdraw()) throw error
       }
       if (attempt > 1) await pause((backoff ??= new Backoff(retryDelays)).next())

@@ -2,6 +2,7 @@ import type { CallerIdentity } from '../../config/upstream/caller-identity.ts'
 import type { AssertionSigner } from '../../identity/assertion/assertions.ts'
 import {
   apiKeyHeader,
+  assertionHeader,
   lancedbCredentialType,
   lancedbCredentialTypeHeader,
 } from '../../catalog-api/headers.ts'
@@ -40,7 +41,7 @@ export function createCallerHeaders(
       policyRevision: allowedBy.revision,
       requestId: head.requestId,
     })
-    return [assertions.header, assertion]
+    return [assertionHeader, assertion]
   }
 }
 

@@ -1,9 +1,6 @@
-export interface CircuitBreakerSettings {
-  /** Consecutive failed requests after which the upstream is probed at once. */
-  readonly consecutiveFailures: number
-  /** Milliseconds between probes while they fail. */
-  readonly probeIntervalMs: number
-}
+import type { UpstreamBounds } from '../bounds.ts'
+
+type CircuitBreakerSettings = Pick<UpstreamBounds, 'consecutiveFailures' | 'probeIntervalMs'>
 
 /** `closed`: requests are sent. `open`: they are rejected. */
 export type CircuitState = 'closed' | 'open'

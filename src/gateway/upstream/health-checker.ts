@@ -3,22 +3,20 @@ import { buildTarget } from '../../catalog-api/request-target.ts'
 import { sendRequest } from '../../http1/client/send-request.ts'
 import { createHttp1Client, type Http1ClientOptions } from '../../http1/client/http1-client.ts'
 import type { Followed } from '../../lib/fs/follow-files.ts'
+import type { UpstreamBounds } from '../bounds.ts'
 import { isUnavailableStatus } from './attempt-failure.ts'
 import { ownOperations } from './own-operations.ts'
 
 export interface HealthCheckerOptions extends Pick<Http1ClientOptions, 'url' | 'opener'> {
-  readonly connectTimeoutMs: number
+  readonly bounds: Pick<
+    UpstreamBounds,
+    'connectTimeoutMs' | 'healthCheckIntervalMs' | 'healthCheckTimeoutMs' | 'probeIntervalMs'
+  >
   readonly basePath: string
   readonly delimiter: string
   readonly getHeaders: () => readonly string[]
   /** Those in the headers; read again when the upstream refuses them. */
   readonly credentials: Followed<readonly string[]>
-  /** Replaces the default target; the base path is not prepended. */
-  readonly path?: string | undefined
-  readonly intervalMs: number
-  readonly timeoutMs: number
-  /** Milliseconds between checks while they fail. */
-  readonly failingIntervalMs: number
   /** Called after each check: why it failed, or undefined if it passed. */
   readonly onResult: (problem: string | undefined) => void
 }
@@ -47,7 +45,12 @@ const maxResponseBytes = 16 * 1024 * 1024
  * reason to stop sending requests.
  */
 export function startHealthChecker(options: HealthCheckerOptions): HealthChecker {
-  const { connectTimeoutMs, timeoutMs, intervalMs, failingIntervalMs } = options
+  const {
+    connectTimeoutMs,
+    healthCheckTimeoutMs: timeoutMs,
+    healthCheckIntervalMs,
+    probeIntervalMs,
+  } = options.bounds
   const client = createHttp1Client({
     ...options,
     timeouts: {
@@ -57,7 +60,7 @@ export function startHealthChecker(options: HealthCheckerOptions): HealthChecker
       totalTimeoutMs: timeoutMs,
     },
   })
-  const path = options.path ?? options.basePath + buildProbeTarget(options.delimiter)
+  const path = options.basePath + buildProbeTarget(options.delimiter)
   let failures = 0
   let hasPassed = false
   let status: number | undefined
@@ -89,7 +92,7 @@ export function startHealthChecker(options: HealthCheckerOptions): HealthChecker
     failures = isUp ? 0 : failures + 1
     hasPassed ||= isUp
     options.onResult(problem)
-    const nextMs = isUp ? intervalMs : Math.min(intervalMs, failingIntervalMs)
+    const nextMs = isUp ? healthCheckIntervalMs : Math.min(healthCheckIntervalMs, probeIntervalMs)
     timer = setTimeout(() => void check(), nextMs).unref()
   }
 

@@ -7,7 +7,7 @@ import { unknownParameterError } from '../../catalog-api/query-parameters.ts'
 import { unknownOperationError, type RouteMatch } from '../../catalog-api/request-target.ts'
 import type { Matched } from '../context.ts'
 import { listAdditionalPermissions, type PermissionDecision } from '../authorization/required-permission.ts'
-import { assertNamesAccepted } from './assert-names-accepted.ts'
+import { assertSeparable } from '../../catalog-api/identifiers.ts'
 import { buildUpstreamTarget } from './upstream-target.ts'
 import type { Upstream } from './upstream.ts'
 import type { Upstreams } from './upstreams.ts'
@@ -42,7 +42,7 @@ export function findSoleUpstream(
         'the objects of the request lie in different catalogs; expected all in one',
       )
     }
-    assertNamesAccepted(id, upstream)
+    assertSeparable(id, upstream.separators)
   }
   assertMountsUntouched(route, decided, upstreams)
   assertOperationServed(request, upstream)

@@ -6,6 +6,7 @@ import type { RequestSpans } from '../../observability/traces/request-spans.ts'
 import { parseConnectionTokens } from '../../lib/http/connection-tokens.ts'
 import { hasHeader, removeHeaders } from '../../lib/http/header-list.ts'
 import { scheduleAtTickEnd } from '../../lib/async/schedule-at-tick-end.ts'
+import type { UpstreamBounds } from '../bounds.ts'
 import type { DownstreamResponse } from '../downstream.ts'
 import { ClientDisconnected } from '../client-disconnected.ts'
 import type { ResponseHead } from '../../http1/client/response-head.ts'
@@ -57,13 +58,12 @@ export interface UpstreamCallOptions {
  */
 type CheckStart = (start: Buffer) => { readonly problem: string } | 'incomplete' | undefined
 
-/** The upstream of an attempt, and its timeouts. */
+/** The upstream of an attempt. */
 export interface AttemptUpstream {
   readonly client: Http1Client
   /** Headers of responses that are forwarded to clients. */
   readonly allowedResponseHeaders: ReadonlySet<string>
-  /** How long a client may read nothing of a streamed response. */
-  readonly timeouts: { readonly sendTimeoutMs: number }
+  readonly bounds: Pick<UpstreamBounds, 'sendTimeoutMs'>
 }
 
 /** Maximum size of a buffered response; the rest of an error body is not read. */
@@ -127,12 +127,12 @@ class ResponseRelay implements ResponseHandler {
 
   constructor(
     options: UpstreamCallOptions,
-    { timeouts, allowedResponseHeaders }: AttemptUpstream,
+    { bounds, allowedResponseHeaders }: AttemptUpstream,
     resolve: (response: UpstreamResponse) => void,
     reject: (error: AttemptFailed) => void,
   ) {
     this.#options = options
-    this.#sendTimeoutMs = timeouts.sendTimeoutMs
+    this.#sendTimeoutMs = bounds.sendTimeoutMs
     this.#allowedHeaders = allowedResponseHeaders
     this.#resolve = resolve
     this.#reject = reject

@@ -26,7 +26,7 @@ export async function readUpstreamOptions(
     onChange: ({ cert }) => onCertificate(cert),
   })
   onCertificate(material.current.cert)
-  const opener = createSocketOpener(outbound, { material, serverName: settings.serverName })
+  const opener = createSocketOpener(outbound, { material })
   return {
     ...settings,
     opener,

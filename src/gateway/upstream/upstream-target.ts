@@ -1,5 +1,5 @@
+import { assertSeparable } from '../../catalog-api/identifiers.ts'
 import { buildTarget, type RouteMatch } from '../../catalog-api/request-target.ts'
-import { assertNamesAccepted } from './assert-names-accepted.ts'
 import type { Upstream } from './upstream.ts'
 
 /**
@@ -7,7 +7,7 @@ import type { Upstream } from './upstream.ts'
  * several upstreams. Throws InvalidInput (400) for an id that the upstream could misread.
  */
 export function buildUpstreamTarget(upstream: Upstream, route: RouteMatch): string {
-  assertNamesAccepted(route.id, upstream)
+  assertSeparable(route.id, upstream.separators)
   const { basePath, delimiter, allowedQueryParameters } = upstream
   if (route.extraParameters === undefined) return basePath + buildTarget(route, delimiter)
   const accepted = [...route.extraParameters].filter(([name]) => allowedQueryParameters.has(name))

@@ -1,4 +1,4 @@
-import { defaultDelimiter, type Identifier, type QuotesInNames } from '../../catalog-api/identifiers.ts'
+import { defaultDelimiter, listSeparators, type Identifier } from '../../catalog-api/identifiers.ts'
 import type { ExtraOperationDeclaration } from '../../catalog-api/extra-operation.ts'
 import type { JsonForm } from '../../lib/json/json-form.ts'
 import type { Operation } from '../../catalog-api/operations.ts'
@@ -11,11 +11,12 @@ import {
 import type { Followed } from '../../lib/fs/follow-files.ts'
 import { getBasePath } from '../../lib/http/base-path.ts'
 import type { SocketOpener } from '../../lib/outbound/socket-opener.ts'
+import { upstreamBounds, type UpstreamBounds } from '../bounds.ts'
 import type { ManagedVersions } from './managed-versions.ts'
 import type { PoolName } from '../../limits/overload/pool-name.ts'
 import type { CallerHeaders } from './caller-headers.ts'
 import type { CallerIdentity } from '../../config/upstream/caller-identity.ts'
-import { CircuitBreaker, type CircuitBreakerSettings } from './circuit-breaker.ts'
+import { CircuitBreaker } from './circuit-breaker.ts'
 import { createConnectionSlots, type ConnectionSlots } from './connection-slots.ts'
 import { createRetryBudget, type RetryBudget } from './retry-budget.ts'
 import { createHttp1Client, type Http1Client } from '../../http1/client/http1-client.ts'
@@ -29,9 +30,6 @@ export interface UpstreamOptions {
   readonly url: string
   /** Joins the parts of an id. */
   readonly delimiter?: string | undefined
-  /** Characters that no part of an id may contain besides the delimiter. */
-  readonly reservedInNames: readonly string[]
-  readonly quotesInNames: QuotesInNames
   /** Names of the catalog headers that it receives. */
   readonly headerDialect: HeaderDialect
   /** Namespaces of the upstream; undefined for the upstream that serves everything else. */
@@ -49,55 +47,16 @@ export interface UpstreamOptions {
   readonly allowedQueryParameters?: readonly string[]
   /** Paths of members of JSON bodies that it receives besides those of the catalog API, by operation. */
   readonly allowedMembers?: AllowedMembers
-  readonly allowedExtensionTypes?: readonly string[]
-  readonly allowedSchemaMetadata?: readonly string[]
   /** Operations of this upstream that the catalog API does not have. */
   readonly extraOperations?: readonly ExtraOperationDeclaration[]
   readonly allowedResponseHeaders?: readonly string[]
   /** Opens connections to it. */
   readonly opener: SocketOpener
   readonly maxConnections: number
-  readonly maxBulkConnections: number
-  /** In milliseconds; see the settings. */
-  readonly timeouts: {
-    readonly connectTimeoutMs: number
-    readonly responseHeadersTimeoutMs: number
-    readonly responseBodyTimeoutMs: number
-    readonly totalTimeoutMs: number
-  }
+  readonly timeouts: { readonly totalTimeoutMs: number }
   /** At most this long between two comparisons of its versions with the known ones; undefined for none. */
   readonly compareVersionsSeconds?: number | undefined
-  readonly healthCheck: {
-    readonly path?: string | undefined
-    readonly intervalMs: number
-    readonly timeoutMs: number
-  }
-  readonly retries: {
-    /** Maximum number of retries of one request. */
-    readonly maxRetries: number
-  }
-  readonly tuning?: Partial<UpstreamTuning> | undefined
-}
-
-/** How requests wait, fail and are repeated. */
-export interface UpstreamTuning extends CircuitBreakerSettings {
-  /** Maximum pending requests of each pool; one principal may have half of them. */
-  readonly maxPendingRequests: number
-  /** How long a request waits for a connection. */
-  readonly queueTimeoutMs: number
-  /** A request is aborted if the client reads nothing of a streamed response for this long. */
-  readonly sendTimeoutMs: number
-  /** Maximum ratio of retries to requests over time, in whole percent. */
-  readonly retryBudgetPercent: number
-}
-
-const defaultTuning: UpstreamTuning = {
-  maxPendingRequests: 4_096,
-  queueTimeoutMs: 10_000,
-  sendTimeoutMs: 300_000,
-  retryBudgetPercent: 20,
-  consecutiveFailures: 5,
-  probeIntervalMs: 1_000,
+  readonly bounds?: Partial<UpstreamBounds> | undefined
 }
 
 /** A catalog behind the gateway, with its connections and what is known of how it is. */
@@ -110,7 +69,6 @@ export interface Upstream {
   readonly delimiter: string
   /** The delimiter, and other characters at which the catalog may split ids. */
   readonly separators: readonly string[]
-  readonly quotesInNames: QuotesInNames
   /** Names of the catalog headers that it receives. */
   readonly headerDialect: HeaderDialect
   readonly namespaces: readonly Identifier[] | undefined
@@ -128,16 +86,12 @@ export interface Upstream {
   readonly allowedMembers: AllowedMembers
   /** Returns the form of the JSON bodies that it receives. */
   readonly getRequestForm: (operation: Operation) => JsonForm
-  /** Arrow extension types, and metadata in name spaces of catalogs, that are forwarded besides those that are known. */
-  readonly allowedExtensionTypes: ReadonlySet<string>
-  readonly allowedSchemaMetadata: ReadonlySet<string>
   /** Names of its operations that the catalog API does not have. */
   readonly extraOperations: ReadonlySet<string>
   readonly callerHeaders: CallerHeaders
   /** Whether it authenticates callers itself. */
   readonly forwardsCredential: boolean
-  readonly timeouts: UpstreamOptions['timeouts'] & Pick<UpstreamTuning, 'sendTimeoutMs'>
-  readonly retries: UpstreamOptions['retries']
+  readonly bounds: UpstreamBounds
   readonly compareVersionsSeconds: number | undefined
   /** Every request holds a slot, so there are no more connections than slots. */
   readonly client: Http1Client
@@ -159,7 +113,7 @@ export function countListingConnections(maxConnections: number): number {
 /** Creates the client and starts health checks. Requests need not wait for either. */
 export function createUpstream(options: UpstreamOptions, observer?: UpstreamObserver): Upstream {
   const url = new URL(options.url)
-  const tuning = { ...defaultTuning, ...options.tuning }
+  const bounds = { ...upstreamBounds, ...options.bounds }
   const { name, database, timeouts, allowedMembers = {} } = options
   const getOwnHeaders = createOwnHeaders(options)
   const basePath = getBasePath(url)
@@ -168,37 +122,34 @@ export function createUpstream(options: UpstreamOptions, observer?: UpstreamObse
     url,
     opener: options.opener,
     timeouts: {
-      connectTimeoutMs: timeouts.connectTimeoutMs,
-      headersTimeoutMs: timeouts.responseHeadersTimeoutMs,
-      bodyTimeoutMs: timeouts.responseBodyTimeoutMs,
+      connectTimeoutMs: bounds.connectTimeoutMs,
+      headersTimeoutMs: bounds.responseHeadersTimeoutMs,
+      bodyTimeoutMs: bounds.responseBodyTimeoutMs,
       totalTimeoutMs: timeouts.totalTimeoutMs,
     },
   })
-  const breaker = new CircuitBreaker(tuning, () => health.checkNow())
+  const breaker = new CircuitBreaker(bounds, () => health.checkNow())
   const reportTransitions = observer && createTransitionReporter(name, observer)
   const health = startHealthChecker({
-    ...options.healthCheck,
     url,
     opener: options.opener,
-    connectTimeoutMs: timeouts.connectTimeoutMs,
+    bounds,
     basePath,
     delimiter,
     getHeaders: getOwnHeaders,
     credentials: options.credentials,
-    failingIntervalMs: tuning.probeIntervalMs,
     onResult: (problem) => {
       breaker.recordProbe(problem === undefined)
       reportTransitions?.({ isHealthy: health.isHealthy(), circuit: breaker.state }, problem)
     },
   })
-  const queue = { maxPending: tuning.maxPendingRequests, queueTimeoutMs: tuning.queueTimeoutMs }
+  const queue = { maxPending: bounds.maxPendingRequests, queueTimeoutMs: bounds.queueTimeoutMs }
   return {
     name,
     origin: url.origin,
     basePath,
     delimiter,
-    separators: [...new Set([delimiter, ...options.reservedInNames])],
-    quotesInNames: options.quotesInNames,
+    separators: listSeparators(delimiter),
     headerDialect: options.headerDialect,
     namespaces: options.namespaces,
     credentials: options.credentials,
@@ -209,19 +160,16 @@ export function createUpstream(options: UpstreamOptions, observer?: UpstreamObse
     allowedQueryParameters: new Set(options.allowedQueryParameters),
     allowedMembers,
     getRequestForm: createRequestForms(allowedMembers),
-    allowedExtensionTypes: new Set(options.allowedExtensionTypes),
-    allowedSchemaMetadata: new Set(options.allowedSchemaMetadata),
     extraOperations: new Set(options.extraOperations?.map((operation) => operation.name)),
     callerHeaders: options.callerHeaders ?? (() => []),
     forwardsCredential: options.identity === 'original',
-    timeouts: { ...timeouts, sendTimeoutMs: tuning.sendTimeoutMs },
+    bounds,
     compareVersionsSeconds: options.compareVersionsSeconds,
-    retries: options.retries,
     client,
     slots: {
       // Small requests end soon, and a released slot goes to the holder with the fewest.
       small: createConnectionSlots({ ...queue, maxActive: options.maxConnections, maxHeldToFree: 7 }),
-      bulk: createConnectionSlots({ ...queue, maxActive: options.maxBulkConnections, maxHeldToFree: 1 }),
+      bulk: createConnectionSlots({ ...queue, maxActive: bounds.maxBulkConnections, maxHeldToFree: 1 }),
       listing: createConnectionSlots({
         ...queue,
         maxActive: countListingConnections(options.maxConnections),
@@ -229,7 +177,7 @@ export function createUpstream(options: UpstreamOptions, observer?: UpstreamObse
       }),
     },
     breaker,
-    retryBudget: createRetryBudget(tuning.retryBudgetPercent),
+    retryBudget: createRetryBudget(bounds.retryBudgetPercent),
     health,
     managedVersions: 'unknown',
     close() {

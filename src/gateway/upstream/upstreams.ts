@@ -1,4 +1,4 @@
-import type { Identifier, QuotesInNames } from '../../catalog-api/identifiers.ts'
+import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { createExtraOperations } from '../../catalog-api/extra-operation.ts'
 import type { Operation } from '../../catalog-api/operations.ts'
 import { createUpstream, type Upstream, type UpstreamOptions } from './upstream.ts'
@@ -11,8 +11,6 @@ export interface Upstreams {
   readonly root: Upstream
   /** The operations of any upstream that the catalog API does not have. */
   readonly extraOperations: readonly Operation[]
-  /** Whether any upstream accepts quotes; its own rule applies once the upstream of an id is known. */
-  readonly quotesInNames: QuotesInNames
   /** Finds the upstream of an object: the one with the longest namespace that is a prefix of the id, part by part. */
   forId(id: Identifier): Upstream
   /** Names directly in a namespace that lead to mount points of other upstreams. */
@@ -40,7 +38,6 @@ export function createUpstreams(options: readonly UpstreamOptions[], observer?: 
     all,
     root,
     extraOperations: createExtraOperations(options),
-    quotesInNames: all.some(({ quotesInNames }) => quotesInNames === 'allowed') ? 'allowed' : 'refused',
     forId: (id) => findUpstream(tree, id, root),
     listMountNames: (namespace) => [...(findNode(tree, namespace)?.children.keys() ?? [])],
     hasMountAtOrBelow(namespace) {

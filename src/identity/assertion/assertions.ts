@@ -3,6 +3,9 @@ import { readFile } from 'node:fs/promises'
 import type { AssertionSettings } from '../../config/identity/assertion-settings.ts'
 import type { Principal } from '../principal.ts'
 
+const lifetimeSeconds = 60
+const pemBlocks = /-----BEGIN [^-]+-----[^-]+-----END [^-]+-----/g
+
 export const jwksPath = '/.well-known/jwks.json'
 
 interface AssertionRequest {
@@ -17,30 +20,28 @@ interface AssertionRequest {
 
 /** Signs statements about the caller and the allowed operation for upstreams that trust this gateway. */
 export interface AssertionSigner {
-  readonly header: string
-  /** Creates the header value for one request. The signature takes about 50 us. */
+  /** Creates the value of the assertion header for one request. The signature takes about 50 us. */
   createHeader(request: AssertionRequest): string
   readonly jwks: string
 }
 
-/** Reads the keys; rejects if one cannot be read or is not an Ed25519 key. `now` is the time in milliseconds. */
+/** Reads the keys: the first one signs, and all are published. Rejects if one cannot be read or is not an Ed25519 key. `now` is the time in milliseconds. */
 export async function openAssertionSigner(
   settings: AssertionSettings,
   now: () => number,
 ): Promise<AssertionSigner> {
-  const privateKey = assertEd25519(settings.keyFile, createPrivateKey(await readFile(settings.keyFile)))
-  const published = [createPublicJwk(createPublicKey(privateKey))]
-  for (const file of settings.additionalKeyFiles) {
+  const { issuer, keyFile } = settings
+  const blocks = (await readFile(keyFile, 'utf8')).match(pemBlocks) ?? []
+  const privateKey = assertEd25519(keyFile, createPrivateKey(blocks[0] ?? ''))
+  const published: PublicJwk[] = []
+  for (const block of blocks) {
     // The public half of a private key is used.
-    const key = createPublicJwk(assertEd25519(file, createPublicKey(await readFile(file))))
+    const key = createPublicJwk(assertEd25519(keyFile, createPublicKey(block)))
     if (published.every(({ kid }) => kid !== key.kid)) published.push(key)
   }
   const header = encodeBase64url({ alg: 'EdDSA', typ: 'JWT', kid: published[0]?.kid })
-  const { issuer, lifetimeSeconds } = settings
-  const scheme = settings.header === 'authorization' ? 'Bearer ' : ''
 
   return {
-    header: settings.header,
     jwks: JSON.stringify({ keys: published }),
     createHeader({ principal, upstream, operation, id, policyRevision, requestId }) {
       const iat = Math.floor(now() / 1000)
@@ -57,7 +58,7 @@ export async function openAssertionSigner(
         exp: iat + lifetimeSeconds,
       })
       const input = `${header}.${claims}`
-      return `${scheme}${input}.${sign(null, Buffer.from(input), privateKey).toString('base64url')}`
+      return `${input}.${sign(null, Buffer.from(input), privateKey).toString('base64url')}`
     },
   }
 }

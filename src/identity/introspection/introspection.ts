@@ -5,6 +5,7 @@ import type { Followed } from '../../lib/fs/follow-files.ts'
 import type { SocketOpener } from '../../lib/outbound/socket-opener.ts'
 import { createUndiciConnector } from '../../lib/outbound/undici-connector.ts'
 import {
+  clockSkewSeconds,
   getBoundCertificateThumbprint,
   createCallerReader,
   createTokenPrincipal,
@@ -20,7 +21,10 @@ import { estimateBytes, type VerifiedToken } from '../jwt/verified-token.ts'
 const maxActive = 50_000
 const maxActiveBytes = 32 * 1024 * 1024
 const maxInactive = 10_000
+/** How late the revocation of a token can take effect. */
+const activeCacheMs = 60_000
 const inactiveCacheMs = 10_000
+const timeoutMs = 5_000
 /** Further tokens get 503. */
 const maxConcurrent = 64
 
@@ -59,7 +63,7 @@ export function openIntrospection(
   const agent = new Agent({
     connections: maxConcurrent,
     pipelining: 1,
-    connect: createUndiciConnector(opener, settings.timeoutSeconds * 1000),
+    connect: createUndiciConnector(opener, timeoutMs),
   })
   const closing = new AbortController()
   const requests = new Map<string, Promise<VerifiedToken>>()
@@ -74,7 +78,7 @@ export function openIntrospection(
   async function introspectToken(token: string, digest: string): Promise<VerifiedToken> {
     let response: Claims
     try {
-      const timeout = AbortSignal.timeout(Math.ceil(settings.timeoutSeconds * 1000))
+      const timeout = AbortSignal.timeout(timeoutMs)
       const signal = AbortSignal.any([timeout, closing.signal])
       const used = secret.current
       response = await introspect(settings, used, token, agent, signal).catch(async (error: unknown) => {
@@ -87,7 +91,7 @@ export function openIntrospection(
     }
     try {
       const verified = verifyResponse(settings, readCaller, response, digest, now())
-      active.set(digest, { verified, expiresAtMs: getResponseExpiry(settings, response, now()) })
+      active.set(digest, { verified, expiresAtMs: getResponseExpiry(response, now()) })
       return verified
     } catch (error) {
       inactiveUntil.set(digest, now() + inactiveCacheMs)
@@ -104,7 +108,7 @@ export function openIntrospection(
   return {
     verify(token, digest) {
       const cached = active.get(digest)
-      if (cached !== undefined && isCached(cached.expiresAtMs, settings.cacheSeconds * 1000)) {
+      if (cached !== undefined && isCached(cached.expiresAtMs, activeCacheMs)) {
         return cached.verified
       }
       if (isCached(inactiveUntil.get(digest) ?? 0, inactiveCacheMs))
@@ -159,7 +163,7 @@ function verifyResponse(
   nowMs: number,
 ): VerifiedToken {
   const { active, iss, aud, exp, nbf, token_type: type } = response
-  const skewMs = settings.clockSkewSeconds * 1000
+  const skewMs = clockSkewSeconds * 1000
   if (active !== true) throw new AuthenticationError('inactive_token')
   if (iss !== undefined && iss !== settings.issuer) throw new AuthenticationError('unknown_issuer')
   const audiences: unknown[] = Array.isArray(aud) ? aud : [aud]
@@ -183,11 +187,7 @@ function verifyResponse(
 }
 
 /** Returns when a response expires, in milliseconds: at the latest when the token expires. */
-function getResponseExpiry(
-  { cacheSeconds, clockSkewSeconds }: IntrospectionSettings,
-  { exp }: Claims,
-  nowMs: number,
-): number {
+function getResponseExpiry({ exp }: Claims, nowMs: number): number {
   const end = typeof exp === 'number' ? (exp + clockSkewSeconds) * 1000 : Infinity
-  return Math.min(end, nowMs + cacheSeconds * 1000)
+  return Math.min(end, nowMs + activeCacheMs)
 }

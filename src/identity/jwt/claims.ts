@@ -10,10 +10,8 @@ const credentialIdPattern = /^[!-~]{1,128}$/
 /** End of the year 9999, in seconds. */
 const lastSecond = 253_402_300_799
 
-interface TokenLifetime {
-  readonly clockSkewSeconds: number
-  readonly maxLifetimeSeconds?: number | undefined
-}
+/** Allowed between an issuer and this gateway. */
+export const clockSkewSeconds = 30
 
 /** Caller in verified claims, without the prefix of the issuer. */
 export interface TokenCaller {
@@ -70,8 +68,11 @@ export function assertTokenType(type: string | undefined): void {
 }
 
 /** Refuses a lifetime above that of the issuer, or an end after the year 9999: probably in milliseconds by mistake. */
-export function assertLifetime(issuer: TokenLifetime, { iat, exp }: Claims, nowMs: number): void {
-  const { maxLifetimeSeconds, clockSkewSeconds } = issuer
+export function assertLifetime(
+  maxLifetimeSeconds: number | undefined,
+  { iat, exp }: Claims,
+  nowMs: number,
+): void {
   if (typeof exp !== 'number' || exp > lastSecond) throw new AuthenticationError('token_lifetime_too_long')
   if (maxLifetimeSeconds === undefined) return
   if (typeof iat !== 'number' || exp - iat > maxLifetimeSeconds) {

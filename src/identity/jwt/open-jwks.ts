@@ -4,7 +4,6 @@ import type { Outbound } from '../../lib/outbound/outbound.ts'
 import { createUndiciConnector } from '../../lib/outbound/undici-connector.ts'
 import type { ReportEvent } from '../identity-event.ts'
 import type { TokenIssuer } from '../../config/identity/token-issuer-settings.ts'
-import { createJwksFile } from './jwks-file.ts'
 import { parseJwks, reportChange, type Jwks, type JwksSnapshot } from './jwks.ts'
 import { createDiscoveryFetcher, createUrlFetcher, type FetchJwks } from './fetch-jwks.ts'
 import { defaultJwksTiming, openRemoteJwks, type JwksTiming } from './remote-jwks.ts'
@@ -12,8 +11,6 @@ import { fileStamp, followFiles } from '../../lib/fs/follow-files.ts'
 
 export interface JwksOptions {
   readonly reloadIntervalMs: number
-  /** Folder in which the last valid JWKS of issuers are cached. */
-  readonly jwksCacheFolder: string | undefined
   /** Deviations from `defaultJwksTiming`. */
   readonly jwksTiming?: Partial<JwksTiming>
   readonly report: ReportEvent
@@ -42,13 +39,12 @@ export async function openIssuerFetcher(
 }
 
 export async function openFetchedJwks(
-  { name, issuer }: { readonly name: string; readonly issuer: string },
+  { name }: { readonly name: string },
   fetch: FetchJwks,
-  { now, report, jwksCacheFolder, jwksTiming }: JwksOptions,
+  { now, report, jwksTiming }: JwksOptions,
 ): Promise<Jwks> {
-  const jwksFile = jwksCacheFolder === undefined ? undefined : createJwksFile(jwksCacheFolder, name, issuer)
   const timing = { ...defaultJwksTiming, ...jwksTiming }
-  return await openRemoteJwks({ name, now, report, fetch, jwksFile, timing })
+  return await openRemoteJwks({ name, now, report, fetch, timing })
 }
 
 /** Reads a JWKS document (RFC 7517). Rejects if it is none; keys of `last` are taken over. */

@@ -1,12 +1,8 @@
 import { Backoff } from '../../lib/async/backoff.ts'
 import type { ReportEvent } from '../identity-event.ts'
-import type { JwksFile } from './jwks-file.ts'
 import type { FetchJwks } from './fetch-jwks.ts'
 import { parseJwks, reportChange, type Jwks, type JwksStatus, type JwksSnapshot } from './jwks.ts'
 import { AuthenticationError } from '../authentication-error.ts'
-
-/** Tolerated backward change of the clock since keys were written to disk. */
-const maxClockChangeMs = 60_000
 
 /** When a JWKS is fetched, in seconds. */
 export interface JwksTiming {
@@ -25,8 +21,6 @@ export const defaultJwksTiming: JwksTiming = { refresh: 600, cooldown: 30, maxSt
 export interface RemoteJwksOptions {
   readonly timing: JwksTiming
   readonly fetch: FetchJwks
-  /** File of the last valid keys for the next start. */
-  readonly jwksFile: JwksFile | undefined
   readonly name: string
   readonly report: ReportEvent
   /** Current time in milliseconds. */
@@ -35,12 +29,11 @@ export interface RemoteJwksOptions {
 
 /**
  * Fetches keys before they expire, and when a token refers to an unknown key; concurrent requests share one fetch,
- * limited to one per cooldown. If the first fetch fails, uses the keys on disk, or opens without keys.
+ * limited to one per cooldown. If the first fetch fails, opens without keys.
  */
 export async function openRemoteJwks(options: RemoteJwksOptions): Promise<Jwks> {
   const jwks = new RemoteJwks(options)
   await jwks.fetch()
-  if (jwks.current() === undefined) await jwks.restore()
   return jwks
 }
 
@@ -56,8 +49,6 @@ class RemoteJwks implements Jwks {
   #pending: Promise<void> | undefined
   #lastOnDemandFetchAt = -Infinity
   #timer: NodeJS.Timeout | undefined
-  /** Serializes writes to disk. */
-  #persisting: Promise<void> = Promise.resolve()
 
   constructor(options: RemoteJwksOptions) {
     const maxMs = options.timing.cooldown * 1000
@@ -90,23 +81,6 @@ class RemoteJwks implements Jwks {
     return this.#pending
   }
 
-  /** Loads the keys from disk; they keep their original age. */
-  async restore(): Promise<void> {
-    const { name, now, jwksFile, report } = this.#options
-    try {
-      const found = await jwksFile?.read()
-      // Keys with a future time would never expire.
-      if (found === undefined || found.fetchedAt > now() + maxClockChangeMs) return
-      // A fetch may have succeeded meanwhile.
-      if (this.#snapshot !== undefined) return
-      this.#snapshot = parseJwks(JSON.parse(found.text), undefined)
-      this.#fetchedAt = found.fetchedAt
-      reportChange(this.#snapshot, name, report)
-    } catch (cause) {
-      report({ source: name, outcome: 'failed', cause })
-    }
-  }
-
   status(): JwksStatus {
     return {
       keyCount: this.#snapshot?.keyCount ?? 0,
@@ -121,7 +95,6 @@ class RemoteJwks implements Jwks {
     this.#closing.abort()
     clearTimeout(this.#timer)
     await this.#pending
-    await this.#persisting
   }
 
   /** Has its own cooldown, so that a background fetch does not delay the discovery of a new key. */
@@ -148,21 +121,11 @@ class RemoteJwks implements Jwks {
       this.#consecutiveFailures = 0
       this.#backoff.reset()
       if (this.#snapshot !== before) reportChange(this.#snapshot, name, report)
-      this.#persist(JSON.stringify(document), this.#fetchedAt)
     } catch (cause) {
       this.#consecutiveFailures++
       this.#lastFailure = cause
       if (!this.#closing.signal.aborted) report({ source: name, outcome: 'failed', cause })
     }
-  }
-
-  /** Not awaited: a failing disk must not cause refusals. */
-  #persist(text: string, fetchedAt: number): void {
-    const { name, jwksFile, report } = this.#options
-    if (jwksFile === undefined) return
-    this.#persisting = this.#persisting
-      .then(() => jwksFile.write({ text, fetchedAt }))
-      .catch((cause: unknown) => report({ source: name, outcome: 'unwritten', cause }))
   }
 
   /** Schedules a fetch before the keys expire; after failures, with growing delays up to the cooldown. */

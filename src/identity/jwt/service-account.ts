@@ -4,27 +4,31 @@ import { readSecret } from '../../lib/fs/read-secret.ts'
 import { readPemFile } from '../../lib/tls/pem-file.ts'
 import type { TokenCaller, Claims } from './claims.ts'
 import { fetchDocument } from './fetch-document.ts'
-import type { KubernetesSettings } from '../../config/identity/kubernetes-settings.ts'
+import { inCluster, type ClusterAccess } from '../../lib/kubernetes/in-cluster.ts'
 import type { TokenIssuer } from '../../config/identity/token-issuer-settings.ts'
 import { assertIssuer, type FetchJwks } from './fetch-jwks.ts'
 import { AuthenticationError } from '../authentication-error.ts'
 
-/** How tokens of every cluster are verified: signed by one of these algorithms (--service-account-signing-key-file). */
-export const clusterTokens: Pick<TokenIssuer, 'algorithms' | 'clockSkewSeconds'> = {
+/**
+ * How tokens of every cluster are verified: signed by one of these algorithms (--service-account-signing-key-file), for at
+ * most a day, since tokens of a deleted account are accepted until they expire.
+ */
+export const clusterTokens: Pick<TokenIssuer, 'algorithms' | 'maxLifetimeSeconds'> = {
   algorithms: ['RS256', 'ES256', 'ES384', 'ES512'],
-  clockSkewSeconds: 30,
+  maxLifetimeSeconds: 86_400,
 }
 
 /** Sends the token only to the API server of the cluster. Reads certificate and token each time: both are rotated. */
-export function createClusterFetcher(settings: KubernetesSettings): FetchJwks {
-  const { apiServer, caFile, tokenFile, issuer } = settings
-  const base = apiServer.replace(/\/$/, '')
+export function createClusterFetcher(
+  issuer: string,
+  { apiServer, caFile, tokenFile }: ClusterAccess = inCluster,
+): FetchJwks {
   return async (signal) => {
     const token = await readSecret(tokenFile)
     const ca = await readPemFile(caFile, 'CERTIFICATE')
     const dispatcher = new Agent({ connect: { ca, rejectUnauthorized: true } })
     const fetchRoute = (route: string): Promise<unknown> =>
-      fetchDocument(base + route, { signal, dispatcher, headers: { authorization: `Bearer ${token}` } })
+      fetchDocument(apiServer + route, { signal, dispatcher, headers: { authorization: `Bearer ${token}` } })
     try {
       const discovered = await fetchRoute('/.well-known/openid-configuration')
       assertIssuer(z.looseObject({ issuer: z.string() }).parse(discovered).issuer, issuer)

@@ -2,6 +2,7 @@ import { errors, jwtVerify, type JWTVerifyOptions, type JWTVerifyResult } from '
 import {
   getBoundCertificateThumbprint,
   assertLifetime,
+  clockSkewSeconds,
   assertTokenType,
   createTokenPrincipal,
   type ReadCaller,
@@ -18,10 +19,7 @@ import type { VerifiedToken } from './verified-token.ts'
 const maxCandidates = 4
 
 export interface TrustedIssuer {
-  readonly issuer: Pick<
-    TokenIssuer,
-    'name' | 'issuer' | 'audience' | 'algorithms' | 'clockSkewSeconds' | 'maxLifetimeSeconds'
-  >
+  readonly issuer: Pick<TokenIssuer, 'name' | 'issuer' | 'audience' | 'algorithms' | 'maxLifetimeSeconds'>
   readonly jwks: Jwks
   readonly readCaller: ReadCaller
 }
@@ -51,13 +49,13 @@ export function createTokenVerifier(
     try {
       const { payload, protectedHeader, generation } = await verifyToken(trusted, token, now())
       assertTokenType(protectedHeader.typ)
-      assertLifetime(issuer, payload, now())
+      assertLifetime(issuer.maxLifetimeSeconds, payload, now())
       const verified: VerifiedToken = {
         principal: createTokenPrincipal(issuer.name, readCaller(payload), payload, digest),
         certificateThumbprint: getBoundCertificateThumbprint(payload),
       }
       // The time from which on an uncached verification would fail, too.
-      const expiresAtMs = ((payload.exp ?? 0) + issuer.clockSkewSeconds) * 1000
+      const expiresAtMs = ((payload.exp ?? 0) + clockSkewSeconds) * 1000
       cache.addVerified(digest, { verified, jwks, generation, expiresAtMs })
       return verified
     } catch (error) {
@@ -99,7 +97,7 @@ async function verifyToken(
     issuer: issuer.issuer,
     audience: issuer.audience,
     algorithms: issuer.algorithms,
-    clockTolerance: issuer.clockSkewSeconds,
+    clockTolerance: clockSkewSeconds,
     requiredClaims: ['exp'],
     currentDate: new Date(nowMs),
   }

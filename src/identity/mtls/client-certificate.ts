@@ -20,7 +20,7 @@ export interface VerifiedCertificate {
  * the proxy is trusted for the chain. `now` is the time in milliseconds.
  */
 export function createCertificateReader(
-  settings: ClientCertificateSettings,
+  { name }: ClientCertificateSettings,
   now: () => number,
 ): (
   connection: Socket | undefined,
@@ -37,7 +37,7 @@ export function createCertificateReader(
     const chain = forwarded === undefined ? readVerifiedChain(connection) : [forwarded]
     const [certificate] = chain
     if (certificate === undefined) return undefined
-    const verified = { ...identify(settings, certificate), ...getValidity(chain) }
+    const verified = { ...identify(name, certificate), ...getValidity(chain) }
     cache.set(source, verified)
     return verified
   }
@@ -77,14 +77,11 @@ function getValidity(chain: readonly X509Certificate[]): Validity {
   }
 }
 
-function identify(
-  { name, sanType }: ClientCertificateSettings,
-  certificate: X509Certificate,
-): VerifiedCertificate {
+function identify(name: string, certificate: X509Certificate): VerifiedCertificate {
   const fingerprint = certificate.fingerprint256.replaceAll(':', '').toLowerCase()
   return {
     principal: {
-      name: `${name}:${findSoleName(certificate.subjectAltName ?? '', sanType)}`,
+      name: `${name}:${findSoleUri(certificate.subjectAltName ?? '')}`,
       method: 'certificate',
       groups: new Set(),
       credentialId: fingerprint,
@@ -94,16 +91,12 @@ function identify(
   }
 }
 
-const subjectAltNameLabels = { uri: 'URI', dns: 'DNS', email: 'email' } as const
-
 /** Names are listed as `DNS:a, URI:b`; quoted, ambiguous ones (CVE-2021-44532) are not supported. */
-function findSoleName(alternativeNames: string, kind: keyof typeof subjectAltNameLabels): string {
-  const label = `${subjectAltNameLabels[kind]}:`
-  const names = alternativeNames.split(', ').filter((entry) => entry.startsWith(label))
-  const name = names[0]?.slice(label.length)
-  if (alternativeNames.includes('"') || names.length !== 1 || !isValidPrincipalName(name)) {
+function findSoleUri(alternativeNames: string): string {
+  const uris = alternativeNames.split(', ').filter((entry) => entry.startsWith('URI:'))
+  const uri = uris[0]?.slice('URI:'.length)
+  if (alternativeNames.includes('"') || uris.length !== 1 || !isValidPrincipalName(uri)) {
     throw new AuthenticationError('invalid_certificate_name')
   }
-  // Host names are case-insensitive.
-  return kind === 'dns' ? name.toLowerCase() : name
+  return uri
 }

@@ -1,3 +1,4 @@
+import type { ClusterAccess } from './in-cluster.ts'
 import { readSecret } from '../fs/read-secret.ts'
 import { buildConnector, Pool, type Dispatcher } from 'undici'
 import { toError } from '../errors/to-error.ts'
@@ -23,15 +24,6 @@ export interface KubernetesClient {
   close(): Promise<void>
 }
 
-export interface KubernetesClientOptions {
-  /** URL; its path becomes a prefix. */
-  readonly apiServer: string
-  /** PEM file of the CA certificate, read again for each connection; unused for `http:`. */
-  readonly caFile: string
-  /** File of the bearer token, which Kubernetes rotates; read again for each request. */
-  readonly tokenFile: string
-}
-
 const connectTimeoutMs = 10_000
 const headersTimeoutMs = 30_000
 const bodyTimeoutMs = 15_000
@@ -46,7 +38,7 @@ interface ApiRequest extends Pick<Dispatcher.RequestOptions, 'query' | 'bodyTime
 }
 
 /** Sends nothing and reads no file before the first request. */
-export function createKubernetesClient(options: KubernetesClientOptions): KubernetesClient {
+export function createKubernetesClient(options: ClusterAccess): KubernetesClient {
   const { origin, pathname } = new URL(options.apiServer)
   const prefix = pathname.replace(/\/$/, '')
   const pool = new Pool(origin, {

@@ -31,9 +31,7 @@ export function createBodyMemory(maxBytes: number): BodyMemory {
         while (buffered > reserved) {
           const increment = reserved
           if (!capacity.take(holder, increment)) {
-            throw new Overloaded(
-              'the JSON bodies of this caller hold its share of the memory for bodies (limits.maxJsonMemoryBytes of the gateway)',
-            )
+            throw new Overloaded('the JSON bodies of this caller hold its share of the memory for bodies')
           }
           registerRelease(() => capacity.release(holder, increment))
           reserved += increment

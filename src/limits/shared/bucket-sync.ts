@@ -4,18 +4,6 @@ import { createNotifier } from '../../lib/async/notifier.ts'
 import type { BucketStore } from './bucket-store.ts'
 import type { Charge, SharedBuckets, SyncState } from './shared-buckets.ts'
 import { withTimeout } from '../../lib/async/with-timeout.ts'
-import { CatalogError, getRefusalOptions } from '../../catalog-api/catalog-error.ts'
-
-/** The shared limits are unreachable, and the settings refuse requests in this case: 503 with `retry-after`. */
-class LimitsUnavailable extends CatalogError {
-  constructor() {
-    super(
-      'ServiceUnavailable',
-      'the server of the shared limits (limits.shared of the gateway) is unavailable; retry in 1 s',
-      getRefusalOptions('shared_limits_unavailable'),
-    )
-  }
-}
 
 /** Receives sync events. Must not throw. */
 export interface SyncObserver {
@@ -27,8 +15,6 @@ export interface SyncObserver {
 export interface BucketSyncOptions {
   readonly connect: (onLost: () => void, signal: AbortSignal) => Promise<BucketStore>
   readonly timeoutMs: number
-  /** Whether requests are refused while not synced. */
-  readonly isClosedOnFailure: boolean
   /** Key of an unused bucket, for probing the server. */
   readonly probeKey: string
   readonly observer: SyncObserver
@@ -42,7 +28,6 @@ interface SyncedBuckets {
 export interface BucketSync extends SyncState {
   /** Must be called before `start`. */
   add(synced: SyncedBuckets): void
-  hasSynced(): boolean
   /** Resolves when it is known whether the server is reachable. Never rejects. */
   start(): Promise<void>
   /** Never rejects. */
@@ -59,24 +44,19 @@ const probeMs = 1
 
 /** Syncs in the background with one call in flight; no request waits for it. */
 export function createBucketSync(options: BucketSyncOptions): BucketSync {
-  const { connect, timeoutMs, isClosedOnFailure, probeKey, observer } = options
+  const { connect, timeoutMs, probeKey, observer } = options
   const allBuckets: SyncedBuckets[] = []
   const notifier = createNotifier()
   const closing = new AbortController()
   const { signal } = closing
   const probe: readonly Charge[] = [{ key: probeKey, ms: probeMs }]
   let isSynced = false
-  let hasSynced = false
   let running: Promise<void> | undefined
 
   return {
     add: (synced) => void allBuckets.push(synced),
     isSynced: () => isSynced,
-    hasSynced: () => hasSynced,
     requestSync: () => notifier.notify(),
-    assertAvailable() {
-      if (isClosedOnFailure && !isSynced) throw new LimitsUnavailable()
-    },
     start: () =>
       new Promise((onAttempt) => {
         running = run(onAttempt)
@@ -114,7 +94,6 @@ export function createBucketSync(options: BucketSyncOptions): BucketSync {
       while (!signal.aborted) {
         await sync(connection)
         isSynced = true
-        hasSynced = true
         onAttempt()
         await sleep(batchMs)
         await notifier.wait(probeIntervalMs)

@@ -15,8 +15,6 @@ export interface SharedBuckets extends TokenBuckets {
 }
 
 export interface SyncState {
-  /** Throws LimitsUnavailable (503) if requests must be refused now. */
-  assertAvailable(): void
   /** Whether charges can be sent. */
   isSynced(): boolean
   requestSync(): void
@@ -37,7 +35,6 @@ export function createSharedBuckets(settings: BucketSettings, sync: SyncState): 
   }
   return {
     waitMs(key, tokens, now) {
-      sync.assertAvailable()
       const wait = local.waitMs(key, tokens, now)
       // Another gateway may have returned tokens.
       if (wait > 0) addCharge(key, 0)

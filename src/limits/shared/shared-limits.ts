@@ -9,8 +9,6 @@ import type { SharedLimitsSettings } from '../../config/shared-limits-settings.t
 
 export interface SharedLimits {
   readonly createBuckets: BucketFactory
-  /** Whether the limits have been shared once, or sharing is not required to admit requests. */
-  readonly isReady: () => boolean
   /** Starts sharing. Resolves when it is known whether the server is reachable. Never rejects. */
   start(): Promise<void>
   /** Never rejects. */
@@ -19,22 +17,18 @@ export interface SharedLimits {
 
 /**
  * Import this file only if shared limits are configured: the library costs time and memory. Rejects if a file cannot be
- * used, but not if the server is unreachable.
+ * used, but not if the server is unreachable. After `timeoutMs` without a response, a gateway counts alone.
  */
 export async function openSharedLimits(
   settings: SharedLimitsSettings,
   outbound: Outbound,
   observer: SyncObserver,
+  timeoutMs = 500,
 ): Promise<SharedLimits> {
   await readRedisAccess(settings, outbound)
-  const { keyPrefix, timeoutMs, onFailure } = settings
-  // The hash tag in braces makes a cluster store all keys in one slot.
-  const formatKey = (...parts: readonly unknown[]): string =>
-    `{${keyPrefix}}:${digest(JSON.stringify(parts))}`
   const sync = createBucketSync({
     connect: (onLost, signal) => openBucketStore(settings, outbound, onLost, signal),
     timeoutMs,
-    isClosedOnFailure: onFailure === 'closed',
     probeKey: formatKey('probe'),
     observer,
   })
@@ -46,13 +40,14 @@ export async function openSharedLimits(
       sync.add({ buckets, getStoreKey: (key) => formatKey(limit, perSecond, burst, key) })
       return buckets
     },
-    isReady: () => onFailure === 'open' || sync.hasSynced(),
     start: () => sync.start(),
     close: () => sync.close(),
   }
 }
 
-/** Names of principals and namespaces must not be stored on the server. */
-function digest(text: string): string {
-  return hash('sha256', text, 'base64url').slice(0, 22)
+/** Without names of principals and namespaces, which must not be stored on the server. */
+function formatKey(...parts: readonly unknown[]): string {
+  const digest = hash('sha256', JSON.stringify(parts), 'base64url').slice(0, 22)
+  // The hash tag in braces makes a cluster store all keys in one slot.
+  return `{catalog-gateway}:${digest}`
 }

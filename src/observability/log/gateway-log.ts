@@ -15,10 +15,10 @@ export interface GatewayLog {
 }
 
 /**
- * Writes lines to standard error within a second, or on exit. If the reader is blocked, lines are dropped rather than
+ * Writes lines to standard error within a second, or on exit: JSON, or on a terminal lines for a person. If the reader is blocked, lines are dropped rather than
  * awaited.
  */
-export function openLog({ level, format }: LogSettings, onLost: (lines: number) => void): GatewayLog {
+export function openLog({ level }: LogSettings, onLost: (lines: number) => void): GatewayLog {
   const options = { level, base: null, timestamp: () => `,"time":"${currentTimestamp()}"` }
   if (level === 'silent') {
     return {
@@ -28,10 +28,9 @@ export function openLog({ level, format }: LogSettings, onLost: (lines: number) 
     }
   }
   const lines = openLineWriter(process.stderr.fd, { onLost })
-  const writeLine =
-    format === 'text'
-      ? (line: string) => lines.write(formatTextLine(line))
-      : (line: string) => lines.write(line)
+  const writeLine = process.stderr.isTTY
+    ? (line: string) => lines.write(formatTextLine(line))
+    : (line: string) => lines.write(line)
   const logger = pino(options, { write: writeLine })
   return {
     logger,

@@ -1,16 +1,11 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { SyncObserver } from '../../limits/shared/bucket-sync.ts'
-import type { SharedLimitsSettings } from '../../config/shared-limits-settings.ts'
 import type { Logger } from '../log/gateway-log.ts'
 
 const syncDurationBuckets = [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 1]
 
 /** Counts synchronizations of shared limits, and logs when they start and stop failing. */
-export function registerSharedLimitsMetrics(
-  registry: Registry,
-  log: Logger,
-  settings: SharedLimitsSettings | undefined,
-): SyncObserver {
+export function registerSharedLimitsMetrics(registry: Registry, log: Logger): SyncObserver {
   const registers = [registry]
   const durations = new Histogram({
     name: 'catalog_gateway_shared_limits_sync_duration_seconds',
@@ -32,10 +27,6 @@ export function registerSharedLimitsMetrics(
   gauge.remove()
   registry.registerMetric(gauge)
   let isFailing = false
-  const failureMessage =
-    settings?.onFailure === 'closed'
-      ? 'shared limits unavailable: requests refused'
-      : 'shared limits unavailable: counting locally'
   return {
     synced(seconds) {
       durations.observe(seconds)
@@ -46,7 +37,7 @@ export function registerSharedLimitsMetrics(
     failed(error) {
       failures.inc()
       gauge.set(0)
-      if (!isFailing) log.warn({ error: String(error) }, failureMessage)
+      if (!isFailing) log.warn({ error: String(error) }, 'shared limits unavailable: counting locally')
       isFailing = true
     },
   }

@@ -21,14 +21,21 @@ import type { TracesSettings } from '../../config/traces-settings.ts'
 export interface Traces {
   /** `startedAt` is a time of performance.now(). */
   startRequest(headers: IncomingHttpHeaders, startedAt: number): RequestSpans
-  /** Exports pending spans, within the timeout of the settings. Never rejects. */
+  /** Exports pending spans, within the timeout. Never rejects. */
   close(): Promise<void>
 }
 
 /** A traceparent has 55 characters today; future versions may be longer (W3C Trace Context, 4.3). */
 const maxTraceparentLength = 256
-/** Further spans are dropped and counted. */
-const defaultMaxQueuedSpans = 16_384
+/** Of the export of spans. */
+export interface SpanBounds {
+  /** Of one export, also at shutdown. */
+  readonly timeoutMs: number
+  /** Further spans are dropped and counted. */
+  readonly maxQueuedSpans: number
+}
+
+const defaultBounds: SpanBounds = { timeoutMs: 5_000, maxQueuedSpans: 16_384 }
 const maxBatchSpans = 512
 const batchDelayMs = 1_000
 
@@ -40,12 +47,17 @@ export async function openTraces(
   version: string,
   observer: SpanObserver,
   outbound: Outbound,
-  maxQueuedSpans: number = defaultMaxQueuedSpans,
+  bounds: Partial<SpanBounds> = {},
 ): Promise<Traces> {
-  const { timeoutMs } = settings
+  const { timeoutMs, maxQueuedSpans } = { ...defaultBounds, ...bounds }
   const batchSpans = Math.min(maxBatchSpans, maxQueuedSpans)
   // Shutdown exports the whole queue at once.
-  const exporter = await openExporter(settings, outbound, Math.ceil(maxQueuedSpans / batchSpans) + 1)
+  const exporter = await openExporter(
+    settings,
+    outbound,
+    timeoutMs,
+    Math.ceil(maxQueuedSpans / batchSpans) + 1,
+  )
   const provider = new TracerProvider({
     // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
     resource: resourceFromAttributes({
@@ -73,9 +85,7 @@ export async function openTraces(
   const epoch = createPerformanceEpoch()
   return {
     startRequest(headers, startedAt) {
-      const parent = settings.continueTraces
-        ? propagator.extract(ROOT_CONTEXT, headers, headerGetter)
-        : ROOT_CONTEXT
+      const parent = propagator.extract(ROOT_CONTEXT, headers, headerGetter)
       return startRequestSpans(tracer, parent, epoch(), startedAt)
     },
     async close() {
@@ -86,13 +96,14 @@ export async function openTraces(
 }
 
 async function openExporter(
-  { caFile, credential, endpoint, timeoutMs }: TracesSettings,
+  { caFile, credential, endpoint }: TracesSettings,
   outbound: Outbound,
+  timeoutMs: number,
   concurrencyLimit: number,
 ): Promise<SpanExporter> {
   const opener = await outbound.openClient('traces', { caFile })
   const readCredential = async (): Promise<Record<string, string>> =>
-    credential ? { [credential.header]: await readHeaderValue(credential.file) } : {}
+    credential ? { authorization: await readHeaderValue(credential.file) } : {}
   // Detects a missing file at start rather than at the first batch.
   await readCredential()
   return new OTLPTraceExporter({

@@ -199,7 +199,7 @@ function rejectSeparators(
 function validateName(name: string): ReturnType<ValidateText> {
   const message = (item: string): string | undefined => {
     try {
-      assertName(name, item, 'allowed')
+      assertName(name, item)
       return undefined
     } catch (error) {
       if (!(error instanceof CatalogError)) throw error

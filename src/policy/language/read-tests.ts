@@ -156,7 +156,7 @@ function readObject(
     )
   }
   try {
-    return { field, id: assertIdentifier(id, 'allowed') }
+    return { field, id: assertIdentifier(id) }
   } catch (error) {
     if (!(error instanceof CatalogError)) throw error
     report(fields.get(field).offset, `${fields.get(field).name}: ${error.message}`)

@@ -1,6 +1,6 @@
 import { createExtraOperations } from '../../catalog-api/extra-operation.ts'
 import type { GatewaySettings } from '../../config/gateway-settings.ts'
-import { listCommonSeparators } from '../../config/upstream/common-separators.ts'
+import { listCommonSeparators } from '../../catalog-api/identifiers.ts'
 import { createPolicyVocabulary, type PolicyVocabulary } from '../language/policy-vocabulary.ts'
 
 /** Creates the vocabulary of policies of a gateway with these settings. */
@@ -11,6 +11,6 @@ export function createSettingsVocabulary({
   return createPolicyVocabulary({
     extraOperations: createExtraOperations(upstreams),
     acceptsDevelopment: unsafe.includes('development-policies'),
-    separators: listCommonSeparators(upstreams),
+    separators: listCommonSeparators(upstreams.map(({ delimiter }) => delimiter)),
   })
 }

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { z } from 'zod'
 import { limitsSchema } from '../../../src/config/listen-settings.ts'
+import type { BodyBounds } from '../../../src/gateway/bounds.ts'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { expectError } from '../../gateway/support/expect-error.ts'
 import { allowEverything, type GatewaySetup } from '../../gateway/support/open-gateway.ts'
@@ -19,8 +20,9 @@ const rules = Array.from({ length: 30 }, (_, index) => ({
 }))
 const conditional: WrittenPolicy = { name: 'conditional', namespace: ['slow'], onDeny: 403, rules }
 
-function limited(limits: z.input<typeof limitsSchema>): GatewaySetup {
+function limited(limits: z.input<typeof limitsSchema>, bodies?: Partial<BodyBounds>): GatewaySetup {
   return {
+    tuning: { bodies },
     users: ['mallory'],
     policies: [allowEverything, conditional],
     adjust: (settings) => ({ ...settings, limits: limitsSchema.parse(limits) }),
@@ -45,7 +47,7 @@ it('limits a batch to 1,000 entries', async () => {
 
 it('serves other requests while large batches are authorized', async () => {
   const { gateway } = await startGatewayAndUpstream(
-    limited({ maxBatchEntries: 100_000, maxJsonValues: 1_000_000 }),
+    limited({}, { maxBatchEntries: 100_000, maxJsonValues: 1_000_000 }),
   )
   const body = declaring(10_000, ['slow', 'n29'])
   body.operations.push({ declare_table: { id: ['slow', 'other', 't'] } })

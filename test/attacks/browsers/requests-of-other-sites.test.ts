@@ -106,7 +106,7 @@ describe.skipIf(!hasOpenssl())('with a client certificate (skipped without opens
           },
         },
         crossSite: { allowedOrigins: ['https://console.example'] },
-        identity: { ...settings.identity, clientCertificates: { name: 'mesh', sanType: 'uri' } },
+        identity: { ...settings.identity, clientCertificates: { name: 'mesh' } },
       }),
     }
   }

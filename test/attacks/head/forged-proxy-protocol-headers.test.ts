@@ -6,6 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import { expect, it, onTestFinished } from 'vitest'
 import type { ListenSettings } from '../../../src/config/listen-settings.ts'
+import type { ClientBounds } from '../../../src/gateway/bounds.ts'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { countRefusals } from '../../gateway/support/count-refusals.ts'
 import { allowEverything, type TestedGateway } from '../../gateway/support/open-gateway.ts'
@@ -22,18 +23,18 @@ import { eventually } from '../../support/eventually.ts'
 interface Changes {
   readonly listen?: Partial<ListenSettings>
   readonly limits?: object
-  readonly timeouts?: object
+  readonly clients?: Partial<ClientBounds>
 }
 
 /** Only clients of 203.0.113.0/24 may do anything. */
-async function startBehindProxy({ listen, limits, timeouts }: Changes = {}): Promise<TestedGateway> {
+async function startBehindProxy({ listen, limits, clients }: Changes = {}): Promise<TestedGateway> {
   const when = 'client.address.inCidr("203.0.113.0/24")'
   const { gateway } = await startGatewayAndUpstream({
     policies: [{ ...allowEverything, rules: allowEverything.rules.map((rule) => ({ ...rule, when })) }],
+    tuning: { clients },
     adjust: (settings) => ({
       ...settings,
       limits: { ...settings.limits, ...limits },
-      timeouts: { ...settings.timeouts, ...timeouts },
       listen: {
         ...settings.listen,
         trustedProxies: ['127.0.0.1/32'],
@@ -155,7 +156,7 @@ it('a header is a malformed request if the settings do not expect it', async () 
 })
 
 it('a header that is not complete in time ends the connection', async () => {
-  const gateway = await startBehindProxy({ timeouts: { headersTimeoutMs: 300 } })
+  const gateway = await startBehindProxy({ clients: { headersTimeoutMs: 300 } })
   for (const start of ['', 'PROXY TCP4 203', officeBytes.subarray(0, 20)]) {
     const connection = openRawConnection(gateway.url)
     connection.write(start)

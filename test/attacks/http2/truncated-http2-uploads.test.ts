@@ -8,12 +8,13 @@ import { eventually } from '../../support/eventually.ts'
 
 // An upload without a length ends with its stream: one that is cancelled must not look complete to the catalog.
 const shared = useSharedGateway({
+  // After a protocol error, the upload ends when the client has sent nothing for this long. It goes upstream when its
+  // intent is on the disk, which may be busy.
+  tuning: { clients: { bodyTimeoutMs: 10_000 } },
   adjust: (settings) => ({
     ...settings,
     listen: { ...settings.listen, h2c: true },
-    // After a protocol error, the upload ends when the client has sent nothing for this long. It goes upstream when its
-    // intent is on the disk, which may be busy.
-    timeouts: { ...settings.timeouts, bodyTimeoutMs: 10_000, drainTimeoutMs: 1_000 },
+    timeouts: { ...settings.timeouts, drainTimeoutMs: 1_000 },
   }),
 })
 const start = arrowBytes(16_000)

@@ -79,7 +79,7 @@ describe.skipIf(!hasOpenssl())('a certificate that is no longer valid (skipped w
             ...(withList && { clientCrlFile: file('revoked.pem') }),
           },
         },
-        identity: { ...settings.identity, clientCertificates: { name: 'mesh', sanType: 'uri' } },
+        identity: { ...settings.identity, clientCertificates: { name: 'mesh' } },
       }),
     }
   }

@@ -68,7 +68,7 @@ describe.skipIf(!hasOpenssl())('certificates that a proxy has verified (skipped 
       adjust: (settings) => ({
         ...settings,
         listen: { ...settings.listen, trustedProxies: [trusted], clientCertificateFrom },
-        identity: { ...settings.identity, clientCertificates: { name: 'mesh', sanType: 'uri' } },
+        identity: { ...settings.identity, clientCertificates: { name: 'mesh' } },
       }),
     })
   }

@@ -4,7 +4,7 @@ import { expectError } from '../../gateway/support/expect-error.ts'
 import { serveListings } from '../../gateway/support/listing-upstream.ts'
 import { withUpstream } from '../../gateway/support/open-gateway.ts'
 import { listNames, readPages } from '../../gateway/support/read-pages.ts'
-import { startGatewayAndUpstream, useSharedGateway } from '../../gateway/support/running-gateway.ts'
+import { useSharedGateway } from '../../gateway/support/running-gateway.ts'
 
 // The directory catalog of the Lance project stores ids joined with `$`, unescaped, whatever the delimiter of the
 // request: `ns1$s2` at the root is its s2 in ns1. Here its delimiter is `.`.
@@ -46,24 +46,6 @@ it('does not list names with a dollar', async () => {
   ).toEqual(['plain'])
   const all = await shared.gateway.get('/v1/table?delimiter=:')
   expect(all.json).toMatchObject({ tables: ['a:b'] })
-})
-
-it('accepts such names if the settings say that the catalog escapes', async () => {
-  const { gateway, upstream } = await startGatewayAndUpstream(
-    withUpstream(() => ({ delimiter: '.', reservedInNames: [] })),
-  )
-  expect(await gateway.post('/v1/table/ns1%24s2/drop?delimiter=.')).toMatchObject({ status: 200 })
-  expect(upstream.requests).toMatchObject([{ target: '/v1/table/ns1%24s2/drop?delimiter=.' }])
-})
-
-it('rejects other texts named by the settings', async () => {
-  const { gateway, upstream } = await startGatewayAndUpstream(
-    withUpstream(() => ({ reservedInNames: ['.', '::'] })),
-  )
-  for (const target of ['/v1/table/a.b/drop', '/v1/table/a::b/drop', '/v1/table/a:$b/drop']) {
-    expectError(await gateway.post(target), { kind: 'InvalidInput', says: /delimiter|separates/ })
-  }
-  expect(upstream.requests).toEqual([])
 })
 
 it.each<[label: string, upstream: object, part: string]>([

@@ -3,11 +3,7 @@ import { upstreamSchema } from '../../../src/config/upstream/upstream-settings.t
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { expectError } from '../../gateway/support/expect-error.ts'
 import { openGateway, type TestedGateway } from '../../gateway/support/open-gateway.ts'
-import {
-  healthPath,
-  startRecordingUpstream,
-  type RecordingUpstream,
-} from '../../gateway/support/recording-upstream.ts'
+import { startRecordingUpstream, type RecordingUpstream } from '../../gateway/support/recording-upstream.ts'
 import { arrowUpload } from '../../support/arrow-upload.ts'
 
 // `deep` belongs to the root upstream, and `[deep, er]` to another one. The root upstream sees an empty `deep` and
@@ -21,7 +17,7 @@ beforeAll(async () => {
     adjust: (settings) => ({
       ...settings,
       upstreams: upstreams.map(({ url }, index) => ({
-        ...upstreamSchema.parse({ name: `u${index}`, url, healthCheck: { path: healthPath } }),
+        ...upstreamSchema.parse({ name: `u${index}`, url }),
         namespaces: index === 0 ? undefined : [['deep', 'er']],
       })),
     }),

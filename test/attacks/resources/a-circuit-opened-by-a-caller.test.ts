@@ -11,13 +11,7 @@ import { eventually } from '../../support/eventually.ts'
 const read = '/v1/table/orders/describe'
 const failures = 3
 const tuning = { consecutiveFailures: failures, probeIntervalMs: 50 }
-const setup = withUpstream(
-  ({ healthCheck }) => ({
-    healthCheck: { ...healthCheck, intervalMs: 60_000 },
-    retries: { maxRetries: 0 },
-  }),
-  tuning,
-)
+const setup = withUpstream(() => ({}), { ...tuning, maxRetries: 0 })
 
 it.each<[label: string, answering: RequestHandler]>([
   ['closes connections', (_arrival, response) => response.socket?.destroy()],
@@ -78,13 +72,7 @@ it('large uploads that the upstream aborts do not open the circuit', async () =>
 
 it('requests that time out do not open the circuit', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(
-    withUpstream(
-      ({ timeouts, healthCheck }) => ({
-        healthCheck: { ...healthCheck, intervalMs: 60_000 },
-        timeouts: { ...timeouts, responseHeadersTimeoutMs: 1_000 },
-      }),
-      tuning,
-    ),
+    withUpstream(() => ({}), { ...tuning, responseHeadersTimeoutMs: 1_000 }),
   )
   upstream.answering = () => undefined
   const slow = Array.from({ length: 2 * failures }, () =>

@@ -11,7 +11,7 @@ import { eventually } from '../../support/eventually.ts'
 
 // Guessing keys must not make the gateway verify each of them.
 function limited(perSecond: number): GatewaySetup {
-  const limits = limitsSchema.parse({ failedAuthentications: { perSecond, burst: 5 } })
+  const limits = limitsSchema.parse({ failedAuthentications: { perSecond } })
   return { adjust: (settings) => ({ ...settings, limits }) }
 }
 
@@ -22,9 +22,9 @@ it('rejects all requests of an address after too many bad credentials, and of no
   const { gateway, upstream } = await startGatewayAndUpstream(limited(0.001))
   expect(await gateway.post(target)).toMatchObject({ status: 200 })
   const token = { as: null, headers: { authorization: 'Bearer a.b.c' } }
-  for (const parts of [wrong, token, { as: null }, token, wrong]) {
-    expect(await gateway.post(target, parts)).toMatchObject({ status: 401 })
-  }
+  for (let count = 0; count < 5; count += 1)
+    for (const parts of [wrong, token, { as: null }, token])
+      expect(await gateway.post(target, parts)).toMatchObject({ status: 401 })
   for (const parts of [wrong, { as: null }, {}]) {
     const refused = await gateway.post(target, parts)
     expectError(refused, {

@@ -19,13 +19,9 @@ function stalled(): Readable {
 it('stalled uploads leave connections to other principals', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream({
     ...allowEverythingForTwo,
-    tuning: { upstream: { maxPendingRequests: 0 } },
+    tuning: { upstream: { maxPendingRequests: 0, maxBulkConnections: 3 } },
     adjust: (settings) => ({
       ...settings,
-      upstreams: settings.upstreams.map((each) => ({
-        ...each,
-        maxBulkConnections: 3,
-      })),
       limits: limitsSchema.parse({
         concurrency: [{ name: 'uploads', per: 'principal', operations: ['write', 'create'], maxRequests: 2 }],
       }),

@@ -21,13 +21,7 @@ const longTimeoutMs = 5 * bodyTimeoutMs
 const setup = setupWithTimeout(bodyTimeoutMs)
 
 function setupWithTimeout(ms: number): GatewaySetup {
-  return {
-    adjust: (settings) => ({
-      ...settings,
-      timeouts: { ...settings.timeouts, bodyTimeoutMs: ms },
-      upstreams: settings.upstreams.map((upstream) => ({ ...upstream, maxBulkConnections: 1 })),
-    }),
-  }
+  return { tuning: { clients: { bodyTimeoutMs: ms }, upstream: { maxBulkConnections: 1 } } }
 }
 
 const tooSlow =

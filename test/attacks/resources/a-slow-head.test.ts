@@ -10,12 +10,7 @@ const headersTimeoutMs = 400
 const setup = setupWithTimeout(headersTimeoutMs)
 
 function setupWithTimeout(ms: number): GatewaySetup {
-  return {
-    adjust: (settings) => ({
-      ...settings,
-      timeouts: { ...settings.timeouts, headersTimeoutMs: ms, keepAliveTimeoutMs: 60_000 },
-    }),
-  }
+  return { tuning: { clients: { headersTimeoutMs: ms } } }
 }
 const tooSlow = /^HTTP\/1\.1 408 Request Timeout\r\n[^]*"error":"request timeout"/
 

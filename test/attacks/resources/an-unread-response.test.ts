@@ -11,9 +11,7 @@ const sendTimeoutMs = 300
 const mebibytes = Buffer.alloc(48 * 1024 * 1024)
 
 it('closes the connection of an unread response, even if its upstream was slow before', async () => {
-  const { gateway, upstream } = await startGatewayAndUpstream({
-    adjust: (settings) => ({ ...settings, timeouts: { ...settings.timeouts, sendTimeoutMs } }),
-  })
+  const { gateway, upstream } = await startGatewayAndUpstream({ tuning: { clients: { sendTimeoutMs } } })
   const abandoned = createDeferred()
   upstream.answering = (_arrival, response) => {
     response.once('close', () => abandoned.resolve(undefined))

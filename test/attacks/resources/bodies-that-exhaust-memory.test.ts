@@ -15,10 +15,8 @@ const update = '/v1/table/orders/update'
 async function pair() {
   const { gateway } = await startGatewayAndUpstream({
     ...allowEverythingForTwo,
-    adjust: (settings) => ({
-      ...settings,
-      limits: { ...settings.limits, maxJsonBytes: mebibyte, maxJsonMemoryBytes: 8 * mebibyte },
-    }),
+    tuning: { maxJsonMemoryBytes: 8 * mebibyte },
+    adjust: (settings) => ({ ...settings, limits: { ...settings.limits, maxJsonBytes: mebibyte } }),
   })
   return gateway
 }
@@ -45,7 +43,7 @@ it.each([
   const large = { predicate: `name = '${'x'.repeat(900_000)}'`, updates: [] }
   expect(await gateway.post(update, { body: large })).toMatchObject({ status: 200 })
   const refused = await gateway.post(update, { as: 'mallory', body: large })
-  expectError(refused, { kind: 'ServiceUnavailable', says: 'limits.maxJsonMemoryBytes of the gateway' })
+  expectError(refused, { kind: 'ServiceUnavailable', says: 'its share of the memory for bodies' })
   expect(await gateway.post(update, { as: 'mallory', body: { updates: [] } })).toMatchObject({ status: 200 })
   for (const { socket } of attackers) socket.destroy()
   await eventually(async () => expect(await reserved(gateway)).toBe(0))

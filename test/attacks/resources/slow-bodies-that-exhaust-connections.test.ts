@@ -53,14 +53,7 @@ it('slow uploads and downloads leave connections to small requests and to bodies
 it('one principal cannot fill the bulk pool or its queue', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream({
     ...allowEverythingForTwo,
-    tuning: { upstream: { maxPendingRequests: 8 } },
-    adjust: (settings) => ({
-      ...settings,
-      upstreams: settings.upstreams.map((each) => ({
-        ...each,
-        maxBulkConnections: 8,
-      })),
-    }),
+    tuning: { upstream: { maxPendingRequests: 8, maxBulkConnections: 8 } },
   })
   const requestCount = 20
   const leave = new AbortController()

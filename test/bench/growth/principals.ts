@@ -6,7 +6,7 @@ import { processorCost, type Growth } from './growth.ts'
 const requests = 200_000
 const limits: Parameters<typeof createLimits>[0] = {
   rates: [{ name: 'rate', operations: ['all'], per: 'principal', perSecond: 1e9 }],
-  byteQuotas: [{ name: 'quota', operations: ['all'], per: 'principal', direction: 'up', perDay: 1e15 }],
+  byteQuotas: [{ name: 'quota', operations: ['all'], per: 'principal', perSecond: 1e10 }],
   concurrency: [{ name: 'running', operations: ['all'], per: 'principal', maxRequests: 10 }],
   failedAuthentications: undefined,
 }

@@ -11,19 +11,18 @@ import { stageVersions } from '../../conformance/staged-versions.ts'
 import { expectError } from '../../gateway/support/expect-error.ts'
 import type { GatewaySetup, TestedGateway } from '../../gateway/support/open-gateway.ts'
 import { startGatewayBefore } from '../../gateway/support/running-gateway.ts'
-import { adapterEnvironment, beforeRestAdapter, startRestAdapter } from './rest-adapter.ts'
+import { adapterEnvironment, startRestAdapter } from './rest-adapter.ts'
 import { eventually } from '../../support/eventually.ts'
 
 /** Resolves in-doubt changes without delay. */
-function resolvingSetup(url: string): GatewaySetup {
-  const usual = beforeRestAdapter(url)
-  return {
-    adjust: async (settings, folder) => {
-      const adjusted = (await usual.adjust?.(settings, folder)) ?? settings
-      const resolution = { ...adjusted.audit.resolution, gracePeriodSeconds: 0.1 }
-      return { ...adjusted, audit: { ...adjusted.audit, resolution } }
+const resolvingSetup: GatewaySetup = {
+  adjust: (settings) => ({
+    ...settings,
+    audit: {
+      ...settings.audit,
+      resolution: { ...settings.audit.resolution, gracePeriodSeconds: 0.1 },
     },
-  }
+  }),
 }
 
 /** Other tests judge the form of responses. */
@@ -72,7 +71,7 @@ async function resolutionsOf(gateway: TestedGateway) {
 it('a killed REST adapter is reported as unavailable, and used again once it is back', async ({ skip }) => {
   skip(!inject('installedClients').includes(adapterEnvironment), `${adapterEnvironment} is not installed`)
   const adapter = await startRestAdapter()
-  const gateway = await startGatewayBefore(adapter.url, beforeRestAdapter(adapter.url))
+  const gateway = await startGatewayBefore(adapter.url)
   const count = () => gateway.post('/v1/table/orders/count_rows', { body: {} })
   const insert = () => gateway.post('/v1/table/orders/insert', { body: Buffer.from(rows(3)) })
   await gateway.post('/v1/table/orders/create', { body: Buffer.from(rows(3)) })
@@ -105,7 +104,7 @@ it.for<[lost: Lost, resolution: object, rowCount: number]>([
     skip(!inject('installedClients').includes(adapterEnvironment), `${adapterEnvironment} is not installed`)
     const adapter = await startRestAdapter()
     const proxy = await startLossyProxy(adapter.url)
-    const gateway = await startGatewayBefore(proxy.url, resolvingSetup(proxy.url))
+    const gateway = await startGatewayBefore(proxy.url, resolvingSetup)
     const fixture = await createFixtureBehind(gateway)
     const id = await fixture.table(3)
     const [staged] = await stageVersions(fixture, id)

@@ -2,7 +2,7 @@ import { tableFromIPC } from 'apache-arrow'
 import { expect, inject, it } from 'vitest'
 import { rows } from '../../conformance/sample-rows.ts'
 import { startGatewayBefore } from '../../gateway/support/running-gateway.ts'
-import { adapterEnvironment, beforeRestAdapter, startRestAdapter } from './rest-adapter.ts'
+import { adapterEnvironment, startRestAdapter } from './rest-adapter.ts'
 
 interface SentRequest {
   readonly method: string
@@ -168,7 +168,7 @@ const changed: readonly (readonly [reason: string, request: SentRequest, direct:
 it('requests mean the same to the REST adapter through the gateway as they do directly', async ({ skip }) => {
   skip(!inject('installedClients').includes(adapterEnvironment), `${adapterEnvironment} is not installed`)
   const [direct, behind] = await Promise.all([startRestAdapter(), startRestAdapter()])
-  const gateway = await startGatewayBefore(behind.url, beforeRestAdapter(behind.url))
+  const gateway = await startGatewayBefore(behind.url)
   const headers = { 'x-api-key': gateway.key('dev') }
   const sendBoth = (request: SentRequest) =>
     Promise.all([send(direct.url, request), send(gateway.url, request, headers)])

@@ -4,7 +4,7 @@ import { operationNames } from '../../../src/catalog-api/operations.ts'
 import { runConformance } from '../../conformance/conformance.ts'
 import { startGatewayBefore } from '../../gateway/support/running-gateway.ts'
 import { scriptCommand } from './python-scripts.ts'
-import { adapterEnvironment, beforeRestAdapter, startRestAdapter } from './rest-adapter.ts'
+import { adapterEnvironment, startRestAdapter } from './rest-adapter.ts'
 import { runScenario } from '../run-scenario.ts'
 
 it('creates, writes, streams, commits and reads through a gateway in front of the REST adapter', async ({
@@ -12,7 +12,7 @@ it('creates, writes, streams, commits and reads through a gateway in front of th
 }) => {
   skip(!inject('installedClients').includes(adapterEnvironment), `${adapterEnvironment} is not installed`)
   const { url } = await startRestAdapter()
-  const gateway = await startGatewayBefore(url, beforeRestAdapter(url))
+  const gateway = await startGatewayBefore(url)
   const { passed, failed } = await runScenario(
     scriptCommand(adapterEnvironment, 'lance_scenario.py'),
     gateway.url,

@@ -2,8 +2,6 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { onTestFinished } from 'vitest'
-import { withUpstream, type GatewaySetup } from '../../gateway/support/open-gateway.ts'
-import { upstreamSchema } from '../../../src/config/upstream/upstream-settings.ts'
 import type { PythonEnvironment } from './python-environments.ts'
 import { scriptCommand } from './python-scripts.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -55,10 +53,4 @@ async function startProcess(folder: string, ...port: string[]) {
     if (url !== undefined) return { url, ...process }
   }
   throw new Error('the REST adapter did not start')
-}
-
-/** A gateway setup that checks the health of the adapter as operators do, who set no path. */
-export function beforeRestAdapter(url: string): GatewaySetup {
-  const { healthCheck } = upstreamSchema.parse({ url })
-  return withUpstream(() => ({ healthCheck }))
 }

@@ -40,7 +40,6 @@ function setup(maxRecordedGroups: number): GatewaySetup {
         jwks: { file },
         subjectClaim: 'sub',
         groupsClaim: 'groups',
-        clockSkewSeconds: 30,
         algorithms: ['ES256' as const],
       }
       return {

@@ -58,7 +58,7 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped without openssl)', 
             ...(revoked !== undefined && { clientCrlFile: revoked }),
           },
         },
-        identity: { ...settings.identity, clientCertificates: { name: 'mesh', sanType: 'uri' } },
+        identity: { ...settings.identity, clientCertificates: { name: 'mesh' } },
       }),
     }
   }

@@ -7,7 +7,7 @@ import type { GatewaySetup } from '../support/open-gateway.ts'
 import { useSharedGateway } from '../support/running-gateway.ts'
 import { arrowBytes } from '../../support/arrow-upload.ts'
 
-const limits = { maxJsonBytes: 10_000, maxStreamedJsonBytes: 600_000, maxArrowBytes: 800_000 }
+const limits = { maxJsonBytes: 10_000, maxArrowBytes: 800_000 }
 const setup: GatewaySetup = {
   adjust: (settings) => ({ ...settings, limits: { ...settings.limits, ...limits } }),
 }
@@ -17,13 +17,8 @@ type CreateBody = (bytes: number, target: string) => Buffer
 
 const cases: [what: string, target: string, limit: number, create: CreateBody][] = [
   ['JSON that decides', '/v1/table/orders/describe', limits.maxJsonBytes, jsonBytes],
-  ['JSON that streams through', '/v1/table/orders/query', limits.maxStreamedJsonBytes, jsonBytes],
-  [
-    'JSON of a change that streams through',
-    '/v1/table/orders/delete',
-    limits.maxStreamedJsonBytes,
-    jsonBytes,
-  ],
+  ['JSON that streams through', '/v1/table/orders/query', limits.maxArrowBytes, jsonBytes],
+  ['JSON of a change that streams through', '/v1/table/orders/delete', limits.maxArrowBytes, jsonBytes],
   ['an Arrow stream', '/v1/table/orders/insert', limits.maxArrowBytes, arrowBytes],
 ]
 

@@ -25,7 +25,7 @@ it.each([
   const { gateway, upstream } = await startGatewayAndUpstream({
     adjust: (settings) => ({
       ...settings,
-      limits: { ...settings.limits, maxJsonBytes: 1024, maxStreamedJsonBytes: bytes, maxArrowBytes: bytes },
+      limits: { ...settings.limits, maxJsonBytes: 1024, maxArrowBytes: bytes },
     }),
   })
   const chunks = [Buffer.concat([Buffer.from(start), Buffer.alloc(bytes / 2, 'x')]), Buffer.alloc(bytes, 'x')]
@@ -47,7 +47,7 @@ it.each([
   const { gateway, upstream } = await startGatewayAndUpstream({
     adjust: (settings) => ({
       ...settings,
-      limits: { ...settings.limits, maxJsonBytes: 1024, maxStreamedJsonBytes: 32_768 },
+      limits: { ...settings.limits, maxJsonBytes: 1024, maxArrowBytes: 32_768 },
     }),
   })
   let received = ''

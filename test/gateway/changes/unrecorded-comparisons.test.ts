@@ -10,12 +10,7 @@ import { fixed } from '../../../src/lib/fs/follow-files.ts'
 import { directOpener } from '../../support/direct-opener.ts'
 import { eventually } from '../../support/eventually.ts'
 import { serveListings } from '../support/listing-upstream.ts'
-import {
-  getHeaderValues,
-  healthPath,
-  respondWith,
-  startRecordingUpstream,
-} from '../support/recording-upstream.ts'
+import { getHeaderValues, respondWith, startRecordingUpstream } from '../support/recording-upstream.ts'
 
 /** Compares two tables whose newest version is `version`, with a log that records while `isWritable`. */
 async function compareTables() {
@@ -23,7 +18,7 @@ async function compareTables() {
   onTestFinished(() => recording.close())
   const upstreams = createUpstreams([
     {
-      ...upstreamSchema.parse({ url: recording.url, healthCheck: { path: healthPath } }),
+      ...upstreamSchema.parse({ url: recording.url }),
       compareVersionsSeconds: 0.05,
       opener: directOpener,
       credentials: fixed(['x-api-key', 'of-the-gateway']),

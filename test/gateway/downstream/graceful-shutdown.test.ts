@@ -91,10 +91,11 @@ it('a pipelined request during the shutdown follows a response that closes the c
   expect(found).toMatchObject([{ status: 200, headers: { connection: 'close' } }])
 })
 
-it('announces the shutdown on the admin port before it refuses connections', async () => {
+it('announces the shutdown before it refuses connections, if readiness is asked for', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream({
-    adjust: (settings) => ({ ...settings, timeouts: { ...settings.timeouts, drainDelayMs: 4_000 } }),
+    tuning: { clients: { drainDelayMs: 4_000 } },
   })
+  await fetch(`${gateway.adminUrl}/readyz`)
   const finish = createDeferred()
   const hung = respondWith(200, { tables: [] })
   upstream.answering = (arrival, response, request) =>

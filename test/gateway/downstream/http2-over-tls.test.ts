@@ -76,7 +76,7 @@ describe.skipIf(!hasOpenssl())('HTTP/2 over TLS (skipped without openssl)', () =
           },
           ...listen,
         },
-        identity: { ...settings.identity, clientCertificates: { name: 'mesh', sanType: 'uri' } },
+        identity: { ...settings.identity, clientCertificates: { name: 'mesh' } },
       }),
     }
     return startGatewayAndUpstream(setup)

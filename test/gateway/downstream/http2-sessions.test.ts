@@ -7,15 +7,16 @@ import { startGatewayAndUpstream } from '../support/running-gateway.ts'
 import { createDeferred } from '../support/waiting.ts'
 import type { Field } from '../../support/hpack.ts'
 import { errorCodes } from '../../support/http2-frames.ts'
-import type { TimeoutSettings } from '../../../src/config/listen-settings.ts'
+import type { ClientBounds } from '../../../src/gateway/bounds.ts'
 import { eventually } from '../../support/eventually.ts'
 
-function withTimeouts(timeouts: Partial<TimeoutSettings>): GatewaySetup {
+function withTimeouts(clients: Partial<ClientBounds>, keepAliveTimeoutMs = 75_000): GatewaySetup {
   return {
+    tuning: { clients },
     adjust: (settings) => ({
       ...settings,
       listen: { ...settings.listen, h2c: true },
-      timeouts: { ...settings.timeouts, ...timeouts },
+      timeouts: { ...settings.timeouts, keepAliveTimeoutMs },
     }),
   }
 }
@@ -53,7 +54,7 @@ it.each<[label: string, setup: GatewaySetup]>([
 })
 
 it('closes a connection without a stream after the keep-alive timeout', async () => {
-  const { gateway } = await startGatewayAndUpstream(withTimeouts({ keepAliveTimeoutMs: 1_000 }))
+  const { gateway } = await startGatewayAndUpstream(withTimeouts({}, 1_000))
   const connection = await openRawHttp2(gateway.url)
   await query(connection, 1, gateway.key('dev'))
   expect(await connection.waitForStatus(1)).toBe(200)

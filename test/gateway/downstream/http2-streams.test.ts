@@ -19,13 +19,7 @@ function fieldsOf(path: string, key: string, ...more: Field[]): Field[] {
 }
 
 function withSendTimeout(sendTimeoutMs: number): GatewaySetup {
-  return {
-    adjust: (settings) => ({
-      ...settings,
-      listen: { ...settings.listen, h2c: true },
-      timeouts: { ...settings.timeouts, sendTimeoutMs },
-    }),
-  }
+  return { ...withHttp2, tuning: { clients: { sendTimeoutMs } } }
 }
 
 async function expectServed(connection: RawHttp2, streamId: number, key: string): Promise<void> {

@@ -11,11 +11,8 @@ const betweenPiecesMs = 20
 
 async function startAndConnect(parser: (typeof parsers)[number]): Promise<Socket> {
   const { gateway } = await startGatewayAndUpstream({
-    adjust: (settings) => ({
-      ...settings,
-      listen: { ...settings.listen, h2c: true, parser },
-      timeouts: { ...settings.timeouts, headersTimeoutMs: 1_000 },
-    }),
+    tuning: { clients: { headersTimeoutMs: 1_000 } },
+    adjust: (settings) => ({ ...settings, listen: { ...settings.listen, h2c: true, parser } }),
   })
   const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1')
   onTestFinished(() => void socket.destroy())

@@ -27,9 +27,7 @@ function table(see: (bytes: number) => void): Readable {
 it('waits for a slow client longer than for a silent upstream, and sends the complete response', async () => {
   const responseBodyTimeoutMs = 1_000
   const { gateway, upstream } = await startGatewayAndUpstream(
-    withUpstream(({ timeouts }) => ({
-      timeouts: { ...timeouts, responseBodyTimeoutMs },
-    })),
+    withUpstream(() => ({}), { responseBodyTimeoutMs }),
   )
   let stated = 0
   upstream.answering = (_arrival, response) => {

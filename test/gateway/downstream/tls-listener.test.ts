@@ -142,10 +142,11 @@ describe.skipIf(!hasOpenssl())('TLS from clients (skipped without openssl)', () 
   })
 
   it('closes and counts plain HTTP, garbage and silence on a TLS port', async () => {
-    const { gateway } = await startGatewayAndUpstream(
+    const { gateway } = await startGatewayAndUpstream({
+      ...withTls('none'),
       // Long enough for the handshake of the last one on a busy machine.
-      withTls('none', first, ({ timeouts }) => ({ timeouts: { ...timeouts, headersTimeoutMs: 2_000 } })),
-    )
+      tuning: { clients: { headersTimeoutMs: 2_000 } },
+    })
     for (const bytes of [request, 'garbage\r\n', '']) {
       const connection = openRawConnection(gateway.url)
       connection.write(bytes)

@@ -5,7 +5,7 @@ import fastify, { type FastifyInstance } from 'fastify'
 import { onTestFinished } from 'vitest'
 import { catalogGateway, type CatalogGatewayOptions } from '../../../src/gateway/fastify/index.ts'
 import { formatPolicies, type WrittenPolicy } from '../../policy/policy-builder.ts'
-import { healthPath, startRecordingUpstream, type RecordingUpstream } from '../support/recording-upstream.ts'
+import { startRecordingUpstream, type RecordingUpstream } from '../support/recording-upstream.ts'
 
 interface Setup extends Omit<Partial<CatalogGatewayOptions>, 'settings'> {
   /** Default: a new application over HTTP/1.1. */
@@ -55,7 +55,7 @@ export async function startApplication(setup: Setup = {}): Promise<EmbeddedAppli
     ...(settings?.identity === undefined && { authenticate: authenticateByHeader }),
     ...options,
     settings: {
-      upstream: { url: upstream.url, healthCheck: { path: healthPath, intervalMs: 60_000 } },
+      upstream: { url: upstream.url },
       policies: { folder: 'policies' },
       audit: { folder: 'audit', reserveBytes: 0, continuity: 'off' },
       log: { level: 'silent' },

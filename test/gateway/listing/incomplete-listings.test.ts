@@ -5,7 +5,6 @@ import { expectError } from '../support/expect-error.ts'
 import { serveListings } from '../support/listing-upstream.ts'
 import { allowEverything, openGateway, type TestedGateway } from '../support/open-gateway.ts'
 import {
-  healthPath,
   respondWith,
   startRecordingUpstream,
   type RecordingUpstream,
@@ -58,7 +57,6 @@ async function threeCatalogs(): Promise<Listed> {
         ...upstreamSchema.parse({
           name,
           url: upstreams[name].url,
-          healthCheck: { path: healthPath, intervalMs: 20 },
         }),
         namespaces: catalogs[name].namespaces,
       })),

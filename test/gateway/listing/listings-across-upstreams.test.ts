@@ -4,12 +4,7 @@ import { expectError } from '../support/expect-error.ts'
 import { serveListings, type ListedCatalog } from '../support/listing-upstream.ts'
 import { allowEverything, openGateway, type TestedGateway } from '../support/open-gateway.ts'
 import { listNames, readPages } from '../support/read-pages.ts'
-import {
-  respondWith,
-  healthPath,
-  startRecordingUpstream,
-  type RecordingUpstream,
-} from '../support/recording-upstream.ts'
+import { respondWith, startRecordingUpstream, type RecordingUpstream } from '../support/recording-upstream.ts'
 
 /**
  * Three catalogs. `rest` holds no `prod`, and a namespace `archive` and tables that are unreachable because their ids
@@ -58,7 +53,7 @@ beforeAll(async () => {
     adjust: (settings) => ({
       ...settings,
       upstreams: [...upstreams].map(([name, { url }]) => ({
-        ...upstreamSchema.parse({ name, url, healthCheck: { path: healthPath } }),
+        ...upstreamSchema.parse({ name, url }),
         namespaces: namespaces[name],
       })),
     }),

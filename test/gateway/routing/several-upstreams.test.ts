@@ -3,7 +3,7 @@ import { upstreamSchema } from '../../../src/config/upstream/upstream-settings.t
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { expectError } from '../support/expect-error.ts'
 import { openGateway, type TestedGateway } from '../support/open-gateway.ts'
-import { healthPath, startRecordingUpstream, type RecordingUpstream } from '../support/recording-upstream.ts'
+import { startRecordingUpstream, type RecordingUpstream } from '../support/recording-upstream.ts'
 import { eventually } from '../../support/eventually.ts'
 
 /** `rest` is the root upstream; `lake` has another delimiter and a base path. */
@@ -23,7 +23,6 @@ beforeAll(async () => {
           name,
           url: name === 'lake' ? `${url}/base` : url,
           delimiter: name === 'lake' ? '.' : '$',
-          healthCheck: { path: healthPath },
         }),
         namespaces: namespaces[name],
       })),

@@ -19,7 +19,6 @@ import { formatPolicies, type WrittenPolicy } from '../../policy/policy-builder.
 import { testedServer } from './servers.ts'
 import type { OpenResponse } from './test-client.ts'
 import { createTestResponse, type TestResponse } from './test-response.ts'
-import { healthPath } from './recording-upstream.ts'
 
 /** Differences of a test gateway from the default one. */
 export interface GatewaySetup {
@@ -80,7 +79,7 @@ export const allowEverythingForTwo = {
   ],
 } satisfies GatewaySetup
 
-/** A setup that changes the default upstream settings, and how requests to it wait, fail and are repeated. */
+/** A setup that changes the default upstream settings, and the bounds of requests to it. */
 export function withUpstream(
   change: (usual: UpstreamSettings) => Partial<UpstreamSettings>,
   tuning: GatewayTuning['upstream'] = {},
@@ -91,17 +90,6 @@ export function withUpstream(
       ...settings,
       upstreams: settings.upstreams.map((usual) => ({ ...usual, ...change(usual) })),
     }),
-  }
-}
-
-/** Adds to the setup that the gateway is only ready while an upstream is healthy. */
-export function requiringUpstream(setup: GatewaySetup): GatewaySetup {
-  return {
-    ...setup,
-    adjust: async (settings, folder) => {
-      const adjusted = (await setup.adjust?.(settings, folder)) ?? settings
-      return { ...adjusted, admin: { ...adjusted.admin, requireUpstream: true } }
-    },
   }
 }
 
@@ -127,7 +115,7 @@ async function openIn(folder: string, upstreamUrl: string, setup: GatewaySetup):
   const gateway = await startGateway({
     settings: (await setup.adjust?.(settings, folder)) ?? settings,
     staticKey: { text: keys.get('dev') ?? '', principal: 'dev', groups: [] },
-    ...(setup.tuning && { tuning: setup.tuning }),
+    tuning: completeTuning(setup.tuning),
   })
   const client = testedServer.connect(new URL(gateway.url).origin)
   const key = (principal: string): string => keys.get(principal) ?? principal
@@ -191,18 +179,25 @@ async function settledFile(text: string): Promise<string> {
 
 const settledFiles = fileURLToPath(new URL('../../../node_modules/.cache/test-policies', import.meta.url))
 
+/** Short enough for tests, and without health checks that change what a test has set up. */
+function completeTuning(tuning: GatewayTuning = {}): GatewayTuning {
+  return {
+    ...tuning,
+    clients: { drainDelayMs: 0, ...tuning.clients },
+    upstream: {
+      responseHeadersTimeoutMs: 20_000,
+      responseBodyTimeoutMs: 20_000,
+      healthCheckIntervalMs: 60_000,
+      ...tuning.upstream,
+    },
+  }
+}
+
 function settingsFor(folder: string, upstreamUrl: string): GatewaySettings {
   return {
     listen: listenSchema.parse({ port: 0, ...testedServer.listen }),
-    admin: { host: '127.0.0.1', port: 0, allowedHosts: [], requireUpstream: false, console: false },
-    upstreams: [
-      upstreamSchema.parse({
-        url: upstreamUrl,
-        maxConnections: 16,
-        timeouts: { responseHeadersTimeoutMs: 20_000, responseBodyTimeoutMs: 20_000 },
-        healthCheck: { path: healthPath, intervalMs: 60_000 },
-      }),
-    ],
+    admin: { host: '127.0.0.1', port: 0, allowedHosts: [], console: false },
+    upstreams: [upstreamSchema.parse({ url: upstreamUrl, maxConnections: 16 })],
     crossSite: { allowedOrigins: [] },
     databases: 'refused',
     identity: {

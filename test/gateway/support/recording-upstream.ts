@@ -13,8 +13,10 @@ export interface ReceivedRequest {
   readonly body: Promise<Buffer>
 }
 
-/** Target of health checks of test gateways, which are not recorded. */
-export const healthPath = '/healthz'
+/** Whether the gateway sends the request itself to check the health of its upstream. */
+export function isHealthCheck({ url = '', headers }: IncomingMessage): boolean {
+  return headers['x-request-id'] === undefined && /\/v1\/namespace\/[^/]+\/list\?.*limit=1$/.test(url)
+}
 
 /** Handles a request. It may pause the request to leave the body unread. */
 export type RequestHandler = (
@@ -28,6 +30,8 @@ export interface RecordingUpstream {
   readonly url: string
   /** In the order of arrival of their heads; bodies may be incomplete. */
   readonly requests: ReceivedRequest[]
+  /** Of the gateway, apart from `requests`. */
+  readonly healthChecks: ReceivedRequest[]
   /** Handles the next requests; the default is `{}` with 200. */
   answering: RequestHandler
   /** Status of health checks; undefined for no response. */
@@ -40,9 +44,11 @@ export interface RecordingUpstream {
 /** Starts an upstream on a free port; with a certificate it uses TLS. */
 export async function startRecordingUpstream(certificate?: ServerOptions): Promise<RecordingUpstream> {
   const requests: ReceivedRequest[] = []
+  const healthChecks: ReceivedRequest[] = []
   const connections = new Set<Socket>()
   const listener: RequestListener = (request, response) => {
-    if (request.url === healthPath) {
+    if (isHealthCheck(request)) {
+      healthChecks.push(arrivalOf(request))
       connections.delete(request.socket)
       if (upstream.healthStatus !== undefined) response.writeHead(upstream.healthStatus).end()
       return
@@ -57,6 +63,7 @@ export async function startRecordingUpstream(certificate?: ServerOptions): Promi
   const upstream: RecordingUpstream = {
     url: `${certificate ? 'https' : 'http'}://127.0.0.1:${port}`,
     requests,
+    healthChecks,
     bytesReceived: () => [...connections].reduce((sum, { bytesRead }) => sum + bytesRead, 0),
     answering: respondWith(200, {}),
     healthStatus: 200,

@@ -112,3 +112,10 @@ it.each([
     { path: ['allowedQueryParameters', 1], message: expect.stringContaining(says) as string },
   ])
 })
+
+it.each(['external_blob_mode', 'Allow-External-Blob-Outside-Bases', 'initialBases', 'target_bases'])(
+  'the settings refuse %s, which lets values refer to objects',
+  (name) => {
+    expect(upstreamSchema.safeParse({ url, allowedQueryParameters: [name] }).success).toBe(false)
+  },
+)

@@ -20,7 +20,8 @@ const sendings: readonly [target: string, body: object | string][] = [
 ]
 
 function narrow(maxPendingRequests: number, waitMs = 60_000): GatewaySetup {
-  return withUpstream(() => ({ maxConnections: 1, maxBulkConnections: 1 }), {
+  return withUpstream(() => ({ maxConnections: 1 }), {
+    maxBulkConnections: 1,
     maxPendingRequests,
     queueTimeoutMs: waitMs,
   })
@@ -81,7 +82,7 @@ it('gives a released slot to the principal with the fewest, whatever the order o
     upstream,
     answerNext: responseNext,
   } = await patientPair({
-    ...withUpstream(() => ({ maxBulkConnections: 2 }), { maxPendingRequests: 16 }),
+    ...withUpstream(() => ({}), { maxBulkConnections: 2, maxPendingRequests: 16 }),
     ...allowEverythingForTwo,
   })
   const inTurn = []

@@ -1,8 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { upstreamSchema } from '../../../src/config/upstream/upstream-settings.ts'
 import { expectError } from '../support/expect-error.ts'
 import { gravitinoPath, serveAsGravitino } from '../support/gravitino-upstream.ts'
-import { allowEverything, withUpstream } from '../support/open-gateway.ts'
+import { allowEverything } from '../support/open-gateway.ts'
 import { listNames, readPages } from '../support/read-pages.ts'
 import { startRecordingUpstream } from '../support/recording-upstream.ts'
 import { startGatewayBefore } from '../support/running-gateway.ts'
@@ -26,7 +25,6 @@ async function startGateway() {
   } as const
   const lists = { id: 'lists', effect: 'allow', subjects: sees.subjects, operations: ['ListTables'] } as const
   const gateway = await startGatewayBefore(url, {
-    ...withUpstream(() => ({ healthCheck: upstreamSchema.parse({ url }).healthCheck })),
     users: ['ann'],
     policies: [
       allowEverything,

@@ -10,13 +10,11 @@ import { eventually } from '../../support/eventually.ts'
 const read = '/v1/table/orders/describe'
 const change = '/v1/table/orders/drop'
 const failures = 3
-const probed = withUpstream(
-  ({ healthCheck }) => ({
-    healthCheck: { ...healthCheck, intervalMs: 60_000 },
-    retries: { maxRetries: 0 },
-  }),
-  { consecutiveFailures: failures, probeIntervalMs: 50 },
-)
+const probed = withUpstream(() => ({}), {
+  maxRetries: 0,
+  consecutiveFailures: failures,
+  probeIntervalMs: 50,
+})
 const cutOff: RequestHandler = (_arrival, response) => response.socket?.destroy()
 
 async function stateOfBreaker(gateway: TestedGateway): Promise<string | undefined> {

@@ -2,16 +2,12 @@ import { expect, it, onTestFinished } from 'vitest'
 import { directOpener } from '../../support/direct-opener.ts'
 import type { ServedResponse } from '../../../src/gateway/request-handler.ts'
 import { ClientDisconnected } from '../../../src/gateway/client-disconnected.ts'
+import type { UpstreamBounds } from '../../../src/gateway/bounds.ts'
 import { readUpstreamJson } from '../../../src/gateway/upstream/read-upstream-json.ts'
 import { upstreamSchema } from '../../../src/config/upstream/upstream-settings.ts'
 import { createUpstream, type Upstream } from '../../../src/gateway/upstream/upstream.ts'
 import { parseTarget } from '../../../src/catalog-api/request-target.ts'
-import {
-  respondWith,
-  healthPath,
-  startRecordingUpstream,
-  getHeaderValues,
-} from '../support/recording-upstream.ts'
+import { respondWith, startRecordingUpstream, getHeaderValues } from '../support/recording-upstream.ts'
 import { createDeferred } from '../support/waiting.ts'
 import { fixed } from '../../../src/lib/fs/follow-files.ts'
 import { runServer } from '../../http1/server/running-server.ts'
@@ -19,16 +15,12 @@ import { eventually } from '../../support/eventually.ts'
 
 const target = parseTarget('GET', '/v1/namespace/$/list?limit=2&page_token=n')
 
-async function catalog(settings: object = {}) {
+async function catalog(bounds: Partial<UpstreamBounds> = {}) {
   const recording = await startRecordingUpstream()
   onTestFinished(() => recording.close())
   const upstream = createUpstream({
-    ...upstreamSchema.parse({
-      url: `${recording.url}/base`,
-      delimiter: '.',
-      healthCheck: { path: healthPath },
-      ...settings,
-    }),
+    ...upstreamSchema.parse({ url: `${recording.url}/base`, delimiter: '.' }),
+    bounds,
     opener: directOpener,
     credentials: fixed(['x-api-key', 'of-the-gateway']),
   })
@@ -96,7 +88,7 @@ it('retries after a closed connection, and stops if the client disconnects', asy
 })
 
 it('sends no retry for a client that disconnects between two attempts', async () => {
-  const { recording, upstream } = await catalog({ retries: { maxRetries: 3 } })
+  const { recording, upstream } = await catalog({ maxRetries: 3 })
   recording.answering = (_arrival, response) => {
     if (recording.requests.length === 2) leave.abort()
     response.socket?.destroy()

@@ -54,9 +54,10 @@ it.each<[what: string, answering: RequestHandler]>([
   expect(upstream.requests).toHaveLength(1)
 })
 
-it('retries within the settings and the budget', async () => {
+it('retries within the maximum and the budget', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(
-    withUpstream(() => ({ retries: { maxRetries: 2 } }), {
+    withUpstream(() => ({}), {
+      maxRetries: 2,
       retryBudgetPercent: 1,
       consecutiveFailures: 1_000,
     }),

@@ -12,7 +12,7 @@ const read = '/v1/table/orders/describe'
 const change = '/v1/table/orders/drop'
 /** Other failures must be found before the timeout, also on a slow machine. */
 function withTimeout(timeout: 'responseHeadersTimeoutMs' | 'responseBodyTimeoutMs'): GatewaySetup {
-  return withUpstream(({ timeouts }) => ({ timeouts: { ...timeouts, [timeout]: 300 } }))
+  return withUpstream(() => ({}), { [timeout]: 300 })
 }
 
 function writes(bytes: string): RequestHandler {
@@ -53,7 +53,7 @@ it.each<[what: string, answering: RequestHandler, status: number, says: RegExp]>
 
 it('aborts an attempt after its total timeout, and the outcome of a change is unknown', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(
-    withUpstream(({ timeouts }) => ({ timeouts: { ...timeouts, totalTimeoutMs: 3_000 } })),
+    withUpstream(() => ({ timeouts: { totalTimeoutMs: 3_000 } })),
   )
   upstream.answering = (_arrival, response) => {
     response.writeHead(200).write(' ')
@@ -69,7 +69,7 @@ it('aborts an attempt after its total timeout, and the outcome of a change is un
 
 it('closes the connection of a client that reads nothing, and releases the upstream', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(
-    withUpstream(() => ({ maxBulkConnections: 1 }), { sendTimeoutMs: 300 }),
+    withUpstream(() => ({}), { maxBulkConnections: 1, sendTimeoutMs: 300 }),
   )
   upstream.answering = (_arrival, response) => {
     response.writeHead(200)
@@ -102,7 +102,7 @@ it('responds with 504 if the upstream accepts connections and sends nothing', as
   const { port } = server.address() as AddressInfo
   const gateway = await startGatewayBefore(
     `https://127.0.0.1:${port}`,
-    withUpstream(({ timeouts }) => ({ timeouts: { ...timeouts, connectTimeoutMs: 300 } })),
+    withUpstream(() => ({}), { connectTimeoutMs: 300 }),
   )
   expectError(await gateway.post(read), {
     kind: 'ServiceUnavailable',

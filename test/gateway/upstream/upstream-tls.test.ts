@@ -114,14 +114,6 @@ describe.skipIf(!hasOpenssl())('TLS to the upstream (skipped without openssl)', 
     },
   )
 
-  it('accepts a certificate for another name than that of the URL if configured', async () => {
-    const upstream = { serverName: 'catalog.example' }
-    const { gateway } = await pair('other-name', 'own', { upstream })
-    expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
-    const { gateway: deceived } = await pair('good', 'own', { upstream })
-    expect(await deceived.post('/v1/table/orders/describe')).toMatchObject({ status: 502 })
-  })
-
   it.each<[what: string, paths: [certificate: string, key: string, authority: string], says: RegExp]>([
     [
       'a key of another certificate',

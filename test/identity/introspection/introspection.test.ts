@@ -77,7 +77,7 @@ describe('with a real OpenID provider', () => {
     })
     await provider.revokeToken(token)
     expect((await authenticateBearer(authenticator, token)).name).toBe('corp:loader')
-    ahead = introspection.cacheSeconds * 1000
+    ahead = 60_000
     expect(await captureReason(authenticateBearer(authenticator, token))).toBe('inactive_token')
   })
 
@@ -184,14 +184,9 @@ describe('responses', () => {
   })
 
   it('nothing, in time: 503', async () => {
-    const { authenticator } = await answering(() => undefined, { timeoutSeconds: 0.2 })
+    const { authenticator } = await answering(() => undefined)
     expect(await captureReason(authenticateBearer(authenticator, 'opaque'))).toBe('introspection_unavailable')
   })
-})
-
-it('a timeout may be a fraction of seconds that is no whole number of milliseconds', async () => {
-  const { authenticator } = await answering(says(active()), { timeoutSeconds: 2.01 })
-  expect((await authenticateBearer(authenticator, 'opaque')).name).toBe('corp:alice')
 })
 
 it('concurrent requests with the same token share one query', async () => {
@@ -206,10 +201,8 @@ it('concurrent requests with the same token share one query', async () => {
   ).not.toBeInstanceOf(Promise)
 })
 
-it('a response expires with its token at the latest', async () => {
-  const { authenticator, server, advance } = await answering(says(active({ exp: seconds() + 30 })), {
-    clockSkewSeconds: 0,
-  })
+it('a response expires with its token and the clock skew at the latest', async () => {
+  const { authenticator, server, advance } = await answering(says(active({ exp: seconds() })))
   await authenticateBearer(authenticator, 'opaque')
   advance(31_000)
   expect(await captureReason(authenticateBearer(authenticator, 'opaque'))).toBe('expired_token')

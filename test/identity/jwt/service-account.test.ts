@@ -4,10 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, it } from 'vitest'
-import {
-  kubernetesSchema,
-  type KubernetesSettings,
-} from '../../../src/config/identity/kubernetes-settings.ts'
+import { kubernetesSchema } from '../../../src/config/identity/kubernetes-settings.ts'
+import type { ClusterAccess } from '../../../src/lib/kubernetes/in-cluster.ts'
 import { authenticateBearer, openAuthenticator, captureReason } from '../test-authenticator.ts'
 import {
   hasOpenssl,
@@ -48,7 +46,8 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped without o
   let folder = ''
   let authority: TestAuthority
   let certificate: TestCertificate
-  let settings: KubernetesSettings
+  const kubernetes = kubernetesSchema.parse({ name: 'cluster', audience: 'catalog' })
+  let cluster: ClusterAccess
   const requested: string[] = []
   let issuerOfDiscovery = clusterIssuer
 
@@ -91,17 +90,15 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped without o
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
     })
-    settings = kubernetesSchema.parse({
-      name: 'cluster',
-      audience: 'catalog',
+    cluster = {
       apiServer: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
       caFile: authority.certFile,
       tokenFile,
-    })
+    }
   })
 
   it('a service account is a principal with the groups assigned by Kubernetes', async () => {
-    const authenticator = await openAuthenticator({ kubernetes: settings, jwksTiming: { cooldown: 0.001 } })
+    const authenticator = await openAuthenticator({ kubernetes, cluster, jwksTiming: { cooldown: 0.001 } })
     expect(await authenticateBearer(authenticator, projectedToken())).toEqual({
       name: 'cluster:system:serviceaccount:etl:loader',
       method: 'token',
@@ -139,14 +136,15 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped without o
       },
     ],
   ])('a token %s', async (_what, expected, changes) => {
-    const authenticator = await openAuthenticator({ kubernetes: settings, jwksTiming: { cooldown: 0.001 } })
+    const authenticator = await openAuthenticator({ kubernetes, cluster, jwksTiming: { cooldown: 0.001 } })
     expect(await captureReason(authenticateBearer(authenticator, projectedToken(changes)))).toBe(expected)
   })
 
   it('does not trust an API server of another authority', async () => {
     const { certFile } = await makeAuthority(folder, 'another')
     const authenticator = await openAuthenticator({
-      kubernetes: { ...settings, caFile: certFile },
+      kubernetes,
+      cluster: { ...cluster, caFile: certFile },
     })
     expect(await captureReason(authenticateBearer(authenticator, projectedToken()))).toBe('jwks_unavailable')
     expect(requested).toEqual([])
@@ -154,15 +152,15 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped without o
 
   it('does not trust an API server of another cluster', async () => {
     issuerOfDiscovery = 'https://other.svc.cluster.local'
-    const authenticator = await openAuthenticator({ kubernetes: settings, jwksTiming: { cooldown: 0.001 } })
+    const authenticator = await openAuthenticator({ kubernetes, cluster, jwksTiming: { cooldown: 0.001 } })
     expect(await captureReason(authenticateBearer(authenticator, projectedToken()))).toBe('jwks_unavailable')
   })
 
   it('reads the token of the pod again after its rotation', async () => {
-    await writeFile(settings.tokenFile, 'token-that-ended')
-    const authenticator = await openAuthenticator({ kubernetes: settings, jwksTiming: { cooldown: 0.001 } })
+    await writeFile(cluster.tokenFile, 'token-that-ended')
+    const authenticator = await openAuthenticator({ kubernetes, cluster, jwksTiming: { cooldown: 0.001 } })
     expect(await captureReason(authenticateBearer(authenticator, projectedToken()))).toBe('jwks_unavailable')
-    await writeFile(settings.tokenFile, 'token-of-the-pod')
+    await writeFile(cluster.tokenFile, 'token-of-the-pod')
     const principal = await eventually(() => authenticateBearer(authenticator, projectedToken()))
     expect(principal.name).toContain(':etl:loader')
   })

@@ -15,7 +15,7 @@ it.skipIf(!hasOpenssl())('a forwarded certificate is a credential only while it 
   const [from, to] = [Date.parse(forwardedCertificate.validFrom), Date.parse(forwardedCertificate.validTo)]
   let now = from
   const authenticator = await createAuthenticator({
-    clientCertificates: { name: 'mesh', sanType: 'uri' },
+    clientCertificates: { name: 'mesh' },
     now: () => now,
   })
   onTestFinished(() => authenticator.close())

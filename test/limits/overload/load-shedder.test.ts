@@ -29,11 +29,7 @@ const describe = '/v1/table/orders/describe'
 
 it('refuses row operations while requests wait too long for the upstream, and queues small reads', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream({
-    tuning: { loadSheddingThresholdMs: 400 },
-    adjust: (settings) => ({
-      ...settings,
-      upstreams: settings.upstreams.map((each) => ({ ...each, maxBulkConnections: 1 })),
-    }),
+    tuning: { loadSheddingThresholdMs: 400, upstream: { maxBulkConnections: 1 } },
   })
   const retained: ServerResponse[] = []
   upstream.answering = (_arrival, response) => retained.push(response)
@@ -58,11 +54,11 @@ it('refuses row operations while requests wait too long for the upstream, and qu
 
 it('a slow upstream does not affect another one', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream({
-    tuning: { loadSheddingThresholdMs: 400 },
+    tuning: { loadSheddingThresholdMs: 400, upstream: { maxBulkConnections: 1 } },
     adjust: (settings) => ({
       ...settings,
       upstreams: settings.upstreams.flatMap((each) => [
-        { ...each, maxBulkConnections: 1 },
+        each,
         { ...each, name: 'lake', namespaces: [['lake']] },
       ]),
     }),

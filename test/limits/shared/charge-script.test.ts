@@ -14,7 +14,6 @@ it.skipIf(isWithoutRedis)(
     const redis = await startRedis()
     const settings = sharedLimitsSchema.parse({
       url: `redis://127.0.0.1:${redis.port}`,
-      timeoutMs: 10_000,
     })
     const connection = await openBucketStore(
       settings,

@@ -46,12 +46,13 @@ async function startSecureRedis() {
 async function sharing(settings: Shared) {
   let failure: string | undefined
   const limits = await openSharedLimits(
-    sharedLimitsSchema.parse({ timeoutMs: 10_000, ...settings }),
+    sharedLimitsSchema.parse(settings),
     directOutbound,
     {
       synced: () => (failure = undefined),
       failed: (error) => (failure = inspect(error)),
     },
+    10_000,
   )
   onTestFinished(() => limits.close())
   await limits.start()

@@ -34,7 +34,6 @@ function modelGateway(settings: Settings, server: ReturnType<typeof modelServer>
     | { readonly charges: readonly Charge[]; readonly fills: number[]; readonly at: number }
     | undefined
   const buckets: SharedBuckets = createSharedBuckets(settings, {
-    assertAvailable: () => undefined,
     isSynced: () => true,
     requestSync: () => (sendAt = Math.min(sendAt, now + times.gatherMs)),
   })
@@ -119,7 +118,6 @@ it('one gateway without delay admits the same as a bucket filled millisecond by 
   fc.assert(
     fc.property(settings, arrivals, (settings, arrivals) => {
       const buckets = createSharedBuckets(settings, {
-        assertAvailable: () => undefined,
         isSynced: () => true,
         requestSync: () => undefined,
       })
@@ -146,7 +144,7 @@ it('one gateway without delay admits the same as a bucket filled millisecond by 
 it('charges made during a sync are retained afterwards', () => {
   const buckets = createSharedBuckets(
     { perSecond: 1, burst: 3 },
-    { assertAvailable: () => undefined, isSynced: () => true, requestSync: () => undefined },
+    { isSynced: () => true, requestSync: () => undefined },
   )
   buckets.take('key', 1, 0)
   expect(buckets.takeCharges()).toEqual([{ key: 'key', ms: 1000 }])
@@ -160,7 +158,7 @@ it('charges made during a sync are retained afterwards', () => {
 it('a refused request queries whether another gateway has returned tokens', () => {
   const buckets = createSharedBuckets(
     { perSecond: 1, burst: 1 },
-    { assertAvailable: () => undefined, isSynced: () => true, requestSync: () => undefined },
+    { isSynced: () => true, requestSync: () => undefined },
   )
   buckets.take('key', 1, 0)
   buckets.takeCharges()

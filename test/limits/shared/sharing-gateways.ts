@@ -18,10 +18,11 @@ export function sharingSetup(port: number, limits: Limits, shared: Shared = {}):
   const address = `redis://127.0.0.1:${port}`
   return {
     users: ['alice'],
+    tuning: { sharedLimitsTimeoutMs: 10_000 },
     policies: [{ ...allowEverything, rules: allowEverything.rules.map((rule) => ({ ...rule, subjects })) }],
     adjust: (settings) => ({
       ...settings,
-      limits: limitsSchema.parse({ ...limits, shared: { url: address, timeoutMs: 10_000, ...shared } }),
+      limits: limitsSchema.parse({ ...limits, shared: { url: address, ...shared } }),
     }),
   }
 }

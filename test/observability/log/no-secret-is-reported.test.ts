@@ -69,8 +69,7 @@ it.skipIf(!hasOpenssl())(
         log: { level: 'debug' },
         traces: {
           endpoint: receiver.endpoint,
-          include: ['id', 'principal', 'client'],
-          credential: { header: 'x-token', file: 'collector' },
+          credential: { file: 'collector' },
         },
       },
       {

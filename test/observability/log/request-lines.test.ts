@@ -94,32 +94,5 @@ it('each request has a line, including refusals, and none is lost on shutdown', 
     0,
   )
   expect(spent).toBeCloseTo(change['durationMs'] as number, 1)
-  expect(lines.every((line) => !('traceId' in line) && !('sampleRate' in line))).toBe(true)
-})
-
-it('successful reads are sampled at the configured ratio; changes, refusals and failures are all logged', async () => {
-  const gateway = await servingGateway({
-    log: { sample: { success: 0.5 } },
-    traces: { endpoint: 'http://127.0.0.1:9/' },
-  })
-  const traceId = '0af7651916cd43dd8448eb211c80319c'
-  const headers = { traceparent: `00-${traceId}-b7ad6b7169203331-00` }
-  for (let sent = 0; sent < 200; sent += 1) await gateway.post('/v1/table/orders/exists', { headers })
-  for (let sent = 0; sent < 5; sent += 1) {
-    await gateway.post('/v1/table/orders/drop')
-    await gateway.post('/v1/table/orders/exists', { as: 'nobody' })
-  }
-  gateway.upstream.answering = respondWith(404, { code: 4, error: 'there is no such table' })
-  for (let sent = 0; sent < 5; sent += 1) await gateway.post('/v1/table/orders/exists')
-
-  const lines = linesOf(await gateway.stop()).filter(({ msg }) => msg === 'request completed')
-  const sampled = lines.filter(({ status, operation }) => status === 200 && operation === 'TableExists')
-  // Seven standard deviations to each side.
-  expect(sampled.length).toBeGreaterThan(50)
-  expect(sampled.length).toBeLessThan(150)
-  expect(sampled).toEqual(sampled.map(() => expect.objectContaining({ sampleRate: 0.5, traceId })))
-  const rest = lines.filter((line) => !sampled.includes(line))
-  const counted = (status: number): number => rest.filter((line) => line['status'] === status).length
-  expect([counted(200), counted(403), counted(404), rest.length]).toEqual([5, 5, 5, 15])
-  expect(rest.every((line) => !('sampleRate' in line))).toBe(true)
+  expect(lines.every((line) => !('traceId' in line))).toBe(true)
 })

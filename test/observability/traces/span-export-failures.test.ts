@@ -20,7 +20,10 @@ it('spans that the receiver refuses are dropped and counted, and requests contin
 })
 
 it('an unresponsive receiver costs spans beyond the queue, but no request; shutdown is bounded by the timeout', async () => {
-  const { gateway, receiver } = await tracedGateway({ timeoutMs: 300 }, { tuning: { maxQueuedSpans: 5 } })
+  const { gateway, receiver } = await tracedGateway(
+    {},
+    { tuning: { spans: { timeoutMs: 300, maxQueuedSpans: 5 } } },
+  )
   receiver.status = undefined
   const responses = await Promise.all(Array.from({ length: 20 }, () => gateway.post(exists)))
   expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 200))
@@ -38,7 +41,10 @@ it('an unresponsive receiver costs spans beyond the queue, but no request; shutd
 it('an unreachable receiver does not affect requests', async () => {
   const closed = await startRecordingUpstream()
   await closed.close()
-  const { gateway } = await tracedGateway({ endpoint: `${closed.url}/v1/traces`, timeoutMs: 200 })
+  const { gateway } = await tracedGateway(
+    { endpoint: `${closed.url}/v1/traces` },
+    { tuning: { spans: { timeoutMs: 200 } } },
+  )
   expect(await gateway.post(exists)).toMatchObject({ status: 200 })
   await gateway.stop()
 })

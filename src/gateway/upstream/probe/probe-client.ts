@@ -5,6 +5,7 @@ import { buildTarget } from '../../../catalog-api/request-target.ts'
 import { createHttp1Client } from '../../../http1/client/http1-client.ts'
 import { sendRequest, type BufferedResponse } from '../../../http1/client/send-request.ts'
 import { getBasePath } from '../../../lib/http/base-path.ts'
+import { upstreamBounds } from '../../bounds.ts'
 import { createOwnHeaders, type UpstreamOptions } from '../upstream.ts'
 
 const maxResponseBytes = 16 * 1024 * 1024
@@ -27,7 +28,7 @@ export function openProbeClient(options: UpstreamOptions, timeoutMs: number): Pr
     url,
     opener: options.opener,
     timeouts: {
-      connectTimeoutMs: options.timeouts.connectTimeoutMs,
+      connectTimeoutMs: upstreamBounds.connectTimeoutMs,
       headersTimeoutMs: timeoutMs,
       bodyTimeoutMs: timeoutMs,
       totalTimeoutMs: timeoutMs,

@@ -2,6 +2,7 @@ import { headerDialectNames, headerDialects, type HeaderDialect } from '../../..
 import { defaultDelimiter } from '../../../catalog-api/identifiers.ts'
 import { openApiPath } from '../../../catalog-api/openapi/openapi-document.ts'
 import { parseJsonBytes } from '../../../lib/json/parse-json-bytes.ts'
+import { upstreamBounds } from '../../bounds.ts'
 import { buildProbeTarget } from '../health-checker.ts'
 import { findManagedVersions, type ManagedVersions, type ReadCatalog } from '../managed-versions.ts'
 import type { UpstreamOptions } from '../upstream.ts'
@@ -21,7 +22,7 @@ export interface UpstreamProbe {
 
 /** Reads from an upstream, and changes nothing. Rejects if it does not respond within its timeouts. */
 export async function probeUpstream(options: UpstreamOptions): Promise<UpstreamProbe> {
-  const client = openProbeClient(options, options.healthCheck.timeoutMs)
+  const client = openProbeClient(options, upstreamBounds.healthCheckTimeoutMs)
   const read = (target: string) => client.send('GET', target, null)
   const readJson: ReadCatalog = async (...request) => {
     const { status, body } = await client.send(...request)

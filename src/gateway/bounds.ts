@@ -1,0 +1,67 @@
+import { getHeapStatistics } from 'node:v8'
+
+/** How slow and how old connections of clients may become. */
+export const clientBounds = {
+  /** From the start of a connection or request to the end of the request head; also for the TLS handshake. */
+  headersTimeoutMs: 30_000,
+  /** Between two chunks of a request body, while the gateway reads. */
+  bodyTimeoutMs: 30_000,
+  /** A connection is closed if the client reads nothing of a response for this long. */
+  sendTimeoutMs: 60_000,
+  /** Age after which a connection is closed with its next response, minus a jitter of up to 10 %. */
+  maxConnectionAgeMs: 3_600_000,
+  /** Between the stop signal and the end of new connections, if `/readyz` has been asked: time for load balancers to notice. */
+  drainDelayMs: 5_000,
+}
+
+/** How large the JSON bodies of requests may be, besides their bytes. */
+export const bodyBounds = {
+  /**
+   * Members and list items of a body. Numbers in lists count as a tenth each, or not at all if the gateway does not use
+   * them, like those of vectors.
+   */
+  maxJsonValues: 50_000,
+  /** Entries of a batch of table versions or changes. */
+  maxBatchEntries: 1_000,
+}
+
+/** How requests to an upstream wait, fail and are repeated. */
+export const upstreamBounds = {
+  /** Includes TLS. */
+  connectTimeoutMs: 5_000,
+  /** From the end of the request to the response headers; for an upload, between two chunks sent. */
+  responseHeadersTimeoutMs: 300_000,
+  /** Between two chunks of the response body. */
+  responseBodyTimeoutMs: 60_000,
+  /** A request is aborted if the client reads nothing of a streamed response for this long. */
+  sendTimeoutMs: 300_000,
+  /** Connections for streamed bodies (Arrow, large JSON). */
+  maxBulkConnections: 1_024,
+  /** Pending requests of each pool; one principal may have half of them. */
+  maxPendingRequests: 4_096,
+  /** How long a request waits for a connection. */
+  queueTimeoutMs: 10_000,
+  /** Retries of one read. */
+  maxRetries: 1,
+  /** Ratio of retries to requests over time, in whole percent. */
+  retryBudgetPercent: 20,
+  /** Consecutive failures that open the circuit. */
+  consecutiveFailures: 5,
+  /** Between two health checks while they fail. */
+  probeIntervalMs: 1_000,
+  /** Between two health checks while they pass. */
+  healthCheckIntervalMs: 5_000,
+  healthCheckTimeoutMs: 2_000,
+}
+
+export type ClientBounds = Readonly<typeof clientBounds>
+export type BodyBounds = Readonly<typeof bodyBounds>
+export type UpstreamBounds = Readonly<typeof upstreamBounds>
+
+/** Of a request head; bearer tokens may take 16 KiB of it. */
+export const maxHeadBytes = 32 * 1024
+
+/** Memory for JSON bodies of all concurrent requests: a quarter of the heap, and at least room for some of the largest. */
+export function computeBodyMemory(maxJsonBytes: number): number {
+  return Math.max(Math.floor(getHeapStatistics().heap_size_limit / 4), 4 * maxJsonBytes)
+}
