@@ -150,7 +150,6 @@ export const refusals = {
   // audit
   audit_queue_full: { kind: 'ServiceUnavailable', level: 'error', retryAfter: 1 },
   audit_write_failed: { kind: 'ServiceUnavailable', level: 'error', retryAfter: 1 },
-  audit_disk_full: { kind: 'ServiceUnavailable', level: 'error', retryAfter: 1 },
   audit_closed: { kind: 'ServiceUnavailable', level: 'error', retryAfter: 1 },
   audit_timeout: { kind: 'ServiceUnavailable', level: 'error', retryAfter: 5 },
   // forward

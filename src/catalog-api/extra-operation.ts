@@ -94,7 +94,6 @@ function createExtraOperation(declaration: ExtraOperationDeclaration): Operation
     response,
     versions: undefined,
     statesVersion: false,
-    statesManagedVersions: false,
     creates: false,
     reveals: [],
     describesKinds: [],

@@ -235,8 +235,6 @@ interface OperationProperties {
   readonly versions?: VersionEffect
   /** Its member `version` is the version that it creates. */
   readonly statesVersion?: true
-  /** Its response says whether clients commit the versions of the table through the catalog. */
-  readonly statesManagedVersions?: true
   /** It creates its object, so a refusal can only reveal the namespace. */
   readonly creates?: true
   /** Callers that are allowed it on an object of these kinds may know that the object exists. */
@@ -1224,7 +1222,6 @@ export const operations = {
     describes: ['location', 'properties'],
     requires: [chooseLocation, vendCredentials],
     vends: true,
-    statesManagedVersions: true,
     effect: 'change',
     group: 'create',
     creates: true,
@@ -1951,7 +1948,6 @@ export interface Operation {
   readonly response: ResponseForm
   readonly versions: VersionEffect | undefined
   readonly statesVersion: boolean
-  readonly statesManagedVersions: boolean
   readonly creates: boolean
   readonly reveals: readonly ObjectKind[]
   readonly describesKinds: readonly ObjectKind[]
@@ -2026,7 +2022,6 @@ function completeDefinition(name: OperationName, definition: OperationDefinition
     response: definition.response ?? 'json',
     versions: definition.versions,
     statesVersion: definition.statesVersion ?? false,
-    statesManagedVersions: definition.statesManagedVersions ?? false,
     creates: definition.creates ?? false,
     reveals: [...(definition.reveals ?? []), ...(definition.describesKinds ?? [])],
     describesKinds: definition.describesKinds ?? [],

@@ -164,10 +164,7 @@ function* listReceiverSecrets({
 }: GatewaySettings): Generator<readonly [setting: string, file: string]> {
   for (const sink of audit.sinks) {
     const setting = `audit.sinks.${sink.name}`
-    if (sink.type === 'kafka' && sink.sasl) yield [setting, sink.sasl.passwordFile]
-    if (sink.type !== 'http' && sink.type !== 'otlp') continue
-    if (sink.credential) yield [setting, sink.credential.file]
-    for (const { file } of sink.headers) if (file !== undefined) yield [setting, file]
+    if (sink.type === 'otlp' && sink.credential) yield [setting, sink.credential.file]
   }
   if (traces?.credential) yield ['traces', traces.credential.file]
 }

@@ -12,7 +12,6 @@ import { resolveUpstreamPaths } from './upstream/upstream-settings.ts'
 import { listCommonSeparators } from '../catalog-api/identifiers.ts'
 import { upstreamSchema, upstreamsSchema, type UpstreamSettings } from './upstream/upstream-settings.ts'
 import { findCallerIdentityProblem } from './upstream/caller-identity.ts'
-import { findComparisonProblem } from './upstream/comparison-problem.ts'
 import { identitySchema, resolveIdentityPaths } from './identity/identity-settings.ts'
 import { resolveSharedLimitsPaths } from './shared-limits-settings.ts'
 import { findUnknownDelegatedNames } from './policy-kubernetes-settings.ts'
@@ -109,10 +108,6 @@ export const anyGatewaySchema = z
     if (upstream) addIssue(['upstream', 'identity'], findCallerIdentityProblem(upstream, identity.assertion))
     for (const [index, each] of upstreams.entries()) {
       addIssue(['upstreams', index, 'identity'], findCallerIdentityProblem(each, identity.assertion))
-    }
-    if (upstream) addIssue(['upstream', 'compareVersionsSeconds'], findComparisonProblem(upstream, settings))
-    for (const [index, each] of upstreams.entries()) {
-      addIssue(['upstreams', index, 'compareVersionsSeconds'], findComparisonProblem(each, settings))
     }
     const catalogs = upstream === undefined ? upstreams : [upstream, ...upstreams]
     for (const { path, message } of findListenConflicts(settings)) addIssue([...path], message)

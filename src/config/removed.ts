@@ -73,6 +73,36 @@ export const removedSettings: Readonly<Record<string, string>> = {
   'upstream.timeouts.connectTimeoutMs': 'it is 5 s',
   'upstream.timeouts.responseBodyTimeoutMs': 'it is 60 s',
   'upstream.timeouts.responseHeadersTimeoutMs': 'it is 300 s',
+  'audit.continuity': 'the command audit compare lists versions that were made past the gateway',
+  'audit.logSeals': 'the metric catalog_gateway_audit_head_hash exports the head of the log',
+  'audit.modes': 'audit.mode is that of all changes, and audit.reads records reads',
+  'audit.redaction.filters': 'SQL filters are recorded as keyed hashes',
+  'audit.reserveBytes':
+    'a full disk refuses changes; the metric catalog_gateway_audit_volume_available_bytes warns of it',
+  'audit.resolution':
+    'a catalog has 60 seconds for a request whose response was lost, and changes stay in doubt for 72 hours',
+  'audit.sinks[].brokers': 'a collector writes to Kafka; see examples/collector',
+  'audit.sinks[].credential.header':
+    'the credential is sent as authorization; a collector sets other headers',
+  'audit.sinks[].format': 'records are JSON; a collector changes their format, see examples/collector',
+  'audit.sinks[].headers': 'a collector sets headers; see examples/collector',
+  'audit.sinks[].maxLagHours': 'retention waits at most 7 days for a sink',
+  'audit.sinks[].retry': 'deliveries are repeated after 0.5 to 60 seconds',
+  'audit.sinks[].sasl': 'a collector writes to Kafka; see examples/collector',
+  'audit.sinks[].timeoutMs': 'a delivery has 10 seconds',
+  'audit.sinks[].tls': 'a collector writes to Kafka; see examples/collector',
+  'audit.sinks[].topic': 'a collector writes to Kafka; see examples/collector',
+  'upstream.compareVersionsSeconds':
+    'the command audit compare lists versions that were made past the gateway',
+}
+
+/** By path and value: `audit.sinks[].type: kafka`. */
+export const removedValues: Readonly<Record<string, string>> = {
+  'audit.sinks[].type: http':
+    'a collector receives otlp or reads the log, and posts JSON; see examples/collector',
+  'audit.sinks[].type: kafka':
+    'a collector receives otlp or reads the log, and writes to Kafka; see examples/collector',
+  'unsafe[]: audit-off': 'every change is recorded; audit.mode: besteffort is the fastest mode',
 }
 
 /** By path of the document, without list indexes. */
@@ -80,6 +110,9 @@ export const removedPolicyFields: Readonly<Record<string, string>> = {}
 
 /** As typed, without the name of the program. */
 export const removedCommands: Readonly<Record<string, string>> = {
+  'audit export': 'audit query --json prints the records',
+  'audit prove': 'an auditor verifies a copy of the log with audit verify --public-key',
+  'audit verify-proof': 'an auditor verifies a copy of the log with audit verify --public-key',
   completion: 'each command lists its options with --help',
 }
 
@@ -88,8 +121,17 @@ export const removedOptions: Readonly<Record<string, string>> = {}
 
 /** Returns `; SENTENCE` for a setting that was removed, else an empty string. */
 export function explainRemovedSetting(path: readonly (string | number)[]): string {
+  return explain(removedSettings, formatPath(path))
+}
+
+/** Returns `; SENTENCE` for a value that a setting had, else an empty string. */
+export function explainRemovedValue(path: readonly (string | number)[], value: unknown): string {
+  return explain(removedValues, `${formatPath(path)}: ${String(value)}`)
+}
+
+function formatPath(path: readonly (string | number)[]): string {
   const key = path.map((name) => (typeof name === 'number' ? '[]' : `.${name}`)).join('')
-  return explain(removedSettings, key.slice(1).replace(/^upstreams\[\]/, 'upstream'))
+  return key.slice(1).replace(/^upstreams\[\]/, 'upstream')
 }
 
 /** Returns `; SENTENCE` for a field of policies that was removed, else an empty string. */

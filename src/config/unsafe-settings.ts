@@ -3,7 +3,6 @@ import { isTrustworthyUrl } from './identity/trustworthy-url.ts'
 
 /** Settings that `unsafe` can accept. Tokens without an audience are not among them: no setting allows them. */
 export const unsafeNames = [
-  'audit-off',
   'development-key',
   'development-policies',
   'open-console',
@@ -18,7 +17,6 @@ export interface UnsafeSetting {
 
 export interface SafetyRelevantSettings {
   readonly admin: { readonly host: string; readonly console: boolean }
-  readonly audit: { readonly modes: Readonly<Record<'commit' | 'data', string>> }
   readonly identity: {
     readonly issuers: readonly Issuer[]
     readonly kubernetes?: Issuer | undefined
@@ -34,7 +32,6 @@ interface Issuer {
 /** Returns the unsafe settings that are not accepted by name. */
 export function findUnsafeSettings({
   admin,
-  audit,
   identity,
   unsafe,
 }: SafetyRelevantSettings): readonly UnsafeSetting[] {
@@ -52,12 +49,6 @@ export function findUnsafeSettings({
     if (issuer === undefined || !isPlainHttp(issuer.issuer)) continue
     const message = 'anybody on the network path can impersonate an http issuer; expected an https issuer'
     refuse('plain-http-issuer', ['identity', ...path, 'issuer'], message)
-  }
-  for (const mode of ['commit', 'data'] as const) {
-    // Current policies are irrelevant, since others may be loaded at run time.
-    if (audit.modes[mode] !== 'off') continue
-    const message = 'commits would not be recorded; expected strict, durable or besteffort'
-    refuse('audit-off', ['audit', 'modes', mode], message)
   }
   if (admin.console && !isLoopback(admin.host)) {
     const message =

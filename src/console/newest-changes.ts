@@ -4,7 +4,7 @@ import { formatIdentifierText } from '../catalog-api/identifier-text.ts'
 import { formatRecordKey } from '../audit/records/hash-chain.ts'
 import { parseStoredRecord, type StoredRecord } from '../audit/storage/read-audit-log.ts'
 import { listChains } from '../audit/storage/segment-names.ts'
-import type { DurableEnd } from '../audit/sinks/log-follower.ts'
+import type { DurableEnd } from '../audit/sinks/sink.ts'
 import { readSegmentLines } from '../audit/storage/read-segment-lines.ts'
 import { ignoreMissing } from '../lib/fs/system-error.ts'
 

@@ -1,5 +1,5 @@
 import { refusal } from '../catalog-api/catalog-error.ts'
-import type { OperationMode } from '../config/audit/audit-modes.ts'
+import type { AuditMode } from '../config/audit/audit-settings.ts'
 import { TimeoutExceeded, withTimeout } from '../lib/async/with-timeout.ts'
 
 /** A hanging disk must not delay requests forever. */
@@ -11,7 +11,7 @@ const writeTimeoutMs = 10_000
  */
 export async function awaitAuditRecord(
   written: Promise<unknown>,
-  mode: OperationMode,
+  mode: AuditMode,
   effect: string,
 ): Promise<void> {
   if (mode === 'besteffort') {

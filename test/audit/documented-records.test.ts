@@ -12,9 +12,8 @@ const entries: readonly Section[] = [
   ['resolved', 'ResolvedEntry', records],
   ['refusal', 'RefusalEntry', records],
   ['passThrough', 'PassThroughEntry', records],
-  ['comparison', 'ComparisonEntry', records],
   ['reload', 'ReloadEntry', records],
-  ['undelivered', 'Undelivered', await read('src/audit/formats/delivered-record.ts')],
+  ['undelivered', 'Undelivered', await read('src/audit/sinks/sink.ts')],
 ]
 
 it.each<Section>([
@@ -24,7 +23,6 @@ it.each<Section>([
   ['Parts of records', 'AuditedObject', records],
   ['Parts of records', 'CreatedVersion', records],
   ['Parts of records', 'UploadFacts', records],
-  ['Parts of records', 'OutOfBandVersions', records],
   ['Parts of records', 'AuditedPrincipal', records],
   ['Parts of records', 'RuleReference', await read('src/policy/engine/decision.ts')],
   ['Parts of records', 'Grant', await read('src/policy/language/grant.ts')],

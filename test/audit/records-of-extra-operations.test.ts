@@ -1,8 +1,6 @@
 import { expect, it } from 'vitest'
-import { formatRecord } from '../../src/audit/formats/format-record.ts'
-import { createContextTracker } from '../../src/audit/formats/record-context.ts'
 import { planLookups } from '../../src/audit/in-doubt/in-doubt-changes.ts'
-import { TableHistory } from '../../src/audit/in-doubt/table-history.ts'
+import { KnownVersions } from '../../src/audit/in-doubt/known-versions.ts'
 import { openAuditLog } from '../../src/audit/log/audit-log.ts'
 import type { IntentEntry } from '../../src/audit/records/audit-record.ts'
 import { replayRecord } from '../../src/audit/replay/replay-record.ts'
@@ -50,26 +48,6 @@ it('a record links to the history of the table', async () => {
   expect(new Set(linked.map(({ id }) => id.join('/')))).toEqual(new Set(['production/orders']))
 })
 
-it('events say what the record says: a read, an update, or nothing for a refusal', async () => {
-  const tracker = createContextTracker()
-  const events = (await readRecords()).map(
-    (record) => JSON.parse(formatRecord(record, 'ocsf', tracker.track(record))) as Record<string, unknown>,
-  )
-  const ofOperations = events.filter(({ api }) => (api as { operation: string }).operation.endsWith('Table'))
-  expect(
-    ofOperations.map(({ activity_name, resources }) => [
-      activity_name,
-      (resources as { type: string }[])[0]?.type,
-    ]),
-  ).toEqual(
-    expect.arrayContaining([
-      ['Update', 'table'],
-      ['Read', 'table'],
-      ['refusal', 'table'],
-    ]),
-  )
-})
-
 /** Whether a recorded change is allowed by a rule for those operations. */
 function isAllowedInReplay(...operations: readonly string[]): boolean | undefined {
   const rules = [{ id: 'r', effect: 'allow', subjects: { any: true }, operations }] as const
@@ -87,16 +65,10 @@ it('a replay decides by the name alone', () => {
 it('a change without an outcome stays in doubt, and may have created versions of its table', () => {
   const intent = extraIntent('lost', 'CompactTable')
   expect(planLookups({ ...intent, before: 7 })).toEqual([])
-  const history = new TableHistory()
-  const insert = { ...anIntent('i'), operation: 'InsertIntoTable' } as const
+  const known = new KnownVersions()
   const { id } = intent
-  history.end(history.begin(insert), [{ id, version: 7 }])
-  expect(history.getNewestVersion(id, undefined)).toBe(7)
-  const read = history.begin(extraIntent('read', 'PrewarmTable'))
-  expect(history.end(read, 'unclear')).toEqual([])
-  expect(history.getNewestVersion(id, undefined)).toBe(7)
-  history.end(history.begin(intent), 'unclear')
-  expect(history.getNewestVersion(id, undefined)).toBeUndefined()
-  // Version 8 may be that of the extra operation, so 9 reveals no change elsewhere.
-  expect(history.end(history.begin(insert), [{ id, version: 9 }])).toEqual([])
+  known.add({ ...anIntent('i'), operation: 'InsertIntoTable' }, [{ id, version: 7 }])
+  known.add(intent)
+  expect(known.getNewest(id, undefined)).toBe(7)
+  expect(known.findCreator(id, undefined, 8)).toBeUndefined()
 })

@@ -116,7 +116,7 @@ try {
     }
     const redis = await startRedis()
     if (redis === undefined) console.error('limits shared by Redis are skipped: there is no Redis or Valkey')
-    const audit = { folder: 'audit', modes: { read: 'besteffort' } }
+    const audit = { folder: 'audit', mode: 'besteffort', reads: true }
     const url = `http://127.0.0.1:${upstream.port}`
     const others = Array.from({ length: 99 }, (_, index) => ({
       name: `other-${index}`,
@@ -147,8 +147,8 @@ try {
       },
       { what: 'an audit record of each read', settings: { audit } },
       {
-        what: 'the same records, sent to a receiver over HTTP',
-        settings: { audit: { ...audit, sinks: [{ name: 'siem', type: 'http', url: received }] } },
+        what: 'the same records, sent to a collector (OTLP)',
+        settings: { audit: { ...audit, sinks: [{ name: 'siem', type: 'otlp', url: received }] } },
       },
       {
         what: 'an upstream over TLS',

@@ -36,9 +36,9 @@ it('connects to all other hosts, and names what failed', async () => {
       audit: {
         folder: 'audit',
         sinks: [
-          { name: 'reached', type: 'http', url: 'http://siem.example/records' },
-          { name: 'refused', type: 'http', url: 'http://127.0.0.1:1/records' },
-          { name: 'unencrypted', type: 'http', url: `https://127.0.0.1:${port}/records` },
+          { name: 'reached', type: 'otlp', url: 'http://siem.example/records' },
+          { name: 'refused', type: 'otlp', url: 'http://127.0.0.1:1/records' },
+          { name: 'unencrypted', type: 'otlp', url: `https://127.0.0.1:${port}/records` },
         ],
       },
       traces: { endpoint: `http://${unresolvableHost}/v1/traces` },

@@ -67,18 +67,9 @@ it('every file that a start or a delivery would miss is named', async () => {
       sinks: [
         {
           name: 'siem',
-          type: 'http',
+          type: 'otlp',
           url: 'https://siem.example',
           credential: { file: 'no-credential' },
-          headers: [{ name: 'x-tenant', file: 'no-header' }],
-        },
-        {
-          name: 'queue',
-          type: 'kafka',
-          brokers: ['kafka.example:9093'],
-          topic: 'audit',
-          tls: {},
-          sasl: { mechanism: 'plain', username: 'gateway', passwordFile: 'no-password' },
         },
       ],
     },
@@ -88,15 +79,7 @@ it('every file that a start or a delivery would miss is named', async () => {
   expect(status).toBe(1)
   const missing = [...messages.matchAll(/no-[a-z-]+/g)].map(([name]) => name)
   expect(new Set(missing)).toEqual(
-    new Set([
-      'no-jwks',
-      'no-seal-key',
-      'no-redaction-key',
-      'no-credential',
-      'no-header',
-      'no-password',
-      'no-trace-credential',
-    ]),
+    new Set(['no-jwks', 'no-seal-key', 'no-redaction-key', 'no-credential', 'no-trace-credential']),
   )
 })
 

@@ -45,8 +45,7 @@ it.each([
     await policy('who-can', 'QueryTable', id),
     await policy('explain', '--as', 'al', 'QueryTable', id),
     await runCommand(['audit', 'query', folder, '--table', id]),
-    await runCommand(['audit', 'prove', folder, '--table', id]),
-    await runCommand(['audit', 'export', folder, '--format', 'ocsf', '--table', id]),
+    await runCommand(['audit', 'compare', '--config', 'gateway.yaml', '--namespace', id]),
   ]
   for (const end of ends)
     expect(end).toMatchObject({ status: 2, output: '', messages: expect.stringContaining(message) })

@@ -28,8 +28,8 @@ it.for<[what: string, changes: object]>([
       listen: { tls: { certFile: 'gateway.pem', keyFile: 'gateway.key' } },
       upstream: { ...least.upstream, credential: { file: 'credential' }, caFile: 'ca.pem' },
       identity: { issuers: [issuer, { ...issuer, name: 'file', issuer: 'f', jwks: { file: 'keys.json' } }] },
-      audit: { folder: '/audit', sinks: [{ name: 'siem', type: 'http', url: 'https://siem.example' }] },
-      unsafe: ['audit-off'],
+      audit: { folder: '/audit', sinks: [{ name: 'siem', type: 'otlp', url: 'https://siem.example' }] },
+      unsafe: ['quotes-in-names'],
     },
   ],
   [

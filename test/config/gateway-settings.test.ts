@@ -241,14 +241,6 @@ const refused: [why: string, changes: object, message: RegExp][] = [
     /upstreams\.1\.name: duplicate upstream name "lake"/,
   ],
   [
-    'compared versions without continuity',
-    {
-      ...several({}, { namespaces: [['a']], compareVersionsSeconds: 60 }),
-      audit: { ...least.audit, continuity: 'off' },
-    },
-    /upstreams\.1\.compareVersionsSeconds: with audit\.continuity: off/,
-  ],
-  [
     'client certificates without a client CA',
     { listen: { tls: { certFile: 'c', keyFile: 'k', clientAuth: 'required' } } },
     /listen\.tls: expected clientCaFile/,

@@ -7,6 +7,7 @@ import {
   removedOptions,
   removedPolicyFields,
   removedSettings,
+  removedValues,
 } from '../../src/config/removed.ts'
 import { runCommand } from '../support/run-command.ts'
 import { parsePolicies } from '../../src/policy/language/parse-policies.ts'
@@ -15,20 +16,35 @@ function read(text: string, environment: Record<string, string>): unknown {
   return readSettings(gatewaySettingsSchema, { file: 'gateway.yaml', text, environment })
 }
 
+/** Sinks of one type only have some settings. */
+const required: Readonly<Record<string, object>> = {
+  sinks: { name: 'a', type: 'otlp', url: 'https://a.example' },
+}
+
+function nest(path: readonly string[], value: unknown): unknown {
+  return path.reduceRight<unknown>((content, name) => {
+    const list = name.endsWith('[]') ? name.slice(0, -2) : undefined
+    if (list === undefined) return { [name]: content }
+    const members = typeof content === 'object' ? { ...required[list], ...content } : content
+    return { [list]: [members] }
+  }, value)
+}
+
 describe.each(Object.entries(removedSettings))('the setting %s', (key, sentence) => {
   const path = key.split('.')
 
   it('is refused in a file with what to use instead', () => {
-    const content = path.reduceRight<unknown>(
-      (value, name) => (name.endsWith('[]') ? { [name.slice(0, -2)]: [value] } : { [name]: value }),
-      true,
-    )
-    expect(() => read(JSON.stringify(content), {})).toThrow(sentence)
+    expect(() => read(JSON.stringify(nest(path, true)), {})).toThrow(sentence)
   })
 
   it.skipIf(key.includes('[]'))('is refused in the environment with what to use instead', () => {
     expect(() => read('{}', { [environmentVariableName(path)]: '1' })).toThrow(sentence)
   })
+})
+
+it.each(Object.entries(removedValues))('refuses the value %s with what to use instead', (key, sentence) => {
+  const [path = '', value = ''] = key.split(': ')
+  expect(() => read(JSON.stringify(nest(path.split('.'), value)), {})).toThrow(sentence)
 })
 
 it.each(Object.entries(removedCommands))(

@@ -41,18 +41,6 @@ const cases: [name: UnsafeName, what: string, changes: object, where: string][] 
     'identity.kubernetes.issuer',
   ],
   [
-    'audit-off',
-    'commits without a record',
-    { audit: { folder: 'audit', modes: { commit: 'off' } } },
-    'audit.modes.commit',
-  ],
-  [
-    'audit-off',
-    'changes of rows without a record',
-    { audit: { folder: 'audit', modes: { data: 'off' } } },
-    'audit.modes.data',
-  ],
-  [
     'open-console',
     'the console on all addresses',
     { admin: { host: '0.0.0.0', console: true } },
@@ -73,7 +61,7 @@ it.for<[what: string, changes: object]>([
   ['an issuer whose name is no URL', { identity: { issuers: [{ ...issuer, issuer: 'corp' }] } }],
   ['the console on a loopback address', { admin: { host: '::1', console: true } }],
   ['health and metrics on all addresses', { admin: { host: '0.0.0.0' } }],
-  ['records that nothing waits for', { audit: { folder: 'audit', modes: { commit: 'besteffort' } } }],
+  ['records that nothing waits for', { audit: { folder: 'audit', mode: 'besteffort' } }],
 ])('%s is accepted', async ([, changes]) => {
   await expect(read(changes)).resolves.toBeDefined()
 })

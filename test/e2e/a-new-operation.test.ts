@@ -139,7 +139,7 @@ async function writeSettings(): Promise<void> {
     upstream: { url: upstream.url },
     identity: { apiKeys: { store: 'keys.yaml', pepperFile: 'pepper' } },
     policies: { folder: 'access' },
-    audit: { folder: 'audit', continuity: 'off' },
+    audit: { folder: 'audit' },
   }
   await writeFile(join(folder, 'gateway.yaml'), stringify(settings))
 }

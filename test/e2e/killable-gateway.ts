@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
-import { projectFolder, startProgram, type Program } from './built-program.ts'
+import { projectFolder, startProgram, startScript, type Program } from './built-program.ts'
 import { runCommand } from '../support/run-command.ts'
 import { freePort } from '../support/free-port.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -9,6 +9,7 @@ import { eventually } from '../support/eventually.ts'
 
 /** A gateway and a catalog, each its own program, that can be killed and restarted on the same files. */
 export interface KillableGateway {
+  readonly config: string
   readonly auditFolder: string
   readonly dataFolder: string
   /** Starts the gateway, and the catalog unless it runs. */
@@ -23,11 +24,8 @@ export interface KillableGateway {
 
 const token = 'token-of-the-catalog'
 
-/** Creates the files of both. An in-doubt change is resolved after the grace period. */
-export async function killableGateway(
-  gracePeriodSeconds: number,
-  compareVersionsSeconds?: number,
-): Promise<KillableGateway> {
+/** Creates the files of both. In-doubt changes are resolved after this time. */
+export async function killableGateway(settleTimeMs: number): Promise<KillableGateway> {
   const folder = await temporaryFolder()
   const [catalogFile, gatewayFile] = [join(folder, 'catalog.yaml'), join(folder, 'gateway.yaml')]
   const listen = { host: '127.0.0.1', port: await freePort() }
@@ -44,12 +42,11 @@ export async function killableGateway(
       upstream: {
         url: `http://127.0.0.1:${listen.port}`,
         credential: { header: 'authorization', value: `Bearer ${token}` },
-        compareVersionsSeconds,
       },
       identity: { apiKeys: { store: 'keys.yaml', pepperFile: 'pepper' } },
       policies: { folder: join(projectFolder, 'policies', 'development') },
       unsafe: ['development-policies'],
-      audit: { folder: 'audit', reserveBytes: 0, resolution: { gracePeriodSeconds } },
+      audit: { folder: 'audit' },
       log: { level: 'warn' },
     }),
   )
@@ -71,11 +68,13 @@ export async function killableGateway(
   }
 
   return {
+    config: gatewayFile,
     auditFolder: join(folder, 'audit'),
     dataFolder: data.folder,
     async start() {
       catalog ??= await startCatalog()
-      gateway = startProgram(['serve', '--config', gatewayFile])
+      const script = new URL('resolving-gateway.ts', import.meta.url)
+      gateway = startScript(script, [gatewayFile, String(settleTimeMs)])
       url = await gateway.announced(/^listening on (http:\S+)$/m)
       adminUrl = await gateway.announced(/^admin on (http:\S+)$/m)
     },

@@ -64,7 +64,7 @@ export async function restartableGateway(
       emergencyFolder: 'emergency',
       lastGood: { folder: 'data', keyFile: 'key', ...lastGood },
     },
-    audit: { folder: 'audit', reserveBytes: 0 },
+    audit: { folder: 'audit' },
     log: { level: 'error' },
   }
   await writeFiles(folder, {

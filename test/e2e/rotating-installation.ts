@@ -280,17 +280,13 @@ function gatewaySettings(upstreamPort: number, receiverUrl: string) {
     policies: { folder: 'policies' },
     audit: {
       folder: 'audit',
-      reserveBytes: 0,
-      resolution: { gracePeriodSeconds: 1 },
       sinks: [
         {
           name: 'receiver',
-          type: 'http',
+          type: 'otlp',
           url: receiverUrl,
           caFile: 'sink-ca.pem',
           credential: { file: 'sink-credential' },
-          timeoutMs: 2_000,
-          retry: { minBackoffMs: 50, maxBackoffMs: 500 },
         },
       ],
     },

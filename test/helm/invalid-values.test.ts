@@ -26,7 +26,7 @@ describe.skipIf(helms.length === 0)('values', () => {
     const refusal = await refusalOf({
       autoscaling: { enabled: true },
       persistence: { enabled: false },
-      config: { audit: { modes: { data: 'durable', admin: 'besteffort' } } },
+      auditCompare: { enabled: true },
       serviceMonitor: { enabled: true },
       service: { nodePort: 30080 },
       ingress: { enabled: true },
@@ -34,8 +34,8 @@ describe.skipIf(helms.length === 0)('values', () => {
       catalog: { enabled: true, replicaCount: 2 },
     })
     for (const reported of [
-      'config.audit.modes.commit is strict',
-      'config.audit.modes.data is durable',
+      'config.audit.mode is strict',
+      'auditCompare reads the audit logs on the volumes of the gateways; expected persistence.enabled',
       'expected pageTokens.existingSecret',
       'expected networkPolicy.adminFrom',
       'service.nodePort is 30080 and service.type is ClusterIP',
@@ -152,14 +152,14 @@ describe.skipIf(helms.length === 0)('values', () => {
     const refusal = await refusalOf({
       config: {
         lisen: {},
-        audit: { modes: { commit: 'strickt' } },
+        audit: { mode: 'strickt' },
         upstream: { credential: { value: 'x' } },
       },
       catalog: { config: { data: { foldr: 'x' }, accessToken: 'a-token-of-the-catalog' } },
     })
     for (const reported of [
       "additional properties 'lisen' not allowed",
-      "'strict', 'durable', 'besteffort', 'off'",
+      "'strict', 'besteffort'",
       "additional properties 'foldr' not allowed",
       'expected a file of a Secret, or CATALOG_GATEWAY__UPSTREAM__CREDENTIAL__VALUE from a Secret',
       'expected a file of a Secret, or CATALOG_GATEWAY__ACCESS_TOKEN from a Secret',

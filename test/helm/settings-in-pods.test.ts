@@ -81,12 +81,3 @@ it('user values override the chart', async () => {
   const { file } = await mounted('autoscaling', 'gateway')
   expect((await readGatewaySettings(file, {})).timeouts.drainTimeoutMs).toBe(45_500)
 })
-
-it.each([
-  ['one-upstream', 'warn'],
-  ['autoscaling', 'off'],
-  ['without-volumes', 'off'],
-])('the gateways of %s have the continuity setting %s', async (name, continuity) => {
-  const { file } = await mounted(name, 'gateway')
-  expect((await readGatewaySettings(file, {})).audit.continuity).toBe(continuity)
-})

@@ -9,11 +9,6 @@ const audit = [
   'test/audit/log/tampered-file.test.ts',
   'test/audit/verify/seals.test.ts',
 ]
-const recovery = [
-  'test/audit/storage/journal.test.ts',
-  'test/audit/storage/damaged-journal.test.ts',
-  'test/audit/storage/power-cut.test.ts',
-]
 const decisions = [
   'test/policy/engine/decisions.test.ts',
   'test/policy/engine/decisions-match-oracle.test.ts',
@@ -130,12 +125,10 @@ export const criticalFiles: readonly CriticalFile[] = [
   })),
   { file: 'src/identity/bearer-tokens.ts', tests: ['test/identity/'] },
   { file: 'src/identity/authenticate.ts', tests: ['test/identity/'] },
-  {
-    file: 'src/audit/records/hash-chain.ts',
-    tests: [...audit, 'test/audit/in-doubt/table-history.test.ts'],
-  },
+  { file: 'src/audit/records/hash-chain.ts', tests: audit },
   { file: 'src/audit/log/chain-writer.ts', tests: [...audit, 'test/audit/log/segment-rotation.test.ts'] },
   { file: 'src/audit/verify/log-verifier.ts', tests: audit },
-  { file: 'src/audit/storage/journal-entry.ts', tests: recovery },
-  { file: 'src/audit/log/recovery.ts', tests: recovery },
+  { file: 'src/audit/log/recovery.ts', tests: ['test/audit/log/crash-recovery.test.ts'] },
+  { file: 'src/audit/compare/find-unexplained.ts', tests: ['test/audit/compare/'] },
+  { file: 'src/audit/compare/recorded-versions.ts', tests: ['test/audit/compare/'] },
 ]

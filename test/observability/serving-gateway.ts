@@ -56,7 +56,7 @@ export async function servingGateway(
       },
       identity: { apiKeys: { store: 'keys.yaml', pepperFile: 'pepper' } },
       policies: { folder: 'policies' },
-      audit: { folder: 'audit', reserveBytes: 0 },
+      audit: { folder: 'audit' },
       ...sections,
     }),
     ...files,

@@ -38,7 +38,7 @@ it('the plugin loads no engine, and no library of a cloud, broker or database', 
   expect(plugin).toBe('function')
   const packages = new Set(loaded.map((path) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1]))
   expect([...packages]).toEqual(expect.arrayContaining(['catalog-gateway', 'zod', 'prom-client']))
-  const heavy = /^(@lancedb|@aws-sdk|@smithy|@redis)\/|^(kafkajs|kysely|pg|libsql)$/
+  const heavy = /^(@lancedb|@aws-sdk|@smithy|@redis)\/|^(kysely|pg|libsql)$/
   expect([...packages].filter((name) => name !== undefined && heavy.test(name))).toEqual([])
 })
 

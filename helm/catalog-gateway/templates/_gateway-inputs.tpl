@@ -3,6 +3,15 @@ What `serve` and `check` read besides arguments. SOURCES names the ConfigMaps `p
 `bootstrapKey`, `catalogToken` and `lastGoodKey`: those of the release do not exist yet when its hook runs.
 */}}
 
+{{/* SOURCES of a release that exists. */}}
+{{- define "catalog-gateway.gatewaySources" -}}
+policies: {{ include "catalog-gateway.fullname" . }}-policies
+emergency: {{ include "catalog-gateway.fullname" . }}-emergency
+lastGoodKey: {{ include "catalog-gateway.lastGoodKeySecret" . }}
+bootstrapKey: {{ include "catalog-gateway.bootstrapKeySecret" . }}
+catalogToken: {{ include "catalog-gateway.catalogTokenSecret" . }}
+{{- end }}
+
 {{/* Takes (list . SOURCES). */}}
 {{- define "catalog-gateway.gatewayEnvironment" -}}
 {{- $root := index . 0 -}}

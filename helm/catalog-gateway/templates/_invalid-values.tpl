@@ -37,11 +37,17 @@
 {{- end -}}
 {{- end -}}
 {{- if not .Values.persistence.enabled -}}
-{{- range $class := list "commit" "data" "admin" -}}
-{{- $mode := dig "modes" $class "strict" $settings.audit -}}
-{{- if and (has $mode (list "strict" "durable")) (not $settings.audit.sinks) -}}
-{{- $errors = append $errors (printf "without persistence.enabled the audit log goes with the pod, but config.audit.modes.%s is %s; expected besteffort, or config.audit.sinks" $class $mode) -}}
+{{- if and (ne $settings.audit.mode "besteffort") (not $settings.audit.sinks) -}}
+{{- $errors = append $errors "without persistence.enabled the audit log goes with the pod, but config.audit.mode is strict; expected besteffort, or config.audit.sinks" -}}
 {{- end -}}
+{{- end -}}
+{{- if .Values.auditCompare.enabled -}}
+{{- if not .Values.persistence.enabled -}}
+{{- $errors = append $errors "auditCompare reads the audit logs on the volumes of the gateways; expected persistence.enabled" -}}
+{{- else if .Values.autoscaling.enabled -}}
+{{- $errors = append $errors "auditCompare mounts the volume of each gateway, and autoscaling changes their number; expected autoscaling.enabled: false" -}}
+{{- else if and (gt (int .Values.replicaCount) 1) (not (has "ReadWriteMany" .Values.persistence.accessModes)) -}}
+{{- $errors = append $errors "auditCompare mounts the volumes of all gateways in one pod; expected persistence.accessModes: [ReadWriteMany], or replicaCount: 1" -}}
 {{- end -}}
 {{- end -}}
 {{- $namespace := include "catalog-gateway.namespace" . -}}

@@ -46,9 +46,6 @@ are relative to the file itself. Merge functions would take a 0 or a false of th
 {{- $_ := set $defaults "upstream.url" (printf "http://%s:2335" (include "catalog-gateway.componentName" (list . "catalog"))) -}}
 {{- $_ := set $defaults "databases" "namespaces" -}}
 {{- end -}}
-{{- if include "catalog-gateway.hasReplicas" . -}}
-{{- $_ := set $defaults "audit.continuity" "off" -}}
-{{- end -}}
 {{- include "catalog-gateway.withDefaults" (list .Values.config $defaults) -}}
 {{- end }}
 

@@ -1,6 +1,6 @@
 import type { CreatedVersion, Resolution } from '../records/audit-record.ts'
 import type { Lookup, InDoubtChange } from './in-doubt-changes.ts'
-import type { TableHistory } from './table-history.ts'
+import type { KnownVersions } from './known-versions.ts'
 
 export type LookupResult =
   | { readonly found: CreatedVersion }
@@ -24,13 +24,13 @@ export function decideResolution(
   change: InDoubtChange,
   lookup: Lookup,
   found: LookupResult,
-  history: TableHistory,
+  known: KnownVersions,
 ): ResolutionDecision {
   if (found.found === 'nothing')
     return { result: 'undecided', evidence: `${found.missingObject} no longer exists` }
   return 'version' in lookup
-    ? decideByVersion(change, lookup, found.found, history)
-    : decideByNewerVersion(lookup, found.found, history)
+    ? decideByVersion(change, lookup, found.found, known)
+    : decideByNewerVersion(lookup, found.found, known)
 }
 
 type VersionLookup = Extract<Lookup, { version: number }>
@@ -40,10 +40,10 @@ function decideByVersion(
   { intent }: InDoubtChange,
   { id, branch, version, manifestSize, eTag }: VersionLookup,
   found: CreatedVersion | 'no version',
-  history: TableHistory,
+  known: KnownVersions,
 ): ResolutionDecision {
   if (found === 'no version') return { result: 'absent', evidence: `version ${version} does not exist` }
-  const creator = history.findCreator(id, branch, version)
+  const creator = known.findCreator(id, branch, version)
   if (creator !== undefined && creator !== intent.request) {
     return { result: 'taken', evidence: `request ${creator} made version ${version}` }
   }
@@ -59,14 +59,14 @@ function decideByVersion(
 function decideByNewerVersion(
   { id, branch, before }: NewerLookup,
   found: CreatedVersion | 'no version',
-  history: TableHistory,
+  known: KnownVersions,
 ): ResolutionDecision {
   const newest = found === 'no version' ? 0 : found.version
   if (newest < before) return { result: 'undecided', evidence: `version ${before} no longer exists` }
   if (newest === before) return { result: 'absent', evidence: `there is no version after ${before}` }
   const unknown: number[] = []
   for (let version = newest; version > before && unknown.length < 2; version -= 1) {
-    if (history.findCreator(id, branch, version) === undefined) unknown.push(version)
+    if (known.findCreator(id, branch, version) === undefined) unknown.push(version)
   }
   const [one] = unknown
   if (one === undefined) {

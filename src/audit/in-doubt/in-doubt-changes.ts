@@ -3,14 +3,8 @@ import { join } from 'node:path'
 import { findOperation } from '../../catalog-api/operations.ts'
 import { formatRecordKey } from '../records/hash-chain.ts'
 import { type StoredRecord, parseStoredRecord } from '../storage/read-audit-log.ts'
-import type {
-  Details,
-  IntentEntry,
-  IntentReference,
-  CreatedVersion,
-  ObjectId,
-} from '../records/audit-record.ts'
-import { getBranch, type StartedChange, type ChangeEffect, type TableHistory } from './table-history.ts'
+import type { Details, IntentEntry, IntentReference, ObjectId } from '../records/audit-record.ts'
+import { getBranch, type ChangeFacts, type KnownVersions } from './known-versions.ts'
 import { readLines } from '../../lib/fs/read-lines.ts'
 import { listChains } from '../storage/segment-names.ts'
 import { ignoreMissing } from '../../lib/fs/system-error.ts'
@@ -27,8 +21,7 @@ export type Lookup = { readonly id: ObjectId; readonly branch: string | undefine
 
 export interface InDoubtChange {
   readonly intent: IntentReference
-  readonly change: StartedChange
-  readonly upstream: string
+  readonly entry: ChangeFacts & Pick<IntentEntry, 'upstream'>
   /** Empty if no query can resolve the change. */
   readonly lookups: readonly Lookup[]
   /** When its outcome was lost, in milliseconds since the epoch. */
@@ -68,56 +61,37 @@ function planVersionLookup(id: ObjectId, details: Details): Lookup[] {
   ]
 }
 
-/** Also reads the records into `history`. The log must be open: then every intent of earlier chains has an outcome. */
-export async function readInDoubtChanges(folder: string, history: TableHistory): Promise<InDoubtChange[]> {
-  const started = new Map<string, { intent: IntentReference; entry: IntentEntry; change: StartedChange }>()
+/** Also adds the versions of the records to `known`. The log must be open: then every intent of earlier chains has an outcome. */
+export async function readInDoubtChanges(folder: string, known: KnownVersions): Promise<InDoubtChange[]> {
+  const started = new Map<string, Extract<StoredRecord, { kind: 'intent' }>>()
   const inDoubtChanges = new Map<string, InDoubtChange>()
   for await (const record of readNewestRecords(folder, maxReadBytes)) {
     if (record.kind === 'intent' && record.effect !== 'read') {
-      const { chain, seq, request } = record
-      const intent = { chain, seq, request, tables: (record.tables ?? []).map(({ id }) => id) }
-      started.set(formatRecordKey(chain, seq), { intent, entry: record, change: history.begin(record) })
+      started.set(formatRecordKey(record.chain, record.seq), record)
     } else if (record.kind === 'outcome' || record.kind === 'resolved') {
       const key = formatRecordKey(record.intentChain ?? record.chain, record.intentSeq)
-      const found = started.get(key)
-      if (found === undefined) continue
+      const entry = started.get(key)
+      if (entry === undefined) continue
       if (record.result === 'unknown') {
-        const { intent, change, entry } = found
-        const since = Date.parse(record.time)
+        const { chain, seq, request, tables = [] } = entry
+        const intent = { chain, seq, request, tables: tables.map(({ id }) => id) }
         inDoubtChanges.set(key, {
           intent,
-          change,
-          upstream: entry.upstream,
+          entry,
           lookups: planLookups(entry),
-          since,
+          since: Date.parse(record.time),
         })
       } else {
         started.delete(key)
         inDoubtChanges.delete(key)
-        history.end(found.change, toChangeEffect(record))
+        if (record.result === 'committed') known.add(entry, record.versions)
       }
-    } else if (record.kind === 'comparison') {
-      history.endRead(history.startRead(record.id), record.version)
     }
   }
   return [...inDoubtChanges.values()]
 }
 
 const maxReadBytes = 64 * 1024 * 1024
-
-export function toChangeEffect({
-  result,
-  versions = [],
-  status,
-}: {
-  readonly result: Extract<StoredRecord, { kind: 'outcome' | 'resolved' }>['result']
-  readonly versions?: readonly CreatedVersion[] | undefined
-  readonly status?: number | undefined
-}): ChangeEffect {
-  if (result === 'committed' && versions.length > 0) return versions
-  if (result === 'committed') return status === 202 ? 'job' : 'unclear'
-  return result === 'undecided' ? 'unclear' : 'nothing'
-}
 
 /** Reads the last segment and earlier ones up to `maxBytes` in total, oldest record first. Ignores invalid lines. */
 async function* readNewestRecords(folder: string, maxBytes: number): AsyncGenerator<StoredRecord, void> {

@@ -1,7 +1,6 @@
-import type { AuditSettings } from '../../config/audit/audit-settings.ts'
-import type { AuditLogEvent } from './audit-log-event.ts'
+import type { AuditMode, AuditSettings } from '../../config/audit/audit-settings.ts'
+import type { AuditLogEvent } from './chain-writer.ts'
 import type { AuditObserver } from './group-commit.ts'
-import type { AuditModes } from '../../config/audit/audit-modes.ts'
 import type { RedactionSettings } from '../../config/audit/redaction-settings.ts'
 import type { Retention } from './retention.ts'
 
@@ -20,19 +19,18 @@ export interface AuditLogOptions {
   readonly sealRecords?: number
   /** Maximum time from a record to its seal. Default: 10 seconds. */
   readonly sealMs?: number
-  /** Disk space reserved for essential records when the disk is full. Default: none. */
-  readonly reserveBytes?: number
   /** Default: nothing is removed. */
   readonly retention?: Retention
-  /** Default: `defaultModes`. */
-  readonly modes?: AuditModes
+  /** How changes are recorded. Default: `strict`. */
+  readonly mode?: AuditMode
+  /** Whether reads are recorded, too. Default: no. */
+  readonly reads?: boolean
   /** Whether the log states the revision of the policy files in force; see `recordPolicyFiles`. Default: no. */
   readonly keepsPolicyFiles?: boolean
   /** Maximum number of queued records. Default: 10,000. */
   readonly queueRecords?: number
   /** Maximum size of the text of queued records. Default: 16 MiB. */
   readonly queueBytes?: number
-  /** Default: SQL filters are redacted. */
   readonly redaction?: RedactionSettings
   readonly observer?: AuditObserver
   /** Receives events for the operator. Must not throw. */
@@ -42,13 +40,13 @@ export interface AuditLogOptions {
 export function createAuditLogOptions(
   settings: AuditSettings,
 ): Omit<AuditLogOptions, 'gateway' | 'software'> {
-  const { folder, sealKeyFile, modes, reserveBytes, retention, redaction } = settings
+  const { folder, sealKeyFile, mode, reads, retention, redaction } = settings
   const { maxAgeDays, maxBytes } = retention
   return {
     folder,
     sealKeyFile,
-    modes,
-    reserveBytes,
+    mode,
+    reads,
     redaction,
     retention: {
       ...(maxAgeDays !== undefined && { maxAgeMs: maxAgeDays * 86_400_000 }),

@@ -1,17 +1,11 @@
-import { dirname, join, resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import type { Operation } from '../../catalog-api/operations.ts'
 import { createSealRequest } from './record-group.ts'
 import { ChainWriter } from './chain-writer.ts'
-import { DiskReserve } from './disk-reserve.ts'
 import { lockFolder, type FolderLock } from './folder-lock.ts'
-import { GroupCommit, type PendingRecord } from './group-commit.ts'
+import { GroupCommit, type AuditUnavailable, type PendingRecord } from './group-commit.ts'
 import type { AuditLogOptions } from './audit-log-options.ts'
-import {
-  defaultModes,
-  type AuditModes,
-  type OperationMode,
-  type AuditClass,
-} from '../../config/audit/audit-modes.ts'
+import type { AuditMode } from '../../config/audit/audit-settings.ts'
 import {
   createRecord,
   createOutcomeRecord,
@@ -20,7 +14,6 @@ import {
 } from '../records/unchained-record.ts'
 import type {
   ChainEnd,
-  ComparisonEntry,
   Details,
   IntentEntry,
   IntentReference,
@@ -39,8 +32,7 @@ import { createRequestRecordFactory, type RequestRecordFactory } from '../record
 import { planRemoval, removeSegments, type Retention } from './retention.ts'
 import { openSealKey } from '../records/seal-key.ts'
 import { syncFolder } from '../../lib/fs/sync-folder.ts'
-import type { DurableEnd } from '../sinks/log-follower.ts'
-import type { AuditUnavailable } from './audit-unavailable.ts'
+import type { DurableEnd } from '../sinks/sink.ts'
 import { makeFolder } from '../../lib/fs/make-folder.ts'
 
 export type { AuditLogOptions } from './audit-log-options.ts'
@@ -74,20 +66,18 @@ export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> 
   try {
     const recovered = await recoverFolder(folder)
     const { gateway, software, segmentBytes = 64 * 1024 * 1024, segmentMs = 3_600_000 } = options
-    const { sealRecords = 1_000, sealKeyFile, reserveBytes = 0, onEvent } = options
+    const { sealRecords = 1_000, sealKeyFile, onEvent } = options
     const key = await openSealKey(folder, sealKeyFile)
     if (key.generatedPublicFile !== undefined)
       onEvent?.({ kind: 'key_generated', publicFile: key.generatedPublicFile })
     const policyFiles =
       options.keepsPolicyFiles === true ? await readRecordedPolicyFiles(folder, recovered, key) : undefined
     const recovery = { ...recovered, ...(policyFiles !== undefined && { policyFiles }) }
-    const reserve = new DiskReserve(join(folder, 'reserve'), reserveBytes)
-    await reserve.acquire()
     const chain = { folder, gateway, software, segmentBytes, segmentMs, sealRecords, key, onEvent }
     const redaction = await openRedaction(folder, options.redaction ?? redactionSchema.parse({}))
     const writer = await ChainWriter.create(chain, recovery)
     for (const repair of recovery.repairs) onEvent?.({ kind: 'recovered', repair })
-    return new AuditLog({ ...options, folder }, writer, lock, recovery, reserve, redaction)
+    return new AuditLog({ ...options, folder }, writer, lock, recovery, redaction)
   } catch (error) {
     await lock.release()
     throw error
@@ -99,6 +89,7 @@ export class AuditLog {
   readonly chain: string
   readonly recovery: Recovery
   readonly contextKeys: readonly string[]
+  readonly mode: AuditMode
   readonly #writer: ChainWriter
   readonly #lock: FolderLock
   readonly #records: RequestRecordFactory
@@ -117,7 +108,6 @@ export class AuditLog {
     writer: ChainWriter,
     lock: FolderLock,
     recovery: Recovery,
-    reserve: DiskReserve,
     redaction: Redaction,
   ) {
     const { queueRecords = 10_000, queueBytes = 16 * 1024 * 1024, sealMs = 10_000, observer } = options
@@ -131,19 +121,21 @@ export class AuditLog {
     this.chain = writer.chain
     this.recovery = recovery
     this.contextKeys = redaction.contextKeys
+    this.mode = options.mode ?? 'strict'
     this.#writer = writer
     this.#lock = lock
     this.#records = createRequestRecordFactory(redaction)
     this.#redaction = redaction
     this.#options = options
     const bounds = { records: queueRecords, bytes: queueBytes }
-    this.#commit = new GroupCommit(append, bounds, reserve, observer)
+    this.#commit = new GroupCommit(append, bounds, observer)
     this.#sealTimer = setInterval(() => this.#requestSeal(), sealMs).unref()
     this.prune()
   }
 
-  modeFor(operation: Operation): OperationMode {
-    return this.#modes[getAuditClass(operation)]
+  /** Undefined for an operation without records. */
+  modeFor({ effect }: Pick<Operation, 'effect'>): AuditMode | undefined {
+    return effect === 'read' && this.#options.reads !== true ? undefined : this.mode
   }
 
   /**
@@ -196,27 +188,9 @@ export class AuditLog {
     })
   }
 
-  /** Resolves when the comparison is durable. Rejects with `AuditUnavailable`; the call may be repeated. */
-  recordComparison(entry: ComparisonEntry): Promise<void> {
-    return new Promise((resolve, onFailure) => {
-      const record = createRecord('comparison', entry, [entry.id])
-      const onDurable = (): void => resolve()
-      this.#commit.enqueue(
-        { record, onDurable, onFailure, loss: 'none', isEssential: false, isAsync: false },
-        maxAsyncFillRatio,
-      )
-    })
-  }
-
   /** Records a refusal if the queue has room; otherwise drops it and counts it in the log. */
   recordRefusal(entry: RefusalEntry): void {
-    if (this.#modes.denial === 'off') return
     this.#enqueueAsync(this.#records.createRefusal(entry))
-  }
-
-  /** Mode of the requests that pass-through routes forward: what these change is unknown. */
-  get passThroughMode(): OperationMode {
-    return this.#modes.admin
   }
 
   /**
@@ -236,10 +210,9 @@ export class AuditLog {
 
   /**
    * Records a reload, in several records if many keys changed. Drops them like refusals if the queue is full. `onDurable`
-   * is called when the last one is durable, or at once if reloads are not recorded.
+   * is called when the last one is durable.
    */
   recordReload({ keys = [], ...entry }: ReloadEntry, onDurable?: () => void): void {
-    if (this.#modes.reload === 'off') return onDurable?.()
     for (let index = 0; index === 0 || index < keys.length; index += maxKeyChanges) {
       const part = keys.slice(index, index + maxKeyChanges).map((one) => this.#redaction.redactKeyChange(one))
       const record = createRecord('reload', { ...entry, ...(part.length > 0 && { keys: part }) })
@@ -248,7 +221,7 @@ export class AuditLog {
   }
 
   /**
-   * Records the revision of the policy files that came into force, whatever the modes and even if the queue is full, and
+   * Records the revision of the policy files that came into force, even if the queue is full, and
    * seals it. Resolves when it is durable; rejects with `AuditUnavailable`. The next start finds it in `recovery`.
    */
   recordPolicyFiles(revision: string, details?: Details): Promise<void> {
@@ -294,10 +267,6 @@ export class AuditLog {
   close(): Promise<void> {
     this.#closing ??= this.#finish()
     return this.#closing
-  }
-
-  get #modes(): AuditModes {
-    return this.#options.modes ?? defaultModes
   }
 
   async #finish(): Promise<void> {
@@ -364,10 +333,4 @@ async function syncParents(folder: string, created: string): Promise<void> {
   for (let child = folder; child.length >= created.length; child = dirname(child)) {
     await syncFolder(dirname(child))
   }
-}
-
-function getAuditClass({ effect, group }: Pick<Operation, 'effect' | 'group'>): AuditClass {
-  if (effect === 'read') return 'read'
-  if (group === 'write') return 'data'
-  return effect === 'change' ? 'admin' : 'commit'
 }

@@ -1,18 +1,22 @@
 import { readdir, unlink } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import type { AuditLogEvent } from './audit-log-event.ts'
 import { zeroHash } from '../records/hash-chain.ts'
 import { RecordGroup, createSealRequest, type ChainState, type SealOptions } from './record-group.ts'
 import { createRecord, type UnchainedRecord } from '../records/unchained-record.ts'
-import { MerkleRoot } from '../records/merkle.ts'
 import type { ChainEnd, FileTampering, OpenIntent } from '../records/audit-record.ts'
-import { Journal, journalName } from '../storage/write-ahead-journal.ts'
-import { createOpeningRecords } from './opening-records.ts'
-import type { Recovery } from './recovery.ts'
+import type { Recovery, Repair } from './recovery.ts'
 import { syncFolder } from '../../lib/fs/sync-folder.ts'
 import { SegmentFile } from './segment-file.ts'
 import { createChainId, formatSegmentName } from '../storage/segment-names.ts'
-import { TableLinks } from './table-links.ts'
+
+export type AuditLogEvent =
+  /** Another process removed, replaced or changed the active segment. */
+  | { readonly kind: 'tampered'; readonly file: string; readonly tampering: FileTampering }
+  /** A seal key was generated. Its public half should be copied to a location that this host cannot modify. */
+  | { readonly kind: 'key_generated'; readonly publicFile: string }
+  | { readonly kind: 'pruned'; readonly files: readonly string[] }
+  | { readonly kind: 'pruning_failed'; readonly error: unknown }
+  | { readonly kind: 'recovered'; readonly repair: Repair }
 
 export interface ChainWriterOptions extends SealOptions {
   readonly folder: string
@@ -27,9 +31,6 @@ export interface ChainWriterOptions extends SealOptions {
 /** Minimum interval of tampering checks; seals also check. A check takes as long as a write, groups come more often. */
 export const fileCheckIntervalMs = 20
 
-/** A lost journal endangers records only if a power failure follows, so it is checked less often. */
-export const journalCheckIntervalMs = 200
-
 /** File name suffix of a chain whose first records are not durable yet. */
 const openingSuffix = '.opening'
 
@@ -40,13 +41,10 @@ export class ChainWriter {
   /** Revision of the policy files in force, while last good policies are kept. Maintained like `unresolved`. */
   policyFiles: string | undefined
   readonly #options: ChainWriterOptions
-  readonly #links: TableLinks
   #segment: SegmentFile
-  #journal: Journal | undefined
   #index = 0
   #segmentStartedAt = performance.now()
   #fileCheckedAt = -Infinity
-  #journalCheckedAt = -Infinity
   /** State of the durable part. */
   #state: ChainState
   #pendingTamperRecords: UnchainedRecord[] = []
@@ -54,11 +52,8 @@ export class ChainWriter {
   private constructor(options: ChainWriterOptions, recovery: Recovery, segment: SegmentFile, chain: string) {
     this.#options = options
     this.#segment = segment
-    this.#links = new TableLinks(recovery.heads)
     this.policyFiles = recovery.policyFiles
-    const unsealed = new MerkleRoot()
-    for (const hash of recovery.unsealed) unsealed.add(hash)
-    this.#state = { position: { chain, seq: 0, prev: zeroHash }, unsealed }
+    this.#state = { position: { chain, seq: 0, prev: zeroHash }, unsealed: recovery.unsealed }
     this.chain = chain
   }
 
@@ -79,8 +74,6 @@ export class ChainWriter {
       await writer.append([...createOpeningRecords(options, recovery), createSealRequest()])
       await segment.rename(path)
       await syncFolder(folder)
-      // Not earlier: until here, a crash must recover the previous chain from the journal again.
-      await writer.#createJournal()
     } catch (error) {
       await segment.discard()
       throw error
@@ -94,7 +87,7 @@ export class ChainWriter {
   }
 
   get isUnsealed(): boolean {
-    return this.#state.unsealed.leaves > 0
+    return this.#state.unsealed > 0
   }
 
   get file(): string {
@@ -122,15 +115,9 @@ export class ChainWriter {
   }
 
   async close(): Promise<void> {
-    try {
-      await this.#segment.checkpoint()
-      await this.#journal?.remove()
-    } catch {
-      // The journal may hold data that the file does not; the next start recovers it.
-      await this.#journal?.close()
-    } finally {
-      await this.#segment.close()
-    }
+    // What a failed write has left, the next start cuts.
+    await this.#segment.cutLeftover().catch(() => undefined)
+    await this.#segment.close()
   }
 
   /** Records that precede the next group: detected tampering, or the head of a new segment. */
@@ -166,55 +153,23 @@ export class ChainWriter {
     const isDue = isEnd || now - this.#fileCheckedAt >= fileCheckIntervalMs
     // The file of an opening chain is not visible under its final name yet.
     if (this.#state.position.seq === 0 || !isDue) return undefined
-    if (isEnd || now - this.#journalCheckedAt >= journalCheckIntervalMs) await this.#checkJournal()
     const tampering = await this.#segment.findTampering()
     if (tampering === undefined) this.#fileCheckedAt = now
     return tampering
   }
 
   #createGroup(): RecordGroup {
-    return new RecordGroup(this.#options, this.#links, this.#state)
+    return new RecordGroup(this.#options, this.#state)
   }
 
   async #write(group: RecordGroup): Promise<void> {
     await this.#segment.append(Buffer.from(group.text))
     this.#state = { position: group.position, unsealed: group.unsealed }
-    this.#links.commit(group.tableHeads)
-    if (!this.isUnsealed) this.#options.onEvent?.({ kind: 'sealed', head: this.head })
-  }
-
-  async #checkJournal(): Promise<void> {
-    const tampering = await this.#journal?.findTampering()
-    this.#journalCheckedAt = performance.now()
-    if (tampering === undefined) return
-    await this.#segment.checkpoint()
-    await this.#journal?.close()
-    // The file may belong to a writer that took over the lock, and must not be overwritten: continue without a journal.
-    if (tampering === 'replaced') this.#setJournal(undefined)
-    else await this.#createJournal()
-    this.#options.onEvent?.({ kind: 'tampered', file: journalName, tampering })
-    const isRestored = this.#journal !== undefined
-    this.#pendingTamperRecords.push(
-      createRecord('tampered', { file: journalName, what: tampering, restored: isRestored }),
-    )
-  }
-
-  async #createJournal(): Promise<void> {
-    const journal = await Journal.create(this.#options.folder).catch((error: unknown) => {
-      this.#options.onEvent?.({ kind: 'journal_unavailable', error })
-      return undefined
-    })
-    this.#setJournal(journal)
-  }
-
-  #setJournal(journal: Journal | undefined): void {
-    this.#journal = journal
-    this.#segment.setJournal(journal)
   }
 
   async #rotate(): Promise<void> {
     const { folder } = this.#options
-    await this.#segment.checkpoint()
+    await this.#segment.cutLeftover()
     const next = await SegmentFile.create(join(folder, formatSegmentName(this.chain, this.#index + 1)))
     try {
       await syncFolder(folder)
@@ -223,7 +178,6 @@ export class ChainWriter {
       throw error
     }
     const ended = this.#segment
-    next.setJournal(this.#journal)
     this.#segment = next
     this.#index += 1
     this.#segmentStartedAt = performance.now()
@@ -234,10 +188,35 @@ export class ChainWriter {
     const { policyFiles } = this
     const segment = createRecord('segment', {
       unresolved: [...this.unresolved.values()],
-      heads: this.#links.listHeads(),
       ...(policyFiles !== undefined && { policyFiles }),
     })
     // An unsealed statement proves nothing.
     return policyFiles === undefined ? [segment] : [segment, createSealRequest()]
   }
+}
+
+function createOpeningRecords(
+  { gateway, software }: ChainWriterOptions,
+  { previous, unresolved, repairs, policyFiles }: Recovery,
+): UnchainedRecord[] {
+  const stated = policyFiles !== undefined && { policyFiles }
+  return [
+    createRecord('start', { gateway, software, ...(previous && { previous }), ...stated }),
+    // Seals here, so that the limit announced by the previous seal holds even if the settings of this gateway differ.
+    createSealRequest(),
+    ...repairs.map((repair) => createRecord('recovered', repair)),
+    ...unresolved.map(({ seq, request, tables }) =>
+      createRecord(
+        'outcome',
+        {
+          request,
+          intentSeq: seq,
+          ...(previous && { intentChain: previous.chain }),
+          result: 'unknown',
+          details: { reason: 'crash' },
+        },
+        tables,
+      ),
+    ),
+  ]
 }

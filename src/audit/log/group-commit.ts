@@ -1,7 +1,19 @@
 import { toError } from '../../lib/errors/to-error.ts'
-import { isDiskFull, type DiskReserve } from './disk-reserve.ts'
 import { createRecord, type UnchainedRecord } from '../records/unchained-record.ts'
-import { AuditUnavailable, type UnavailableReason } from './audit-unavailable.ts'
+import { CatalogError, getRefusalOptions } from '../../catalog-api/catalog-error.ts'
+
+/** Reason for rejecting a record. */
+type UnavailableReason = 'audit_queue_full' | 'audit_write_failed' | 'audit_closed'
+
+/** The audit log cannot accept a record, so the change must not happen (503). */
+export class AuditUnavailable extends CatalogError {
+  constructor(reason: UnavailableReason, cause?: unknown) {
+    super('ServiceUnavailable', 'the change was not made: the audit log is unavailable; retry later', {
+      ...getRefusalOptions(reason),
+      cause,
+    })
+  }
+}
 
 /** Receives events for metrics. Must not throw. */
 export interface AuditObserver {
@@ -24,6 +36,7 @@ export interface PendingRecord {
   onFailure(error: AuditUnavailable): void
   /** How a failure is counted; `refused` if the caller is notified. */
   readonly loss: 'refused' | 'dropped' | 'none'
+  /** Whether it is still accepted while the queue drains. */
   readonly isEssential: boolean
   /** Whether no caller waits for it, so that it can share a later write; see `asyncFlushMs`. */
   readonly isAsync: boolean
@@ -50,13 +63,11 @@ const asyncFlushBytes = 256 * 1024
 
 /**
  * The write queue of the log. Records that arrive during a write form the next group. If a group fails, all its records
- * fail; the next record and a timer retry, and a `gap` record counts the missing ones. When the disk is full, the
- * reserve is released, and until it is acquired again only essential records are written.
+ * fail; the next record and a timer retry, and a `gap` record counts the missing ones.
  */
 export class GroupCommit {
   readonly #append: Append
   readonly #limits: QueueLimits
-  readonly #reserve: DiskReserve
   readonly #observer: AuditObserver | undefined
   #queue: PendingRecord[] = []
   #bytes = 0
@@ -68,17 +79,10 @@ export class GroupCommit {
   #failure: Error | undefined
   #gap: Gap | undefined
 
-  constructor(
-    append: Append,
-    limits: QueueLimits,
-    reserve: DiskReserve,
-    observer: AuditObserver | undefined,
-  ) {
+  constructor(append: Append, limits: QueueLimits, observer: AuditObserver | undefined) {
     this.#append = append
     this.#limits = limits
-    this.#reserve = reserve
     this.#observer = observer
-    if (!reserve.isHeld) this.#retryLater()
   }
 
   get queued(): number {
@@ -103,7 +107,6 @@ export class GroupCommit {
   /** Returns why a record with this `maxFillRatio` would be rejected now. */
   getUnavailableReason(maxFillRatio: number, isEssential = false): UnavailableReason | undefined {
     if (this.#accepts === 'nothing' || (this.#accepts === 'essential' && !isEssential)) return 'audit_closed'
-    if (!isEssential && !this.#reserve.isHeld) return 'audit_disk_full'
     const { records, bytes } = this.#limits
     return this.#queue.length >= records * maxFillRatio || this.#bytes >= bytes * maxFillRatio
       ? 'audit_queue_full'
@@ -158,13 +161,11 @@ export class GroupCommit {
     try {
       await this.#write(group)
     } catch (error) {
-      if (!(await this.#freeReserve(error))) return this.#fail(group, toError(error))
-      this.#fail(
-        group.filter(({ isEssential }) => !isEssential),
-        toError(error),
-      )
-      const essential = group.filter(({ isEssential }) => isEssential)
-      await this.#write(essential).catch((retryError: Error) => this.#fail(essential, retryError))
+      this.#failure = toError(error)
+      for (const pending of group)
+        this.#refuse(pending, new AuditUnavailable('audit_write_failed', this.#failure))
+      this.#observer?.failed()
+      this.#retryLater()
     }
   }
 
@@ -177,8 +178,7 @@ export class GroupCommit {
     const started = performance.now()
     try {
       const seqs = (await this.#append(records)).slice(records.length - group.length)
-      // An essential record can succeed while all others fail, so the failure ends only if the reserve is held.
-      if (this.#reserve.isHeld) this.#failure = undefined
+      this.#failure = undefined
       this.#observer?.flushed(records.length, (performance.now() - started) / 1_000)
       for (const [index, pending] of group.entries()) pending.onDurable(seqs[index] ?? -1)
     } catch (error) {
@@ -187,37 +187,14 @@ export class GroupCommit {
     }
   }
 
-  async #freeReserve(error: unknown): Promise<boolean> {
-    if (!isDiskFull(error)) return false
-    try {
-      return await this.#reserve.release()
-    } catch {
-      return false
-    }
-  }
-
-  #fail(group: readonly PendingRecord[], error: Error): void {
-    this.#failure = error
-    for (const pending of group) this.#refuse(pending, new AuditUnavailable('audit_write_failed', error))
-    this.#observer?.failed()
-    this.#retryLater()
-  }
-
   /** A gateway that is not ready receives no changes, so a timer must detect that the disk has recovered. */
   #retryLater(): void {
     clearTimeout(this.#retryTimer)
-    this.#retryTimer = setTimeout(() => void this.#attemptRetry(), retryMs).unref()
-  }
-
-  async #attemptRetry(): Promise<void> {
-    const isHeld = await this.#reserve.acquire().catch((error: Error) => {
-      this.#failure = error
-      return false
-    })
-    if (this.#accepts !== 'all') return
-    if (!isHeld) return this.#retryLater()
-    if (this.#gap) this.#startFlush()
-    else this.#failure = undefined
+    this.#retryTimer = setTimeout(() => {
+      if (this.#accepts !== 'all') return
+      if (this.#gap) this.#startFlush()
+      else this.#failure = undefined
+    }, retryMs).unref()
   }
 
   #refuse(pending: PendingRecord, error: AuditUnavailable): void {

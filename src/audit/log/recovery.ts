@@ -2,21 +2,18 @@ import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { checkLine, findMisplacement, zeroHash } from '../records/hash-chain.ts'
 import { readLines } from '../../lib/fs/read-lines.ts'
-import type { ChainEnd, OpenIntent, TableHead } from '../records/audit-record.ts'
-import { restoreFromJournal, type Repair } from '../storage/restore-from-journal.ts'
+import type { ChainEnd, OpenIntent, RecordBodies } from '../records/audit-record.ts'
 import { listChains } from '../storage/segment-names.ts'
-import { TableLinks } from './table-links.ts'
 
-export type { Repair } from '../storage/restore-from-journal.ts'
+export type Repair = RecordBodies['recovered']
 
 export interface Recovery {
   readonly nextOrdinal: number
   /** End of the newest chain; absent in an empty folder. */
   readonly previous?: ChainEnd
   readonly unresolved: readonly OpenIntent[]
-  readonly heads: readonly TableHead[]
-  /** Hashes of the records after the last seal. */
-  readonly unsealed: readonly string[]
+  /** Number of records after the last seal. */
+  readonly unsealed: number
   /** Repairs at the end of the newest chain; empty after a clean shutdown. */
   readonly repairs: readonly Repair[]
   /** See recorded-policy-files.ts; present only if last good policies are kept. */
@@ -24,18 +21,17 @@ export interface Recovery {
 }
 
 /**
- * Recovers the end of the newest chain of a folder, durably. Restores data from the journal, then truncates an
- * unfinished last line: a write interrupted by a crash, never acknowledged. A complete but invalid line is left for
+ * Recovers the end of the newest chain of a folder, durably. Truncates an unfinished last line: a write interrupted by a
+ * crash, never acknowledged. A complete but invalid line is left for
  * `verifyAuditLog`; only records with a valid hash are used. Reads one segment, whatever the size of the log: each
- * starts after a seal with the last record of each table; each but the first has the intents unresolved at that time;
- * and a chain appears together with the outcomes of all unresolved intents of the previous one (see chain-writer.ts).
+ * starts after a seal; each but the first has the intents unresolved at that time; and a chain appears together with the
+ * outcomes of all unresolved intents of the previous one (see chain-writer.ts).
  * Memory grows only with the number of unresolved intents.
  */
 export async function recoverFolder(folder: string): Promise<Recovery> {
   const newest = (await listChains(folder)).at(-1)
-  const replayed = await restoreFromJournal(folder, newest)
-  const repairs = replayed ? [replayed] : []
-  const nothing = { unresolved: [], heads: [], unsealed: [], repairs }
+  const repairs: Repair[] = []
+  const nothing = { unresolved: [], unsealed: 0, repairs }
   if (newest === undefined) return { nextOrdinal: 0, ...nothing }
   const { chain, ordinal, segments } = newest
   const nextOrdinal = ordinal + 1
@@ -49,8 +45,8 @@ export async function recoverFolder(folder: string): Promise<Recovery> {
       repairs.push({ file, bytesCut: found.torn, ...damage })
     }
     if (found.end) {
-      const { end: previous, open: unresolved, heads, unsealed } = found
-      return { nextOrdinal, previous, unresolved, heads, unsealed, repairs }
+      const { end: previous, open: unresolved, unsealed } = found
+      return { nextOrdinal, previous, unresolved, unsealed, repairs }
     }
   }
   return { nextOrdinal, previous: { chain, seq: -1, hash: zeroHash }, ...nothing }
@@ -59,8 +55,7 @@ export async function recoverFolder(folder: string): Promise<Recovery> {
 interface SegmentEnd {
   end?: ChainEnd
   open: OpenIntent[]
-  heads: TableHead[]
-  unsealed: string[]
+  unsealed: number
   /** Number of bytes up to and including the last newline. */
   length: number
   torn: number
@@ -69,8 +64,7 @@ interface SegmentEnd {
 
 async function readSegment(path: string, chain: string): Promise<SegmentEnd> {
   const open = new Map<number, OpenIntent>()
-  const links = new TableLinks([])
-  const found: SegmentEnd = { open: [], heads: [], unsealed: [], length: 0, torn: 0 }
+  const found: SegmentEnd = { open: [], unsealed: 0, length: 0, torn: 0 }
   for await (const line of readLines(path)) {
     if (line.end === 'file') {
       found.torn = line.bytes.length
@@ -84,18 +78,14 @@ async function readSegment(path: string, chain: string): Promise<SegmentEnd> {
     if (typeof checked === 'string' || checked.record.chain !== chain) continue
     const { record, hash } = checked
     found.end = { chain, seq: record.seq, hash }
-    if (record.kind === 'seal') found.unsealed = []
-    else found.unsealed.push(hash)
-    if (record.kind === 'start' || record.kind === 'segment') links.setHeads(record.heads)
+    found.unsealed = record.kind === 'seal' ? 0 : found.unsealed + 1
     const tables = (record.tables ?? []).map(({ id }) => id)
-    links.setHeads(tables.map((id) => ({ id, hash })))
     if (record.kind === 'segment') for (const intent of record.unresolved) open.set(intent.seq, intent)
     else if (record.kind === 'intent')
       open.set(record.seq, { seq: record.seq, request: record.request, tables })
     else if (record.kind === 'outcome' && record.intentChain === undefined) open.delete(record.intentSeq)
   }
   found.open = [...open.values()]
-  found.heads = links.listHeads()
   return found
 }
 

@@ -1,17 +1,30 @@
-import { readFirstRecord, readSegment } from '../storage/read-audit-log.ts'
-import type { StoredLog } from '../storage/stored-log.ts'
-import type { StoredIntent } from '../formats/record-context.ts'
+import { join } from 'node:path'
+import { LRUCache } from 'lru-cache'
+import { formatRecordKey } from '../records/hash-chain.ts'
+import { readFirstRecord, readSegment, type StoredRecord } from '../storage/read-audit-log.ts'
+import type { ChainSegments } from '../storage/segment-names.ts'
 import { memoize } from '../../lib/memoize.ts'
 
-/** Finds the intent of an outcome or resolution in another segment; undefined if it is not in the log. */
-export type FindIntent = (chain: string, seq: number) => Promise<StoredIntent | undefined>
+export type StoredIntent = Extract<StoredRecord, { kind: 'intent' }>
+
+/** Finds the intents of outcomes and resolutions: these alone contain neither the principal nor the operation. */
+export interface IntentFinder {
+  /** Must be called for each record that is read. Returns the intent of a record if it was read before. */
+  track(record: StoredRecord): StoredIntent | undefined
+  /** Reads the segments of the log; undefined if the intent is not in it. */
+  find(record: StoredRecord): Promise<StoredIntent | undefined>
+}
+
+/** Retained intents. Only more concurrent changes than this would exceed it. */
+const maxIntents = 10_000
 
 /** Reads each segment at most once, and retains only intents that later segments may refer to. */
-export function createIntentFinder(log: StoredLog): FindIntent {
-  const readFirstSeq = memoize(async (file: string) => (await readFirstRecord(log, file))?.seq ?? Infinity)
+export function createIntentFinder(folder: string, chains: readonly ChainSegments[]): IntentFinder {
+  const recent = new LRUCache<string, StoredIntent>({ max: maxIntents })
+  const readFirstSeq = memoize(async (file: string) => (await readFirstRecord(join(folder, file)))?.seq)
   const readOpenIntents = memoize(async (file: string) => {
     const open = new Map<number, StoredIntent>()
-    for await (const record of readSegment(log, file)) {
+    for await (const record of readSegment(join(folder, file))) {
       if (record.kind === 'intent') open.set(record.seq, record)
       // An unknown outcome is resolved later.
       else if (record.kind === 'outcome' && record.result !== 'unknown' && record.intentChain === undefined)
@@ -19,11 +32,21 @@ export function createIntentFinder(log: StoredLog): FindIntent {
     }
     return open
   })
-  return async (chain, seq) => {
-    const { segments = [] } = log.chains.find((one) => one.chain === chain) ?? {}
-    for (const file of segments.toReversed()) {
-      if ((await readFirstSeq(file)) <= seq) return (await readOpenIntents(file)).get(seq)
-    }
-    return undefined
+  return {
+    track(record) {
+      if (record.kind === 'intent') recent.set(formatRecordKey(record.chain, record.seq), record)
+      if (!('intentSeq' in record)) return undefined
+      return recent.get(formatRecordKey(record.intentChain ?? record.chain, record.intentSeq))
+    },
+    async find(record) {
+      if (!('intentSeq' in record)) return undefined
+      const { intentChain = record.chain, intentSeq } = record
+      const { segments = [] } = chains.find(({ chain }) => chain === intentChain) ?? {}
+      for (const file of segments.toReversed()) {
+        if (((await readFirstSeq(file)) ?? Infinity) <= intentSeq)
+          return (await readOpenIntents(file)).get(intentSeq)
+      }
+      return undefined
+    },
   }
 }

@@ -1,9 +1,8 @@
-import { createContextTracker, type RecordContext } from '../formats/record-context.ts'
-import { readFirstRecord, readSegment, type StoredRecord } from '../storage/read-audit-log.ts'
-import { listSegmentsSince, type Segment } from '../storage/segments-since.ts'
-import { openStoredLog } from '../storage/stored-log.ts'
-import { createIntentFinder, type FindIntent } from './intent-finder.ts'
-import { collectLast } from './collect-last.ts'
+import { join } from 'node:path'
+import { readSegment, type StoredRecord } from '../storage/read-audit-log.ts'
+import { listChains } from '../storage/segment-names.ts'
+import { listSegmentsSince } from '../storage/segments-since.ts'
+import { createIntentFinder, type StoredIntent } from './intent-finder.ts'
 import { permissionGroups } from '../../catalog-api/permissions.ts'
 import { groupBy } from '../../lib/group-by.ts'
 import type { AuditedPrincipal, ObjectId } from '../records/audit-record.ts'
@@ -35,7 +34,8 @@ export interface Selection extends RecordFilter {
 
 export interface SelectedRecord {
   readonly record: StoredRecord
-  readonly context: RecordContext
+  /** Of an outcome or a resolution. */
+  readonly intent?: StoredIntent | undefined
 }
 
 /**
@@ -48,12 +48,12 @@ export async function* selectRecords(
   { last, ...filter }: Selection,
   onRecord?: (record: SelectedRecord) => void,
 ): AsyncGenerator<SelectedRecord, void> {
-  const log = await openStoredLog(folder)
-  const segments = await listSegmentsSince(log, filter.since)
-  const findIntent = createIntentFinder(log)
+  const chains = await listChains(folder)
+  const segments = await listSegmentsSince(folder, chains, filter.since)
+  const intents = createIntentFinder(folder, chains)
   const concernsIntent = [filter.principal, filter.operation, filter.rule].some((name) => name !== undefined)
   const found = last === undefined ? selectFrom(segments) : await selectLast(last)
-  for await (const selected of found) yield await addIntent(selected, findIntent)
+  for await (const selected of found) yield await addIntent(selected)
 
   async function selectLast(count: number): Promise<readonly SelectedRecord[]> {
     let newest: readonly SelectedRecord[] = []
@@ -64,30 +64,33 @@ export async function* selectRecords(
     return newest
   }
 
-  async function* selectFrom(read: readonly Segment[]): AsyncGenerator<SelectedRecord, void> {
-    const tracker = createContextTracker()
-    let chain: string | undefined
-    for (const { file, chainStart } of read) {
-      const start = chainStart === chain ? undefined : await readFirstRecord(log, chainStart)
-      if (start !== undefined) tracker.track(start)
-      chain = chainStart
-      for await (const record of readSegment(log, file, findCommonText(filter))) {
-        const selected = { record, context: tracker.track(record) }
+  async function* selectFrom(files: readonly string[]): AsyncGenerator<SelectedRecord, void> {
+    for (const file of files) {
+      for await (const record of readSegment(join(folder, file), findCommonText(filter))) {
+        const selected = { record, intent: intents.track(record) }
         onRecord?.(selected)
         if (!matchesRecord(record, filter)) continue
-        const complete = concernsIntent ? await addIntent(selected, findIntent) : selected
+        const complete = concernsIntent ? await addIntent(selected) : selected
         if (matchesRequest(complete, filter)) yield complete
       }
     }
   }
+
+  /** Adds the intent of a record that is in a segment that was not read. */
+  async function addIntent({ record, intent }: SelectedRecord): Promise<SelectedRecord> {
+    return { record, intent: intent ?? (await intents.find(record)) }
+  }
 }
 
-/** Adds the intent of a record that is in a segment that was not read. */
-async function addIntent(selected: SelectedRecord, findIntent: FindIntent): Promise<SelectedRecord> {
-  const { record, context } = selected
-  if (context.intent !== undefined || !('intentSeq' in record)) return selected
-  const intent = await findIntent(record.intentChain ?? record.chain, record.intentSeq)
-  return intent === undefined ? selected : { record, context: { ...context, intent } }
+/** Returns the last items of a sequence. Retains at most twice as many. */
+async function collectLast<Item>(items: AsyncIterable<Item>, count: number): Promise<readonly Item[]> {
+  const newest: Item[] = []
+  for await (const item of items) {
+    newest.push(item)
+    // Trimmed rarely: moving the rest for each item would be slow.
+    if (newest.length >= 2 * count) newest.splice(0, newest.length - count)
+  }
+  return newest.slice(-count)
 }
 
 /** What a record says of its request. */
@@ -99,7 +102,7 @@ interface RequestRecord {
   readonly rule?: RuleReference | undefined
 }
 
-export function getRequestRecord(record: StoredRecord, { intent }: RecordContext): RequestRecord | undefined {
+export function getRequestRecord({ record, intent }: SelectedRecord): RequestRecord | undefined {
   if (record.kind === 'passThrough') return { operation: passThroughOperation, principal: record.principal }
   return record.kind === 'intent' || record.kind === 'refusal' ? record : intent
 }
@@ -116,8 +119,9 @@ const groupsByOperation = groupBy(
 )
 
 /** Lists the names by which a record is found: a rule has two, an operation also those of its groups. */
-export function listNames(criterion: NameCriterion, { record, context }: SelectedRecord): readonly string[] {
-  const request = getRequestRecord(record, context)
+export function listNames(criterion: NameCriterion, selected: SelectedRecord): readonly string[] {
+  const { record } = selected
+  const request = getRequestRecord(selected)
   if (criterion === 'rule') {
     return request?.rule === undefined ? [] : [qualifiedRuleName(request.rule), request.rule.rule]
   }
@@ -162,7 +166,7 @@ function matchesRequest(selected: SelectedRecord, { principal, operation, rule }
   return hasName('principal', principal) && hasName('operation', operation) && hasName('rule', rule)
 }
 
-export function mentionsTable({ tables = [] }: StoredRecord, table: ObjectId): boolean {
+function mentionsTable({ tables = [] }: StoredRecord, table: ObjectId): boolean {
   const text = JSON.stringify(table)
   return tables.some(({ id }) => JSON.stringify(id) === text)
 }

@@ -30,11 +30,6 @@ export interface CreatedVersion {
   /** Absent for the main branch. */
   readonly branch?: string | undefined
   readonly version: number
-  /**
-   * The response to the change contained no version: this is the newest one that the upstream described right after it.
-   * The change made it, or an earlier one if others committed at the same time: an upper bound.
-   */
-  readonly observed?: true | undefined
   /** Path of the final manifest; the intent contains the staged one from the request. */
   readonly manifestPath?: string | undefined
   readonly manifestSize?: number | undefined
@@ -55,15 +50,6 @@ export interface UploadFacts {
   readonly references?: readonly string[]
   /** Why the rest of the stream was not parsed, and not forwarded: it is not an Arrow stream, or exceeds the limits. */
   readonly unread?: string
-}
-
-/** Range of existing versions that were not created through this log. */
-export interface OutOfBandVersions {
-  readonly id: readonly string[]
-  readonly branch?: string
-  /** Inclusive bounds of the range. */
-  readonly from: number
-  readonly to: number
 }
 
 /** The recorded part of a principal. A whole `Principal` may be passed. */
@@ -119,13 +105,11 @@ type OutcomeResult = 'committed' | 'rejected' | 'failed' | 'unknown'
 export interface OutcomeEntry {
   readonly result: OutcomeResult
   readonly status?: number | undefined
-  /** The table version created by the change; `versions` says whether it was observed. */
+  /** The table version created by the change. */
   readonly version?: number | undefined
-  /** All created versions known from the response or from later descriptions by the upstream. */
+  /** All created versions that the response states. */
   readonly versions?: readonly CreatedVersion[] | undefined
   readonly upload?: UploadFacts | undefined
-  /** Versions revealed by this one that were not created through this log. */
-  readonly outOfBand?: readonly OutOfBandVersions[] | undefined
   /** Milliseconds from the intent to the end of the upstream response. */
   readonly durationMs: number
   readonly details?: Details | undefined
@@ -142,7 +126,6 @@ export interface ResolvedEntry {
   readonly lookups: number
   /** The requested version, or the newest one of the table, as described by the upstream. */
   readonly versions?: readonly CreatedVersion[]
-  readonly outOfBand?: readonly OutOfBandVersions[]
 }
 
 export interface IntentReference {
@@ -190,21 +173,6 @@ export interface PassThroughEntry {
   readonly peer?: string | undefined
 }
 
-/**
- * A comparison found another newest version of the main branch of a table than the one that is known from this log and
- * from earlier comparisons.
- */
-export interface ComparisonEntry {
-  readonly upstream: string
-  readonly id: ObjectId
-  /** The known newest version; 0 if the table had none. */
-  readonly before: number
-  /** Newest version of the upstream. If it is lower, the id refers to another dataset, or versions were removed. */
-  readonly version: number
-  /** Versions after `before`; absent if `version` is lower. */
-  readonly outOfBand?: readonly OutOfBandVersions[] | undefined
-}
-
 /** A reload of policies or keys. If it failed, `details.result` is `failure`. */
 export interface ReloadEntry {
   /**
@@ -219,17 +187,6 @@ export interface ReloadEntry {
 }
 
 export type ObjectId = readonly string[]
-
-export interface TableHead {
-  readonly id: ObjectId
-  readonly hash: string
-}
-
-interface TableLink {
-  readonly id: ObjectId
-  /** `hash` of the previous record of the same table; 64 zeros if unknown. */
-  readonly prev: string
-}
 
 /** The last record of a chain. */
 export interface ChainEnd {
@@ -251,15 +208,12 @@ export interface RecordBodies {
     readonly software: string
     /** End of the previous chain; reveals its removal or truncation. */
     readonly previous?: ChainEnd
-    /** The last record of each table; recovery need not read earlier records. */
-    readonly heads: readonly TableHead[]
     /** Revision of the policy files that were last in force, while last good policies are kept. */
     readonly policyFiles?: string
   }
   /** First record of each further segment of a chain; recovery need not read earlier records. */
   readonly segment: {
     readonly unresolved: readonly OpenIntent[]
-    readonly heads: readonly TableHead[]
     /** As in `start`. */
     readonly policyFiles?: string
   }
@@ -267,8 +221,6 @@ export interface RecordBodies {
   readonly seal: {
     /** Number of records since the previous seal, including those in earlier chains. */
     readonly leaves: number
-    /** Root of the Merkle tree (RFC 6962) over the hashes of those records. */
-    readonly root: string
     /** Maximum number of records before the next seal. */
     readonly within: number
     readonly key: string
@@ -300,15 +252,12 @@ export interface RecordBodies {
   }
   readonly refusal: RefusalEntry
   readonly passThrough: PassThroughEntry
-  readonly comparison: ComparisonEntry
   readonly reload: ReloadEntry
   /** Repair of a file at the end of the previous chain after an unclean shutdown. */
   readonly recovered: {
     readonly file: string
     /** Length of the truncated unfinished last line, in bytes. */
     readonly bytesCut: number
-    /** Number of missing or overwritten bytes restored from the journal. */
-    readonly bytesRestored?: number
     readonly damage?: string
   }
   /** Counts records before this one that could not be written. */
@@ -339,7 +288,7 @@ export interface RecordHead<Kind extends RecordKind = RecordKind> {
   readonly time: string
   /** `hash` of the previous record; 64 zeros in the first record of a chain. */
   readonly prev: string
-  readonly tables?: readonly TableLink[]
+  readonly tables?: readonly { readonly id: ObjectId }[]
 }
 
 export type AuditRecord = { [Kind in RecordKind]: RecordHead<Kind> & RecordBodies[Kind] }[RecordKind]

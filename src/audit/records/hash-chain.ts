@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { getMembers } from '../../lib/json/is-object.ts'
+import { idToJson } from './json-text.ts'
 import type { UnchainedRecord } from './unchained-record.ts'
 import type { AuditRecord, RecordHead } from './audit-record.ts'
 
@@ -28,16 +29,16 @@ const signatureMember = ',"signature":"'
 const hashLength = 64
 const tailLength = hashMember.length + hashLength + '"}'.length
 
-/** Returns the line with its newline, and its hash. `tables` are the table links as JSON, or empty. */
+/** Returns the line with its newline, and its hash. */
 export function formatChainLine(
   position: ChainPosition,
   record: UnchainedRecord,
-  tables: string,
   sign?: (text: string) => string,
 ): { line: string; hash: string } {
   const head = `{"v":1,"kind":"${record.kind}","chain":"${position.chain}","seq":${position.seq}`
-  const links = tables === '' ? '' : `,"tables":${tables}`
-  const text = `${head},"time":"${record.time}","prev":"${position.prev}"${links},${record.members}`
+  const ids = record.tables.map((id) => `{"id":${idToJson(id)}}`).join()
+  const tables = ids === '' ? '' : `,"tables":[${ids}]`
+  const text = `${head},"time":"${record.time}","prev":"${position.prev}"${tables},${record.members}`
   const body = sign ? `${text}${signatureMember}${sign(text)}"` : text
   const digest = hash('sha256', body)
   return { line: `${body}${hashMember}${digest}"}\n`, hash: digest }

@@ -32,8 +32,6 @@ export const filterMembers = [
 
 const generatedKeyFile = 'redaction-key'
 const minKeyBytes = 32
-/** Length at which recorded SQL text is truncated, in characters. */
-const maxTextLength = 1024
 
 /**
  * Without a key file, generates a key in the folder at the first start. Holders of the key can test guesses against
@@ -58,9 +56,7 @@ function createRedaction(settings: RedactionSettings, key: BinaryLike): Redactio
       const value = details[name]
       if (value === undefined) continue
       const text = typeof value === 'string' ? value : JSON.stringify(value)
-      delete redacted[name]
-      if (settings.filters === 'hash') redacted[name] = `hmac-sha256:${hashText('filter', text)}`
-      if (settings.filters === 'plain') redacted[name] = text.slice(0, maxTextLength)
+      redacted[name] = `hmac-sha256:${hashText('filter', text)}`
     }
     return redacted
   }

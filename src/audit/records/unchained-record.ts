@@ -31,14 +31,13 @@ export function createRecord<Kind extends RecordKind>(
 /** The JSON is written by hand, because there is one outcome for every change. */
 export function createOutcomeRecord(intent: OpenIntent, entry: OutcomeEntry): UnchainedRecord {
   const { request, seq, tables } = intent
-  const { result, status, version, versions, upload, outOfBand, durationMs, details } = entry
+  const { result, status, version, versions, upload, durationMs, details } = entry
   const members =
     `"request":${stringToJson(request)},"intentSeq":${seq},"result":"${result}"` +
     memberToJson('status', status) +
     memberToJson('version', version) +
     memberToJson('versions', versions) +
     memberToJson('upload', upload) +
-    memberToJson('outOfBand', outOfBand) +
     memberToJson('durationMs', durationMs) +
     memberToJson('details', details)
   return { kind: 'outcome', time: currentTimestamp(), members, tables }
@@ -46,13 +45,5 @@ export function createOutcomeRecord(intent: OpenIntent, entry: OutcomeEntry): Un
 
 export function createResolvedRecord(intent: IntentReference, entry: ResolvedEntry): UnchainedRecord {
   const { request, seq: intentSeq, chain: intentChain, tables } = intent
-  const { result, evidence, lookups, versions, outOfBand } = entry
-  const facts = {
-    result,
-    evidence,
-    lookups,
-    ...(versions && { versions }),
-    ...(outOfBand && { outOfBand }),
-  }
-  return createRecord('resolved', { request, intentSeq, intentChain, ...facts }, tables)
+  return createRecord('resolved', { request, intentSeq, intentChain, ...entry }, tables)
 }

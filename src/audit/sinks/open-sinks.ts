@@ -1,25 +1,22 @@
 import {
-  defaultBatch,
+  defaultTuning,
   SinkDelivery,
-  type BatchBounds,
+  type DeliveryTuning,
   type SinkObserver,
   type SinkStatus,
 } from './sink-delivery.ts'
-import type { DurableEnd } from './log-follower.ts'
-import { createHttpSink } from './http-sink.ts'
-import { createKafkaSink } from './kafka-sink.ts'
+import type { DurableEnd } from './sink.ts'
 import { createOtlpSink, type OtlpResource } from './otlp-sink.ts'
 import { compareByAge } from '../storage/segment-names.ts'
 import type { Outbound } from '../../lib/outbound/outbound.ts'
 import type { SinkSettings } from '../../config/audit/audit-sink-settings.ts'
-import type { Sink } from './sink.ts'
 import { createStdoutSink } from './stdout-sink.ts'
 
 export interface SinksOptions {
   readonly folder: string
   readonly settings: readonly SinkSettings[]
-  /** Deviations from `defaultBatch`. */
-  readonly batch?: Partial<BatchBounds>
+  /** Deviations from `defaultTuning`. */
+  readonly tuning?: Partial<DeliveryTuning>
   readonly resource: OtlpResource
   readonly observer: SinkObserver
   readonly outbound: Outbound
@@ -40,12 +37,16 @@ const graceMs = 5_000
 
 /** Opens the sinks and reads their cursors. Rejects if a file of the settings cannot be read. */
 export async function openSinks(options: SinksOptions): Promise<Sinks> {
-  const { folder, settings, observer } = options
-  const batch = { ...defaultBatch, ...options.batch }
+  const { folder, settings, observer, resource, outbound } = options
+  const tuning = { ...defaultTuning, ...options.tuning }
   const deliveries = await Promise.all(
     settings.map(async (each) => {
-      const sink = await openSink(each, options)
-      return SinkDelivery.open({ folder, settings: each, batch, sink, observer })
+      const { name } = each
+      const sink =
+        each.type === 'stdout'
+          ? createStdoutSink()
+          : await createOtlpSink(each, resource, observer.rejected.bind(observer, name), outbound)
+      return SinkDelivery.open({ name, folder, tuning, sink, observer })
     }),
   )
   return {
@@ -56,19 +57,4 @@ export async function openSinks(options: SinksOptions): Promise<Sinks> {
     status: () => deliveries.map((delivery) => ({ sink: delivery.name, status: delivery.status() })),
     close: async () => void (await Promise.all(deliveries.map((delivery) => delivery.close(graceMs)))),
   }
-}
-
-function openSink(
-  settings: SinkSettings,
-  { resource, observer, outbound }: SinksOptions,
-): Promise<Sink> | Sink {
-  if (settings.type === 'stdout') return createStdoutSink()
-  if (settings.type === 'http') return createHttpSink(settings, outbound)
-  if (settings.type === 'kafka') return createKafkaSink(settings, outbound)
-  return createOtlpSink(
-    settings,
-    resource,
-    (records, message) => observer.rejected(settings.name, records, message),
-    outbound,
-  )
 }

@@ -1,19 +1,26 @@
+import { Agent } from 'undici'
+import { describeRedirect } from '../../lib/http/describe-redirect.ts'
+import { readHeaderValue } from '../../lib/fs/read-secret.ts'
 import type { Outbound } from '../../lib/outbound/outbound.ts'
+import { createUndiciConnector } from '../../lib/outbound/undici-connector.ts'
 import { getMembers } from '../../lib/json/is-object.ts'
-import { getSeverity, type Severity } from '../formats/record-severity.ts'
-import { createHttpPoster } from './http-poster.ts'
 import type { OtlpSettings } from '../../config/audit/audit-sink-settings.ts'
-import type { Delivery, Sink } from './sink.ts'
+import { deliveryTimeoutMs } from './sink-delivery.ts'
+import { ContentRefused, type Delivery, type Sink } from './sink.ts'
 
 export interface OtlpResource {
   readonly gateway: string
   readonly software: string
 }
 
+/** Other errors of clients are about the credential, the URL or the rate (RFC 9110 section 15.5, RFC 6585). */
+const contentStatuses: ReadonlySet<number> = new Set([400, 413, 422])
+const maxResponseBytes = 65_536
+
 /**
- * Posts batches as OTLP logs (OTLP/HTTP 1.x, JSON encoding). The encoding is one small object; the SDK would queue in
- * memory and drop records. Rejected records of a partially accepted batch must not be sent again: they are reported to
- * `onRejected`.
+ * Posts batches as OTLP logs (OTLP/HTTP 1.x, JSON encoding), sequentially over one connection. The encoding is one small
+ * object; the SDK would queue in memory and drop records. Rejected records of a partially accepted batch must not be sent
+ * again: they are reported to `onRejected`. Reads the files of the settings and rejects if that fails; sends nothing yet.
  */
 export async function createOtlpSink(
   settings: OtlpSettings,
@@ -21,19 +28,54 @@ export async function createOtlpSink(
   onRejected: (records: number, message: string) => void,
   outbound: Outbound,
 ): Promise<Sink> {
-  const poster = await createHttpPoster(settings, outbound)
+  const { origin, pathname, search } = new URL(settings.url)
+  const opener = await outbound.openClient(`audit.sinks.${settings.name}`, settings)
+  // Detect a missing file at startup instead of at the first batch.
+  await readCredential(settings)
+  const agent = new Agent({
+    connections: 1,
+    pipelining: 1,
+    connect: createUndiciConnector(opener, deliveryTimeoutMs),
+    headersTimeout: deliveryTimeoutMs,
+    bodyTimeout: deliveryTimeoutMs,
+  })
   return {
     async deliver(batch, signal) {
-      const response = await poster.post(
-        'application/json',
-        JSON.stringify(createLogsRequest(batch, resource)),
+      const response = await agent.request({
+        origin,
+        path: pathname + search,
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...(await readCredential(settings)) },
+        body: JSON.stringify(createLogsRequest(batch, resource)),
         signal,
-      )
-      const rejection = parsePartialSuccess(response)
+      })
+      const text = await readTruncated(response.body)
+      if (response.statusCode < 200 || response.statusCode > 299) {
+        const target = describeRedirect(response, settings.url)
+        const redirect = target === undefined ? '' : `${target}; redirects are not followed`
+        const message = `the receiver returned status ${response.statusCode}${redirect}`
+        throw contentStatuses.has(response.statusCode) ? new ContentRefused(message) : new Error(message)
+      }
+      const rejection = parsePartialSuccess(text)
       if (rejection) onRejected(rejection.records, rejection.message)
     },
-    close: () => poster.close(),
+    close: () => agent.destroy(),
   }
+}
+
+async function readCredential({ credential }: OtlpSettings): Promise<Record<string, string>> {
+  return credential === undefined ? {} : { authorization: await readHeaderValue(credential.file) }
+}
+
+async function readTruncated(body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of body) {
+    chunks.push(chunk)
+    length += chunk.length
+    if (length >= maxResponseBytes) break
+  }
+  return Buffer.concat(chunks).toString('utf8', 0, maxResponseBytes)
 }
 
 /** Creates an ExportLogsServiceRequest (opentelemetry.proto.collector.logs.v1) in the JSON encoding. */
@@ -59,16 +101,18 @@ function createLogsRequest(batch: readonly Delivery[], { gateway, software }: Ot
   }
 }
 
-/** SeverityNumber and severity text of OTLP. */
-const severities: Readonly<Record<Severity, readonly [number: number, text: string]>> = {
-  Informational: [9, 'INFO'],
-  Low: [13, 'WARN'],
-  Medium: [13, 'WARN'],
-  High: [17, 'ERROR'],
+/** Kinds that indicate that the log or its delivery may be incomplete. */
+const incompleteKinds: ReadonlySet<string> = new Set(['gap', 'recovered', 'tampered', 'undelivered'])
+
+/** Returns SeverityNumber and severity text. */
+function getSeverity(record: Delivery['record']): readonly [number: number, text: string] {
+  if (incompleteKinds.has(record.kind)) return [17, 'ERROR']
+  const isUncertain = 'result' in record && (record.result === 'unknown' || record.result === 'undecided')
+  return isUncertain || record.kind === 'refusal' ? [13, 'WARN'] : [9, 'INFO']
 }
 
 function createLogRecord({ id, text, record }: Delivery): object {
-  const [severityNumber, severityText] = severities[getSeverity(record)]
+  const [severityNumber, severityText] = getSeverity(record)
   return {
     timeUnixNano: toNanoseconds(Date.parse(record.time)),
     observedTimeUnixNano: toNanoseconds(Date.now()),

@@ -2,11 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Backoff } from '../../lib/async/backoff.ts'
 import { listChains } from '../storage/segment-names.ts'
 import { ignoreMissing } from '../../lib/fs/system-error.ts'
-import { openBacklog, type Backlog } from './backlog.ts'
-import { getCursorPath, readCursor, writeCursor, type Cursor } from './cursor.ts'
-import { createLogFollower, type DurableEnd, type LogFollower } from './log-follower.ts'
-import type { SinkSettings } from '../../config/audit/audit-sink-settings.ts'
-import { ContentRefused, type Delivery, type Sink } from './sink.ts'
+import { countRecordsAfter, getCursorPath, readCursor, writeCursor, type Cursor } from './cursor.ts'
+import { readBatch, reportRefused } from './log-follower.ts'
+import { ContentRefused, type Delivery, type DurableEnd, type Sink } from './sink.ts'
 
 /** Receives delivery events for metrics. Must not throw. */
 export interface SinkObserver {
@@ -27,29 +25,40 @@ export interface SinkStatus {
   readonly lastSuccess: number | undefined
 }
 
-/** What makes a batch. */
-export interface BatchBounds {
+export const deliveryTimeoutMs = 10_000
+
+/** What makes a batch, and when it is delivered again. */
+export interface DeliveryTuning {
   readonly maxBatchRecords: number
   /** Bytes of the log. */
   readonly maxBatchBytes: number
   /** How long a record may wait for a batch to fill. */
   readonly maxWaitMs: number
+  /** A batch that takes longer is delivered again. */
+  readonly timeoutMs: number
+  readonly minBackoffMs: number
+  readonly maxBackoffMs: number
 }
 
-export const defaultBatch: BatchBounds = {
+export const defaultTuning: DeliveryTuning = {
   maxBatchRecords: 500,
   maxBatchBytes: 1024 * 1024,
   maxWaitMs: 200,
+  timeoutMs: deliveryTimeoutMs,
+  minBackoffMs: 500,
+  maxBackoffMs: 60_000,
 }
 
 export interface SinkDeliveryOptions {
-  readonly batch: BatchBounds
+  readonly name: string
+  readonly tuning: DeliveryTuning
   readonly folder: string
-  readonly settings: SinkSettings
   readonly sink: Sink
   readonly observer: SinkObserver
 }
 
+/** Undelivered records are retained for at most this long. */
+const maxLagSeconds = 7 * 86_400
 /** Minimum interval between cursor writes, and the polling interval without a wake-up. */
 const cursorSaveIntervalMs = 1_000
 const pollMs = 1_000
@@ -70,8 +79,8 @@ export class SinkDelivery {
   #oldestSegment: string | undefined
   readonly #closing = new AbortController()
   #getDurableEnd: (() => DurableEnd) | undefined
-  #follower: LogFollower | undefined
-  #backlog: Backlog | undefined
+  /** Number of records after the cursor when the durable record `seq` was the last. */
+  #backlog: { count: number; seq: number } | undefined
   #cursor: Cursor | undefined
   #saved: { cursor: Cursor | undefined; at: number } = { cursor: undefined, at: 0 }
   #batchRecords: number
@@ -92,29 +101,31 @@ export class SinkDelivery {
   ) {
     this.#oldestSegment = oldestSegment
     this.#options = options
-    this.name = options.settings.name
+    this.name = options.name
     this.#path = path
     this.#cursor = cursor
     this.#saved.cursor = cursor
-    this.#batchRecords = options.batch.maxBatchRecords
+    this.#batchRecords = options.tuning.maxBatchRecords
   }
 
   static async open(options: SinkDeliveryOptions): Promise<SinkDelivery> {
-    const path = getCursorPath(options.folder, options.settings.name)
+    const path = getCursorPath(options.folder, options.name)
     const oldest = (await listChains(options.folder).catch(ignoreMissing))?.[0]?.segments[0]
     return new SinkDelivery(options, path, await readCursor(path), oldest)
   }
 
   /** The segment that retention keeps for this sink; undefined if none, or if the sink is too far behind. */
   get neededSegment(): string | undefined {
-    const { lagSeconds } = this.status()
-    if (lagSeconds > this.#options.settings.maxLagHours * 3600) return undefined
+    if (this.status().lagSeconds > maxLagSeconds) return undefined
     return this.#cursor?.file ?? this.#oldestSegment
   }
 
   status(): SinkStatus {
+    const { count = 0, seq = 0 } = this.#backlog ?? {}
     const lagRecords =
-      this.#getDurableEnd === undefined ? 0 : (this.#backlog?.size(this.#getDurableEnd()) ?? 0)
+      this.#getDurableEnd === undefined || this.#backlog === undefined
+        ? 0
+        : Math.max(0, count + this.#getDurableEnd().seq - seq)
     const lagSeconds =
       lagRecords === 0 || this.#oldestUndeliveredMs === undefined
         ? 0
@@ -148,15 +159,15 @@ export class SinkDelivery {
   }
 
   async #run(durable: () => DurableEnd): Promise<void> {
-    const { settings, batch } = this.#options
-    const backoff = new Backoff({ minMs: settings.retry.minBackoffMs, maxMs: settings.retry.maxBackoffMs })
+    const { maxWaitMs, minBackoffMs, maxBackoffMs } = this.#options.tuning
+    const backoff = new Backoff({ minMs: minBackoffMs, maxMs: maxBackoffMs })
     while (!this.#isStopped) {
       // Checked before the read, so that records written before the close are still delivered.
       const isLast = this.#closing.signal.aborted
       try {
         if (await this.#deliverNext(durable)) backoff.reset()
         else if (isLast) return
-        else if (await this.#waitForRecords(durable)) await this.#pause(batch.maxWaitMs)
+        else if (await this.#waitForRecords(durable)) await this.#pause(maxWaitMs)
       } catch (error) {
         if (this.#isStopped) return
         this.#options.observer.failed(this.name, error)
@@ -170,16 +181,17 @@ export class SinkDelivery {
 
   /** Delivers one batch. Returns false if there is nothing to deliver. */
   async #deliverNext(durable: () => DurableEnd): Promise<boolean> {
-    const { folder, settings, observer, batch } = this.#options
-    this.#follower ??= await createLogFollower(folder, settings.format, durable, this.#cursor)
-    this.#backlog ??= await openBacklog(folder, this.#cursor, durable())
-    this.#lastReadEnd = durable()
-    const bounds = { records: this.#batchRecords, bytes: batch.maxBatchBytes }
-    const { deliveries, cursor } = await this.#follower.read(this.#cursor, bounds)
+    const { folder, observer, tuning } = this.#options
+    const end = durable()
+    this.#backlog ??= { count: await countRecordsAfter(folder, this.#cursor, end), seq: end.seq }
+    this.#lastReadEnd = end
+    const bounds = { records: this.#batchRecords, bytes: tuning.maxBatchBytes }
+    const { deliveries, cursor } = await readBatch(folder, this.#cursor, end, bounds)
     const [first] = deliveries
     if (first === undefined) {
       this.#cursor = cursor
-      this.#backlog.reset(this.#lastReadEnd)
+      // Corrects the count for records that were removed in the meantime.
+      this.#backlog = { count: 0, seq: end.seq }
       await this.#save()
       return false
     }
@@ -196,9 +208,9 @@ export class SinkDelivery {
     this.#refusals = undefined
     this.#oldestUndeliveredMs = undefined
     this.#cursor = cursor
-    this.#backlog.addDelivered(deliveries.length)
+    this.#backlog.count -= deliveries.length
     this.#lastSuccess = Date.now()
-    this.#batchRecords = Math.min(this.#batchRecords * 2, batch.maxBatchRecords)
+    this.#batchRecords = Math.min(this.#batchRecords * 2, tuning.maxBatchRecords)
     if (performance.now() - this.#saved.at >= cursorSaveIntervalMs) await this.#save()
     return true
   }
@@ -223,7 +235,7 @@ export class SinkDelivery {
       if (!(error instanceof ContentRefused)) throw error
       const { id } = delivery
       this.#refusals = { id, count: this.#refusals?.id === id ? this.#refusals.count + 1 : 1 }
-      const report = this.#refusals.count < maxRefusals ? undefined : this.#follower?.reportRefused(delivery)
+      const report = this.#refusals.count < maxRefusals ? undefined : reportRefused(delivery)
       if (report === undefined) throw error
       await this.#attemptDelivery([report])
       observer.rejected(this.name, 1, `${id}: ${error.message}`)
@@ -231,10 +243,10 @@ export class SinkDelivery {
   }
 
   async #attemptDelivery(deliveries: readonly Delivery[]): Promise<void> {
-    const { sink, settings } = this.#options
+    const { sink, tuning } = this.#options
     const attempt = new AbortController()
     this.#attempt = attempt
-    const timer = setTimeout(() => attempt.abort(), settings.timeoutMs)
+    const timer = setTimeout(() => attempt.abort(), tuning.timeoutMs)
     try {
       await sink.deliver(deliveries, attempt.signal)
     } finally {

@@ -1,13 +1,43 @@
-import type { DeliveredRecord } from '../formats/delivered-record.ts'
+import type { StoredRecord } from '../storage/read-audit-log.ts'
+
+/** End of the durable part of the log; data after it may be truncated, and must not be delivered. */
+export interface DurableEnd {
+  readonly file: string
+  readonly length: number
+  readonly chain: string
+  readonly seq: number
+}
+
+/**
+ * Reports a gap in the delivery: records that were removed from the log, cannot be read, or were refused by the
+ * receiver. Never stored in a log.
+ */
+export interface Undelivered {
+  readonly v: 1
+  readonly kind: 'undelivered'
+  /** ISO 8601, UTC. */
+  readonly time: string
+  /** The last record delivered before the gap; absent if there is none. */
+  readonly after?: RecordReference
+  /** The first readable record after the gap; absent for an unreadable line. */
+  readonly before?: RecordReference
+  /** The record that the receiver refused. */
+  readonly refused?: RecordReference
+  readonly line?: { readonly file: string; readonly offset: number; readonly bytes: number }
+}
+
+/** Identifies a record across all gateways: chain ids are globally unique. */
+export interface RecordReference {
+  readonly chain: string
+  readonly seq: number
+}
 
 export interface Delivery {
-  /** Stable across repeated deliveries. */
+  /** Stable across repeated deliveries, so that receivers can remove duplicates. */
   readonly id: string
-  /** Sinks with several queues preserve the order of records with the same key; all records of a table share one. */
-  readonly key: string
-  /** In the format of the sink, on one line. */
+  /** JSON on one line; a record as it is stored, so that its hash stays valid. */
   readonly text: string
-  readonly record: DeliveredRecord
+  readonly record: StoredRecord | Undelivered
 }
 
 /**

@@ -20,13 +20,6 @@ export function formatSegmentName(chain: string, index: number): string {
   return `${chain}-${String(index).padStart(4, '0')}.jsonl`
 }
 
-export function parseSegmentName(
-  file: string,
-): { readonly chain: string; readonly ordinal: number; readonly index: number } | undefined {
-  const [, chain, ordinal, index] = segmentNamePattern.exec(file) ?? []
-  return chain === undefined ? undefined : { chain, ordinal: Number(ordinal), index: Number(index) }
-}
-
 /** Compares the names of segments, or the ids of chains: negative if the first is older. They need not exist. */
 export const { compare: compareByAge } = new Intl.Collator('en', { numeric: true })
 
@@ -34,11 +27,10 @@ export const { compare: compareByAge } = new Intl.Collator('en', { numeric: true
 export async function listChains(folder: string): Promise<ChainSegments[]> {
   const chains = new Map<string, { ordinal: number; segments: { file: string; index: number }[] }>()
   for (const file of await readdir(folder)) {
-    const name = parseSegmentName(file)
-    if (name === undefined) continue
-    const { chain, ordinal, index } = name
-    const entry = chains.get(chain) ?? { ordinal, segments: [] }
-    entry.segments.push({ file, index })
+    const [, chain, ordinal, index] = segmentNamePattern.exec(file) ?? []
+    if (chain === undefined) continue
+    const entry = chains.get(chain) ?? { ordinal: Number(ordinal), segments: [] }
+    entry.segments.push({ file, index: Number(index) })
     chains.set(chain, entry)
   }
   return [...chains]

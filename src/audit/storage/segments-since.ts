@@ -2,13 +2,7 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseRecord } from '../records/hash-chain.ts'
 import { readSegmentLines } from './read-segment-lines.ts'
-import type { StoredLog } from './stored-log.ts'
-
-export interface Segment {
-  readonly file: string
-  /** The first segment of its chain. */
-  readonly chainStart: string
-}
+import type { ChainSegments } from './segment-names.ts'
 
 /** A clock that is set back by less within a segment hides no record. */
 const maxClockStepMs = 3_600_000
@@ -16,23 +10,21 @@ const maxClockStepMs = 3_600_000
 const tailBytes = 16 * 1024
 
 /**
- * Lists the segments of a log that may contain records from a time on, oldest first: without those whose last record is
+ * Lists the segments of chains that may contain records from a time on, oldest first: without those whose last record is
  * more than an hour older. Of these, only the last record is read: the times of files change when they are copied.
  */
 export async function listSegmentsSince(
-  log: StoredLog,
+  folder: string,
+  chains: readonly ChainSegments[],
   since: Date | undefined,
-): Promise<readonly Segment[]> {
-  const segments = log.chains.flatMap(({ segments: files }) =>
-    files.map((file) => ({ file, chainStart: files[0] ?? file })),
-  )
-  if (since === undefined) return segments
-  const found: Segment[] = []
-  for (const [index, segment] of segments.entries()) {
-    // The end of the newest segment may be in the journal only.
-    const isNewest = index === segments.length - 1
-    const end = isNewest ? undefined : await readEndTime(join(log.folder, segment.file))
-    if (end === undefined || end >= since.getTime() - maxClockStepMs) found.push(segment)
+): Promise<readonly string[]> {
+  const files = chains.flatMap(({ segments }) => segments)
+  if (since === undefined) return files
+  const found: string[] = []
+  for (const file of files) {
+    const end = await readEndTime(join(folder, file))
+    if (file === files.at(-1) || end === undefined || end >= since.getTime() - maxClockStepMs)
+      found.push(file)
   }
   return found
 }

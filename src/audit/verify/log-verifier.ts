@@ -1,10 +1,7 @@
 import { checkLine, findMisplacement, zeroHash, getSignedText } from '../records/hash-chain.ts'
-import { journalName } from '../storage/write-ahead-journal.ts'
 import type { FileLine } from '../../lib/fs/read-lines.ts'
-import { MerkleRoot } from '../records/merkle.ts'
 import type { AuditRecord, ChainEnd } from '../records/audit-record.ts'
 import { compareByAge } from '../storage/segment-names.ts'
-import type { StoredLog } from '../storage/stored-log.ts'
 import type { AuditProblem, VerifyOptions, VerifyReport } from './verify-report.ts'
 
 export class LogVerifier {
@@ -12,15 +9,14 @@ export class LogVerifier {
   records = 0
   problem?: AuditProblem
   tornTail?: { file: string; bytes: number }
-  #journal: VerifyReport['journal']
   readonly #options: VerifyOptions
   #chain = ''
   /** Ends of the previous chain and of the current one so far. */
   #previousEnd: ChainEnd | undefined
   #end: ChainEnd | undefined
   #seals = 0
-  /** Tree over the records after the last seal. */
-  #tree = new MerkleRoot()
+  /** Number of records after the last seal. */
+  #unsealed = 0
   #unsealedSince: string | undefined
   /** Maximum number of records after the last seal, as stated in it. */
   #maxUnsealed = Infinity
@@ -60,33 +56,14 @@ export class LogVerifier {
     this.#end = { chain: this.#chain, seq: record.seq, hash }
     this.records += 1
     this.#options.onRecord?.(hash)
-    this.#addRecord(record, hash)
+    this.#addRecord(record)
     return undefined
   }
 
   /** Checks the end of a segment that is followed by another. Returns a description of the problem, if any. */
   endSegment(): string | undefined {
-    if (this.#options.keys === undefined || this.#tree.leaves === 0) return undefined
+    if (this.#options.keys === undefined || this.#unsealed === 0) return undefined
     return 'the segment does not end in a seal, but another segment follows'
-  }
-
-  addJournal({ journal, hasJournal }: StoredLog): void {
-    if (journal === undefined) this.#journal = hasJournal ? undefined : { state: 'absent' }
-    else if ('damage' in journal) {
-      const { file, damage: problem } = journal
-      // If a journal is unreadable, it is unknown whether it was needed.
-      if (file === journalName) this.#journal = { state: 'unreadable', what: problem }
-      else this.problem ??= { file, what: problem }
-    } else {
-      const { file, missing, isOverwritten, isLossy } = journal
-      const problem = isLossy
-        ? 'records at the end are lost: the journal is damaged'
-        : isOverwritten
-          ? `the end differs from the journal: ${missing} bytes changed`
-          : undefined
-      if (problem !== undefined) this.problem ??= { file, what: problem }
-      else if (missing > 0) this.#journal = { state: 'needed', file, bytes: missing }
-    }
   }
 
   finish(firstFile: string | undefined, lastFile: string | undefined): void {
@@ -110,14 +87,13 @@ export class LogVerifier {
       seals: this.#seals,
       unresolved: this.#unresolved.size,
       unsealed: {
-        records: this.#tree.leaves,
+        records: this.#unsealed,
         ...(this.#unsealedSince !== undefined && { since: this.#unsealedSince }),
       },
       ...(this.#end && { head: this.#end }),
       ...(this.#pruned && { pruned: this.#pruned }),
       ...(this.problem && { problem: this.problem }),
       ...(this.tornTail && { tornTail: this.tornTail }),
-      ...(this.#journal && { journal: this.#journal }),
     }
   }
 
@@ -141,15 +117,13 @@ export class LogVerifier {
 
   #findSealProblem(record: AuditRecord, line: FileLine): string | undefined {
     if (record.kind !== 'seal') {
-      const isSealMissing = this.#options.keys !== undefined && this.#tree.leaves >= this.#maxUnsealed
+      const isSealMissing = this.#options.keys !== undefined && this.#unsealed >= this.#maxUnsealed
       return isSealMissing ? `no seal within ${this.#maxUnsealed} records of the last one` : undefined
     }
-    const { leaves, root, key, signature = '' } = record
+    const { leaves, key, signature = '' } = record
     // The first seal may cover records that retention removed.
-    const isComplete = this.#pruned === undefined || this.#seals > 0 || leaves <= this.#tree.leaves
-    if (isComplete && (leaves !== this.#tree.leaves || root !== this.#tree.root())) {
-      return 'the seal does not match the records before it'
-    }
+    const isComplete = this.#pruned === undefined || this.#seals > 0 || leaves <= this.#unsealed
+    if (isComplete && leaves !== this.#unsealed) return 'the seal does not match the records before it'
     if (this.#options.keys === undefined) return undefined
     const verifier = this.#options.keys.find(({ id }) => id === key)
     if (verifier === undefined)
@@ -159,16 +133,16 @@ export class LogVerifier {
       : 'the signature of the seal is invalid'
   }
 
-  #addRecord(record: AuditRecord, hash: string): void {
+  #addRecord(record: AuditRecord): void {
     if (record.kind === 'seal') {
       this.#seals += 1
       this.#maxUnsealed = record.within
-      this.#tree = new MerkleRoot()
+      this.#unsealed = 0
       this.#unsealedSince = undefined
       this.#isPruningSealed = this.#isPruningRecorded
       return
     }
-    this.#tree.add(hash)
+    this.#unsealed += 1
     this.#unsealedSince ??= record.time
     if (record.kind === 'pruned' && isWithin(this.#pruned, record.through)) this.#isPruningRecorded = true
     if (record.kind === 'segment' && this.records === 1) {

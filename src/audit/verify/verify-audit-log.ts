@@ -1,5 +1,6 @@
-import type { ChainSegments } from '../storage/segment-names.ts'
-import { openStoredLog, type StoredLog } from '../storage/stored-log.ts'
+import { join } from 'node:path'
+import { readLines } from '../../lib/fs/read-lines.ts'
+import { listChains, type ChainSegments } from '../storage/segment-names.ts'
 import { LogVerifier } from './log-verifier.ts'
 import type { VerifyOptions, VerifyReport } from './verify-report.ts'
 
@@ -11,20 +12,18 @@ export type { VerifyReport } from './verify-report.ts'
  */
 export async function verifyAuditLog(folder: string, options: VerifyOptions = {}): Promise<VerifyReport> {
   const verifier = new LogVerifier(options)
-  const log = await openStoredLog(folder)
-  const { chains } = log
+  const chains = await listChains(folder)
   for (const [index, chain] of chains.entries()) {
-    await verifyChain(log, chain, index === chains.length - 1, verifier, options)
+    await verifyChain(folder, chain, index === chains.length - 1, verifier, options)
     if (verifier.problem) break
     verifier.chains += 1
   }
-  verifier.addJournal(log)
   verifier.finish(chains.at(0)?.segments[0], chains.at(-1)?.segments.at(-1))
   return verifier.report()
 }
 
 async function verifyChain(
-  log: StoredLog,
+  folder: string,
   { chain, segments }: ChainSegments,
   isNewest: boolean,
   verifier: LogVerifier,
@@ -34,7 +33,7 @@ async function verifyChain(
   for (const [index, file] of segments.entries()) {
     const isLast = index === segments.length - 1
     let number = 0
-    for await (const line of log.lines(file)) {
+    for await (const line of readLines(join(folder, file))) {
       if (line.end === 'file' && isNewest && isLast) {
         verifier.tornTail = { file, bytes: line.bytes.length }
         continue

@@ -29,15 +29,6 @@ export interface VerifyReport {
   readonly problem?: AuditProblem
   /** An unfinished last line, after a crash or during a write: no problem, as it was never acknowledged. */
   readonly tornTail?: { readonly file: string; readonly bytes: number }
-  /**
-   * State of the journal; absent if the end of the log is complete. `needed`: this many bytes were read from it,
-   * because the file lacks them after a power failure. `unreadable`: it is damaged. `absent`: there is none, as after a
-   * clean shutdown. In the last two cases, it is unknown whether the end is missing.
-   */
-  readonly journal?:
-    | { readonly state: 'needed'; readonly file: string; readonly bytes: number }
-    | { readonly state: 'unreadable'; readonly what: string }
-    | { readonly state: 'absent' }
 }
 
 export interface VerifyOptions {

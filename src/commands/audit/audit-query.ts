@@ -6,10 +6,9 @@ import { formatExample } from '../common/format-example.ts'
 import { runStep } from '../common/command-failure.ts'
 import type { Io } from '../common/io.ts'
 import { newCommand } from '../common/new-command.ts'
-import { formatIds, formatResult } from './format-result.ts'
+import { formatIds, formatResult, printable } from './format-result.ts'
 import { formatStory } from './format-story.ts'
 import { openRuleLocator } from './locate-rule.ts'
-import { printable } from './printable.ts'
 import { printSelection } from './print-selection.ts'
 
 interface QueryOptions extends Selection {
@@ -86,8 +85,9 @@ function createTable(): (record: SelectedRecord) => readonly string[] {
   }
 }
 
-function formatRecordRow({ record, context }: SelectedRecord): string {
-  const request = getRequestRecord(record, context)
+function formatRecordRow(selected: SelectedRecord): string {
+  const { record } = selected
+  const request = getRequestRecord(selected)
   return formatRow(
     record.time,
     `${record.chain}:${record.seq}`,

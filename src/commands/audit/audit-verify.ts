@@ -72,14 +72,8 @@ function assertGood(folder: string, report: VerifyReport, missingHead: string | 
 }
 
 function printGood(io: Io, report: VerifyReport, areSealsChecked: boolean): void {
-  const { journal, tornTail } = report
+  const { tornTail } = report
   io.stdout.write(`good: ${formatCounts(report)}\n`)
-  if (journal?.state === 'needed') {
-    io.stdout.write(
-      `journal: ${journal.file} lacks ${journal.bytes} bytes, which the journal contains; ` +
-        'the gateway restores them when it starts\n',
-    )
-  }
   if (tornTail !== undefined) {
     io.stdout.write(
       `torn tail: ${tornTail.file} ends in ${tornTail.bytes} bytes of an incomplete record; ` +
@@ -94,10 +88,7 @@ function formatCounts({ records, chains, unresolved }: VerifyReport): string {
   return `${formatCount(records, 'record')} in ${formatCount(chains, 'chain')}, ${open}`
 }
 
-function formatNotes(
-  { seals, unsealed, pruned, head, journal }: VerifyReport,
-  areSealsChecked: boolean,
-): string[] {
+function formatNotes({ seals, unsealed, pruned, head }: VerifyReport, areSealsChecked: boolean): string[] {
   const since = unsealed.since === undefined ? '' : ` since ${unsealed.since}`
   return [
     areSealsChecked
@@ -105,12 +96,6 @@ function formatNotes(
       : `${seals} seals, signatures not checked (no --public-key)`,
     ...(unsealed.records > 0
       ? [`unsealed tail: ${formatCount(unsealed.records, 'record')}${since} not sealed yet`]
-      : []),
-    ...(unsealed.records > 0 && journal?.state === 'absent'
-      ? ['no journal found: after a power failure, records at the end may be missing']
-      : []),
-    ...(journal?.state === 'unreadable'
-      ? [`the journal cannot be read; records at the end may be missing: ${journal.what}`]
       : []),
     ...(pruned ? [`older records removed up to record ${pruned.seq} of chain ${pruned.chain}`] : []),
     ...(head ? [`head: record ${head.seq} of chain ${head.chain}, hash ${head.hash}`] : []),

@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
-import { exportCommand } from './audit-export.ts'
-import { proveCommand, verifyProofCommand } from './audit-prove.ts'
+import { compareCommand } from './audit-compare.ts'
 import { queryCommand } from './audit-query.ts'
 import { verifyCommand } from './audit-verify.ts'
 import type { Io } from '../common/io.ts'
@@ -8,10 +7,8 @@ import { newCommand } from '../common/new-command.ts'
 
 export function auditCommand(io: Io): Command {
   return newCommand('audit', io)
-    .description('verify, query, export and prove an audit log')
+    .description('verify and query an audit log, and compare it with the versions of tables')
     .addCommand(verifyCommand(io))
     .addCommand(queryCommand(io))
-    .addCommand(exportCommand(io))
-    .addCommand(proveCommand(io))
-    .addCommand(verifyProofCommand(io))
+    .addCommand(compareCommand(io))
 }

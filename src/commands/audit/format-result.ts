@@ -1,9 +1,13 @@
 import { formatCount } from '../../lib/format-count.ts'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
-import type { OutOfBandVersions } from '../../audit/records/audit-record.ts'
 import type { KeyChange } from '../../identity/api-keys/key-changes.ts'
 import type { StoredRecord } from '../../audit/storage/read-audit-log.ts'
 import { formatRuleReference } from '../policy/format-policy.ts'
+
+/** Replaces control characters: callers choose some of the text, which must not move the cursor of a terminal. */
+export function printable(text: string): string {
+  return text.replaceAll(/\p{C}/gu, '?')
+}
 
 export function formatIds(ids: readonly (readonly string[])[]): string {
   return ids.map(formatIdentifierText).join(',') || '-'
@@ -13,13 +17,11 @@ export function formatIds(ids: readonly (readonly string[])[]): string {
 export function formatResult(record: StoredRecord): string {
   switch (record.kind) {
     case 'outcome':
-      return record.result + formatVersion(record) + formatOutOfBandVersions(record)
+      return record.result + (record.version === undefined ? '' : ` version ${record.version}`)
     case 'refusal':
       return `${record.status} ${record.reason}${record.rule ? ` by ${formatRuleReference(record.rule)}` : ''}`
     case 'passThrough':
       return `${record.method} ${record.prefix}: ${record.path}`
-    case 'comparison':
-      return `version ${record.version} after ${record.before}${formatOutOfBandVersions(record)}`
     case 'reload':
       return [
         `${record.what} ${record.revision}`,
@@ -31,9 +33,9 @@ export function formatResult(record: StoredRecord): string {
     case 'tampered':
       return `${record.file} ${record.what}`
     case 'resolved':
-      return `${record.result}: ${record.evidence}${formatOutOfBandVersions(record)}`
+      return `${record.result}: ${record.evidence}`
     case 'recovered':
-      return `${record.file}: ${record.bytesCut} bytes truncated, ${record.bytesRestored ?? 0} restored`
+      return `${record.file}: ${record.bytesCut} bytes truncated`
     case 'pruned':
       return `${record.files.length} files removed`
     case 'seal':
@@ -54,24 +56,4 @@ function formatKeyChange({ change, key, principal, by, replaces, members = [] }:
     (members.length === 0 ? '' : ` (${members.join(', ')})`) +
     (by === undefined ? '' : ` by ${by}`)
   )
-}
-
-function formatVersion({ version, versions = [] }: Extract<StoredRecord, { kind: 'outcome' }>): string {
-  if (version === undefined) return ''
-  return ` version ${version}${versions.some(({ observed }) => observed) ? ' (observed)' : ''}`
-}
-
-/** Versions that were created without the gateway; ids are shown if the record concerns several tables. */
-function formatOutOfBandVersions({
-  outOfBand = [],
-  tables = [],
-}: Extract<StoredRecord, { kind: 'outcome' | 'resolved' | 'comparison' }>): string {
-  if (outOfBand.length === 0) return ''
-  const shown = outOfBand.map(
-    ({ id, branch, from, to }: OutOfBandVersions) =>
-      (tables.length > 1 ? `${formatIds([id])} ` : '') +
-      (from === to ? `${from}` : `${from}..${to}`) +
-      (branch === undefined ? '' : ` on branch ${branch}`),
-  )
-  return `; out of band: ${shown.join(', ')}`
 }

@@ -1,10 +1,9 @@
 import type { AuditedPrincipal } from '../../audit/records/audit-record.ts'
-import { formatRecordId } from '../../audit/formats/delivered-record.ts'
 import { getRequestRecord, type SelectedRecord } from '../../audit/query/select-records.ts'
 import { alignColumns, formatRuleReference } from '../policy/format-policy.ts'
 import { formatIds, formatResult } from './format-result.ts'
 import type { LocateRule } from './locate-rule.ts'
-import { printable } from './printable.ts'
+import { printable } from './format-result.ts'
 
 type Row = readonly [label: string, text: string]
 
@@ -25,12 +24,13 @@ export function formatStory(selected: SelectedRecord, locate: LocateRule | undef
     ),
     ...(hasRequest ? listRuleRows(selected, locate) : []),
   ]
-  const heading = `${record.time}  ${record.kind}  ${formatRecordId(record)}`
+  const heading = `${record.time}  ${record.kind}  ${record.chain}:${record.seq}`
   return [heading, ...alignColumns(rows.map(([label, text]) => [`  ${label}`, printable(text)]))]
 }
 
-function listRequestRows({ record, context }: SelectedRecord): readonly Row[] {
-  const { operation, id, principal } = getRequestRecord(record, context) ?? {}
+function listRequestRows(selected: SelectedRecord): readonly Row[] {
+  const { record } = selected
+  const { operation, id, principal } = getRequestRecord(selected) ?? {}
   const on = id === undefined || id.length === 0 ? '' : ` on ${formatIds([id])}`
   const objects = record.kind === 'intent' ? (record.objects ?? []) : []
   return [

@@ -15,7 +15,7 @@ import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import { CommandFailure, runStep } from '../common/command-failure.ts'
 import type { Io } from '../common/io.ts'
 import { printLines } from '../common/print-lines.ts'
-import { printable } from './printable.ts'
+import { printable } from './format-result.ts'
 
 /**
  * Prints the selected records of a log. If there is none, prints nothing on standard output, and states
@@ -51,7 +51,7 @@ export async function printSelection(
   if (isEmpty) throw new CommandFailure(`${folder} contains no audit log`)
   refuseUnknown(names.listUnknown(), command)
   if (filter.request !== undefined) throw new CommandFailure(describeMissingRequest(filter.request))
-  const note = concernsReads(filter) ? '; reads are recorded only if audit.modes.read says so' : ''
+  const note = concernsReads(filter) ? '; reads are recorded only with audit.reads' : ''
   io.stderr.write(`no records of ${describeFilter(filter)}${note}\n`)
 }
 
@@ -101,7 +101,7 @@ function listFew(criterion: string, names: ReadonlySet<string>): string {
 function describeMissingRequest(id: string): string {
   return (
     `no record of the request ${JSON.stringify(id)}: recorded are changes, denials, rejected credentials (one of a minute), and\n` +
-    'reads if audit.modes.read says so, each by the gateway that received it; look for this requestId in its log lines'
+    'reads with audit.reads, each by the gateway that received it; look for this requestId in its log lines'
   )
 }
 

@@ -105,10 +105,7 @@ function listConnections(settings: GatewaySettings, environment: NodeJS.ProcessE
     add('identity.introspection', identity.introspection.url, identity.introspection)
   for (const sink of audit.sinks) {
     const setting = `audit.sinks.${sink.name}`
-    if (sink.type === 'http' || sink.type === 'otlp') add(setting, sink.url, sink)
-    if (sink.type !== 'kafka') continue
-    for (const broker of sink.brokers)
-      add(setting, `${sink.tls ? 'https' : 'http'}://${broker}`, sink.tls ?? {}, false)
+    if (sink.type === 'otlp') add(setting, sink.url, sink)
   }
   if (traces) {
     const { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, OTEL_EXPORTER_OTLP_ENDPOINT } = environment

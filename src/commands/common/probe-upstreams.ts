@@ -91,12 +91,5 @@ function describeProbe({ name, url, headerDialect }: UpstreamSettings, probe: Up
   if (probe.headerDialect === undefined && headerDialect === 'catalog') {
     lines.push('its headers are unknown: set headerDialect: lance if it is a server of Lance')
   }
-  if (probe.managedVersions === 'unmanaged') {
-    lines.push(
-      'it does not manage versions: clients commit to the storage, past the gateway, which can neither allow nor record that',
-    )
-  }
-  if (probe.managedVersions === 'unknown')
-    lines.push('whether it manages versions is unknown: the gateway found no table that it can describe')
   return `${lines.join('\n  ')}\n`
 }

@@ -1,12 +1,6 @@
 import { z } from 'zod'
 
 export const redactionSchema = z.strictObject({
-  filters: z
-    .enum(['hash', 'plain', 'omit'])
-    .default('hash')
-    .describe(
-      'How SQL predicates, filters and queries of views are recorded: as a keyed hash, in plain text, or not at all.',
-    ),
   recordedClaims: z.array(z.string().min(1)).default([]).describe('Token claims to record.'),
   recordedContextKeys: z
     .array(z.string().regex(/^[a-z0-9._-]+$/, 'expected a key in lower case'))

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
-import { explainRemovedSetting } from '../removed.ts'
+import { explainRemovedSetting, explainRemovedValue } from '../removed.ts'
 import { findUnitOfName, type SettingUnit } from './setting-units.ts'
 import { listConstants, listMembers, type SchemaNode } from './settings-schema.ts'
 
@@ -39,7 +39,7 @@ export function describeIssue(
     return below.flatMap((each) =>
       describeIssue({ ...each, path: [...issue.path, ...each.path] }, schema, content),
     )
-  const message = `expected ${nameExpected(issue, path)}, received ${nameReceived(issue, value)}${suggestValue(issue, value, path)}`
+  const message = `expected ${nameExpected(issue, path)}, received ${nameReceived(issue, value)}${explainRemovedValue(path, value) || suggestValue(issue, value, path)}`
   return [{ path, message }]
 }
 

@@ -55,15 +55,6 @@ const upstreamFieldsSchema = z.strictObject({
     'Maximum connections for small requests; listings have an eighth as many of their own, at least 4, and streamed ' +
       'bodies (Arrow, large JSON) 1,024.',
   ),
-  compareVersionsSeconds: z
-    .int()
-    .positive()
-    .max(86_400)
-    .optional()
-    .describe(
-      'At most this long between two comparisons of the newest version of each table with the known one: versions that ' +
-        'clients committed past the gateway are recorded in the audit log. By default there are none.',
-    ),
   timeouts: timeoutsSchema.prefault({}),
 })
 

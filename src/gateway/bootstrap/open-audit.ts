@@ -57,7 +57,7 @@ export async function openAudit(
       failed: () => metrics.auditFailures.inc(),
       dropped: () => metrics.auditDropped.inc(),
     },
-    onEvent: createAuditEventLogger(log, audit.logSeals),
+    onEvent: createAuditEventLogger(log),
   })
   closers.push(() => auditLog.close())
   sinks.start(() => auditLog.durableEnd())

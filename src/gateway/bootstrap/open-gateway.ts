@@ -5,8 +5,8 @@ import {
   type CertificateMetrics,
 } from '../../observability/metrics/certificate-metrics.ts'
 import type { ReadinessCheck } from '../../observability/health/readiness.ts'
-import { type RunningChangeTracking, startChangeTracking } from '../changes/start-change-tracking.ts'
 import { bodyBounds, clientBounds } from '../bounds.ts'
+import { startChangeTracker, type ChangeTracker } from '../changes/change-tracker.ts'
 import { createDocumentFinder } from '../documents.ts'
 import { createListingObserver } from '../listing/listing-observer.ts'
 import { createSealedIds } from '../facts/sealed-ids.ts'
@@ -64,15 +64,15 @@ export async function openGateway(
 ): Promise<OpenedGateway> {
   const { settings, tuning, closers, metrics, log, files, gatewayLog, traces } = observability
   const recorder = settings.admin.console ? createConsoleRecorder() : undefined
-  let changes: RunningChangeTracking | undefined
-  const { auditLog, sinks } = await openAudit(observability, () => changes?.listInDoubtIntents())
+  let changeTracker: ChangeTracker | undefined
+  const { auditLog, sinks } = await openAudit(observability, () => changeTracker?.listInDoubtIntents())
   const policies = await openPolicies(observability, auditLog, recorder?.policyFollower)
   const authenticator = await openIdentity(observability, staticKey, auditLog)
   const { assertion } = settings.identity
   const assertions = assertion && (await openAssertionSigner(assertion, Date.now))
   const certificates = registerCertificateMetrics(metrics.registry)
   const upstreams = await openUpstreams(observability, assertions, certificates)
-  const { tracker: changeTracker } = (changes = await openChanges(observability, auditLog, upstreams))
+  changeTracker = await openChanges(observability, auditLog, upstreams)
   const limiting = await openLimits(observability, upstreams)
   const credentials = createCredentialRefusalRecorder(auditLog)
   closers.push(() => credentials.close())
@@ -148,14 +148,16 @@ export async function openGateway(
   }
 }
 
-/** Starts change tracking, resolves in-doubt changes of the audit log, and compares versions. */
+/** Starts change tracking, and resolves in-doubt changes of the audit log. */
 async function openChanges(
-  { settings, closers, metrics, log }: Bootstrap,
+  { settings, tuning, closers, metrics, log }: Bootstrap,
   audit: AuditLog,
   upstreams: Upstreams,
-): Promise<RunningChangeTracking> {
+): Promise<ChangeTracker> {
   const { registry } = metrics
-  const changes = await startChangeTracking({ audit, settings: settings.audit, upstreams, registry, log })
+  const { folder } = settings.audit
+  const times = tuning.resolution
+  const changes = await startChangeTracker({ audit, folder, upstreams, registry, log, times })
   closers.push(() => changes.close())
   // The segments that unresolved changes need are known only now.
   audit.prune()

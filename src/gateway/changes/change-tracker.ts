@@ -1,103 +1,145 @@
-import type { IntentReceipt } from '../../audit/log/audit-log.ts'
-import { toChangeEffect, planLookups, type InDoubtChange } from '../../audit/in-doubt/in-doubt-changes.ts'
+import { Counter, Gauge, type Registry } from 'prom-client'
+import type { AuditLog, IntentReceipt } from '../../audit/log/audit-log.ts'
+import { AuditUnavailable } from '../../audit/log/group-commit.ts'
+import { planLookups, readInDoubtChanges } from '../../audit/in-doubt/in-doubt-changes.ts'
+import { getBranch, KnownVersions } from '../../audit/in-doubt/known-versions.ts'
 import type {
   Details,
   IntentEntry,
-  CreatedVersion,
+  IntentReference,
   ObjectId,
   OutcomeEntry,
-  OutOfBandVersions,
 } from '../../audit/records/audit-record.ts'
-import { getBranch, type TableHistory } from '../../audit/in-doubt/table-history.ts'
 import { findOperation } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
+import type { Logger } from '../../observability/log/gateway-log.ts'
+import { memoize } from '../../lib/memoize.ts'
+import { createOutcomeResolver, type ResolutionTimes } from './outcome-resolver.ts'
+import type { Upstreams } from '../upstream/upstreams.ts'
 
-/** Tracks changes from their intent to their outcome. */
+/** An intent that was passed to the audit log. */
+export interface WrittenIntent {
+  readonly entry: IntentEntry
+  /** Resolved, unless the record is asynchronous. */
+  readonly receipt: Promise<IntentReceipt>
+  /** Whether the response waits until the outcome is written. */
+  readonly awaitsOutcome: boolean
+}
+
+/** Tracks changes from their intent to their outcome, and resolves those whose outcome is unknown in the background. */
 export interface ChangeTracker {
   /** The version that a commit follows, for `IntentEntry.before`. */
   getPreviousVersion(operation: Permission, id: ObjectId, details: Details | undefined): number | undefined
-  /** Starts tracking a change whose intent is about to be recorded. The caller must end every change. */
-  startChange(entry: IntentEntry): TrackedChange
-}
-
-/** A change between its intent and its outcome. */
-export interface TrackedChange {
-  readonly entry: IntentEntry
-  /** Whether the change created a version that the response does not state, and that `addVersion` may find. */
-  lacksVersion(outcome: OutcomeEntry): boolean
-  /** Returns the outcome with the newest version that the upstream describes, or unchanged. Never rejects. */
-  addVersion(outcome: OutcomeEntry): Promise<OutcomeEntry>
-  /** Completes the outcome with evidence of versions that were created outside this log. */
-  complete(outcome: OutcomeEntry): OutcomeEntry
-  /** Resolves the unknown outcome of the change in the background, if its intent was recorded. */
-  resolveLater(receipt: Promise<IntentReceipt>): void
-}
-
-/** A part of a multipart write has another effect than the operation that uploads it. */
-function createsVersion({ operation, effect }: IntentEntry): boolean {
-  const definition = findOperation(operation)
-  return definition?.versions !== undefined && definition.effect === effect
+  /**
+   * Writes the outcome of a change. A committed change succeeds even if its outcome cannot be written: an error would make
+   * clients repeat it. The log retains the intent, shows that it has no outcome, and counts the failure.
+   */
+  recordOutcome(intent: WrittenIntent, outcome: OutcomeEntry): Promise<void>
+  /** Counts a change that was not sent. */
+  countFailed(entry: IntentEntry): void
+  /** Lists the intents of in-doubt changes that are being resolved. */
+  listInDoubtIntents(): IntentReference[]
+  /** Aborts lookups; the next start resumes unresolved changes. */
+  close(): Promise<void>
 }
 
 interface ChangeTrackerOptions {
-  readonly history: TableHistory
-  /** The chain of the intents. */
-  readonly chain: string
-  /** Whether out-of-band versions are recorded. */
-  readonly isContinuous: boolean
-  readonly resolve: (request: InDoubtChange) => void
-  /** Fetches the newest version of the branch of a change; undefined if it could not be fetched. Never rejects. */
-  readonly observeVersion: (entry: IntentEntry) => Promise<CreatedVersion | undefined>
-  readonly onOutOfBand: (outOfBand: readonly OutOfBandVersions[], request: string) => void
-  /** Called with the immediate result of a change. */
-  readonly onEnd: (entry: IntentEntry, result: OutcomeEntry['result']) => void
+  readonly audit: AuditLog
+  /** Folder of the audit log. */
+  readonly folder: string
+  readonly upstreams: Upstreams
+  readonly registry: Registry
+  readonly log: Logger
+  readonly times?: Partial<ResolutionTimes> | undefined
 }
 
-export function createChangeTracker(options: ChangeTrackerOptions): ChangeTracker {
-  const { history, chain, isContinuous, resolve, observeVersion, onOutOfBand, onEnd } = options
+/**
+ * Reads in-doubt changes from the newest part of the audit log, starts to resolve them, and tracks new changes. Rejects if
+ * the log cannot be read.
+ */
+export async function startChangeTracker(options: ChangeTrackerOptions): Promise<ChangeTracker> {
+  const { audit, folder, upstreams, registry, log, times } = options
+  const known = new KnownVersions()
+  const inDoubt = await readInDoubtChanges(folder, known)
+  const metrics = createChangeMetrics(registry, () => resolver.listInDoubtIntents().length)
+  const resolver = createOutcomeResolver({
+    audit,
+    known,
+    upstreams: upstreams.all,
+    times,
+    onResolved({ result, evidence }, { intent: { request } }) {
+      metrics.resolved.inc({ result })
+      log.info({ requestId: request, result, evidence }, 'in-doubt change resolved')
+    },
+  })
+  for (const change of inDoubt) resolver.add(change)
+
+  function count({ operation, effect }: IntentEntry, result: OutcomeEntry['result']): void {
+    if (effect !== 'read') metrics.change(operation, effect, result).inc()
+  }
+
+  function resolveLater(entry: IntentEntry, receipt: Promise<IntentReceipt>): void {
+    const since = Date.now()
+    receipt.then(
+      (recorded) => {
+        const intent = { chain: audit.chain, ...recorded }
+        resolver.add({ intent, entry, lookups: planLookups(entry), since })
+      },
+      () => undefined,
+    )
+  }
+
   return {
     getPreviousVersion(operation, id, details) {
       const version = details?.['version']
       return findOperation(operation)?.statesVersion === true && typeof version === 'number'
         ? version - 1
-        : history.getNewestVersion(id, getBranch(details))
+        : known.getNewest(id, getBranch(details))
     },
-    startChange(entry) {
-      const change = history.begin(entry)
-      return {
-        entry,
-        lacksVersion: ({ result, status, versions }) =>
-          isContinuous &&
-          result === 'committed' &&
-          // 202 means started: the version is created later.
-          status !== 202 &&
-          versions === undefined &&
-          createsVersion(entry),
-        async addVersion(outcome) {
-          const made = await observeVersion(entry)
-          return made === undefined ? outcome : { ...outcome, version: made.version, versions: [made] }
-        },
-        complete(outcome) {
-          onEnd(entry, outcome.result)
-          // The outcome is unknown, so it explains no versions yet.
-          if (outcome.result === 'unknown') return outcome
-          const outOfBand = history.end(change, toChangeEffect(outcome))
-          if (!isContinuous || outOfBand.length === 0) return outcome
-          onOutOfBand(outOfBand, entry.request)
-          return { ...outcome, outOfBand }
-        },
-        resolveLater(receipt) {
-          if (entry.effect === 'read') return
-          const since = Date.now()
-          receipt.then(
-            ({ seq, request, tables }) => {
-              const intent = { chain, seq, request, tables }
-              resolve({ intent, change, upstream: entry.upstream, lookups: planLookups(entry), since })
-            },
-            () => history.end(change, 'unclear'),
-          )
-        },
-      }
+    async recordOutcome({ entry, receipt, awaitsOutcome }, outcome) {
+      count(entry, outcome.result)
+      if (outcome.result === 'committed') known.add(entry, outcome.versions)
+      else if (outcome.result === 'unknown' && entry.effect !== 'read') resolveLater(entry, receipt)
+      const written = receipt
+        .then((recorded) => audit.recordOutcome(recorded, outcome, awaitsOutcome))
+        .catch((error: unknown) => {
+          if (!(error instanceof AuditUnavailable)) throw error
+        })
+      if (awaitsOutcome) await written
+      else written.catch(() => undefined)
     },
+    countFailed: (entry) => count(entry, 'failed'),
+    listInDoubtIntents: () => resolver.listInDoubtIntents(),
+    close: () => resolver.close(),
+  }
+}
+
+function createChangeMetrics(registry: Registry, countInDoubt: () => number) {
+  const registers = [registry]
+  const changes = new Counter({
+    name: 'catalog_gateway_changes_total',
+    help: 'Recorded changes by operation, effect (change, commit) and result (committed, rejected, failed, unknown).',
+    labelNames: ['operation', 'effect', 'result'],
+    registers,
+  })
+  // eslint-disable-next-line no-new
+  new Gauge({
+    name: 'catalog_gateway_audit_in_doubt_changes',
+    help: 'In-doubt changes: the outcome is unknown and not resolved yet.',
+    registers,
+    collect() {
+      this.set(countInDoubt())
+    },
+  })
+  return {
+    change: memoize((operation: string, effect: string, result: string) =>
+      changes.labels(operation, effect, result),
+    ),
+    resolved: new Counter({
+      name: 'catalog_gateway_audit_resolutions_total',
+      help: 'Resolved in-doubt changes by result (committed, not_committed, taken, undecided).',
+      labelNames: ['result'],
+      registers,
+    }),
   }
 }

@@ -2,7 +2,7 @@ import { listKeys } from '../../audit/records/fact-details.ts'
 import { getMember } from '../facts/stated-facts.ts'
 import type { AuditedObject, Details, IntentEntry, CreatedVersion } from '../../audit/records/audit-record.ts'
 import { findOperation, type BatchEntries } from '../../catalog-api/operations.ts'
-import { getBranch } from '../../audit/in-doubt/table-history.ts'
+import { getBranch } from '../../audit/in-doubt/known-versions.ts'
 
 interface ChangedBranch {
   readonly id: CreatedVersion['id']

@@ -1,20 +1,21 @@
 import { Backoff } from '../../lib/async/backoff.ts'
 import type { AuditLog } from '../../audit/log/audit-log.ts'
 import { decideResolution, type ResolutionDecision } from '../../audit/in-doubt/decide-resolution.ts'
-import { toChangeEffect, type InDoubtChange } from '../../audit/in-doubt/in-doubt-changes.ts'
+import type { InDoubtChange } from '../../audit/in-doubt/in-doubt-changes.ts'
+import type { KnownVersions } from '../../audit/in-doubt/known-versions.ts'
 import type {
   IntentReference,
   CreatedVersion,
   Resolution,
   ResolvedEntry,
 } from '../../audit/records/audit-record.ts'
-import type { TableHistory } from '../../audit/in-doubt/table-history.ts'
+import { idToJson } from '../../audit/records/json-text.ts'
 import { fetchVersion } from './fetch-version.ts'
 import { sendGatewayRequest } from './send-gateway-request.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 
 /** In milliseconds. */
-interface ResolutionTimes {
+export interface ResolutionTimes {
   /**
    * How long the upstream may still execute a request after its outcome was lost. Absence counts only after this time,
    * and only if it was observed twice, this far apart.
@@ -24,10 +25,12 @@ interface ResolutionTimes {
   readonly maxAgeMs: number
 }
 
+const defaultTimes: ResolutionTimes = { settleTimeMs: 60_000, maxAgeMs: 72 * 3_600_000 }
+
 /** Resolves in-doubt changes in the background. */
 export interface OutcomeResolver {
   /** Adds an in-doubt change. If there are too many, it stays unknown until the next start. */
-  add(request: InDoubtChange): void
+  add(change: InDoubtChange): void
   /** Lists the intents of unresolved changes. */
   listInDoubtIntents(): IntentReference[]
   close(): Promise<void>
@@ -35,12 +38,11 @@ export interface OutcomeResolver {
 
 interface OutcomeResolverOptions {
   readonly audit: Pick<AuditLog, 'recordResolution'>
-  readonly history: TableHistory
+  readonly known: KnownVersions
   readonly upstreams: readonly Upstream[]
-  /** Whether out-of-band versions are recorded. */
-  readonly isContinuous: boolean
-  readonly times: ResolutionTimes
-  readonly onResolved: (entry: ResolvedEntry, request: InDoubtChange) => void
+  /** Deviations from `defaultTimes`. */
+  readonly times?: Partial<ResolutionTimes> | undefined
+  readonly onResolved: (entry: ResolvedEntry, change: InDoubtChange) => void
 }
 
 interface PendingResolution {
@@ -57,8 +59,9 @@ interface PendingResolution {
   resolution: ResolvedEntry | undefined
 }
 
-/** The lookups of one upstream, one at a time: one that does not respond delays no other. */
+/** The changes of one upstream, looked up one at a time: an upstream that does not respond delays no other. */
 interface LookupQueue {
+  readonly pending: Set<PendingResolution>
   timer: NodeJS.Timeout | undefined
   running: Promise<void> | undefined
 }
@@ -66,53 +69,46 @@ interface LookupQueue {
 const maxPending = 10_000
 const retryDelays = { minMs: 500, maxMs: 5 * 60_000 }
 
-/**
- * Starts resolving. There is one lookup at a time for each upstream, and only with capacity that clients do not use.
- */
+/** Starts resolving, only with capacity that clients do not use. */
 export function createOutcomeResolver(options: OutcomeResolverOptions): OutcomeResolver {
-  const { audit, history, upstreams, isContinuous, times, onResolved } = options
-  const pending = new Set<PendingResolution>()
+  const { audit, known, upstreams, onResolved } = options
+  const times = { ...defaultTimes, ...options.times }
   const byName = new Map(upstreams.map((upstream) => [upstream.name, upstream]))
   const queues = new Map<string, LookupQueue>()
   const closing = new AbortController()
-  let isClosed = false
 
-  function getQueue(upstream: string): LookupQueue {
-    let queue = queues.get(upstream)
-    if (queue === undefined) queues.set(upstream, (queue = { timer: undefined, running: undefined }))
-    return queue
+  function listAll(): PendingResolution[] {
+    return [...queues.values()].flatMap(({ pending }) => [...pending])
   }
 
-  function listPending(upstream: string): PendingResolution[] {
-    return [...pending].filter(({ change }) => change.upstream === upstream)
-  }
-
-  function schedule(upstream: string): void {
-    const queue = getQueue(upstream)
+  function schedule(queue: LookupQueue, time: number): void {
+    if (queue.running !== undefined) return
     clearTimeout(queue.timer)
-    if (isClosed || queue.running !== undefined) return
-    const own = listPending(upstream)
-    if (own.length === 0) return
-    const next = Math.min(...own.map(({ nextAt }) => nextAt))
     queue.timer = setTimeout(
       () => {
-        queue.running = resolveAllDue(upstream).finally(() => {
+        queue.running = resolveDue(queue).finally(() => {
           queue.running = undefined
-          schedule(upstream)
+          if (closing.signal.aborted || queue.pending.size === 0) return
+          schedule(queue, Math.min(...[...queue.pending].map(({ nextAt }) => nextAt)))
         })
       },
-      Math.max(0, next - Date.now()),
+      Math.max(0, time - Date.now()),
     ).unref()
   }
 
-  async function resolveAllDue(upstream: string): Promise<void> {
-    for (const entry of listPending(upstream).filter(({ nextAt }) => nextAt <= Date.now())) {
-      if (isClosed) return
-      await tryToResolve(entry).catch(() => postpone(entry))
+  async function resolveDue({ pending }: LookupQueue): Promise<void> {
+    for (const entry of [...pending].filter(({ nextAt }) => nextAt <= Date.now())) {
+      if (closing.signal.aborted) return
+      try {
+        await tryToResolve(entry, pending)
+        if (entry.resolution !== undefined) pending.delete(entry)
+      } catch {
+        postpone(entry)
+      }
     }
   }
 
-  async function tryToResolve(entry: PendingResolution): Promise<void> {
+  async function tryToResolve(entry: PendingResolution, pending: Iterable<PendingResolution>): Promise<void> {
     if (entry.resolution !== undefined) return conclude(entry, entry.resolution)
     const { decision, versions } = await lookUp(entry)
     entry.hasLookupResult = true
@@ -121,7 +117,7 @@ export function createOutcomeResolver(options: OutcomeResolverOptions): OutcomeR
     // An undecided change may be decided by the outcomes of other changes.
     const isEarly = Date.now() < resolvedAt && (result === 'absent' || result === 'undecided')
     if (isEarly) entry.nextAt = resolvedAt
-    else if (result === 'undecided' && mayBeDecidedByOthers(entry))
+    else if (result === 'undecided' && mayBeDecidedByOthers(entry, pending))
       entry.nextAt = Date.now() + retryDelays.minMs
     else if (result !== 'absent') await decide(entry, result, evidence, versions)
     else if (entry.absentSince === undefined) {
@@ -130,33 +126,24 @@ export function createOutcomeResolver(options: OutcomeResolverOptions): OutcomeR
     } else await decide(entry, 'not_committed', evidence, versions)
   }
 
-  /** Whether another change of the same tables has not been looked up yet: it may have created the version. */
-  function mayBeDecidedByOthers({ change }: PendingResolution): boolean {
-    const keys = new Set(change.change.tables.map(({ key }) => key))
-    for (const other of pending) {
-      if (!other.hasLookupResult && other.change.change.tables.some(({ key }) => keys.has(key))) return true
-    }
-    return false
-  }
-
   /** A batch is atomic: the first conclusive lookup decides for all entries. */
   async function lookUp(
     entry: PendingResolution,
   ): Promise<{ decision: ResolutionDecision; versions: CreatedVersion[] }> {
-    const { change: request } = entry
-    const upstream = byName.get(request.upstream)
+    const { change } = entry
+    const upstream = byName.get(change.entry.upstream)
     const versions: CreatedVersion[] = []
     if (upstream === undefined)
       return { decision: undecidedResolution('its upstream is no longer configured'), versions }
     let decision = undecidedResolution('the change leaves no trace that identifies it')
-    for (const lookup of request.lookups) {
+    for (const lookup of change.lookups) {
       const found = await fetchVersion(lookup, (request) =>
         sendGatewayRequest(upstream, request, closing.signal),
       )
       entry.lookups += 1
       if (typeof found.found === 'object') versions.push(found.found)
       // The other versions of a committed batch are looked up for the record.
-      if (decision.result !== 'committed') decision = decideResolution(request, lookup, found, history)
+      if (decision.result !== 'committed') decision = decideResolution(change, lookup, found, known)
       if (decision.result === 'taken' || decision.result === 'absent') break
     }
     return { decision, versions }
@@ -168,39 +155,36 @@ export function createOutcomeResolver(options: OutcomeResolverOptions): OutcomeR
     evidence: string,
     versions: CreatedVersion[],
   ): Promise<void> {
-    const { change, lookups } = entry
-    const outOfBand = history.end(change.change, toChangeEffect({ result, versions }))
+    if (result === 'committed') known.add(entry.change.entry, versions)
     const found = versions.length > 0 && { versions }
-    entry.resolution = {
-      result,
-      evidence,
-      lookups,
-      ...found,
-      ...(isContinuous && outOfBand.length > 0 && { outOfBand }),
-    }
+    entry.resolution = { result, evidence, lookups: entry.lookups, ...found }
     return conclude(entry, entry.resolution)
   }
 
-  async function conclude(entry: PendingResolution, resolution: ResolvedEntry): Promise<void> {
-    await audit.recordResolution(entry.change.intent, resolution)
-    pending.delete(entry)
-    onResolved(resolution, entry.change)
+  async function conclude({ change }: PendingResolution, resolution: ResolvedEntry): Promise<void> {
+    await audit.recordResolution(change.intent, resolution)
+    onResolved(resolution, change)
   }
 
   /** Called if a lookup or the record failed. */
-  async function postpone(entry: PendingResolution): Promise<void> {
+  function postpone(entry: PendingResolution): void {
     const now = Date.now()
     entry.nextAt = now + entry.retryDelays.next()
-    if (isClosed || entry.resolution !== undefined || now - entry.change.since < times.maxAgeMs) return
+    if (entry.resolution !== undefined || now - entry.change.since < times.maxAgeMs) return
     const evidence = 'the upstream gave no answer within the maximum age'
-    await decide(entry, 'undecided', evidence, []).catch(() => undefined)
+    entry.resolution = { result: 'undecided', evidence, lookups: entry.lookups }
+    entry.nextAt = now
   }
 
   return {
     add(change) {
-      if (pending.size >= maxPending) return
+      const { upstream } = change.entry
+      let queue = queues.get(upstream)
+      if (queue === undefined)
+        queues.set(upstream, (queue = { pending: new Set(), timer: undefined, running: undefined }))
+      if (queue.pending.size >= maxPending || closing.signal.aborted) return
       const nextAt = Date.now()
-      pending.add({
+      queue.pending.add({
         change,
         lookups: 0,
         hasLookupResult: false,
@@ -209,16 +193,24 @@ export function createOutcomeResolver(options: OutcomeResolverOptions): OutcomeR
         absentSince: undefined,
         resolution: undefined,
       })
-      schedule(change.upstream)
+      schedule(queue, nextAt)
     },
-    listInDoubtIntents: () => [...pending].map(({ change }) => change.intent),
+    listInDoubtIntents: () => listAll().map(({ change }) => change.intent),
     async close() {
-      isClosed = true
-      for (const { timer } of queues.values()) clearTimeout(timer)
       closing.abort()
+      for (const { timer } of queues.values()) clearTimeout(timer)
       await Promise.all([...queues.values()].flatMap(({ running }) => running ?? []))
     },
   }
+}
+
+/** Whether another change of the same tables has not been looked up yet: it may have created the version. */
+function mayBeDecidedByOthers({ change }: PendingResolution, pending: Iterable<PendingResolution>): boolean {
+  const keys = new Set(change.intent.tables.map(idToJson))
+  for (const other of pending) {
+    if (!other.hasLookupResult && other.change.intent.tables.some((id) => keys.has(idToJson(id)))) return true
+  }
+  return false
 }
 
 function undecidedResolution(evidence: string): ResolutionDecision {

@@ -7,41 +7,30 @@ import { readCreatedVersions } from './created-versions.ts'
 import type { Payload } from '../body/payload.ts'
 import type { Matched } from '../context.ts'
 import { getMember } from '../facts/stated-facts.ts'
-import type { TrackedChange } from './change-tracker.ts'
-import type { ManagedVersions } from '../upstream/managed-versions.ts'
+import type { WrittenIntent } from './change-tracker.ts'
 import { parseJsonBytes } from '../../lib/json/parse-json-bytes.ts'
 import { getFailureReason } from '../upstream/attempt-failure.ts'
 
 /** A change that was sent to the upstream. */
 interface SentChange extends Matched {
   readonly payload: Payload
-  readonly intent: { readonly change: TrackedChange } | undefined
-}
-
-/** What the response to a change says. */
-interface ReadResponse {
-  readonly status: number
-  /** Parsed; undefined without a JSON body, and for an error. */
-  readonly body: unknown
-  readonly managedVersions: ManagedVersions
+  readonly intent: WrittenIntent | undefined
 }
 
 /** Creates the outcome of a change with a response. */
 export function createOutcome(
-  { status, body, managedVersions }: ReadResponse,
+  response: UpstreamResponse,
   request: SentChange,
   startedAt: number,
 ): OutcomeEntry {
-  const entry = request.intent?.change.entry
+  const { status } = response
+  const body = parseResponse(response)
+  const entry = request.intent?.entry
   const versions = entry === undefined ? [] : readCreatedVersions(entry, body)
   // The versions of a batch belong to several tables.
   const { operation } = request.route
   const version = operation.object === 'none' ? undefined : versions[0]?.version
   const uploadId = operation.multipart === 'begins' ? getMember(body, uploadIdName) : undefined
-  const details = {
-    ...(managedVersions === 'unmanaged' && { managedVersions: false }),
-    ...(typeof uploadId === 'string' && { [uploadIdName]: truncateDetail(uploadId) }),
-  }
   return {
     result: getResult(status, operation),
     status,
@@ -49,7 +38,7 @@ export function createOutcome(
     versions: versions.length > 0 ? versions : undefined,
     upload: getUploadFacts(request),
     durationMs: elapsedMs(startedAt),
-    details: Object.keys(details).length > 0 ? details : undefined,
+    details: typeof uploadId === 'string' ? { [uploadIdName]: truncateDetail(uploadId) } : undefined,
   }
 }
 
@@ -85,7 +74,7 @@ function elapsedMs(startedAt: number): number {
 }
 
 /** Parses the success response to a change; undefined if it is not JSON. */
-export function parseResponse({ status, body }: UpstreamResponse): unknown {
+function parseResponse({ status, body }: UpstreamResponse): unknown {
   return status >= 300 || body === undefined || body.length === 0 ? undefined : parseJsonBytes(body)
 }
 

@@ -55,7 +55,7 @@ function createDetails(operation: Operation, stated: StatedFacts, sent: (name: s
   for (const name of operation.recorded) {
     const value = sent(name)
     if (value === undefined) continue
-    // The log hashes filters by default: filters with the same prefix would become equal if they were truncated.
+    // The log hashes filters: filters with the same prefix would become equal if they were truncated.
     details[name] = isFilterMember(name) && isJson(value) ? value : truncateDetail(withoutKey(name, value))
   }
   return details

@@ -94,16 +94,6 @@ export function createReadinessChecks(parts: GatewayReadinessOptions): Readiness
       },
     },
     {
-      name: 'managed_versions',
-      isWarning: true,
-      findProblem: () => {
-        const unmanaged = upstreams.all.filter(({ managedVersions }) => managedVersions === 'unmanaged')
-        return unmanaged.length === 0
-          ? undefined
-          : `clients commit to the storage, past the gateway: ${listNames(unmanaged)}`
-      },
-    },
-    {
       name: 'files',
       // A restart would fail.
       isWarning: true,

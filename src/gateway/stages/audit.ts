@@ -2,8 +2,7 @@ import { factsFormat } from '../../audit/records/fact-details.ts'
 import type { AuditLog, IntentReceipt } from '../../audit/log/audit-log.ts'
 import type { AuditedObject, IntentEntry } from '../../audit/records/audit-record.ts'
 import { refusal } from '../../catalog-api/catalog-error.ts'
-import type { ChangeTracker } from '../changes/change-tracker.ts'
-import type { WrittenIntent } from '../changes/written-intent.ts'
+import type { ChangeTracker, WrittenIntent } from '../changes/change-tracker.ts'
 import { isOperationName, getOperation } from '../../catalog-api/operations.ts'
 import { awaitAuditRecord } from '../await-audit-record.ts'
 import { advance } from '../context.ts'
@@ -23,8 +22,8 @@ export interface AuditOptions {
 }
 
 /**
- * Stage 10: writes the intent of a change. It is on disk before the first byte goes upstream, unless the settings audit
- * its operation otherwise (config/audit/audit-modes.ts). Throws ServiceUnavailable (503) if the log cannot be written in
+ * Stage 10: writes the intent of a change. It is on disk before the first byte goes upstream, unless the mode
+ * is `besteffort`. Throws ServiceUnavailable (503) if the log cannot be written in
  * time, and InvalidInput (413) for a batch that is too large for one record.
  */
 export async function audit(
@@ -32,18 +31,19 @@ export async function audit(
   { auditLog, changeTracker }: AuditOptions,
 ): Promise<Audited> {
   const mode = auditLog.modeFor(request.route.operation)
-  if (mode === 'off') return advance(request, { intent: undefined })
-  const change = changeTracker.startChange(createIntent(request, auditLog, changeTracker))
+  if (mode === undefined) return advance(request, { intent: undefined })
+  const entry = createIntent(request, auditLog, changeTracker)
+  const awaitsOutcome = mode === 'strict'
   const startedAt = performance.now()
-  const receipt = auditLog.recordIntent(change.entry, mode !== 'besteffort')
+  const receipt = auditLog.recordIntent(entry, awaitsOutcome)
   try {
     await awaitAuditRecord(receipt, mode, 'the change was not made')
   } catch (error) {
-    change.complete({ result: 'failed', durationMs: 0 })
+    changeTracker.countFailed(entry)
     recordNotSent(auditLog, receipt, startedAt)
     throw error
   }
-  return advance(request, { intent: { receipt, awaitsOutcome: mode === 'strict', change } })
+  return advance(request, { intent: { entry, receipt, awaitsOutcome } })
 }
 
 /** An intent that becomes durable too late gets an outcome. */

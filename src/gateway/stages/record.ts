@@ -1,10 +1,8 @@
-import type { AuditLog } from '../../audit/log/audit-log.ts'
 import type { OutcomeEntry } from '../../audit/records/audit-record.ts'
-import { createFailureOutcome, createOutcome, parseResponse } from '../changes/outcome.ts'
-import { recordOutcome } from '../changes/written-intent.ts'
+import type { ChangeTracker } from '../changes/change-tracker.ts'
+import { createFailureOutcome, createOutcome } from '../changes/outcome.ts'
 import { advance } from '../context.ts'
 import { toDownstreamError } from '../upstream/attempt-failure.ts'
-import { readManagedVersions } from '../upstream/managed-versions.ts'
 import type { Audited } from './audit.ts'
 import type { Sent } from './send.ts'
 
@@ -14,24 +12,22 @@ export interface Recorded extends Sent {
 }
 
 export interface RecordOptions {
-  readonly auditLog: AuditLog
+  readonly changeTracker: ChangeTracker
 }
 
 /**
- * Stage 12: writes the outcome of a change, so that a client never knows of a commit that the log does not. Notes whether
- * the upstream manages the versions of its tables: if it does not, clients commit past the gateway. `sentAt` is on the clock of
- * performance.now().
+ * Stage 12: writes the outcome of a change, so that a client never knows of a commit that the log does not. `sentAt` is on
+ * the clock of performance.now().
  */
-export async function record(request: Sent, sentAt: number, { auditLog }: RecordOptions): Promise<Recorded> {
-  const { route, intent, upstream, upstreamResponse } = request
-  const { statesManagedVersions } = route.operation
-  if (intent === undefined && !statesManagedVersions) return advance(request, { outcome: undefined })
-  const body = parseResponse(upstreamResponse)
-  const managedVersions = statesManagedVersions ? readManagedVersions(body) : 'unknown'
-  if (managedVersions !== 'unknown') upstream.managedVersions = managedVersions
+export async function record(
+  request: Sent,
+  sentAt: number,
+  { changeTracker }: RecordOptions,
+): Promise<Recorded> {
+  const { intent, upstreamResponse } = request
   if (intent === undefined) return advance(request, { outcome: undefined })
-  const outcome = createOutcome({ status: upstreamResponse.status, body, managedVersions }, request, sentAt)
-  await recordOutcome(intent, auditLog, outcome)
+  const outcome = createOutcome(upstreamResponse, request, sentAt)
+  await changeTracker.recordOutcome(intent, outcome)
   return advance(request, { outcome })
 }
 
@@ -43,10 +39,10 @@ export async function recordFailure(
   request: Audited,
   error: unknown,
   sentAt: number,
-  { auditLog }: RecordOptions,
+  { changeTracker }: RecordOptions,
 ): Promise<never> {
   if (request.intent !== undefined) {
-    await recordOutcome(request.intent, auditLog, createFailureOutcome(error, request, sentAt))
+    await changeTracker.recordOutcome(request.intent, createFailureOutcome(error, request, sentAt))
   }
   throw toDownstreamError(error)
 }

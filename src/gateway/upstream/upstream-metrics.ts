@@ -38,12 +38,6 @@ export function registerUpstreamMetrics(registry: Registry, upstreams: readonly 
     (upstream) => [[{ upstream: upstream.name }, upstream.health.isCredentialRefused() ? 1 : 0]],
   )
   gauge(
-    'unmanaged_versions',
-    'Whether clients commit to the storage of the upstream, past the gateway (1), by the latest declared table.',
-    ['upstream'],
-    (upstream) => [[{ upstream: upstream.name }, upstream.managedVersions === 'unmanaged' ? 1 : 0]],
-  )
-  gauge(
     'circuit_breaker_state',
     'State of the circuit breaker of the upstream: 1 for the current state.',
     ['upstream', 'state'],

@@ -12,7 +12,6 @@ import type { Followed } from '../../lib/fs/follow-files.ts'
 import { getBasePath } from '../../lib/http/base-path.ts'
 import type { SocketOpener } from '../../lib/outbound/socket-opener.ts'
 import { upstreamBounds, type UpstreamBounds } from '../bounds.ts'
-import type { ManagedVersions } from './managed-versions.ts'
 import type { PoolName } from '../../limits/overload/pool-name.ts'
 import type { CallerHeaders } from './caller-headers.ts'
 import type { CallerIdentity } from '../../config/upstream/caller-identity.ts'
@@ -54,8 +53,6 @@ export interface UpstreamOptions {
   readonly opener: SocketOpener
   readonly maxConnections: number
   readonly timeouts: { readonly totalTimeoutMs: number }
-  /** At most this long between two comparisons of its versions with the known ones; undefined for none. */
-  readonly compareVersionsSeconds?: number | undefined
   readonly bounds?: Partial<UpstreamBounds> | undefined
 }
 
@@ -92,15 +89,12 @@ export interface Upstream {
   /** Whether it authenticates callers itself. */
   readonly forwardsCredential: boolean
   readonly bounds: UpstreamBounds
-  readonly compareVersionsSeconds: number | undefined
   /** Every request holds a slot, so there are no more connections than slots. */
   readonly client: Http1Client
   readonly slots: Readonly<Record<PoolName, ConnectionSlots>>
   readonly breaker: CircuitBreaker
   readonly retryBudget: RetryBudget
   readonly health: HealthChecker
-  /** By the latest table that was declared through the gateway. */
-  managedVersions: ManagedVersions
   /** Aborts active requests. */
   close(): void
 }
@@ -164,7 +158,6 @@ export function createUpstream(options: UpstreamOptions, observer?: UpstreamObse
     callerHeaders: options.callerHeaders ?? (() => []),
     forwardsCredential: options.identity === 'original',
     bounds,
-    compareVersionsSeconds: options.compareVersionsSeconds,
     client,
     slots: {
       // Small requests end soon, and a released slot goes to the holder with the fewest.
@@ -179,7 +172,6 @@ export function createUpstream(options: UpstreamOptions, observer?: UpstreamObse
     breaker,
     retryBudget: createRetryBudget(bounds.retryBudgetPercent),
     health,
-    managedVersions: 'unknown',
     close() {
       health.close()
       client.close()

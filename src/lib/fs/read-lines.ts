@@ -14,15 +14,8 @@ export interface FileLine {
   readonly end: 'newline' | 'file' | 'limit'
 }
 
-/** Bytes that replace a range of the file when it is read. */
-interface FilePatch {
-  /** At most the size of the file. */
-  readonly offset: number
-  readonly bytes: Buffer
-}
-
-/** Reads the lines of a file in constant memory, with the patch applied. Stops at a line over the maximum length. */
-export async function* readLines(path: string, patch?: FilePatch): AsyncGenerator<FileLine, void> {
+/** Reads the lines of a file in constant memory. Stops at a line over the maximum length. */
+export async function* readLines(path: string): AsyncGenerator<FileLine, void> {
   const handle = await open(path)
   try {
     const buffer = Buffer.allocUnsafe(256 * 1024)
@@ -31,7 +24,6 @@ export async function* readLines(path: string, patch?: FilePatch): AsyncGenerato
     let offset = 0
     for (let position = 0, bytesRead = 0; ; position += bytesRead) {
       bytesRead = (await handle.read(buffer, 0, buffer.length, position)).bytesRead
-      if (patch) bytesRead = Math.max(bytesRead, copyPatch(patch, buffer, position))
       if (bytesRead === 0) break
       const chunk = buffer.subarray(0, bytesRead)
       let begin = 0
@@ -54,14 +46,4 @@ export async function* readLines(path: string, patch?: FilePatch): AsyncGenerato
   } finally {
     await handle.close()
   }
-}
-
-/**
- * Copies the part of the patch that overlaps the buffer, which begins at `position` of the file. Returns the end of the
- * copied part in the buffer.
- */
-function copyPatch({ offset, bytes }: FilePatch, buffer: Buffer, position: number): number {
-  const begin = Math.max(0, position - offset)
-  const at = Math.max(0, offset - position)
-  return at >= buffer.length || begin >= bytes.length ? 0 : at + bytes.copy(buffer, at, begin)
 }

@@ -1,7 +1,7 @@
 import type { StatsFs } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { Gauge, type Registry } from 'prom-client'
-import type { AuditLogEvent } from '../../audit/log/audit-log-event.ts'
+import type { AuditLogEvent } from '../../audit/log/chain-writer.ts'
 import type { AuditLog, AuditStatus } from '../../audit/log/audit-log.ts'
 import type { Logger } from '../log/gateway-log.ts'
 
@@ -70,13 +70,9 @@ export function registerAuditHeadMetrics(registry: Registry, audit: AuditLog): v
   registry.registerMetric(hash)
 }
 
-/** Logs seals only if `logsSeals`. */
-export function createAuditEventLogger(log: Logger, logsSeals: boolean): (event: AuditLogEvent) => void {
+export function createAuditEventLogger(log: Logger): (event: AuditLogEvent) => void {
   return (event) => {
     switch (event.kind) {
-      case 'sealed':
-        if (logsSeals) log.warn({ ...event.head }, 'audit log sealed')
-        return
       case 'tampered':
         log.error({ file: event.file, change: event.tampering }, 'audit log tampered with')
         return
@@ -91,9 +87,6 @@ export function createAuditEventLogger(log: Logger, logsSeals: boolean): (event:
         return
       case 'recovered':
         log.warn({ ...event.repair }, 'audit log recovered')
-        return
-      case 'journal_unavailable':
-        log.warn({ error: String(event.error) }, 'audit journal unavailable')
     }
   }
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
-import { AuditUnavailable } from '../../../src/audit/log/audit-unavailable.ts'
+import { AuditUnavailable } from '../../../src/audit/log/group-commit.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
 import { aRefusal, anIntent, committed, logOptions, ofKind, recordsOf } from '../audit-fixtures.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'

@@ -52,15 +52,13 @@ const rule = fc.record(
 const context = fc.dictionary(fc.constantFrom('tenant', 'other'), text)
 const operation = fc.constantFrom('CreateTableVersion', 'BatchCreateTableVersions', 'DropNamespace')
 const versions = fc.array(fc.record({ id, branch: maybe(text), version: fc.nat(), eTag: maybe(text) }))
-const outOfBand = fc.array(fc.record({ id, from: fc.nat(), to: fc.nat() }), { maxLength: 2 })
 
-/** A redaction that allows some claims and context entries, and unredacted filters. */
+/** A redaction that allows some claims and context entries. */
 async function someRedaction() {
   const keyFile = join(await temporaryFolder(), 'key')
   await writeFile(keyFile, randomBytes(32).toString('base64url'))
   const groups = { maxRecordedGroups: 2 }
   const shown = {
-    filters: 'plain',
     recordedClaims: ['team'],
     recordedContextKeys: ['tenant'],
     keyFile,
@@ -190,24 +188,22 @@ it('writes outcomes and resolutions like JSON.stringify', () => {
     version: maybe(fc.nat()),
     versions: maybe(versions),
     upload: maybe(fc.record({ bytes: fc.nat(), batches: fc.nat(), rows: fc.nat(), unread: text })),
-    outOfBand: maybe(outOfBand),
     durationMs: number,
     details: maybe(details),
   })
   const resolved: fc.Arbitrary<ResolvedEntry> = fc.record(
-    { result: fc.constantFrom('taken', 'undecided'), evidence: text, lookups: fc.nat(), versions, outOfBand },
+    { result: fc.constantFrom('taken', 'undecided'), evidence: text, lookups: fc.nat(), versions },
     { requiredKeys: ['result', 'evidence', 'lookups'] },
   )
   fc.assert(
     fc.property(outcome, (entry) => {
-      const { result, status, version, versions, upload, outOfBand, durationMs, details } = entry
+      const { result, status, version, versions, upload, durationMs, details } = entry
       const ordered: Ordered<OutcomeEntry> = {
         result,
         status,
         version,
         versions,
         upload,
-        outOfBand,
         durationMs,
         details,
       }
@@ -218,8 +214,8 @@ it('writes outcomes and resolutions like JSON.stringify', () => {
   )
   fc.assert(
     fc.property(resolved, (entry) => {
-      const { result, evidence, lookups, versions, outOfBand } = entry
-      const ordered: Ordered<ResolvedEntry> = { result, evidence, lookups, versions, outOfBand }
+      const { result, evidence, lookups, versions } = entry
+      const ordered: Ordered<ResolvedEntry> = { result, evidence, lookups, versions }
       const reference = { request: intent.request, intentSeq: intent.seq, intentChain: intent.chain }
       expect(createResolvedRecord(intent, entry).members).toBe(slowText({ ...reference, ...ordered }))
     }),

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { anIntent, segmentsOf } from '../audit-fixtures.ts'
 import { distinct, linesOf, startReceiver, takes, type Receiver, type Receiving } from './http-receiver.ts'
-import { httpSettings, linesInLog, openLogWithSinks } from './log-with-sinks.ts'
+import { otlpSettings, linesInLog, openLogWithSinks } from './log-with-sinks.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { eventually } from '../../support/eventually.ts'
 
@@ -32,7 +32,7 @@ it.each([400, 413, 422])(
     receiver.receiving = refusesPoison(status)
     const { log, sinks, rejections } = await openLogWithSinks(
       folder,
-      [httpSettings(receiver.url)],
+      [otlpSettings(receiver.url)],
       {},
       { maxWaitMs: 50 },
     )
@@ -56,28 +56,12 @@ it.each([400, 413, 422])(
   },
 )
 
-it.each([
-  ['http', 'ocsf', ({ body }: { body: string }) => body],
-  ['http', 'cloudevents', ({ body }: { body: string }) => body],
-  ['otlp', 'json', ({ body }: { body: string }) => body],
-])('a %s sink in the format %s reports a refused record, too', async (type, format, bodyOf) => {
-  const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
-  receiver.receiving = refusesPoison(400)
-  const { log, rejections } = await openLogWithSinks(folder, [httpSettings(receiver.url, { type, format })])
-  await log.recordIntent(anIntent('poison'))
-  await log.recordIntent(anIntent('after'))
-  await eventually(() => expect(receiver.taken.map(bodyOf).join('')).toContain('after'))
-  const poison = (await linesInLog(folder)).map(parse).find((_, index, all) => index === all.length - 2)
-  expect(receiver.taken.map(bodyOf).join('')).toContain(`${poison?.chain}:${poison?.seq}:refused`)
-  expect(rejections).toHaveLength(1)
-})
-
 it.each([401, 403, 404, 405, 408, 409, 415, 421, 425, 429, 500, 501, 503])(
   'the status %i is not about a record: nothing is skipped',
   async (status) => {
     const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
     receiver.receiving = refusesPoison(status)
-    const { log, failures, rejections } = await openLogWithSinks(folder, [httpSettings(receiver.url)])
+    const { log, failures, rejections } = await openLogWithSinks(folder, [otlpSettings(receiver.url)])
     await log.recordIntent(anIntent('poison'))
     await eventually(() => expect(failures.length).toBeGreaterThan(6))
     receiver.receiving = takes
@@ -89,7 +73,7 @@ it.each([401, 403, 404, 405, 408, 409, 415, 421, 425, 429, 500, 501, 503])(
 it('a receiver that refuses everything, also the reports, gets every record once it does not', async () => {
   const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
   receiver.receiving = (_, response) => response.writeHead(400).end()
-  const { log, failures, rejections } = await openLogWithSinks(folder, [httpSettings(receiver.url)])
+  const { log, failures, rejections } = await openLogWithSinks(folder, [otlpSettings(receiver.url)])
   for (let count = 0; count < 10; count += 1) await log.recordIntent(anIntent(`request ${count}`))
   await eventually(() => expect(failures.length).toBeGreaterThan(20))
   receiver.receiving = takes
@@ -105,7 +89,7 @@ it('a refused record after a gap is reported after the gap', async () => {
   await first.close()
   const [, removed = ''] = await segmentsOf(folder)
   await rm(join(folder, removed))
-  const { log, sinks, rejections } = await openLogWithSinks(folder, [httpSettings(receiver.url)])
+  const { log, sinks, rejections } = await openLogWithSinks(folder, [otlpSettings(receiver.url)])
   await log.recordIntent(anIntent('after'))
   await eventually(() => {
     expect(recordsOf(receiver).at(-1)).toContain('"after"')
@@ -120,7 +104,7 @@ it('a redirect is not followed, and named', async () => {
   const [folder, receiver, target] = [await temporaryFolder(), await startReceiver(), await startReceiver()]
   receiver.receiving = (_, response) =>
     response.writeHead(308, { location: 'https://collector.example:8443/secret?token=1' }).end()
-  const { log, failures } = await openLogWithSinks(folder, [httpSettings(receiver.url)])
+  const { log, failures } = await openLogWithSinks(folder, [otlpSettings(receiver.url)])
   await log.recordIntent(anIntent('one'))
   await eventually(() =>
     expect(failures.map(String)).toContain(

@@ -2,9 +2,9 @@ import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { AuditLog } from '../../../src/audit/log/audit-log.ts'
-import { createLogFollower } from '../../../src/audit/sinks/log-follower.ts'
+import { readBatch } from '../../../src/audit/sinks/log-follower.ts'
 import { anIntent, aRefusal, committed, segmentsOf } from '../audit-fixtures.ts'
-import { httpSettings, linesInLog, openLogWithSinks, type LogWithSinks } from './log-with-sinks.ts'
+import { otlpSettings, linesInLog, openLogWithSinks, type LogWithSinks } from './log-with-sinks.ts'
 import {
   distinct,
   drops,
@@ -41,10 +41,12 @@ it.each([
 ] as const)('a receiver that %s gets every record in order once it accepts them', async (_, receiving) => {
   const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
   receiver.receiving = receiving
-  const timeout = receiving === stalls ? { timeoutMs: 300 } : {}
-  const { log, sinks, failures } = await openLogWithSinks(folder, [httpSettings(receiver.url, timeout)], {
-    segmentBytes,
-  })
+  const { log, sinks, failures } = await openLogWithSinks(
+    folder,
+    [otlpSettings(receiver.url)],
+    { segmentBytes },
+    receiving === stalls ? { timeoutMs: 300 } : {},
+  )
   for (let count = 0; count < 20; count += 1) {
     await log.recordOutcome(await log.recordIntent(anIntent(`request ${count}`)), committed)
   }
@@ -61,22 +63,21 @@ it.each([
 
 it('sends smaller batches to a receiver that accepts only small ones', async () => {
   const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
-  receiver.receiving = ({ body }, response) =>
-    response.writeHead(body.split('\n').length > 5 ? 413 : 200).end()
-  const { log } = await openLogWithSinks(folder, [httpSettings(receiver.url)], {}, { maxWaitMs: 30 })
+  receiver.receiving = (batch, response) => response.writeHead(linesOf([batch]).length > 5 ? 413 : 200).end()
+  const { log } = await openLogWithSinks(folder, [otlpSettings(receiver.url)], {}, { maxWaitMs: 30 })
   await Promise.all(Array.from({ length: 40 }, (_, count) => log.recordIntent(anIntent(`request ${count}`))))
   await eventually(async () => expect(linesOf(receiver.taken)).toEqual(await linesInLog(folder)))
 })
 
 it('a sink resumes after a restart, and a new sink starts with the oldest record', async () => {
   const [folder, receiver, second] = [await temporaryFolder(), await startReceiver(), await startReceiver()]
-  const first = await openLogWithSinks(folder, [httpSettings(receiver.url)], { segmentBytes })
+  const first = await openLogWithSinks(folder, [otlpSettings(receiver.url)], { segmentBytes })
   for (let count = 0; count < 20; count += 1) await first.log.recordIntent(anIntent(`request ${count}`))
   await closeWhenDelivered(first)
   expect(linesOf(receiver.taken)).toEqual(await linesInLog(folder))
   receiver.taken.length = 0
   const before = await linesInLog(folder)
-  const settings = [httpSettings(receiver.url), { ...httpSettings(second.url), name: 'second' }]
+  const settings = [otlpSettings(receiver.url), { ...otlpSettings(second.url), name: 'second' }]
   const restarted = await openLogWithSinks(folder, settings, { segmentBytes })
   await restarted.log.recordIntent(anIntent('after'))
   await closeWhenDelivered(restarted)
@@ -96,7 +97,7 @@ it('retention waits for a sink until it has delivered the expired records', asyn
   const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
   receiver.receiving = fails
   const changed = { segmentBytes, retention: { maxBytes: 1 } }
-  const { log, sinks } = await openLogWithSinks(folder, [httpSettings(receiver.url)], changed)
+  const { log, sinks } = await openLogWithSinks(folder, [otlpSettings(receiver.url)], changed)
   await change(log, 20)
   const whole = await linesInLog(folder)
   expect(JSON.parse(whole[0] ?? '')).toMatchObject({ kind: 'start', seq: 0 })
@@ -120,7 +121,7 @@ it('reports records that were removed before their delivery', async () => {
   const rest = await linesInLog(folder)
   const before = JSON.parse(rest[0] ?? '') as { chain: string; seq: number }
   expect(before.seq).toBe(whole.length - rest.length)
-  const second = await openLogWithSinks(folder, [httpSettings(receiver.url)])
+  const second = await openLogWithSinks(folder, [otlpSettings(receiver.url)])
   await closeWhenDelivered(second)
   const [reported, ...lines] = linesOf(receiver.taken)
   expect(JSON.parse(reported ?? '')).toMatchObject({
@@ -141,7 +142,7 @@ it('reports an invalid line and delivers the others', async () => {
     join(folder, file),
     text.replace(/^.*"two".*$/m, (line) => '#'.repeat(line.length)),
   )
-  const second = await openLogWithSinks(folder, [httpSettings(receiver.url)])
+  const second = await openLogWithSinks(folder, [otlpSettings(receiver.url)])
   await second.log.recordIntent(anIntent('after'))
   await closeWhenDelivered(second)
   const expected = (await linesInLog(folder)).filter((line) => !line.startsWith('#'))
@@ -158,10 +159,9 @@ it('does not deliver records that are not durable', async () => {
   const end = log.durableEnd()
   await log.recordIntent(anIntent('later'))
   await close()
-  const { read } = await createLogFollower(folder, 'json', () => end, undefined)
-  const { deliveries, cursor } = await read(undefined, { records: 100, bytes: 100 })
+  const { deliveries, cursor } = await readBatch(folder, undefined, end, { records: 100, bytes: 100 })
   const lines = await linesInLog(folder)
-  const more = await read(cursor, { records: 100, bytes: 1_000_000 })
+  const more = await readBatch(folder, cursor, end, { records: 100, bytes: 1_000_000 })
   const texts = [...deliveries, ...more.deliveries].map(({ text }) => text)
   expect(texts).toEqual(
     lines.slice(

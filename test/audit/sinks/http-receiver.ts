@@ -62,8 +62,10 @@ export async function startReceiver(tls?: TlsOptions): Promise<Receiver> {
   })
 }
 
-export function linesOf(batches: readonly ReceivedBatch[]): string[] {
-  return batches.flatMap(({ body }) => body.split('\n').slice(0, -1))
+/** Returns the records in OTLP batches, as text. */
+export function linesOf(batches: readonly Pick<ReceivedBatch, 'body'>[]): string[] {
+  const texts = batches.flatMap(({ body }) => body.match(/"body":\{"stringValue":"(?:[^"\\]|\\.)*"/g) ?? [])
+  return texts.map((text) => JSON.parse(text.slice('"body":{"stringValue":'.length)) as string)
 }
 
 export function distinct(lines: readonly string[]): string[] {

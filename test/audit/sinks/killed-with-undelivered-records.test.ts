@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { httpSettings, linesInLog, openLogWithSinks, quickly } from './log-with-sinks.ts'
+import { otlpSettings, linesInLog, openLogWithSinks, quickly } from './log-with-sinks.ts'
 import { distinct, drops, linesOf, startReceiver, takes, type Receiving } from './http-receiver.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -28,7 +28,7 @@ async function writeAndDie(folder: string, settings: object, intents: number, is
 
 it('a killed process loses no undelivered record, and duplicates are identical', async () => {
   const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
-  const settings = httpSettings(receiver.url)
+  const settings = otlpSettings(receiver.url)
   const durable: string[] = []
   let count = 0
   /** Accepts most batches, some with a lost acknowledgement. */

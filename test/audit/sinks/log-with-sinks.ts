@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { openAuditLog, type AuditLog, type AuditLogOptions } from '../../../src/audit/log/audit-log.ts'
-import type { SinkObserver, BatchBounds } from '../../../src/audit/sinks/sink-delivery.ts'
+import type { SinkObserver, DeliveryTuning } from '../../../src/audit/sinks/sink-delivery.ts'
 import { openSinks, type Sinks } from '../../../src/audit/sinks/open-sinks.ts'
 import { sinksSchema } from '../../../src/config/audit/audit-sink-settings.ts'
 import { directOutbound } from '../../../src/lib/outbound/outbound.ts'
@@ -21,7 +21,7 @@ export async function openLogWithSinks(
   folder: string,
   sinkSettings: readonly object[],
   changed: Partial<AuditLogOptions> = {},
-  batch: Partial<BatchBounds> = {},
+  tuning: Partial<DeliveryTuning> = {},
 ): Promise<LogWithSinks> {
   const failures: unknown[] = []
   const rejections: string[] = []
@@ -36,7 +36,7 @@ export async function openLogWithSinks(
   const sinks = await openSinks({
     folder,
     settings,
-    batch: { ...quickly, ...batch },
+    tuning: { ...quickly, ...tuning },
     resource,
     observer,
     outbound: directOutbound,
@@ -54,20 +54,12 @@ export async function openLogWithSinks(
 }
 
 /** The timeout is the default: a receiver that responds gets no record twice, however slow this machine is. */
-export function httpSettings(url: string, changed: object = {}): object {
-  return {
-    name: 'receiver',
-    type: 'http',
-    url,
-    retry: shortRetry,
-    ...changed,
-  }
+export function otlpSettings(url: string, changed: object = {}): object {
+  return { name: 'receiver', type: 'otlp', url, ...changed }
 }
 
 /** The batches of tests do not wait. */
-export const quickly = { maxWaitMs: 0 }
-
-export const shortRetry = { minBackoffMs: 10, maxBackoffMs: 40 }
+export const quickly = { maxWaitMs: 0, minBackoffMs: 10, maxBackoffMs: 40 }
 
 /** Reads all lines of the log, independently of the code under test. */
 export async function linesInLog(folder: string): Promise<string[]> {

@@ -1,7 +1,9 @@
+import { appendFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { aRefusal, anIntent, committed } from '../audit-fixtures.ts'
-import { httpSettings, linesInLog, openLogWithSinks } from './log-with-sinks.ts'
+import { aRefusal, anIntent, committed, segmentsOf } from '../audit-fixtures.ts'
+import { otlpSettings, linesInLog, openLogWithSinks } from './log-with-sinks.ts'
 import { startReceiver, takes } from './http-receiver.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -42,7 +44,7 @@ function recordsIn(body: string) {
 
 it('an OTLP receiver gets each record as a log record with its id and time', async () => {
   const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
-  const { log } = await openLogWithSinks(folder, [httpSettings(receiver.url, { type: 'otlp' })])
+  const { log } = await openLogWithSinks(folder, [otlpSettings(receiver.url)])
   log.recordRefusal(aRefusal('refused'))
   await log.recordIntent(anIntent('intended'))
   const lines = await linesInLog(folder)
@@ -59,21 +61,12 @@ it('an OTLP receiver gets each record as a log record with its id and time', asy
   }
 })
 
-it('the severity in OTLP is as high as in OCSF', async () => {
+it('the severity of a record says how much attention it needs', async () => {
   const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
-  const { log } = await openLogWithSinks(folder, [httpSettings(receiver.url, { type: 'otlp' })])
-  const outOfBand = [{ id: ['production', 'orders'], from: 5, to: 6 }]
+  const { log } = await openLogWithSinks(folder, [otlpSettings(receiver.url)])
   log.recordRefusal(aRefusal('refused'))
   await log.recordOutcome(await log.recordIntent(anIntent('known')), committed)
   await log.recordOutcome(await log.recordIntent(anIntent('lost')), { result: 'unknown', durationMs: 3 })
-  await log.recordOutcome(await log.recordIntent(anIntent('after another')), { ...committed, outOfBand })
-  await log.recordComparison({
-    upstream: 'lake',
-    id: ['production', 'orders'],
-    before: 7,
-    version: 9,
-    outOfBand,
-  })
   const lines = await linesInLog(folder)
   await eventually(() =>
     expect(receiver.taken.flatMap(({ body }) => recordsIn(body)).length).toBe(lines.length),
@@ -89,8 +82,6 @@ it('the severity in OTLP is as high as in OCSF', async () => {
     'intent known': 'INFO',
     'outcome known': 'INFO',
     'outcome lost': 'WARN',
-    'outcome after another': 'ERROR',
-    comparison: 'ERROR',
   })
 })
 
@@ -100,10 +91,24 @@ it('reports records rejected by an OTLP receiver, and does not send them again',
     receiver.receiving = takes
     response.end(JSON.stringify({ partialSuccess: { rejectedLogRecords: '1', errorMessage: 'too long' } }))
   }
-  const { log, sinks, rejections } = await openLogWithSinks(folder, [
-    httpSettings(receiver.url, { type: 'otlp' }),
-  ])
+  const { log, sinks, rejections } = await openLogWithSinks(folder, [otlpSettings(receiver.url)])
   await log.recordIntent(anIntent('refused'))
   await eventually(() => expect(sinks.status()).toMatchObject([{ status: { lagRecords: 0 } }]))
   expect(rejections).toEqual(['1 too long'])
+})
+
+it('a record that is missing in the log has the highest severity', async () => {
+  const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
+  const first = await openLogWithSinks(folder, [])
+  await first.close()
+  const [file = ''] = await segmentsOf(folder)
+  await appendFile(join(folder, file), 'not a record\n')
+  await openLogWithSinks(folder, [otlpSettings(receiver.url)])
+  await eventually(() => {
+    const reports = receiver.taken.flatMap(({ body }) => recordsIn(body))
+    expect(reports.find(({ eventName }) => eventName === 'catalog-gateway.audit.undelivered')).toMatchObject({
+      severityNumber: 17,
+      severityText: 'ERROR',
+    })
+  })
 })

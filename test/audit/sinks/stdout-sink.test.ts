@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { linesInLog, quickly, shortRetry } from './log-with-sinks.ts'
+import { linesInLog, quickly } from './log-with-sinks.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /** The child loads its sources, then makes hundreds of durable writes. */
@@ -15,8 +15,8 @@ it(
   { timeout: 240_000 },
   async () => {
     const folder = await temporaryFolder()
-    const settings = [{ name: 'stdout', type: 'stdout', timeoutMs: 50, retry: shortRetry }]
-    const input = [settings, quickly].map((each) => JSON.stringify(each))
+    const settings = [{ name: 'stdout', type: 'stdout' }]
+    const input = [settings, { ...quickly, timeoutMs: 50 }].map((each) => JSON.stringify(each))
     const child = spawn(process.execPath, ['--import', 'tsx', script, folder, ...input], {
       stdio: ['ignore', 'pipe', 'pipe'],
     })

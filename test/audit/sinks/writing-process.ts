@@ -6,12 +6,12 @@ import { sinksSchema } from '../../../src/config/audit/audit-sink-settings.ts'
 import { directOutbound } from '../../../src/lib/outbound/outbound.ts'
 import { anIntent, committed } from '../intent-fixtures.ts'
 
-const [folder = '', settings = '', batch = ''] = process.argv.slice(2)
+const [folder = '', settings = '', tuning = ''] = process.argv.slice(2)
 const ignore = (): void => undefined
 const sinks = await openSinks({
   folder,
   settings: sinksSchema.parse(JSON.parse(settings)),
-  batch: JSON.parse(batch) as object,
+  tuning: JSON.parse(tuning) as object,
   resource: { gateway: 'gateway-0', software: '0.1.0' },
   observer: { delivered: ignore, failed: ignore, cursorNotSaved: ignore, rejected: ignore },
   outbound: directOutbound,

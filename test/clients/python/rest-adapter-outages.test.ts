@@ -15,15 +15,7 @@ import { adapterEnvironment, startRestAdapter } from './rest-adapter.ts'
 import { eventually } from '../../support/eventually.ts'
 
 /** Resolves in-doubt changes without delay. */
-const resolvingSetup: GatewaySetup = {
-  adjust: (settings) => ({
-    ...settings,
-    audit: {
-      ...settings.audit,
-      resolution: { ...settings.audit.resolution, gracePeriodSeconds: 0.1 },
-    },
-  }),
-}
+const resolvingSetup: GatewaySetup = { tuning: { resolution: { settleTimeMs: 100 } } }
 
 /** Other tests judge the form of responses. */
 function ignoreForm(): void {}

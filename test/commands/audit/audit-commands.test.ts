@@ -84,37 +84,6 @@ it('query prints a table that control characters in names cannot break', async (
   expect(lines[5]).toMatch(/ intent +corp:bob\?\[2J /)
 })
 
-it('export prints OCSF and CloudEvents', async () => {
-  const select = ['--table', orders, '--operation', 'CreateTableVersion']
-  const ocsf = linesOf(await audit('export', folder, '--format', 'ocsf', ...select))
-  for (const line of ocsf) expect(JSON.parse(line)).toMatchObject({ class_uid: 6003, category_uid: 6 })
-  const events = linesOf(await audit('export', folder, '--format', 'cloudevents', ...select))
-  for (const line of events) expect(JSON.parse(line)).toMatchObject({ specversion: '1.0' })
-  expect([ocsf.length, events.length]).toEqual([2, 2])
-  expect((await audit('export', folder, '--format', 'xml')).status).toBe(2)
-})
-
-it('prove prints a history that verify-proof accepts', async () => {
-  const file = join(folder, 'proof.jsonl')
-  const { status, output } = await audit('prove', folder, '--table', orders)
-  expect(status).toBe(0)
-  await writeFile(file, output)
-  expect(await audit('verify-proof', file)).toMatchObject({
-    status: 2,
-    messages: expect.stringContaining("required option '--public-key <file>' not specified"),
-  })
-  expect(await audit('verify-proof', file, '--public-key', publicKey)).toMatchObject({
-    status: 0,
-    output: expect.stringMatching(
-      /^valid: 3 records of table production\/orders, from its first record on, complete from/,
-    ),
-  })
-  await writeFile(file, output.replace('corp:alice', 'corp:carol'))
-  const forged = await audit('verify-proof', file, '--public-key', publicKey)
-  expect(forged).toMatchObject({ status: 1, messages: expect.stringMatching(/^broken: line 2: a record: /) })
-  expect((await audit('prove', folder, '--table', 'nobody$knows')).status).toBe(1)
-})
-
 it('a broken log is reported by file, line and record', async () => {
   const [name = ''] = await segmentsOf(folder)
   const file = join(folder, name)

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest'
-import { defaultModes } from '../../../src/config/audit/audit-modes.ts'
 import { operationNames } from '../../../src/catalog-api/operations.ts'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { expectError } from '../support/expect-error.ts'
@@ -81,7 +80,7 @@ it('the audit of reads holds which values of which dataset', async () => {
     policies: [{ name: 'all', namespace: [], rules: [allow('dev', ['all', 'ReferenceData'])] }],
     adjust: (settings) => ({
       ...settings,
-      audit: { ...settings.audit, modes: { ...defaultModes, read: 'strict' } },
+      audit: { ...settings.audit, reads: true },
     }),
   })
   const source = 's3://lake/base.lance'

@@ -12,7 +12,6 @@ import {
 } from 'apache-arrow'
 import { beforeEach, expect, it } from 'vitest'
 import { getOperation, operationNames } from '../../../src/catalog-api/operations.ts'
-import { defaultModes } from '../../../src/config/audit/audit-modes.ts'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { createMinimalRequest } from '../support/minimal-request.ts'
 import { expectError } from '../support/expect-error.ts'
@@ -24,7 +23,7 @@ import { useSharedGateway } from '../support/running-gateway.ts'
 const shared = useSharedGateway({
   adjust: (settings) => ({
     ...settings,
-    audit: { ...settings.audit, modes: { ...defaultModes, read: 'durable' } },
+    audit: { ...settings.audit, reads: true },
   }),
   users: ['analyst', 'officer'],
   policies: [

@@ -13,9 +13,9 @@ import { arrowUpload } from '../../support/arrow-upload.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const quickly: GatewaySetup = {
+  tuning: { resolution: { settleTimeMs: 100, maxAgeMs: 3_600_000 } },
   adjust: (settings) => ({
     ...settings,
-    audit: { ...settings.audit, resolution: { gracePeriodSeconds: 0.1, maxAgeHours: 1 } },
     upstreams: settings.upstreams.map((upstream) => ({
       ...upstream,
       credential: { header: 'authorization', value: 'Bearer of-the-gateway' },
@@ -100,6 +100,7 @@ it('an upstream that never responds delays no change of another one', async () =
   const silent = await startRecordingUpstream()
   onTestFinished(() => silent.close())
   const { gateway, upstream } = await startGatewayAndUpstream({
+    ...quickly,
     adjust: async (settings, folder) => {
       const usual = (await quickly.adjust?.(settings, folder)) ?? settings
       const further = usual.upstreams.map((one) => ({

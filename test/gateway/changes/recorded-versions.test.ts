@@ -85,49 +85,21 @@ it('records the versions of a batch by table', async () => {
   ])
 })
 
-async function afterAGap(continuity: 'off' | 'warn') {
-  const { gateway, upstream } = await startGatewayAndUpstream({
-    adjust: (settings) => ({ ...settings, audit: { ...settings.audit, continuity } }),
-  })
-  for (const version of [3, 4, 7]) {
-    upstream.answering = respondWith(200, { version })
-    await gateway.post(insert, { body: arrowUpload })
-  }
-  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
-  const [, , last] = ofKind(await recordsOf(gateway.auditFolder), 'outcome')
-  return { metrics, outOfBand: last?.outOfBand }
-}
-
-it('flags out-of-band versions in the log and in the metrics', async () => {
-  const { metrics, outOfBand } = await afterAGap('warn')
-  expect(outOfBand).toEqual([{ id, from: 5, to: 6 }])
-  expect(metrics).toContain('catalog_gateway_out_of_band_versions_total 2')
-})
-
-it('flags nothing if other writers are expected', async () => {
-  const { metrics, outOfBand } = await afterAGap('off')
-  expect(outOfBand).toBeUndefined()
-  expect(metrics).toContain('catalog_gateway_out_of_band_versions_total 0')
-})
-
 it('knows the versions of tables after a restart', async () => {
-  const first = await startGatewayAndUpstream({
-    adjust: (settings) => ({ ...settings, audit: { ...settings.audit, continuity: 'warn' } }),
-  })
+  const first = await startGatewayAndUpstream()
   first.upstream.answering = respondWith(200, { version: 4 })
   await first.gateway.post(insert, { body: arrowUpload })
   await first.gateway.stop()
   const second = await startGatewayAndUpstream({
     adjust: (settings) => ({
       ...settings,
-      audit: { ...settings.audit, continuity: 'warn', folder: first.gateway.auditFolder },
+      audit: { ...settings.audit, folder: first.gateway.auditFolder },
     }),
   })
   second.upstream.answering = respondWith(200, { version: 6 })
   await second.gateway.post(insert, { body: arrowUpload })
   const records = await recordsOf(first.gateway.auditFolder)
   expect(ofKind(records, 'intent')[1]).toMatchObject({ before: 4 })
-  expect(ofKind(records, 'outcome')[1]).toMatchObject({ outOfBand: [{ id, from: 5, to: 5 }] })
 })
 
 it('records a rejected caller once, and counts further attempts', async () => {

@@ -57,7 +57,7 @@ export async function startApplication(setup: Setup = {}): Promise<EmbeddedAppli
     settings: {
       upstream: { url: upstream.url },
       policies: { folder: 'policies' },
-      audit: { folder: 'audit', reserveBytes: 0, continuity: 'off' },
+      audit: { folder: 'audit' },
       log: { level: 'silent' },
       ...settings,
     },

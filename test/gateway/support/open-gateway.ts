@@ -205,8 +205,7 @@ function settingsFor(folder: string, upstreamUrl: string): GatewaySettings {
       issuers: [],
     },
     policies: { folder: join(folder, 'policies') },
-    // Tests count upstream requests; the gateway sends its own only in tests of continuity.
-    audit: auditSchema.parse({ folder: join(folder, 'audit'), reserveBytes: 0, continuity: 'off' }),
+    audit: auditSchema.parse({ folder: join(folder, 'audit') }),
     dialects: [],
     limits: limitsSchema.parse({ maxJsonBytes: 1024 * 1024 }),
     timeouts: timeoutsSchema.parse({}),

@@ -45,7 +45,7 @@ describe.skipIf(!hasOpenssl())('a gateway behind a proxy of its company (skipped
         traces: tracesSchema.parse({ endpoint: 'https://collector.example/v1/traces' }),
         audit: {
           ...settings.audit,
-          sinks: sinksSchema.parse([{ name: 'siem', type: 'http', url: 'https://siem.example/records' }]),
+          sinks: sinksSchema.parse([{ name: 'siem', type: 'otlp', url: 'https://siem.example/records' }]),
         },
       }),
     }

@@ -60,10 +60,9 @@ it.skipIf(!hasOpenssl())(
         },
         audit: {
           folder: 'audit',
-          reserveBytes: 0,
           sealKeyFile: 'seal.pem',
           redaction: { keyFile: 'redaction' },
-          modes: { read: 'durable' },
+          reads: true,
         },
         listing: { tokenKeyFile: 'listing' },
         log: { level: 'debug' },

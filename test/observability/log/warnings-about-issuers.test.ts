@@ -12,7 +12,7 @@ it('unusable keys are logged once, and tokens without groups once and in a metri
     listen: { port: 0 },
     admin: { port: 0 },
     policies: { folder: 'policies' },
-    audit: { folder: 'audit', reserveBytes: 0 },
+    audit: { folder: 'audit' },
     identity: {
       apiKeys: { store: 'keys.yaml', pepperFile: 'pepper' },
       issuers: [

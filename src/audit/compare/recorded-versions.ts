@@ -1,0 +1,216 @@
+import { findOperation } from '../../catalog-api/operations.ts'
+import { getBranch } from '../in-doubt/known-versions.ts'
+import { parseFactDetails } from '../records/fact-details.ts'
+import { formatRecordKey } from '../records/hash-chain.ts'
+import { idToJson } from '../records/json-text.ts'
+import type { AuditedObject, CreatedVersion, ObjectId } from '../records/audit-record.ts'
+import { readAuditLog, type StoredRecord } from '../storage/read-audit-log.ts'
+
+type StoredIntent = Extract<StoredRecord, { kind: 'intent' }>
+
+/** Milliseconds since 1970, inclusive. */
+export interface TimeSpan {
+  readonly from: number
+  readonly to: number
+}
+
+/** What the records say of the versions of one branch. */
+export interface BranchRecords {
+  /** Numbers that requests or responses state. */
+  readonly stated: Set<number>
+  /** One for each change that made, or may have made, a version that its record does not number. */
+  readonly unnumbered: TimeSpan[]
+  /** Times in which jobs of the catalog make any number of versions. */
+  readonly jobs: TimeSpan[]
+  /** Versions up to this time came with the table or branch. */
+  baseline: number
+}
+
+/** A job of a catalog explains versions for this long. */
+const jobMs = 24 * 3_600_000
+
+/**
+ * The versions that audit logs explain. Retains two numbers for each change, and the intents of changes in progress.
+ * Reading again adds what was recorded since.
+ */
+export class RecordedVersions {
+  readonly #folders: readonly string[]
+  readonly #since: Date | undefined
+  /** By table, then by branch; the name of the main branch is empty. */
+  readonly #tables = new Map<string, Map<string, BranchRecords>>()
+  readonly #intents = new Map<string, StoredIntent>()
+  /** The last record read of each chain. */
+  readonly #seen = new Map<string, number>()
+  #first = Infinity
+  #readAt = -Infinity
+
+  /** Each folder has the log of a gateway in front of the same catalog. Versions before `since` need not be explained. */
+  constructor(folders: readonly string[], since: Date | undefined) {
+    this.#folders = folders
+    this.#since = since
+  }
+
+  /** Time of the first record; Infinity without records. */
+  get first(): number {
+    return this.#first
+  }
+
+  /** When the logs were last read. */
+  get readAt(): number {
+    return this.#readAt
+  }
+
+  /** Rejects if a log cannot be read. */
+  async read(): Promise<void> {
+    const since = this.#readAt === -Infinity ? this.#since : new Date(this.#readAt)
+    this.#readAt = Date.now()
+    const logs = this.#folders.map((folder) => readAuditLog(folder, since))
+    for await (const record of mergeByTime(logs)) {
+      if (record.seq <= (this.#seen.get(record.chain) ?? -1)) continue
+      this.#seen.set(record.chain, record.seq)
+      this.#first = Math.min(this.#first, Date.parse(record.time))
+      this.#add(record)
+    }
+  }
+
+  /** What the records read so far say of a branch; changes in progress may have made a version. */
+  find(id: ObjectId, branch: string): BranchRecords {
+    const found = this.#tables.get(idToJson(id))?.get(branch)
+    const { stated = [], unnumbered = [], jobs = [], baseline = -Infinity } = found ?? {}
+    const records = { stated: new Set(stated), unnumbered: [...unnumbered], jobs: [...jobs], baseline }
+    for (const intent of this.#intents.values()) {
+      for (const change of listVersionChanges(intent)) {
+        if (idToJson(change.id) !== idToJson(id) || (change.branch ?? '') !== branch) continue
+        if (change.version !== undefined) records.stated.add(change.version)
+        else records.unnumbered.push({ from: Date.parse(intent.time), to: Infinity })
+      }
+    }
+    return records
+  }
+
+  #add(record: StoredRecord): void {
+    if (record.kind === 'intent' && record.effect !== 'read') {
+      this.#intents.set(formatRecordKey(record.chain, record.seq), record)
+    } else if ((record.kind === 'outcome' || record.kind === 'resolved') && record.result !== 'unknown') {
+      const key = formatRecordKey(record.intentChain ?? record.chain, record.intentSeq)
+      const intent = this.#intents.get(key)
+      this.#intents.delete(key)
+      const { result, versions = [], time } = record
+      // An undecided change may have been made.
+      if (result !== 'committed' && result !== 'undecided') return
+      const isJob = record.kind === 'outcome' && record.status === 202
+      if (intent !== undefined) this.#replaceTables(intent, versions, Date.parse(time))
+      for (const version of versions) this.#getBranch(version).stated.add(version.version)
+      if (intent !== undefined) this.#addChange(intent, versions, Date.parse(time), isJob)
+    }
+  }
+
+  #addChange(intent: StoredIntent, versions: readonly CreatedVersion[], to: number, isJob: boolean): void {
+    const from = Date.parse(intent.time)
+    for (const change of listVersionChanges(intent)) {
+      const isStated = versions.some(({ id }) => idToJson(id) === idToJson(change.id))
+      if (change.version !== undefined) this.#getBranch(change).stated.add(change.version)
+      else if (isJob) this.#getBranch(change).jobs.push({ from, to: from + jobMs })
+      else if (!isStated) this.#getBranch(change).unnumbered.push({ from, to })
+    }
+    if (isJob && listVersionChanges(intent).length === 0)
+      this.#getBranch({ id: intent.id }).jobs.push({ from, to: from + jobMs })
+  }
+
+  /** Follows changes after which a name refers to another table, or to none, or a branch to other versions. */
+  #replaceTables(intent: StoredIntent, versions: readonly CreatedVersion[], at: number): void {
+    const { operation, id, details = {} } = intent
+    const definition = findOperation(operation)
+    if (definition === undefined) return
+    const key = idToJson(id)
+    const { stated } = parseFactDetails(definition, details)
+    if (definition.removesName) {
+      const branches = this.#tables.get(key)
+      this.#tables.delete(key)
+      if (definition.object === 'namespace') this.#removeBeneath(key)
+      const { newName, newNamespace = id.slice(0, -1) } = stated
+      if (newName !== undefined && branches !== undefined)
+        this.#tables.set(idToJson([...newNamespace, newName]), branches)
+    } else if (operation === 'RegisterTable' || operation === 'CloneTable') {
+      this.#tables.delete(key)
+      this.#getBranch({ id }).baseline = at
+    } else if (operation === 'CreateTableBranch' || operation === 'DeleteTableBranch') {
+      if (stated.branch === undefined) return
+      this.#tables.get(key)?.delete(stated.branch)
+      this.#getBranch({ id, branch: stated.branch }).baseline = at
+    } else if (definition.versions === 'restart') {
+      const newest = Math.max(...(this.#tables.get(key)?.get('')?.stated ?? []))
+      const first = versions.find((version) => idToJson(version.id) === key)?.version
+      const { mode = 'create' } = stated
+      // A number that was used before is that of another dataset.
+      if (mode === 'create' || (first !== undefined && first <= newest)) this.#tables.delete(key)
+    }
+  }
+
+  #removeBeneath(namespace: string): void {
+    const prefix = `${namespace.slice(0, -1)}${namespace === '[]' ? '' : ','}`
+    for (const key of this.#tables.keys()) if (key.startsWith(prefix)) this.#tables.delete(key)
+  }
+
+  #getBranch({
+    id,
+    branch = '',
+  }: {
+    readonly id: ObjectId
+    readonly branch?: string | undefined
+  }): BranchRecords {
+    const key = idToJson(id)
+    const branches = this.#tables.get(key) ?? new Map<string, BranchRecords>()
+    const records = branches.get(branch) ?? {
+      stated: new Set(),
+      unnumbered: [],
+      jobs: [],
+      baseline: -Infinity,
+    }
+    this.#tables.set(key, branches.set(branch, records))
+    return records
+  }
+}
+
+interface VersionChange {
+  readonly id: ObjectId
+  readonly branch?: string | undefined
+  /** The version that the request states. */
+  readonly version?: number | undefined
+}
+
+/** Lists the branches of which a change makes one version each. */
+function listVersionChanges({ operation, id, objects = [], details, effect }: StoredIntent): VersionChange[] {
+  const definition = findOperation(operation)
+  // An extra operation may make a version of its table.
+  if (definition === undefined) return [{ id, branch: getBranch(details) }]
+  if (effect !== 'commit') return []
+  const changed: readonly AuditedObject[] =
+    definition.object === 'none' ? objects : [{ operation, id, details }]
+  return changed.flatMap(({ operation, id, details }) => {
+    const { group, statesVersion } = findOperation(operation) ?? {}
+    if (group === 'drop') return []
+    const version = details?.['version']
+    return [
+      {
+        id,
+        branch: getBranch(details),
+        version: statesVersion === true && typeof version === 'number' ? version : undefined,
+      },
+    ]
+  })
+}
+
+/** Merges the records of several logs by time. The order within each log is preserved. */
+async function* mergeByTime(
+  logs: readonly AsyncGenerator<StoredRecord, void>[],
+): AsyncGenerator<StoredRecord, void> {
+  const heads = await Promise.all(logs.map(async (log) => ({ log, next: await log.next() })))
+  for (;;) {
+    const open = heads.flatMap((head) => (head.next.done === true ? [] : [{ head, record: head.next.value }]))
+    const [oldest] = open.toSorted((one, other) => (one.record.time < other.record.time ? -1 : 1))
+    if (oldest === undefined) return
+    yield oldest.record
+    oldest.head.next = await oldest.head.log.next()
+  }
+}

@@ -1,0 +1,188 @@
+import type { Command } from 'commander'
+import {
+  clockToleranceMs,
+  findUnexplained,
+  type ListedVersion,
+} from '../../audit/compare/find-unexplained.ts'
+import { RecordedVersions } from '../../audit/compare/recorded-versions.ts'
+import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
+import type { Identifier } from '../../catalog-api/identifiers.ts'
+import { readGatewaySettings, type GatewaySettings } from '../../config/gateway-settings.ts'
+import { listUpstreamTables, listUpstreamVersions } from '../../gateway/changes/list-upstream-versions.ts'
+import { sendGatewayRequest, type SendGatewayRequest } from '../../gateway/changes/send-gateway-request.ts'
+import { readUpstreamOptions } from '../../gateway/upstream/upstream-files.ts'
+import { createUpstreams, type Upstreams } from '../../gateway/upstream/upstreams.ts'
+import { toError } from '../../lib/errors/to-error.ts'
+import { formatCount } from '../../lib/format-count.ts'
+import { readOnce } from '../../lib/fs/file-follower.ts'
+import { openOutbound } from '../../lib/outbound/outbound.ts'
+import { parseIdArgument, parseTimeOrAge } from '../common/arguments.ts'
+import { CommandFailure, runStep } from '../common/command-failure.ts'
+import { formatExample } from '../common/format-example.ts'
+import type { Io } from '../common/io.ts'
+import { newCommand } from '../common/new-command.ts'
+import { printLines } from '../common/print-lines.ts'
+import { printable } from './format-result.ts'
+
+interface CompareOptions {
+  readonly config: string
+  readonly namespace?: Identifier
+  readonly since?: Date
+  readonly json?: boolean
+}
+
+interface UnexplainedVersion extends ListedVersion {
+  readonly upstream: string
+  readonly id: Identifier
+  readonly branch: string
+}
+
+export function compareCommand(io: Io): Command {
+  return newCommand('compare', io)
+    .description('list the table versions of the upstreams that no record of the audit log explains')
+    .argument(
+      '[dirs...]',
+      'the folders of the audit logs of all gateways in front of these upstreams; default: that of --config',
+    )
+    .requiredOption('--config <file>', 'settings file (YAML): the upstreams, and the audit folder')
+    .option('--namespace <id>', 'only tables in this namespace and beneath', parseIdArgument)
+    .option(
+      '--since <time>',
+      'only versions from this time on, such as 2027-01-31T00:00:00Z or 1d; default: the first record',
+      parseTimeOrAge,
+    )
+    .option('--json', 'print JSON lines')
+    .addHelpText('after', formatExample('catalog-gateway audit compare --config gateway.yaml --since 2d'))
+    .addHelpText('after', '\nThe exit status is 1 if there are such versions, or if tables cannot be read.')
+    .action((folders: readonly string[], options: CompareOptions) => compare(folders, options, io))
+}
+
+async function compare(folders: readonly string[], options: CompareOptions, io: Io): Promise<void> {
+  const { config, json } = options
+  const settings = await runStep(`the settings in ${config} cannot be used`, () =>
+    readGatewaySettings(config, io.environment),
+  )
+  const { audit } = settings
+  const records = new RecordedVersions(folders.length > 0 ? folders : [audit.folder], options.since)
+  await runStep('the audit log cannot be read', () => records.read())
+  if (records.first === Infinity && options.since === undefined)
+    throw new CommandFailure('there is no audit log with records')
+  if (audit.mode === 'besteffort')
+    io.stderr.write('with audit.mode: besteffort, the log may lack changes that this gateway has forwarded\n')
+  const upstreams = await openUpstreams(settings, io)
+  const comparison = new Comparison(upstreams, records, options)
+  async function* lines(): AsyncGenerator<string> {
+    for await (const found of comparison.run()) yield json ? formatJson(found) : formatLine(found)
+  }
+  try {
+    await printLines(io, lines())
+  } finally {
+    upstreams.close()
+  }
+  const { tables, versions, unexplained, problems } = comparison
+  io.stderr.write(`${formatCount(versions, 'version')} of ${formatCount(tables, 'table')} compared\n`)
+  const failures = [
+    ...(unexplained > 0 ? [`${formatCount(unexplained, 'version')} without a record that explains it`] : []),
+    ...problems,
+  ]
+  if (failures.length > 0) throw new CommandFailure(failures.join('\n'))
+}
+
+async function openUpstreams(settings: GatewaySettings, io: Io): Promise<Upstreams> {
+  return runStep('the upstreams cannot be used', async () => {
+    const outbound = await openOutbound(settings.outbound, io.environment, readOnce)
+    const options = settings.upstreams.map((upstream) => readUpstreamOptions(upstream, outbound, readOnce))
+    return createUpstreams(await Promise.all(options))
+  })
+}
+
+/** Lists the tables of the upstreams, one request at a time. */
+class Comparison {
+  tables = 0
+  versions = 0
+  unexplained = 0
+  /** Why not all tables were compared; the first few. */
+  readonly problems: string[] = []
+  readonly #upstreams: Upstreams
+  readonly #records: RecordedVersions
+  readonly #namespace: Identifier
+  readonly #since: number
+
+  constructor(upstreams: Upstreams, records: RecordedVersions, { namespace = [], since }: CompareOptions) {
+    this.#upstreams = upstreams
+    this.#records = records
+    this.#namespace = namespace
+    this.#since = since?.getTime() ?? records.first
+  }
+
+  async *run(): AsyncGenerator<UnexplainedVersion, void> {
+    for (const upstream of this.#upstreams.all) {
+      const send: SendGatewayRequest = (request) =>
+        sendGatewayRequest(upstream, request, new AbortController().signal, 'listing')
+      try {
+        for await (const id of listUpstreamTables(upstream, this.#upstreams, this.#namespace, send)) {
+          const found = await this.#compareTable(id, send)
+          this.unexplained += found.length
+          for (const version of found) yield { ...version, upstream: upstream.name, id }
+        }
+      } catch (error) {
+        this.#addProblem(`the tables of the upstream ${upstream.name} cannot be listed`, error)
+      }
+    }
+  }
+
+  async #compareTable(
+    id: Identifier,
+    send: SendGatewayRequest,
+  ): Promise<(ListedVersion & { readonly branch: string })[]> {
+    const found: (ListedVersion & { readonly branch: string })[] = []
+    try {
+      for await (const { branch, versions } of listUpstreamVersions(id, send)) {
+        const unexplained = await this.#findUnexplained(id, branch, versions)
+        found.push(...unexplained.map((version) => ({ ...version, branch })))
+        this.versions += versions.length
+      }
+      this.tables += 1
+    } catch (error) {
+      this.#addProblem(`the versions of the table ${formatIdentifierText(id)} cannot be read`, error)
+    }
+    return found
+  }
+
+  async #findUnexplained(
+    id: Identifier,
+    branch: string,
+    versions: readonly ListedVersion[],
+  ): Promise<ListedVersion[]> {
+    const found = findUnexplained(versions, this.#records.find(id, branch), this.#since)
+    const oldest = this.#records.readAt - clockToleranceMs
+    if (found.every(({ time }) => time !== undefined && time < oldest)) return found
+    // They may have been recorded after the log was read.
+    await this.#records.read()
+    return findUnexplained(versions, this.#records.find(id, branch), this.#since)
+  }
+
+  #addProblem(what: string, error: unknown): void {
+    if (this.problems.length < maxProblems) this.problems.push(`${what}: ${toError(error).message}`)
+  }
+}
+
+const maxProblems = 10
+
+function formatJson({ upstream, id, branch, version, time }: UnexplainedVersion): string {
+  const stated = time === undefined ? undefined : formatTime(time)
+  return JSON.stringify({ upstream, id, branch: branch === '' ? 'main' : branch, version, time: stated })
+}
+
+function formatLine({ id, branch, version, time }: UnexplainedVersion): string {
+  const stated = time === undefined ? 'unknown time' : formatTime(time)
+  return printable(
+    `${stated}  ${formatIdentifierText(id)}  branch ${branch === '' ? 'main' : branch}  version ${version}`,
+  )
+}
+
+/** A catalog may state a time that no date can have. */
+function formatTime(time: number): string {
+  const date = new Date(time)
+  return Number.isNaN(date.getTime()) ? String(time) : date.toISOString()
+}

@@ -1,0 +1,134 @@
+import { CatalogError, errorCodes } from '../../catalog-api/catalog-error.ts'
+import {
+  assertIdentifier,
+  assertSeparable,
+  isWithin,
+  type Identifier,
+} from '../../catalog-api/identifiers.ts'
+import { getOperation, type Operation } from '../../catalog-api/operations.ts'
+import type { ListedVersion } from '../../audit/compare/find-unexplained.ts'
+import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
+import { isObject } from '../../lib/json/is-object.ts'
+import { getMember } from '../facts/stated-facts.ts'
+import type { Upstream } from '../upstream/upstream.ts'
+import type { Upstreams } from '../upstream/upstreams.ts'
+import type { SendGatewayRequest } from './send-gateway-request.ts'
+
+const pageSize = 1_000
+/** Versions have metadata of any length, and a response has at most 1 MiB. */
+const versionsPageSize = 100
+/** Bounds a listing that never ends. */
+const maxPages = 100_000
+
+const listings = { tables: getOperation('ListTables'), namespaces: getOperation('ListNamespaces') }
+const listBranches = getOperation('ListTableBranches')
+const listVersions = getOperation('ListTableVersions')
+
+/**
+ * Lists the tables of an upstream in a namespace and beneath, page by page: those that a request could name and that would
+ * be sent to this upstream. Throws what `send` throws, and Error if a listing fails.
+ */
+export async function* listUpstreamTables(
+  upstream: Upstream,
+  upstreams: Pick<Upstreams, 'forId'>,
+  root: Identifier,
+  send: SendGatewayRequest,
+): AsyncGenerator<Identifier, void> {
+  const mounts = upstream.namespaces ?? [[]]
+  const namespaces = mounts.some((mount) => isWithin(root, mount))
+    ? [root]
+    : mounts.filter((mount) => isWithin(mount, root))
+  for (let namespace = namespaces.shift(); namespace !== undefined; namespace = namespaces.shift()) {
+    yield* list('tables', namespace)
+    for await (const child of list('namespaces', namespace)) namespaces.push(child)
+  }
+
+  async function* list(
+    member: keyof typeof listings,
+    namespace: Identifier,
+  ): AsyncGenerator<Identifier, void> {
+    for await (const { status, body } of readPages(listings[member], namespace, pageSize, send)) {
+      const isRemoved = status === 404 && getMember(body, 'code') === errorCodes.NamespaceNotFound.code
+      // The root of some catalogs cannot have tables.
+      if (isRemoved || (status === 400 && member === 'tables')) return
+      const names = getMember(body, member)
+      if (status !== 200 || !isListOfStrings(names)) throw unexpectedStatus(listings[member], status)
+      for (const name of names) {
+        const id = [...namespace, name]
+        if (isOfUpstream(id)) yield id
+      }
+    }
+  }
+
+  function isOfUpstream(id: Identifier): boolean {
+    try {
+      assertIdentifier(id)
+      assertSeparable(id, upstream.separators)
+      return upstreams.forId(id) === upstream
+    } catch (error) {
+      if (error instanceof CatalogError) return false
+      throw error
+    }
+  }
+}
+
+/**
+ * Yields the versions of each branch of a table, those of the main branch, whose name is empty, first. Yields nothing for
+ * a table that was removed meanwhile. Throws like `listUpstreamTables`.
+ */
+export async function* listUpstreamVersions(
+  id: Identifier,
+  send: SendGatewayRequest,
+): AsyncGenerator<{ readonly branch: string; readonly versions: readonly ListedVersion[] }, void> {
+  const branches = ['']
+  for await (const { status, body } of readPages(listBranches, id, pageSize, send)) {
+    // The catalog has no branches.
+    if (status === 404 || status === 405 || status === 406 || status === 501) break
+    const found = getMember(body, 'branches')
+    if (status !== 200 || !isObject(found)) throw unexpectedStatus(listBranches, status)
+    branches.push(...Object.keys(found).filter((name) => name !== 'main'))
+  }
+  for (const branch of branches) {
+    const versions: ListedVersion[] = []
+    for await (const { status, body } of readPages(listVersions, id, versionsPageSize, send, branch)) {
+      if (status === 404) break
+      const page = getMember(body, 'versions')
+      if (status !== 200 || !Array.isArray(page)) throw unexpectedStatus(listVersions, status)
+      versions.push(...page.map(readListedVersion))
+    }
+    yield { branch, versions }
+  }
+}
+
+function readListedVersion(listed: unknown): ListedVersion {
+  const version = getMember(listed, 'version')
+  if (typeof version !== 'number') throw new Error('the upstream lists a version without a number')
+  const millis = getMember(listed, 'timestamp_millis')
+  const time = typeof millis === 'number' ? millis : Date.parse(String(getMember(listed, 'timestamp')))
+  return { version, time: Number.isNaN(time) ? undefined : time }
+}
+
+async function* readPages(
+  operation: Operation,
+  id: Identifier,
+  limit: number,
+  send: SendGatewayRequest,
+  branch = '',
+): AsyncGenerator<Awaited<ReturnType<SendGatewayRequest>>, void> {
+  let token: string | undefined
+  for (let pages = 0; pages < maxPages; pages += 1) {
+    const parameters = new Map([['limit', String(limit)]])
+    if (branch !== '') parameters.set('branch', branch)
+    if (token !== undefined) parameters.set('page_token', token)
+    const response = await send({ operation, id, parameters })
+    yield response
+    const next = getMember(response.body, 'page_token')
+    if (typeof next !== 'string' || next === '' || next === token) return
+    token = next
+  }
+  throw new Error(`the upstream responded to ${operation.name} with more than ${maxPages} pages`)
+}
+
+function unexpectedStatus({ name }: Operation, status: number): Error {
+  return new Error(`the upstream returned status ${status} to ${name}`)
+}
