@@ -14,7 +14,7 @@ export const pagesByTask: Readonly<Record<string, readonly string[]>> = {
     'docs/clients/go',
     'docs/clients/spark',
   ],
-  Audit: ['docs/audit'],
+  Audit: ['docs/audit', 'examples/collector/README'],
   Operate: [
     'docs/operations',
     'docs/versions',
