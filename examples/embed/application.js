@@ -2,9 +2,8 @@ import { readFileSync } from 'node:fs'
 import { catalogGateway } from 'catalog-gateway/fastify'
 import fastify from 'fastify'
 
-// Clients without HTTP/2 use HTTP/1.1.
-const https = { key: readFileSync('tls.key'), cert: readFileSync('tls.crt'), allowHTTP1: true }
-const app = fastify({ http2: true, https })
+const https = { key: readFileSync('tls.key'), cert: readFileSync('tls.crt') }
+const app = fastify({ https })
 
 // Stands for the sign-in of the application.
 const sessions = new Map([['ada-1', { name: 'ada', groups: ['analysts'] }]])

@@ -69,21 +69,6 @@ export const listenSchema = z.strictObject({
         '/lance, and no other path is served.',
     ),
   tls: tlsSchema.optional().describe('TLS 1.2 or later instead of plain HTTP.'),
-  http2: z
-    .boolean()
-    .default(true)
-    .describe('Whether HTTP/2 is offered beside HTTP/1.1 (ALPN); it takes effect with tls only.'),
-  h2c: z
-    .boolean()
-    .default(false)
-    .describe('Whether HTTP/2 is accepted without TLS from clients that begin with it (prior knowledge).'),
-  parser: z
-    .enum(['own', 'node'])
-    .default('own')
-    .describe(
-      'Parser of HTTP/1.1: that of the gateway, which is faster and stricter, or that of Node.js (llhttp). HTTP/2 is ' +
-        'always parsed by Node.js (nghttp2).',
-    ),
   trustedProxies: z
     .array(trustedProxy)
     .default([])

@@ -5,6 +5,10 @@
 
 /** By path, with `[]` behind a list: `audit.sinks[].topic`. One of `upstreams` is listed as one of `upstream`. */
 export const removedSettings: Readonly<Record<string, string>> = {
+  'listen.http2':
+    'the port speaks HTTP/1.1, which every client falls back to; remove the setting, or let a proxy in front speak HTTP/2',
+  'listen.h2c': 'the port speaks HTTP/1.1; let the mesh or load balancer in front send that',
+  'listen.parser': 'the gateway has one parser of HTTP/1.1, its own; remove the setting',
   workers:
     'a gateway is one process: run one instance for each core, as examples/systemd does, or more replicas',
   catalog:

@@ -2,10 +2,9 @@ import { defaultDelimiter } from '../catalog-api/identifiers.ts'
 import { buildTarget } from '../catalog-api/request-target.ts'
 import type { ConsoleSource } from '../console/console.ts'
 import { IncomingRequest } from '../http1/server/incoming-request.ts'
-import { LingerSlots } from '../http1/server/lingering-close.ts'
 import { createParsedRequestHead } from '../http1/server/request-head.ts'
 import { unknownAddress } from '../lib/net/connection-addresses.ts'
-import { Http1Response } from '../node-http/http1-response.ts'
+import { NodeResponse } from '../node-http/node-response.ts'
 import { ownOperations } from './upstream/own-operations.ts'
 import type { RequestHandler } from './request-handler.ts'
 
@@ -22,12 +21,6 @@ export function createConsoleListing(
   { onRequest }: Pick<RequestHandler, 'onRequest'>,
   basePath: string,
 ): ConsoleSource['listCatalog'] {
-  const responseOptions = {
-    isLast: () => false,
-    lingerSlots: new LingerSlots(),
-    onLastResponse: () => undefined,
-    keepAliveSeconds: undefined,
-  }
   return ({ id, pageToken, credential }, { socket }, rawResponse) => {
     const parameters = new Map([['limit', pageSize]])
     if (pageToken !== undefined) parameters.set('page_token', pageToken)
@@ -50,6 +43,6 @@ export function createConsoleListing(
       applyFlowControl: () => undefined,
       destroy: () => socket.destroy(),
     })
-    onRequest(request, new Http1Response(request, rawResponse, responseOptions))
+    onRequest(request, new NodeResponse(request, rawResponse))
   }
 }

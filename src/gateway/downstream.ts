@@ -11,7 +11,7 @@ export interface DownstreamRequest {
     readonly method: string
     /** Raw request target (RFC 9112, 3.2). */
     readonly target: string
-    /** As in `1.1`; `2` for HTTP/2. */
+    /** As in `1.1`. */
     readonly version: string
     /** Length; 0 without a body. */
     readonly body: number | 'chunked' | 'unknown'

@@ -6,7 +6,6 @@ import { maxHeadBytes, type ClientBounds } from './bounds.ts'
 import type { RequestObserver } from './observability/request-observer.ts'
 import { createRequestErrorResponse } from './request-error-response.ts'
 import type { RequestHandler } from './request-handler.ts'
-import { maxRequestHeaders } from './stages/receive.ts'
 
 export interface GatewayServerOptions extends Pick<ListenerOptions, 'scheduler' | 'tls'> {
   readonly handler: RequestHandler
@@ -41,7 +40,6 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
   const listener = createListener(
     {
       maxHeadBytes,
-      maxHeaderCount: maxRequestHeaders,
       maxConnections: limits.maxConnections,
       maxConnectionsPerAddress: limits.maxConnectionsPerAddress,
       timeouts: { ...timeouts, ...bounds },
@@ -51,15 +49,11 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
         isTrusted: createAddressMatcher(listen.trustedProxies),
         usesProxyProtocol: listen.clientAddressFrom === 'proxy-protocol',
       },
-      http2: listen.http2,
-      h2c: listen.h2c,
-      parser: listen.parser,
     },
     {
       onRequest: handler.onRequest,
       onConnectionError: observer.connectionRejected,
       errorResponse: createRequestErrorResponse,
-      refuseConnect: handler.refuseConnect,
     },
   )
   let problem: string | undefined = 'the gateway is starting'

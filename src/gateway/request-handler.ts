@@ -1,8 +1,6 @@
-import type { Duplex } from 'node:stream'
 import { refusal } from '../catalog-api/catalog-error.ts'
 import { respondToUnparsed } from '../catalog-api/responses/unparsed-request.ts'
 import { drainRequestBody } from '../http1/server/drain-request-body.ts'
-import type { ConnectionAddresses } from '../lib/net/connection-addresses.ts'
 import type { IncomingRequest } from '../http1/server/incoming-request.ts'
 import { RequestBody } from '../http1/server/request-body.ts'
 import type { RequestBodyOptions } from '../http1/server/timed-reader.ts'
@@ -35,8 +33,6 @@ export interface RequestHandler {
     response: ServedResponse,
     authenticator?: Pipeline['authenticator'],
   ) => Trace | undefined
-  /** Refuses a request for a tunnel, which has no other response than the end of its connection. */
-  readonly refuseConnect: (socket: Duplex, addresses: ConnectionAddresses) => void
   readonly isProcessing: () => boolean
 }
 
@@ -57,7 +53,7 @@ export function createRequestHandler({ pipeline, observer, bounds }: RequestHand
     authenticator = pipeline.authenticator,
   ): Trace | undefined {
     if (request.head.method === 'CONNECT') {
-      refuseConnect(request.socket, request.addresses)
+      refuseConnect(request)
       return undefined
     }
     const own = authenticator === pipeline.authenticator ? pipeline : { ...pipeline, authenticator }
@@ -96,10 +92,11 @@ export function createRequestHandler({ pipeline, observer, bounds }: RequestHand
     if (response.keepAlive) drainRequestBody(request)
   }
 
-  function refuseConnect(socket: Duplex, addresses: ConnectionAddresses): void {
+  /** A request for a tunnel has no other response than the end of its connection. */
+  function refuseConnect({ socket, addresses }: IncomingRequest): void {
     observer.connectionRejected('connect_not_supported', addresses)
     respondToUnparsed(socket, refusal('connect_not_supported', 'CONNECT is not supported'))
   }
 
-  return { onRequest, refuseConnect, isProcessing: () => inPipeline > 0 }
+  return { onRequest, isProcessing: () => inPipeline > 0 }
 }

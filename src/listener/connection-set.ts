@@ -1,52 +1,53 @@
 import type { Socket } from 'node:net'
 import type { ConnectionAddresses } from '../lib/net/connection-addresses.ts'
-import type { ConnectionHandler } from '../http1/server/connection-handler.ts'
-import type { ConnectionTimeouts } from '../http1/server/connection-state.ts'
 import { LingerSlots } from '../http1/server/lingering-close.ts'
-import type { RequestScheduler } from '../http1/server/request-queue.ts'
-import type { ServedConnection } from '../http1/server/served-connection.ts'
-import { ServerConnection } from '../http1/server/server-connection.ts'
-import type { ListenerHandler } from './listener-handler.ts'
-import type { OtherServers } from './other-servers.ts'
+import type { RequestErrorReason } from '../http1/server/request-error.ts'
+import { ServerConnection, type ConnectionHandler } from '../http1/server/server-connection.ts'
 
-export interface ConnectionSetOptions {
-  readonly maxHeadBytes: number
-  readonly timeouts: ConnectionTimeouts
-  readonly scheduler: RequestScheduler
+/** Why a connection was closed without a response to a request. */
+export type ConnectionErrorReason =
+  | RequestErrorReason
+  | 'certificate'
+  | 'proxy_protocol'
+  | 'send_timeout'
+  | 'tls_handshake'
+  | 'too_many_connections'
+  | 'too_many_connections_of_client'
+
+/** Receives the requests of a listener, and what has closed connections. */
+export interface ListenerHandler extends Pick<ConnectionHandler, 'onRequest' | 'errorResponse'> {
+  /** A connection was closed, or could not be accepted; `cause` is for logs. */
+  readonly onConnectionError: (
+    reason: ConnectionErrorReason,
+    addresses: ConnectionAddresses | undefined,
+    cause?: string,
+  ) => void
 }
+
+export type ConnectionSetOptions = Pick<ConnectionHandler, 'maxHeadBytes' | 'timeouts' | 'scheduler'>
 
 const maxTimeoutCheckIntervalMs = 1_000
 
-/** The open connections of a listener. Each is served by the server that its protocol needs. */
+/** The open connections of a listener. */
 export class ConnectionSet {
-  readonly #others: OtherServers
-  readonly #connectionHandler: ConnectionHandler & { isDraining: boolean }
-  readonly #connections = new Set<ServedConnection>()
-  readonly #withCertificate = new Set<ServedConnection>()
+  readonly #handler: ConnectionHandler & { isDraining: boolean }
+  readonly #connections = new Set<ServerConnection>()
+  readonly #withCertificate = new Set<ServerConnection>()
   #timeoutChecks: NodeJS.Timeout | undefined
 
-  constructor(options: ConnectionSetOptions, others: OtherServers, handler: ListenerHandler) {
-    this.#others = others
-    this.#connectionHandler = {
-      maxHeadBytes: options.maxHeadBytes,
-      timeouts: options.timeouts,
-      scheduler: options.scheduler,
+  constructor({ maxHeadBytes, timeouts, scheduler }: ConnectionSetOptions, handler: ListenerHandler) {
+    this.#handler = {
+      maxHeadBytes,
+      timeouts,
+      scheduler,
       lingerSlots: new LingerSlots(),
       isDraining: false,
-      findServerByStart: others.findServerByStart,
       onRequest: handler.onRequest,
-      onRequestError: ({ reason, message }, addresses) =>
-        handler.onConnectionError(reason, addresses, message),
+      onConnectionError: handler.onConnectionError,
       errorResponse: handler.errorResponse,
-      onSendTimeout: (addresses) => handler.onConnectionError('send_timeout', addresses),
       onClose: (connection) => {
         this.#connections.delete(connection)
         this.#withCertificate.delete(connection)
-      },
-      onHandOver: (before, after) => {
-        this.#connections.delete(before)
-        this.#connections.add(after)
-        if (this.#withCertificate.delete(before)) this.#withCertificate.add(after)
       },
     }
   }
@@ -58,17 +59,17 @@ export class ConnectionSet {
   /** Serves a connection from its first byte on. `hasCertificate`: whether TLS has verified one of the client. */
   add(socket: Socket, addresses: ConnectionAddresses, hasCertificate: boolean): void {
     if (socket.destroyed) return
-    const connection = this.#open(socket, addresses)
+    const connection = new ServerConnection(socket, addresses, this.#handler)
     this.#connections.add(connection)
     if (hasCertificate) this.#withCertificate.add(connection)
-    const { headersTimeoutMs } = this.#connectionHandler.timeouts
+    const { headersTimeoutMs } = this.#handler.timeouts
     const intervalMs = Math.min(maxTimeoutCheckIntervalMs, Math.ceil(headersTimeoutMs / 4))
     this.#timeoutChecks ??= setInterval(() => this.#checkTimeouts(), intervalMs).unref()
   }
 
   /** Makes the current or next response of each connection its last one. */
   drain(): void {
-    this.#connectionHandler.isDraining = true
+    this.#handler.isDraining = true
     for (const connection of this.#connections) connection.drain()
   }
 
@@ -94,13 +95,6 @@ export class ConnectionSet {
   /** To be called when no connection is left, and none will be added. */
   stopTimeoutChecks(): void {
     clearInterval(this.#timeoutChecks)
-  }
-
-  #open(socket: Socket, addresses: ConnectionAddresses): ServedConnection {
-    const server = this.#others.findAcceptedServer(socket)
-    return server === 'own'
-      ? new ServerConnection(socket, addresses, this.#connectionHandler)
-      : server.serve(socket, addresses, this.#connectionHandler)
   }
 
   #checkTimeouts(): void {

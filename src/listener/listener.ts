@@ -13,13 +13,10 @@ import {
 import { getAddressKey } from '../lib/net/address-key.ts'
 import { isDisconnect } from '../lib/net/is-disconnect.ts'
 import { hasClientCertificate } from '../lib/tls/client-chain.ts'
-import { ConnectionSet } from './connection-set.ts'
-import type { ListenerHandler } from './listener-handler.ts'
-import { createOtherServers, type OtherServersOptions } from './other-servers.ts'
+import { ConnectionSet, type ConnectionSetOptions, type ListenerHandler } from './connection-set.ts'
 import { readProxyHeader } from './read-proxy-header.ts'
 
-/** `http2` has an effect with TLS only, `h2c` without. */
-export interface ListenerOptions extends OtherServersOptions {
+export interface ListenerOptions extends ConnectionSetOptions {
   readonly maxConnections: number
   readonly maxConnectionsPerAddress: number | undefined
   /** Undefined for plain HTTP. */
@@ -68,17 +65,13 @@ interface AcceptedConnection {
 const backlog = 4_096
 
 /**
- * Creates a listener that does not listen yet. It accepts connections, limits them, and hands each to the server of its
- * protocol. Bytes that are not a request get the error response of the handler.
+ * Creates a listener that does not listen yet. It accepts connections, limits them, and serves HTTP/1.1 on them. Bytes that are not a request get the error response of the handler.
  */
 export function createListener(options: ListenerOptions, handler: ListenerHandler): Listener {
   const { timeouts, maxConnections, maxConnectionsPerAddress, tls, proxies } = options
-  const http2 = tls !== undefined && options.http2
-  const h2c = tls === undefined && options.h2c
   /** TCP connections with and without TLS. */
   const sockets = new Set<Socket>()
-  const others = createOtherServers({ ...options, http2, h2c }, handler)
-  const connections = new ConnectionSet(options, others, handler)
+  const connections = new ConnectionSet(options, handler)
   const connectionsByAddress = new Map<string, number>()
   /** Without a header of PROXY protocol or a TLS session yet, by both ends. */
   const handshakes = new Map<string, Socket>()
@@ -95,7 +88,7 @@ export function createListener(options: ListenerOptions, handler: ListenerHandle
   function createTls({ clientCertificate, context }: ListenerTls): TlsServer {
     const secure = createTlsServer({
       ...tcpOptions,
-      ALPNProtocols: http2 ? ['h2', 'http/1.1'] : ['http/1.1'],
+      ALPNProtocols: ['http/1.1'],
       handshakeTimeout: timeouts.headersTimeoutMs,
       requestCert: clientCertificate !== 'none',
       // Node would accept an optional certificate that is invalid: it is rejected below.

@@ -1,158 +1,113 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { ServerHttp2Stream } from 'node:http2'
-import type { ConnectionAddresses } from '../lib/net/connection-addresses.ts'
+import type { Socket } from 'node:net'
+import { readConnectionAddresses, type ConnectionAddresses } from '../lib/net/connection-addresses.ts'
 import type { ErrorResponse } from '../http1/server/error-response.ts'
-import type { IncomingRequest } from '../http1/server/incoming-request.ts'
+import { IncomingRequest, type RequestConnection } from '../http1/server/incoming-request.ts'
 import { LingerSlots } from '../http1/server/lingering-close.ts'
-import { RequestError, type RequestErrorReason } from '../http1/server/request-error.ts'
-import type { RequestHead } from '../http1/server/request-head.ts'
+import { malformed, RequestError, type RequestErrorReason } from '../http1/server/request-error.ts'
+import { createParsedRequestHead, type RequestHead } from '../http1/server/request-head.ts'
 import type { RequestScheduler } from '../http1/server/request-queue.ts'
-import { Http1Response, type Http1ResponseOptions } from './http1-response.ts'
-import { Http2Response } from './http2-response.ts'
-import type { NodeResponse } from './node-response.ts'
-import { readHttp1Head, readHttp2Head } from './request-head.ts'
-import { RequestSource } from './request-source.ts'
-import { StreamAborted } from './stream-aborted.ts'
+import { NodeResponse } from './node-response.ts'
+import { PipelinedRequests } from './pipelined-requests.ts'
 
-/** Receives requests, and errors of bytes that are not a request. */
+/** Options and callbacks of the requests of a server. */
 export interface NodeRequestHandler {
   readonly scheduler: RequestScheduler
-  /** Of a head over HTTP/2; that of HTTP/1.1 is limited by its server. */
-  readonly maxHeadBytes: number
   /** In milliseconds: how long a client may read nothing of a response. */
   readonly sendTimeoutMs: number
-  readonly onRequest: (request: IncomingRequest, response: NodeResponse) => void
-  /** A connection or a request was refused; `cause` is for logs. */
-  onConnectionError(
-    reason: RequestErrorReason | 'http2_error' | 'send_timeout',
+  /** Whether every response is the last one of its connection. */
+  readonly isDraining: () => boolean
+  /** A request was refused, or its response was aborted; `cause` is for logs. */
+  readonly onConnectionError: (
+    reason: RequestErrorReason | 'send_timeout',
     addresses: ConnectionAddresses,
     cause?: string,
-  ): void
+  ) => void
   /** The connection is closed without a response if undefined. */
-  errorResponse(error: RequestError): ErrorResponse | undefined
+  readonly errorResponse: (error: RequestError) => ErrorResponse | undefined
 }
 
-/**
- * Takes requests of servers of node: converts each, and passes it to `onRequest`, by default that of the handler, in
- * batches of the scheduler.
- */
-export interface NodeRequests {
-  takeHttp1(
-    request: IncomingMessage,
-    response: ServerResponse,
-    addresses: ConnectionAddresses,
-    onRequest?: NodeRequestHandler['onRequest'],
-  ): void
-  /** Aborts a request whose body cannot be parsed. Its response, if it has begun, may go on. */
-  abortBody(request: IncomingMessage): void
-  takeHttp2(
-    stream: ServerHttp2Stream,
-    rawHeaders: readonly string[],
-    addresses: ConnectionAddresses,
-    onRequest?: NodeRequestHandler['onRequest'],
-  ): void
-}
+/** Requests of a server of node:http, as the pipeline reads them: those of a connection one after the other. */
+export class NodeRequests {
+  readonly #handler: NodeRequestHandler
+  readonly #connections = new WeakMap<Socket, PipelinedRequests>()
+  readonly #lingerSlots = new LingerSlots()
 
-type ConnectionOptions = Pick<Http1ResponseOptions, 'isLast' | 'keepAliveSeconds' | 'onLastResponse'>
+  constructor(handler: NodeRequestHandler) {
+    this.#handler = handler
+  }
 
-const defaultOptions: ConnectionOptions = {
-  isLast: () => false,
-  keepAliveSeconds: undefined,
-  onLastResponse: () => undefined,
-}
-
-export function createNodeRequests(
-  handler: NodeRequestHandler,
-  connectionOptions = defaultOptions,
-): NodeRequests {
-  const options: Http1ResponseOptions = { ...connectionOptions, lingerSlots: new LingerSlots() }
-  const taken = new WeakMap<IncomingMessage, IncomingRequest>()
-
-  function start(
-    request: IncomingRequest,
-    response: NodeResponse,
-    onRequest: NodeRequestHandler['onRequest'] = handler.onRequest,
+  /** Calls `onRequest` when the scheduler starts the request, unless it is refused, or its client has left. */
+  take(
+    raw: IncomingMessage,
+    rawResponse: ServerResponse,
+    onRequest: (request: IncomingRequest, response: NodeResponse) => void,
   ): void {
-    handler.scheduler.schedule(() => {
-      if (!response.isDestroyed) onRequest(request, response)
+    const { socket } = raw
+    let connection = this.#connections.get(socket)
+    if (connection === undefined) this.#connections.set(socket, (connection = new PipelinedRequests(socket)))
+    const requests = connection
+    requests.add(rawResponse, () => this.#start(raw, rawResponse, requests, onRequest))
+  }
+
+  #start(
+    raw: IncomingMessage,
+    rawResponse: ServerResponse,
+    requests: PipelinedRequests,
+    onRequest: (request: IncomingRequest, response: NodeResponse) => void,
+  ): void {
+    const { scheduler, sendTimeoutMs, isDraining, onConnectionError } = this.#handler
+    const { socket } = raw
+    const addresses = readConnectionAddresses(socket)
+    const head = this.#readHead(raw, rawResponse, addresses)
+    if (head === undefined) return
+    const { request } = new MessageBody(raw, head, addresses)
+    const response = new NodeResponse(request, rawResponse, {
+      isLast: isDraining,
+      lingerSlots: this.#lingerSlots,
+      onLastResponse: () => requests.close(),
     })
+    // The client reads nothing of its response.
+    rawResponse.setTimeout(sendTimeoutMs, () => {
+      if (socket.writableLength === 0) return
+      onConnectionError('send_timeout', addresses)
+      response.destroy()
+    })
+    const start = (): void =>
+      scheduler.schedule(() => {
+        if (!response.isDestroyed) onRequest(request, response)
+      })
+    // Node emits a request before it has parsed the body that arrived with it.
+    if (request.isComplete) start()
+    else setImmediate(start)
   }
 
   /** Returns undefined for a request that is refused. */
-  function readHead(
-    read: () => RequestHead,
+  #readHead(
+    raw: IncomingMessage,
+    rawResponse: ServerResponse,
     addresses: ConnectionAddresses,
-  ): RequestHead | ErrorResponse | undefined {
+  ): RequestHead | undefined {
     try {
-      return read()
+      return readHead(raw)
     } catch (error) {
       if (!(error instanceof RequestError)) throw error
-      handler.onConnectionError(error.reason, addresses, error.message)
-      return handler.errorResponse(error)
+      this.#handler.onConnectionError(error.reason, addresses, error.message)
+      refuse(rawResponse, this.#handler.errorResponse(error))
+      return undefined
     }
-  }
-
-  /** The client reads nothing of its response. */
-  function onSendTimeout(response: NodeResponse): void {
-    handler.onConnectionError('send_timeout', response.request.addresses)
-    response.destroy()
-  }
-
-  return {
-    takeHttp1(raw, rawResponse, addresses, onRequest) {
-      const { socket } = raw
-      const head = readHead(() => readHttp1Head(raw), addresses)
-      if (head === undefined || 'status' in head) {
-        refuseHttp1(rawResponse, head)
-        return
-      }
-      const { request } = new RequestSource(head, {
-        stream: raw,
-        socket,
-        addresses,
-        hasArrived: () => raw.complete,
-        isWhole: () => raw.complete,
-        destroy: () => socket.destroy(),
-      })
-      taken.set(raw, request)
-      const response = new Http1Response(request, rawResponse, options)
-      rawResponse.setTimeout(handler.sendTimeoutMs, () => {
-        if (socket.writableLength > 0) onSendTimeout(response)
-      })
-      // Node emits a request before it has parsed the body that arrived with it.
-      if (request.isComplete) start(request, response, onRequest)
-      else setImmediate(() => start(request, response, onRequest))
-    },
-    abortBody: (raw) => taken.get(raw)?.abort(),
-    takeHttp2(stream, rawHeaders, addresses, onRequest) {
-      const socket = stream.session?.socket
-      if (socket === undefined) return
-      const head = readHead(() => readHttp2Head(stream, rawHeaders, handler.maxHeadBytes), addresses)
-      if (head === undefined || 'status' in head) {
-        refuseHttp2(stream, head)
-        return
-      }
-      const { request } = new RequestSource(head, {
-        stream,
-        socket,
-        addresses,
-        hasArrived: () => false,
-        // A stream that was reset ends, too.
-        isWhole: () => !stream.closed,
-        destroy: () => stream.destroy(new StreamAborted('the request is aborted')),
-      })
-      const response = new Http2Response(request, stream)
-      stream.setTimeout(handler.sendTimeoutMs)
-      // As a callback of `setTimeout`, it would be called only once: perhaps while the upstream is slow.
-      stream.on('timeout', () => {
-        if (stream.writableLength > 0) onSendTimeout(response)
-      })
-      start(request, response, onRequest)
-    },
   }
 }
 
-function refuseHttp1(response: ServerResponse, error: ErrorResponse | undefined): void {
+/** Throws RequestError for a head that the parser of http1/ would refuse. */
+function readHead({ method = '', url = '', httpVersion, rawHeaders }: IncomingMessage): RequestHead {
+  // Node reads a request line without a version as HTTP/0.9.
+  if (httpVersion === '0.9') throw malformed('the head does not start with a request line')
+  const headers = rawHeaders.map((text, index) => (index % 2 === 0 ? text.toLowerCase() : text))
+  return createParsedRequestHead({ method, target: url, version: httpVersion }, headers)
+}
+
+function refuse(response: ServerResponse, error: ErrorResponse | undefined): void {
   if (error === undefined) {
     response.destroy()
     return
@@ -162,15 +117,63 @@ function refuseHttp1(response: ServerResponse, error: ErrorResponse | undefined)
   response.end(error.body)
 }
 
-function refuseHttp2(stream: ServerHttp2Stream, error: ErrorResponse | undefined): void {
-  if (error === undefined) {
-    stream.destroy(new StreamAborted('the request is refused'))
-    return
+/** Passes the body of a request of node to the request of the pipeline, while that consumes it. */
+class MessageBody implements RequestConnection {
+  readonly request: IncomingRequest
+  readonly socket: Socket
+  readonly addresses: ConnectionAddresses
+  readonly #message: IncomingMessage
+  #isReading = false
+
+  constructor(message: IncomingMessage, head: RequestHead, addresses: ConnectionAddresses) {
+    this.socket = message.socket
+    this.addresses = addresses
+    this.#message = message
+    this.request = new IncomingRequest(head, performance.now(), this)
+    message
+      // An empty body ends even if it is not read.
+      .on('end', () => {
+        if (message.complete) this.request.complete()
+        else this.request.abort()
+      })
+      // `close` follows.
+      .on('error', () => undefined)
+      .on('aborted', () => this.request.abort())
+      .on('close', () => this.request.abort())
+    // A message that is not read does not end.
+    if (this.request.isComplete) message.resume()
   }
-  const fields: Record<string, string | number> = { ':status': error.status }
-  error.headers.forEach((text, index, all) => {
-    if (index % 2 === 1) fields[all[index - 1] ?? ''] = text
-  })
-  stream.respond(fields)
-  stream.end(error.body)
+
+  applyFlowControl(): void {
+    const message = this.#message
+    if (!this.request.wantsBody) {
+      message.pause()
+      return
+    }
+    if (this.#isReading) message.resume()
+    else this.#startReading()
+    this.#readBuffered()
+  }
+
+  destroy(): void {
+    this.socket.destroy()
+  }
+
+  #startReading(): void {
+    this.#isReading = true
+    this.#message.on('data', (chunk: Buffer) => {
+      this.request.receive(chunk)
+      if (!this.request.wantsBody) this.#message.pause()
+    })
+  }
+
+  /** A body that has arrived is read at once, so that it can be discarded without closing the connection. */
+  #readBuffered(): void {
+    const { request } = this
+    const message = this.#message
+    let chunk: unknown
+    do chunk = message.read()
+    while (chunk !== null && request.wantsBody)
+    if (request.wantsBody && message.readableLength === 0 && message.complete) request.complete()
+  }
 }

@@ -1,14 +1,38 @@
-import type { Writable } from 'node:stream'
+import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
 import { CallbackList } from '../lib/async/callback-list.ts'
+import { closeGracefully } from '../lib/net/close-gracefully.ts'
 import type { WriteCallback } from '../http1/codec/message-writer.ts'
 import type { IncomingRequest } from '../http1/server/incoming-request.ts'
+import { LingeringClose, LingerSlots } from '../http1/server/lingering-close.ts'
 import { assertResponseHeader } from '../http1/server/response-header.ts'
 
+/** Options and callbacks of the responses of a connection. */
+export interface NodeConnection {
+  /** Whether every response is the last one of its connection. */
+  readonly isLast: () => boolean
+  readonly lingerSlots: LingerSlots
+  /** The last response was sent before its upload was received; the connection is about to be closed. */
+  readonly onLastResponse: () => void
+}
+
+const lastingConnection: NodeConnection = {
+  isLast: () => false,
+  lingerSlots: new LingerSlots(),
+  onLastResponse: () => undefined,
+}
+
+const uploadCheckIntervalMs = 1_000
+
+/** Bytes of a connection when its last response ended. */
+const bytesBefore = new WeakMap<Socket, { readonly read: number; readonly written: number }>()
+
 /**
- * The response to a request of node, as the pipeline writes it. Like the responses of http1/, it never has more or less
+ * The response to a request of node:http, as the pipeline writes it. Like the responses of http1/, it never has more or less
  * than its content-length, and an aborted one never looks complete.
  */
-export abstract class NodeResponse {
+export class NodeResponse {
   readonly request: IncomingRequest
   /** Called once: when the response was written completely, or was aborted. */
   readonly onClose = new CallbackList()
@@ -18,26 +42,46 @@ export abstract class NodeResponse {
   status = 0
   /** Whether the connection serves further requests. To be set before `writeHead`. */
   keepAlive: boolean
-  readonly #output: Writable
+  readonly #response: ServerResponse
+  readonly #socket: Socket
+  readonly #connection: NodeConnection
+  readonly #readBefore: number
+  readonly #writtenBefore: number
   #state: 'open' | 'ended' | 'complete' | 'destroyed' = 'open'
   #isBodiless = false
   /** Of the body, by the content-length; Infinity without one. */
   #remaining = Infinity
+  /** Whether the client recognizes the end of the body without the end of the connection. */
+  #isDelimited = false
+  #endsWithConnection = false
+  /** Whether the rest of the request body is discarded before the connection closes. */
+  #lingers = false
 
-  constructor(request: IncomingRequest, output: Writable) {
+  constructor(request: IncomingRequest, response: ServerResponse, connection = lastingConnection) {
     this.request = request
     this.keepAlive = request.head.keepAlive
-    this.#output = output
-    output
+    this.#response = response
+    this.#socket = request.socket
+    this.#connection = connection
+    const { read, written } = bytesBefore.get(request.socket) ?? { read: 0, written: 0 }
+    this.#readBefore = read
+    this.#writtenBefore = written
+    response
       .on('drain', () => this.onDrain.call())
-      .on('finish', () => this.#onFinish())
-      .on('close', () => this.#close(this.#state === 'ended' && this.hasSentAll() ? 'complete' : 'destroyed'))
+      .on('finish', () => this.#complete())
+      .on('close', () => this.#close('destroyed'))
       // `close` follows.
       .on('error', () => undefined)
   }
 
-  abstract readonly bytesReceived: number
-  abstract readonly bytesSent: number
+  /** Heads included. Bytes of pipelined requests may count for the one before. */
+  get bytesReceived(): number {
+    return this.#socket.bytesRead - this.#readBefore
+  }
+
+  get bytesSent(): number {
+    return this.#socket.bytesWritten - this.#writtenBefore
+  }
 
   get hasHead(): boolean {
     return this.status !== 0
@@ -52,10 +96,16 @@ export abstract class NodeResponse {
   }
 
   /** Nothing needs the rest of the request body; `drains`: it is discarded within limits, so that the client reads the response. */
-  abstract abandonBody(drains: boolean): void
+  abandonBody(drains: boolean): void {
+    if (this.request.abandonBody(drains)) return
+    this.keepAlive = false
+    this.#lingers = drains
+  }
 
   writeContinue(): void {
-    if (this.#state === 'open' && !this.hasHead) this.sendContinue()
+    if (this.#state !== 'open' || this.hasHead) return
+    this.request.onContinueSent()
+    this.#response.writeContinue()
   }
 
   /** Takes lower-case names and values in turn. Throws for headers that are not one line or control the connection. */
@@ -75,10 +125,16 @@ export abstract class NodeResponse {
       }
       sent.push(name, value)
     }
-    this.#isBodiless = hasNoContent || this.request.head.method === 'HEAD'
+    const { method, version } = this.request.head
+    this.#isBodiless = hasNoContent || method === 'HEAD'
     if (length !== undefined) this.#remaining = Number(length)
+    this.#isDelimited = length !== undefined || this.#isBodiless
+    this.#endsWithConnection = !this.#isDelimited && version === '1.0'
+    if (this.request.awaitsContinue || this.#endsWithConnection || this.#connection.isLast())
+      this.keepAlive = false
+    if (!this.keepAlive) sent.push('connection', 'close')
     this.status = status
-    this.prepareHead(status, sent, length !== undefined || this.#isBodiless)
+    this.#response.writeHead(status, sent)
   }
 
   /** Returns false if the next chunk should wait for `onDrain`. Aborts the response if it exceeds its length. */
@@ -91,13 +147,13 @@ export abstract class NodeResponse {
       onWritten?.()
       return true
     }
-    if (chunk.length > this.#remaining || this.#output.destroyed) {
+    if (chunk.length > this.#remaining || this.#response.destroyed) {
       this.destroy()
       onWritten?.(new Error('the response is aborted'))
       return true
     }
     this.#remaining -= chunk.length
-    return this.sendChunk(chunk, onWritten)
+    return this.#response.write(chunk, onWritten)
   }
 
   /** Text is latin1. Aborts the response if its body is shorter or longer than its content-length. */
@@ -106,52 +162,82 @@ export abstract class NodeResponse {
     if (!this.hasHead) throw new Error('the response has no head')
     const bytes = typeof last === 'string' ? Buffer.from(last, 'latin1') : last
     const isSized = this.#remaining !== Infinity && !this.#isBodiless
-    if ((isSized && this.#remaining !== bytes.length) || this.#output.destroyed) {
+    if ((isSized && this.#remaining !== bytes.length) || this.#response.destroyed) {
       this.destroy()
       return
     }
     this.#state = 'ended'
-    this.sendEnd(this.#isBodiless || bytes.length === 0 ? undefined : bytes)
+    this.#sendEnd(this.#isBodiless || bytes.length === 0 ? undefined : bytes)
   }
 
-  /** A partial response must not look complete. */
+  /** A partial response must not look complete: one that ends with the connection resets it. */
   destroy(): void {
-    this.abort()
+    if (this.#endsWithConnection && !(this.#socket instanceof TLSSocket)) this.#socket.resetAndDestroy()
+    else this.#socket.destroy()
     this.#close('destroyed')
   }
 
-  /** Sends the head now instead of with the first chunk: a stream of events may be silent for long. */
-  flushHead(): void {
-    if (this.#state === 'open' && this.hasHead) this.sendHead()
+  /** Node closes the connection at the end; closing it while the client sends would reset it. */
+  #sendEnd(last: Buffer | undefined): void {
+    const response = this.#response
+    if (this.request.isComplete || this.keepAlive) {
+      response.end(last)
+      return
+    }
+    if (!this.#isDelimited) {
+      if (last !== undefined) response.write(last)
+      this.#closeAfterUpload(() => response.end())
+      return
+    }
+    if (last === undefined) response.flushHeaders()
+    response.write(last ?? '', (error) => {
+      if (error) return
+      this.#complete()
+      this.#connection.onLastResponse()
+      this.#closeAfterUpload(() => closeGracefully(this.#socket))
+    })
   }
 
-  protected abstract sendContinue(): void
-  protected abstract sendHead(): void
-  /** `isDelimited`: whether the client recognizes the end of the body without the end of the connection. */
-  protected abstract prepareHead(status: number, headers: readonly string[], isDelimited: boolean): void
-  protected abstract sendChunk(chunk: Buffer, onWritten: WriteCallback | undefined): boolean
-  protected abstract sendEnd(last: Buffer | undefined): void
-  /** Aborts the connection, or the stream of HTTP/2. */
-  protected abstract abort(): void
-  /** Whether a closed output has sent everything that was written to it, even if it did not finish. */
-  protected abstract hasSentAll(): boolean
-  /** Called when everything was written. */
-  protected abstract finished(): void
+  /**
+   * Reads and discards the rest of an upload while the client reads its response, within the limits of a lingering close.
+   * Calls `close` when the upload has ended, or at once if too many others linger.
+   */
+  #closeAfterUpload(close: () => void): void {
+    const { request } = this
+    const { lingerSlots } = this.#connection
+    const { client } = request.addresses
+    if (!this.#lingers || !lingerSlots.acquire(client)) {
+      close()
+      return
+    }
+    const linger = new LingeringClose(performance.now())
+    const timer = setInterval(() => {
+      if (linger.hasExpired(performance.now())) request.destroy()
+    }, uploadCheckIntervalMs).unref()
+    const end = (): void => {
+      clearInterval(timer)
+      lingerSlots.release(client)
+      close()
+    }
+    request.consume({
+      onRequestData(chunk) {
+        if (!linger.discard(chunk.length)) request.destroy()
+      },
+      onRequestEnd: end,
+      onRequestError: end,
+    })
+  }
 
-  /** To be called when all bytes were written, if the output ends later. */
-  protected complete(): void {
+  /** Everything was written. */
+  #complete(): void {
     if (this.#state === 'ended') this.#close('complete')
-  }
-
-  #onFinish(): void {
-    if (this.#state !== 'ended') return
-    this.complete()
-    this.finished()
   }
 
   #close(state: 'complete' | 'destroyed'): void {
     if (this.#state === 'complete' || this.#state === 'destroyed') return
     this.#state = state
+    const { bytesRead, bytesWritten } = this.#socket
+    bytesBefore.set(this.#socket, { read: bytesRead, written: bytesWritten })
     this.onClose.call()
   }
 }

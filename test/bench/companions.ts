@@ -62,9 +62,9 @@ export const companions: readonly Companion[] = [
   },
   {
     name: 'tls',
-    what: 'CPU time over TLS, of HTTP/1.1 and HTTP/2, beside other servers',
+    what: 'CPU time over TLS, beside other servers',
     seconds: 480,
-    section: 'TLS and HTTP/2',
+    section: 'TLS',
   },
   {
     name: 'features',

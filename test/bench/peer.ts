@@ -24,7 +24,7 @@ export interface PeerSetup {
   readonly core: number | undefined
   /** Folder for a CPU profile, if the server supports it. */
   readonly profileFolder: string | undefined
-  /** With a certificate, it serves HTTP/2 and HTTP/1.1 over TLS, as the client chooses. */
+  /** With a certificate, it serves TLS. */
   readonly certificate?: CertificateFiles
 }
 

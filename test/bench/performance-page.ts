@@ -29,7 +29,7 @@ export interface MachineState {
 }
 
 /** Of the first section that a whole run of the bench does not make. */
-const headingOfOthers = '## TLS and HTTP/2'
+const headingOfOthers = '## TLS'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const page = 'docs/performance.md'
 

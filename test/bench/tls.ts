@@ -1,4 +1,7 @@
+import { once } from 'node:events'
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { Agent, request as requestHttp, type IncomingMessage } from 'node:http'
+import { Agent as TlsAgent, request as requestHttps } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { arrowStreamType } from '../../src/catalog-api/headers.ts'
@@ -14,13 +17,12 @@ import { httpProxy } from './peers/http-proxy.ts'
 import { nginx } from './peers/nginx.ts'
 import { startUpstream } from './peers/upstream.ts'
 import { processorMicroseconds } from './process-cost.ts'
-import { createProtocolClient, protocols, type Protocol } from './protocol-client.ts'
 import { markdownTable } from './report.ts'
 import { stopServers, type ServerProcess } from './server-process.ts'
 import { quantile } from './statistics.ts'
 
 /*
- * Measures what TLS costs a server, over HTTP/1.1 and HTTP/2, with an EC certificate. A client on Node sends the load from
+ * Measures what TLS costs a server with an EC certificate. A client on Node sends the load from
  * the same cores: only the CPU time of the server counts. Servers are measured in turn, in rounds. Prints the medians. A
  * server that cannot be had has no column.
  */
@@ -101,32 +103,30 @@ try {
   }
   const rows: string[][] = []
   for (const load of loads) {
-    for (const protocol of protocols) {
-      // A connection of HTTP/2 carries many requests.
-      if (load.connects === true && protocol === 'HTTP/2 over TLS') continue
+    for (const isSecure of [false, true]) {
       const times = new Map<string, number[]>(servers.map(({ name }) => [name, []]))
       for (let round = 0; round <= rounds; round += 1) {
         for (const server of servers) {
           const warmUp = load.megabytes === undefined ? warmUpSeconds.small : warmUpSeconds.bulk
-          const time = await measure(server, protocol, load, round === 0 ? warmUp : seconds)
+          const time = await measure(server, isSecure, load, round === 0 ? warmUp : seconds)
           // The first round warms up.
           if (round > 0) times.get(server.name)?.push(time)
         }
       }
       const medians = [...times.values()].map((each) => quantile(each, 0.5).toFixed(0))
-      rows.push([load.what, protocol, ...medians])
+      rows.push([load.what, isSecure ? 'TLS' : 'in the clear', ...medians])
     }
   }
-  console.log(markdownTable(['CPU time', 'protocol', ...servers.map(({ name }) => name)], rows))
+  console.log(markdownTable(['CPU time', 'connection', ...servers.map(({ name }) => name)], rows))
 
   async function measure(
     { clear, secure }: Measured,
-    protocol: Protocol,
+    isSecure: boolean,
     { path, concurrency, body, megabytes, connects = false }: Load,
     seconds: number,
   ): Promise<number> {
-    const server = protocol === 'HTTP/1.1' ? clear : secure
-    const client = createProtocolClient(protocol, server.port, connects)
+    const server = isSecure ? secure : clear
+    const client = createClient(isSecure, server.port, connects)
     const type = path.endsWith('insert') ? arrowStreamType : 'application/json'
     const headers = { 'x-api-key': callers.apiKey, ...(body !== undefined && { 'content-type': type }) }
     const before = processorMicroseconds(server.pid)
@@ -150,4 +150,32 @@ try {
 } finally {
   await stopServers()
   await rm(folder, { recursive: true })
+}
+
+interface Client {
+  /** Sends a POST request, and reads its response to the end. Rejects for any status but 200. */
+  post(path: string, headers: Readonly<Record<string, string>>, body: Buffer | undefined): Promise<void>
+  close(): void
+}
+
+/** Creates a client of a server on that port. `connects`: each request opens a connection. */
+function createClient(isSecure: boolean, port: number, connects: boolean): Client {
+  const keepAlive = !connects
+  const agent = isSecure
+    ? new TlsAgent({ keepAlive, maxCachedSessions: 0, rejectUnauthorized: false })
+    : new Agent({ keepAlive })
+  return {
+    async post(path, headers, body) {
+      const length = { 'content-length': String(body?.length ?? 0) }
+      const address = { agent, port, host: '127.0.0.1' }
+      const options = { ...address, path, method: 'POST', headers: { ...headers, ...length } }
+      const outgoing = isSecure ? requestHttps(options) : requestHttp(options)
+      outgoing.end(body)
+      const [response] = (await once(outgoing, 'response')) as [IncomingMessage]
+      response.resume()
+      await once(response, 'end')
+      if (response.statusCode !== 200) throw new Error(`unexpected status ${response.statusCode}`)
+    },
+    close: () => agent.destroy(),
+  }
 }

@@ -1,15 +1,10 @@
 import { arrowStart } from '../support/arrow-upload.ts'
 import { Readable } from 'node:stream'
-import { beforeAll, describe, expect, it } from 'vitest'
-import type { ListenSettings } from '../../src/config/listen-settings.ts'
-import { createHttp2Client } from '../gateway/support/http2-client.ts'
-import { servers } from '../gateway/support/servers.ts'
-import type { TestClient } from '../gateway/support/test-client.ts'
-import { everyInTheLongForm, isThorough } from '../support/thorough.ts'
-import { hasOpenssl, makeAuthority } from '../identity/mtls/test-certificates.ts'
+import { beforeAll, expect, it } from 'vitest'
+import { Pool } from 'undici'
+import { isThorough } from '../support/thorough.ts'
 import { startScript } from './built-program.ts'
 import { startGatewayProgram, type GatewayProgram } from './gateway-program.ts'
-import { makeTemporaryFolder, removeFolder } from '../support/temporary-folder.ts'
 
 const mebibyte = 1024 * 1024
 /** Memory that grows with the body shows with a smaller one, too. */
@@ -28,7 +23,7 @@ interface Ended {
 }
 
 let gateway: GatewayProgram
-let client: TestClient
+let client: Pool
 
 async function send(
   operation: string,
@@ -102,59 +97,28 @@ async function growthDuring(work: Work): Promise<number> {
   return peak - idle
 }
 
-interface MeasuredServer {
-  readonly listen: Partial<ListenSettings>
-  readonly connect: (origin: string) => TestClient
-}
-
-/** The caller must remove the folder, which holds the certificate. */
-async function http2OverTls(folder: string): Promise<MeasuredServer> {
-  const authority = await makeAuthority(folder, 'own')
-  const { certFile, keyFile } = await authority.issue('gateway', 'IP:127.0.0.1')
-  return {
-    listen: { tls: { certFile, keyFile, clientAuth: 'none' } },
-    connect: (origin) => createHttp2Client(origin, { ca: authority.cert }),
+beforeAll(async () => {
+  const upstream = startScript(new URL('endless-upstream-process.ts', import.meta.url), [])
+  const upstreamUrl = await upstream.announced(/^listening on (http:\S+)$/m)
+  gateway = await startGatewayProgram(upstreamUrl)
+  client = new Pool(gateway.url)
+  for (const [, warmUp] of works) await warmUp(16 * mebibyte)
+  return async () => {
+    await client.destroy()
+    await gateway.remove()
+    upstream.signal('SIGTERM')
+    await upstream.ended
   }
-}
-
-const measured: [name: string, open: (folder: string) => MeasuredServer | Promise<MeasuredServer>][] = [
-  ...Object.entries<MeasuredServer>(servers).map(([name, server]): (typeof measured)[number] => [
-    name,
-    () => server,
-  ]),
-  ['HTTP/2 over TLS', http2OverTls],
-]
-
-describe.each(everyInTheLongForm(measured, 2))('over %s', (name, open) => {
-  const canRun = name !== 'HTTP/2 over TLS' || hasOpenssl()
-
-  beforeAll(async () => {
-    if (!canRun) return undefined
-    const folder = await makeTemporaryFolder()
-    const server = await open(folder)
-    const upstream = startScript(new URL('endless-upstream-process.ts', import.meta.url), [])
-    const upstreamUrl = await upstream.announced(/^listening on (http:\S+)$/m)
-    gateway = await startGatewayProgram(upstreamUrl, server.listen)
-    client = server.connect(gateway.url)
-    for (const [, warmUp] of works) await warmUp(16 * mebibyte)
-    return async () => {
-      await client.destroy()
-      await gateway.remove()
-      await removeFolder(folder)
-      upstream.signal('SIGTERM')
-      await upstream.ended
-    }
-  })
-
-  it.skipIf(!canRun).each(works)(
-    '%s of any size takes a bounded amount of memory above idle',
-    async (_what, work) => {
-      let growth = await growthDuring(work)
-      for (let attempt = 2; attempt <= maxAttempts && growth >= allowedGrowth; attempt += 1) {
-        growth = Math.min(growth, await growthDuring(work))
-      }
-      expect(growth).toBeLessThan(allowedGrowth)
-    },
-    maxAttempts * 120_000,
-  )
 })
+
+it.each(works)(
+  '%s of any size takes a bounded amount of memory above idle',
+  async (_what, work) => {
+    let growth = await growthDuring(work)
+    for (let attempt = 2; attempt <= maxAttempts && growth >= allowedGrowth; attempt += 1) {
+      growth = Math.min(growth, await growthDuring(work))
+    }
+    expect(growth).toBeLessThan(allowedGrowth)
+  },
+  maxAttempts * 120_000,
+)

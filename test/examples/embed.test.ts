@@ -1,6 +1,10 @@
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { cp, readFile, writeFile } from 'node:fs/promises'
+import type { IncomingMessage } from 'node:http'
+import { request } from 'node:https'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, it } from 'vitest'
 import { idsOf, rows } from '../conformance/sample-rows.ts'
@@ -8,7 +12,6 @@ import { projectFolder, startNode, startProgram } from '../e2e/built-program.ts'
 import { hasOpenssl } from '../identity/mtls/test-certificates.ts'
 import { createPackedApplication } from '../package/packed-application.ts'
 import { findNode } from './find-node.ts'
-import { postHttp1, postHttp2 } from './https-clients.ts'
 import { makeTemporaryFolder, removeFolder } from '../support/temporary-folder.ts'
 import { isThorough } from '../support/thorough.ts'
 
@@ -46,13 +49,10 @@ for (const major of majors) {
     console.warn(`SKIPPED: the example on Node ${major}, as there is no openssl or no such Node.`)
   }
   describe.skipIf(node === undefined)(`examples/embed on Node ${major}`, () => {
-    it.each([
-      ['HTTP/1.1', 'http1', postHttp1],
-      ['HTTP/2', 'http2', postHttp2],
-    ] as const)('creates, fills and queries a table over %s', async (_, name, post) => {
+    it('creates, fills and queries a table', async () => {
       const application = startNode(['application.js'], { folder, environment, node })
       const url = await application.announced(/^listening on (https:\S+)$/m)
-      const table = `${url}/catalog/v1/table/${name}-${major}`
+      const table = `${url}/catalog/v1/table/node-${major}`
 
       expect((await post(`${table}/create`, arrow, rows(2))).status).toBe(200)
       expect((await post(`${table}/insert`, arrow, rows(3, 2))).status).toBe(200)
@@ -68,4 +68,16 @@ for (const major of majors) {
       expect((await application.ended).status).toBe(0)
     })
   })
+}
+
+/** Sends a POST on a connection of its own, without verifying the certificate. */
+async function post(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  body: Uint8Array | string,
+): Promise<{ readonly status: number | undefined; readonly body: Buffer }> {
+  const sent = request(url, { method: 'POST', headers, agent: false, rejectUnauthorized: false })
+  sent.end(body)
+  const [response] = (await once(sent, 'response')) as [IncomingMessage]
+  return { status: response.statusCode, body: await buffer(response) }
 }

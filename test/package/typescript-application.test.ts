@@ -35,7 +35,7 @@ app.addHook('onResponse', async (request) => request.log.info(request.catalogPri
 app.get('/metrics', async () => (await app.catalogGateway.metrics()).text)
 
 const https = { key: readFileSync('tls.key'), cert: readFileSync('tls.crt') }
-await fastify({ http2: true, https }).register(catalogGateway, { settings, authenticate })
+await fastify({ https }).register(catalogGateway, { settings, authenticate })
 `
 const misspelled = application.replace('folder:', 'path:')
 

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process'
 
-type OptionalProgram = 'curl' | 'h2load' | 'haproxy' | 'jq' | 'nginx' | 'prometheus' | 'promtool'
+type OptionalProgram = 'curl' | 'haproxy' | 'jq' | 'nginx' | 'prometheus' | 'promtool'
 
-/** Whether a program is installed (Debian: curl, nghttp2-client and so on); prints a note if tests are skipped. */
+/** Whether a program is installed (Debian: curl, haproxy and so on); prints a note if tests are skipped. */
 export function hasProgram(program: OptionalProgram): boolean {
   const option = program === 'haproxy' || program === 'nginx' ? '-v' : '--version'
   const isInstalled = spawnSync(program, [option], { stdio: 'ignore' }).status === 0

@@ -1,9 +1,9 @@
+import { readFile } from 'node:fs/promises'
 import { createBodyMemory, type BodyMemory } from '../../limits/overload/body-memory.ts'
 import { FairCapacity } from '../../limits/overload/fair-capacity.ts'
 import { createLimits, type Limits } from '../../limits/limits.ts'
 import type { SharedLimits } from '../../limits/shared/shared-limits.ts'
 import { createLoadShedder, type LoadShedder } from '../../limits/overload/load-shedder.ts'
-import { computeMaxConnections } from '../../listener/max-connections.ts'
 import { RequestQueue } from '../../http1/server/request-queue.ts'
 import { registerBodyMemoryMetrics } from '../../observability/metrics/body-memory-metrics.ts'
 import { registerSharedLimitsMetrics } from '../../observability/metrics/shared-limits-metrics.ts'
@@ -67,17 +67,27 @@ async function openShared({
   return await openSharedLimits(sharing, outbound, observer, tuning.sharedLimitsTimeoutMs)
 }
 
-/** The number of connections that the limit of open files allows, at most that of the settings. */
+/** Open files besides connections: logs, policies, other listeners. */
+const reservedFiles = 256
+
+/**
+ * The maximum number of downstream connections: that of the settings, or fewer if the system limits open files (known on
+ * Linux only). Files are reserved for upstream connections, but at most half of all: each request uses one of both.
+ */
 async function allowedConnections({ settings, log }: Pick<Bootstrap, 'settings' | 'log'>): Promise<number> {
   const { maxConnections: wanted } = settings.limits
-  const toCatalogs = settings.upstreams.map(
-    ({ maxConnections }) =>
-      maxConnections + countListingConnections(maxConnections) + upstreamBounds.maxBulkConnections,
-  )
-  const toUpstreams = toCatalogs.reduce((sum, count) => sum + count, 0)
-  const allowed = await computeMaxConnections(wanted, toUpstreams)
-  if (allowed < wanted) {
-    log.warn({ connections: allowed, wanted }, 'connection limit lowered: too few file descriptors')
-  }
+  const systemLimits = await readFile('/proc/self/limits', 'utf8').catch(() => '')
+  const files = /^Max open files\s+(\d+)/m.exec(systemLimits)?.[1]
+  if (files === undefined) return wanted
+  const toUpstreams = settings.upstreams
+    .map(
+      ({ maxConnections }) =>
+        maxConnections + countListingConnections(maxConnections) + upstreamBounds.maxBulkConnections,
+    )
+    .reduce((sum, count) => sum + count, 0)
+  const available = Number(files) - reservedFiles
+  const allowed = Math.max(1, available - toUpstreams, Math.floor(available / 2))
+  if (allowed >= wanted) return wanted
+  log.warn({ connections: allowed, wanted }, 'connection limit lowered: too few file descriptors')
   return allowed
 }

@@ -1,3 +1,5 @@
+import { Server } from 'node:http'
+import { Server as TlsServer } from 'node:https'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { fastifyPlugin } from 'fastify-plugin'
 import { readEmbeddedSettings } from '../../config/embedded-settings.ts'
@@ -26,7 +28,7 @@ declare module 'fastify' {
 }
 
 /**
- * Mounts the gateway in a Fastify application, over HTTP/1.1 or HTTP/2: every request below the prefix is authenticated,
+ * Mounts the gateway in a Fastify application, over HTTP/1.1: every request below the prefix is authenticated,
  * authorized, limited, checked and audited as by `catalog-gateway serve`. `onRequest` hooks of the application run before;
  * its parsers, validation and error handlers do not see these requests. Rejects for unusable settings or files;
  * `app.close()` closes what was opened.
@@ -96,8 +98,13 @@ function describeDecision(
   return { isAllowed, rule, policyRevision: revision }
 }
 
-/** Throws for options of the application with which it would read other targets than the gateway. */
+/** Throws for options of the application with which it would read other requests or targets than the gateway. */
 function assertSupported(app: FastifyInstance): void {
+  const server: object = app.server
+  if (!(server instanceof Server) && !(server instanceof TlsServer))
+    throw new Error(
+      'catalog-gateway serves HTTP/1.1 only, on a server of node:http or node:https: remove http2: true',
+    )
   const { caseSensitive, routerOptions } = app.initialConfig
   if (caseSensitive === false || routerOptions?.caseSensitive === false)
     throw new Error('catalog-gateway needs case-sensitive routes: remove caseSensitive: false')

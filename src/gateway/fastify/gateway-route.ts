@@ -1,20 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { Http2ServerRequest, type ServerHttp2Session } from 'node:http2'
-import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { refusal } from '../../catalog-api/catalog-error.ts'
 import type { GatewaySettings } from '../../config/gateway-settings.ts'
 import { authenticateByApplication } from '../../identity/application.ts'
-import { readConnectionAddresses } from '../../lib/net/connection-addresses.ts'
-import {
-  createNodeRequests,
-  type NodeRequestHandler,
-  type NodeRequests,
-} from '../../node-http/node-requests.ts'
+import { NodeRequests } from '../../node-http/node-requests.ts'
 import type { NodeResponse } from '../../node-http/node-response.ts'
-import { PipelinedRequests } from '../../node-http/pipelined-requests.ts'
 import type { OpenedGateway } from '../bootstrap/open-gateway.ts'
-import { clientBounds, maxHeadBytes } from '../bounds.ts'
+import { clientBounds } from '../bounds.ts'
 import type { Pipeline } from '../pipeline.ts'
 import { createRequestErrorResponse } from '../request-error-response.ts'
 import type { Trace } from '../trace.ts'
@@ -28,9 +20,7 @@ export class GatewayRoute {
   readonly #authenticate: CatalogGatewayOptions['authenticate']
   readonly #requests: NodeRequests
   readonly #traces = new WeakMap<FastifyRequest, Trace>()
-  readonly #pipelined = new WeakMap<Socket, PipelinedRequests>()
   readonly #active = new Set<NodeResponse>()
-  readonly #sessions = new Set<ServerHttp2Session>()
   #isDraining = false
 
   constructor(
@@ -43,22 +33,13 @@ export class GatewayRoute {
     this.#gateway = gateway
     this.#settings = settings
     this.#authenticate = authenticate
-    const { handler, observer, limiting } = gateway
-    this.#requests = createNodeRequests(
-      {
-        scheduler: limiting.requestQueue,
-        maxHeadBytes,
-        sendTimeoutMs: clientBounds.sendTimeoutMs,
-        onRequest: handler.onRequest,
-        onConnectionError: observer.connectionRejected,
-        errorResponse: createRequestErrorResponse,
-      },
-      {
-        isLast: () => this.#isDraining,
-        keepAliveSeconds: undefined,
-        onLastResponse: (socket) => this.#pipelined.get(socket)?.close(),
-      },
-    )
+    this.#requests = new NodeRequests({
+      scheduler: gateway.limiting.requestQueue,
+      sendTimeoutMs: clientBounds.sendTimeoutMs,
+      isDraining: () => this.#isDraining,
+      onConnectionError: gateway.observer.connectionRejected,
+      errorResponse: createRequestErrorResponse,
+    })
   }
 
   /** Adds the route. `path` is the prefix with that of the context of the application. */
@@ -74,10 +55,6 @@ export class GatewayRoute {
       if (!(request.url ?? '').startsWith(`${path}/`)) response.writeContinue()
       app.routing(request, response)
     })
-    app.server.on('session', (session: ServerHttp2Session) => {
-      this.#sessions.add(session)
-      session.once('close', () => this.#sessions.delete(session))
-    })
   }
 
   /** The trace of a request that has started. */
@@ -88,7 +65,6 @@ export class GatewayRoute {
   /** Makes each response the last one of its connection, and aborts those that are active after the drain timeout. */
   drain(): void {
     this.#isDraining = true
-    for (const session of this.#sessions) session.close()
     const abort = (): void => {
       this.#gateway.pipeline.upstreams.close()
       for (const response of this.#active) response.destroy()
@@ -104,29 +80,12 @@ export class GatewayRoute {
       return
     }
     reply.hijack()
-    const onRequest: NodeRequestHandler['onRequest'] = (received, response) => {
+    this.#requests.take(request.raw, reply.raw, (received, response) => {
       this.#active.add(response)
       response.onClose.add(() => this.#active.delete(response))
       const trace = this.#gateway.handler.onRequest(received, response, this.#authenticatorFor(request))
       if (trace !== undefined) this.#traces.set(request, trace)
-    }
-    const raw: unknown = request.raw
-    if (raw instanceof Http2ServerRequest)
-      this.#requests.takeHttp2(raw.stream, raw.rawHeaders, readConnectionAddresses(raw.socket), onRequest)
-    else this.#takeHttp1(request.raw, reply.raw, onRequest)
-  }
-
-  #takeHttp1(
-    raw: IncomingMessage,
-    rawResponse: ServerResponse,
-    onRequest: NodeRequestHandler['onRequest'],
-  ): void {
-    const { socket } = raw
-    let pipelined = this.#pipelined.get(socket)
-    if (pipelined === undefined) this.#pipelined.set(socket, (pipelined = new PipelinedRequests(socket)))
-    pipelined.add(raw, rawResponse, () =>
-      this.#requests.takeHttp1(raw, rawResponse, readConnectionAddresses(socket), onRequest),
-    )
+    })
   }
 
   #authenticatorFor(request: FastifyRequest): Pipeline['authenticator'] | undefined {

@@ -47,7 +47,7 @@ const guardedHeaders: ReadonlySet<string> = new Set([
 const pageHeaders: ReadonlySet<string> = new Set(sendingPageHeaders)
 
 /** Requests with more headers are refused. */
-export const maxRequestHeaders = 128
+const maxRequestHeaders = 128
 
 export interface ReceiveOptions {
   readonly dialects: ReadonlySet<HeaderDialect>
@@ -95,11 +95,8 @@ export function receive(
       headers.push(name, value)
     }
   }
-  if (version !== '1.1' && version !== '1.0' && version !== '2') {
-    throw refusal(
-      'unsupported_http_version',
-      `unsupported HTTP version ${version}; expected HTTP/1.1 or HTTP/2`,
-    )
+  if (version !== '1.1' && version !== '1.0') {
+    throw refusal('unsupported_http_version', `unsupported HTTP version ${version}; expected HTTP/1.1`)
   }
   const transferEncoding = single.get('transfer-encoding')
   // An HTTP/1.0 proxy in front does not know chunks, and may have seen another end of the body (RFC 9112, 6.1).

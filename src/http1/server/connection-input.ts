@@ -7,8 +7,6 @@ import type { IncomingRequest } from './incoming-request.ts'
 /** Once as many bytes cannot be parsed yet, nothing more is read. The end of the connection is noticed until then. */
 const maxUnparsedBytes = 16 * 1024
 
-const noBytes: Buffer = Buffer.alloc(0)
-
 export interface ConnectionInputHandler {
   /** The request whose body is being received. */
   readonly receiving: IncomingRequest | undefined
@@ -22,7 +20,6 @@ export class ConnectionInput implements SocketReaderHandler {
   readonly #handler: ConnectionInputHandler
   readonly #reader = new SocketReader(this)
   #unparsed: Buffer | undefined
-  #isHandedOver = false
 
   constructor(accepted: Socket, handler: ConnectionInputHandler) {
     this.#handler = handler
@@ -39,11 +36,6 @@ export class ConnectionInput implements SocketReaderHandler {
 
   append(bytes: Buffer): void {
     this.#unparsed = this.#unparsed === undefined ? bytes : Buffer.concat([this.#unparsed, bytes])
-  }
-
-  /** The bytes that were received and not parsed yet. */
-  get unparsed(): Buffer {
-    return this.#unparsed ?? noBytes
   }
 
   /** Removes all bytes from the input. */
@@ -67,26 +59,18 @@ export class ConnectionInput implements SocketReaderHandler {
     else scheduleAtTickEnd(() => this.onUnblocked())
   }
 
-  /** Leaves the socket to another server: paused, with the bytes that were not parsed to be read. */
-  handOver(): void {
-    this.#isHandedOver = true
-    this.socket.off('data', this.#onData).pause()
-    this.socket.unshift(this.take() ?? noBytes)
-  }
-
   /** To be called when the socket is closed. */
   close(): void {
     this.#reader.close()
   }
 
   onRead(bytes: Buffer): boolean {
-    if (this.#isHandedOver) return this.socket.push(Buffer.from(bytes))
     this.#onData(bytes)
     return true
   }
 
   onUnblocked(): void {
-    if (!this.#isHandedOver && !this.#isBlocked()) this.socket.resume()
+    if (!this.#isBlocked()) this.socket.resume()
   }
 
   #isBlocked(): boolean {

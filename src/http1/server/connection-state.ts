@@ -23,8 +23,6 @@ export type ConnectionState =
   | { readonly kind: 'idle'; readonly since: number }
   /** Bytes of a request have been received; the scheduler has not started it. */
   | { readonly kind: 'queued'; readonly since: number }
-  /** The received bytes may begin another protocol. */
-  | { readonly kind: 'identifying'; readonly since: number }
   | { readonly kind: 'readingHead'; readonly since: number }
   | { readonly kind: 'serving'; readonly request: IncomingRequest; readonly response: OutgoingResponse }
   /** The response is complete, the body of the request is not. */
@@ -44,7 +42,7 @@ export function findExpiry(
 ): RequestError | boolean {
   const { kind } = state
   if (kind === 'lingering') return state.close.hasExpired(now)
-  if (kind !== 'opened' && kind !== 'identifying' && kind !== 'readingHead' && kind !== 'idle') return false
+  if (kind !== 'opened' && kind !== 'readingHead' && kind !== 'idle') return false
   const waitedMs = now - state.since
   if (kind === 'idle') return waitedMs > keepAliveTimeoutMs
   if (waitedMs <= headersTimeoutMs) return false

@@ -23,7 +23,7 @@ export interface RequestConnection {
   readonly addresses: ConnectionAddresses
   /** Reads the body if a handler wants it, and stops otherwise. */
   applyFlowControl(): void
-  /** Aborts the request and its response: closes the connection, or resets the stream of HTTP/2. */
+  /** Aborts the request and its response: closes the connection. */
   destroy(): void
 }
 

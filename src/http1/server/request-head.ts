@@ -12,13 +12,12 @@ export interface RequestHead {
   readonly method: string
   /** Raw request target (RFC 9112, section 3.2). */
   readonly target: string
-  /** As in `1.1`; `2` for HTTP/2. */
+  /** As in `1.1`. */
   readonly version: string
   /** Lower-case names and values in turn. */
   readonly headers: readonly string[]
   /**
-   * Length; `chunked` if the length is unknown until its end, in chunks or in frames of HTTP/2. `unknown`: for other
-   * transfer codings and HTTP versions. Refuse the request; nothing after it can be read.
+   * Length; `chunked` if the length is unknown until its end. `unknown`: for other transfer codings and HTTP versions. Refuse the request; nothing after it can be read.
    */
   readonly body: number | 'chunked' | 'unknown'
   readonly keepAlive: boolean

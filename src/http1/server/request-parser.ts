@@ -3,7 +3,6 @@ import { malformed, RequestError } from './request-error.ts'
 import { assertRequestLinePrefix, parseRequestHead, type RequestHead } from './request-head.ts'
 
 export interface RequestParserHandler {
-  /** The head was received as `bytes` from `start` to `end`, with the empty line at its end. */
   onRequestStart(head: RequestHead): void
   /** The chunk is a slice of the bytes that were parsed, not a copy. */
   onRequestData(chunk: Buffer): void

@@ -2,17 +2,36 @@ import type { Socket } from 'node:net'
 import { closeGracefully } from '../../lib/net/close-gracefully.ts'
 import { ConnectionAge } from './connection-age.ts'
 import type { ConnectionAddresses } from '../../lib/net/connection-addresses.ts'
-import type { ConnectionHandler } from './connection-handler.ts'
 import { ConnectionInput } from './connection-input.ts'
-import { findExpiry, type ConnectionState } from './connection-state.ts'
-import { closeWithError } from './error-response.ts'
+import { findExpiry, type ConnectionState, type ConnectionTimeouts } from './connection-state.ts'
+import { closeWithError, type ErrorResponse } from './error-response.ts'
 import { IncomingRequest, type RequestConnection } from './incoming-request.ts'
-import { LingeringClose } from './lingering-close.ts'
+import { LingeringClose, type LingerSlots } from './lingering-close.ts'
 import { OutgoingResponse, type ResponseConnection } from './outgoing-response.ts'
-import { RequestError } from './request-error.ts'
+import { RequestError, type RequestErrorReason } from './request-error.ts'
 import type { RequestHead } from './request-head.ts'
 import { RequestParser, type RequestParserHandler } from './request-parser.ts'
-import type { ConnectionServer, ServedConnection } from './served-connection.ts'
+import type { RequestScheduler } from './request-queue.ts'
+
+/** Options and callbacks of the downstream connections of a listener. */
+export interface ConnectionHandler {
+  readonly maxHeadBytes: number
+  readonly timeouts: ConnectionTimeouts
+  readonly scheduler: RequestScheduler
+  readonly lingerSlots: LingerSlots
+  /** Whether every response is the last one of its connection. */
+  readonly isDraining: boolean
+  readonly onRequest: (request: IncomingRequest, response: OutgoingResponse) => void
+  /** The bytes are not a request, or the client reads nothing of its response; `cause` is for logs. */
+  readonly onConnectionError: (
+    reason: RequestErrorReason | 'send_timeout',
+    addresses: ConnectionAddresses,
+    cause?: string,
+  ) => void
+  /** The response to bytes that are not a request. The connection is closed without a response if undefined. */
+  readonly errorResponse: (error: RequestError) => ErrorResponse | undefined
+  readonly onClose: (connection: ServerConnection) => void
+}
 
 const closing: ConnectionState = { kind: 'closing' }
 
@@ -20,9 +39,7 @@ const closing: ConnectionState = { kind: 'closing' }
 const maxDiscardedBytes = 256 * 1024
 
 /** A downstream connection. Serves one request at a time; pipelined bytes stay unread until the response is complete. */
-export class ServerConnection
-  implements ServedConnection, RequestConnection, ResponseConnection, RequestParserHandler
-{
+export class ServerConnection implements RequestConnection, ResponseConnection, RequestParserHandler {
   readonly socket: Socket
   readonly addresses: ConnectionAddresses
   readonly keepAliveSeconds: number
@@ -59,6 +76,7 @@ export class ServerConnection
     if (this.socket.isPaused()) this.socket.resume()
   }
 
+  /** Whether a request is active. */
   get isBusy(): boolean {
     const { kind } = this.#state
     return kind === 'queued' || kind === 'serving' || kind === 'finishing'
@@ -76,30 +94,34 @@ export class ServerConnection
     return this.socket.bytesWritten - this.#bytesWrittenBefore
   }
 
-  /** Has no effect on a response whose head has announced otherwise. */
+  /** Makes the current response the last one, unless its head has announced otherwise. */
   drain(): void {
     const state = this.#state
     if (state.kind === 'serving' && !state.response.hasHead) state.response.keepAlive = false
   }
 
+  /** Serves no further request: closes the connection now, or after the current response. */
   revoke(): void {
     const state = this.#state
     if (state.kind === 'serving') state.response.keepAlive = false
     else if (state.kind !== 'finishing' && state.kind !== 'closing') this.#abort()
   }
 
+  /** Closes the connection at once; an incomplete response does not look complete to the client. */
   destroy(): void {
     const state = this.#state
     if (state.kind === 'serving' || state.kind === 'finishing') state.response.destroy()
     this.#abort()
   }
 
+  /** Returns whether it closed the connection. */
   closeIfIdle(): boolean {
     const isIdle = !this.isBusy && this.#state.kind !== 'closing'
     if (isIdle) this.#abort()
     return isIdle
   }
 
+  /** `now` is the time of performance.now(). */
   checkTimeouts(now: number): void {
     const expiry = findExpiry(this.#state, now, this.#handler.timeouts)
     if (expiry instanceof RequestError) this.#reject(expiry)
@@ -164,18 +186,9 @@ export class ServerConnection
     this.#receivedAt = performance.now()
     this.#input.append(bytes)
     if (kind === 'queued') this.#input.applyFlowControl()
-    else if (kind === 'opened' || kind === 'identifying') this.#identify(state.since)
+    else if (kind === 'opened') this.#enqueue(state.since)
     else if (kind === 'idle') this.#enqueue(this.#receivedAt)
     else this.#parse()
-  }
-
-  /** Leaves the connection to another server if its first bytes are not for this one. */
-  #identify(since: number): void {
-    const { findServerByStart } = this.#handler
-    const server = findServerByStart === undefined ? 'own' : findServerByStart(this.#input.unparsed)
-    if (server === undefined) this.#state = { kind: 'identifying', since }
-    else if (server === 'own') this.#enqueue(since)
-    else this.#handOver(server)
   }
 
   #enqueue(since: number): void {
@@ -218,24 +231,6 @@ export class ServerConnection
       this.#input.append(bytes.subarray(end))
   }
 
-  /** Leaves the connection to another server, with the bytes that it has sent. */
-  #handOver(server: ConnectionServer): void {
-    const { socket } = this
-    if (socket.readableEnded || socket.destroyed) {
-      this.#abort()
-      return
-    }
-    this.#input.handOver()
-    this.#stop()
-    socket
-      .setTimeout(0)
-      .off('drain', this.#onDrain)
-      .off('timeout', this.#onTimeout)
-      .off('end', this.#onEnd)
-      .off('close', this.#onClose)
-    this.#handler.onHandOver(this, server.serve(socket, this.addresses, this.#handler))
-  }
-
   #becomeIdle(): void {
     // A pipelined request counts as received when it can be served.
     this.#receivedAt = performance.now()
@@ -244,7 +239,7 @@ export class ServerConnection
   }
 
   #reject(error: RequestError): void {
-    this.#handler.onRequestError(error, this.addresses)
+    this.#handler.onConnectionError(error.reason, this.addresses, error.message)
     const state = this.#state
     if (state.kind === 'drainingBody') {
       this.#close()
@@ -310,10 +305,7 @@ export class ServerConnection
     }
     const state = this.#state
     if (state.kind === 'finishing' || state.kind === 'lingering' || state.kind === 'closing') return
-    const isIncomplete =
-      state.kind === 'identifying' ||
-      state.kind === 'readingHead' ||
-      ('request' in state && !state.request.isComplete)
+    const isIncomplete = state.kind === 'readingHead' || ('request' in state && !state.request.isComplete)
     if (isIncomplete)
       this.#reject(new RequestError('incomplete_request', 'the connection ended before the request'))
     else this.socket.end()
@@ -322,7 +314,7 @@ export class ServerConnection
   readonly #onTimeout = (): void => {
     const { kind } = this.#state
     if ((kind !== 'serving' && kind !== 'finishing') || this.socket.writableLength === 0) return
-    this.#handler.onSendTimeout(this.addresses)
+    this.#handler.onConnectionError('send_timeout', this.addresses)
     this.destroy()
   }
 

@@ -14,7 +14,6 @@ import {
 } from '../../gateway/support/open-gateway.ts'
 import { startRecordingUpstream, type RecordingUpstream } from '../../gateway/support/recording-upstream.ts'
 import { startGatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
-import { testedServer } from '../../gateway/support/servers.ts'
 import { createTestResponse, type TestResponse } from '../../gateway/support/test-response.ts'
 import {
   hasOpenssl,
@@ -37,7 +36,6 @@ interface BrowserRequest {
 }
 
 const alice = 'spiffe://cluster.example/alice'
-const isHttp2 = testedServer.listen.h2c === true
 const crossSite: Headers = {
   'sec-fetch-site': 'cross-site',
   'sec-fetch-mode': 'no-cors',
@@ -113,7 +111,7 @@ describe.skipIf(!hasOpenssl())('with a client certificate (skipped without opens
 
   function openBrowser(client?: TestCertificate): Pool {
     const own = client && { cert: client.cert, key: client.key }
-    return new Pool(gateway.url, { connect: { ca: authority.cert, ...own }, allowH2: isHttp2 })
+    return new Pool(gateway.url, { connect: { ca: authority.cert, ...own } })
   }
 
   async function send(

@@ -5,7 +5,7 @@ import { allowEverything, type GatewaySetup, type TestedGateway } from '../../ga
 import { getHeaderValues } from '../../gateway/support/recording-upstream.ts'
 import { startGatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
 import type { TestResponse } from '../../gateway/support/test-response.ts'
-import { testedServer } from '../../gateway/support/servers.ts'
+import { sendWritten } from '../../gateway/support/raw-request.ts'
 import { limitsSchema, type ListenSettings } from '../../../src/config/listen-settings.ts'
 import { eventually } from '../../support/eventually.ts'
 
@@ -48,7 +48,7 @@ async function startBehind(proxies: Proxies) {
       lines: [`x-api-key: ${gateway.key('dev')}`, 'content-length: 0', ...lines],
       body: undefined,
     }
-    const response = await testedServer.sendWritten(gateway.url, request)
+    const response = await sendWritten(gateway.url, request)
     return { response, status: response?.status, ...(await recordedAddresses(gateway, response)) }
   }
   return { send, gateway, upstream }
@@ -62,7 +62,7 @@ it('ignores what peers say that are not trusted', async () => {
       'forwarded: for=203.0.113.7',
       'x-real-ip: 203.0.113.7',
       'x-forwarded-for: nonsense',
-      ...(testedServer.listen.h2c === true ? [] : ['connection: x-forwarded-for']),
+      'connection: x-forwarded-for',
     ]) {
       expect(await send(line)).toMatchObject({ status: 403, client: '127.0.0.1', peer: undefined })
     }
@@ -170,7 +170,7 @@ it('counts limits by the stated address', async () => {
 it('the header goes upstream only if the settings say so, and a list in Connection cannot remove it', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(behind({ trustedProxies: local }))
   const request = (lines: readonly string[]) =>
-    testedServer.sendWritten(gateway.url, {
+    sendWritten(gateway.url, {
       method: 'POST',
       target: '/v1/table/a/exists',
       lines: [`x-api-key: ${gateway.key('dev')}`, 'content-length: 0', ...lines],
@@ -179,7 +179,6 @@ it('the header goes upstream only if the settings say so, and a list in Connecti
   expect((await request(['x-forwarded-for: 203.0.113.7']))?.status).toBe(200)
   const [arrival] = upstream.requests
   expect(arrival && getHeaderValues(arrival, 'x-forwarded-for')).toEqual([])
-  if (testedServer.listen.h2c === true) return
   const removed = await request(['x-forwarded-for: 203.0.113.7', 'connection: x-forwarded-for'])
   expectError(removed, { kind: 'InvalidInput', says: 'the connection header lists "x-forwarded-for"' })
 })

@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
-import { connect as connectHttp2 } from 'node:http2'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
@@ -13,7 +12,6 @@ import { allowEverything, type TestedGateway } from '../../gateway/support/open-
 import { openRawConnection } from '../../gateway/support/raw-connection.ts'
 import { rawRequest, sendRaw } from '../../gateway/support/raw-request.ts'
 import { startGatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
-import { receiveHead } from '../../gateway/support/http2-client.ts'
 import { hasOpenssl, makeAuthority } from '../../identity/mtls/test-certificates.ts'
 import { binaryHeader, tlv } from '../../support/proxy-protocol.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -68,19 +66,17 @@ it.each<[string, string | Buffer, number, string | undefined]>([
   ['a UNIX socket', binaryHeader({ family: 0x31, addresses: Array<number>(216).fill(47) }), 403, 'unknown'],
   ['LOCAL', binaryHeader({ command: 0x20, family: 0, addresses: [] }), 403, '127.0.0.1'],
 ])('%s states the address, whatever headers of HTTP say', async (_label, header, status, client) => {
-  for (const parser of ['own', 'node'] as const) {
-    const gateway = await startBehindProxy({ listen: { parser } })
-    const request = dropRequest(gateway, 'x-forwarded-for: 203.0.113.1', 'forwarded: for=203.0.113.1')
-    const [response] = await sendRaw(gateway.url, Buffer.concat([bytes(header), request]))
-    expect(response?.status).toBe(status)
-    const record = await eventually(async () => {
-      const records = await recordsOf(gateway.auditFolder)
-      const [first] = [...ofKind(records, 'intent'), ...ofKind(records, 'refusal')]
-      if (first === undefined) throw new Error('there is no record yet')
-      return first
-    })
-    expect(record).toMatchObject({ client, ...(client !== '127.0.0.1' && { peer: '127.0.0.1' }) })
-  }
+  const gateway = await startBehindProxy()
+  const request = dropRequest(gateway, 'x-forwarded-for: 203.0.113.1', 'forwarded: for=203.0.113.1')
+  const [response] = await sendRaw(gateway.url, Buffer.concat([bytes(header), request]))
+  expect(response?.status).toBe(status)
+  const record = await eventually(async () => {
+    const records = await recordsOf(gateway.auditFolder)
+    const [first] = [...ofKind(records, 'intent'), ...ofKind(records, 'refusal')]
+    if (first === undefined) throw new Error('there is no record yet')
+    return first
+  })
+  expect(record).toMatchObject({ client, ...(client !== '127.0.0.1' && { peer: '127.0.0.1' }) })
 })
 
 it.each([
@@ -90,7 +86,7 @@ it.each([
     binaryHeader({ family: 0x11, addresses: [...officeBytes.subarray(16)], rest: tlv(1, 'h2') }),
   ],
 ])('%s in single bytes', async (_label, header) => {
-  const gateway = await startBehindProxy({ listen: { h2c: true } })
+  const gateway = await startBehindProxy()
   async function* singly() {
     for (const byte of Buffer.concat([header, dropRequest(gateway).subarray(0, 40)])) {
       yield Buffer.from([byte])
@@ -198,24 +194,7 @@ async function connectWith(url: string, header: string | Buffer): Promise<Socket
   return socket
 }
 
-/** Sends a request over HTTP/2 and returns the status. */
-async function sendHttp2(gateway: TestedGateway, socket: Socket): Promise<number> {
-  const session = connectHttp2(gateway.url, { createConnection: () => socket })
-  onTestFinished(() => session.destroy())
-  const headers = { ':method': 'POST', ':path': '/v1/table/a/drop', 'x-api-key': gateway.key('dev') }
-  const { statusCode } = await receiveHead(session.request(headers, { endStream: true }))
-  return statusCode
-}
-
-it('the header is before the preface of HTTP/2', async () => {
-  const gateway = await startBehindProxy({ listen: { h2c: true } })
-  for (const header of [office, officeBytes]) {
-    expect(await sendHttp2(gateway, await connectWith(gateway.url, header))).toBe(200)
-  }
-  expect(await sendHttp2(gateway, await connectWith(gateway.url, elsewhere))).toBe(403)
-})
-
-it.skipIf(!hasOpenssl())('the header is before TLS, for HTTP/1.1 and HTTP/2', async () => {
+it.skipIf(!hasOpenssl())('the header is before TLS', async () => {
   const folder = await temporaryFolder()
   const authority = await makeAuthority(folder, 'own')
   const server = await authority.issue('server', 'DNS:gateway.example')
@@ -227,22 +206,16 @@ it.skipIf(!hasOpenssl())('the header is before TLS, for HTTP/1.1 and HTTP/2', as
     [officeBytes, 200],
     [elsewhere, 403],
   ] as const) {
-    for (const protocol of ['http/1.1', 'h2']) {
-      const secure = connectTls({
-        socket: await connectWith(gateway.url, header),
-        servername: 'gateway.example',
-        ca,
-        ALPNProtocols: [protocol],
-      })
-      await once(secure, 'secureConnect')
-      if (protocol === 'h2') expect(await sendHttp2(gateway, secure)).toBe(status)
-      else {
-        let received = ''
-        secure.setEncoding('latin1').on('data', (text: string) => (received += text))
-        secure.write(dropRequest(gateway))
-        await eventually(() => expect(received).toContain(`HTTP/1.1 ${status} `))
-      }
-    }
+    const secure = connectTls({
+      socket: await connectWith(gateway.url, header),
+      servername: 'gateway.example',
+      ca,
+    })
+    await once(secure, 'secureConnect')
+    let received = ''
+    secure.setEncoding('latin1').on('data', (text: string) => (received += text))
+    secure.write(dropRequest(gateway))
+    await eventually(() => expect(received).toContain(`HTTP/1.1 ${status} `))
   }
   const plain = connectTls({
     host: '127.0.0.1',

@@ -7,7 +7,7 @@ interface ApplicationSetup {
   readonly options: FastifyServerOptions
 }
 
-/** Creates an application; with a certificate, one of HTTP/2 and HTTP/1.1 over TLS, which Fastify types differently. */
+/** Creates an application; with a certificate, one over TLS, which Fastify types differently. */
 export async function createApplication({
   certFile,
   keyFile,
@@ -16,10 +16,7 @@ export async function createApplication({
   const tls =
     certFile === undefined || keyFile === undefined
       ? {}
-      : {
-          http2: true,
-          https: { cert: await readFile(certFile), key: await readFile(keyFile), allowHTTP1: true },
-        }
+      : { https: { cert: await readFile(certFile), key: await readFile(keyFile) } }
   const app: unknown = fastify({ ...options, ...tls } as FastifyServerOptions)
   return app as FastifyInstance
 }

@@ -78,7 +78,7 @@ function tlsSocket({ certFile, keyFile }: CertificateFiles): object {
     typed_config: {
       '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext',
       common_tls_context: {
-        alpn_protocols: ['h2', 'http/1.1'],
+        alpn_protocols: ['http/1.1'],
         tls_certificates: [{ certificate_chain: { filename: certFile }, private_key: { filename: keyFile } }],
       },
     },

@@ -72,5 +72,5 @@ backend upstream
 async function tlsOptions(folder: string, { certFile, keyFile }: CertificateFiles): Promise<string> {
   const file = join(folder, 'certificate-and-key.pem')
   await writeFile(file, (await readFile(certFile, 'utf8')) + (await readFile(keyFile, 'utf8')))
-  return ` ssl crt ${file} alpn h2,http/1.1`
+  return ` ssl crt ${file}`
 }

@@ -54,7 +54,7 @@ http {
   }
   init_by_lua_block {${checksInLua(callers)}}
   server {
-    listen 127.0.0.1:${port}${certificate === undefined ? '' : ' ssl http2'};
+    listen 127.0.0.1:${port}${certificate === undefined ? '' : ' ssl'};
     ${certificate === undefined ? '' : `ssl_certificate ${certificate.certFile}; ssl_certificate_key ${certificate.keyFile};`}
     location / {
       access_by_lua_block { check() }

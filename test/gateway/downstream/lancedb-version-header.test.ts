@@ -1,9 +1,7 @@
 import { expect, it } from 'vitest'
 import { limitsSchema } from '../../../src/config/listen-settings.ts'
-import { maxRequestHeaders } from '../../../src/gateway/stages/receive.ts'
 import { withUpstream } from '../support/open-gateway.ts'
 import { respondWith } from '../support/recording-upstream.ts'
-import { hasDifference } from '../support/servers.ts'
 import { startGatewayAndUpstream, useSharedGateway } from '../support/running-gateway.ts'
 
 // A client takes the version of its server from the first response, errors included, and uses old requests for an old
@@ -93,11 +91,11 @@ it('a rate', async () => {
   }
 })
 
-it.skipIf(hasDifference('refuses by a reset'))('too many headers', async () => {
+it('too many headers', async () => {
   const { gateway } = await startGatewayAndUpstream()
   const headers = {
     ...lancedb,
-    ...Object.fromEntries(Array.from({ length: maxRequestHeaders }, (_, index) => [`x-${index}`, ''])),
+    ...Object.fromEntries(Array.from({ length: 128 }, (_, index) => [`x-${index}`, ''])),
   }
   const response = await gateway.post(describeTable, { headers })
   expect(response).toMatchObject({ status: 431, headers: { 'phalanx-version': '0.3.0' } })

@@ -19,10 +19,15 @@ import { eventually } from '../../support/eventually.ts'
 
 const request = 'GET /v1/table HTTP/1.1\r\nhost: g\r\nconnection: close\r\n\r\n'
 
-/** The received text, peer certificate and protocol version. Rejects if the connection fails. */
+/** The received text, peer certificate, protocol version and protocol by ALPN. Rejects if the connection fails. */
 function overTls(url: string, options: ConnectionOptions) {
   const { hostname, port } = new URL(url)
-  return new Promise<{ text: string; subject: string; version: string | null }>((resolve, reject) => {
+  return new Promise<{
+    text: string
+    subject: string
+    version: string | null
+    protocol: string | false | null
+  }>((resolve, reject) => {
     const socket = connect({ host: hostname, port: Number(port), ...options }, () => socket.write(request))
     let text = ''
     let peer: PeerCertificate | undefined
@@ -35,7 +40,7 @@ function overTls(url: string, options: ConnectionOptions) {
     socket.on('error', reject)
     socket.on('close', () => {
       if (text === '') reject(new Error('closed without an answer'))
-      else resolve({ text, subject: String(peer?.subject.CN), version })
+      else resolve({ text, subject: String(peer?.subject.CN), version, protocol: socket.alpnProtocol })
     })
   })
 }
@@ -83,11 +88,30 @@ describe.skipIf(!hasOpenssl())('TLS from clients (skipped without openssl)', () 
     expect(gateway.url).toMatch(/^https:/)
     for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
       const response = await overTls(gateway.url, { ca: own.cert, maxVersion: version, minVersion: version })
-      expect(response).toEqual({ text: expect.stringMatching(/^HTTP\/1\.1 401 /), subject: 'first', version })
+      expect(response).toMatchObject({
+        text: expect.stringMatching(/^HTTP\/1\.1 401 /),
+        subject: 'first',
+        version,
+      })
     }
     const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' } as const
     await expect(overTls(gateway.url, { ca: own.cert, ...old })).rejects.toThrow()
     await eventually(async () => expect(await countRefusals(gateway, 'tls_handshake')).toBe(1))
+  })
+
+  it.each([
+    [['h2', 'http/1.1'], 'http/1.1'],
+    [['http/1.1'], 'http/1.1'],
+    [[], false],
+  ])('a client that offers %j gets HTTP/1.1', async (offered, chosen) => {
+    const { gateway } = await startGatewayAndUpstream(withTls('none'))
+    const response = await overTls(gateway.url, { ca: own.cert, ALPNProtocols: offered })
+    expect(response).toMatchObject({ text: expect.stringMatching(/^HTTP\/1\.1 401 /), protocol: chosen })
+  })
+
+  it('a client that insists on HTTP/2 is refused by the handshake', async () => {
+    const { gateway } = await startGatewayAndUpstream(withTls('none'))
+    await expect(overTls(gateway.url, { ca: own.cert, ALPNProtocols: ['h2'] })).rejects.toThrow()
   })
 
   it('closes connections with incomplete handshakes for others', async () => {

@@ -1,8 +1,6 @@
-import { once } from 'node:events'
-import { connect, type ClientHttp2Session, type OutgoingHttpHeaders } from 'node:http2'
-import { text } from 'node:stream/consumers'
 import fastify, { type FastifyInstance } from 'fastify'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { catalogGateway } from '../../../src/gateway/fastify/index.ts'
 import { isThorough } from '../../support/thorough.ts'
 import { openRawConnection } from '../support/raw-connection.ts'
 import { createDeferred } from '../support/waiting.ts'
@@ -12,43 +10,13 @@ import { arrowBytes } from '../../support/arrow-upload.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const describe = '/catalog/v1/table/a/describe'
-const json = { ':method': 'POST', 'content-type': 'application/json', 'x-user': 'alice' }
 
-/** Fastify types an application over HTTP/2 differently; plugins take the usual type. */
-function createHttp2Application(): FastifyInstance {
+it('refuses to register in an application over HTTP/2', async () => {
   const app: unknown = fastify({ http2: true })
-  return app as FastifyInstance
-}
-
-function openSession(url: string): ClientHttp2Session {
-  const session = connect(url)
-  session.on('error', () => undefined)
-  onTestFinished(() => session.destroy())
-  return session
-}
-
-async function send(session: ClientHttp2Session, headers: OutgoingHttpHeaders, body: string) {
-  const stream = session.request(headers)
-  stream.end(body)
-  const [received] = await once(stream, 'response')
-  return { status: received[':status'], text: await text(stream) }
-}
-
-it('serves an application over HTTP/2', async () => {
-  const app = createHttp2Application()
-  app.get('/hello', () => 'world')
-  const { url, upstream } = await startApplication({ app })
-  const session = openSession(url)
-  expect(await send(session, { ...json, ':path': describe }, '{}')).toMatchObject({ status: 200, text: '{}' })
-  expect(await send(session, { ...json, ':path': describe, 'x-user': 'bob' }, '{}')).toMatchObject({
-    status: 403,
-  })
-  expect(await send(session, { ...json, ':path': '/catalog/v1/table/%zz/describe' }, '{}')).toMatchObject({
-    status: 400,
-  })
-  expect(upstream.requests).toHaveLength(1)
-  const hello = session.request({ ':path': '/hello' })
-  expect(await text(hello)).toBe('world')
+  const settings = { upstream: { url: 'http://127.0.0.1:1' }, policies: {}, audit: { folder: 'audit' } }
+  await expect(
+    (app as FastifyInstance).register(catalogGateway, { settings, authenticate: () => undefined }),
+  ).rejects.toThrow('catalog-gateway serves HTTP/1.1 only')
 })
 
 it('asks for a body only when the request is allowed', async () => {
@@ -98,31 +66,18 @@ it('completes active requests when the application closes', async () => {
 })
 
 it('never completes an upload that its client has cancelled', async () => {
-  for (const app of [fastify(), createHttp2Application()]) {
-    const { url, upstream } = await startApplication({ app })
-    let upload: Promise<Buffer> | undefined
-    upstream.answering = ({ body }) => void (upload = body)
-    const target = '/catalog/v1/table/a/insert'
-    const arrow = { 'content-type': 'application/vnd.apache.arrow.stream', 'x-user': 'alice' }
-    if (app.initialConfig.http2 === true) {
-      const stream = openSession(url).request({ ':method': 'POST', ':path': target, ...arrow })
-      stream.on('error', () => undefined)
-      stream.write(arrowBytes(40_000))
-      await eventually(() => expect(upload).toBeDefined())
-      // Closing it would end its body first.
-      stream.destroy(new Error('cancelled'))
-    } else {
-      const connection = openRawConnection(url)
-      const head = Object.entries(arrow).map(([name, value]) => `${name}: ${value}\r\n`)
-      connection.write(
-        `POST ${target} HTTP/1.1\r\nhost: g\r\n${head.join('')}transfer-encoding: chunked\r\n\r\n`,
-      )
-      connection.write(chunkOf(arrowBytes(40_000)))
-      await eventually(() => expect(upload).toBeDefined())
-      connection.socket.destroy()
-    }
-    await expect(upload).rejects.toThrow()
-  }
+  const { url, upstream } = await startApplication()
+  let upload: Promise<Buffer> | undefined
+  upstream.answering = ({ body }) => void (upload = body)
+  const connection = openRawConnection(url)
+  connection.write(
+    'POST /catalog/v1/table/a/insert HTTP/1.1\r\nhost: g\r\nx-user: alice\r\n' +
+      'content-type: application/vnd.apache.arrow.stream\r\ntransfer-encoding: chunked\r\n\r\n',
+  )
+  connection.write(chunkOf(arrowBytes(40_000)))
+  await eventually(() => expect(upload).toBeDefined())
+  connection.socket.destroy()
+  await expect(upload).rejects.toThrow()
 })
 
 it.runIf(isThorough)(

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { Pool } from 'undici'
 import type { Dispatcher } from 'undici'
 import { operationNames, operations } from '../../../src/catalog-api/operations.ts'
 import { auditSchema } from '../../../src/config/audit/audit-settings.ts'
@@ -16,8 +17,6 @@ import { upstreamSchema, type UpstreamSettings } from '../../../src/config/upstr
 import { createKey } from '../../../src/identity/api-keys/key-store.ts'
 import { logSchema } from '../../../src/config/log-settings.ts'
 import { formatPolicies, type WrittenPolicy } from '../../policy/policy-builder.ts'
-import { testedServer } from './servers.ts'
-import type { OpenResponse } from './test-client.ts'
 import { createTestResponse, type TestResponse } from './test-response.ts'
 
 /** Differences of a test gateway from the default one. */
@@ -50,7 +49,11 @@ export interface TestedGateway {
   get(target: string, parts?: RequestOptions): Promise<TestResponse>
   post(target: string, parts?: RequestOptions): Promise<TestResponse>
   /** Resolves before the body of the response has been read. */
-  open(method: Dispatcher.HttpMethod, target: string, parts?: RequestOptions): Promise<OpenResponse>
+  open(
+    method: Dispatcher.HttpMethod,
+    target: string,
+    parts?: RequestOptions,
+  ): Promise<Dispatcher.ResponseData>
   /** Closes the gateway; its files remain. */
   stop(): Promise<void>
   /** Closes everything and removes the files. */
@@ -93,11 +96,6 @@ export function withUpstream(
   }
 }
 
-/** A setup that accepts HTTP/2 without TLS. */
-export const withHttp2: GatewaySetup = {
-  adjust: (settings) => ({ ...settings, listen: { ...settings.listen, h2c: true } }),
-}
-
 /** Starts a gateway in front of that URL; the caller must close it. */
 export async function openGateway(upstreamUrl: string, setup: GatewaySetup = {}): Promise<TestedGateway> {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-'))
@@ -117,7 +115,7 @@ async function openIn(folder: string, upstreamUrl: string, setup: GatewaySetup):
     staticKey: { text: keys.get('dev') ?? '', principal: 'dev', groups: [] },
     tuning: completeTuning(setup.tuning),
   })
-  const client = testedServer.connect(new URL(gateway.url).origin)
+  const client = new Pool(new URL(gateway.url).origin)
   const key = (principal: string): string => keys.get(principal) ?? principal
   const open: TestedGateway['open'] = (method, target, parts = {}) =>
     client.request({ method, path: target, ...sentParts(parts, key) })
@@ -195,7 +193,7 @@ function completeTuning(tuning: GatewayTuning = {}): GatewayTuning {
 
 function settingsFor(folder: string, upstreamUrl: string): GatewaySettings {
   return {
-    listen: listenSchema.parse({ port: 0, ...testedServer.listen }),
+    listen: listenSchema.parse({ port: 0 }),
     admin: { host: '127.0.0.1', port: 0, allowedHosts: [], console: false },
     upstreams: [upstreamSchema.parse({ url: upstreamUrl, maxConnections: 16 })],
     crossSite: { allowedOrigins: [] },
@@ -231,7 +229,7 @@ function sentParts(
   }
 }
 
-async function readResponse({ statusCode, headers, body }: OpenResponse): Promise<TestResponse> {
+async function readResponse({ statusCode, headers, body }: Dispatcher.ResponseData): Promise<TestResponse> {
   const chunks: Buffer[] = []
   for await (const chunk of body) chunks.push(chunk)
   return createTestResponse(statusCode, headers, Buffer.concat(chunks))

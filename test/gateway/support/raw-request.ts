@@ -46,6 +46,26 @@ export function rawRequest(lines: readonly string[], body = ''): string {
   return `${lines.join('\r\n')}\r\n\r\n${body}`
 }
 
+/** A request as written by an attacker, never normalized. Text is latin1. */
+export interface WrittenRequest {
+  readonly method: string
+  readonly target: string
+  /** Header lines. */
+  readonly lines: readonly string[]
+  readonly body: Buffer | undefined
+}
+
+/** Sends a request on a connection of its own. Resolves with undefined if it was refused without a response. */
+export async function sendWritten(
+  url: string,
+  { method, target, lines, body }: WrittenRequest,
+): Promise<TestResponse | undefined> {
+  const head = [`${method} ${target} HTTP/1.1`, 'host: gateway.example', 'connection: close', ...lines]
+  const [response, ...others] = await sendRaw(url, rawUpload(head, body ?? Buffer.alloc(0)))
+  if (others.length > 0) throw new Error('there is more than one response')
+  return response
+}
+
 /** Parses consecutive responses with a content-length. */
 function responsesIn(bytes: Buffer): TestResponse[] {
   const responses: TestResponse[] = []

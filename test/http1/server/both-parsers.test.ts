@@ -2,11 +2,11 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { isThorough } from '../../support/thorough.ts'
 import { oddRequests } from './odd-requests.ts'
-import { sendTo, startRecordingListener, type Accepted } from './recording-server.ts'
+import { sendTo, startNodeRequests, startRecordingListener, type Accepted } from './recording-server.ts'
 import { writtenRequest } from './written-requests.ts'
 
-// `listen.parser` chooses who parses: what both parsers accept must mean the same, and whatever the own one accepts, the
-// parser of node accepts as well.
+// Node parses the requests of an application with the plugin: what both parsers accept must mean the same, and whatever the
+// own one accepts, the parser of node accepts as well.
 
 /** Errors of the own parser for bytes that llhttp accepts. None of them is ever forwarded. */
 const errorsOfOwnParserAlone = [
@@ -23,7 +23,7 @@ const errorsOfOwnParserAlone = [
 ]
 
 function startBoth() {
-  return Promise.all([startRecordingListener('own'), startRecordingListener('node')])
+  return Promise.all([startRecordingListener(), startNodeRequests()])
 }
 
 it('both parsers accept valid requests, and read the same', async () => {
@@ -57,17 +57,17 @@ it('requests that both parsers accept are the same, and only node accepts others
   expect(acceptedByBoth).toBeGreaterThan(numRuns / 4)
 })
 
-it.each(['own', 'node'] as const)(
-  'no request behind one of unknown length is accepted (parser: %s)',
-  async (parser) => {
-    const server = await startRecordingListener(parser)
-    const bytes = Buffer.from(
-      'POST /a HTTP/1.1\r\nhost: g\r\ntransfer-encoding: chunked\r\ntransfer-encoding:\r\n\r\n' +
-        '2\r\nab\r\n0\r\n\r\nPOST /b HTTP/1.1\r\nhost: g\r\ncontent-length: 2\r\n\r\nab',
-    )
-    expect((await sendTo(server, bytes)).requests).toEqual([])
-  },
-)
+it.each([
+  ['own', startRecordingListener],
+  ['node', startNodeRequests],
+] as const)('no request behind one of unknown length is accepted (parser: %s)', async (_parser, start) => {
+  const server = await start()
+  const bytes = Buffer.from(
+    'POST /a HTTP/1.1\r\nhost: g\r\ntransfer-encoding: chunked\r\ntransfer-encoding:\r\n\r\n' +
+      '2\r\nab\r\n0\r\n\r\nPOST /b HTTP/1.1\r\nhost: g\r\ncontent-length: 2\r\n\r\nab',
+  )
+  expect((await sendTo(server, bytes)).requests).toEqual([])
+})
 
 /** Both refuse CONNECT; that of node emits no request for it. */
 function withoutConnect({ requests }: Accepted): Accepted['requests'] {

@@ -1,7 +1,11 @@
 import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { connect, type Server, type Socket } from 'node:net'
+import { onTestFinished } from 'vitest'
 import type { IncomingRequest } from '../../../src/http1/server/incoming-request.ts'
 import type { OutgoingResponse } from '../../../src/http1/server/outgoing-response.ts'
+import { RequestQueue } from '../../../src/http1/server/request-queue.ts'
+import { NodeRequests } from '../../../src/node-http/node-requests.ts'
 import { respondText, runServer } from './running-server.ts'
 
 export interface AcceptedRequest {
@@ -64,9 +68,9 @@ export function recordHandles(server: Server, recorder: RecordingServer): void {
   )
 }
 
-/** Runs the listener with a parser; every request gets a response. */
-export async function startRecordingListener(parser: 'own' | 'node'): Promise<RecordingServer> {
-  const running = await runServer(serve, { parser })
+/** Runs the listener; every request gets a response. */
+export async function startRecordingListener(): Promise<RecordingServer> {
+  const running = await runServer((request, response) => serveRecorded(recorder, request, response))
   const recorder: RecordingServer = {
     port: Number(new URL(running.url).port),
     handles: new Map(),
@@ -75,28 +79,67 @@ export async function startRecordingListener(parser: 'own' | 'node'): Promise<Re
   }
   recordHandles(running.server.server, recorder)
   return recorder
+}
 
-  function serve(request: IncomingRequest, response: Response): void {
-    const { method, target, headers, body } = request.head
-    // Its end is unknown: the handler refuses it, and the connection cannot be reused.
-    if (body === 'unknown') {
-      if (response.keepAlive) throw new Error('a connection is reused after a body of unknown length')
-      return respondText(response, '')
-    }
-    const one = recordRequest(recorder, request.socket, { method, target, headers })
-    if (method === 'CONNECT') {
-      one.isComplete = true
-      return response.destroy()
-    }
-    request.consume({
-      onRequestData: (bytes) => (one.body += bytes.toString('latin1')),
-      onRequestEnd() {
-        one.isComplete = true
-        respondText(response, '')
-      },
-      onRequestError: () => undefined,
-    })
+/** Runs a server of node:http whose requests are taken as those of an application. */
+export async function startNodeRequests(): Promise<RecordingServer> {
+  let error: string | undefined
+  const requests = new NodeRequests({
+    scheduler: new RequestQueue(),
+    sendTimeoutMs: 60_000,
+    isDraining: () => false,
+    onConnectionError: (_reason, _addresses, cause) => (error = cause),
+    errorResponse: () => undefined,
+  })
+  const serve = (raw: IncomingMessage, rawResponse: ServerResponse): void =>
+    requests.take(raw, rawResponse, (request, response) => serveRecorded(recorder, request, response))
+  const server = createServer({ requireHostHeader: false }, serve)
+    .on('checkContinue', serve)
+    .on('checkExpectation', serve)
+    // The requests before are still served.
+    .on('clientError', () => undefined)
+    .on('connect', (_request, socket) => void socket.on('error', () => undefined))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  const address = server.address()
+  const recorder: RecordingServer = {
+    port: typeof address === 'object' ? (address?.port ?? 0) : 0,
+    handles: new Map(),
+    acceptedByPort: new Map(),
+    takeError() {
+      const taken = error
+      error = undefined
+      return taken
+    },
   }
+  recordHandles(server, recorder)
+  return recorder
+}
+
+function serveRecorded(recorder: RecordingServer, request: IncomingRequest, response: Response): void {
+  const { method, target, headers, body } = request.head
+  // Its end is unknown: the handler refuses it, and the connection cannot be reused.
+  if (body === 'unknown') {
+    if (response.keepAlive) throw new Error('a connection is reused after a body of unknown length')
+    return respondText(response, '')
+  }
+  const one = recordRequest(recorder, request.socket, { method, target, headers })
+  if (method === 'CONNECT') {
+    one.isComplete = true
+    return response.destroy()
+  }
+  request.consume({
+    onRequestData: (bytes) => (one.body += bytes.toString('latin1')),
+    onRequestEnd() {
+      one.isComplete = true
+      respondText(response, '')
+    },
+    onRequestError: () => undefined,
+  })
 }
 
 /** The complete requests that a server accepted, once it has read the bytes or closed the connection. */

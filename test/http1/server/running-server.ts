@@ -4,11 +4,9 @@ import type { OutgoingResponse } from '../../../src/http1/server/outgoing-respon
 import type { RequestErrorReason } from '../../../src/http1/server/request-error.ts'
 import { RequestQueue } from '../../../src/http1/server/request-queue.ts'
 import { createListener, type Listener, type ListenerOptions } from '../../../src/listener/listener.ts'
-import type { ConnectionErrorReason } from '../../../src/listener/listener-handler.ts'
+import type { ConnectionErrorReason } from '../../../src/listener/connection-set.ts'
 
-interface ServerSetup extends Partial<
-  Pick<ListenerOptions, 'maxHeadBytes' | 'scheduler' | 'tls' | 'parser'>
-> {
+interface ServerSetup extends Partial<Pick<ListenerOptions, 'maxHeadBytes' | 'scheduler' | 'tls'>> {
   readonly timeouts?: Partial<ListenerOptions['timeouts']>
   /** Address to listen on. */
   readonly host?: string
@@ -47,7 +45,6 @@ export async function runServer(
     timeouts,
     scheduler = new RequestQueue(),
     tls,
-    parser = 'own',
     host = '127.0.0.1',
   }: ServerSetup = {},
 ): Promise<RunningServer> {
@@ -56,20 +53,15 @@ export async function runServer(
   const server = createListener(
     {
       maxHeadBytes,
-      maxHeaderCount: 100,
       maxConnections: 1_000,
       maxConnectionsPerAddress: undefined,
       timeouts: { ...longTimeouts, ...timeouts },
       scheduler,
       tls,
       proxies: { isTrusted: () => false, usesProxyProtocol: false },
-      http2: false,
-      h2c: false,
-      parser,
     },
     {
-      // Only a test that chooses the parser of node gets a response of its servers.
-      onRequest: (request, response) => onRequest(request, response as OutgoingResponse),
+      onRequest,
       onConnectionError(reason, _addresses, cause = '') {
         errors.push(reason)
         causes.push(cause)
@@ -79,7 +71,6 @@ export async function runServer(
         if (status === undefined) return undefined
         return { status, headers: ['content-type', 'text/plain'], body: `error: ${reason}` }
       },
-      refuseConnect: (socket) => void socket.destroy(),
     },
   )
   const port = await server.listen({ host, port: 0 })
