@@ -44,7 +44,7 @@ type VersionEffect = 'next' | 'restart'
 export type Listing = 'namespaces' | 'tables' | 'views' | 'all tables'
 
 /** What callers who may read a part of a table can do with an operation. */
-type ReadsPart = 'query' | 'count' | 'description' | 'existence' | 'append'
+type ReadsPart = 'query' | 'count' | 'description' | 'existence'
 
 /** Group of operations that a policy can name. Every operation and permission is in exactly one. */
 export type PermissionGroup =
@@ -248,8 +248,8 @@ interface OperationProperties {
   readonly references?: 'lists' | 'names'
   /**
    * How callers who may read a part of a table can use the operation on it: by a query or a count that is restricted to the
-   * part, by a description without the rest, or as it is, since it says nothing of rows and columns. They can append rows if the
-   * restriction says so. All others are denied to them.
+   * part, by a description without the rest, or as it is, since it says nothing of rows and columns. All others are denied to
+   * them.
    */
   readonly readsPart?: ReadsPart
   /** The response lists these objects, so it is filtered by visibility. */
@@ -789,7 +789,6 @@ export const operations = {
     facts: { branch: ['query.branch'], mode: ['query.mode'] },
     modes: ['Append', 'Overwrite'],
     multipart: 'mayName',
-    readsPart: 'append',
     recorded: ['upload_id', 'upload_part_id'],
     requires: [overwriteTable, referenceData],
     effect: 'commit',

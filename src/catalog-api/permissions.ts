@@ -14,7 +14,13 @@ import {
 /** Permissions for effects of a parameter or a body that the permission for the operation does not include. */
 export const extraPermissions = {
   /** Replace the rows of an existing table. */
-  OverwriteTable: { group: 'drop', object: 'table', facts: 'of the replaced table', isDelegated: true },
+  OverwriteTable: {
+    group: 'drop',
+    object: 'table',
+    facts: 'of the replaced table',
+    isChange: true,
+    isDelegated: true,
+  },
   /** Choose the storage location of a table instead of leaving it to the catalog. */
   ChooseLocation: { group: 'admin', object: 'table', facts: 'of the request', isDelegated: false },
   /** Choose the storage access of a table: endpoint, bucket, account. */
@@ -47,6 +53,8 @@ interface EffectPermissionDefinition {
     | 'branch of the request'
     | 'of the replaced table'
     | 'none'
+  /** Whether what it permits is a change by itself; the others are about how an operation does its work. */
+  readonly isChange?: true
   /** Whether policies of delegated namespaces may allow it: its effects must stay in the namespace. */
   readonly isDelegated: boolean
 }
@@ -76,12 +84,18 @@ export interface PermissionTable {
   readonly names: readonly Permission[]
   /** Groups with their permissions. ReferenceData and extra operations without a group are in none, not even in `all`. */
   readonly groups: ReadonlyMap<string, readonly Permission[]>
+  /** Everything that changes something, also what is in no group. */
+  readonly changes: readonly Permission[]
 }
 
 /** The groups that the group `read` consists of. */
 export const readGroups: readonly PermissionGroup[] = ['browse', 'query']
 
 const basicGroups = ['browse', 'query', 'write', 'create', 'commit', 'admin', 'drop', 'credentials'] as const
+
+const changingEffects: ReadonlySet<Permission> = new Set(
+  getKeys(extraPermissions).filter((name) => 'isChange' in extraPermissions[name]),
+)
 
 export function createPermissionTable(extraOperations: readonly Operation[]): PermissionTable {
   const groupByName = new Map<Permission, PermissionGroup | undefined>([
@@ -90,6 +104,12 @@ export function createPermissionTable(extraOperations: readonly Operation[]): Pe
     ...extraOperations.map(({ name, group }) => [name, group] as const),
   ])
   const names = [...groupByName.keys()]
+  const effects = new Map<Permission, Operation['effect']>(
+    [...operationNames.map(getOperation), ...extraOperations].map(({ name, effect }) => [name, effect]),
+  )
+  const changes = names.filter((name) =>
+    isEffectPermission(name) ? changingEffects.has(name) : effects.get(name) !== 'read',
+  )
   const inGroup = (group: PermissionGroup): Permission[] =>
     names.filter((name) => groupByName.get(name) === group)
   return {
@@ -97,10 +117,16 @@ export function createPermissionTable(extraOperations: readonly Operation[]): Pe
     groups: new Map<string, readonly Permission[]>([
       ...basicGroups.map((group) => [group, inGroup(group)] as const),
       ['read', readGroups.flatMap(inGroup)],
+      ['change', changes.filter((name) => groupByName.get(name) !== undefined)],
       ['all', names.filter((name) => groupByName.get(name) !== undefined)],
     ]),
+    changes,
   }
 }
 
 /** The permissions of the catalog API and their groups, without extra operations. */
-export const { names: permissionNames, groups: permissionGroups } = createPermissionTable([])
+export const {
+  names: permissionNames,
+  groups: permissionGroups,
+  changes: changePermissions,
+} = createPermissionTable([])

@@ -110,7 +110,17 @@ export const removedValues: Readonly<Record<string, string>> = {
 }
 
 /** By path of the document, without list indexes. */
-export const removedPolicyFields: Readonly<Record<string, string>> = {}
+export const removedPolicyFields: Readonly<Record<string, string>> = {
+  accept: 'put a comment on the rule or above it: # lint: ok CHECK reason',
+  'commits.require':
+    'expected commits: { folders: [...], metadata: [...], except: {...} }; branches and freezes are denies of ' +
+    'operations: [change] with "when"',
+  protect: 'write a deny with subjects: { everyone: true, except: {...} }, operations: [all] and "tables"',
+  'reads.restrict.append': 'a restriction leaves only reading; let a service append for these callers',
+  'rules.approvedBy':
+    'the review of the change is the approval; name it in a comment or in metadata.description',
+  'rules.moves': 'a deny with "tables" always denies what moves them; except callers that may, by "except"',
+}
 
 /** As typed, without the name of the program. */
 export const removedCommands: Readonly<Record<string, string>> = {

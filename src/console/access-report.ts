@@ -61,7 +61,7 @@ interface Grant {
   }[]
 }
 
-const disjointGroups = [...permissionGroups].filter(([name]) => name !== 'read' && name !== 'all')
+const disjointGroups = [...permissionGroups].filter(([name]) => !['read', 'change', 'all'].includes(name))
 
 /** Maximum number of nodes shown; others can be requested by name. */
 const maxNodes = 500

@@ -16,6 +16,7 @@ import type { Permission } from '../catalog-api/permissions.ts'
 import {
   addRule,
   decisiveRule,
+  findUnmetMessage,
   createRoot,
   nearestNode,
   numberNodes,
@@ -53,7 +54,7 @@ export interface ShadowRestriction {
 export interface PolicySet {
   /**
    * SHA-256 of the content of the policies, in hex: sets with equal revisions decide alike. Layout, comments,
-   * descriptions and file names do not affect it.
+   * descriptions, messages and file names do not affect it.
    */
   readonly revision: string
   /** Number of documents. */
@@ -88,6 +89,11 @@ export interface PolicySet {
    * result is the same as if that did not exist.
    */
   findContact(request: AuthorizationRequest, decision: Decision): string | undefined
+  /**
+   * Returns the message of the rule that denies or, if no rule decides, of an allow that only its condition keeps from
+   * applying.
+   */
+  findMessage(request: AuthorizationRequest, decision: Decision): string | undefined
   /**
    * Returns what the restrictions leave of a table for the principal; undefined if there are none. It allows nothing by
    * itself, and is to be asked for operations that `decide` allows.
@@ -205,6 +211,13 @@ export function* compileSteps(
     return own
   }
 
+  function findMessage(request: AuthorizationRequest, decision: Decision): string | undefined {
+    if (decision.allowed) return undefined
+    if (decision.rule !== undefined) return decision.message
+    const position = findTreePosition(root, request)
+    return findUnmetMessage(position.node, createEvaluation(request, request.id, position, 'pessimistic'))
+  }
+
   function findRestriction(request: AuthorizationRequest): CallerRestriction | undefined {
     if (!hasRestrictions) return undefined
     const position = findTreePosition(root, request)
@@ -239,6 +252,7 @@ export function* compileSteps(
     decideBeneath,
     visibilityFor: (viewer: Viewer) => getVisibility().visibilityFor(viewer),
     findVisibleBeneath,
+    findMessage,
     findRestriction,
     findShadowRestriction: () => undefined,
     ...concealment,

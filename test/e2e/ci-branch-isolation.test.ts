@@ -10,11 +10,11 @@ import { startGatewayBefore } from '../gateway/support/running-gateway.ts'
 import { everyInTheLongForm, isThorough } from '../support/thorough.ts'
 import { documentedFacts, unknownBranches } from '../catalog-api/documented-facts.ts'
 
-// The bundled catalog behind a gateway with policies under which CI changes only its branches: once as a requirement,
-// once as conditions. Every changing operation is sent in every form that could pass for a change of a branch.
+// The bundled catalog behind a gateway with policies under which CI changes only its branches: once by a deny, once by the
+// condition of an allow. Every changing operation is sent in every form that could pass for a change of a branch.
 
 const callers = [
-  { as: 'required', branch: 'ci/required' },
+  { as: 'denied', branch: 'ci/denied' },
   { as: 'allowed', branch: 'ci/allowed' },
 ] as const
 
@@ -29,11 +29,15 @@ const policies = [
     name: 'lake',
     namespace: ['lake'],
     onDeny: 403 as const,
-    commits: {
-      require: [{ id: 'only-ci', branches: ['ci/*'], except: { users: ['allowed', 'dev'] } }],
-    },
     rules: [
-      { id: 'all', effect: 'allow' as const, subjects: { users: ['required'] }, operations: ['all'] },
+      {
+        id: 'only-ci',
+        effect: 'deny' as const,
+        subjects: { everyone: true as const, except: { users: ['allowed', 'dev'] } },
+        operations: ['change'],
+        when: 'branch != "" && !branch.like("ci/*")',
+      },
+      { id: 'all', effect: 'allow' as const, subjects: { users: ['denied'] }, operations: ['all'] },
       {
         id: 'on-branches',
         effect: 'allow' as const,
@@ -312,7 +316,7 @@ it('has forms for every changing operation', () => {
 
 it('lets CI change only its branches', async () => {
   const catalog = await runningBackend()
-  const gateway = await startGatewayBefore(catalog.url(), { users: ['required', 'allowed'], policies })
+  const gateway = await startGatewayBefore(catalog.url(), { users: ['denied', 'allowed'], policies })
   const send = async ({ path, ...parts }: Form, as = 'dev') => {
     const { status, bytes } = await gateway.post(path, { as, ...parts })
     const isJson = /^[{[\d]/.test(String(bytes))

@@ -125,9 +125,9 @@ describe.skipIf(helms.length === 0 || kubectl === undefined)('AccessPolicy resou
     ],
     ['another status', { onDeny: 401 }, 'Unsupported value: 401: supported values: "403", "404"'],
     [
-      'two requirements in one',
-      { commits: { require: [{ id: 'c', metadata: ['a'], branches: ['b'] }] } },
-      'expected exactly one of metadata, branches, notBranches, folders, freeze',
+      'commits that require nothing',
+      { commits: { except: { users: ['a'] } } },
+      'expected at least one of folders, metadata',
     ],
     [
       'a test of two objects',

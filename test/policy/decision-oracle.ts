@@ -1,9 +1,8 @@
-import { getOperation, operationNames } from '../../src/catalog-api/operations.ts'
 import { permissionGroups } from '../../src/catalog-api/permissions.ts'
-import { pending, unknown, type Fact } from '../../src/policy/conditions/fact.ts'
+import { pending, unknown } from '../../src/policy/conditions/fact.ts'
 import type { AuthorizationRequest } from '../../src/policy/conditions/authorization-request.ts'
 import { conditionSamples } from './policy-conditions.ts'
-import type { WrittenPolicy, WrittenProtection, WrittenRequirement, WrittenRule } from './policy-builder.ts'
+import type { WrittenPolicy, WrittenRule } from './policy-builder.ts'
 
 export interface OracleDecision {
   readonly allowed: boolean
@@ -38,9 +37,7 @@ export function oracleDecide(
   const above = policies.filter((policy) => isPrefix(policy.namespace, namespace))
   const tags = oracleTags(policies, namespace, table)
   const applying = above
-    .flatMap((policy) =>
-      [...(policy.protect ?? []).map(spellOut), ...policy.rules].map((rule) => ({ policy, rule })),
-    )
+    .flatMap((policy) => policy.rules.map((rule) => ({ policy, rule })))
     .filter(
       ({ rule }) => concerns(rule, request) && covers(rule, request) && holds(rule, request, tags, partial),
     )
@@ -51,11 +48,9 @@ export function oracleDecide(
           policy.namespace.length === namespace.length &&
           rule.tables.some((pattern) => oracleMatches(pattern, table))),
     )
-  const failed = above.flatMap((policy) =>
-    (policy.commits?.require ?? [])
-      .filter((requirement) => fails(requirement, request, partial))
-      .map((requirement) => ({ policy, rule: denyOf(requirement) })),
-  )
+  const failed = above
+    .filter((policy) => fails(policy, request, partial))
+    .map((policy) => ({ policy, rule: denyOf(policy) }))
   const denies = [...failed, ...applying.filter(({ rule }) => rule.effect === 'deny')]
   const deny = mostSpecific(policies.flatMap((policy) => denies.filter((deny) => deny.policy === policy)))
   if (deny !== undefined) return { allowed: false, reason: 'denied', rule: deny }
@@ -83,9 +78,7 @@ export function oracleDecideBeneath(
   policies: readonly WrittenPolicy[],
   request: AuthorizationRequest,
 ): OracleDecision {
-  const patterns = policies.flatMap(({ rules, protect = [] }) =>
-    [...rules, ...protect].flatMap(({ tables }) => tables ?? []),
-  )
+  const patterns = policies.flatMap(({ rules }) => rules.flatMap(({ tables }) => tables ?? []))
   const names = patterns.map((pattern) => pattern.replaceAll('*', '')).filter((name) => name !== '')
   const namespaces = policies.map(({ namespace }) => namespace).filter((path) => isPrefix(request.id, path))
   const everyNamespace = [request.id, ...namespaces.flatMap((path) => prefixesFrom(request.id.length, path))]
@@ -112,12 +105,13 @@ function prefixesFrom(length: number, path: readonly string[]): (readonly string
 }
 
 function concerns({ subjects }: Pick<WrittenRule, 'subjects'>, { principal }: AuthorizationRequest): boolean {
-  if (principal.method === 'anonymous') return subjects.anonymous === true
+  const { everyone, any, anonymous } = subjects
+  if (principal.method === 'anonymous') return everyone === true || anonymous === true
   const isNamed = ({ users, groups, keys }: WrittenRule['subjects']): boolean =>
     (users ?? []).includes(principal.name) ||
     (groups ?? []).some((group) => principal.groups.has(group)) ||
     (keys ?? []).includes(principal.credentialId)
-  return (subjects.any === true || isNamed(subjects)) && !isNamed(subjects.except ?? {})
+  return (everyone === true || any === true || isNamed(subjects)) && !isNamed(subjects.except ?? {})
 }
 
 function names(
@@ -141,12 +135,12 @@ const moving: readonly string[] = [
 
 /** Whether a deny covers the operation; an allow covers what it names. */
 function covers(
-  { effect, operations, tables, moves, when }: WrittenRule,
+  { effect, operations, tables, when }: WrittenRule,
   { permission }: Pick<AuthorizationRequest, 'permission'>,
 ): boolean {
   if (effect === 'allow') return names(operations, { permission })
   const coversNames = tables !== undefined || when?.includes('in tags') === true
-  if (coversNames && moves === undefined && moving.includes(permission)) return true
+  if (coversNames && moving.includes(permission)) return true
   return reserves(operations, { permission })
 }
 
@@ -157,11 +151,6 @@ function reserves(
   const isRemoval = removing.some((name) => name === permission)
   const others = isRemoval ? removing : []
   return [permission, ...others].some((one) => names(operations, { permission: one }))
-}
-
-function spellOut({ id, tables, operations = ['all'], except }: WrittenProtection): WrittenRule {
-  const subjects = { any: true, anonymous: true, ...(except && { except }) } as const
-  return { id, effect: 'deny', subjects, operations, tables }
 }
 
 /** The tags of an object for a condition; undefined if they are unknown. */
@@ -209,60 +198,23 @@ function holds(
   return result === 'error' ? effect === 'deny' : result
 }
 
-/** Changes of one branch and of a whole table, as listed in policies/README.md. */
-const branchChanges: ReadonlySet<string> = new Set(
-  (
-    'InsertIntoTable MergeInsertIntoTable UpdateTable DeleteFromTable CreateTable CreateTableVersion RestoreTable ' +
-    'CreateTableTag CreateTableBranch CherryPickTableBranch DeleteTableBranch ' +
-    'DropTable DropView DeregisterTable RegisterTable CloneTable RenameTable OverwriteTable DeleteTableTag UpdateTableTag'
-  ).split(' '),
-)
-
-/** Whether a change violates a requirement. */
-function fails(
-  requirement: WrittenRequirement,
-  authorizationRequest: AuthorizationRequest,
-  partial: PendingAssumption,
-): boolean {
-  const { permission, operation, request } = authorizationRequest
-  const { metadata, branches, notBranches, freeze, allowWholeTable = [] } = requirement
-  if (!concerns(denyOf(requirement), authorizationRequest)) return false
-  if (metadata) {
-    return (
-      permission === 'CreateTableVersion' &&
-      onFact(operation.metadata, partial, (map) => metadata.some((key) => !map.get(key)))
-    )
-  }
-  if (branches || notBranches) {
-    if (!branchChanges.has(permission)) return false
-    // A table that is created with all its branches is the destination of a rename.
-    const change = permission === 'CreateTable' ? 'RenameTable' : permission
-    if (operation.branch === unknown) return !names(allowWholeTable, { permission: change })
-    return onFact(operation.branch, partial, (branch) => {
-      const isNamed = (branches ?? notBranches ?? []).some((pattern) => oracleMatches(pattern, branch))
-      return branches ? !isNamed : isNamed
-    })
-  }
-  const facts = operationNames.map(getOperation).find(({ name }) => name === permission)
-  const isFrozen =
-    facts === undefined ? ['OverwriteTable', 'VendCredentials'].includes(permission) : facts.effect !== 'read'
-  if (freeze === undefined || !isFrozen) return false
-  const isStarted = freeze.from === undefined || request.now >= new Date(freeze.from)
-  const isOver = freeze.until !== undefined && request.now >= new Date(freeze.until)
-  return isStarted && !isOver
+/** Whether a commit lacks the metadata that the policy requires. */
+function fails(policy: WrittenPolicy, request: AuthorizationRequest, partial: PendingAssumption): boolean {
+  const { metadata } = request.operation
+  const keys = policy.commits?.metadata
+  if (keys === undefined || request.permission !== 'CreateTableVersion') return false
+  if (!concerns(denyOf(policy), request)) return false
+  if (metadata === pending) return partial === 'pessimistic'
+  return metadata === unknown || keys.some((key) => !metadata.get(key))
 }
 
-function onFact<Value>(
-  fact: Fact<Value>,
-  partial: PendingAssumption,
-  fails: (value: Value) => boolean,
-): boolean {
-  if (fact === pending) return partial === 'pessimistic'
-  return fact === unknown || fails(fact)
-}
-
-function denyOf({ id, except }: WrittenRequirement): Omit<WrittenRule, 'operations'> {
-  return { id, effect: 'deny', subjects: { any: true, anonymous: true, ...(except && { except }) } }
+function denyOf({ commits }: WrittenPolicy): Omit<WrittenRule, 'operations'> {
+  const except = commits?.except
+  return {
+    id: 'commits.metadata',
+    effect: 'deny',
+    subjects: { everyone: true, ...(except && { except }) },
+  }
 }
 
 function mostSpecific(candidates: readonly Candidate[]): string | undefined {

@@ -6,9 +6,8 @@ import { conditionSamples } from './policy-conditions.ts'
 import {
   createAuthorizationRequest,
   createCaller,
+  type WrittenCommits,
   type WrittenPolicy,
-  type WrittenProtection,
-  type WrittenRequirement,
   type WrittenRule,
   type WrittenTags,
 } from './policy-builder.ts'
@@ -33,7 +32,10 @@ const permission = fc.constantFrom(
   'RegisterTable',
   'VendCredentials',
 )
-const operation = fc.oneof(permission, fc.constantFrom('all', 'read', 'drop', 'write', 'commit', 'admin'))
+const operation = fc.oneof(
+  permission,
+  fc.constantFrom('all', 'change', 'read', 'drop', 'write', 'commit', 'admin'),
+)
 const tableName = fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 1, maxLength: 3 })
 const pattern = fc
   .string({ unit: fc.constantFrom('a', 'b', '*'), minLength: 1, maxLength: 4 })
@@ -50,7 +52,8 @@ const subjects = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ any: true as const }) },
   { weight: 1, arbitrary: named.map((except) => ({ any: true as const, except })) },
   { weight: 1, arbitrary: fc.constant({ anonymous: true as const }) },
-  { weight: 1, arbitrary: named.map((except) => ({ any: true as const, anonymous: true as const, except })) },
+  { weight: 1, arbitrary: fc.constant({ everyone: true as const }) },
+  { weight: 1, arbitrary: named.map((except) => ({ everyone: true as const, except })) },
 )
 const when = fc.constantFrom(...conditionSamples.keys())
 
@@ -72,49 +75,25 @@ export function arbitraryRule(effect: fc.Arbitrary<'allow' | 'deny'>): fc.Arbitr
   )
 }
 
-/** The end of a grant: that of requests, or a second later. */
+/** The end of a rule: that of requests, or a second later. */
 const until = fc.oneof(
   { weight: 6, arbitrary: fc.constant(undefined) },
   { weight: 1, arbitrary: fc.constantFrom('2026-06-15T12:00:00Z', '2026-06-15T14:00:01+02:00') },
 )
 
-/** Rules; some denies of tables allow to move them, and some allows end. */
+/** Rules; some allows end, and some rules with a condition have a message. */
 function arbitraryWrittenRule(): fc.Arbitrary<Omit<WrittenRule, 'id'>> {
   const effect = fc.oneof(fc.constant('allow' as const), fc.constantFrom('allow' as const, 'deny' as const))
-  return fc.tuple(arbitraryRule(effect), fc.boolean(), until).map(([rule, allowsMoves, until]) => {
-    if (rule.effect === 'allow') return until === undefined ? rule : { ...rule, until, approvedBy: 'ada' }
-    return rule.tables !== undefined && allowsMoves ? { ...rule, moves: 'allow' as const } : rule
-  })
+  return fc.tuple(arbitraryRule(effect), fc.boolean(), until).map(([rule, hasMessage, until]) => ({
+    ...rule,
+    ...(rule.when !== undefined && hasMessage && { message: 'ask the owners' }),
+    ...(rule.effect === 'allow' && until !== undefined && { until }),
+  }))
 }
 
-const protection: fc.Arbitrary<Omit<WrittenProtection, 'id'>> = fc
-  .record({
-    tables: fc.array(pattern, { minLength: 1, maxLength: 2 }),
-    operations: fc.option(fc.uniqueArray(operation, { minLength: 1, maxLength: 2 }), { nil: undefined }),
-    except: fc.option(named, { nil: undefined }),
-  })
-  .map(({ tables, operations, except }) => ({
-    tables,
-    ...(operations && { operations }),
-    ...(except && { except }),
-  }))
-
-const restriction: fc.Arbitrary<Omit<WrittenRequirement, 'id'>> = fc.oneof(
-  fc.constantFrom(
-    { metadata: ['ticket'] },
-    { branches: ['dev', 'ci/*'] },
-    { branches: ['dev'], allowWholeTable: ['drop'] },
-    { notBranches: ['main'] },
-    { notBranches: ['main'], allowWholeTable: ['RegisterTable', 'RenameTable', 'UpdateTable'] },
-  ),
-  fc.constantFrom(
-    { freeze: { until: '2026-06-15T12:00:00Z' } },
-    { freeze: { from: '2026-06-15T12:00:00Z' } },
-  ),
-)
-const requirement: fc.Arbitrary<Omit<WrittenRequirement, 'id'>> = fc.oneof(
-  restriction,
-  fc.tuple(restriction, named).map(([requirement, except]) => ({ ...requirement, except })),
+const commits: fc.Arbitrary<WrittenCommits> = fc.oneof(
+  fc.constant({ metadata: ['ticket'] }),
+  named.map((except) => ({ metadata: ['ticket'], except })),
 )
 
 const tagNames = fc.subarray(['pii', 'open'], { minLength: 1 })
@@ -135,29 +114,17 @@ export const arbitraryPolicies: fc.Arbitrary<readonly WrittenPolicy[]> = fc
         { weight: 4, arbitrary: fc.constant(undefined) },
         { weight: 1, arbitrary: fc.uniqueArray(operation, { minLength: 1, maxLength: 2 }) },
       ),
-      required: fc.oneof(
-        { weight: 5, arbitrary: fc.constant<Omit<WrittenRequirement, 'id'>[]>([]) },
-        { weight: 1, arbitrary: fc.array(requirement, { minLength: 1, maxLength: 2 }) },
-      ),
-      protect: fc.oneof(
-        { weight: 5, arbitrary: fc.constant<Omit<WrittenProtection, 'id'>[]>([]) },
-        { weight: 1, arbitrary: fc.array(protection, { minLength: 1, maxLength: 2 }) },
-      ),
+      commits: fc.oneof({ weight: 5, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: commits }),
       rules: fc.array(arbitraryWrittenRule(), { maxLength: 3 }),
     }),
     { maxLength: 7 },
   )
   .map((written) =>
-    written.map(({ final, required, protect, rules, ...policy }, index) => ({
+    written.map(({ final, commits, rules, ...policy }, index) => ({
       ...policy,
       name: `p${index}`,
       ...(final && { final }),
-      ...(required.length > 0 && {
-        commits: { require: required.map((requirement, index) => ({ ...requirement, id: `c${index}` })) },
-      }),
-      ...(protect.length > 0 && {
-        protect: protect.map((protection, index) => ({ ...protection, id: `t${index}` })),
-      }),
+      ...(commits && { commits }),
       rules: rules.map((rule, index) => ({ ...rule, id: `r${index}` })),
     })),
   )
@@ -175,7 +142,7 @@ export const taggedPolicies: fc.Arbitrary<readonly WrittenPolicy[]> = fc
     written.map(({ rules, ...policy }, index) => ({
       ...policy,
       ...(tags[index] && { tags: tags[index] }),
-      rules: rules.map(({ when: _when, ...rule }, number) => {
+      rules: rules.map(({ when: _when, message: _message, ...rule }, number) => {
         const when = conditions[(index + number) % conditions.length]
         return { ...rule, ...(when !== undefined && { when }) }
       }),

@@ -21,34 +21,22 @@ export interface WrittenRule {
   readonly id: string
   readonly effect: 'allow' | 'deny'
   readonly subjects: WrittenSubjects & {
+    readonly everyone?: true
     readonly any?: true
     readonly anonymous?: true
     readonly except?: WrittenSubjects
   }
   readonly operations: readonly string[]
   readonly tables?: readonly string[]
-  readonly moves?: 'allow'
   readonly when?: string
   readonly until?: string
-  readonly approvedBy?: string
+  readonly message?: string
 }
 
-export interface WrittenProtection {
-  readonly id: string
-  readonly tables: readonly string[]
-  readonly operations?: readonly string[]
-  readonly except?: WrittenSubjects
-}
-
-export interface WrittenRequirement {
-  readonly id: string
-  readonly except?: WrittenSubjects
-  readonly metadata?: readonly string[]
-  readonly branches?: readonly string[]
-  readonly notBranches?: readonly string[]
-  readonly allowWholeTable?: readonly string[]
+export interface WrittenCommits {
   readonly folders?: readonly string[]
-  readonly freeze?: { readonly from?: string; readonly until?: string }
+  readonly metadata?: readonly string[]
+  readonly except?: WrittenSubjects
 }
 
 interface WrittenRestriction {
@@ -57,7 +45,6 @@ interface WrittenRestriction {
   readonly tables: readonly string[]
   readonly columns: Readonly<Record<string, string>> | { readonly without: readonly string[] }
   readonly rows?: string
-  readonly append?: true
 }
 
 export interface WrittenTags {
@@ -84,8 +71,7 @@ export interface WrittenPolicy {
   readonly final?: readonly string[]
   readonly onDeny?: 403 | 404
   readonly contact?: string
-  readonly commits?: { readonly require: readonly WrittenRequirement[] }
-  readonly protect?: readonly WrittenProtection[]
+  readonly commits?: WrittenCommits
   readonly tags?: WrittenTags
   readonly reads?: { readonly restrict: readonly WrittenRestriction[] }
   readonly rules: readonly WrittenRule[]

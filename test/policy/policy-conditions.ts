@@ -23,6 +23,20 @@ const onBranch = (
 export const conditionSamples: ReadonlyMap<string, OracleCondition> = new Map<string, OracleCondition>([
   ['branch == "main"', { holds: (request) => onBranch(request, (branch) => branch === 'main') }],
   ['branch.like("ci/*")', { holds: (request) => onBranch(request, (branch) => branch.startsWith('ci/')) }],
+  [
+    'branch != "" && !branch.like("ci/*")',
+    {
+      holds: (request) => onBranch(request, (branch) => branch !== '' && !branch.startsWith('ci/')),
+    },
+  ],
+  [
+    'now >= timestamp("2026-06-15T12:00:00Z")',
+    { holds: ({ request }) => request.now >= new Date('2026-06-15T12:00:00Z') },
+  ],
+  [
+    'now < timestamp("2026-06-15T12:00:00Z")',
+    { holds: ({ request }) => request.now < new Date('2026-06-15T12:00:00Z') },
+  ],
   ['context["env"] == "prod"', { holds: ({ request }) => environmentOf(request.context) }],
   [
     'context["env"] == "prod" || branch == "dev"',

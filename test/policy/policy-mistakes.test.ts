@@ -74,7 +74,7 @@ const wrong: readonly (readonly [
   ],
   [
     'a group in an exception without the prefix',
-    { effect: 'deny', subjects: '{ any: true, anonymous: true, except: { groups: [analysts] } }' },
+    { effect: 'deny', subjects: '{ everyone: true, except: { groups: [analysts] } }' },
     settings,
     '6:5 warning subject p/r names the group "analysts", which no API key has; with a token, it has the prefix of its issuer: did you mean "corp:analysts"?',
   ],
@@ -259,18 +259,6 @@ const wrong: readonly (readonly [
     '10:12 error rules[0].until is allowed only with effect: allow; a deny may have "when: now < timestamp(…)"',
   ],
   [
-    'the approval of a deny',
-    { effect: 'deny', approvedBy: 'ada' },
-    {},
-    '10:17 error rules[0].approvedBy is allowed only with effect: allow',
-  ],
-  [
-    'an approval of two lines',
-    { approvedBy: '"ada\\nbob"' },
-    {},
-    '10:17 error rules[0].approvedBy is "ada\\nbob"; expected one line of 1 to 200 characters',
-  ],
-  [
     'an end beside a condition that is as long as possible',
     { until: '2027-01-31T10:00:00Z', when: `branch == "${'b'.repeat(1_988)}"` },
     {},
@@ -278,9 +266,9 @@ const wrong: readonly (readonly [
   ],
   [
     'a rule that has ended',
-    { until: '2026-01-01T00:00:00Z', approvedBy: 'ada' },
+    { until: '2026-01-01T00:00:00Z' },
     {},
-    '6:5 warning until p/r ended at 2026-01-01T00:00:00Z and allows nothing any more; remove it, or approve it again',
+    '6:5 warning until p/r ended at 2026-01-01T00:00:00Z and allows nothing any more; remove it, or choose another end',
   ],
   [
     'an end that nobody will think of',
@@ -304,10 +292,7 @@ it.each<[string, Record<string, string>]>([
   ['names of keys and of an issuer', { subjects: '{ groups: [etl, "corp:analysts"], users: [loader] }' }],
   ['patterns and names with dots', { tables: '["evt_*", "v1.2", "a+b"]' }],
   ['write with read', { operations: '[read, write]' }],
-  [
-    'an end within a year',
-    { until: new Date(Date.now() + 86_400_000).toISOString(), approvedBy: 'ada, INC-42' },
-  ],
+  ['an end within a year', { until: new Date(Date.now() + 86_400_000).toISOString() }],
   ['names of tables that digits distinguish', { tables: '[orders_1, orders_2, orders]' }],
   ['a pattern of branches', { when: `branch.like("ci/*") || branch in ["main"]` }],
   ['a recorded context key', { when: `context["ticket"] != ""` }],
@@ -376,7 +361,7 @@ it.each<[string, Record<string, string>, message: string]>([
   [
     'an effect',
     { effect: 'allow' },
-    '11:7 error unknown field "reads.restrict[0].effect"; the fields here are id, subjects, tables, columns, rows, append',
+    '11:7 error unknown field "reads.restrict[0].effect"; the fields here are id, subjects, tables, columns, rows',
   ],
 ])('says what is wrong with a restriction that has %s', (_, fields, message) => {
   expect(listMessages(restrictionOf(fields), {})[0]).toEqual(message)
@@ -529,7 +514,7 @@ it('a finding for some values of forEach names them, and accepting it for one is
   const groups = new Set(['crm-etl'])
   const finding = 'subject p[hr]/r names the group "hr-etl", which does not exist; did you mean "crm-etl"?'
   expect(listMessages(templateOf({}), { groups })).toEqual([`7:5 warning ${finding} (team: hr)`])
-  const accepting = `${templateOf({})}accept:\n  - { check: subject, reason: later }\n`
+  const accepting = templateOf({}).replace('- id: r', '- id: r # lint: ok subject later')
   expect(listMessages(accepting, { groups })).toEqual([`7:5 accepted ${finding}; accepted: later (team: hr)`])
 })
 
@@ -540,20 +525,32 @@ it('a variable without forEach is an error', () => {
   ])
 })
 
-function acceptFor(rule: string): string {
-  return `${documentOf({ operations: '[write]' })}accept:\n  - { check: write-only, rule: ${rule}, reason: append only }\n`
-}
+const unread = documentOf({ operations: '[write]' })
+const rule = '  - id: r'
 
-it('a finding can be accepted with a reason; an acceptance of nothing is a finding', () => {
-  expect(listMessages(acceptFor('r'), {})).toEqual([
-    expect.stringMatching(/^6:5 accepted write-only p\/r .*; accepted: append only$/),
+it.each([
+  ['on the rule', `${rule} # lint: ok write-only append only`, 6],
+  ['above the rule', `  # lint: ok write-only append only\n${rule}`, 7],
+  ['above other comments', `# lint: ok write-only append only\n  # of the loader\n\n${rule}`, 9],
+])('a comment %s accepts a finding with a reason', (_where, lines, line) => {
+  expect(listMessages(unread.replace(rule, lines), {})).toEqual([
+    expect.stringMatching(new RegExp(`^${line}:5 accepted write-only p/r .*; accepted: append only$`)),
   ])
-  expect(listMessages(acceptFor('other'), {})).toEqual([
+})
+
+it('a comment that accepts nothing is a finding', () => {
+  const unused = 'accepts a finding of the check "write-only" about line'
+  expect(listMessages(`${unread}# lint: ok write-only elsewhere\n`, {})).toEqual([
     expect.stringMatching(/^6:5 warning write-only /),
-    '11:5 warning accept p accepts a finding of the check "write-only" about p/other, but there is none; remove it',
+    `10:1 warning accept ${unused} 10, but there is none; remove the comment`,
   ])
-  expect(listMessages(acceptFor('r').replace('append only', '""'), {})).toEqual([
-    '11:43 error accept[0].reason is empty',
+  expect(listMessages(unread.replace(rule, `${rule} # lint: ok subject later`), {})).toEqual([
+    expect.stringMatching(/^6:5 warning write-only /),
+    '6:11 warning accept accepts a finding of the check "subject" about line 6, but there is none; remove the comment',
+  ])
+  // Without a reason it is any comment.
+  expect(listMessages(unread.replace(rule, `${rule} # lint: ok write-only`), {})).toEqual([
+    expect.stringMatching(/^6:5 warning write-only /),
   ])
 })
 

@@ -77,8 +77,8 @@ export function createRequestRecordFactory(redaction: Redaction): RequestRecordF
 
 const maxPathLength = 1024
 
-const formatRule = memoizeText(({ policy, rule, file, line, until, approvedBy }: IntentEntry['rule']) =>
-  JSON.stringify({ policy, rule, file, line, until, approvedBy }),
+const formatRule = memoizeText(({ policy, rule, file, line, until }: IntentEntry['rule']) =>
+  JSON.stringify({ policy, rule, file, line, until }),
 )
 
 function redactObjects(

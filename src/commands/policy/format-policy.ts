@@ -1,18 +1,18 @@
 import type { RuleReference } from '../../policy/engine/decision.ts'
 import { qualifiedRuleName } from '../../policy/testing/decision-test.ts'
 import { describeImplication } from '../../policy/language/deny-coverage.ts'
-import { listGrantTexts } from '../../policy/language/grant.ts'
 import type { ConditionResult } from '../../policy/analysis/find-difference.ts'
 import type { NamedSubjects, Subjects } from '../../policy/language/policy-document.ts'
 import { printFilterAsWritten } from '../../policy/restrictions/print-filter.ts'
 import type { TableRestriction, VisibleColumns } from '../../policy/restrictions/restriction.ts'
 import { createRuleReference, type ReachingRule } from '../../policy/analysis/reaching-rules.ts'
 import type { ReachingRestriction } from '../../policy/analysis/reaching-restrictions.ts'
-import { anySubject, listSubjects, anonymousSubject, type Subject } from '../../policy/analysis/subject.ts'
+import { anySubject, listSubjects, type Subject } from '../../policy/analysis/subject.ts'
 
-/** `team-sales/owner-drops (team.yaml:18)`, with the end and the approval of a grant. */
+/** `team-sales/owner-drops (team.yaml:18)`, with the end of the rule if it has one. */
 export function formatRuleReference(rule: RuleReference): string {
-  return [`${qualifiedRuleName(rule)} (${rule.file}:${rule.line})`, ...listGrantTexts(rule)].join(', ')
+  const end = rule.until === undefined ? '' : `, until ${rule.until}`
+  return `${qualifiedRuleName(rule)} (${rule.file}:${rule.line})${end}`
 }
 
 /** The same, with the reason why the rule covers an operation that it does not name. */
@@ -35,13 +35,12 @@ export function formatNamedSubjects(names: NamedSubjects): string {
   return listSubjects(names).map(formatPolicySubject).join(', ')
 }
 
-/** `every caller except group ops`. */
+/** `every caller except group ops`; `everyone` with callers without a credential. */
 export function formatPolicySubjects(subjects: Subjects): string {
+  const { any, anonymous } = subjects
   // Every caller includes the other subjects, except callers without a credential.
-  const named = listSubjects(subjects).filter(
-    (one) => !subjects.any || one === anySubject || one === anonymousSubject,
-  )
-  const text = named.map(formatPolicySubject).join(', ')
+  const named = any ? [anySubject] : listSubjects(subjects)
+  const text = any && anonymous ? 'everyone' : named.map(formatPolicySubject).join(', ')
   return subjects.except === undefined ? text : `${text} except ${formatNamedSubjects(subjects.except)}`
 }
 
@@ -59,7 +58,7 @@ function formatRows({ rows }: TableRestriction): string {
 export function formatRestrictedBy(reaching: ReachingRestriction, scope = ''): string {
   const { restriction } = reaching
   const reference = formatRuleReference(createRuleReference(reaching))
-  return `restricted by ${reference}${scope}: columns ${formatColumns(restriction.columns)}; rows ${formatRows(restriction)}${restriction.mayAppend ? '; may append' : ''}`
+  return `restricted by ${reference}${scope}: columns ${formatColumns(restriction.columns)}; rows ${formatRows(restriction)}`
 }
 
 /** A condition on one line; of a requirement, that the request fails it. */

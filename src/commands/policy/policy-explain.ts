@@ -88,6 +88,7 @@ async function explain(
   const request = createAuthorizationRequest(createPrincipal(options), operation, id, options.fact)
   const { decision, byVisibility } = decideListing(set, request)
   const contact = decision.allowed ? undefined : set.findContact(request, decision)
+  const message = set.findMessage(request, decision)
   const restriction = decision.allowed ? set.findRestriction(request) : undefined
   const levels = explainDecision(documents, request)
   const tags = formatTags(findTags(indexDocuments(documents), objectPosition(request.kind, id)))
@@ -95,6 +96,7 @@ async function explain(
     printJson(io, {
       decision,
       ...(byVisibility && { isByVisibility: true }),
+      message,
       contact,
       restriction: restriction && reportRestriction(restriction),
       facts: listDecidedFacts(request),
@@ -107,6 +109,7 @@ async function explain(
   const by = byVisibility ? describeVisibility(byVisibility) : describeDeciding(deciding)
   const result = decision.allowed ? 'allowed' : 'denied'
   printLine(io, `${result}  ${request.principal.name}: ${operation} on ${formatIdentifierText(id)}\n  ${by}`)
+  if (message !== undefined) printLine(io, `  message  ${message}  (in a response 403)`)
   if (contact !== undefined) printLine(io, `  contact  ${contact}  (in a response 403)`)
   if (restriction !== undefined) printRestriction(io, restriction)
   printLine(io, `  facts  ${formatFacts(request)}`)

@@ -7,7 +7,7 @@ import { quoted } from './format.js'
  * The rule, and the columns and rows that it leaves.
  * @param {Restriction} restriction
  */
-export function restrictionView({ rule, columns, rows, append }) {
+export function restrictionView({ rule, columns, rows }) {
   return element(
     'dl',
     {},
@@ -22,7 +22,6 @@ export function restrictionView({ rule, columns, rows, append }) {
         ),
       ],
       ['Rows', rows === undefined ? 'all' : element('code', {}, rows)],
-      ...(append === undefined ? [] : [/** @type {const} */ (['Append', 'allowed'])]),
     ]),
   )
 }

@@ -8,11 +8,10 @@ import {
   tableNotFound,
   transactionNotFound,
 } from '../../catalog-api/not-found.ts'
-import { findOperation, getOperation, operationNames } from '../../catalog-api/operations.ts'
+import { findOperation } from '../../catalog-api/operations.ts'
 import { isEffectPermission } from '../../catalog-api/permissions.ts'
 import type { Decision } from '../../policy/engine/decision.ts'
 import type { AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
-import type { RequirementData } from '../../policy/conditions/requirement-data.ts'
 import type { PolicySet } from '../../policy/policy-set.ts'
 import type { RequiredPermission } from './required-permission.ts'
 
@@ -21,7 +20,7 @@ type Denial = Extract<Decision, { allowed: false }>
 /**
  * A refusal by the policies. The response is 403, or the same 404 as for a missing object if the caller may not know
  * that the object exists; it never depends on whether the object exists. A caller without credentials gets 401 instead
- * of 403 (RFC 9110, section 15.5.2). Only a 403 says as whom the caller came, what a restriction or a requirement leaves, and whom to ask.
+ * of 403 (RFC 9110, section 15.5.2). Only a 403 says as whom the caller came, why, and whom to ask.
  * The log and the audit record contain the actual reason.
  */
 export class DeniedError extends CatalogError {
@@ -66,12 +65,6 @@ export function createDeniedError(
   return new DeniedError(permission, decision, request.principal, concealing, hints)
 }
 
-const readingOperations = operationNames.filter((name) => {
-  const { readsPart } = getOperation(name)
-  return readsPart !== undefined && readsPart !== 'append'
-})
-const restrictionHint = `you may read a part of this table only, by ${readingOperations.join(', ')}`
-
 function listHints(
   { includesSubtree }: RequiredPermission,
   request: AuthorizationRequest,
@@ -79,28 +72,13 @@ function listHints(
   policies: PolicySet,
 ): readonly string[] {
   // A rule beneath the object would tell that there is something beneath.
-  const left = includesSubtree === true ? undefined : describeWhatIsLeft(decision)
+  const message = includesSubtree === true ? undefined : policies.findMessage(request, decision)
   const contact = policies.findContact(request, decision)
   return [
-    // A rule can cover some names only, so its hint would tell a caller that one of them was guessed.
-    ...(left !== undefined && policies.canKnow(request) ? [left] : []),
+    // A rule can cover some names only, so its message would tell a caller that one of them was guessed. The root is no secret.
+    ...(message !== undefined && (request.id.length === 0 || policies.canKnow(request)) ? [message] : []),
     ...(contact === undefined ? [] : [`contact for access: ${contact}`]),
   ]
-}
-
-function describeWhatIsLeft({ byRestriction, requirement }: Denial): string | undefined {
-  if (requirement !== undefined) return describeRequirement(requirement)
-  return byRestriction === true ? restrictionHint : undefined
-}
-
-/** Names neither branches nor folders: they may be hidden from the caller. */
-function describeRequirement(requirement: RequirementData): string {
-  if ('metadata' in requirement)
-    return `a new version must have the metadata ${requirement.metadata.join(', ')}`
-  if ('folders' in requirement) return 'data may be in some folders only'
-  if (!('freeze' in requirement)) return 'changes are allowed on some branches only'
-  const { until } = requirement.freeze
-  return until === undefined ? 'changes are frozen' : `changes are frozen until ${until}`
 }
 
 function describePermission({ permission, id, requiredBy }: RequiredPermission): string {

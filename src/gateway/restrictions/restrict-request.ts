@@ -7,7 +7,7 @@ import { changeMembers } from './change-members.ts'
 import { restrictCount } from './restrict-count.ts'
 import { assertDescribesNewest } from './restrict-description.ts'
 import { restrictQuery } from './restrict-query.ts'
-import { assertReadsNewest, unsupportedError, type MemberChanges } from './restricted-read.ts'
+import { unsupportedError, type MemberChanges } from './restricted-read.ts'
 
 interface RestrictableRequest {
   readonly route: RouteMatch
@@ -56,22 +56,10 @@ export function listChanges(
     case 'existence':
       assertDescribesNewest({ ...members, ...Object.fromEntries(listParameters(route)) })
       return {}
-    case 'append':
-      assertAppends(route)
-      return {}
     case undefined:
     default:
       // The rule of the restriction denies it already.
       throw unsupportedError(`${route.operation.name} is not supported`)
-  }
-}
-
-/** Throws InvalidInput (400) for anything but new rows on the branch main: parts of an upload are of another operation. */
-function assertAppends(route: RouteMatch): void {
-  for (const [name, value] of listParameters(route)) {
-    if (name === 'branch') assertReadsNewest({ branch: value })
-    else if (name !== 'mode')
-      throw unsupportedError(`the parameter ${JSON.stringify(name)} is not supported; omit it`)
   }
 }
 

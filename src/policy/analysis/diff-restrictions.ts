@@ -17,7 +17,7 @@ export interface RestrictionChange {
 /** What callers gain or lose; `changes` if that is not known, because texts were compared. */
 export interface RestrictionEffect {
   readonly direction: 'gains' | 'loses' | 'changes'
-  readonly part: 'columns' | 'rows' | 'append' | 'callers' | 'tables'
+  readonly part: 'columns' | 'rows' | 'callers' | 'tables'
   /** The columns; undefined for those that the restriction does not have. */
   readonly columns?: VisibleColumns
 }
@@ -64,10 +64,7 @@ function subtract(
 
 function contentOf(restriction: ReachingRestriction): string {
   const columns = [...restriction.restriction.columns].map(String).toSorted()
-  return (
-    [callersOf, tablesOf, rowsOf, appendOf].map((read) => read(restriction)).join('\n') +
-    JSON.stringify(columns)
-  )
+  return [callersOf, tablesOf, rowsOf].map((read) => read(restriction)).join('\n') + JSON.stringify(columns)
 }
 
 function indexByName(restrictions: readonly ReachingRestriction[]): ReadonlyMap<string, ReachingRestriction> {
@@ -96,7 +93,6 @@ function listEffects(
     ...(gained.size > 0 ? [{ direction: 'gains', part: 'columns', columns: gained } as const] : []),
     ...(lost.size > 0 ? [{ direction: 'loses', part: 'columns', columns: lost } as const] : []),
     ...compareRows(before, after),
-    ...compareAppend(before, after),
     ...compareText('callers', callersOf, before, after),
     ...compareText('tables', tablesOf, before, after),
   ]
@@ -115,13 +111,6 @@ function compareRows(before: ReachingRestriction, after: ReachingRestriction): r
   return [{ direction: after.restriction.rows === undefined ? 'gains' : 'changes', part }]
 }
 
-function compareAppend(
-  { restriction: { mayAppend: before } }: ReachingRestriction,
-  { restriction: { mayAppend: after } }: ReachingRestriction,
-): readonly RestrictionEffect[] {
-  return before === after ? [] : [{ direction: after ? 'gains' : 'loses', part: 'append' }]
-}
-
 function compareText(
   part: 'callers' | 'tables',
   read: (restriction: ReachingRestriction) => string,
@@ -137,10 +126,6 @@ function callersOf({ rule }: ReachingRestriction): string {
 
 function tablesOf({ document, rule }: ReachingRestriction): string {
   return JSON.stringify([document.namespace, rule.tables])
-}
-
-function appendOf({ restriction }: ReachingRestriction): string {
-  return String(restriction.mayAppend)
 }
 
 function rowsOf({ restriction: { rows } }: ReachingRestriction): string {

@@ -91,7 +91,13 @@ export function createRuleReference({
   document,
   rule,
 }: Pick<ReachingRule, 'document' | 'rule'>): RuleReference {
-  return { policy: document.name, rule: rule.id, file: document.file, line: rule.line, ...rule.grant }
+  return {
+    policy: document.name,
+    rule: rule.id,
+    file: document.file,
+    line: rule.line,
+    ...(rule.until !== undefined && { until: rule.until }),
+  }
 }
 
 export function namespaceKey(id: Identifier): string {

@@ -1,5 +1,4 @@
 import { Environment, ParseError, type ASTNode } from '@marcbachmann/cel-js'
-import type { RequirementData } from './requirement-data.ts'
 import { childNodes, isNode } from './child-nodes.ts'
 import { readLibraryError, type ConditionError } from './condition-errors.ts'
 import { celFunctions, conditionFunctions, loopFunctions } from './condition-functions.ts'
@@ -9,6 +8,11 @@ import { toLocalTime, validateTimeZone, zonedFunctions } from './time-zones.ts'
 import { conditionTypes, conditionVariables, type ConditionVariable } from './condition-variables.ts'
 import { isConditionFact, type ConditionFact, type ConditionInput } from './authorization-request.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
+
+/** What a policy requires of commits, as plain data; its JSON is the text of the condition. */
+export type RequirementData =
+  | { readonly metadata: readonly string[] }
+  | { readonly folders: readonly string[] }
 
 export interface Condition {
   /** Canonical: equal for equivalent conditions of one kind. Part of the policy revision. */

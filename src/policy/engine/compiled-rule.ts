@@ -24,6 +24,8 @@ export interface CompiledRule {
   readonly endsAt: number
   /** What the rule leaves of its tables, if it is a restriction. */
   readonly restriction: WrittenRestriction | undefined
+  /** What a denied caller reads. */
+  readonly message: string | undefined
   readonly reference: RuleReference
   /** Decision if this rule decides; created on first use. */
   readonly decision: Decision
@@ -64,13 +66,19 @@ export const noKnownConditions: KnownConditions = new Map()
 
 /** Assumes that the rule covers the permission and names the caller. All rules are evaluated here. */
 export function ruleApplies(rule: CompiledRule, evaluation: Evaluation, table: TableSelector): boolean {
-  const { tables, except } = rule
+  return concernsTable(rule, evaluation, table) && conditionApplies(rule, evaluation)
+}
+
+/** Whether only its condition can keep the rule from applying. Assumes the same. */
+export function concernsTable(
+  { tables, except }: CompiledRule,
+  evaluation: Evaluation,
+  table: TableSelector,
+): boolean {
   if (tables !== undefined && table !== anyTable) {
     if (table === undefined || !tables.some((matches) => matches(table))) return false
   }
-  return (
-    !except.some((number) => evaluation.caller.subjects.has(number)) && conditionApplies(rule, evaluation)
-  )
+  return !except.some((number) => evaluation.caller.subjects.has(number))
 }
 
 function conditionApplies(rule: CompiledRule, evaluation: Evaluation): boolean {

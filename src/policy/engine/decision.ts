@@ -1,13 +1,12 @@
-import type { RequirementData } from '../conditions/requirement-data.ts'
-import type { Grant } from '../language/grant.ts'
-
-/** Identifies a rule in the policy files and in the audit log, with its end and its approval if it has them. */
-export interface RuleReference extends Grant {
+/** Identifies a rule in the policy files and in the audit log. */
+export interface RuleReference {
   readonly policy: string
   readonly rule: string
   /** Relative to the policy folder. The line is that on which the rule starts. */
   readonly file: string
   readonly line: number
+  /** ISO 8601, UTC: an allow rule applies before this time. */
+  readonly until?: string
 }
 
 export type Decision =
@@ -17,10 +16,8 @@ export type Decision =
       /** `no_rule`: no rule allows it. `denied`: a rule denies it. */
       readonly reason: 'no_rule' | 'denied'
       readonly rule?: RuleReference
-      /** Whether the rule is a restriction, which leaves a part of the table to some operations. */
-      readonly byRestriction?: true
-      /** What the rule requires of commits, if the change fails it. */
-      readonly requirement?: RequirementData
+      /** What callers that may know of the object read. */
+      readonly message?: string
       readonly revision: string
     }
 

@@ -1,6 +1,6 @@
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
-import type { Evaluation, CompiledRule } from './compiled-rule.ts'
+import { concernsTable, type Evaluation, type CompiledRule } from './compiled-rule.ts'
 import type { DenialStatus } from '../language/policy-document.ts'
 import type { DeclaredTags } from '../tags/declared-tags.ts'
 import { noTags, type ObjectTags, type TaggedTable } from '../tags/object-tags.ts'
@@ -99,6 +99,32 @@ export function decisiveRule(start: PolicyNode, evaluation: Evaluation): Compile
     isStopped ||= node.stopsInheritance
   }
   return allow
+}
+
+/**
+ * If no rule decides: returns the message of the first allow of the deepest namespace that has one and would decide if its
+ * condition held.
+ */
+export function findUnmetMessage(start: PolicyNode, evaluation: Evaluation): string | undefined {
+  const { permission } = evaluation.input
+  let message: string | undefined
+  let isStopped = false
+  for (let node: PolicyNode | undefined = start; node !== undefined; node = node.parent) {
+    const table = node.depth === evaluation.depth ? evaluation.table : undefined
+    if (node.final.has(permission)) message = undefined
+    if (!isStopped) {
+      message ??= node.rules.find(
+        (rule) =>
+          rule.effect === 'allow' &&
+          rule.message !== undefined &&
+          rule.permissions.has(permission) &&
+          rule.subjects.some((number) => evaluation.caller.subjects.has(number)) &&
+          concernsTable(rule, evaluation, table),
+      )?.message
+    }
+    isStopped ||= node.stopsInheritance
+  }
+  return message
 }
 
 /** Returns the node of the first `depth` parts of the id, or its nearest ancestor in the tree. */

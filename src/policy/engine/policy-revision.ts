@@ -38,13 +38,12 @@ function formatDocument(document: PolicyDocument, formatPermissions: FormatPermi
 }
 
 function formatRule(rule: PolicyRule, formatPermissions: FormatPermissions): string {
-  const { id, effect, subjects, permissions, tables, condition, grant, restriction } = rule
+  const { id, effect, subjects, permissions, tables, condition, restriction } = rule
   const { any, anonymous, except } = subjects
   const subjectText = `${formatSubjects(subjects)},${any},${anonymous},${except ? formatSubjects(except) : null}`
   const permissionText = `${formatPermissions(permissions)},${tables ? json(tables) : null}`
-  // The end of a grant is part of the condition.
-  const approval = grant?.approvedBy === undefined ? '' : `,${json(grant.approvedBy)}`
-  const more = approval + formatRestriction(restriction)
+  // The end of a rule is part of its condition.
+  const more = formatRestriction(restriction)
   return `[${json(id)},"${effect}",${subjectText},${permissionText},${condition ? json(condition.text) : null}${more}]`
 }
 

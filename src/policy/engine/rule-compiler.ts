@@ -47,11 +47,11 @@ class PolicySetRule implements CompiledRule {
   private readonly set: RuleContext
 
   constructor(set: RuleContext, rule: PolicyRule, document: PolicyDocument, order: number) {
-    const { effect, subjects, permissions, tables, condition, grant, restriction } = rule
+    const { effect, subjects, permissions, tables, condition, until, restriction } = rule
     this.tables = tables?.map(createNameMatcher)
     this.except = subjects.except === undefined ? noSubjects : set.subjects.numbersOf(subjects.except)
     this.condition = condition
-    this.endsAt = grant?.until === undefined ? Number.POSITIVE_INFINITY : Date.parse(grant.until)
+    this.endsAt = until === undefined ? Number.POSITIVE_INFINITY : Date.parse(until)
     this.restriction = restriction
     this.cachedDecision = undefined
     this.effect = effect
@@ -69,6 +69,10 @@ class PolicySetRule implements CompiledRule {
     return this.cachedDecision
   }
 
+  get message(): string | undefined {
+    return this.rule.message
+  }
+
   reportFailure(error: unknown): void {
     this.set.onConditionFailure(this.reference, this.effect, error)
   }
@@ -84,15 +88,14 @@ class PolicySetRule implements CompiledRule {
             reason: 'denied',
             rule,
             revision,
-            ...(this.restriction && { byRestriction: true }),
-            ...(this.condition?.requirement && { requirement: this.condition.requirement }),
+            ...(this.message !== undefined && { message: this.message }),
           },
     )
   }
 
   get reference(): RuleReference {
     const { name, file } = this.document
-    const { id, line, grant } = this.rule
-    return Object.freeze({ policy: name, rule: id, file, line, ...grant })
+    const { id, line, until } = this.rule
+    return Object.freeze({ policy: name, rule: id, file, line, ...(until !== undefined && { until }) })
   }
 }

@@ -1,9 +1,8 @@
 import type { Permission } from '../../catalog-api/permissions.ts'
 import { acceptanceHint } from '../../config/unsafe-settings.ts'
-import type { PolicyDocument, PolicyInstance, PolicyRule } from './policy-document.ts'
+import type { AcceptedFinding, PolicyDocument, PolicyInstance, PolicyRule } from './policy-document.ts'
 import type { PolicyProblem } from './policy-error.ts'
-import { readRequirement, readRequirements } from './read-commits.ts'
-import { readProtection, readProtections } from './read-protection.ts'
+import { readCommits } from './read-commits.ts'
 import { readInstances } from './for-each.ts'
 import { nameDocument } from './policy-instance.ts'
 import { readRestriction, readRestrictions } from './read-restrictions.ts'
@@ -70,6 +69,7 @@ export function parsePolicies(
   const problems: PolicyProblem[] = []
   const report: ReportProblem = (offset, message) => problems.push({ file, ...locate(offset), message })
   const documents: PolicyDocument[] = []
+  const accepted = readAccepted(text)
   const tests: DecisionTest[] = []
   const root = (node: YamlNode): void => {
     const field = Field.forDocument(node, text)
@@ -78,7 +78,7 @@ export function parsePolicies(
       return
     }
     readInstances(field, report, (field, report, instance) => {
-      const policy = readDocument(field, instance, file, locate, report, tests, vocabulary)
+      const policy = readDocument(field, instance, accepted, file, locate, report, tests, vocabulary)
       if (policy !== undefined) documents.push(policy)
     })
   }
@@ -113,6 +113,7 @@ function readDecisionTable(
 function readDocument(
   field: Field,
   instance: PolicyInstance | undefined,
+  accepted: readonly AcceptedFinding[],
   file: string,
   locate: Locate,
   report: ReportProblem,
@@ -132,7 +133,6 @@ function readDocument(
     readOptional(fields, 'final', (field) => readReserved(field, report, vocabulary), report) ?? noPermissions
   const onDeny = readOptional(fields, 'onDeny', readOnDeny, report)
   const contact = readOptional(fields, 'contact', readLine, report)
-  const accepted = readOptional(fields, 'accept', (field) => readAccepted(field, locate, report), report)
   const tags = readOptional(fields, 'tags', (field) => readTags(field, locate, report, vocabulary), report)
   const rules = readRules(fields, locate, report, vocabulary)
   const name = nameDocument(named?.name ?? '', instance)
@@ -155,7 +155,7 @@ function readDocument(
     onDeny,
     contact,
     tags,
-    accepted: accepted ?? [],
+    accepted,
     rules,
     file,
     ...locate(named.offset),
@@ -225,9 +225,9 @@ function readReserved(
   return vocabulary.coverDeny(named, { includesMoves: false }).permissions
 }
 
-/** Reads rules, protections, restrictions and commit requirements, in the order of their lines. */
+/** Reads rules, restrictions and commit requirements, in the order of their lines. */
 function readRules(
-  fields: Fields<'rules' | 'protect' | 'commits' | 'reads' | 'tags'>,
+  fields: Fields<'rules' | 'commits' | 'reads' | 'tags'>,
   locate: Locate,
   report: ReportProblem,
   vocabulary: PolicyVocabulary,
@@ -245,14 +245,19 @@ function readRules(
       rules.push(rule)
     }
   }
-  const required = readOptional(fields, 'commits', readRequirements, report)
-  const protections = readOptional(fields, 'protect', readProtections, report)
+  const required = readOptional(
+    fields,
+    'commits',
+    (field) => readCommits(field, locate, report, vocabulary),
+    report,
+  )
+  for (const rule of required ?? []) {
+    lines.set(rule.id, rule.line)
+    rules.push(rule)
+  }
   const restrictions = readOptional(fields, 'reads', readRestrictions, report)
-  if (required !== undefined) readAll(required, readRequirement)
-  if (protections !== undefined) readAll(protections, readProtection)
   if (restrictions !== undefined) readAll(restrictions, readRestriction)
-  const hasOthers =
-    required !== undefined || protections !== undefined || restrictions !== undefined || fields.has('tags')
+  const hasOthers = required !== undefined || restrictions !== undefined || fields.has('tags')
   if (!hasOthers || fields.has('rules')) {
     readAll(readItems(fields.get('rules'), '[{ id, effect, subjects, operations }]', report) ?? [], readRule)
   }

@@ -4,7 +4,6 @@ import type { Condition } from '../conditions/condition.ts'
 import type { WrittenRestriction } from '../restrictions/restriction.ts'
 import type { DeclaredTags } from '../tags/declared-tags.ts'
 import type { Coverage } from './deny-coverage.ts'
-import type { Grant } from './grant.ts'
 
 export interface NamedSubjects {
   /** Names of principals. A service account is given as the principal in its token. */
@@ -29,9 +28,12 @@ export interface PolicyRule extends Coverage {
   readonly subjects: Subjects
   /** Patterns of table names; undefined for the namespace itself and everything beneath it. */
   readonly tables: readonly string[] | undefined
-  /** Includes the end of the grant. */
+  /** Includes the end of the rule. */
   readonly condition: Condition | undefined
-  readonly grant?: Grant
+  /** ISO 8601, UTC: an allow rule applies before this time. */
+  readonly until?: string
+  /** What a caller reads whom the rule denies, or does not allow because of its condition alone. */
+  readonly message?: string
   /** What a restriction leaves of the tables. */
   readonly restriction?: WrittenRestriction
   /** First line of the rule, from 1. */
@@ -43,12 +45,13 @@ export interface PolicyRule extends Coverage {
 /** Status of a denial: 403 reports it, 404 conceals that the object exists. */
 export type DenialStatus = 403 | 404
 
-/** A finding of a check that is intended, for one rule or for the document. */
+/** A finding of a check that is intended. */
 export interface AcceptedFinding {
   readonly check: string
-  /** The id of the rule; undefined for a finding about the document or any of its rules. */
-  readonly rule: string | undefined
   readonly reason: string
+  /** The line of the rule, or of the document, that the finding is about. */
+  readonly about: number
+  /** Where it is accepted. */
   readonly line: number
   readonly column: number
 }
@@ -77,9 +80,9 @@ export interface PolicyDocument {
   readonly contact: string | undefined
   /** Tags of the namespace and its tables; undefined if it declares none. */
   readonly tags: DeclaredTags | undefined
-  /** Findings of `policy lint` that are intended. */
+  /** Findings of `policy lint` about the file that are intended. */
   readonly accepted: readonly AcceptedFinding[]
-  /** Includes commit requirements, protections and restrictions, as deny rules. */
+  /** Includes commit requirements and restrictions, as deny rules. */
   readonly rules: readonly PolicyRule[]
   /** Relative to the policy folder. */
   readonly file: string

@@ -24,14 +24,12 @@ export const documentFields = {
     'Default: 403 for callers that may list the object, otherwise 404.',
   contact:
     'Whom to ask for access, in one line: shown with a denial here or beneath to callers that may see this namespace.',
-  commits: 'Requirements for every commit to a table here or beneath, for all callers.',
+  commits: 'What every new version of a table, here or beneath, must fulfil.',
   reads: 'What callers may read of tables of which they may not read everything.',
   tags:
     'Tags of the namespace and of tables and columns in it, for conditions ("pii" in tags) and restrictions ' +
     '(columns: { without: [pii] }). They allow and deny nothing by themselves.',
-  protect: 'Tables that only the named callers may use: short denies of everything to all others.',
   rules: 'Allow and deny rules.',
-  accept: 'Findings of `policy lint` that are intended, each with a reason; no effect on requests.',
   tests: 'Expected decisions of the policies in the folder, for `policy test`; no effect on requests.',
 } as const
 
@@ -115,20 +113,12 @@ export const ruleFields = {
   operations: 'Operations of the interface, or groups of them.',
   tables:
     'Names of tables directly in the namespace; * matches any characters. By default the rule covers the ' +
-    'namespace and everything beneath it.',
-  moves:
-    'allow: a deny with tables does not also deny renaming, deregistering, restoring and branching them; ' +
-    'a caller that may do that can then use their content under another name.',
+    'namespace and everything beneath it. A deny also covers what moves the tables.',
   when: 'A condition in CEL that must hold for the rule to apply.',
   until: 'Only for allow: the time from which the rule no longer applies, such as 2027-01-31T10:00:00Z.',
-  approvedBy: 'Only for allow: who approved the rule and where, in one line; audit records name it.',
-} as const
-
-export const protectionFields = {
-  id: ruleFields.id,
-  tables: 'Names of tables, views and functions directly in the namespace; * matches any characters.',
-  operations: 'What is denied: operations, or groups of them. Default: all.',
-  except: 'Callers that the protection does not apply to.',
+  message:
+    'One line for callers that the rule denies, or that it does not allow because of its condition alone; ' +
+    'shown with 403 to callers that may know of the object.',
 } as const
 
 export const namedSubjectFields = {
@@ -140,6 +130,7 @@ export const namedSubjectFields = {
 
 export const subjectFields = {
   ...namedSubjectFields,
+  everyone: 'true: every caller, with or without a credential; only `except` may be beside it.',
   any: 'true: every authenticated caller.',
   anonymous: 'true: anonymous callers, if the settings accept them; no other field matches them.',
   except: 'Callers that the rule does not apply to.',
@@ -161,8 +152,6 @@ export const restrictionFields = {
   rows:
     "A condition on the only rows that the callers may read, such as region = 'EU' and tenant in " +
     '$principal.claims.tenants. Default: all rows.',
-  append:
-    'true: the callers may also append rows, with values in any column, if a rule allows InsertIntoTable.',
 } as const
 
 export const columnsWithoutFields = {
@@ -189,31 +178,9 @@ export const taggedColumnFields = {
 } as const
 
 export const commitFields = {
-  require: 'The requirements; a commit that fails one is denied.',
-} as const
-
-/** Fields of a requirement: an id, exceptions and exactly one restriction. */
-export const requirementFields = {
-  id: 'Unique in the document: logs and audit records name it.',
-  except: 'Callers that the requirement does not apply to.',
-  metadata: 'Keys that the metadata of a new version must have, with non-empty values.',
-  branches: 'Patterns of the only branches that may be changed.',
-  notBranches: 'Patterns of branches that may not be changed.',
-  allowWholeTable:
-    'With branches or notBranches: whole-table operations that are still allowed, such as DropTable.',
   folders: 'The only folders under which staging manifests and chosen locations may lie.',
-  freeze: 'A period without changes.',
-} as const
-
-export const acceptFields = {
-  check: 'The check, as `policy lint` names it.',
-  rule: 'The id of the rule. Default: the document and all its rules.',
-  reason: 'Why the finding is intended; `policy lint` shows it.',
-} as const
-
-export const freezeFields = {
-  from: 'Start, such as 2026-12-20T00:00:00Z. Default: immediately.',
-  until: 'End. Default: never.',
+  metadata: 'Keys that the metadata of a new version must have, with non-empty values.',
+  except: 'Callers that this does not apply to.',
 } as const
 
 /** Names used by other policy languages, with the field that corresponds. */

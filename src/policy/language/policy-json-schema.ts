@@ -15,18 +15,14 @@ import {
   type Schema,
 } from './json-schema-parts.ts'
 import {
-  acceptFields,
   columnsWithoutFields,
   commitFields,
   decisionTableFields,
   documentFields,
-  freezeFields,
   metadataFields,
   policyModes,
-  protectionFields,
   namedSubjectFields,
   readsFields,
-  requirementFields,
   resourceMetadataFields,
   restrictionFields,
   ruleFields,
@@ -49,7 +45,6 @@ export function createPolicySchema(): Schema {
       anyOf: [
         { required: ['rules'] },
         { required: ['commits'] },
-        { required: ['protect'] },
         { required: ['reads'] },
         { required: ['tags'] },
       ],
@@ -84,6 +79,7 @@ const namedSubjectSchemas = { users: names, groups: names, keys: names, serviceA
 
 const subjectSchemas = {
   ...namedSubjectSchemas,
+  everyone: { const: true },
   any: { const: true },
   anonymous: { const: true },
   except: { $ref: '#/definitions/except' },
@@ -99,10 +95,9 @@ const ruleSchemas = {
   }),
   operations,
   tables: names,
-  moves: { const: 'allow' },
   when: { type: 'string', maxLength: 2000 },
   until: time,
-  approvedBy: line,
+  message: line,
 }
 
 const restrictionSchemas = {
@@ -116,7 +111,6 @@ const restrictionSchemas = {
     ],
   },
   rows: text,
-  append: { const: true },
 }
 
 const columnSchema = {
@@ -131,19 +125,6 @@ const taggedTableSchema = createObjectSchema(
   { tags: tagNames, columns: { type: 'object', minProperties: 1, additionalProperties: columnSchema } },
   [],
 )
-
-const protectionSchemas = { id: ruleId, tables: names, operations, except: { $ref: '#/definitions/except' } }
-
-const requirementSchemas = {
-  id: ruleId,
-  except: { $ref: '#/definitions/except' },
-  metadata: names,
-  branches: names,
-  notBranches: names,
-  allowWholeTable: operations,
-  folders: names,
-  freeze: createObjectSchema(freezeFields, { from: time, until: time }, []),
-}
 
 const metadataByVersion = {
   oneOf: [
@@ -199,27 +180,15 @@ const documentSchemas = {
   contact: line,
   commits: createObjectSchema(
     commitFields,
-    {
-      require: {
-        type: 'array',
-        items: createObjectSchema(requirementFields, requirementSchemas, ['id'], {
-          oneOf: Object.keys(requirementSchemas)
-            .filter((name) => !['id', 'except', 'allowWholeTable'].includes(name))
-            .map((name) => ({ required: [name] })),
-        }),
-      },
-    },
-    ['require'],
+    { folders: names, metadata: names, except: { $ref: '#/definitions/except' } },
+    [],
+    { anyOf: [{ required: ['folders'] }, { required: ['metadata'] }] },
   ),
   tags: createObjectSchema(
     tagsFields,
     { namespace: tagNames, tables: { type: 'object', additionalProperties: taggedTableSchema } },
     [],
   ),
-  protect: {
-    type: 'array',
-    items: createObjectSchema(protectionFields, protectionSchemas, ['id', 'tables']),
-  },
   reads: createObjectSchema(
     readsFields,
     {
@@ -238,14 +207,6 @@ const documentSchemas = {
   rules: {
     type: 'array',
     items: createObjectSchema(ruleFields, ruleSchemas, ['id', 'effect', 'subjects', 'operations']),
-  },
-  accept: {
-    type: 'array',
-    items: createObjectSchema(
-      acceptFields,
-      { check: label, rule: ruleId, reason: { type: 'string', minLength: 1 } },
-      ['check', 'reason'],
-    ),
   },
   tests: { type: 'array', items: testSchema },
 }

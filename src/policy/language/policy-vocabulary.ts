@@ -7,7 +7,6 @@ import {
   type PermissionTable,
 } from '../../catalog-api/permissions.ts'
 import { createDenyCoverage, type CoverDeny } from './deny-coverage.ts'
-import { listChangePermissions, type ChangePermissions } from '../conditions/commit-requirements.ts'
 
 /** What policies may contain besides the catalog API, according to the settings of a gateway. */
 export interface VocabularyOptions {
@@ -22,12 +21,12 @@ export interface VocabularyOptions {
 export interface PolicyVocabulary {
   readonly options: VocabularyOptions
   readonly permissions: PermissionTable
-  readonly changes: ChangePermissions
   readonly coverDeny: CoverDeny
   /** Returns whether it is the name of an operation, a permission or a group. */
   has(name: string): boolean
   /**
-   * Expands operations and groups. In a denial, `all` includes extra operations without a group. Unknown names are ignored. Equal lists share one set.
+   * Expands operations and groups. In a denial, `all` and `change` include what is in no group. Unknown names are ignored.
+   * Equal lists share one set.
    */
   expand(names: readonly string[], effect: 'allow' | 'deny'): ReadonlySet<Permission>
 }
@@ -43,20 +42,25 @@ export function createPolicyVocabulary({
     ...permissions.groups,
     ...permissions.names.map((name) => [name, [name]] as const),
   ])
+  const deniedByName = new Map<string, readonly Permission[]>([
+    ['all', permissions.names],
+    ['change', permissions.changes],
+  ])
   // Most rules use one of a few lists of operations.
   const sets = new LRUCache<string, ReadonlySet<Permission>>({ max: 1000 })
   return {
     options: { extraOperations, acceptsDevelopment, separators },
     permissions,
-    changes: listChangePermissions(extraOperations),
     coverDeny: createDenyCoverage([...operationNames.map(getOperation), ...extraOperations]),
     has: (name) => byName.has(name),
     expand(names, effect) {
-      const coversEverything = effect === 'deny' && names.includes('all')
-      const key = `${coversEverything} ${names.join(' ')}`
+      const includesUngrouped = effect === 'deny' && names.some((name) => deniedByName.has(name))
+      const key = `${includesUngrouped} ${names.join(' ')}`
       let set = sets.get(key)
       if (set === undefined) {
-        set = new Set(coversEverything ? permissions.names : names.flatMap((name) => byName.get(name) ?? []))
+        const find = (name: string): readonly Permission[] =>
+          (includesUngrouped ? deniedByName.get(name) : undefined) ?? byName.get(name) ?? []
+        set = new Set(names.flatMap(find))
         sets.set(key, set)
       }
       return set

@@ -1,33 +1,19 @@
-import {
-  createFieldsReader,
-  readItems,
-  readOptional,
-  readText,
-  type Field,
-  type ReportProblem,
-} from './field.ts'
 import type { AcceptedFinding } from './policy-document.ts'
-import { acceptFields } from './policy-fields.ts'
-import { readLabel } from './read-rule.ts'
-import type { Locate } from './yaml/read-yaml.ts'
 
-const readAcceptFields = createFieldsReader(acceptFields)
+const accepting = /^(?<before>.*?)#\s*lint: ok\s+(?<check>[\w-]+)\s+(?<reason>\S.*?)\s*$/
 
-/** Reads the findings that a document accepts. Reports all errors, such as an empty reason. */
-export function readAccepted(
-  field: Field,
-  locate: Locate,
-  report: ReportProblem,
-): readonly AcceptedFinding[] {
-  const items = readItems(field, '[{ check, reason }]', report) ?? []
-  return items.flatMap((item) => {
-    const fields = readAcceptFields(item, report)
-    if (fields === undefined) return []
-    const check = readLabel(fields.get('check'), report)
-    const rule = readOptional(fields, 'rule', readLabel, report)
-    const reason = readText(fields.get('reason'), report)
-    if (reason?.trim() === '') report(fields.get('reason').offset, `${fields.get('reason').name} is empty`)
-    if (check === undefined || reason === undefined) return []
-    return [{ check, rule, reason, ...locate(item.offset) }]
+/**
+ * Reads the comments `# lint: ok CHECK reason` of a file. Each accepts findings about the line that it ends or, if it has a
+ * line of its own, about the next line that is no comment.
+ */
+export function readAccepted(text: string): readonly AcceptedFinding[] {
+  if (!text.includes('lint: ok')) return []
+  const lines = text.split('\n')
+  return lines.flatMap((line, index) => {
+    const { before, check, reason } = accepting.exec(line)?.groups ?? {}
+    if (before === undefined || check === undefined || reason === undefined) return []
+    const below = lines.slice(index + 1).findIndex((other) => !/^\s*(?:#|$)/.test(other))
+    const target = before.trim() === '' ? index + 1 + below : index
+    return [{ check, reason, about: target + 1, line: index + 1, column: before.length + 1 }]
   })
 }

@@ -8,7 +8,6 @@ import {
   readItems,
   readOptional,
   readText,
-  readTrue,
   watchProblems,
   type Field,
   type ReportProblem,
@@ -27,19 +26,20 @@ const readReadsFields = createFieldsReader(readsFields)
 const readRestrictionFields = createFieldsReader(restrictionFields)
 const readWithoutFields = createFieldsReader(columnsWithoutFields)
 
-const deniedToReaders = new WeakMap<PolicyVocabulary, Coverage>()
-const deniedToAppenders = new WeakMap<PolicyVocabulary, Coverage>()
+const readingOperations = operationNames.filter((name) => getOperation(name).readsPart !== undefined)
+const message = `you may read a part of this table only, by ${readingOperations.join(', ')}`
+
+const deniedCoverages = new WeakMap<PolicyVocabulary, Coverage>()
 
 /** Returns what restrictions deny: everything about a table but what can be restricted to a part of it. */
-function getDenied(vocabulary: PolicyVocabulary, mayAppend: boolean): Coverage {
-  const cache = mayAppend ? deniedToAppenders : deniedToReaders
-  let coverage = cache.get(vocabulary)
+function getDenied(vocabulary: PolicyVocabulary): Coverage {
+  let coverage = deniedCoverages.get(vocabulary)
   if (coverage === undefined) {
     const named = new Set(vocabulary.expand(['all'], 'deny'))
     for (const { name, readsPart } of operationNames.map(getOperation))
-      if (readsPart !== undefined && (readsPart !== 'append' || mayAppend)) named.delete(name)
+      if (readsPart !== undefined) named.delete(name)
     coverage = vocabulary.coverDeny(named, { includesMoves: true })
-    cache.set(vocabulary, coverage)
+    deniedCoverages.set(vocabulary, coverage)
   }
   return coverage
 }
@@ -69,10 +69,10 @@ export function readRestriction(
   const tables = readTables(fields.get('tables'), report, vocabulary)
   const columns = readColumns(fields.get('columns'), report)
   const rows = readOptional(fields, 'rows', (item) => readRows(item, columns, report), report)
-  const mayAppend = readOptional(fields, 'append', readTrue, report) ?? false
-  const coverage = getDenied(vocabulary, mayAppend)
-  const restriction = { columns, rows, mayAppend }
-  return { id, effect: 'deny', subjects, ...coverage, tables, condition: undefined, restriction, ...position }
+  const coverage = getDenied(vocabulary)
+  const restriction = { columns, rows }
+  const rest = { tables, condition: undefined, restriction, message, ...position }
+  return { id, effect: 'deny', subjects, ...coverage, ...rest }
 }
 
 /** A column may be named `without`: its type is no list. */

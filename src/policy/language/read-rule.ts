@@ -4,6 +4,7 @@ import { assertName, type Identifier } from '../../catalog-api/identifiers.ts'
 import { isInNamespace } from '../../catalog-api/object-kinds.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import type { Position } from './yaml/read-yaml.ts'
+import { isConditionError, type Condition } from '../conditions/condition.ts'
 import { describeRegularExpression } from '../conditions/name-pattern.ts'
 import { nothingImplied } from './deny-coverage.ts'
 import { rejectPlaceholder } from './placeholder.ts'
@@ -11,14 +12,15 @@ import { ruleFields } from './policy-fields.ts'
 import type { PolicyRule } from './policy-document.ts'
 import { objectKindOfPermission } from './permission-object-kind.ts'
 import type { PolicyVocabulary } from './policy-vocabulary.ts'
-import { readCondition } from './read-condition.ts'
-import { limitCondition, readGrant } from './read-grant.ts'
-import { everybody, readSubjects } from './read-subjects.ts'
+import { compileCached, readCondition } from './read-condition.ts'
+import { everyone, readSubjects } from './read-subjects.ts'
+import { readTime } from './read-time.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import {
   anyText,
   createChoiceReader,
   createFieldsReader,
+  readLine,
   readOptional,
   readNonEmptyTexts,
   readText,
@@ -31,7 +33,6 @@ import {
 
 const readRuleFields = createFieldsReader(ruleFields)
 const readEffect = createChoiceReader(['allow', 'deny'])
-const readMoves = createChoiceReader(['allow'])
 
 const maxLabelLength = 128
 const labelGrammar = new RegExp(`^[A-Za-z0-9][A-Za-z0-9._-]{0,${maxLabelLength - 1}}$`)
@@ -58,29 +59,64 @@ export function readRule(
       `${fields.get('tables').name} has no effect: none of the operations applies to a table`,
     )
   }
-  const grant = readGrant(fields, effect, report)
-  const condition = limitCondition(
-    readOptional(fields, 'when', readCondition, report),
-    grant?.until,
-    (message) => report(fields.get('until').offset, `${fields.get('until').name}: ${message}`),
+  const until = readOptional(fields, 'until', (item) => readEnd(item, effect, report), report)
+  const condition = limitCondition(readOptional(fields, 'when', readCondition, report), until, (message) =>
+    report(fields.get('until').offset, `${fields.get('until').name}: ${message}`),
   )
-  // Another name, or another namespace, has other tags.
-  const coversNames = tables !== undefined || (condition !== undefined && condition.tags.length > 0)
-  const moves = readOptional(fields, 'moves', readMoves, report)
-  if (moves !== undefined && (effect !== 'deny' || !coversNames)) {
-    report(
-      fields.get('moves').offset,
-      `${fields.get('moves').name} is allowed only in a deny with "tables" or with "tags" in its condition`,
-    )
+  const message = readOptional(fields, 'message', readLine, report)
+  if (message !== undefined && effect === 'allow' && !fields.has('when') && !fields.has('until')) {
+    const { name, offset } = fields.get('message')
+    report(offset, `${name} has no effect: an allow without "when" and "until" refuses nobody`)
   }
   if (effect === undefined) return undefined
-  const rest = { tables, condition, ...(grant && { grant }), ...position }
+  const rest = {
+    tables,
+    condition,
+    ...(until !== undefined && { until }),
+    ...(message !== undefined && { message }),
+    ...position,
+  }
   if (effect === 'allow')
     return { id, effect, subjects, permissions: named, implied: nothingImplied, ...rest }
   // What cannot be read of a deny counts as all, so that an error does not lift it.
   const denied = ofOperations.hasProblems() ? vocabulary.expand(['all'], 'deny') : named
-  const coverage = vocabulary.coverDeny(denied, { includesMoves: coversNames && moves === undefined })
-  return { id, effect, subjects: ofSubjects.hasProblems() ? everybody : subjects, ...coverage, ...rest }
+  // Another name, or another namespace, has other tags.
+  const includesMoves = tables !== undefined || (condition !== undefined && condition.tags.length > 0)
+  const coverage = vocabulary.coverDeny(denied, { includesMoves })
+  return { id, effect, subjects: ofSubjects.hasProblems() ? everyone : subjects, ...coverage, ...rest }
+}
+
+/** Reads the end of an allow rule, in UTC. */
+function readEnd(
+  field: Field,
+  effect: 'allow' | 'deny' | undefined,
+  report: ReportProblem,
+): string | undefined {
+  if (effect === 'deny') {
+    const hint = 'a deny may have "when: now < timestamp(…)"'
+    report(field.offset, `${field.name} is allowed only with effect: allow; ${hint}`)
+    return undefined
+  }
+  const until = readTime(field, report)
+  return until === undefined ? undefined : new Date(until).toISOString().replace('.000Z', 'Z')
+}
+
+/**
+ * Adds the end of a rule to its condition, as one more conjunct. So all that depends on the time treats it as it treats
+ * `now` in conditions: nothing is cached past it, and changes are decided again at the end of their body.
+ */
+function limitCondition(
+  condition: Condition | undefined,
+  until: string | undefined,
+  report: (message: string) => void,
+): Condition | undefined {
+  if (until === undefined) return condition
+  const end = `now < timestamp("${until}")`
+  // A line break, because the condition may end with a comment.
+  const limited = compileCached(condition === undefined ? end : `${end} && (${condition.text}\n)`)
+  if (!isConditionError(limited)) return limited
+  report(`with "when", the condition ${limited.message}`)
+  return undefined
 }
 
 /** Reads the id of a rule. Instead of an invalid one, returns one with the position: without an id, a deny would be lifted. */

@@ -19,7 +19,7 @@ const readNamedFields = createFieldsReader(namedSubjectFields)
 const controlCharacter = /[\u0000-\u001f\u007f-\u009f]/
 
 /** Every caller, with a credential or without. */
-export const everybody: Subjects = {
+export const everyone: Subjects = {
   users: [],
   groups: [],
   keys: [],
@@ -31,11 +31,18 @@ export const everybody: Subjects = {
 export function readSubjects(field: Field, report: ReportProblem): Subjects {
   const fields = readSubjectsFields(field, report)
   if (fields === undefined) return { ...noSubjects, any: false, anonymous: false, except: undefined }
-  const any = readOptional(fields, 'any', readTrue, report) ?? false
-  const anonymous = readOptional(fields, 'anonymous', readTrue, report) ?? false
+  const isEveryone = readOptional(fields, 'everyone', readTrue, report) ?? false
+  const any = readOptional(fields, 'any', readTrue, report) ?? isEveryone
+  const anonymous = readOptional(fields, 'anonymous', readTrue, report) ?? isEveryone
   const except = readOptional(fields, 'except', readExceptions, report)
-  const isNamed = field.node?.kind === 'map' && field.node.entries.some(({ key }) => key !== 'except')
-  if (!isNamed) report(field.offset, `${field.name} names no subject; expected users, groups or "any: true"`)
+  const named = (field.node?.kind === 'map' ? field.node.entries : []).filter(({ key }) => key !== 'except')
+  if (named.length === 0)
+    report(field.offset, `${field.name} names no subject; expected users, groups or "any: true"`)
+  if (isEveryone && named.length > 1)
+    report(
+      field.offset,
+      `${field.name} has more than "everyone: true", which is every caller; expected only "except" beside it`,
+    )
   const { users, groups, keys } = readNamedSubjects(fields, report)
   return { users, groups, keys, any, anonymous, except }
 }

@@ -24,8 +24,6 @@ export interface TableRestriction {
   readonly columns: VisibleColumns
   /** The only rows that exist for the caller; undefined for all. */
   readonly rows: FilterExpression | undefined
-  /** Whether the callers may append rows. */
-  readonly mayAppend: boolean
 }
 
 /** A restriction with the name of its rule. */
@@ -86,15 +84,12 @@ export interface RestrictionReport {
   readonly columns: Readonly<Record<string, ColumnType>>
   /** The condition on rows as the policy has it; undefined for all rows. */
   readonly rows?: string
-  /** Whether the callers may append rows. */
-  readonly append?: true
 }
 
-export function describeRestriction({ rule, columns, rows, mayAppend }: NamedRestriction): RestrictionReport {
+export function describeRestriction({ rule, columns, rows }: NamedRestriction): RestrictionReport {
   return {
     rule,
     columns: Object.fromEntries(columns),
     ...(rows && { rows: printFilterAsWritten(rows) }),
-    ...(mayAppend && { append: true }),
   }
 }

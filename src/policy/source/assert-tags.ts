@@ -137,7 +137,7 @@ function describeRest(
   const isEmpty = tables.includes(name) && resolveRestriction(restriction, table).columns.size === 0
   return [
     ...(isEmpty
-      ? [`leaves no column of ${JSON.stringify(name)}, all of which have the tags; expected "protect"`]
+      ? [`leaves no column of ${JSON.stringify(name)}, all of which have the tags; expected a deny`]
       : []),
     ...describeTypes(name, table, restriction),
   ]

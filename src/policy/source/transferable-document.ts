@@ -1,6 +1,5 @@
 import { restoreRequirement } from '../conditions/commit-requirements.ts'
-import type { Condition } from '../conditions/condition.ts'
-import type { RequirementData } from '../conditions/requirement-data.ts'
+import type { Condition, RequirementData } from '../conditions/condition.ts'
 import type { PolicyText } from './policy-location.ts'
 import { getMembers } from '../../lib/json/is-object.ts'
 import type { PolicyDocument, PolicyRule } from '../language/policy-document.ts'

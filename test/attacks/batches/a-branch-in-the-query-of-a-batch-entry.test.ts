@@ -1,11 +1,11 @@
 import { it } from 'vitest'
 import { attackedGateway } from '../support/attacked-gateway.ts'
-import { createRequirePolicy } from '../support/policy-templates.ts'
+import { createChangePolicy } from '../support/policy-templates.ts'
 
 // A member that no entry has satisfied a rule on branches, but the catalog changed main.
 const attacked = attackedGateway({
   users: ['ci'],
-  policies: [createRequirePolicy('lake', { branches: ['ci/*'] })],
+  policies: [createChangePolicy('lake')],
 })
 
 const id = ['lake', 'orders']

@@ -2,13 +2,13 @@ import { Field, Int32, RecordBatchStreamWriter, Schema, Table, vectorFromArray }
 import { expect, it } from 'vitest'
 import { getHeaderValues } from '../../gateway/support/recording-upstream.ts'
 import { attackedGateway } from '../support/attacked-gateway.ts'
-import { createRequirePolicy } from '../support/policy-templates.ts'
+import { createChangePolicy } from '../support/policy-templates.ts'
 
 // New columns are sent as JSON or as an Arrow schema. A body that is read as one and used as the other would hide code
 // and branches.
 const attacked = attackedGateway({
   users: ['ci', 'dev'],
-  policies: [createRequirePolicy('lake', { branches: ['ci/*'], except: { users: ['dev'] } })],
+  policies: [createChangePolicy('lake', undefined, { users: ['dev'] })],
 })
 
 const target = '/v1/table/lake$orders/add_columns'

@@ -1,12 +1,12 @@
 import { it } from 'vitest'
 import { attackedGateway } from '../support/attacked-gateway.ts'
-import { createAllowPolicy, createRequirePolicy } from '../support/policy-templates.ts'
+import { createAllowPolicy, createChangePolicy } from '../support/policy-templates.ts'
 
 // A branch in a request that changes a whole table, or a tag of any branch, satisfied the rule.
 const attacked = attackedGateway({
   users: ['ci'],
   policies: [
-    createRequirePolicy('required', { branches: ['ci/*'], except: { users: ['dev'] } }),
+    createChangePolicy('required', undefined, { users: ['dev'] }),
     createAllowPolicy('allowed', 'branch.like("ci/*")'),
   ],
 })

@@ -1,14 +1,11 @@
 import { expect, it } from 'vitest'
 import { attackedGateway } from '../support/attacked-gateway.ts'
-import { createAllowPolicy, createRequirePolicy } from '../support/policy-templates.ts'
+import { createAllowPolicy, createChangePolicy } from '../support/policy-templates.ts'
 
 // The branch was read from one part of the request; a catalog that reads the other part used main.
 const attacked = attackedGateway({
   users: ['ci'],
-  policies: [
-    createRequirePolicy('lake', { branches: ['ci/*'] }),
-    createAllowPolicy('read', 'branch.like("ci/*")'),
-  ],
+  policies: [createChangePolicy('lake'), createAllowPolicy('read', 'branch.like("ci/*")')],
 })
 
 it.each(['/v1/table/lake$t/index/by_day/drop', '/v1/table/read$t/version/list'])(

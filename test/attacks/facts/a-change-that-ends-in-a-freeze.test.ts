@@ -9,26 +9,23 @@ import { formatPolicies, type WrittenPolicy } from '../../policy/policy-builder.
 import { arrowBytes } from '../../support/arrow-upload.ts'
 import { eventually } from '../../support/eventually.ts'
 
-// A change that starts before a freeze, or the end of a grant, and sends the end of its body after it must not be executed.
+// A change that starts before a freeze, or the end of an allow, and sends the end of its body after it must not be executed.
 /** Longer than a gateway takes to start. */
 const secondsUntilFreeze = 3
 const arrow = { 'content-type': 'application/vnd.apache.arrow.stream' }
 const json = { 'content-type': 'application/json' }
 
-/** A freeze as a requirement and as a condition, and the end of a grant. */
+/** A freeze, and the end of an allow. */
 const freezes = {
   freeze: (from: string) => ({
-    commits: { require: [{ id: 'freeze', freeze: { from } }] },
-    rules: [],
-  }),
-  condition: (from: string) => ({
     rules: [
       {
         id: 'freeze',
         effect: 'deny' as const,
-        subjects: { any: true as const },
-        operations: ['write', 'admin', 'create', 'commit'],
-        when: `now >= timestamp("${from}")`,
+        subjects: { everyone: true as const },
+        operations: ['change', 'credentials'],
+        when: `now >= timestamp("${from}") && now < timestamp("2999-01-01T00:00:00Z")`,
+        message: 'changes are frozen',
       },
     ],
   }),
@@ -59,12 +56,11 @@ async function startSoonFrozen(form: keyof typeof freezes, seconds = secondsUnti
 
 it.each([
   ['insert', 'freeze', arrow, [arrowBytes(70_000), 'y']],
-  ['insert', 'condition', arrow, [arrowBytes(70_000), 'y']],
   ['insert', 'grant', arrow, [arrowBytes(70_000), 'y']],
   ['update', 'freeze', json, ['{"updates":[["a","1"]]', '}']],
-  ['update', 'condition', json, ['{"updates":[["a","1"]]', '}']],
+  ['update', 'grant', json, ['{"updates":[["a","1"]]', '}']],
   ['delete', 'freeze', json, [`{"predicate":"true${' '.repeat(1_400_000)}`, '"}']],
-  ['version/create', 'condition', json, ['{"version":2,"manifest_path":"t/_versions/s"', '}']],
+  ['version/create', 'freeze', json, ['{"version":2,"manifest_path":"t/_versions/s"', '}']],
 ] as const)(
   '%s whose body ends during a freeze (%s) never completes at the upstream',
   async (operation, form, headers, chunks) => {

@@ -1,12 +1,12 @@
 import { it } from 'vitest'
 import { attackedGateway } from '../support/attacked-gateway.ts'
-import { createAllowPolicy, createRequirePolicy } from '../support/policy-templates.ts'
+import { createAllowPolicy, createChangePolicy } from '../support/policy-templates.ts'
 
 // Facts of the request were applied to the permissions on the tables below.
 const attacked = attackedGateway({
   users: ['ci'],
   policies: [
-    createRequirePolicy('required', { branches: ['ci/*'] }),
+    createChangePolicy('required'),
     createAllowPolicy('skipping', 'mode == "skip" || behavior == "restrict"'),
   ],
 })

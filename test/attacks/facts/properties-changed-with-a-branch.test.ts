@@ -1,15 +1,18 @@
 import { it } from 'vitest'
 import { attackedGateway } from '../support/attacked-gateway.ts'
-import { createAllowPolicy, createRequirePolicy } from '../support/policy-templates.ts'
+import { createAllowPolicy, createChangePolicy } from '../support/policy-templates.ts'
 
 // An update of a branch also changed the properties of the whole table.
 const attacked = attackedGateway({
   users: ['ci'],
   policies: [
-    createRequirePolicy('required', { branches: ['ci/*'] }),
-    createRequirePolicy('released', { notBranches: ['release'] }),
+    createChangePolicy('required'),
+    createChangePolicy('released', 'branch == "release"'),
     createAllowPolicy('allowed', 'branch.like("ci/*")'),
-    createRequirePolicy('named', { branches: ['ci/*'], allowWholeTable: ['UpdateTable'] }),
+    createChangePolicy(
+      'named',
+      '!(operation == "UpdateTable" && properties.size() > 0) && branch != "" && !branch.like("ci/*")',
+    ),
   ],
 })
 const update = '"updates":[["id","1"]]'

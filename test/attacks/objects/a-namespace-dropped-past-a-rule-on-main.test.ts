@@ -1,12 +1,12 @@
 import { it } from 'vitest'
 import { attackedGateway } from '../support/attacked-gateway.ts'
-import { createDenyPolicy, createRequirePolicy } from '../support/policy-templates.ts'
+import { createChangePolicy, createDenyPolicy } from '../support/policy-templates.ts'
 
 // The branch of a table below a dropped namespace was empty, so a rule that protects main did not match.
 const attacked = attackedGateway({
   users: ['ci'],
   policies: [
-    createRequirePolicy('required', { notBranches: ['main'] }),
+    createChangePolicy('required', 'branch == "main"'),
     createDenyPolicy('denied', ['DropTable'], 'branch == "main"'),
   ],
 })

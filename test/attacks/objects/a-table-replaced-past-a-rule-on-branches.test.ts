@@ -1,14 +1,11 @@
 import { it } from 'vitest'
 import { attackedGateway } from '../support/attacked-gateway.ts'
-import { createRequirePolicy } from '../support/policy-templates.ts'
+import { createChangePolicy } from '../support/policy-templates.ts'
 
 // Deregistering a table and registering another dataset with its name replaces main.
 const attacked = attackedGateway({
   users: ['ci'],
-  policies: [
-    createRequirePolicy('lake', { branches: ['ci/*'] }),
-    createRequirePolicy('released', { notBranches: ['release'] }),
-  ],
+  policies: [createChangePolicy('lake'), createChangePolicy('released', 'branch == "release"')],
 })
 
 it.each<[path: string, body: string]>([

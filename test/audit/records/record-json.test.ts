@@ -46,7 +46,7 @@ const principal: fc.Arbitrary<AuditedPrincipal> = fc.record(
   { requiredKeys: ['name', 'method', 'credentialId'] },
 )
 const rule = fc.record(
-  { policy: text, rule: text, file: text, line: fc.nat(), until: text, approvedBy: text },
+  { policy: text, rule: text, file: text, line: fc.nat(), until: text },
   { requiredKeys: ['policy', 'rule', 'file', 'line'] },
 )
 const context = fc.dictionary(fc.constantFrom('tenant', 'other'), text)

@@ -234,11 +234,10 @@ it('explain shows whom the caller may ask', async () => {
   expect(JSON.parse(hidden.output)).not.toHaveProperty('contact')
 })
 
-it('explain, who-can and what-can show the end and the approval of a grant', async () => {
+it('explain, who-can and what-can show the end of a rule', async () => {
   const call = ['InsertIntoTable', 'payments/booked']
   const noor = ['--as', 'corp:noor']
-  const reference =
-    /by payments\/incident \(break-glass\.yaml:\d+\), until 2026-01-01T08:00:00Z, approved by ada, INC-42\n/
+  const reference = /by payments\/incident \(break-glass\.yaml:\d+\), until 2026-01-01T08:00:00Z\n/
   const explained = await policy(
     'explain',
     '--policies',
@@ -255,7 +254,7 @@ it('explain, who-can and what-can show the end and the approval of a grant', asy
   expect((await policy('what-can', '--policies', examples, ...noor)).output).toMatch(reference)
   const { rule } = JSON.parse((await policy('who-can', '--policies', examples, '--json', ...call)).output)
     .allowed[0]
-  expect(rule).toMatchObject({ until: '2026-01-01T08:00:00Z', approvedBy: 'ada, INC-42' })
+  expect(rule).toMatchObject({ until: '2026-01-01T08:00:00Z' })
 })
 
 it('who-can lists every caller with conditions and denying rules', async () => {

@@ -208,16 +208,6 @@ it('diff prints changed restrictions as JSON', async () => {
   ])
 })
 
-it('diff and who-can say whether callers may append', async () => {
-  const appending = crm(`${restriction}      append: true\n`)
-  const folder = await temporaryFolder()
-  await writeFile(join(folder, 'crm.yaml'), appending)
-  const { output } = await runCommand(['policy', 'diff', await folderWith(restriction), folder])
-  expect(output).toContain('restriction crm/eu\n  gains  append\n')
-  const whoCan = ['policy', 'who-can', '--policies', folder, 'InsertIntoTable', 'crm/customers']
-  expect((await runCommand(whoCan)).output).toMatch(/restricted by crm\/eu .*; may append$/m)
-})
-
 const sent = "((`region` = 'EU') AND (`tenant` IN ('t1')))"
 
 async function runPolicyTest(table: string, expected: string) {

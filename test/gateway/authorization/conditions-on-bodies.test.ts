@@ -13,12 +13,7 @@ const shared = useSharedGateway({
       name: 'lake',
       namespace: ['lake'],
       onDeny: 403,
-      commits: {
-        require: [
-          { id: 'ticket', metadata: ['ticket'], except: { users: ['ci'] } },
-          { id: 'own-folder', folders: ['warehouse/lake'], except: { users: ['ci', 'dev'] } },
-        ],
-      },
+      commits: { metadata: ['ticket'], except: { users: ['ci'] } },
       rules: [
         {
           id: 'ci-on-branches',
@@ -43,6 +38,12 @@ const shared = useSharedGateway({
           when: 'destination == [] || destination[0] == "lake" && destination[1].startsWith("old_")',
         },
       ],
+    },
+    {
+      name: 'folders',
+      namespace: ['lake'],
+      commits: { folders: ['warehouse/lake'], except: { users: ['ci', 'dev'] } },
+      rules: [],
     },
   ],
 })

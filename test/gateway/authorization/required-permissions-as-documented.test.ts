@@ -23,7 +23,6 @@ import {
   createCaller,
   compilePolicySet,
   type WrittenPolicy,
-  type WrittenRequirement,
 } from '../../policy/policy-builder.ts'
 import { isThorough } from '../../support/thorough.ts'
 import { fixed } from '../../../src/lib/fs/follow-files.ts'
@@ -189,6 +188,7 @@ const branchConditions = [
   'branch == "main"',
   'branch.like("ci/*")',
   'branch.like("ci/*") || operation == "DropTable"',
+  'branch != "" && !branch.like("ci/*")',
 ]
 const anybody = { any: true as const }
 
@@ -203,20 +203,17 @@ const lenientPolicies: fc.Arbitrary<readonly WrittenPolicy[]> = fc
       'drop',
       'admin',
       'commit',
+      'change',
     ),
     when: fc.constantFrom(...branchConditions),
     isAllow: fc.boolean(),
-    require: fc.constantFrom<WrittenRequirement[][]>(
-      [],
-      [{ id: 'c', branches: ['ci/*'] }],
-      [{ id: 'c', notBranches: ['main'], allowWholeTable: ['UpdateTable', 'RenameTable'] }],
-    ),
+    requiresTicket: fc.boolean(),
   })
-  .map(({ denied, when, isAllow, require }) => [
+  .map(({ denied, when, isAllow, requiresTicket }) => [
     {
       name: 'lenient',
       namespace: [],
-      ...(require.length > 0 && { commits: { require } }),
+      ...(requiresTicket && { commits: { metadata: ['ticket'] } }),
       rules: isAllow
         ? [{ id: 'r', effect: 'allow', subjects: anybody, operations: ['all'], when }]
         : [
@@ -273,7 +270,6 @@ async function passes(set: PolicySet, { path, body }: Case): Promise<boolean> {
   }
 }
 
-/** After every freeze of the generated policies that ends, and within every one that does not. */
 const now = new Date()
 
 function isAllowed(written: readonly WrittenPolicy[], { needs: permissions, batch }: Case): boolean {

@@ -46,14 +46,6 @@ const shared = useSharedGateway({
             tables: ['texts'],
             columns: { id: 'number', name: 'text', title: 'text', v: 'other' },
           },
-          {
-            id: 'appends',
-            subjects: { users: ['analyst'] },
-            tables: ['inbox', 'closed'],
-            columns: { id: 'number' },
-            append: true,
-          },
-          { id: 'closes', subjects: { users: ['analyst'] }, tables: ['closed'], columns: { id: 'number' } },
         ],
       },
       rules: [
@@ -368,34 +360,6 @@ it('other callers read everything', async () => {
   shared.upstream.answering = respondWith(200, {})
   await shared.gateway.post('/v1/table/sales$orders/query', { as: 'officer', body: { filter: "ssn = 'a'" } })
   expect(await forwarded()).toEqual({ filter: "ssn = 'a'" })
-})
-
-it.each<[path: string, status: number]>([
-  ['inbox/insert', 200],
-  ['inbox/insert?mode=append', 200],
-  ['inbox/insert?branch=main', 200],
-  ['inbox/insert?mode=overwrite', 403],
-  ['inbox/insert?branch=ci', 400],
-  ['inbox/insert?upload_id=a&upload_part_id=b', 400],
-  ['inbox/merge_insert?on=id', 403],
-  ['closed/insert', 403],
-  ['orders/insert', 403],
-])('with append: true, rows may be appended: %s is %i', async (path, status) => {
-  shared.upstream.answering = respondWith(200, { version: 2 })
-  const body = write(tableFromArrays({ id: [1], ssn: [2] }), 'stream')
-  const headers = { 'content-type': 'application/vnd.apache.arrow.stream' }
-  const response = await shared.gateway.post(`/v1/table/sales$${path}`, { as: 'analyst', body, headers })
-  expect(response.status).toBe(status)
-  expect(shared.upstream.requests.length).toBe(status === 200 ? 1 : 0)
-  if (status === 200) expect((await shared.upstream.requests[0]?.body)?.equals(body)).toBe(true)
-})
-
-it('the error of an append says nothing of hidden columns', async () => {
-  shared.upstream.answering = respondWith(400, { error: 'the table has the columns id, ssn', code: 20 })
-  const body = write(tableFromArrays({ id: [1] }), 'stream')
-  const headers = { 'content-type': 'application/vnd.apache.arrow.stream' }
-  const response = await shared.gateway.post('/v1/table/sales$inbox/insert', { as: 'analyst', body, headers })
-  expectError(response, { kind: 'InvalidInput', says: /^the catalog cannot answer this/ })
 })
 
 it('everything else about the table is denied', async () => {

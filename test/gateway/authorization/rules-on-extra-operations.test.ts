@@ -25,10 +25,21 @@ const setup = {
     {
       name: 'restricted',
       namespace: ['restricted'],
-      commits: { require: [{ id: 'branches', branches: ['ci/*'], allowWholeTable: ['CompactTable'] }] },
-      rules: [],
+      rules: [
+        {
+          id: 'branches',
+          effect: 'deny',
+          subjects: { everyone: true },
+          operations: ['change'],
+          when: 'operation != "CompactTable" && branch != "" && !branch.like("ci/*")',
+        },
+      ],
     },
-    { name: 'frozen', namespace: ['frozen'], commits: { require: [{ id: 'f', freeze: {} }] }, rules: [] },
+    {
+      name: 'frozen',
+      namespace: ['frozen'],
+      rules: [{ id: 'f', effect: 'deny', subjects: { everyone: true }, operations: ['change'] }],
+    },
     {
       name: 'closed',
       namespace: ['closed'],

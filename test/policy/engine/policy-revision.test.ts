@@ -40,7 +40,6 @@ it('differs if a decision may differ', () => {
     { ...one, rules: [{ ...rule, subjects: { groups: ['any'] } }] },
     { ...one, rules: [{ ...rule, until: '2027-01-01T00:00:00Z' }] },
     { ...one, rules: [{ ...rule, until: '2027-01-01T00:00:01Z' }] },
-    { ...one, rules: [{ ...rule, approvedBy: 'ada' }] },
   ]
   const revisions = [one, ...others].map((policy) => revision(formatPolicies([policy])))
   expect(new Set(revisions).size).toBe(revisions.length)
@@ -61,11 +60,10 @@ function obviousRevision(documents: readonly PolicyDocument[]): string {
   const hash = createHash('sha256')
   for (const document of documents.toSorted((one, other) => (one.name < other.name ? -1 : 1))) {
     const { name, namespace, inherit, final, onDeny, rules } = document
-    const contents = rules.map(({ id, effect, subjects, permissions, tables, condition, grant }) => {
+    const contents = rules.map(({ id, effect, subjects, permissions, tables, condition }) => {
       const { any, anonymous, except } = subjects
       const whom = [names(subjects), any, anonymous, except ? names(except) : null]
-      const approval = grant?.approvedBy === undefined ? [] : [grant.approvedBy]
-      return [id, effect, ...whom, spelled(permissions), tables ?? null, condition?.text ?? null, ...approval]
+      return [id, effect, ...whom, spelled(permissions), tables ?? null, condition?.text ?? null]
     })
     hash.update(JSON.stringify([name, namespace, inherit, spelled(final), onDeny ?? null, contents]))
   }

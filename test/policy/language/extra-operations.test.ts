@@ -47,6 +47,7 @@ describe('a rule covers', () => {
       drop: [],
       credentials: [],
       read: ['PrewarmTable'],
+      change: ['MirrorTable', 'WritePart'],
       all: ['PrewarmTable', 'MirrorTable', 'WritePart'],
     })
     expect(permissionNames.filter((name) => !permissionsOf('all').includes(name))).toEqual([
@@ -63,19 +64,21 @@ describe('a rule covers', () => {
   })
 })
 
-it('a deny rule for all, and final, cover extra operations without a group', () => {
+it('a deny rule for all or change, and final, cover extra operations without a group', () => {
   const { documents } = parse({
     final: ['all'],
     rules: [
       { id: 'd', effect: 'deny', subjects: { any: true }, operations: ['all'] },
       { id: 'a', effect: 'allow', subjects: { any: true }, operations: ['all'] },
       { id: 'g', effect: 'deny', subjects: { any: true }, operations: ['read', 'admin', 'drop'] },
+      { id: 'c', effect: 'deny', subjects: { any: true }, operations: ['change'] },
+      { id: 'ca', effect: 'allow', subjects: { any: true }, operations: ['change'] },
     ],
   })
   const covering = documents[0]?.rules.filter(({ permissions }) =>
     [...permissions].some((name) => name === 'CompactTable'),
   )
-  expect(covering?.map(({ id }) => id)).toEqual(['d'])
+  expect(covering?.map(({ id }) => id)).toEqual(['d', 'c'])
   expect([...(documents[0]?.final ?? [])]).toContain('CompactTable')
 })
 
@@ -90,16 +93,11 @@ it('a policy that names an operation which no upstream declares is refused with 
   ])
 })
 
-it('requirements for commits cover extra operations that change something', () => {
-  const require = [
-    { id: 'freeze', freeze: {} },
-    { id: 'branches', branches: ['ci/*'], allowWholeTable: ['CompactTable'] },
-  ]
-  const [freeze, branches] = parse({ commits: { require } }).documents[0]?.rules ?? []
-  for (const rule of [freeze, branches]) {
-    const covered = extraOperations.filter(({ name }) => [...(rule?.permissions ?? [])].join().includes(name))
-    expect(covered.map(({ name }) => name)).toEqual(['MirrorTable', 'CompactTable', 'WritePart'])
-  }
+it('a deny of changes covers extra operations that change something', () => {
+  const deny = { id: 'd', effect: 'deny', subjects: { everyone: true }, operations: ['change'] } as const
+  const [rule] = parse({ rules: [deny] }).documents[0]?.rules ?? []
+  const covered = extraOperations.filter(({ name }) => [...(rule?.permissions ?? [])].join().includes(name))
+  expect(covered.map(({ name }) => name)).toEqual(['MirrorTable', 'CompactTable', 'WritePart'])
 })
 
 it('a rule for tables, and a test of a table, may name an extra operation', () => {

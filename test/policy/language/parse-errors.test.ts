@@ -143,7 +143,7 @@ ${head}rules:
     '10:5 unknown field "rules[0].operation"; did you mean "operations"?',
     '20:18 rules[0].operations[0]: unknown operation or group "InsertInTable"; did you mean "InsertIntoTable"?',
     '21:5 rules[1]: duplicate rule id "r", also in line 17',
-    '26:1 the document is a list; expected fields: apiVersion, kind, metadata, mode, forEach, namespace, inherit, final, onDeny, contact, commits, reads, tags, protect, rules, accept, tests',
+    '26:1 the document is a list; expected fields: apiVersion, kind, metadata, mode, forEach, namespace, inherit, final, onDeny, contact, commits, reads, tags, rules, tests',
   ])
 })
 
@@ -298,32 +298,20 @@ it.each([
   ['contact: " "', '5:10 contact is " "; expected one line of 1 to 200 characters'],
   ['contact: "a\\nb"', '5:10 contact is "a\\nb"; expected one line of 1 to 200 characters'],
   ['final: [drp]', '5:9 final[0]: unknown operation or group "drp"; did you mean "drop"?'],
-  ['commits: {}', '5:10 commits.require is missing; expected a list, such as [{ id, branches }]'],
+  ['commits: {}', '5:10 commits requires nothing; expected folders, metadata, or both'],
   [
-    'commits: { require: [{ id: c }] }',
-    '5:22 commits.require[0] has no requirement; expected exactly one of metadata, branches, notBranches, folders, freeze',
+    'commits: { except: { users: [al] } }',
+    '5:10 commits requires nothing; expected folders, metadata, or both',
   ],
+  ['commits: { foldres: [a] }', '5:12 unknown field "commits.foldres"; did you mean "folders"?'],
   [
-    'commits: { require: [{ id: c, branches: [a], freeze: {} }] }',
-    '5:22 commits.require[0] has the requirements branches and freeze; expected exactly one of metadata, branches, notBranches, ' +
-      'folders, freeze',
-  ],
-  [
-    'commits: { require: [{ id: c, folders: [a/../b] }] }',
-    '5:41 commits.require[0].folders[0]: "a/../b" is not a folder; expected for example "s3://bucket/team" or ' +
+    'commits: { folders: [a/../b] }',
+    '5:22 commits.folders[0]: "a/../b" is not a folder; expected for example "s3://bucket/team" or ' +
       '"warehouse/team"',
   ],
   [
-    'commits: { require: [{ id: c, freeze: { from: 2026-12-20 } }] }',
-    '5:47 commits.require[0].freeze.from is "2026-12-20": it has no time and no zone; expected for example 2026-12-20T00:00:00Z',
-  ],
-  [
-    "commits: { require: [{ id: c, freeze: { from: '2026-12-20T00:00:00Z', until: '2026-12-20T00:00:00Z' } }] }",
-    '5:78 commits.require[0].freeze.until is not after commits.require[0].freeze.from',
-  ],
-  [
-    'commits: { require: [{ id: r, branches: [a] }] }\nrules: [{ id: r, effect: deny, subjects: { any: true }, operations: [all] }]',
-    '6:9 rules[0]: duplicate rule id "r", also in line 5',
+    'commits: { metadata: [a] }\nrules: [{ id: commits.metadata, effect: deny, subjects: { any: true }, operations: [all] }]',
+    '6:9 rules[0]: duplicate rule id "commits.metadata", also in line 5',
   ],
 ])('rejects a policy with %s', (fields, error) => {
   expect(errors(`${head}${fields}\n${fields.includes('rules:') ? '' : 'rules: []\n'}`)).toEqual([error])

@@ -122,11 +122,6 @@ it.for<[what: string, contents: readonly string[], error: string]>([
     '"tags" is used in another way than "NAME" in tags',
   ],
   ['a tag that is no literal', [customers, deny('branch in tags')], '"tags" is used in another way'],
-  [
-    'moves without tags in the condition',
-    ['rules:\n  - { id: d, effect: deny, subjects: { any: true }, operations: [drop], moves: allow }'],
-    'is allowed only in a deny with "tables" or with "tags" in its condition',
-  ],
 ])('is refused: %s', ([, contents, error]) => {
   expect(errorsOf(...contents).join('\n')).toContain(error)
 })

@@ -1,4 +1,6 @@
 import type { Permission } from '../../../catalog-api/permissions.ts'
+import { destinationPermission } from '../../../catalog-api/requirements.ts'
+import type { OperationFacts } from '../../conditions/authorization-request.ts'
 import type { Condition } from '../../conditions/condition.ts'
 import { MissingFactError, unknown } from '../../conditions/fact.ts'
 import { constantFacts } from '../../conditions/permission-facts.ts'
@@ -31,19 +33,27 @@ export function constantResult(
   return known.get(key)
 }
 
+const wholeTableFacts: { readonly [Name in Permission]?: Partial<OperationFacts> } = {
+  // An overwrite may also replace the rows of one branch only.
+  OverwriteTable: { branch: unknown },
+  // A new table has the branch main, unless a rename creates it with all branches.
+  [destinationPermission]: { branch: 'main' },
+}
+
 function computeConstantResult(
   condition: Condition,
   permission: Permission,
   requests: RequestScope,
 ): ConstantResult | undefined {
-  const facts = constantFacts(permission)
-  // An overwrite may also replace the rows of one branch only.
-  const isWhole = requests === 'whole table' && permission === 'OverwriteTable'
+  const facts = {
+    ...constantFacts(permission),
+    ...(requests === 'whole table' && wholeTableFacts[permission]),
+  }
   let dependsOnRequest = false
   const onRequest = (): void => {
     dependsOnRequest = true
   }
-  const operation = watchPendingFacts(isWhole ? { ...facts, branch: unknown } : facts, onRequest)
+  const operation = watchPendingFacts(facts, onRequest)
   const known = requests === 'any operation' ? { operation } : { operation, permission }
   const input = createPartialInput(known, onRequest)
   try {

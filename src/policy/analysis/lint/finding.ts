@@ -11,7 +11,7 @@ export interface Finding {
   readonly file: string
   readonly line: number
   readonly column?: number
-  /** The policy and the rule that the finding is about; a finding without a policy cannot be accepted. */
+  /** The policy and the rule that the finding is about. */
   readonly policy?: string
   readonly rule?: string
   readonly message: string

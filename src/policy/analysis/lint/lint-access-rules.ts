@@ -192,7 +192,7 @@ function findDeniesWithoutAnonymous(
   if (grant === undefined) return []
   const { document, rule } = grant
   const reference = `${document.name}/${rule.id} (${document.file}:${rule.line})`
-  const message = `does not cover anonymous callers, which ${reference} allows the same; add "anonymous: true"`
+  const message = `does not cover anonymous callers, which ${reference} allows the same; expected "everyone: true"`
   return [createFinding(own.document, own.rule, 'warning', 'anonymous', message)]
 }
 

@@ -1,8 +1,8 @@
 import type { Identifier } from '../../../catalog-api/identifiers.ts'
 import { getOperation, operationNames } from '../../../catalog-api/operations.ts'
-import type { Permission } from '../../../catalog-api/permissions.ts'
-import { builtInChanges } from '../../conditions/commit-requirements.ts'
-import type { RequirementData } from '../../conditions/requirement-data.ts'
+import { changePermissions, type Permission } from '../../../catalog-api/permissions.ts'
+import type { Condition } from '../../conditions/condition.ts'
+import { factsAvailableFor } from '../../conditions/permission-facts.ts'
 import { constantResult } from './constant-condition.ts'
 import { createFinding, type Finding } from './finding.ts'
 import { groupBy } from '../../../lib/group-by.ts'
@@ -30,10 +30,9 @@ const createPermissions: readonly Permission[] = tableOperations
 /** Candidates tried per rule besides its own subjects; bounds the time of lint. */
 const maxCandidates = 20
 
-/**
- * Finds rules that restrict branches although the same callers may replace whole tables, and requirements that allow
- * such a replacement. Requirements without `allowWholeTable` deny whole-table changes themselves.
- */
+const changes: ReadonlySet<Permission> = new Set(changePermissions)
+
+/** Finds rules that restrict branches although the same callers may replace whole tables. */
 export function lintBranchBypass(
   documents: readonly PolicyDocument[],
   index: DocumentIndex,
@@ -42,8 +41,6 @@ export function lintBranchBypass(
   const findRuleBypass = createBypassFinder(documents, index, findGrants)
   return documents.flatMap((document) =>
     document.rules.flatMap((rule) => {
-      const requirement = rule.condition?.requirement
-      if (requirement !== undefined) return findAllowedReplacement({ document, rule }, requirement)
       if (!restrictsBranches({ document, rule })) return []
       const bypass = findRuleBypass({ document, rule })
       return bypass === undefined
@@ -53,30 +50,26 @@ export function lintBranchBypass(
   )
 }
 
-function findAllowedReplacement(
-  { document, rule }: RuleInDocument,
-  requirement: RequirementData,
-): readonly Finding[] {
-  if (!('allowWholeTable' in requirement)) return []
-  const allowed = new Set(requirement.allowWholeTable)
-  const first = removePermissions.find((permission) => allowed.has(permission))
-  const second = createPermissions.find((permission) => allowed.has(permission))
-  if (first === undefined || second === undefined) return []
-  const message = `allows ${first} and ${second} on whole tables, which together can replace every branch of a table; list at most one of them in "allowWholeTable"`
-  return [createFinding(document, rule, 'warning', 'way-around', message)]
-}
-
 function restrictsBranches({ rule }: RuleInDocument): boolean {
   const { condition } = rule
   if (condition?.facts.includes('branch') !== true) return false
   return listNamedPermissions(rule).some((permission) => isRestricted(permission, condition))
 }
 
-function isRestricted(
-  permission: Permission,
-  condition: NonNullable<RuleInDocument['rule']['condition']>,
-): boolean {
-  return builtInChanges.branch.has(permission) && constantResult(condition, permission) === undefined
+function isRestricted(permission: Permission, condition: Condition): boolean {
+  return (
+    changes.has(permission) &&
+    factsAvailableFor(permission).has('branch') &&
+    constantResult(condition, permission) === undefined
+  )
+}
+
+/** Whether the rule itself denies the permission on a whole table. */
+function deniesWholeTable({ rule }: RuleInDocument, permission: Permission): boolean {
+  const { effect, condition } = rule
+  if (effect === 'allow' || condition === undefined || !rule.permissions.has(permission)) return false
+  const result = constantResult(condition, permission, 'whole table')
+  return result !== undefined && result !== 'false'
 }
 
 type Bypass = readonly (readonly [Permission, RuleInDocument])[]
@@ -88,7 +81,7 @@ function describeBypass(bypass: Bypass): string {
   )
   return (
     `depends on the branch, but ${[...rules].join(' and ')} allows the same callers ${names} whatever the branch, ` +
-    'which together can replace every branch of a table; restrict these too, or require "branches" of commits'
+    'which together can replace every branch of a table; deny these too, under the same condition'
   )
 }
 
@@ -147,8 +140,9 @@ function findBypass(
   if (effect === 'allow' && restricted.every((permission) => grants.has(permission))) return undefined
   const overlapsTables = ({ rule }: RuleInDocument): boolean =>
     rule.tables === undefined || tables === undefined || rule.tables.some((one) => tables.includes(one))
-  const first = findFirstGrant(removePermissions, grants, overlapsTables)
-  const second = findFirstGrant(createPermissions, grants, overlapsTables)
+  const isLeft = (permission: Permission): boolean => !deniesWholeTable(own, permission)
+  const first = findFirstGrant(removePermissions.filter(isLeft), grants, overlapsTables)
+  const second = findFirstGrant(createPermissions.filter(isLeft), grants, overlapsTables)
   return first && second && [first, second]
 }
 

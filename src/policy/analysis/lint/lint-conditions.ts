@@ -1,5 +1,10 @@
 import { getOperation, isOperationName } from '../../../catalog-api/operations.ts'
-import { permissionGroups, permissionNames, type Permission } from '../../../catalog-api/permissions.ts'
+import {
+  changePermissions,
+  permissionGroups,
+  permissionNames,
+  type Permission,
+} from '../../../catalog-api/permissions.ts'
 import type { Condition } from '../../conditions/condition.ts'
 import { constantResult, type ConstantResult } from './constant-condition.ts'
 import { pending, unknown } from '../../conditions/fact.ts'
@@ -155,6 +160,9 @@ function permissionsOutsideGroups(rule: PolicyRule): readonly Permission[] {
     if (members.length < 2 || !members.every((member) => permissions.has(member))) continue
     for (const member of members) left.delete(member)
   }
+  // Nor is a change without a group named by a denial of `change`.
+  if (rule.effect === 'deny' && changePermissions.every((member) => permissions.has(member)))
+    for (const member of changePermissions) left.delete(member)
   return [...left]
 }
 

@@ -8,7 +8,7 @@ const maxDays = 366
 export function lintGrants(documents: readonly PolicyDocument[], now = Date.now()): readonly Finding[] {
   return documents.flatMap((document) =>
     document.rules.flatMap((rule) => {
-      const until = rule.grant?.until
+      const { until } = rule
       const problem = until === undefined ? undefined : describeEnd(until, now)
       return problem === undefined ? [] : [createFinding(document, rule, 'warning', 'until', problem)]
     }),
@@ -17,7 +17,7 @@ export function lintGrants(documents: readonly PolicyDocument[], now = Date.now(
 
 function describeEnd(until: string, now: number): string | undefined {
   const end = Date.parse(until)
-  if (end <= now) return `ended at ${until} and allows nothing any more; remove it, or approve it again`
+  if (end <= now) return `ended at ${until} and allows nothing any more; remove it, or choose another end`
   if (end - now <= maxDays * dayMs) return undefined
   return `ends at ${until}, in more than ${maxDays} days; choose an earlier end, or remove "until" if the grant is permanent`
 }

@@ -13,6 +13,7 @@ import { listNamedPermissions } from '../../language/deny-coverage.ts'
 import type { PolicyDocument, PolicyRule } from '../../language/policy-document.ts'
 import { namespaceKey, type DocumentIndex } from '../reaching-rules.ts'
 import { knownAsOnly, knownFromSubject, listSubjects, matchSubjects, type Subject } from '../subject.ts'
+import { constantResult } from './constant-condition.ts'
 import { createFinding, type Finding } from './finding.ts'
 import type { RequiresFolders } from './folder-requirements.ts'
 import { manifestOperations } from './lint-manifests.ts'
@@ -127,6 +128,7 @@ export function lintTableBypass(
 
   function findLeavingMove(own: RuleInDocument): Finding | undefined {
     for (const operation of leavingMoves) {
+      if (deniesMove(own.rule, operation.name)) continue
       for (const subject of listCallers(own)) {
         const rules = findLeavingRules(own, operation, subject)
         if (rules === undefined) continue
@@ -188,6 +190,11 @@ export function lintTableBypass(
       return [createFinding(document, rule, level, 'way-around', message)]
     }),
   )
+}
+
+/** Whether the rule itself denies the move, in some requests at least: then it does not lead past the rule. */
+function deniesMove({ permissions, condition }: PolicyRule, move: Permission): boolean {
+  return permissions.has(move) && (condition === undefined || constantResult(condition, move) !== 'false')
 }
 
 /** Whether the rule denies something on existing tables to some callers. */

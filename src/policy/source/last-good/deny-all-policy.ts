@@ -1,7 +1,7 @@
 import { nothingImplied } from '../../language/deny-coverage.ts'
 import type { PolicyDocument } from '../../language/policy-document.ts'
 import type { PolicyVocabulary } from '../../language/policy-vocabulary.ts'
-import { everybody } from '../../language/read-subjects.ts'
+import { everyone } from '../../language/read-subjects.ts'
 
 /** A policy that denies everything to everybody, whatever others allow. */
 export function createDenyAllPolicy(name: string, vocabulary: PolicyVocabulary): PolicyDocument {
@@ -20,7 +20,7 @@ export function createDenyAllPolicy(name: string, vocabulary: PolicyVocabulary):
       {
         id: 'all',
         effect: 'deny',
-        subjects: everybody,
+        subjects: everyone,
         permissions: new Set(vocabulary.permissions.names),
         implied: nothingImplied,
         tables: undefined,

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest'
 import { lintConditions } from '../../../../src/policy/analysis/lint/lint-conditions.ts'
 import { parseDocuments } from '../../parse-documents.ts'
-import type { WrittenRequirement } from '../../policy-builder.ts'
 
 type Effect = 'allow' | 'deny'
 
@@ -53,13 +52,12 @@ it('does not report single operations of a group, or batches', () => {
   ])
 })
 
+it('does not report operations of the group change', () => {
+  expect(findings('deny', ['change'], 'branch != "" && !branch.like("ci/*")')).toEqual([])
+})
+
 it('does not report commit requirements', () => {
-  const require: readonly WrittenRequirement[] = [
-    { id: 'b', branches: ['ci/*'] },
-    { id: 'f', folders: ['lake'] },
-    { id: 'm', metadata: ['ticket'] },
-    { id: 'h', freeze: {} },
-  ]
-  const policy = { name: 'p', namespace: [], commits: { require }, rules: [] }
+  const commits = { folders: ['lake'], metadata: ['ticket'] }
+  const policy = { name: 'p', namespace: [], commits, rules: [] }
   expect(lintConditions(parseDocuments([policy]))).toEqual([])
 })

@@ -11,8 +11,8 @@ function found(rule: Partial<WrittenRule>, namespace: readonly string[] = ['a'])
     operations: ['commit'],
     ...rule,
   }
-  const require = [{ id: 'f', folders: ['lake/a'] }]
-  const documents = parseDocuments([{ name: 'p', namespace, rules: [written], commits: { require } }])
+  const commits = { folders: ['lake/a'] }
+  const documents = parseDocuments([{ name: 'p', namespace, rules: [written], commits }])
   return lintCommitReads(documents, []).map(({ level, check, message }) => `${level} ${check} ${message}`)
 }
 

@@ -34,7 +34,7 @@ it.each<[what: string, deny: WrittenPolicy, grant: WrittenPolicy, isReported: bo
   ],
   [
     'that names such callers, too',
-    policy('deny', ['x'], { ...denied, subjects: { any: true, anonymous: true } }),
+    policy('deny', ['x'], { ...denied, subjects: { everyone: true } }),
     policy('grant', ['x'], {}),
     false,
   ],
@@ -56,6 +56,6 @@ it.each<[what: string, deny: WrittenPolicy, grant: WrittenPolicy, isReported: bo
   expect(findings.map(({ level }) => level)).toEqual(isReported ? ['warning'] : [])
   if (!isReported) return
   expect(findings[0]?.message).toMatch(
-    /^deny\/r does not cover anonymous callers, which grant\/r \(policies\.yaml:\d+\) allows the same; add "anonymous: true"$/,
+    /^deny\/r does not cover anonymous callers, which grant\/r \(policies\.yaml:\d+\) allows the same; expected "everyone: true"$/,
   )
 })

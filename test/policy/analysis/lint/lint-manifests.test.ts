@@ -4,7 +4,7 @@ import { lintManifests } from '../../../../src/policy/analysis/lint/lint-manifes
 import { createUnrestrictedGrantsFinder } from '../../../../src/policy/analysis/lint/unrestricted-grants.ts'
 import { indexDocuments } from '../../../../src/policy/analysis/reaching-rules.ts'
 import { parseDocuments } from '../../parse-documents.ts'
-import type { WrittenPolicy, WrittenRequirement, WrittenRule } from '../../policy-builder.ts'
+import type { WrittenCommits, WrittenPolicy, WrittenRule } from '../../policy-builder.ts'
 
 function found(policies: readonly WrittenPolicy[]): readonly string[] {
   const documents = parseDocuments(policies)
@@ -23,17 +23,14 @@ const rule = (operations: readonly string[], rest: Partial<WrittenRule> = {}): W
   ...rest,
 })
 
-const policy = (
-  rules: readonly WrittenRule[],
-  require: readonly WrittenRequirement[] = [],
-): WrittenPolicy => ({
+const policy = (rules: readonly WrittenRule[], commits?: WrittenCommits): WrittenPolicy => ({
   name: 'p',
   namespace: ['a'],
   rules,
-  ...(require.length > 0 && { commits: { require } }),
+  ...(commits && { commits }),
 })
 
-const folders = { id: 'f', folders: ['lake/a'] }
+const folders = { folders: ['lake/a'] }
 
 it.each([
   ['commit', 'allows "commit", which includes overwriting: '],
@@ -54,10 +51,10 @@ it('reports an info if the callers may overwrite by another rule or change colum
 })
 
 it.each<[string, readonly WrittenPolicy[]]>([
-  ['folders are required there', [policy([rule(['commit'])], [folders])]],
+  ['folders are required there', [policy([rule(['commit'])], folders)]],
   [
     'folders are required above',
-    [policy([rule(['commit'])]), { ...policy([], [folders]), name: 'top', namespace: [] }],
+    [policy([rule(['commit'])]), { ...policy([], folders), name: 'top', namespace: [] }],
   ],
   ['the rule allows overwriting, too', [policy([rule(['all'])])]],
   [
@@ -71,8 +68,8 @@ it.each<[string, readonly WrittenPolicy[]]>([
 })
 
 it.each<[string, readonly WrittenPolicy[]]>([
-  ['beneath', [policy([rule(['commit'])]), { ...policy([], [folders]), name: 'sub', namespace: ['a', 'b'] }]],
-  ['for others', [policy([rule(['commit'])], [{ ...folders, except: { groups: ['team'] } }])]],
+  ['beneath', [policy([rule(['commit'])]), { ...policy([], folders), name: 'sub', namespace: ['a', 'b'] }]],
+  ['for others', [policy([rule(['commit'])], { ...folders, except: { groups: ['team'] } })]],
 ])('does not accept folders required %s', (_what, policies) => {
   expect(found(policies)).toHaveLength(1)
 })

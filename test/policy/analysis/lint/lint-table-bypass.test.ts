@@ -31,7 +31,7 @@ const policy = (
 })
 const denying = (operations: readonly string[], rest: Partial<WrittenRule> = {}): WrittenPolicy =>
   policy('p', ['a'], operations, { rules: [deny(rest)] })
-const folders = { commits: { require: [{ id: 'f', folders: ['s3://b'] }] } }
+const folders = { commits: { folders: ['s3://b'] } }
 
 it.each<[string, readonly WrittenPolicy[], string]>([
   [
@@ -96,15 +96,26 @@ it.each<[string, readonly WrittenPolicy[], string[]]>([
     [denyingAll(['RenameTable'], ['query', 'drop']), policy('q', ['b'], ['create'])],
     [],
   ],
+  [
+    'the rule denies moves under the same condition',
+    [
+      policy('p', ['a'], ['RenameTable'], {
+        rules: [
+          {
+            id: 'no',
+            effect: 'deny',
+            subjects: al,
+            operations: ['change'],
+            when: 'now < timestamp("2999-01-01T00:00:00Z")',
+          },
+        ],
+      }),
+      policy('q', ['b'], ['create']),
+    ],
+    [],
+  ],
 ])('finds a deny of a namespace whose caller can move tables out of it: %s', (_what, policies, findings) => {
   expect(found(policies)).toEqual(findings)
-})
-
-it('notes the moves that a rule allows', () => {
-  expect(found([denying(['RenameTable', 'DeregisterTable'], { moves: 'allow' })])).toEqual([
-    'info p/no denies tables, but the same callers can use their content otherwise: ' +
-      'DeregisterTable or RenameTable moves it (p/yes, policies.yaml:1)',
-  ])
 })
 
 it.each<[string, readonly WrittenPolicy[]]>([

@@ -48,12 +48,7 @@ it.for<[attack: string, content: object, message: string]>([
   ['onDeny', { ...grant, onDeny: 404 }, `onDeny: ${onlyGrants}`],
   [
     'requirements for commits',
-    { ...grant, commits: { require: [{ id: 'm', metadata: ['ticket'] }] } },
-    `rules[0].effect: ${onlyGrants}`,
-  ],
-  [
-    'protected tables',
-    { ...grant, protect: [{ id: 'p', tables: ['salaries'] }] },
+    { ...grant, commits: { metadata: ['ticket'] } },
     `rules[0].effect: ${onlyGrants}`,
   ],
   [

@@ -135,9 +135,7 @@ it.for<[string, object]>([
       ],
     },
   ],
-  ['protection', { protect: [{ tables: ['t'], operations: ['write'] }] }],
   ['restriction', { reads: { restrict: [{ ...restriction, id: undefined, subjects: { any: true } }] } }],
-  ['requirement', { commits: { require: [{ freeze: {} }] } }],
 ])('a %s without a valid id stays', async ([, content]) => {
   const documents = documentsOf(
     await review(
@@ -167,20 +165,17 @@ it.for<[string, object]>([
   expect(decide(documents, 'mallory', 'UpdateTable').allowed).toBe(false)
 })
 
-it.for<[string, object]>([
-  ['an invalid branch', { notBranches: [7] }],
-  ['two kinds', { branches: ['ci/*'], folders: ['s3://b/team'] }],
-  ['no kind', { brnaches: ['ci/*'] }],
-  ['a freeze that is text', { freeze: 'now' }],
-])('a requirement with %s is one that no commit fulfils', async ([, requirement]) => {
-  const require = [{ id: 'ticket', ...requirement }]
-  const [reviewed] = await review(
-    platform,
-    createResource('p', { namespace: ['prod'], commits: { require } }, system),
-  )
+it.for<[string, unknown, string]>([
+  ['an invalid folder', { folders: [7] }, 'commits.folders'],
+  ['an invalid key', { metadata: 'ticket' }, 'commits.metadata'],
+  ['nothing', { except: { users: ['al'] } }, 'commits'],
+  ['a misspelt requirement', { foldres: ['s3://b/team'] }, 'commits'],
+  ['text', 'folders', 'commits'],
+])('commits with %s are such that no commit fulfils them', async ([, commits, id]) => {
+  const [reviewed] = await review(platform, createResource('p', { namespace: ['prod'], commits }, system))
   expect(reviewed).toMatchObject({
     reason: 'Invalid',
-    documents: [{ rules: [{ id: 'ticket', condition: undefined }] }],
+    documents: [{ rules: [{ id, condition: undefined }] }],
   })
 })
 

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { createExtraOperations } from '../../../src/catalog-api/extra-operation.ts'
+import { getOperation, operationNames } from '../../../src/catalog-api/operations.ts'
 import { permissionNames } from '../../../src/catalog-api/permissions.ts'
 import { parsePolicies } from '../../../src/policy/language/parse-policies.ts'
 import { createPolicyVocabulary } from '../../../src/policy/language/policy-vocabulary.ts'
@@ -27,13 +28,12 @@ const removing = ['DeregisterTable', 'DropMaterializedView', 'DropTable', 'DropV
 it.each<[string, object, readonly string[]]>([
   ['a deny', {}, []],
   ['a deny with tables', { tables: ['t'] }, moving],
-  ['a deny with tables that allows moves', { tables: ['t'], moves: 'allow' }, []],
   ['an allow with tables', { effect: 'allow', tables: ['t'] }, []],
   ['a deny of one drop', { operations: ['QueryTable', 'DropView'] }, removing],
   [
-    'a deny of a rename, which allows the other moves',
-    { operations: ['QueryTable', 'RenameTable'], tables: ['t'], moves: 'allow' },
-    removing,
+    'a deny of a rename, and of the other moves',
+    { operations: ['QueryTable', 'RenameTable'], tables: ['t'] },
+    [...new Set([...removing, ...moving])].toSorted(),
   ],
   ['a deny of functions', { operations: ['QueryTable', 'DropFunction'] }, ['DropFunction']],
   ['a deny of namespaces', { operations: ['QueryTable', 'DropNamespace'] }, ['DropNamespace']],
@@ -79,46 +79,44 @@ it('extra operations that change a table may move it, and those in the group dro
   expect(covered({ operations: ['DropTable'] })).toEqual(['PurgeTable'])
 })
 
-it('a protection denies everything to all callers but the exceptions', () => {
-  const { documents, problems } = parse({ protect: [{ id: 'p', tables: ['t*'], except: { users: ['al'] } }] })
+it('a deny of all to everyone denies everything to all callers but the exceptions', () => {
+  const subjects = { everyone: true, except: { users: ['al'] } }
+  const { documents, problems } = parse({
+    rules: [{ ...deny, subjects, operations: ['all'], tables: ['t*'] }],
+  })
   expect(problems).toEqual([])
-  expect(documents[0]?.rules).toMatchObject([
-    {
-      id: 'p',
-      effect: 'deny',
-      tables: ['t*'],
-      subjects: { any: true, anonymous: true, except: { users: ['al'] } },
-    },
-  ])
-  expect([...(documents[0]?.rules[0]?.permissions ?? [])].toSorted()).toEqual(permissionNames.toSorted())
+  const [rule] = documents[0]?.rules ?? []
+  expect(rule?.subjects).toMatchObject({ any: true, anonymous: true, except: { users: ['al'] } })
+  expect([...(rule?.permissions ?? [])].toSorted()).toEqual(permissionNames.toSorted())
+})
+
+function changesIn(effect: string): readonly string[] {
+  const { documents } = parse({ rules: [{ ...deny, effect, operations: ['change'] }] })
+  return [...(documents[0]?.rules[0]?.permissions ?? [])]
+}
+
+it('a deny of changes covers what changes something, whatever its group, and an allow what has a group', () => {
+  const changing = operationNames.filter((name) => getOperation(name).effect !== 'read')
+  expect(changesIn('deny').toSorted()).toEqual([...changing, 'OverwriteTable'].toSorted())
+  const grouped = changing.filter((name) => getOperation(name).group !== undefined)
+  expect(changesIn('allow').toSorted()).toEqual([...grouped, 'OverwriteTable'].toSorted())
 })
 
 it.each<[string, object, string]>([
   [
-    'moves in an allow',
-    { rules: [{ ...deny, effect: 'allow', tables: ['t'], moves: 'allow' }] },
-    'rules[0].moves is allowed only in a deny with "tables"',
+    'everyone beside others',
+    { rules: [{ ...deny, subjects: { everyone: true, users: ['al'] } }] },
+    'rules[0].subjects has more than "everyone: true", which is every caller; expected only "except" beside it',
   ],
   [
-    'moves without tables',
-    { rules: [{ ...deny, moves: 'allow' }] },
-    'rules[0].moves is allowed only in a deny with "tables"',
+    'a message that no caller can get',
+    { rules: [{ ...deny, effect: 'allow', message: 'ask' }] },
+    'rules[0].message has no effect: an allow without "when" and "until" refuses nobody',
   ],
   [
-    'another value of moves',
-    { rules: [{ ...deny, tables: ['t'], moves: 'deny' }] },
-    'rules[0].moves is "deny"; expected allow',
-  ],
-  ['a protection without tables', { protect: [{ id: 'p' }] }, 'protect[0].tables is missing'],
-  [
-    'a protection with an effect',
-    { protect: [{ id: 'p', tables: ['t'], effect: 'deny' }] },
-    'unknown field "protect[0].effect"',
-  ],
-  [
-    'a protection named as a rule',
-    { protect: [{ id: 'r', tables: ['t'] }], rules: [deny] },
-    'rules[0]: duplicate rule id "r"',
+    'a message of two lines',
+    { rules: [{ ...deny, message: 'ask\nada' }] },
+    'rules[0].message is "ask\\nada"; expected one line of 1 to 200 characters',
   ],
   [
     'a test of a transaction without a table',
