@@ -93,12 +93,12 @@ it('alternatives are rules with a sentence', () => {
   const { rules, tests } = schema.properties ?? {}
   expect(schema['x-kubernetes-validations']?.slice(0, 1)).toEqual([
     {
-      rule: 'has(self.rules) || has(self.commits) || has(self.protect) || has(self.reads) || has(self.tags)',
-      message: 'expected at least one of rules, commits, protect, reads, tags',
+      rule: 'has(self.rules) || has(self.commits) || has(self.reads) || has(self.tags)',
+      message: 'expected at least one of rules, commits, reads, tags',
     },
   ])
   expect(rules?.items?.properties?.['subjects']?.['x-kubernetes-validations']?.[0]?.message).toBe(
-    'expected at least one of users, groups, keys, serviceAccounts, any, anonymous',
+    'expected at least one of users, groups, keys, serviceAccounts, everyone, any, anonymous',
   )
   expect(tests?.items?.['x-kubernetes-validations']?.[0]?.rule).toBe(
     '[has(self.__namespace__), has(self.table), has(self.transaction)].filter(isPresent, isPresent).size() == 1',

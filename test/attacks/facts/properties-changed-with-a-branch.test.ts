@@ -9,10 +9,6 @@ const attacked = attackedGateway({
     createChangePolicy('required'),
     createChangePolicy('released', 'branch == "release"'),
     createAllowPolicy('allowed', 'branch.like("ci/*")'),
-    createChangePolicy(
-      'named',
-      '!(operation == "UpdateTable" && properties.size() > 0) && branch != "" && !branch.like("ci/*")',
-    ),
   ],
 })
 const update = '"updates":[["id","1"]]'
@@ -33,15 +29,3 @@ it.each(['required', 'released', 'allowed'])(
     await attacked.expectForwarded({ ...attack, body: `{"branch":"ci/a",${update}}` })
   },
 )
-
-it('authorizes the branch even if the properties may be changed', async () => {
-  const attack = { as: 'ci', target: '/v1/table/named$t/update' }
-  await attacked.expectForwarded({
-    ...attack,
-    body: `{"branch":"ci/a",${update},"properties":{"env":"dev"}}`,
-  })
-  await attacked.expectRefused(
-    { ...attack, body: `{"branch":"main",${update},"properties":{"env":"dev"}}` },
-    { kind: 'PermissionDenied', says: /not allowed UpdateTable \(its branch\)/ },
-  )
-})
