@@ -21,7 +21,7 @@ export default defineConfig({
       'test/limits/{*,overload/*,shared/shared-buckets}.test.ts',
       'test/observability/metrics/{duration-histogram,render-metrics,request-counter}.test.ts',
       'test/policy/{analysis,conditions,engine,language,testing,visibility}/**/*.test.ts',
-      'test/policy/source/{a-mirrored-source,policy-bundle,policy-folder}.test.ts',
+      'test/policy/source/{combine-sources,policy-folder}.test.ts',
     ],
     exclude: [
       'test/docs/{getting-started-page,readme,site}.test.ts',

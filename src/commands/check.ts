@@ -23,14 +23,11 @@ import { assertPepperOfKeys, readPepper } from '../identity/api-keys/pepper.ts'
 import { readRedisAccess } from '../limits/shared/redis-access.ts'
 import { quoteForMessage } from '../catalog-api/identifiers.ts'
 import type { PolicyDocument } from '../policy/language/policy-document.ts'
-import type { PolicyVocabulary } from '../policy/language/policy-vocabulary.ts'
 import { createSettingsVocabulary } from '../policy/source/settings-vocabulary.ts'
-import { createEmergencyLocation, toEmergencyDocuments } from '../policy/source/emergency-policies.ts'
-import { readLastGoodKey } from '../policy/source/last-good/last-good-key.ts'
-import { assertAnyPolicy, compileContents, readPolicies } from '../policy/source/load-policies.ts'
-import { listIgnoredFiles } from '../policy/source/policy-files.ts'
-import { createFolderLocation, type PolicyLocation } from '../policy/source/policy-location.ts'
-import { openPolicyLocation } from '../policy/source/open-policy-location.ts'
+import { assertAnyPolicy, collectDocuments } from '../policy/source/document-problems.ts'
+import { loadPolicies } from '../policy/source/load-policies.ts'
+import { parsePolicyFile } from '../policy/source/parse-policy-files.ts'
+import { listIgnoredFiles, namePolicyFolders, readPolicyFolder } from '../policy/source/policy-folder.ts'
 import { findDevelopmentFiles } from './dev/development-files.ts'
 import { formatExample } from './common/format-example.ts'
 import { probeConnections, checkTlsFiles } from './common/probe-connections.ts'
@@ -95,19 +92,19 @@ async function checkFiles(settings: GatewaySettings, io: Io): Promise<CheckedFil
   const { tls } = listen
   if (tls) await check('the certificates of `listen` cannot be used', () => readServerCertificates(tls))
   let documents: readonly PolicyDocument[] = []
-  await check('the policies cannot be used', async () => {
-    documents = await checkPolicies(await openPolicyLocation(policies), vocabulary)
-  })
-  const { candidateFolder, emergencyFolder, lastGood } = policies
-  if (candidateFolder !== undefined)
-    await check('the candidate policies cannot be used', () =>
-      checkPolicies(createFolderLocation(candidateFolder), vocabulary),
-    )
-  if (emergencyFolder !== undefined)
-    await check('the emergency policies cannot be used', () =>
-      readPolicies(createEmergencyLocation(emergencyFolder), vocabulary, toEmergencyDocuments),
-    )
-  if (lastGood) await check('the last good policies cannot be stored', () => readLastGoodKey(lastGood))
+  const unreadable = failures.length
+  for (const folder of namePolicyFolders(policies.folder))
+    await check(`the policies in ${folder.path} cannot be used`, async () => {
+      const { files } = await readPolicyFolder(folder)
+      const { length } = collectDocuments(files.map((file) => parsePolicyFile(file, vocabulary)))
+      assertAnyPolicy(folder.path, length)
+    })
+  if (failures.length === unreadable)
+    await check('the policies cannot be used', async () => {
+      const loaded = await loadPolicies(policies.folder, vocabulary)
+      assertAnyPolicy(policies.folder.join(' and '), loaded.set.size)
+      documents = loaded.documents
+    })
   const { apiKeys, bootstrapKey, introspection, assertion } = identity
   if (introspection) {
     await check('the secret for introspection cannot be used', () =>
@@ -169,24 +166,9 @@ function* listReceiverSecrets({
   if (traces?.credential) yield ['traces', traces.credential.file]
 }
 
-async function warnOfIgnoredFiles(
-  { folder, emergencyFolder }: GatewaySettings['policies'],
-  io: Io,
-): Promise<void> {
-  for (const each of [folder, emergencyFolder]) {
-    for (const file of each === undefined ? [] : await listIgnoredFiles(each))
-      io.stderr.write(
-        `warning: ${join(each ?? '', file)} is not read; expected the extension .yaml or .yml\n`,
-      )
+async function warnOfIgnoredFiles({ folder }: GatewaySettings['policies'], io: Io): Promise<void> {
+  for (const { path } of namePolicyFolders(folder)) {
+    for (const file of await listIgnoredFiles({ path, prefix: '' }))
+      io.stderr.write(`warning: ${join(path, file)} is not read; expected the extension .yaml or .yml\n`)
   }
-}
-
-/** Returns the documents in force. */
-async function checkPolicies(
-  location: PolicyLocation,
-  vocabulary: PolicyVocabulary,
-): Promise<readonly PolicyDocument[]> {
-  const { documents, set } = compileContents(await readPolicies(location, vocabulary))
-  assertAnyPolicy(location.name, set.size)
-  return documents
 }

@@ -107,6 +107,14 @@ export const removedValues: Readonly<Record<string, string>> = {
   'audit.sinks[].type: kafka':
     'a collector receives otlp or reads the log, and writes to Kafka; see examples/collector',
   'unsafe[]: audit-off': 'every change is recorded; audit.mode: besteffort is the fastest mode',
+  'policies.bundle':
+    'expected policies.folder; verify what is downloaded before it is moved there, such as with cosign',
+  'policies.candidateFolder':
+    'give the candidate policies `mode: shadow`, such as in a further folder of policies.folder',
+  'policies.emergencyFolder':
+    'list the folder in policies.folder, with a policy in it: each folder there comes into force by itself',
+  'policies.lastGood':
+    'a start needs valid policies: run `check` before it, and let the old replica serve until the new one is ready',
 }
 
 /** By path of the document, without list indexes. */
@@ -128,6 +136,9 @@ export const removedCommands: Readonly<Record<string, string>> = {
   'audit prove': 'an auditor verifies a copy of the log with audit verify --public-key',
   'audit verify-proof': 'an auditor verifies a copy of the log with audit verify --public-key',
   completion: 'each command lists its options with --help',
+  'policy bundle': 'use policies.folder; sign what is downloaded with a tool such as cosign or minisign',
+  'policy verify-bundle':
+    'use policies.folder; verify what is downloaded with a tool such as cosign or minisign',
 }
 
 /** By command and option: `check --probe`; `* --option` for all commands. */

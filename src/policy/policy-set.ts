@@ -45,11 +45,6 @@ import {
   type Visibility,
 } from './visibility/visibility.ts'
 
-/** What policies that are not in force leave of a table; `restriction` is undefined for all of it. */
-export interface ShadowRestriction {
-  readonly restriction: CallerRestriction | undefined
-}
-
 /** Compiled policies. Immutable. */
 export interface PolicySet {
   /**
@@ -103,7 +98,7 @@ export interface PolicySet {
    * Returns what shadow policies would leave of a table, if that is not what `findRestriction` returns; otherwise undefined,
    * as for an operation that restrictions leave nothing of.
    */
-  findShadowRestriction(request: AuthorizationRequest): ShadowRestriction | undefined
+  findShadowRestriction(request: AuthorizationRequest): CallerRestriction | undefined
   /** Whether the principal may know that the object exists, so that refusals may reveal it. */
   canKnow(request: AuthorizationRequest): boolean
   /** Whether the principal may describe an object that it changed, for any facts of the description. */

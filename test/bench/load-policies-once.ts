@@ -1,7 +1,8 @@
 import { performance } from 'node:perf_hooks'
 import { builtInVocabulary } from '../../src/policy/language/policy-vocabulary.ts'
-import { createPolicyFileReader } from '../../src/policy/source/policy-file-reader.ts'
-import { createFolderLocation } from '../../src/policy/source/policy-location.ts'
+import { runAtOnce } from '../../src/lib/async/run-in-slices.ts'
+import { createFileParser } from '../../src/policy/source/parse-policy-files.ts'
+import { readPolicyFolder } from '../../src/policy/source/policy-folder.ts'
 import { compilePolicies } from '../../src/policy/policy-set.ts'
 
 /*
@@ -23,17 +24,17 @@ export interface LoadTimes {
 const [folder = '', rounds = ''] = process.argv.slice(2)
 
 for (let round = 0; round < Number(rounds); round++) {
-  const reader = createPolicyFileReader(builtInVocabulary)
+  const parse = createFileParser(builtInVocabulary)
   const cpuBefore = process.cpuUsage()
   const startedAt = performance.now()
-  const { files } = await createFolderLocation(folder).read()
+  const { files } = await readPolicyFolder({ path: folder, prefix: '' })
   const readAt = performance.now()
-  const documents = reader.read(files).flatMap((file) => file.documents)
+  const documents = runAtOnce(parse(files)).flatMap((file) => file.documents)
   const parsedAt = performance.now()
   compilePolicies(documents)
   const compiledAt = performance.now()
   const { user, system } = process.cpuUsage(cpuBefore)
-  reader.read(files)
+  runAtOnce(parse(files))
   const times: LoadTimes = {
     read: readAt - startedAt,
     parse: parsedAt - readAt,

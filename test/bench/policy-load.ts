@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { stringify } from 'yaml'
-import { resolveTimeMs } from '../../src/policy/source/policy-files.ts'
+import { resolveTimeMs } from '../../src/policy/source/policy-folder.ts'
 import { formatPolicies, type WrittenPolicy } from '../policy/policy-builder.ts'
 import type { LoadTimes } from './load-policies-once.ts'
 

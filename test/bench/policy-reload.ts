@@ -1,11 +1,11 @@
-import { EventEmitter, once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { stringify } from 'yaml'
-import { watchPolicies } from '../../src/policy/source/policy-source.ts'
-import { createFolderLocation } from '../../src/policy/source/policy-location.ts'
+import type { FilePolling } from '../../src/lib/fs/poll-files.ts'
+import { watchFolders } from '../../src/policy/source/folder-source.ts'
+import { combineSources, type DocumentObserver } from '../../src/policy/source/policy-source.ts'
 import { formatPolicies, type WrittenPolicy } from '../policy/policy-builder.ts'
 
 /*
@@ -14,22 +14,22 @@ import { formatPolicies, type WrittenPolicy } from '../policy/policy-builder.ts'
  */
 
 const count = 10_000
-const events = new EventEmitter()
-
-const options = { intervalMs: 50, onReload: announce, onError: fail }
 
 for (const files of [1, 100, count]) {
   const folder = await mkdtemp(join(tmpdir(), 'policy-reload-'))
   const all = Array.from({ length: files }, (_, file) => file)
   await write(folder, textsOf(all, files, 0))
-  const source = await watchPolicies(createFolderLocation(folder), options)
+  const [open] = watchFolders([folder]).values()
+  if (open === undefined) throw new Error('no folder')
+  let polling: FilePolling | undefined
+  const watched = async (observer: DocumentObserver) => (polling = await open(observer))
+  const source = await combineSources({ folders: new Map([[folder, watched]]) }, { onError: fail })
   for (const [round, changed] of [all, all, all.slice(0, 1)].entries()) {
     const texts = textsOf(changed, files, round + 1)
-    const reloaded = once(events, 'reloaded')
     const stall = longestStall()
     await write(folder, texts)
     const startedAt = performance.now()
-    await reloaded
+    await polling?.pollNow()
     console.log(
       `${files} files, ${changed.length} changed: reloaded after ${(performance.now() - startedAt).toFixed(0)} ms, ` +
         `longest stall ${stall().toFixed(1)} ms`,
@@ -37,10 +37,6 @@ for (const files of [1, 100, count]) {
   }
   source.close()
   await rm(folder, { recursive: true })
-}
-
-function announce(): void {
-  events.emit('reloaded')
 }
 
 function fail(error: Error): void {

@@ -44,7 +44,7 @@ it('valid settings are printed with all defaults and environment values, without
   expect(parse(output)).toMatchObject({
     listen: { host: '127.0.0.1', port: 4444 },
     upstream: { delimiter: '$', credential: { header: 'authorization', value: '(hidden)' } },
-    policies: { folder: join(folder, 'policies') },
+    policies: { folder: [join(folder, 'policies')] },
   })
   expect(output).not.toContain('of-the-file')
   const secret = await check({ CATALOG_GATEWAY__UPSTREAM__CREDENTIAL__VALUE: 'Bearer of-the-environment' })
@@ -93,7 +93,7 @@ it('all errors in the settings are reported at once with their positions', async
     `${file}:2:3: listen.port: expected a number, received "many"`,
     `${file}:3:1: upstream.url: is missing`,
     `${file}:4:3: upstream.ulr: unknown setting`,
-    `${file}:5:1: policies: expected either folder or bundle`,
+    `${file}:5:1: policies.folder: expected a folder of policies, or a list of folders`,
     'identity: ',
     'audit: ',
     'environment: CATALOG_GATEWAY__BOGUS is not a setting',
@@ -139,41 +139,31 @@ it('warns of credentials in the clear, and of proxies that may be anybody', asyn
   )
 })
 
-it('emergency policies and the key of last good policies are checked', async () => {
+it('several policy folders are checked one by one, and then together', async () => {
   const { folder, write, check } = await configuredFolder()
-  await mkdir(join(folder, 'emergency'))
-  await writeFile(join(folder, 'key'), 'a key of at least thirty-two bytes')
-  const policies = {
-    folder: 'policies',
-    emergencyFolder: 'emergency',
-    lastGood: { folder: 'data', keyFile: 'key' },
-  }
-  await write({ policies })
-  // Both folders may be empty, and that of the gateway need not exist where it is checked.
-  expect(await check()).toMatchObject({ status: 0, output: expect.stringContaining('maxAgeHours: 24') })
+  await mkdir(join(folder, 'freezes'))
+  const writePolicy = (file: string, changes: object): Promise<void> =>
+    writeFile(join(folder, file), stringify({ ...policy, ...changes }))
+  const deny = { id: 'stop', effect: 'deny', subjects: { any: true }, operations: ['query'] }
+  const rules = [{ ...deny, when: '"pii" in tags' }]
+  await writePolicy('policies/tags.yaml', { metadata: { name: 'tags' }, tags: { namespace: ['pii'] } })
+  await write({ policies: { folder: ['policies', 'freezes'] } })
+  expect((await check()).messages).toContain(`${join(folder, 'freezes')}: contains no policy`)
+  await writePolicy('freezes/stop.yaml', { metadata: { name: 'freezes' }, rules })
+  expect(await check()).toMatchObject({ status: 0, messages: '' })
 
-  await writeFile(join(folder, 'emergency', 'allow.yaml'), stringify(policy))
-  await writeFile(join(folder, 'key'), 'short')
+  await writePolicy('freezes/stop.yaml', { metadata: { name: 'tags' }, rules })
+  expect((await check()).messages).toMatch(
+    /the policies cannot be used:\n.*freezes\/stop\.yaml:\d+:\d+: .*duplicate policy name "tags", also in policies\/tags\.yaml/,
+  )
+  for (const file of ['policies/tags.yaml', 'freezes/stop.yaml']) await writePolicy(file, { rules: 1 })
   const { status, messages } = await check()
   expect(status).toBe(1)
-  expect(messages).toContain(
-    'emergency:allow.yaml:7:1: the rule "read" has effect: allow in the emergency folder',
-  )
-  expect(messages).toContain('the key of the last good policies has 5 bytes; expected at least 32')
-})
-
-it('emergency policies may name tags that other policies declare', async () => {
-  const { folder, write, check } = await configuredFolder()
-  await mkdir(join(folder, 'emergency'))
-  const when = '"pii" in tags'
-  const deny = { id: 'stop', effect: 'deny', subjects: { any: true }, operations: ['query'], when }
-  await writeFile(
-    join(folder, 'policies', 'tags.yaml'),
-    stringify({ ...policy, metadata: { name: 'tags' }, tags: { namespace: ['pii'] } }),
-  )
-  await writeFile(join(folder, 'emergency', 'stop.yaml'), stringify({ ...policy, rules: [deny] }))
-  await write({ policies: { folder: 'policies', emergencyFolder: 'emergency' } })
-  expect(await check()).toMatchObject({ status: 0, messages: '' })
+  for (const [each, file] of [
+    ['policies', 'tags.yaml'],
+    ['freezes', 'stop.yaml'],
+  ] as const)
+    expect(messages).toMatch(`the policies in ${join(folder, each)} cannot be used:\n  ${each}/${file}:`)
 })
 
 it('all errors in files that the settings name are reported at once', async () => {

@@ -53,37 +53,41 @@ it('paths are relative to the file, not to the working directory', async () => {
   })
   expect(identity.issuers[0]?.jwks).toEqual({ file: join(folder, 'keys.json') })
   expect(limits.shared?.passwordFile).toBe(join(folder, 'password'))
-  expect([policies.folder, audit.folder]).toEqual([join(folder, 'policies'), '/var/audit'])
+  expect([policies.folder, audit.folder]).toEqual([[join(folder, 'policies')], '/var/audit'])
 })
 
 const nested = ': sub-folders are read, too, so one would contain the policies of the other'
 
-it.for<[Record<string, string>, readonly string[]]>([
-  [{ folder: 'a', candidateFolder: 'a/next' }, ['candidateFolder: expected a folder beside policies.folder']],
-  [{ folder: 'a/live', candidateFolder: 'a' }, ['candidateFolder: expected a folder beside policies.folder']],
-  [{ folder: 'a', emergencyFolder: './a/' }, ['emergencyFolder: expected a folder beside policies.folder']],
-  [
-    { folder: 'a', candidateFolder: 'b', emergencyFolder: 'b/stop' },
-    ['emergencyFolder: expected a folder beside policies.candidateFolder'],
-  ],
-  [
-    { folder: 'a', emergencyFolder: '$FOLDER/a/stop' },
-    ['emergencyFolder: expected a folder beside policies.folder'],
-  ],
-  [
-    { folder: '..', candidateFolder: '$FOLDER' },
-    ['candidateFolder: expected a folder beside policies.folder'],
-  ],
-  [{ folder: 'a', candidateFolder: 'a-next', emergencyFolder: `${process.cwd()}/a/stop` }, []],
-])('folders of policies are beside each other, as the gateway reads them: %j', async ([folders, errors]) => {
-  const folder = await temporaryFolder()
-  const file = join(folder, 'gateway.yaml')
-  await writeFile(file, stringify({ ...least, policies: folders }).replaceAll('$FOLDER', folder))
-  const messages = await readGatewaySettings(file, {}).then(
-    () => [],
-    ({ message }: Error) => message.replaceAll(/^.*:\d+:\d+: policies\./gm, '').split('\n'),
-  )
-  expect(messages).toEqual(errors.map((error) => error + nested))
+it.for<[folders: readonly string[], isNested: boolean]>([
+  [['a', 'a/next'], true],
+  [['a/live', 'a'], true],
+  [['a', './a/'], true],
+  [['a', 'b', 'b/stop'], true],
+  [['a', '$FOLDER/a/stop'], true],
+  [['..', '$FOLDER'], true],
+  [['a', 'a-next', `${process.cwd()}/a/stop`], false],
+])(
+  'folders of policies are beside each other, as the gateway reads them: %j',
+  async ([folders, isNested]) => {
+    const folder = await temporaryFolder()
+    const file = join(folder, 'gateway.yaml')
+    const list = folders.map((each) => each.replace('$FOLDER', folder))
+    await writeFile(file, stringify({ ...least, policies: { folder: list } }))
+    const message = await readGatewaySettings(file, {}).then(
+      () => '',
+      (error: Error) => error.message,
+    )
+    expect(message.replace(/^.*?: policies\./, '')).toBe(
+      isNested ? `folder: ${JSON.stringify(list.at(-1))}: expected a folder beside the others${nested}` : '',
+    )
+  },
+)
+
+it('a list of policy folders may come from the environment', async () => {
+  const file = join(await temporaryFolder(), 'gateway.yaml')
+  await writeFile(file, stringify(least))
+  const environment = { CATALOG_GATEWAY__POLICIES__FOLDER: '[/a, /b]' }
+  expect((await readGatewaySettings(file, environment)).policies.folder).toEqual(['/a', '/b'])
 })
 
 it('every value may come from the environment', async () => {

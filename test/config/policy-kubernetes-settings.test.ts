@@ -151,5 +151,7 @@ it('resources alone are not enough: files or a bundle hold what must not depend 
       audit: { folder: 'a' },
     }),
   )
-  await expect(readGatewaySettings(file, {})).rejects.toThrow('policies: expected either folder or bundle')
+  await expect(readGatewaySettings(file, {})).rejects.toThrow(
+    'policies.folder: expected a folder of policies, or a list of folders',
+  )
 })

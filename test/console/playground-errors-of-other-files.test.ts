@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createPlaygroundReport } from '../../src/console/playground/playground-report.ts'
 import { builtInVocabulary } from '../../src/policy/language/policy-vocabulary.ts'
-import { parsePolicyFile } from '../../src/policy/source/parse-policy-file.ts'
+import { parsePolicyFile } from '../../src/policy/source/parse-policy-files.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const head = (name: string): string => `apiVersion: catalog-gateway/v1

@@ -2,7 +2,6 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Files that wait for processes, browsers or polls for more than ten seconds (`SlowFiles` lists them after a run). */
 const longFiles = [
-  'attacks/files/cut-policy-files',
   'attacks/upstream/credentials-in-any-response',
   'commands/dev/stopping-dev',
   'commands/exit-status',
@@ -22,7 +21,7 @@ const longFiles = [
   'package/installed-packages',
   'package/typescript-application',
   'policy/source/kubernetes/watched-policies',
-  'policy/source/reload',
+  'policy/source/folder-source',
 ]
 
 /** Starts long files first, so that no worker runs one of them alone at the end. */

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { getRequestRecord, type SelectedRecord, type Selection } from '../../audit/query/select-records.ts'
 import { readGatewaySettings, type GatewaySettings } from '../../config/gateway-settings.ts'
 import { folderArgument, addSelectionOptions } from './audit-options.ts'
+import { collect } from '../common/arguments.ts'
 import { formatExample } from '../common/format-example.ts'
 import { runStep } from '../common/command-failure.ts'
 import type { Io } from '../common/io.ts'
@@ -12,7 +13,7 @@ import { openRuleLocator } from './locate-rule.ts'
 import { printSelection } from './print-selection.ts'
 
 interface QueryOptions extends Selection {
-  readonly policies?: string
+  readonly policies: readonly string[]
   readonly config?: string
   readonly json?: boolean
 }
@@ -21,7 +22,12 @@ export function queryCommand(io: Io): Command {
   return addSelectionOptions(newCommand('query', io))
     .description('show the records of an audit log, oldest first; with --request all that they contain')
     .argument('[dir]', `${folderArgument[1]}; default: that of --config`)
-    .option('--policies <dir>', 'the folder of policies, in which --request finds the rule')
+    .option(
+      '--policies <dir>',
+      'a folder of policies, in which --request finds the rule; repeatable',
+      collect,
+      [],
+    )
     .option(
       '--config <file>',
       'the settings of the gateway: its audit folder, and its policies for --request',
@@ -47,7 +53,7 @@ async function query(
   io: Io,
 ): Promise<void> {
   const isStory = selection.request !== undefined && !json
-  if (policies !== undefined && !isStory)
+  if (policies.length > 0 && !isStory)
     return command.error('error: expected --policies with --request and without --json')
   if (config === undefined && folder === undefined) return command.error('error: expected <dir> or --config')
   const settings =
@@ -62,7 +68,7 @@ async function query(
 }
 
 async function createStory(
-  policies: string | undefined,
+  policies: readonly string[],
   settings: GatewaySettings | undefined,
 ): Promise<(record: SelectedRecord) => readonly string[]> {
   const locate = await openRuleLocator(policies, settings)

@@ -5,7 +5,7 @@ import { parseIdentifierText } from '../../catalog-api/identifier-text.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { parseTimestamp, validateTimestamp } from '../../lib/time/parse-timestamp.ts'
 
-export function collect(value: string, previous: readonly string[]): readonly string[] {
+export function collect(value: string, previous: readonly string[] = []): readonly string[] {
   return [...previous, value]
 }
 

@@ -116,7 +116,7 @@ function buildDevSettings(folder: string, options: DevOptions, catalog: BundledC
       apiKeys: { store: join(folder, devFiles.store), pepperFile: join(folder, devFiles.pepper) },
       issuers: [],
     },
-    policies: { folder: resolve(options.policies) },
+    policies: { folder: [resolve(options.policies)] },
     audit: auditSchema.parse({ folder: join(folder, devFiles.audit) }),
     dialects: ['lance'],
     limits: limitsSchema.parse({}),

@@ -6,9 +6,9 @@ import { resourceApiVersion } from '../../policy/language/api-version.ts'
 import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
 import { PolicyError, type PolicyProblem } from '../../policy/language/policy-error.ts'
 import { fileOfResource } from '../../policy/source/kubernetes/resource-text.ts'
-import { assertAnyPolicy } from '../../policy/source/load-policies.ts'
-import { parsePolicyFile } from '../../policy/source/parse-policy-file.ts'
-import { createFolderLocation, type PolicyText } from '../../policy/source/policy-location.ts'
+import { assertAnyPolicy } from '../../policy/source/document-problems.ts'
+import { parsePolicyFile, type PolicyText } from '../../policy/source/parse-policy-files.ts'
+import { readPolicyFolder } from '../../policy/source/policy-folder.ts'
 
 const candidateSchema = z.looseObject({
   apiVersion: z.literal(resourceApiVersion),
@@ -25,7 +25,7 @@ export async function applyCandidates(
   folder: string,
   vocabulary: PolicyVocabulary,
 ): Promise<readonly KubernetesObject[]> {
-  const { files } = await createFolderLocation(folder).read()
+  const { files } = await readPolicyFolder({ path: folder, prefix: '' })
   const parsed = files.map((file) => parsePolicyFile(file, vocabulary))
   const problems = parsed.flatMap((file) => file.problems)
   if (problems.length > 0) throw new PolicyError(problems)

@@ -7,7 +7,7 @@ import type { Io } from '../common/io.ts'
 
 export const configOption = [
   '--config <file>',
-  'the settings of the gateway: extra operations that policies name, Kubernetes namespaces that count',
+  'the settings of the gateway: its policy folders, extra operations that policies name, Kubernetes namespaces that count',
 ] as const
 
 /** What the settings of a gateway say about its policies. */

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
 import { formatExample } from '../common/format-example.ts'
-import { jsonOption } from '../common/arguments.ts'
+import { collect, jsonOption } from '../common/arguments.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'
 import { diffPolicies, type DecisionChange, type PolicyDiff } from '../../policy/analysis/diff-policies.ts'
 import { diffRestrictions } from '../../policy/analysis/diff-restrictions.ts'
@@ -49,7 +49,7 @@ export function addDiff(policy: Command, io: Io): void {
       '--apply',
       'with --kubernetes: the candidates are applied to the resources, as kubectl apply does',
     )
-    .option('--policies <dir>', 'with --kubernetes: policies that are in force beside the resources')
+    .option('--policies <dir>', 'a folder of policies in force beside both sides; repeatable', collect, [])
     .option('--fail-on-change', 'exit with status 1 if a decision or a restriction changes')
     .option(...jsonOption)
     .addHelpText(
@@ -103,14 +103,17 @@ async function loadSides(
     if (second !== undefined) command.error('error: expected one folder with --kubernetes: the candidates')
     return loadClusterSides(first, options, context, io)
   }
-  const unused = (['policies', 'apply'] as const).find((name) => options[name] !== undefined)
-  if (unused !== undefined) command.error(`error: expected --kubernetes with --${unused}`)
+  if (options.apply) command.error('error: expected --kubernetes with --apply')
   if (second === undefined || others.length > 0)
     command.error(
       'error: expected two folders, the current and the candidate policies; or --kubernetes and one',
     )
   const { vocabulary } = context
-  return [await requirePolicies([first], vocabulary), await requirePolicies([second], vocabulary)]
+  const { policies } = options
+  return [
+    await requirePolicies([...policies, first], vocabulary),
+    await requirePolicies([...policies, second], vocabulary),
+  ]
 }
 
 async function loadClusterSides(
@@ -124,8 +127,7 @@ async function loadClusterSides(
   const cluster = await openCluster(options, context)
   if (!apply) {
     const before = printRefused(io, await combineSources(policies, cluster, context))
-    const beside = policies === undefined ? [] : [policies]
-    return [before, await requirePolicies([...beside, folder], vocabulary)]
+    return [before, await requirePolicies([...policies, folder], vocabulary)]
   }
   const resources = await runStep(`the policies in ${folder} cannot be applied`, () =>
     applyCandidates(cluster.resources, folder, vocabulary),

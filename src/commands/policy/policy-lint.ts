@@ -4,13 +4,13 @@ import { formatExample } from '../common/format-example.ts'
 import { jsonOption } from '../common/arguments.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'
 import type { Finding } from '../../policy/analysis/lint/finding.ts'
-import { listIgnoredFiles } from '../../policy/source/policy-files.ts'
+import { listIgnoredFiles, namePolicyFolders } from '../../policy/source/policy-folder.ts'
 import { lintWithShadowPolicies } from '../../policy/analysis/lint/lint-policies.ts'
 import type { PolicyProblem } from '../../policy/language/policy-error.ts'
 import { CommandFailure } from '../common/command-failure.ts'
 import { readPolicyContext } from './policy-context.ts'
 import { readKnownSettings } from './read-known-settings.ts'
-import { addSourceOptions, loadSources, type SourceOptions } from './policy-sources.ts'
+import { addSourceOptions, loadSources, selectFolders, type SourceOptions } from './policy-sources.ts'
 import { alignColumns } from './format-policy.ts'
 
 interface Options extends SourceOptions {
@@ -39,10 +39,11 @@ async function lint(options: Options, io: Io): Promise<void> {
   const context = await readPolicyContext(options, io)
   const loaded = await loadSources(options, context)
   const known = await readKnownSettings(context.settings, options.groups)
-  const ignored = options.policies === undefined ? [] : await listIgnoredFiles(options.policies)
+  const folders = namePolicyFolders(selectFolders(options, context))
+  const ignored = await Promise.all(folders.map(listIgnoredFiles))
   const findings = [
     ...loaded.refused.map(toFinding),
-    ...ignored.map(createIgnoredFinding),
+    ...ignored.flat().map(createIgnoredFinding),
     ...lintWithShadowPolicies(loaded, known),
   ]
   if (json) printJson(io, findings)

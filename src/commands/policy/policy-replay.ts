@@ -15,7 +15,7 @@ import {
   type ReplayedCalls,
 } from '../../audit/replay/replay-tally.ts'
 import { indexDocuments } from '../../policy/analysis/reaching-rules.ts'
-import { jsonOption, parseTimeOrAge } from '../common/arguments.ts'
+import { collect, jsonOption, parseTimeOrAge } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { configOption, readPolicyContext } from './policy-context.ts'
 import { requirePolicies } from './policy-sources.ts'
@@ -23,8 +23,8 @@ import { formatReachingRule, formatRuleReference } from './format-policy.ts'
 
 interface Options {
   readonly audit: string
-  readonly candidate: string
-  readonly current?: string
+  readonly candidate: readonly string[]
+  readonly current: readonly string[]
   readonly config?: string
   readonly keys?: string
   readonly since?: Date
@@ -39,10 +39,12 @@ export function addReplay(policy: Command, io: Io): void {
       'replay the requests of an audit log against other policies and list the decisions that change',
     )
     .requiredOption('--audit <dir>', 'the folder of the audit log')
-    .requiredOption('--candidate <dir>', 'the candidate policies')
+    .requiredOption('--candidate <dir>', 'a folder of candidate policies; repeatable', collect)
     .option(
       '--current <dir>',
-      'the policies in force when the log was written, used to infer the groups of callers',
+      'a folder of policies in force when the log was written, used to infer the groups of callers; repeatable',
+      collect,
+      [],
     )
     .option(...configOption)
     .option('--keys <file>', 'the API key store, or a folder of key stores, used to look up groups')
@@ -73,9 +75,9 @@ async function replay(
   io: Io,
 ): Promise<void> {
   const { vocabulary } = await readPolicyContext({ config }, io)
-  const { documents } = await requirePolicies([candidate], vocabulary)
+  const { documents } = await requirePolicies(candidate, vocabulary)
   const index = indexDocuments(documents)
-  const policies = current === undefined ? undefined : await requirePolicies([current], vocabulary)
+  const policies = current.length === 0 ? undefined : await requirePolicies(current, vocabulary)
   const groupsOf = await loadGroups(keys, policies)
   const tally = createReplayTally(index, groupsOf, policies)
   await runStep('the audit log cannot be read', async () => {

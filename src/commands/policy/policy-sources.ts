@@ -1,19 +1,20 @@
 import type { Command } from 'commander'
 import { formatProblem, type PolicyProblem } from '../../policy/language/policy-error.ts'
 import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
+import { assertAnyPolicy } from '../../policy/source/document-problems.ts'
 import {
-  assertAnyPolicy,
   compileContents,
-  readPolicyFolder,
+  readPolicies,
   type LoadedPolicies,
   type PolicyContents,
 } from '../../policy/source/load-policies.ts'
+import { collect } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import type { Io } from '../common/io.ts'
 import { configOption, type PolicyContext } from './policy-context.ts'
 import { divideResources, readCluster, type Cluster } from './read-cluster.ts'
 import type { DecisionTest } from '../../policy/testing/decision-test.ts'
-import { parsePolicyFile } from '../../policy/source/parse-policy-file.ts'
+import { parsePolicyFile } from '../../policy/source/parse-policy-files.ts'
 import { formatResource, qualifyName } from '../../policy/source/kubernetes/resource-text.ts'
 import {
   createReviewer,
@@ -29,11 +30,9 @@ interface LoadedResources {
   readonly tests: readonly DecisionTest[]
 }
 
-export const policiesOption = ['--policies <dir>', 'the folder of policies'] as const
-
 /** Which policies a command is about. */
 export interface SourceOptions {
-  readonly policies?: string
+  readonly policies: readonly string[]
   readonly kubernetes?: true
   readonly context?: string
   readonly kubectl: string
@@ -42,10 +41,12 @@ export interface SourceOptions {
 
 /** Adds the options of `SourceOptions`; one source is required. */
 export function addSourceOptions(command: Command): Command {
-  return addClusterOptions(command.option(...policiesOption)).hook('preAction', () => {
-    const { policies, kubernetes } = command.opts<SourceOptions>()
-    if (policies === undefined && kubernetes === undefined)
-      command.error('error: expected --policies <dir>, --kubernetes or both')
+  return addClusterOptions(
+    command.option('--policies <dir>', 'a folder of policies; repeatable', collect, []),
+  ).hook('preAction', () => {
+    const { policies, kubernetes, config } = command.opts<SourceOptions>()
+    if (policies.length === 0 && kubernetes === undefined && config === undefined)
+      command.error('error: expected --policies <dir>, --kubernetes or both; or --config <file>')
   })
 }
 
@@ -73,12 +74,20 @@ export interface LoadedSources extends LoadedPolicies {
 }
 
 /**
- * Loads the policies of a folder, of a cluster, or of both. Throws CommandFailure with all errors in the folder, and if
+ * Loads the policies of folders, of a cluster, or of both. Throws CommandFailure with all errors in the folders, and if
  * there are no policies.
  */
 export async function loadSources(options: SourceOptions, context: PolicyContext): Promise<LoadedSources> {
   const cluster = options.kubernetes && (await openCluster(options, context))
-  return combineSources(options.policies, cluster, context)
+  return combineSources(selectFolders(options, context), cluster, context)
+}
+
+/** Returns the folders that a command reads: those of the settings if no other source is given. */
+export function selectFolders(
+  { policies, kubernetes }: SourceOptions,
+  { settings }: PolicyContext,
+): readonly string[] {
+  return policies.length === 0 && !kubernetes ? (settings?.policies.folder ?? []) : policies
 }
 
 /** Like `loadSources`, and prints the errors in resources. */
@@ -98,19 +107,23 @@ export function openCluster(
 }
 
 export async function combineSources(
-  folder: string | undefined,
+  folders: readonly string[],
   cluster: Cluster | undefined,
   { vocabulary, namespaces }: PolicyContext,
 ): Promise<LoadedSources> {
-  const files = folder === undefined ? nothing : await readFolder(folder, vocabulary)
+  const files = await readFolders(folders, vocabulary)
   const contents = cluster === undefined ? [] : divideResources(cluster, namespaces)
-  if (folder === undefined && contents.every(({ resources }) => resources.length === 0))
+  if (folders.length === 0 && contents.every(({ resources }) => resources.length === 0))
     throw new CommandFailure(
       'the cluster has no AccessPolicy resources that count; see --context and --config',
     )
   const { reviews, tests } = await loadResources(contents, vocabulary)
   const resources = { documents: listDocuments(reviews), tests }
-  return { ...compileContents(mergeContents([files, resources])), refused: listRefusals(reviews) }
+  const merged = {
+    documents: [...files.documents, ...resources.documents],
+    tests: [...files.tests, ...resources.tests],
+  }
+  return { ...compileContents(merged), refused: listRefusals(reviews) }
 }
 
 export function printRefused<Loaded extends LoadedSources>({ stderr }: Io, loaded: Loaded): Loaded {
@@ -118,29 +131,22 @@ export function printRefused<Loaded extends LoadedSources>({ stderr }: Io, loade
   return loaded
 }
 
-/** Loads the policies of folders. Throws CommandFailure with all errors, or if a folder has no policies. */
+/** Loads the policies of folders. Throws CommandFailure with all errors, or if there are no policies. */
 export async function requirePolicies(
   folders: readonly string[],
   vocabulary: PolicyVocabulary,
 ): Promise<LoadedPolicies> {
-  const contents: PolicyContents[] = []
-  for (const folder of folders) contents.push(await readFolder(folder, vocabulary))
-  return compileContents(mergeContents(contents))
+  return compileContents(await readFolders(folders, vocabulary))
 }
 
-const nothing: PolicyContents = { documents: [], tests: [] }
-
-function mergeContents(parts: readonly PolicyContents[]): PolicyContents {
-  return {
-    documents: parts.flatMap(({ documents }) => documents),
-    tests: parts.flatMap(({ tests }) => tests),
-  }
-}
-
-async function readFolder(folder: string, vocabulary: PolicyVocabulary): Promise<PolicyContents> {
-  return runStep(`the policies in ${folder} cannot be used`, async () => {
-    const contents = await readPolicyFolder(folder, vocabulary)
-    assertAnyPolicy(folder, contents.documents.length)
+async function readFolders(
+  folders: readonly string[],
+  vocabulary: PolicyVocabulary,
+): Promise<PolicyContents> {
+  const names = folders.join(' and ')
+  return runStep(`the policies in ${names} cannot be used`, async () => {
+    const contents = await readPolicies(folders, vocabulary)
+    if (folders.length > 0) assertAnyPolicy(names, contents.documents.length)
     return contents
   })
 }

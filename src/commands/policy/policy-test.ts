@@ -9,7 +9,7 @@ import {
   type TestRun,
 } from '../../policy/testing/decision-test.ts'
 import type { Decision } from '../../policy/engine/decision.ts'
-import { readPolicyFolder, type LoadedPolicies } from '../../policy/source/load-policies.ts'
+import { readPolicies, type LoadedPolicies } from '../../policy/source/load-policies.ts'
 import { createJunitReport } from '../../policy/testing/junit-report.ts'
 import type { PolicyDocument } from '../../policy/language/policy-document.ts'
 import { getPolicyName } from '../../policy/language/policy-instance.ts'
@@ -47,14 +47,14 @@ export function addTest(policy: Command, io: Io): void {
 }
 
 async function test(options: Options, io: Io): Promise<void> {
-  const { policies, tests, junit, minCoverage, json } = options
+  const { tests, junit, minCoverage, json } = options
   const context = await readPolicyContext(options, io)
   const { vocabulary } = context
   const loaded = await requireSources(options, context, io)
   const all = [...loaded.tests, ...(tests === undefined ? [] : await loadTests(tests, vocabulary))]
   if (all.length === 0) {
     throw new CommandFailure(
-      `no tests in ${policies ?? 'the resources'}; add "tests" to a policy or write a document of kind DecisionTable`,
+      'no tests in the policies; add "tests" to a policy or write a document of kind DecisionTable',
     )
   }
   const { set, withShadowPolicies } = loaded
@@ -79,7 +79,7 @@ async function test(options: Options, io: Io): Promise<void> {
 
 async function loadTests(folder: string, vocabulary: PolicyVocabulary): Promise<LoadedPolicies['tests']> {
   const { documents, tests } = await runStep(`the tests in ${folder} cannot be used`, () =>
-    readPolicyFolder(folder, vocabulary),
+    readPolicies([folder], vocabulary),
   )
   const [policy] = documents
   if (policy === undefined) {

@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import type { Io } from '../common/io.ts'
 import { newCommand } from '../common/new-command.ts'
-import { addBundle, addVerifyBundle } from './policy-bundle.ts'
 import { addDiff } from './policy-diff.ts'
 import { addExplain } from './policy-explain.ts'
 import { addLint } from './policy-lint.ts'
@@ -12,17 +11,6 @@ import { addWhoCan } from './policy-who-can.ts'
 
 export function policyCommand(io: Io): Command {
   const policy = newCommand('policy', io).description('test, explain, compare and query access policies')
-  for (const add of [
-    addTest,
-    addExplain,
-    addWhoCan,
-    addWhatCan,
-    addLint,
-    addDiff,
-    addReplay,
-    addBundle,
-    addVerifyBundle,
-  ])
-    add(policy, io)
+  for (const add of [addTest, addExplain, addWhoCan, addWhatCan, addLint, addDiff, addReplay]) add(policy, io)
   return policy
 }

@@ -3,13 +3,12 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { PolicyDocument } from '../../policy/language/policy-document.ts'
 import type { VocabularyOptions } from '../../policy/language/policy-vocabulary.ts'
-import { listPolicyFiles } from '../../policy/source/policy-files.ts'
+import { listPolicyFiles, namePolicyFolders } from '../../policy/source/policy-folder.ts'
 import { createPlayground, PlaygroundError } from './playground.ts'
 
 export interface PlaygroundSource {
   readonly auditFolder: string
-  /** Undefined if the policies are not in a folder. */
-  readonly policyFolder: string | undefined
+  readonly policyFolders: readonly string[]
   readonly vocabulary: VocabularyOptions
 }
 
@@ -34,15 +33,16 @@ export function addPlayground(
   server: FastifyInstance,
   route: string,
   documents: () => readonly PolicyDocument[],
-  { auditFolder, policyFolder, vocabulary }: PlaygroundSource,
+  { auditFolder, policyFolders, vocabulary }: PlaygroundSource,
 ): void {
   const playground = createPlayground()
 
   async function listFiles(): Promise<ReadonlyMap<string, string>> {
-    if (policyFolder === undefined) return new Map()
     const inForce = new Set(documents().map(({ file }) => file))
-    const files = await listPolicyFiles(policyFolder)
-    return new Map(files.filter(({ name }) => inForce.has(name)).map(({ name, path }) => [name, path]))
+    const files = await Promise.all(namePolicyFolders(policyFolders).map(listPolicyFiles))
+    return new Map(
+      files.flat().flatMap(({ name, path }) => (inForce.has(name) ? [[name, path] as const] : [])),
+    )
   }
 
   server.get(`${route}/policy-files`, async () => ({ files: [...(await listFiles()).keys()] }))

@@ -4,7 +4,7 @@ import type { RuleReference } from '../../policy/engine/decision.ts'
 import { explainDecision, type ExplainedRule } from '../../policy/analysis/explain-decision.ts'
 import type { Finding } from '../../policy/analysis/lint/finding.ts'
 import { lintWithShadowPolicies } from '../../policy/analysis/lint/lint-policies.ts'
-import { findTagProblems } from '../../policy/source/assert-tags.ts'
+import { collectDocuments, findTagProblems } from '../../policy/source/document-problems.ts'
 import { createRuleReference, indexDocuments } from '../../policy/analysis/reaching-rules.ts'
 import { permissionFacts } from '../../policy/conditions/permission-facts.ts'
 import type { AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
@@ -15,11 +15,11 @@ import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.t
 import { defaultRequestFacts } from '../../policy/language/read-tests.ts'
 import { describeRestriction, type RestrictionReport } from '../../policy/restrictions/restriction.ts'
 import { decideListing } from '../../policy/visibility/decide-listing.ts'
-import { mergeFiles } from '../../policy/source/compile-documents.ts'
 import { compileContents, type LoadedPolicies } from '../../policy/source/load-policies.ts'
-import { parsePolicyFile } from '../../policy/source/parse-policy-file.ts'
+import { parsePolicyFile } from '../../policy/source/parse-policy-files.ts'
 import { parseIdentifierText } from '../../catalog-api/identifier-text.ts'
 import { anonymousPrincipal } from '../../identity/principal.ts'
+import { runAtOnce } from '../../lib/async/run-in-slices.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import { readRecentRecords } from './recent-records.ts'
 import type { PlaygroundRun, Question } from './playground-run.ts'
@@ -67,12 +67,11 @@ export async function createPlaygroundReport(
 ): Promise<PlaygroundReport> {
   const name = file ?? newFile
   const request = question && createRequest(question, vocabulary)
-  // With an inode, the text must be complete, as a file must.
-  const parsed = parsePolicyFile({ name, bytes: Buffer.from(text), inode: '' }, vocabulary)
-  const rest = { documents: inForce.filter((document) => document.file !== file), problems: [] }
+  const parsed = parsePolicyFile({ name, bytes: Buffer.from(text) }, vocabulary)
+  const rest = { documents: inForce.filter((document) => document.file !== file), tests: [], problems: [] }
   let after: LoadedPolicies
   try {
-    const documents = mergeFiles([rest, parsed])
+    const documents = collectDocuments([rest, parsed])
     assertNoNewTagProblems(documents, inForce, name)
     after = compileContents({ documents, tests: parsed.tests })
   } catch (error) {
@@ -172,8 +171,8 @@ function assertNoNewTagProblems(
   inForce: readonly PolicyDocument[],
   name: string,
 ): void {
-  const known = new Set(findTagProblems(inForce).map(formatPosition))
-  const problems = findTagProblems(documents).filter(
+  const known = new Set(runAtOnce(findTagProblems(inForce)).map(formatPosition))
+  const problems = runAtOnce(findTagProblems(documents)).filter(
     (problem) => problem.file === name || !known.has(formatPosition(problem)),
   )
   if (problems.length > 0) throw new PolicyError(problems)

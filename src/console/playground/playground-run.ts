@@ -1,5 +1,5 @@
 import type { VocabularyOptions } from '../../policy/language/policy-vocabulary.ts'
-import type { TransferableDocument } from '../../policy/source/transferable-document.ts'
+import type { TransferableDocument } from './transferable-document.ts'
 
 /** A question to policies: may this caller do that? */
 export interface Question {

@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads'
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import type { PolicyDocument } from '../../policy/language/policy-document.ts'
 import { createPolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
-import { restoreDocument } from '../../policy/source/transferable-document.ts'
+import { restoreDocument } from './transferable-document.ts'
 import { createPlaygroundReport, QuestionError } from './playground-report.ts'
 import type { PlaygroundMessage, PlaygroundRun } from './playground-run.ts'
 

@@ -1,11 +1,11 @@
 import { once } from 'node:events'
-import type { Worker } from 'node:worker_threads'
+import { extname } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import { runInSlices, type Steps } from '../../lib/async/run-in-slices.ts'
 import { getMembers } from '../../lib/json/is-object.ts'
-import { startThread } from '../../lib/process/start-thread.ts'
 import type { PolicyDocument } from '../../policy/language/policy-document.ts'
-import { toTransferable } from '../../policy/source/transferable-document.ts'
 import type { PlaygroundMessage, PlaygroundRun } from './playground-run.ts'
+import { toTransferable } from './transferable-document.ts'
 
 const timeoutMs = 15_000
 const resourceLimits = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 }
@@ -33,7 +33,7 @@ export function createPlayground(): Playground {
     async run(request, inForce) {
       if (isRunning) throw new PlaygroundError('another text is being tried; try again in a moment')
       isRunning = true
-      const thread = startThread(import.meta.url, 'playground-thread', resourceLimits)
+      const thread = startThread()
       // `exit` follows.
       thread.on('error', () => undefined)
       try {
@@ -72,6 +72,22 @@ async function requestReport(thread: Worker, request: PlaygroundRun): Promise<un
   if (typeof error === 'string') throw new PlaygroundError(error)
   return report
 }
+
+/** Starts playground-thread.ts: a thread that does not keep the process alive. */
+function startThread(): Worker {
+  const extension = extname(import.meta.url)
+  const program = new URL(`playground-thread${extension}`, import.meta.url)
+  const thread =
+    extension === '.ts'
+      ? new Worker(runSource, { eval: true, workerData: program.href, resourceLimits })
+      : new Worker(program, { execArgv: [], resourceLimits })
+  thread.unref()
+  return thread
+}
+
+/** Runs the TypeScript source, for tests: a thread does not inherit the module loader of the process. */
+const runSource = `require('tsx/cjs/api').register()
+require(require('node:url').fileURLToPath(require('node:worker_threads').workerData))`
 
 function post(thread: Worker, message: PlaygroundMessage): void {
   thread.postMessage(message)

@@ -24,7 +24,7 @@ interface OpenedAudit {
  * closed last, so that they deliver the last records. Retention keeps the segments named by `unresolved`.
  */
 export async function openAudit(
-  { settings: { audit, policies }, tuning, closers, metrics, log, outbound }: Bootstrap,
+  { settings: { audit }, tuning, closers, metrics, log, outbound }: Bootstrap,
   unresolved: NonNullable<Retention['inDoubtIntents']>,
 ): Promise<OpenedAudit> {
   const sinks = await openSinks({
@@ -40,7 +40,6 @@ export async function openAudit(
   const auditLog = await openAuditLog({
     ...options,
     ...tuning.auditLog,
-    keepsPolicyFiles: policies.lastGood !== undefined,
     retention: {
       ...options.retention,
       oldestNeededSegment: sinks.oldestNeededSegment,

@@ -124,7 +124,7 @@ export async function openGateway(
     sinks,
     playground: {
       auditFolder: settings.audit.folder,
-      policyFolder: settings.policies.folder,
+      policyFolders: settings.policies.folder,
       vocabulary: createSettingsVocabulary(settings).options,
     },
   }
@@ -134,16 +134,13 @@ export async function openGateway(
     observer,
     limiting,
     certificates,
-    checks: [
-      ...createReadinessChecks({
-        audit: auditLog,
-        policies,
-        authenticator,
-        upstreams,
-        files,
-      }),
-      ...policies.checks,
-    ],
+    checks: createReadinessChecks({
+      audit: auditLog,
+      policies,
+      authenticator,
+      upstreams,
+      files,
+    }),
     createConsole: recorder && ((checks, url) => recorder.createSource({ ...shown, checks, url })),
   }
 }

@@ -7,7 +7,9 @@ import type { Upstreams } from '../upstream/upstreams.ts'
 
 interface GatewayReadinessOptions {
   readonly audit: Pick<AuditLog, 'status'>
-  readonly policies: Pick<PolicySource, 'current'> & { readonly findProblem: () => string | undefined }
+  readonly policies: Pick<PolicySource, 'current' | 'listFailingFolders'> & {
+    readonly findProblem: () => string | undefined
+  }
   readonly authenticator: Pick<Authenticator, 'status'>
   readonly upstreams: Pick<Upstreams, 'all'>
   readonly files: Pick<FileFollower, 'listFailing'>
@@ -35,6 +37,17 @@ export function createReadinessChecks(parts: GatewayReadinessOptions): Readiness
       name: 'policies',
       findProblem: () =>
         policies.current().size > 0 ? undefined : 'no policies loaded: every request is denied',
+    },
+    {
+      name: 'policy_folders',
+      // A restart would fail.
+      isWarning: true,
+      findProblem: () => {
+        const failing = policies.listFailingFolders()
+        return failing.length === 0
+          ? undefined
+          : `the last policies stay in force; not reloaded: ${failing.join(', ')}`
+      },
     },
     {
       name: 'policy_resources',

@@ -26,7 +26,7 @@ export function createRestrictionObserver(
     metrics.policyShadowRestrictions.inc({ operation, result })
     const suppressed = lines.take(result)
     if (suppressed === undefined) return
-    const candidateRules = restriction?.parts.map(({ rule }) => qualifiedRuleName(rule))
+    const candidateRules = restriction.parts.map(({ rule }) => qualifiedRuleName(rule))
     const common = { operation, id: route.id, principal: principal?.name, result }
     log.info({ ...common, candidateRules, error: error?.message, suppressed }, 'shadow restriction differs')
   }

@@ -8,13 +8,12 @@ import { listChanges } from './restrict-request.ts'
 
 /** What a restriction that is not in force would do to a request. */
 export interface TriedRestriction {
-  /** Undefined if the request would not be restricted any more. */
-  readonly restriction: CallerRestriction | undefined
+  readonly restriction: CallerRestriction
   /**
-   * `restricted`: it would be sent with what the restriction leaves. `unrestricted`: it would be sent as it is.
-   * `undecided`: its body is too large. Otherwise the reason of the refusal.
+   * `restricted`: it would be sent with what the restriction leaves. `undecided`: its body is too large. Otherwise the
+   * reason of the refusal.
    */
-  readonly result: 'restricted' | 'unrestricted' | 'undecided' | RefusalReason
+  readonly result: 'restricted' | 'undecided' | RefusalReason
   /** The error of the refusal. */
   readonly error?: CatalogError
 }
@@ -26,9 +25,8 @@ const maxTriedBytes = 256 * 1024
 export function tryRestriction(
   request: { readonly route: RouteMatch; readonly head: { readonly isLancedb: boolean } },
   payload: Payload,
-  restriction: CallerRestriction | undefined,
+  restriction: CallerRestriction,
 ): TriedRestriction {
-  if (restriction === undefined) return { restriction, result: 'unrestricted' }
   const isJson = request.route.operation.body === 'json'
   const isLarge =
     payload.form === 'stream' || (payload.form === 'bytes' && payload.bytes.length > maxTriedBytes)

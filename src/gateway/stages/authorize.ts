@@ -1,7 +1,7 @@
 import type { StatedFacts } from '../../catalog-api/facts.ts'
 import type { RequestFacts } from '../../policy/conditions/authorization-request.ts'
 import type { CallerRestriction } from '../../policy/restrictions/restriction.ts'
-import type { PolicySet, ShadowRestriction } from '../../policy/policy-set.ts'
+import type { PolicySet } from '../../policy/policy-set.ts'
 import { createAuthorizationRequest, decidePartially, type Decisions } from '../authorization/decisions.ts'
 import { listHeadPermissions } from '../authorization/list-required-permissions.ts'
 import type { PermissionDecision } from '../authorization/required-permission.ts'
@@ -18,14 +18,14 @@ class HeadPermit implements Decisions {
   /** What the policies leave of the table of the request; undefined for all of it. */
   readonly restriction: CallerRestriction | undefined
   /** What shadow policies would leave of it; undefined if that is the same. */
-  readonly shadowRestriction: ShadowRestriction | undefined
+  readonly shadowRestriction: CallerRestriction | undefined
   /** Makes the type nominal: no other object is a permit. */
   declare protected readonly isIssued: true
 
   constructor(
     { policies, facts, stated, decisions }: Decisions,
     restriction: CallerRestriction | undefined,
-    shadowRestriction: ShadowRestriction | undefined,
+    shadowRestriction: CallerRestriction | undefined,
   ) {
     this.policies = policies
     this.facts = facts

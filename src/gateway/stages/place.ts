@@ -63,7 +63,7 @@ export function place(request: Permitted, { upstreams, sealedIds }: PlaceOptions
     restatedHeaders: restated?.headers ?? [],
     payload: restricted?.payload ?? payload,
     responseColumns: restricted?.columns,
-    triedRestriction: shadowRestriction && tryRestriction(request, payload, shadowRestriction.restriction),
+    triedRestriction: shadowRestriction && tryRestriction(request, payload, shadowRestriction),
   })
 }
 

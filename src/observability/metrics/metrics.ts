@@ -31,7 +31,6 @@ export interface Metrics {
   readonly policyRevision: Gauge<'revision'>
   readonly policyLoaded: Gauge
   readonly policyReloadSuccessful: Gauge
-  readonly policyLastGood: Gauge
   readonly policyConditionFailures: Counter<'effect'>
   readonly policyShadowDifferences: Counter<'operation' | 'change'>
   readonly policyShadowRestrictions: Counter<'operation' | 'result'>
@@ -130,23 +129,18 @@ export function createMetrics(version: string, { namespaces }: MetricsSettings =
     }),
     policyReloadSuccessful: new Gauge({
       name: 'catalog_gateway_policy_last_reload_successful',
-      help: 'Whether the last reload of the policies succeeded (1) or failed (0).',
-      registers,
-    }),
-    policyLastGood: new Gauge({
-      name: 'catalog_gateway_policy_last_good',
-      help: 'Whether the policies do not compile and those stored before the start are in force instead (1), or expired.',
+      help: 'Whether the last changes of all policy folders, and of the resources, are in force (1) or one failed (0).',
       registers,
     }),
     policyShadowDifferences: new Counter({
       name: 'catalog_gateway_policy_shadow_differences_total',
-      help: 'Decisions that shadow or candidate policies would change, by operation and change (allow_to_deny, deny_to_allow, undecided: it depends on a body that was not read).',
+      help: 'Decisions that shadow policies would change, by operation and change (allow_to_deny, deny_to_allow, undecided: it depends on a body that was not read).',
       labelNames: ['operation', 'change'],
       registers,
     }),
     policyShadowRestrictions: new Counter({
       name: 'catalog_gateway_policy_shadow_restrictions_total',
-      help: 'Reads that shadow or candidate policies would restrict otherwise, by operation and result (restricted, unrestricted, undecided, or the reason of the refusal).',
+      help: 'Reads that shadow policies would restrict otherwise, by operation and result (restricted, undecided, or the reason of the refusal).',
       labelNames: ['operation', 'result'],
       registers,
     }),

@@ -1,3 +1,4 @@
+import type { Steps } from '../../lib/async/run-in-slices.ts'
 import { Field, Fields, readItems, reportUnexpected, type ReportProblem } from './field.ts'
 import { fillText, formatPlaceholder, isVariableName } from './placeholder.ts'
 import type { PolicyInstance } from './policy-document.ts'
@@ -5,25 +6,29 @@ import { mergeInstances } from './policy-instance.ts'
 import { readLabel } from './read-rule.ts'
 import type { YamlEntry, YamlNode } from './yaml/yaml-node.ts'
 
-type ReadDocument = (document: Field, report: ReportProblem, instance: PolicyInstance | undefined) => void
+type ReadDocument = (
+  document: Field,
+  report: ReportProblem,
+  instance: PolicyInstance | undefined,
+) => Steps<void>
 
 /**
  * Calls `read` with the document; if it has `forEach`, once for each value, which is then in place of `{variable}` in every
  * text outside of `metadata`. Offsets are those of the document as written. An error that all values have is reported once,
  * any other with the values that have it.
  */
-export function readInstances(document: Field, report: ReportProblem, read: ReadDocument): void {
+export function* readInstances(document: Field, report: ReportProblem, read: ReadDocument): Steps<void> {
   const instances = readForEach(document, report)
   if (instances === undefined) {
-    read(document, report, undefined)
+    yield* read(document, report, undefined)
     return
   }
-  const problems = instances.flatMap((instance) => {
-    const own: { readonly item: Problem; readonly instance: PolicyInstance }[] = []
-    const reportOwn: ReportProblem = (offset, message) => own.push({ item: { offset, message }, instance })
-    read(fillDocument(document, instance, reportOwn), reportOwn, instance)
-    return own
-  })
+  const problems: { readonly item: Problem; readonly instance: PolicyInstance }[] = []
+  for (const instance of instances) {
+    const reportOwn: ReportProblem = (offset, message) =>
+      problems.push({ item: { offset, message }, instance })
+    yield* read(fillDocument(document, instance, reportOwn), reportOwn, instance)
+  }
   const merged = mergeInstances(problems, instances.length, ({ offset }) => String(offset))
   for (const { offset, message } of merged) report(offset, message)
 }

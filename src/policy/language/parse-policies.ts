@@ -1,3 +1,4 @@
+import { runAtOnce, type Steps } from '../../lib/async/run-in-slices.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import { acceptanceHint } from '../../config/unsafe-settings.ts'
 import type { AcceptedFinding, PolicyDocument, PolicyInstance, PolicyRule } from './policy-document.ts'
@@ -65,24 +66,31 @@ export function parsePolicies(
   file: string,
   vocabulary: PolicyVocabulary = builtInVocabulary,
 ): ParsedPolicies {
+  return runAtOnce(parsePolicySteps(text, file, vocabulary))
+}
+
+/** `parsePolicies`, with a pause before each rule and after each document. */
+export function* parsePolicySteps(
+  text: string,
+  file: string,
+  vocabulary: PolicyVocabulary,
+): Steps<ParsedPolicies> {
   const locate = createLocator(text)
   const problems: PolicyProblem[] = []
   const report: ReportProblem = (offset, message) => problems.push({ file, ...locate(offset), message })
   const documents: PolicyDocument[] = []
   const accepted = readAccepted(text)
   const tests: DecisionTest[] = []
-  const root = (node: YamlNode): void => {
+  for (const node of readYaml(text, report)) {
     const field = Field.forDocument(node, text)
-    if (isDecisionTable(node)) {
-      tests.push(...readDecisionTable(field, file, locate, report, vocabulary))
-      return
-    }
-    readInstances(field, report, (field, report, instance) => {
-      const policy = readDocument(field, instance, accepted, file, locate, report, tests, vocabulary)
-      if (policy !== undefined) documents.push(policy)
-    })
+    if (isDecisionTable(node)) tests.push(...readDecisionTable(field, file, locate, report, vocabulary))
+    else
+      yield* readInstances(field, report, function* (field, report, instance) {
+        const policy = yield* readDocument(field, instance, accepted, file, locate, report, tests, vocabulary)
+        if (policy !== undefined) documents.push(policy)
+      })
+    yield
   }
-  readYaml(text, { root, error: report })
   problems.sort(
     (one, other) => (one.line ?? 0) - (other.line ?? 0) || (one.column ?? 0) - (other.column ?? 0),
   )
@@ -110,7 +118,7 @@ function readDecisionTable(
 }
 
 /** Reads a policy document and adds its tests to `tests`. */
-function readDocument(
+function* readDocument(
   field: Field,
   instance: PolicyInstance | undefined,
   accepted: readonly AcceptedFinding[],
@@ -119,7 +127,7 @@ function readDocument(
   report: ReportProblem,
   tests: DecisionTest[],
   vocabulary: PolicyVocabulary,
-): PolicyDocument | undefined {
+): Steps<PolicyDocument | undefined> {
   reportRepeatedKeys(field.node, report)
   const fields = readDocumentFields(field, report)
   if (fields === undefined) return undefined
@@ -134,7 +142,7 @@ function readDocument(
   const onDeny = readOptional(fields, 'onDeny', readOnDeny, report)
   const contact = readOptional(fields, 'contact', readLine, report)
   const tags = readOptional(fields, 'tags', (field) => readTags(field, locate, report, vocabulary), report)
-  const rules = readRules(fields, locate, report, vocabulary)
+  const rules = yield* readRules(fields, locate, report, vocabulary)
   const name = nameDocument(named?.name ?? '', instance)
   const expected = readOptional(
     fields,
@@ -226,17 +234,18 @@ function readReserved(
 }
 
 /** Reads rules, restrictions and commit requirements, in the order of their lines. */
-function readRules(
+function* readRules(
   fields: Fields<'rules' | 'commits' | 'reads' | 'tags'>,
   locate: Locate,
   report: ReportProblem,
   vocabulary: PolicyVocabulary,
-): readonly PolicyRule[] {
+): Steps<readonly PolicyRule[]> {
   const rules: PolicyRule[] = []
   // Line of each rule, by id.
   const lines = new Map<string, number>()
-  const readAll = (items: readonly Field[], read: ReadRule): void => {
+  function* readAll(items: readonly Field[], read: ReadRule): Steps<void> {
     for (const item of items) {
+      yield
       const rule = read(item, locate(item.offset), report, vocabulary)
       if (rule === undefined) continue
       const before = lines.get(rule.id)
@@ -256,10 +265,13 @@ function readRules(
     rules.push(rule)
   }
   const restrictions = readOptional(fields, 'reads', readRestrictions, report)
-  if (restrictions !== undefined) readAll(restrictions, readRestriction)
+  if (restrictions !== undefined) yield* readAll(restrictions, readRestriction)
   const hasOthers = required !== undefined || restrictions !== undefined || fields.has('tags')
   if (!hasOthers || fields.has('rules')) {
-    readAll(readItems(fields.get('rules'), '[{ id, effect, subjects, operations }]', report) ?? [], readRule)
+    yield* readAll(
+      readItems(fields.get('rules'), '[{ id, effect, subjects, operations }]', report) ?? [],
+      readRule,
+    )
   }
   return hasOthers ? rules.toSorted((one, other) => one.line - other.line) : rules.slice()
 }

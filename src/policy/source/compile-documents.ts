@@ -1,12 +1,11 @@
 import type { Steps } from '../../lib/async/run-in-slices.ts'
-import { getPolicyName } from '../language/policy-instance.ts'
-import { groupBy } from '../../lib/group-by.ts'
-import type { PolicyDocument } from '../language/policy-document.ts'
-import { PolicyError, type PolicyProblem } from '../language/policy-error.ts'
+import { readsPart } from '../analysis/reaching-restrictions.ts'
+import type { AuthorizationRequest } from '../conditions/authorization-request.ts'
+import type { Decision } from '../engine/decision.ts'
 import type { ReportConditionFailure } from '../engine/rule-compiler.ts'
+import type { PolicyDocument } from '../language/policy-document.ts'
 import { compileSteps, type PolicySet } from '../policy-set.ts'
-import type { ParsedFile } from './parse-in-thread.ts'
-import { withShadow, type ReportShadowDifference } from './shadow-policies.ts'
+import type { CallerRestriction } from '../restrictions/restriction.ts'
 
 /** The callbacks must not throw. */
 export interface CompileOptions {
@@ -30,28 +29,56 @@ export function isEnforced({ isShadow }: PolicyDocument): boolean {
   return !isShadow
 }
 
-/** Returns the documents of all files. Throws PolicyError with every error in them and every repeated name. */
-export function mergeFiles(files: readonly ParsedFile[]): readonly PolicyDocument[] {
-  const documents = files.flatMap((file) => file.documents)
-  const problems = [...files.flatMap((file) => file.problems), ...findDuplicateNames(documents)]
-  if (problems.length > 0) throw new PolicyError(problems)
-  return documents
+export interface ShadowDifference {
+  readonly request: AuthorizationRequest
+  readonly live: Decision
+  /** Undefined if the candidate depends on a body that the live policies did not need. */
+  readonly candidate: Decision | undefined
 }
 
-/**
- * Decisions refer to a policy by name only, so names must be unique. The documents of a policy with `forEach` have its
- * position.
- */
-function findDuplicateNames(documents: readonly PolicyDocument[]): readonly PolicyProblem[] {
-  const policies = groupBy(documents, ({ file, line, column }) => `${file}:${line}:${column}`)
-  const seen = new Map<string, PolicyDocument>()
-  return [...policies.values()].flatMap(([document]) => {
-    if (document === undefined) return []
-    const { file, line, column } = document
-    const name = getPolicyName(document)
-    const before = seen.get(name)
-    if (before === undefined) seen.set(name, document)
-    const message = `metadata.name: duplicate policy name "${name}", also in ${before?.file}:${before?.line}`
-    return before === undefined ? [] : [{ file, line, column, message }]
-  })
+/** Called once for each decided authorization request with a difference. Must not throw. */
+type ReportShadowDifference = (difference: ShadowDifference) => void
+
+/** Decides like `live` and compares each decision with `candidate`, if needed after the body has been read. */
+export function withShadow(
+  live: PolicySet,
+  candidate: PolicySet,
+  reportDifference: ReportShadowDifference,
+): PolicySet {
+  function compare(
+    request: AuthorizationRequest,
+    decision: Decision,
+    alternative: Decision | undefined,
+  ): Decision {
+    if (alternative?.allowed !== decision.allowed)
+      reportDifference({ request, live: decision, candidate: alternative })
+    return decision
+  }
+
+  return Object.freeze({
+    ...live,
+    decide: (request) => compare(request, live.decide(request), candidate.decide(request)),
+    decideBeneath: (request) =>
+      compare(request, live.decideBeneath(request), candidate.decideBeneath(request)),
+    decidePartially(request) {
+      const decision = live.decidePartially(request)
+      return decision && compare(request, decision, candidate.decidePartially(request))
+    },
+    findShadowRestriction(request) {
+      if (!readsPart(request.permission)) return undefined
+      const restriction = candidate.findRestriction(request)
+      return isSameRestriction(live.findRestriction(request), restriction) ? undefined : restriction
+    },
+  } satisfies PolicySet)
+}
+
+function isSameRestriction(
+  one: CallerRestriction | undefined,
+  other: CallerRestriction | undefined,
+): boolean {
+  if (one === undefined || other === undefined) return one === other
+  const isSameColumn = ([path, type]: readonly [string, string]): boolean => other.columns.get(path) === type
+  return (
+    one.rows === other.rows && one.columns.size === other.columns.size && [...one.columns].every(isSameColumn)
+  )
 }

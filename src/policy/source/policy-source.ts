@@ -1,23 +1,56 @@
 import { runAtOnce, runInSlices } from '../../lib/async/run-in-slices.ts'
 import type { PolicyDocument } from '../language/policy-document.ts'
-import { builtInVocabulary, type PolicyVocabulary } from '../language/policy-vocabulary.ts'
 import type { PolicyError } from '../language/policy-error.ts'
 import type { PolicySet } from '../policy-set.ts'
 import { compileDocuments, isEnforced, type CompileOptions } from './compile-documents.ts'
-import type { DocumentObserver, DocumentSource, OpenDocumentSource } from './document-source.ts'
-import type { PolicyLocation } from './policy-location.ts'
-import { watchLocation, type WatchLocationOptions } from './watch-location.ts'
+import { assertDocuments } from './document-problems.ts'
+
+/**
+ * Opens a source of policy documents: a folder, a Kubernetes cluster. A source watches its documents until it is closed,
+ * and calls `observer.load` at least once before the promise resolves. Throws PolicyError if the first read fails.
+ */
+export type OpenDocumentSource = (observer: DocumentObserver) => Promise<DocumentSource>
+
+interface DocumentSource {
+  close(): void
+}
+
+/** Receives what a source reads. Each source has its own, so an error in one source holds back no other. */
+export interface DocumentObserver {
+  /**
+   * Replaces all documents of the source, those with `mode: shadow` included. Resolves when they are in force; rejects
+   * if they cannot be, and then the previous ones stay. `isForced` reports even an unchanged set as reloaded.
+   */
+  load(documents: readonly PolicyDocument[], isForced?: boolean): Promise<void>
+  /** The documents cannot be read; the previous ones stay in force. */
+  fail(error: PolicyError): void
+}
+
+/** Sources in the order in which their rules decide. */
+export interface PolicySources {
+  /** By path. Their documents are one tree: names are unique among them, and rules name tags of all of them. */
+  readonly folders: ReadonlyMap<string, OpenDocumentSource>
+  /** AccessPolicy resources, which were reviewed one by one. */
+  readonly resources?: OpenDocumentSource | undefined
+}
+
+/** A change of policies that did or did not come into force. */
+interface PolicyChange {
+  /** In force now. */
+  readonly set: PolicySet
+  /** The folder that changed; undefined for resources. */
+  readonly folder: string | undefined
+  /** Whether the last change of a source could not be loaded. */
+  readonly hasError: boolean
+}
 
 /** The callbacks must not throw. */
 export interface PolicySourceOptions extends CompileOptions {
-  /**
-   * Called when a changed set takes effect, and also with an unchanged set after an error or `reloadFiles`. `hasError`
-   * is true while the last change of another source could not be loaded.
-   */
-  readonly onReload?: (set: PolicySet, hasError: boolean) => void
-  /** The last change of a source cannot be loaded: its previous documents stay in force, in the set `current`. */
-  readonly onError?: (error: PolicyError, current: PolicySet) => void
-  /** Called with the documents in force, initially and after each reload; `hasError` as in `onReload`. */
+  /** Called when a changed set takes effect, and also with an unchanged set after an error or `reloadFiles`. */
+  readonly onReload?: (change: PolicyChange) => void
+  /** The last change of a source cannot be loaded: its previous documents stay in force. */
+  readonly onError?: (error: PolicyError, change: PolicyChange) => void
+  /** Called with the documents in force, initially and after each change; `hasError` as in `PolicyChange`. */
   readonly onDocuments?: (documents: readonly PolicyDocument[], hasError: boolean) => void
 }
 
@@ -25,22 +58,30 @@ export interface PolicySourceOptions extends CompileOptions {
 export interface PolicySource {
   /** Read it once per request, so that one set decides the whole request. */
   current(): PolicySet
+  /** Returns the folders whose last change could not be loaded. */
+  listFailingFolders(): readonly string[]
   close(): void
 }
 
 /**
- * Compiles the documents of all sources into one set, in the order of the sources. A change of a source takes effect
- * completely or not at all. Throws PolicyError if a source cannot be opened.
+ * Compiles the documents of all sources into one set. A change of a source takes effect completely or not at all, and
+ * depends on the others only by names and tags. Throws PolicyError if a source cannot be opened.
  */
 export async function combineSources(
-  openers: readonly OpenDocumentSource[],
+  { folders, resources }: PolicySources,
   options: PolicySourceOptions = {},
 ): Promise<PolicySource> {
+  const names = [...folders.keys()]
+  const openers = [...folders.values(), ...(resources === undefined ? [] : [resources])]
   let documents: readonly (readonly PolicyDocument[])[] = openers.map(() => [])
   let current: PolicySet | undefined
-  const failing = new Set<number>()
-  const errorsAtStart: PolicyError[] = []
+  const failing = new Map<number, PolicyError>()
   let isClosed = false
+
+  function* compile(next: typeof documents) {
+    yield* assertDocuments(next.slice(0, names.length).flat())
+    return yield* compileDocuments(next.flat(), options)
+  }
 
   async function replace(
     index: number,
@@ -50,17 +91,17 @@ export async function combineSources(
     const next = documents.with(index, replacement)
     if (current === undefined) {
       documents = next
+      failing.delete(index)
       return
     }
-    const set = await runInSlices(compileDocuments(next.flat(), options))
+    const set = await runInSlices(compile(next))
     if (isClosed) return
-    const isReported = isForced || set.revision !== current.revision || failing.has(index)
+    const isReported = failing.delete(index) || isForced || set.revision !== current.revision
     // Replaced even if the revision is equal: line numbers of rules may have changed.
     current = set
     documents = next
-    failing.delete(index)
     options.onDocuments?.(next.flat().filter(isEnforced), failing.size > 0)
-    if (isReported) options.onReload?.(set, failing.size > 0)
+    if (isReported) options.onReload?.({ set, folder: names[index], hasError: failing.size > 0 })
   }
 
   // One after the other, so that no replacement loses another.
@@ -74,9 +115,9 @@ export async function combineSources(
       },
       fail(error) {
         if (isClosed) return
-        failing.add(index)
-        if (current === undefined) errorsAtStart.push(error)
-        else options.onError?.(error, current)
+        failing.set(index, error)
+        if (current !== undefined)
+          options.onError?.(error, { set: current, folder: names[index], hasError: true })
       },
     }
   }
@@ -84,12 +125,13 @@ export async function combineSources(
   const sources: DocumentSource[] = []
   try {
     for (const [index, open] of openers.entries()) sources.push(await open(observe(index)))
-    const first = documents.flat()
-    const set = (current = runAtOnce(compileDocuments(first, options)))
-    options.onDocuments?.(first.filter(isEnforced), errorsAtStart.length > 0)
-    for (const error of errorsAtStart) options.onError?.(error, set)
+    const set = (current = runAtOnce(compile(documents)))
+    options.onDocuments?.(documents.flat().filter(isEnforced), failing.size > 0)
+    for (const [index, error] of failing)
+      options.onError?.(error, { set, folder: names[index], hasError: true })
     return {
       current: () => current ?? set,
+      listFailingFolders: () => [...failing.keys()].flatMap((index) => names[index] ?? []),
       close() {
         isClosed = true
         for (const source of sources) source.close()
@@ -99,27 +141,4 @@ export async function combineSources(
     for (const source of sources) source.close()
     throw error
   }
-}
-
-export interface WatchPoliciesOptions extends PolicySourceOptions {
-  /** The operations that the policies may name; default: those of the catalog API. */
-  readonly vocabulary?: PolicyVocabulary
-  /** Poll interval; default 2000. */
-  readonly intervalMs?: number
-}
-
-/** `combineSources` for a folder or bundle alone. */
-export async function watchPolicies(
-  location: PolicyLocation,
-  options: WatchPoliciesOptions = {},
-): Promise<PolicySource> {
-  return combineSources([openLocation(location, options)], options)
-}
-
-/** A folder or bundle as one of several sources. */
-export function openLocation(
-  location: PolicyLocation,
-  { vocabulary = builtInVocabulary, intervalMs = 2000, ...options }: Partial<WatchLocationOptions>,
-): OpenDocumentSource {
-  return (observer) => watchLocation(location, { vocabulary, intervalMs, ...options }, observer)
 }

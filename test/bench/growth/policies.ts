@@ -4,11 +4,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { stringify } from 'yaml'
 import { runAtOnce } from '../../../src/lib/async/run-in-slices.ts'
 import { builtInVocabulary } from '../../../src/policy/language/policy-vocabulary.ts'
-import { assertTags } from '../../../src/policy/source/assert-tags.ts'
-import { compileDocuments, mergeFiles } from '../../../src/policy/source/compile-documents.ts'
-import { createPolicyFileReader } from '../../../src/policy/source/policy-file-reader.ts'
-import { resolveTimeMs } from '../../../src/policy/source/policy-files.ts'
-import { createFolderLocation } from '../../../src/policy/source/policy-location.ts'
+import { compileDocuments } from '../../../src/policy/source/compile-documents.ts'
+import { assertDocuments, collectDocuments } from '../../../src/policy/source/document-problems.ts'
+import { createFileParser } from '../../../src/policy/source/parse-policy-files.ts'
+import { readPolicyFolder, resolveTimeMs } from '../../../src/policy/source/policy-folder.ts'
 import { formatPolicies } from '../../policy/policy-builder.ts'
 import { processorCost, type Growth } from './growth.ts'
 
@@ -27,11 +26,12 @@ export const policies: Growth = {
     }
     for (let file = 0; file < fileCount; file += 1) await write(file, 'first')
     await pause(2 * resolveTimeMs)
-    const location = createFolderLocation(folder)
-    const reader = createPolicyFileReader(builtInVocabulary)
+    const parse = createFileParser(builtInVocabulary)
     const load = async (): Promise<void> => {
-      const { files } = await location.read()
-      runAtOnce(compileDocuments(assertTags(mergeFiles(reader.read(files))), {}))
+      const { files } = await readPolicyFolder({ path: folder, prefix: '' })
+      const documents = collectDocuments(runAtOnce(parse(files)))
+      runAtOnce(assertDocuments(documents))
+      runAtOnce(compileDocuments(documents, {}))
     }
     const start = await processorCost('read and compile at the start', load)
     await write(0, 'second')

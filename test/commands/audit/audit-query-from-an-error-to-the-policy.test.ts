@@ -23,11 +23,11 @@ const inFolder = (name: string): string => join(folder, name)
 
 beforeAll(async () => {
   folder = await makeTemporaryFolder()
-  for (const name of ['policies', 'moved', 'emergency', 'audit']) await mkdir(inFolder(name))
+  for (const name of ['policies', 'moved', 'freezes', 'audit']) await mkdir(inFolder(name))
   await writeFile(inFolder('policies/production.yaml'), policy('production', writers + noDrops + tags))
   await writeFile(inFolder('moved/other.yaml'), `# Moved\n${policy('production', noDrops)}`)
   await writeFile(
-    inFolder('emergency/stop.yaml'),
+    inFolder('freezes/stop.yaml'),
     policy('stop', noDrops.replace(' }\n', `, when: '"pii" in tags' }\n`)),
   )
   await writeFile(
@@ -35,11 +35,11 @@ beforeAll(async () => {
     JSON.stringify({
       upstream: { url: 'https://catalog.example' },
       identity: { apiKeys: { store: 'keys.yaml', pepperFile: 'pepper' } },
-      policies: { folder: 'policies', emergencyFolder: 'emergency' },
+      policies: { folder: ['policies', 'freezes'] },
       audit: { folder: 'audit' },
     }),
   )
-  const { revision: policyRevision } = await loadPolicies(inFolder('policies'))
+  const { revision: policyRevision } = (await loadPolicies([inFolder('policies')])).set
   const log = await openAuditLog(
     logOptions(inFolder('audit'), { redaction: redactionSchema.parse({ maxRecordedGroups: 1 }) }),
   )
@@ -54,7 +54,7 @@ beforeAll(async () => {
   const refusal = { ...aRefusal('denied'), operation: 'DropTable', reason: 'denied', policyRevision } as const
   const rule = { policy: 'production', rule: 'no-drops', file: 'production.yaml', line: 7 }
   log.recordRefusal({ ...refusal, rule, details: { needs: 'not \u001b allowed' } })
-  log.recordRefusal({ ...refusal, request: 'stopped', rule: { ...rule, policy: 'emergency:stop' } })
+  log.recordRefusal({ ...refusal, request: 'stopped', rule: { ...rule, policy: 'stop' } })
   log.recordRefusal({ ...refusal, request: 'no-rule', reason: 'no_rule' })
   log.recordRefusal({ request: 'nobody', status: 401, reason: 'missing_credential', client: '10.0.0.9' })
   await log.close()
@@ -107,10 +107,10 @@ it.each([
     'policies/production.yaml:7; these policies are of another revision',
   ],
   [
-    'of an emergency',
+    'of another folder of the settings',
     'stopped',
     ['--config', 'gateway.yaml'],
-    'emergency/stop.yaml:6; these policies are of another revision',
+    'freezes/stop.yaml:6; these policies are of another revision',
   ],
   [
     'of others',

@@ -41,20 +41,6 @@ describe('a place that holds no policy is refused', () => {
       ['test', (location) => ['test', '--policies', location]],
       ['diff', (location) => ['diff', location, location]],
       ['replay', (location) => ['replay', '--audit', location, '--candidate', location]],
-      [
-        'bundle',
-        (location) => [
-          'bundle',
-          '--policies',
-          location,
-          '--key',
-          'none',
-          '--serial',
-          '1',
-          '--out',
-          `${location}.bundle`,
-        ],
-      ],
     ]
   it.for(commands)('by policy %s', async ([, parameters]) => {
     for (const [location, message] of await locations()) {
@@ -64,7 +50,7 @@ describe('a place that holds no policy is refused', () => {
     }
   })
 
-  it('by check, for the policies in force and for candidates', async () => {
+  it('by check, for one folder and for several', async () => {
     const folder = await temporaryFolder()
     for (const name of ['good', 'next']) {
       await mkdir(join(folder, name))
@@ -79,12 +65,14 @@ describe('a place that holds no policy is refused', () => {
       await writeFile(file, stringify({ upstream, identity, policies, audit: { folder: 'audit' } }))
       return runCommand(['check', '--config', file])
     }
-    expect(await check({ folder: 'good', candidateFolder: 'next' })).toMatchObject({
+    const renamed = policy.replace(/name: \w+/, 'name: next')
+    await writeFile(join(folder, 'next', 'a.yaml'), renamed)
+    expect(await check({ folder: ['good', 'next'] })).toMatchObject({
       status: 0,
       messages: '',
     })
     for (const [location, message] of await locations()) {
-      for (const policies of [{ folder: location }, { folder: 'good', candidateFolder: location }]) {
+      for (const policies of [{ folder: location }, { folder: ['good', location] }]) {
         const { status, messages } = await check(policies)
         expect({ policies, status }).toEqual({ policies, status: 1 })
         expect(messages).toMatch(message)

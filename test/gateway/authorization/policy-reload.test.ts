@@ -1,6 +1,9 @@
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
+import { reloadFiles } from '../../../src/lib/fs/reload.ts'
 import { formatPolicies } from '../../policy/policy-builder.ts'
+import { writeFiles } from '../../policy/source/policy-folder.ts'
 import { allowEverything } from '../support/open-gateway.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -32,4 +35,36 @@ it('applies changed policies without a restart, and ignores broken ones', async 
     { what: 'policies' },
   ])
   expect(await metrics()).toContain(`catalog_gateway_policy_info{revision="${reloads[2]?.revision}"} 1`)
+})
+
+it('a broken folder holds back no other, and metric and readiness say so', async () => {
+  let freezes = ''
+  const { gateway } = await startGatewayAndUpstream({
+    adjust: async (settings, folder) => {
+      freezes = join(folder, 'freezes')
+      await writeFiles(freezes, { 'a.yaml': formatPolicies([{ name: 'freezes', namespace: [], rules: [] }]) })
+      return { ...settings, policies: { folder: [...settings.policies.folder, freezes] } }
+    },
+  })
+  const status = async (): Promise<number> => (await gateway.post('/v1/table/orders/describe')).status
+  const admin = async (path: string): Promise<string> => (await fetch(gateway.adminUrl + path)).text()
+  const inForce = 'catalog_gateway_policy_last_reload_successful'
+  expect([await status(), await admin('/metrics')]).toEqual([200, expect.stringContaining(`${inForce} 1`)])
+
+  await gateway.replacePolicies('kind: [')
+  const deny = { id: 'all', effect: 'deny', subjects: { any: true }, operations: ['all'] } as const
+  await writeFiles(freezes, {
+    'a.yaml': formatPolicies([{ name: 'freezes', namespace: [], rules: [deny] }]),
+  })
+  await reloadFiles()
+  expect([await status(), await admin('/metrics')]).toEqual([403, expect.stringContaining(`${inForce} 0`)])
+  const { warnings } = JSON.parse(await admin('/readyz'))
+  expect(warnings).toEqual({
+    policy_folders: expect.stringMatching(/the last policies stay in force; not reloaded: .*policies$/),
+  })
+
+  await gateway.replacePolicies(formatPolicies([allowEverything]))
+  await reloadFiles()
+  expect(await admin('/metrics')).toContain(`${inForce} 1`)
+  expect(await admin('/readyz')).not.toContain('policy_folders')
 })

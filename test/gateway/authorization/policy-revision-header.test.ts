@@ -5,7 +5,7 @@ import { useSharedGateway } from '../support/running-gateway.ts'
 
 const shared = useSharedGateway({ users: ['ann'] })
 
-const revision = async (): Promise<string> => (await loadPolicies(shared.gateway.policyFolder)).revision
+const revision = async (): Promise<string> => (await loadPolicies([shared.gateway.policyFolder])).set.revision
 
 it.each<[what: string, method: 'GET' | 'POST', target: string, status: number, as?: string]>([
   ['a read', 'POST', '/v1/table/t/describe', 200],

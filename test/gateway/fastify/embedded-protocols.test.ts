@@ -13,7 +13,11 @@ const describe = '/catalog/v1/table/a/describe'
 
 it('refuses to register in an application over HTTP/2', async () => {
   const app: unknown = fastify({ http2: true })
-  const settings = { upstream: { url: 'http://127.0.0.1:1' }, policies: {}, audit: { folder: 'audit' } }
+  const settings = {
+    upstream: { url: 'http://127.0.0.1:1' },
+    policies: { folder: 'policies' },
+    audit: { folder: 'audit' },
+  }
   await expect(
     (app as FastifyInstance).register(catalogGateway, { settings, authenticate: () => undefined }),
   ).rejects.toThrow('catalog-gateway serves HTTP/1.1 only')

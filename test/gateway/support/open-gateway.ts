@@ -202,7 +202,7 @@ function settingsFor(folder: string, upstreamUrl: string): GatewaySettings {
       apiKeys: { store: join(folder, 'keys.yaml'), pepperFile: join(folder, 'pepper') },
       issuers: [],
     },
-    policies: { folder: join(folder, 'policies') },
+    policies: { folder: [join(folder, 'policies')] },
     audit: auditSchema.parse({ folder: join(folder, 'audit') }),
     dialects: [],
     limits: limitsSchema.parse({ maxJsonBytes: 1024 * 1024 }),

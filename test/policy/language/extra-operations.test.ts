@@ -6,7 +6,6 @@ import { diffPolicies } from '../../../src/policy/analysis/diff-policies.ts'
 import { parsePolicies } from '../../../src/policy/language/parse-policies.ts'
 import { createPolicyVocabulary } from '../../../src/policy/language/policy-vocabulary.ts'
 import { compilePolicies } from '../../../src/policy/policy-set.ts'
-import { parseInThread } from '../../../src/policy/source/parse-in-thread.ts'
 import { extraOperations } from '../../gateway/support/extra-operations.ts'
 import { createCaller, formatPolicies, type WrittenPolicy } from '../policy-builder.ts'
 
@@ -120,15 +119,6 @@ it('the revision of policies depends on their extra operations', () => {
   expect(revisionOf('read', 'CompactTable')).not.toBe(revisionOf('read'))
   expect(revisionOf('read', 'CompactTable')).not.toBe(revisionOf('read', 'MirrorTable'))
   expect(revisionOf('MirrorTable', 'CompactTable')).toBe(revisionOf('CompactTable', 'MirrorTable'))
-})
-
-it('a thread parses policies that name extra operations', async () => {
-  const bytes = Buffer.from(
-    formatPolicies([{ name: 'p', namespace: [], ...ruleWith('admin', 'CompactTable') }]),
-  )
-  const [parsed] = await parseInThread([{ name: 'p.yaml', bytes }], vocabulary)
-  expect(parsed?.problems).toEqual([])
-  expect(parsed?.documents[0]?.rules[0]?.permissions).toEqual(new Set(permissionsOf('admin', 'CompactTable')))
 })
 
 it('analyses list extra operations', () => {

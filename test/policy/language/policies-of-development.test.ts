@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest'
 import { createPolicyVocabulary } from '../../../src/policy/language/policy-vocabulary.ts'
-import { parsePolicyFile } from '../../../src/policy/source/parse-policy-file.ts'
-import { parseInThread } from '../../../src/policy/source/parse-in-thread.ts'
+import { parsePolicyFile } from '../../../src/policy/source/parse-policy-files.ts'
 
 const text = `apiVersion: catalog-gateway/v1
 kind: AccessPolicy
@@ -15,10 +14,9 @@ const file = { name: 'p.yaml', bytes: Buffer.from(text) }
 it.each([
   [false, [{ file: 'p.yaml', line: 4, column: 7, message: expect.stringMatching(/^mode is development: /) }]],
   [true, []],
-])('mode: development, if the settings accept it: %s', async (acceptsDevelopment, problems) => {
+])('mode: development, if the settings accept it: %s', (acceptsDevelopment, problems) => {
   const vocabulary = createPolicyVocabulary({ acceptsDevelopment })
   expect(parsePolicyFile(file, vocabulary)).toMatchObject({ problems })
-  expect(await parseInThread([file], vocabulary)).toMatchObject([{ problems }])
 })
 
 it('a policy of development is in force where it is accepted', () => {

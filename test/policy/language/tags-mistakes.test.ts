@@ -1,5 +1,8 @@
 import { expect, it } from 'vitest'
-import { compilePolicyTexts } from '../../../src/policy/source/load-policies.ts'
+import { runAtOnce } from '../../../src/lib/async/run-in-slices.ts'
+import { builtInVocabulary } from '../../../src/policy/language/policy-vocabulary.ts'
+import { assertDocuments, collectDocuments } from '../../../src/policy/source/document-problems.ts'
+import { parsePolicyFile } from '../../../src/policy/source/parse-policy-files.ts'
 
 const head = `apiVersion: catalog-gateway/v1
 kind: AccessPolicy
@@ -20,7 +23,8 @@ function errorsOf(...contents: readonly string[]): readonly string[] {
     return { name: `${name}.yaml`, bytes: Buffer.from(`${head.replace('NAME', name)}${content}\n`) }
   })
   try {
-    compilePolicyTexts(files)
+    const parsed = files.map((file) => parsePolicyFile(file, builtInVocabulary))
+    runAtOnce(assertDocuments(collectDocuments(parsed)))
     return []
   } catch (error) {
     return (error as Error).message.split('\n')

@@ -2,10 +2,12 @@ import { mkdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { loadPolicies } from '../../../src/policy/source/load-policies.ts'
-import { listIgnoredFiles } from '../../../src/policy/source/policy-files.ts'
+import { listIgnoredFiles, namePolicyFolders } from '../../../src/policy/source/policy-folder.ts'
 import { readerPolicy, writeFiles } from './policy-folder.ts'
 import { createAuthorizationRequest, createCaller } from '../policy-builder.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+const load = async (...folders: readonly string[]) => (await loadPolicies(folders)).set
 
 it('reads every YAML file, including those in subfolders, and nothing else', async () => {
   const folder = await temporaryFolder()
@@ -17,7 +19,7 @@ it('reads every YAML file, including those in subfolders, and nothing else', asy
     '.hidden.yaml': 'not: a policy',
     '.git/four.yaml': 'not: a policy',
   })
-  const set = await loadPolicies(folder)
+  const set = await load(folder)
   expect(set.size).toBe(3)
   expect(
     set.decide(createAuthorizationRequest(createCaller('alice'), 'ListTables', 'namespace', ['c'])),
@@ -28,7 +30,7 @@ it('reads every YAML file, including those in subfolders, and nothing else', asy
 })
 
 it('denies everything if there is no policy', async () => {
-  const set = await loadPolicies(await temporaryFolder())
+  const set = await load(await temporaryFolder())
   expect(set.size).toBe(0)
   expect(
     set.decide(createAuthorizationRequest(createCaller('alice'), 'ListTables', 'namespace', [])),
@@ -40,7 +42,7 @@ it('orders files by name, not by creation', async () => {
   for (const name of ['c', 'a/b', 'a']) {
     await writeFiles(folder, { [`${name}.yaml`]: readerPolicy(name.replace('/', '-'), 'x') })
   }
-  const set = await loadPolicies(folder)
+  const set = await load(folder)
   expect(
     set.decide(createAuthorizationRequest(createCaller('x'), 'ListTables', 'namespace', ['a'])),
   ).toMatchObject({
@@ -57,7 +59,7 @@ it('reads a mounted ConfigMap once, through its links', async () => {
   await symlink('..2026_01_01', join(folder, '..data'))
   await symlink('..data/one.yaml', join(folder, 'one.yaml'))
   await symlink('..data/team', join(folder, 'team'))
-  expect((await loadPolicies(folder)).size).toBe(2)
+  expect((await load(folder)).size).toBe(2)
 })
 
 it('reads the target of two links once and does not follow cycles', async () => {
@@ -65,7 +67,7 @@ it('reads the target of two links once and does not follow cycles', async () => 
   await writeFiles(folder, { 'real/one.yaml': readerPolicy('one', 'alice') })
   await symlink('real', join(folder, 'again'))
   await symlink('..', join(folder, 'real/up'))
-  expect((await loadPolicies(folder)).size).toBe(1)
+  expect((await load(folder)).size).toBe(1)
 })
 
 it('reads a file through a link with another name, because it may hold a deny', async () => {
@@ -76,14 +78,14 @@ it('reads a file through a link with another name, because it may hold a deny', 
   })
   await symlink('one.yaml', join(folder, 'current'))
   await symlink('two.txt', join(folder, 'zwei.yaml'))
-  expect((await loadPolicies(folder)).size).toBe(2)
+  expect((await load(folder)).size).toBe(2)
 })
 
 it('accepts a folder that is a link', async () => {
   const folder = await temporaryFolder()
   await writeFiles(folder, { 'real/one.yaml': readerPolicy('one', 'alice') })
   await symlink('real', join(folder, 'policies'))
-  expect((await loadPolicies(join(folder, 'policies'))).size).toBe(1)
+  expect((await load(join(folder, 'policies'))).size).toBe(1)
 })
 
 it('reports every error in every file, in the order of the files', async () => {
@@ -93,7 +95,7 @@ it('reports every error in every file, in the order of the files', async () => {
     'b/c.yaml': 'kind: [',
     'd.yaml': Uint8Array.from([0x61, 0x3a, 0x20, 0xff]),
   })
-  await expect(loadPolicies(folder)).rejects.toMatchObject({
+  await expect(load(folder)).rejects.toMatchObject({
     name: 'PolicyError',
     problems: [
       { file: 'a.yaml', line: 6, column: 76 },
@@ -102,15 +104,42 @@ it('reports every error in every file, in the order of the files', async () => {
       { file: 'd.yaml', message: 'is not valid UTF-8' },
     ],
   })
-  await expect(loadPolicies(folder)).rejects.toThrow(
+  await expect(load(folder)).rejects.toThrow(
     'a.yaml:6:76: rules[0].operations[0]: unknown operation or group "reed"; did you mean "read"?\n',
   )
+})
+
+it('reads several folders as one tree, with the names of their files in the folder around them', async () => {
+  const folder = await temporaryFolder()
+  await writeFiles(folder, { 'x/one/a.yaml': readerPolicy('one', 'alice') })
+  await writeFiles(folder, { 'x/deep/two/a.yaml': readerPolicy('two', 'bob') })
+  const set = await load(join(folder, 'x/one'), join(folder, 'x/deep/two'))
+  const rules = ['alice', 'bob'].map((user) => {
+    const request = createAuthorizationRequest(createCaller(user), 'ListTables', 'namespace', ['a'])
+    return set.decide(request).rule?.file
+  })
+  expect(rules).toEqual(['one/a.yaml', 'deep/two/a.yaml'])
+})
+
+it.each([
+  [['/p'], ['']],
+  [['/p/'], ['']],
+  [
+    ['/x/a', '/x/ab'],
+    ['a/', 'ab/'],
+  ],
+  [
+    ['/x/a', '/y'],
+    ['x/a/', 'y/'],
+  ],
+])('files of %j begin with %j', (paths, prefixes) => {
+  expect(namePolicyFolders(paths).map(({ prefix }) => prefix)).toEqual(prefixes)
 })
 
 it('rejects two policies with one name, even in two files', async () => {
   const folder = await temporaryFolder()
   await writeFiles(folder, { 'a.yaml': readerPolicy('same', 'alice'), 'b.yaml': readerPolicy('same', 'bob') })
-  await expect(loadPolicies(folder)).rejects.toThrow(
+  await expect(load(folder)).rejects.toThrow(
     'b.yaml:3:19: metadata.name: duplicate policy name "same", also in a.yaml:3',
   )
 })
@@ -125,10 +154,10 @@ function template(values: string): string {
 it('the name of a policy with forEach is one name, whatever its values', async () => {
   const folder = await temporaryFolder()
   await writeFiles(folder, { 'a.yaml': template('[a, b]') })
-  expect((await loadPolicies(folder)).size).toBe(2)
+  expect((await load(folder)).size).toBe(2)
   for (const other of [template('[c, d]'), readerPolicy('same', 'bob')]) {
     await writeFiles(folder, { 'b.yaml': other })
-    await expect(loadPolicies(folder)).rejects.toMatchObject({
+    await expect(load(folder)).rejects.toMatchObject({
       problems: [
         {
           file: 'b.yaml',
@@ -141,27 +170,31 @@ it('the name of a policy with forEach is one name, whatever its values', async (
 
 it('rejects entries that cannot be read, because they may have held a deny', async () => {
   const folder = await temporaryFolder()
-  await expect(loadPolicies(join(folder, 'missing'))).rejects.toThrow('cannot be read (ENOENT)')
+  await expect(load(join(folder, 'missing'))).rejects.toThrow('cannot be read (ENOENT)')
   await writeFiles(folder, { 'a.yaml': readerPolicy('a', 'alice') })
   await symlink('nothing', join(folder, 'b.yaml'))
-  await expect(loadPolicies(folder)).rejects.toThrow('b.yaml: cannot be read (ENOENT)')
+  await expect(load(folder)).rejects.toThrow('b.yaml: cannot be read (ENOENT)')
 })
 
 it('a folder that is named like a policy file is an error, as one in place of a missing file', async () => {
   const folder = await temporaryFolder()
   await mkdir(join(folder, 'a.yaml'))
-  await expect(loadPolicies(folder)).rejects.toThrow('a.yaml: is not a file')
+  await expect(load(folder)).rejects.toThrow('a.yaml: is not a file')
 })
 
 it.each(['a.YAML', 'a.Yml'])('reads a file with the name %s', async (name) => {
   const folder = await temporaryFolder()
   await writeFiles(folder, { [name]: readerPolicy('a', 'alice') })
-  expect((await loadPolicies(folder)).size).toBe(1)
+  expect((await load(folder)).size).toBe(1)
 })
 
 it('lists files that are not read although their names suggest policies', async () => {
   const folder = await temporaryFolder()
   const names = ['a.yaml', 'deny.json', 'deny.yml.bak', 'README.md', '.hidden.yaml~', 'team/deny.yaml~']
   await writeFiles(folder, Object.fromEntries(names.map((name) => [name, readerPolicy('a', 'alice')])))
-  expect(await listIgnoredFiles(folder)).toEqual(['deny.json', 'deny.yml.bak', 'team/deny.yaml~'])
+  expect(await listIgnoredFiles({ path: folder, prefix: '' })).toEqual([
+    'deny.json',
+    'deny.yml.bak',
+    'team/deny.yaml~',
+  ])
 })

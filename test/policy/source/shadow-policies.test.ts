@@ -1,13 +1,12 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { watchPolicies } from '../../../src/policy/source/policy-source.ts'
-import { loadPolicyFolder } from '../../../src/policy/source/load-policies.ts'
+import { loadPolicies } from '../../../src/policy/source/load-policies.ts'
 import { pending } from '../../../src/policy/conditions/fact.ts'
-import { createFolderLocation } from '../../../src/policy/source/policy-location.ts'
 import { noFacts, type OperationFacts } from '../../../src/policy/conditions/authorization-request.ts'
-import { withShadow, type ShadowDifference } from '../../../src/policy/source/shadow-policies.ts'
+import { withShadow, type ShadowDifference } from '../../../src/policy/source/compile-documents.ts'
 import { arbitraryPolicies, arbitraryRequest } from '../policy-arbitraries.ts'
 import { readerPolicy, writeFiles } from './policy-folder.ts'
+import { watch } from './watched-folders.ts'
 import { createAuthorizationRequest, createCaller, compilePolicySet } from '../policy-builder.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -53,10 +52,9 @@ it('a policy with mode shadow decides nothing, and its differences are reported'
     'b.yaml': asShadow(readerPolicy('b', 'robin')),
   })
   const reported: ShadowDifference[] = []
-  const source = await watchPolicies(createFolderLocation(folder), {
+  const { source } = await watch([folder], {
     onShadowDifference: (difference) => reported.push(difference),
   })
-  source.close()
   const set = source.current()
   expect([set.decide(mayList('alice')).allowed, set.decide(mayList('robin')).allowed]).toEqual([true, false])
   expect(reported).toMatchObject([
@@ -67,12 +65,12 @@ it('a policy with mode shadow decides nothing, and its differences are reported'
 it('a policy with mode shadow does not affect the revision, and its name must be unique', async () => {
   const folder = await temporaryFolder()
   await writeFiles(folder, { 'a.yaml': readerPolicy('a', 'alice') })
-  const before = await loadPolicyFolder(folder)
+  const before = await loadPolicies([folder])
   await writeFiles(folder, { 'b.yaml': asShadow(readerPolicy('b', 'robin')) })
-  const { set, documents, withShadowPolicies } = await loadPolicyFolder(folder)
+  const { set, documents, withShadowPolicies } = await loadPolicies([folder])
   expect([set.revision, set.size, documents.length]).toEqual([before.set.revision, 1, 1])
   expect([withShadowPolicies.set.size, withShadowPolicies.documents.length]).toEqual([2, 2])
 
   await writeFiles(folder, { 'b.yaml': asShadow(readerPolicy('a', 'robin')) })
-  await expect(loadPolicyFolder(folder)).rejects.toThrow('duplicate policy name "a", also in a.yaml:3')
+  await expect(loadPolicies([folder])).rejects.toThrow('duplicate policy name "a", also in a.yaml:3')
 })

@@ -4,13 +4,13 @@ import { describe, expect, it } from 'vitest'
 import { qualifiedRuleName, runTests } from '../../../src/policy/testing/decision-test.ts'
 import { parsePolicies } from '../../../src/policy/language/parse-policies.ts'
 import { createPolicyVocabulary } from '../../../src/policy/language/policy-vocabulary.ts'
-import { loadPolicyFolder } from '../../../src/policy/source/load-policies.ts'
+import { loadPolicies } from '../../../src/policy/source/load-policies.ts'
 
 const vocabulary = createPolicyVocabulary({ acceptsDevelopment: true })
 const folder = (name: string): string => fileURLToPath(new URL(`../../../policies/${name}`, import.meta.url))
 
 describe.each(['development', 'examples'])('policies/%s', async (name) => {
-  const { tests, documents, set } = await loadPolicyFolder(folder(name), vocabulary)
+  const { tests, documents, set } = await loadPolicies([folder(name)], vocabulary)
   const { results, decidingRules } = runTests(tests, () => set)
 
   it.each(results.map(({ test, mismatches }) => ({ ...test, disagreements: mismatches })))(

@@ -11,14 +11,11 @@ export interface Position {
 
 export type Locate = (offset: number) => Position
 
-/** Receives the documents and errors of a text, in order. */
-interface YamlVisitor {
-  /** Content of a document. Not called if the document is empty or has an error. Keys may be repeated. */
-  readonly root: (node: YamlNode) => void
-  readonly error: (offset: number, message: string) => void
-}
-
-export function readYaml(text: string, { root, error }: YamlVisitor): void {
+/** Yields the content of each document of a text that is not empty and has no error. Keys may be repeated. */
+export function* readYaml(
+  text: string,
+  error: (offset: number, message: string) => void,
+): Generator<YamlNode, void> {
   // Pretty errors repeat the position and quote the file.
   const composer = new Composer({
     prettyErrors: false,
@@ -33,7 +30,7 @@ export function readYaml(text: string, { root, error }: YamlVisitor): void {
     const [first] = [...document.errors, ...document.warnings]
     if (first !== undefined) error(first.pos[0], first.message + suggestQuotes(first.message))
     const isEmpty = contents === null || (isScalar(contents) && contents.value === null)
-    if (!isEmpty && first === undefined) root(createYamlNode(contents))
+    if (!isEmpty && first === undefined) yield createYamlNode(contents)
   }
 
   function* reportIgnoredErrors(tokens: Iterable<CST.Token>): Generator<CST.Token> {

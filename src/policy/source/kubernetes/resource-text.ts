@@ -1,7 +1,7 @@
 import { stringify } from 'yaml'
 import type { KubernetesObject } from '../../../lib/kubernetes/kubernetes-object.ts'
 import { policyKind, policyResourceName, resourceApiVersion } from '../../language/api-version.ts'
-import type { PolicyText } from '../policy-location.ts'
+import type { PolicyText } from '../parse-policy-files.ts'
 
 /**
  * Returns the name of a document of a resource in decisions, logs and audit records. Files cannot have it: their names

@@ -7,11 +7,10 @@ import { unknown } from '../../conditions/fact.ts'
 import { replaceVariable } from '../../language/placeholder.ts'
 import type { PolicyDocument } from '../../language/policy-document.ts'
 import type { PolicyProblem } from '../../language/policy-error.ts'
+import type { ParsedPolicies } from '../../language/parse-policies.ts'
 import { describeEach } from '../../language/policy-instance.ts'
 import type { PolicyVocabulary } from '../../language/policy-vocabulary.ts'
-import type { ParsedFile } from '../parse-in-thread.ts'
-import { createPolicyFileReader } from '../policy-file-reader.ts'
-import type { PolicyText } from '../policy-location.ts'
+import { createFileParser, type PolicyText } from '../parse-policy-files.ts'
 import { findDelegationViolations, listDelegatedPermissions, type DelegationLimits } from './delegation.ts'
 import { fileOfResource, formatResource, getWrittenContent, qualifyName } from './resource-text.ts'
 
@@ -57,13 +56,13 @@ const maxDepth = 50
 
 /** Unchanged resources are not parsed again. The reviews depend on the resources alone, so all gateways agree. */
 export function createReviewer(vocabulary: PolicyVocabulary): ReviewResources {
-  const reader = createPolicyFileReader(vocabulary)
+  const parse = createFileParser(vocabulary)
   return async (contents) => {
     const namespaces: { readonly namespace: PolicyNamespace; readonly read: readonly ReadResource[] }[] = []
     for (const content of contents)
       namespaces.push({ namespace: content.namespace, read: await runInSlices(readResources(content)) })
     const texts = namespaces.flatMap(({ read }) => read.flatMap((one) => ('text' in one ? one.text : [])))
-    const files = await reader.readInBackground(texts)
+    const files = await runInSlices(parse(texts))
     const parsed = new Map(texts.map(({ name }, index) => [name, files[index]]))
     return namespaces.flatMap(({ namespace, read }) => reviewNamespace(namespace, read, parsed, vocabulary))
   }
@@ -171,7 +170,7 @@ function ageKey({ metadata }: KubernetesObject): string {
 function reviewNamespace(
   namespace: PolicyNamespace,
   read: readonly ReadResource[],
-  parsed: ReadonlyMap<string, ParsedFile | undefined>,
+  parsed: ReadonlyMap<string, ParsedPolicies | undefined>,
   vocabulary: PolicyVocabulary,
 ): readonly Review[] {
   const limits = namespace.platform
@@ -198,7 +197,7 @@ function countConditions({ documents = [] }: Review): number {
 /** Reviews a parsed resource: of the platform if `limits` is undefined, otherwise of a delegated Kubernetes namespace. */
 function reviewResource(
   resource: KubernetesObject,
-  { documents: parsed, problems }: ParsedFile = { documents: [], problems: [] },
+  { documents: parsed, problems }: ParsedPolicies = { documents: [], tests: [], problems: [] },
   limits: DelegationLimits | undefined,
 ): Review {
   const documents = parsed.map((one) => ({ ...one, name: qualifyName(resource, one.name) }))

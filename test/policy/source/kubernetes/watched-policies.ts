@@ -82,12 +82,15 @@ export async function watchCluster(
     // Under load, one update may take many seconds.
     pausesPerUpdate: 0,
   })
-  const source = await combineSources([policies.open], {
-    onDocuments(documents) {
-      names.splice(0, names.length, ...documents.map(({ name }) => name))
-      policies.setInForce(documents)
+  const source = await combineSources(
+    { folders: new Map(), resources: policies.open },
+    {
+      onDocuments(documents) {
+        names.splice(0, names.length, ...documents.map(({ name }) => name))
+        policies.setInForce(documents)
+      },
     },
-  })
+  )
   onTestFinished(() => source.close())
   function isAllowed(user: string): boolean {
     const request = createAuthorizationRequest(createCaller(user), 'ListTables', 'namespace', [

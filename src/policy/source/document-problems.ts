@@ -1,9 +1,12 @@
+import type { Steps } from '../../lib/async/run-in-slices.ts'
 import { groupBy } from '../../lib/group-by.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import { findTags, getVocabulary, listTaggedTables } from '../analysis/find-tags.ts'
 import { indexDocuments, matchesAny, type DocumentIndex } from '../analysis/reaching-rules.ts'
+import type { ParsedPolicies } from '../language/parse-policies.ts'
 import type { PolicyDocument, PolicyRule } from '../language/policy-document.ts'
 import { formatProblem, PolicyError, type PolicyProblem } from '../language/policy-error.ts'
+import { getPolicyName } from '../language/policy-instance.ts'
 import type { Position } from '../language/yaml/read-yaml.ts'
 import { FilterError } from '../restrictions/filter-error.ts'
 import { parseFilter } from '../restrictions/parse-filter.ts'
@@ -12,24 +15,58 @@ import type { WrittenRestriction } from '../restrictions/restriction.ts'
 import { resolveRestriction, type TaggedTable } from '../tags/object-tags.ts'
 import { isEnforced } from './compile-documents.ts'
 
-/** Returns the documents of a source. Throws PolicyError with all their tag problems, see `findTagProblems`. */
-export function assertTags(documents: readonly PolicyDocument[]): readonly PolicyDocument[] {
-  const problems = findTagProblems(documents)
-  if (problems.length > 0) throw new PolicyError(problems)
+/** Throws PolicyError if `count` is 0: a wrong path is more likely than the intent to deny everything. */
+export function assertAnyPolicy(location: string, count: number): void {
+  if (count > 0) return
+  const message = 'contains no policy in .yaml or .yml files; to deny everything, keep a policy without rules'
+  throw new PolicyError([{ file: location, message }])
+}
+
+/** Returns the documents of files. Throws PolicyError with every error in them and every repeated name. */
+export function collectDocuments(files: readonly ParsedPolicies[]): readonly PolicyDocument[] {
+  const documents = files.flatMap((file) => file.documents)
+  assertNone([...files.flatMap(({ problems }) => problems), ...findRepeatedNames(documents)])
   return documents
+}
+
+/** Throws PolicyError if documents that come into force together repeat a name, or have problems with tags. */
+export function* assertDocuments(documents: readonly PolicyDocument[]): Steps<void> {
+  assertNone([...findRepeatedNames(documents), ...(yield* findTagProblems(documents))])
+}
+
+function assertNone(problems: readonly PolicyProblem[]): void {
+  if (problems.length > 0) throw new PolicyError(problems)
+}
+
+/**
+ * Decisions refer to a policy by name only, so names must be unique. The documents of a policy with `forEach` have its
+ * position.
+ */
+function findRepeatedNames(documents: readonly PolicyDocument[]): readonly PolicyProblem[] {
+  const policies = groupBy(documents, ({ file, line, column }) => `${file}:${line}:${column}`)
+  const seen = new Map<string, PolicyDocument>()
+  return [...policies.values()].flatMap(([document]) => {
+    if (document === undefined) return []
+    const { file, line, column } = document
+    const name = getPolicyName(document)
+    const before = seen.get(name)
+    if (before === undefined) seen.set(name, document)
+    const message = `metadata.name: duplicate policy name "${name}", also in ${before?.file}:${before?.line}`
+    return before === undefined ? [] : [{ file, line, column, message }]
+  })
 }
 
 /**
  * Finds everything that is declared twice, every tag that a rule names and none of the documents declares, and every
  * restriction by tags that declared columns contradict.
  */
-export function findTagProblems(documents: readonly PolicyDocument[]): readonly PolicyProblem[] {
+export function* findTagProblems(documents: readonly PolicyDocument[]): Steps<readonly PolicyProblem[]> {
   const enforced = documents.filter(isEnforced)
   const shadows = documents.filter((document) => !isEnforced(document))
   const problems = [
     ...findRepeated(documents),
-    ...findReferences(enforced, enforced),
-    ...findReferences(shadows, documents),
+    ...(yield* findReferences(enforced, enforced)),
+    ...(yield* findReferences(shadows, documents)),
   ]
   // The documents of a policy with `forEach` may have the same.
   return [...groupBy(problems, formatProblem).values()].flatMap((same) => same.slice(0, 1))
@@ -63,32 +100,37 @@ function pickPosition({ line, column }: Position): Position {
   return { line, column }
 }
 
-function findReferences(
+function* findReferences(
   documents: readonly PolicyDocument[],
   declaring: readonly PolicyDocument[],
-): readonly PolicyProblem[] {
+): Steps<readonly PolicyProblem[]> {
   const index = indexDocuments(declaring)
+  const problems: PolicyProblem[] = []
+  for (const document of documents) {
+    for (const rule of document.rules) {
+      for (const message of describeReferences(index, document, rule)) {
+        const { id, line, column } = rule
+        problems.push({ file: document.file, line, column, message: `the rule "${id}" ${message}` })
+      }
+    }
+    yield
+  }
+  return problems
+}
+
+function describeReferences(
+  index: DocumentIndex,
+  document: PolicyDocument,
+  rule: PolicyRule,
+): readonly string[] {
   const vocabulary = getVocabulary(index)
-  return documents.flatMap((document) =>
-    document.rules.flatMap((rule) => {
-      const { restriction, condition } = rule
-      const ofColumns = restriction && 'without' in restriction.columns ? restriction.columns.without : []
-      const messages = [
-        ...(condition?.tags ?? []).flatMap((tag) =>
-          describeUnknown(tag, vocabulary.ofObjects, vocabulary.all),
-        ),
-        ...ofColumns.flatMap((tag) => describeUnknown(tag, vocabulary.all, vocabulary.all)),
-        ...(restriction === undefined ? [] : describeColumns(index, document, rule, restriction)),
-      ]
-      const { line, column } = rule
-      return messages.map((message) => ({
-        file: document.file,
-        line,
-        column,
-        message: `the rule "${rule.id}" ${message}`,
-      }))
-    }),
-  )
+  const { restriction, condition } = rule
+  const ofColumns = restriction && 'without' in restriction.columns ? restriction.columns.without : []
+  return [
+    ...(condition?.tags ?? []).flatMap((tag) => describeUnknown(tag, vocabulary.ofObjects, vocabulary.all)),
+    ...ofColumns.flatMap((tag) => describeUnknown(tag, vocabulary.all, vocabulary.all)),
+    ...(restriction === undefined ? [] : describeColumns(index, document, rule, restriction)),
+  ]
 }
 
 function describeUnknown(

@@ -1,11 +1,7 @@
-import { restoreRequirement } from '../conditions/commit-requirements.ts'
-import type { Condition, RequirementData } from '../conditions/condition.ts'
-import type { PolicyText } from './policy-location.ts'
-import { getMembers } from '../../lib/json/is-object.ts'
-import type { PolicyDocument, PolicyRule } from '../language/policy-document.ts'
-import type { PolicyProblem } from '../language/policy-error.ts'
-import type { VocabularyOptions } from '../language/policy-vocabulary.ts'
-import { compileCached } from '../language/read-condition.ts'
+import { restoreRequirement } from '../../policy/conditions/commit-requirements.ts'
+import type { Condition, RequirementData } from '../../policy/conditions/condition.ts'
+import type { PolicyDocument, PolicyRule } from '../../policy/language/policy-document.ts'
+import { compileCached } from '../../policy/language/read-condition.ts'
 
 /** A policy document that can be posted between threads: plain data, without compiled conditions. */
 export type TransferableDocument = Omit<PolicyDocument, 'rules'> & {
@@ -20,29 +16,6 @@ interface TransferableCondition {
   /** CEL, unless the condition is a commit requirement. */
   readonly text: string
   readonly requirement: RequirementData | undefined
-}
-
-/** Files to parse, and what they may contain. */
-export interface ParseRequest {
-  readonly files: readonly PolicyText[]
-  readonly options: VocabularyOptions
-}
-
-/** Part of the content of one file; `index` is the index of the file in the list of files. */
-export interface ParsedPart {
-  readonly index: number
-  readonly documents: readonly TransferableDocument[]
-  readonly problems: readonly PolicyProblem[]
-}
-
-/** Whether a message is a list of parts; their content is not checked, because the parser of this program wrote it. */
-export function areParsedParts(message: unknown): message is readonly ParsedPart[] {
-  return Array.isArray(message) && message.every(isParsedPart)
-}
-
-function isParsedPart(value: unknown): value is ParsedPart {
-  const { index, documents, problems } = getMembers(value)
-  return typeof index === 'number' && Array.isArray(documents) && Array.isArray(problems)
 }
 
 export function toTransferable(document: PolicyDocument): TransferableDocument {

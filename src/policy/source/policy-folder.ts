@@ -1,26 +1,76 @@
-import { stat as statWithCallback, type BigIntStats, type Dirent } from 'node:fs'
+import * as fs from 'node:fs'
+import type { BigIntStats, Dirent } from 'node:fs'
 import { readdir, realpath } from 'node:fs/promises'
-import { join, relative, sep } from 'node:path'
+import { dirname, join, relative, resolve, sep } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { isWithin } from '../../lib/fs/is-within.ts'
 import { PolicyError } from '../language/policy-error.ts'
+import type { PolicyText } from './parse-policy-files.ts'
 
-/** Takes half the time of `stat` of `node:fs/promises`. */
-const stat = promisify(statWithCallback)
+/** Take half the time of those of `node:fs/promises`. */
+const [stat, readFile] = [promisify(fs.stat), promisify(fs.readFile)]
+
+/** A folder of policies with its subfolders. */
+export interface PolicyFolder {
+  readonly path: string
+  /** Before the names of its files; empty or ends with `/`. */
+  readonly prefix: string
+}
+
+/** Names the files of a folder by their path in it, those of several by their path in the folder around all of these. */
+export function namePolicyFolders(paths: readonly string[]): readonly PolicyFolder[] {
+  const absolute = paths.map((path) => resolve(path))
+  let around = absolute[0] ?? ''
+  while (!absolute.every((path) => isWithin(path, around))) around = dirname(around)
+  return paths.map((path) => {
+    const inside = relative(around, resolve(path))
+    return { path, prefix: inside === '' ? '' : `${inside.replaceAll(sep, '/')}/` }
+  })
+}
+
+/** The files of one moment, sorted by name. */
+interface FolderSnapshot {
+  /** Changes with every change of the files. */
+  readonly stamp: string
+  readonly files: readonly PolicyText[]
+}
+
+/**
+ * Reads a folder. Resolves with a snapshot only if no file changed meanwhile: a mix of old and new files, or a half-written
+ * file, may allow too much. Throws PolicyError.
+ */
+export async function readPolicyFolder(folder: PolicyFolder): Promise<FolderSnapshot> {
+  for (let attempt = 1; attempt <= 5; attempt++) {
+    const found = await listPolicyFiles(folder)
+    if (!found.some(({ isRecentlyChanged }) => isRecentlyChanged)) {
+      const files = await mapConcurrently(found, async ({ name, path }): Promise<PolicyText> => ({
+        name,
+        bytes: await withFileErrors(name, () => readFile(path)),
+      }))
+      const stamp = combineStamps(found)
+      if (stamp === (await stampPolicyFolder(folder))) return { stamp, files }
+    }
+    await sleep(resolveTimeMs)
+  }
+  throw new PolicyError([{ file: folder.path, message: 'keeps changing while it is read' }])
+}
+
+/** Resolves with the stamp that `readPolicyFolder` would return. Throws PolicyError. */
+export async function stampPolicyFolder(folder: PolicyFolder): Promise<string> {
+  return combineStamps(await listPolicyFiles(folder))
+}
 
 /**
  * A file is read only if it is unchanged for this long; file system timestamps have a resolution of some milliseconds.
  */
 export const resolveTimeMs = 100
 
-export interface PolicyFile {
-  /** Relative to the policy folder, separated by `/`. */
+interface PolicyFile {
+  /** See `namePolicyFolders`; separated by `/`. */
   readonly name: string
   /** Real path, with links resolved. */
   readonly path: string
-  /** Device and inode number: changes when another file replaces it. */
-  readonly inode: string
-  /** Whether a link leads to it, as in a mounted ConfigMap: a change replaces the whole file. */
-  readonly isLinked: boolean
   /** Changes with the content of the file, or when another file replaces it. */
   readonly stamp: string
   /** Whether the file changed so recently that it may be incomplete or change again without a new stamp. */
@@ -32,7 +82,10 @@ export interface PolicyFile {
  * so a mounted ConfigMap is read once. Throws PolicyError if an entry cannot be read, including a dangling link: it may
  * have held a deny.
  */
-export async function listPolicyFiles(folder: string): Promise<readonly PolicyFile[]> {
+export async function listPolicyFiles({
+  path: folder,
+  prefix,
+}: PolicyFolder): Promise<readonly PolicyFile[]> {
   const found: PolicyFile[] = []
   const visited = new Set<string>()
 
@@ -46,15 +99,13 @@ export async function listPolicyFiles(folder: string): Promise<readonly PolicyFi
     if (!isNew(top)) return
     // Sequential, so that a file with two names is listed under the first.
     for (const entry of await listEntries(top)) {
-      const { name, path, status, isLinked } = entry
+      const { name, path, status } = entry
       // Container runtimes create a folder in place of a missing file that is mounted.
       if (isPolicyFile(name) && !status.isFile())
         throw new PolicyError([{ file: name, message: 'is not a file; expected a policy file by this name' }])
-      if (status.isDirectory()) await withFileErrors(name, () => visit(entry))
+      if (status.isDirectory()) await withFileErrors(name, () => visit({ ...entry, name: `${name}/` }))
       else if (status.isFile() && isPolicyFile(name) && isNew(entry)) {
-        const inode = `${status.dev}:${status.ino}`
-        const isRecentlyChanged = isRecent(status.ctimeMs)
-        found.push({ name, path, inode, isLinked, stamp: fileStamp(status), isRecentlyChanged })
+        found.push({ name, path, stamp: fileStamp(status), isRecentlyChanged: isRecent(status.ctimeMs) })
       }
     }
   }
@@ -67,18 +118,19 @@ export async function listPolicyFiles(folder: string): Promise<readonly PolicyFi
         { file: folder, message: 'is not a folder; expected a folder of .yaml or .yml files' },
       ])
     }
-    await visit({ name: '', path, status, isLinked: false })
+    await visit({ name: prefix, path, status })
   })
   return found.toSorted(byName)
 }
 
 /** Lists files that are not read although their names suggest policies, such as backups of editors. */
-export async function listIgnoredFiles(folder: string): Promise<readonly string[]> {
+export async function listIgnoredFiles({ path: folder, prefix }: PolicyFolder): Promise<readonly string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   return entries
     .filter(({ name }) => /\.(ya?ml|json)/i.test(name) && !isPolicyFile(name))
     .map(({ parentPath, name }) => relative(folder, join(parentPath, name)))
     .filter((path) => !path.split(sep).some((part) => part.startsWith('.')))
+    .map((path) => prefix + path)
     .toSorted()
 }
 
@@ -92,17 +144,15 @@ function isPolicyFile(name: string): boolean {
 }
 
 interface FoundEntry {
+  /** Ends with `/` if its entries are listed. */
   readonly name: string
   readonly path: string
   readonly status: BigIntStats
-  readonly isLinked: boolean
 }
 
-async function listEntries({ name, path }: FoundEntry): Promise<readonly FoundEntry[]> {
+async function listEntries({ name: prefix, path }: FoundEntry): Promise<readonly FoundEntry[]> {
   const entries = (await readdir(path, { withFileTypes: true })).filter(isCandidateEntry).toSorted(byName)
-  return mapConcurrently(entries, (entry) =>
-    statEntry(join(path, entry.name), name === '' ? entry.name : `${name}/${entry.name}`, entry),
-  )
+  return mapConcurrently(entries, (entry) => statEntry(join(path, entry.name), prefix + entry.name, entry))
 }
 
 function fileStamp({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
@@ -111,16 +161,15 @@ function fileStamp({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
 
 async function statEntry(path: string, name: string, entry: Dirent): Promise<FoundEntry> {
   try {
-    const isLinked = entry.isSymbolicLink()
-    const real = isLinked ? await realpath(path) : path
-    return { name, path: real, status: await stat(real, { bigint: true }), isLinked }
+    const real = entry.isSymbolicLink() ? await realpath(path) : path
+    return { name, path: real, status: await stat(real, { bigint: true }) }
   } catch (error) {
     throw createReadError(name, error)
   }
 }
 
 /** Concurrency is limited. Results keep the order of the items. */
-export async function mapConcurrently<Item, Result>(
+async function mapConcurrently<Item, Result>(
   items: readonly Item[],
   work: (item: Item) => Promise<Result>,
 ): Promise<readonly Result[]> {
@@ -141,13 +190,13 @@ function* sharedEntries<Item>(items: readonly Item[]): Generator<readonly [numbe
   yield* items.entries()
 }
 
-export function combineStamps(files: readonly PolicyFile[]): string {
+function combineStamps(files: readonly PolicyFile[]): string {
   // File names contain no NUL.
   return files.map(({ name, path, stamp }) => `${name}\0${path}\0${stamp}\0`).join('')
 }
 
 /** Converts file system errors to a PolicyError that names the file. */
-export async function withFileErrors<Value>(file: string, work: () => Promise<Value>): Promise<Value> {
+async function withFileErrors<Value>(file: string, work: () => Promise<Value>): Promise<Value> {
   try {
     return await work()
   } catch (error) {

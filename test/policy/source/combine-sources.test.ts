@@ -1,0 +1,36 @@
+import { expect, it, vi } from 'vitest'
+import {
+  combineSources,
+  type DocumentObserver,
+  type OpenDocumentSource,
+} from '../../../src/policy/source/policy-source.ts'
+import { parseDocuments } from '../parse-documents.ts'
+
+const documentsOf = (name: string) => parseDocuments([{ name, namespace: ['a'], rules: [] }])
+
+it('replacements of several sources at once are all in force', async () => {
+  const observers: DocumentObserver[] = []
+  const opener: OpenDocumentSource = async (observer) => {
+    observers.push(observer)
+    await observer.load([])
+    return { close: () => undefined }
+  }
+  const folders = new Map(['one', 'two'].map((name) => [name, opener]))
+  const source = await combineSources({ folders, resources: opener })
+  await Promise.all(observers.map((observer, index) => observer.load(documentsOf(`p${index}`))))
+  expect(source.current().size).toBe(3)
+})
+
+const openNothing: OpenDocumentSource = () => Promise.reject(new Error('cannot be opened'))
+
+it('closes the sources that were opened if another cannot be opened', async () => {
+  const close = vi.fn<() => void>()
+  const good: OpenDocumentSource = async (observer) => {
+    await observer.load([])
+    return { close }
+  }
+  await expect(combineSources({ folders: new Map([['one', good]]), resources: openNothing })).rejects.toThrow(
+    'cannot be opened',
+  )
+  expect(close).toHaveBeenCalledOnce()
+})
