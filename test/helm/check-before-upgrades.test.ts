@@ -20,7 +20,7 @@ async function readFiles(root: string): Promise<readonly (readonly [string, stri
   const texts = files
     .toSorted()
     .map(async (file) => [file.slice(root.length), await readFile(file, 'utf8')] as const)
-  return (await Promise.all(texts)).filter(([file]) => !/api-keys|last-good-key|secrets/.test(file))
+  return (await Promise.all(texts)).filter(([file]) => !/api-keys|secrets/.test(file))
 }
 
 const checked = valuesNames.filter((name) =>

@@ -59,25 +59,19 @@ describe.skipIf(helms.length === 0)('values', () => {
   })
 
   it('with policies that no gateway would read are refused', async () => {
-    const policies = { inline: { 'p.yaml': '#' }, emergency: { inline: { 'stop.yaml': '#' } } }
-    const refusal = await refusalOf({
-      policies,
-      config: { policies: { bundle: { file: 'b', publicKeyFiles: ['k'] } } },
-    })
-    for (const reported of [
-      'with config.policies.bundle, gateways do not read the policy folder of the chart',
-      'expected it without policies.inline',
-      'policies.emergency.enabled is false, so the emergency policies are not in force',
-    ]) {
-      expect(refusal).toContain(reported)
+    for (const folder of ['/elsewhere', ['/elsewhere', 'policies-too']]) {
+      const elsewhere = { config: { policies: { folder } }, apiKeys: { existingSecret: 'k' } }
+      expect(await refusalOf({ ...elsewhere, policies: { inline: { 'p.yaml': '#' } } })).toContain(
+        'with config.policies.folder, gateways do not read the policy folder of the chart; expected it without policies.inline',
+      )
+      await render(await valuesOf(elsewhere))
     }
-    const elsewhere = { config: { policies: { folder: '/elsewhere' } }, apiKeys: { existingSecret: 'k' } }
-    const others = await refusalOf({ ...elsewhere, policies: { existingConfigMaps: ['c'] } })
-    expect(others).toContain('with config.policies.folder, gateways do not read')
-    await render(await valuesOf(elsewhere))
-    const folders = { folder: 'policies/live', candidateFolder: 'policies/next' }
+    const folder = ['policies/live', '/etc/catalog-gateway/policies/next']
     await render(
-      await valuesOf({ policies: { existingConfigMaps: ['live', 'next'] }, config: { policies: folders } }),
+      await valuesOf({
+        policies: { existingConfigMaps: ['live', 'next'] },
+        config: { policies: { folder } },
+      }),
     )
   })
 

@@ -121,12 +121,10 @@ export async function secretsOf(folder: string): Promise<Contents> {
     'catalog-token': { token, 'access-token': token },
     'release-catalog-gateway-check': {
       'api-key': secret.replaceAll(' ', '-'),
-      'last-good-key': secret,
       token,
     },
     'release-catalog-gateway-catalog-token': { token },
     'release-catalog-gateway-bootstrap-key': { 'api-key': secret.replaceAll(' ', '-') },
-    'release-catalog-gateway-last-good-key': { 'last-good-key': secret },
     'object-store': { AWS_ACCESS_KEY_ID: 'catalog', AWS_SECRET_ACCESS_KEY: secret },
     'catalog-postgres': { url: 'postgresql://catalog@127.0.0.1/x', uri: 'postgresql://catalog@127.0.0.1/x' },
     ...certificates,

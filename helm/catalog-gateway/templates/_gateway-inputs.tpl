@@ -1,13 +1,11 @@
 {{/*
-What `serve` and `check` read besides arguments. SOURCES names the ConfigMaps `policies` and `emergency` and the Secrets
-`bootstrapKey`, `catalogToken` and `lastGoodKey`: those of the release do not exist yet when its hook runs.
+What `serve` and `check` read besides arguments. SOURCES names the ConfigMap `policies` and the Secrets `bootstrapKey`
+and `catalogToken`: those of the release do not exist yet when its hook runs.
 */}}
 
 {{/* SOURCES of a release that exists. */}}
 {{- define "catalog-gateway.gatewaySources" -}}
 policies: {{ include "catalog-gateway.fullname" . }}-policies
-emergency: {{ include "catalog-gateway.fullname" . }}-emergency
-lastGoodKey: {{ include "catalog-gateway.lastGoodKeySecret" . }}
 bootstrapKey: {{ include "catalog-gateway.bootstrapKeySecret" . }}
 catalogToken: {{ include "catalog-gateway.catalogTokenSecret" . }}
 {{- end }}
@@ -48,17 +46,6 @@ envFrom: {{ tpl (toYaml .) $root | nindent 2 }}
 {{- range $index, $name := .Values.policies.existingConfigMaps }}
 - { name: policies-{{ $index }}, mountPath: /etc/catalog-gateway/policies/{{ tpl $name $ }}, readOnly: true }
 {{- end }}
-{{- with .Values.policies.emergency }}
-{{- if .enabled }}
-- { name: emergency, mountPath: /etc/catalog-gateway/emergency/inline, readOnly: true }
-{{- range $index, $name := .existingConfigMaps }}
-- { name: emergency-{{ $index }}, mountPath: /etc/catalog-gateway/emergency/{{ tpl $name $ }}, readOnly: true }
-{{- end }}
-{{- end }}
-{{- end }}
-{{- if .Values.policies.lastGood.enabled }}
-- { name: last-good-key, mountPath: /etc/catalog-gateway/last-good-key, readOnly: true }
-{{- end }}
 {{- if .Values.apiKeys.existingSecret }}
 - { name: api-keys, mountPath: /etc/catalog-gateway/api-keys, readOnly: true }
 {{- end }}
@@ -94,20 +81,6 @@ envFrom: {{ tpl (toYaml .) $root | nindent 2 }}
 {{- range $index, $name := .Values.policies.existingConfigMaps }}
 - name: policies-{{ $index }}
   configMap: { name: {{ tpl $name $root }} }
-{{- end }}
-{{- with .Values.policies.emergency }}
-{{- if .enabled }}
-- name: emergency
-  configMap: { name: {{ $sources.emergency }} }
-{{- range $index, $name := .existingConfigMaps }}
-- name: emergency-{{ $index }}
-  configMap: { name: {{ tpl $name $root }} }
-{{- end }}
-{{- end }}
-{{- end }}
-{{- if .Values.policies.lastGood.enabled }}
-- name: last-good-key
-  secret: { secretName: {{ $sources.lastGoodKey }}, defaultMode: 0440 }
 {{- end }}
 {{- with .Values.apiKeys.existingSecret }}
 - name: api-keys

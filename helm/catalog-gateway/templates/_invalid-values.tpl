@@ -31,11 +31,6 @@
 {{- $errors = append $errors (printf "with %s, gateways do not read the policy folder of the chart; expected it %s" . (join " and " $unread)) -}}
 {{- end -}}
 {{- end -}}
-{{- with .Values.policies.emergency -}}
-{{- if and (not .enabled) (or .inline .existingConfigMaps) -}}
-{{- $errors = append $errors "policies.emergency.enabled is false, so the emergency policies are not in force; expected true, or no emergency policies" -}}
-{{- end -}}
-{{- end -}}
 {{- if not .Values.persistence.enabled -}}
 {{- if and (ne $settings.audit.mode "besteffort") (not $settings.audit.sinks) -}}
 {{- $errors = append $errors "without persistence.enabled the audit log goes with the pod, but config.audit.mode is strict; expected besteffort, or config.audit.sinks" -}}
@@ -130,14 +125,6 @@ from helm. Without access to the cluster, which has an account `default` in each
 {{- end -}}
 {{- range .Values.policies.existingConfigMaps -}}
 {{- $references = append $references (list "policies.existingConfigMaps" "ConfigMap" .) -}}
-{{- end -}}
-{{- with .Values.policies.emergency -}}
-{{- range ternary .existingConfigMaps list .enabled -}}
-{{- $references = append $references (list "policies.emergency.existingConfigMaps" "ConfigMap" .) -}}
-{{- end -}}
-{{- end -}}
-{{- if .Values.policies.lastGood.enabled -}}
-{{- $references = append $references (list "policies.lastGood.existingSecret" "Secret" .Values.policies.lastGood.existingSecret "last-good-key") -}}
 {{- end -}}
 {{- with .Values.catalog -}}
 {{- if .enabled -}}

@@ -24,10 +24,6 @@
 {{- include "catalog-gateway.fullname" . }}-bootstrap-key
 {{- end }}
 
-{{- define "catalog-gateway.lastGoodKeySecret" -}}
-{{- default (printf "%s-last-good-key" (include "catalog-gateway.fullname" .)) (tpl .Values.policies.lastGood.existingSecret .) -}}
-{{- end }}
-
 {{- define "catalog-gateway.catalogTokenSecret" -}}
 {{- default (printf "%s-catalog-token" (include "catalog-gateway.fullname" .)) (tpl .Values.catalog.accessToken.existingSecret .) -}}
 {{- end }}

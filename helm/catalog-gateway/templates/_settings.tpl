@@ -8,6 +8,7 @@ are relative to the file itself. Merge functions would take a 0 or a false of th
   "listen.port" 2333
   "admin.host" (include "catalog-gateway.anyAddress" .)
   "admin.port" 2334
+  "policies.folder" "policies"
   "audit.folder" "/var/lib/catalog-gateway/audit"
   "timeouts.drainTimeoutMs" 30000
 -}}
@@ -25,16 +26,6 @@ are relative to the file itself. Merge functions would take a 0 or a false of th
 {{- if include "catalog-gateway.hasBootstrapKey" . -}}
 {{- $_ := set $defaults "identity.bootstrapKey.file" "bootstrap-key/api-key" -}}
 {{- $_ := set $defaults "identity.bootstrapKey.principal" "administrator" -}}
-{{- end -}}
-{{- if not (dig "policies" "bundle" nil .Values.config) -}}
-{{- $_ := set $defaults "policies.folder" "policies" -}}
-{{- end -}}
-{{- if .Values.policies.emergency.enabled -}}
-{{- $_ := set $defaults "policies.emergencyFolder" "emergency" -}}
-{{- end -}}
-{{- if .Values.policies.lastGood.enabled -}}
-{{- $_ := set $defaults "policies.lastGood.folder" "/var/lib/catalog-gateway/last-good-policies" -}}
-{{- $_ := set $defaults "policies.lastGood.keyFile" "last-good-key/last-good-key" -}}
 {{- end -}}
 {{- if .Values.policies.kubernetes.enabled -}}
 {{- $_ := set $defaults "policies.kubernetes.namespaces" (include "catalog-gateway.policyNamespaces" . | fromJsonArray) -}}
