@@ -25,8 +25,6 @@ export interface AuditLogOptions {
   readonly mode?: AuditMode
   /** Whether reads are recorded, too. Default: no. */
   readonly reads?: boolean
-  /** Whether the log states the revision of the policy files in force; see `recordPolicyFiles`. Default: no. */
-  readonly keepsPolicyFiles?: boolean
   /** Maximum number of queued records. Default: 10,000. */
   readonly queueRecords?: number
   /** Maximum size of the text of queued records. Default: 16 MiB. */

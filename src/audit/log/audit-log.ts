@@ -14,7 +14,6 @@ import {
 } from '../records/unchained-record.ts'
 import type {
   ChainEnd,
-  Details,
   IntentEntry,
   IntentReference,
   OpenIntent,
@@ -24,7 +23,6 @@ import type {
   ReloadEntry,
   ResolvedEntry,
 } from '../records/audit-record.ts'
-import { readRecordedPolicyFiles } from './recorded-policy-files.ts'
 import { recoverFolder, type Recovery } from './recovery.ts'
 import { openRedaction, type Redaction } from '../records/redaction.ts'
 import { redactionSchema } from '../../config/audit/redaction-settings.ts'
@@ -64,15 +62,12 @@ export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> 
   if (created !== undefined) await syncParents(folder, created)
   const lock = await lockFolder(folder)
   try {
-    const recovered = await recoverFolder(folder)
+    const recovery = await recoverFolder(folder)
     const { gateway, software, segmentBytes = 64 * 1024 * 1024, segmentMs = 3_600_000 } = options
     const { sealRecords = 1_000, sealKeyFile, onEvent } = options
     const key = await openSealKey(folder, sealKeyFile)
     if (key.generatedPublicFile !== undefined)
       onEvent?.({ kind: 'key_generated', publicFile: key.generatedPublicFile })
-    const policyFiles =
-      options.keepsPolicyFiles === true ? await readRecordedPolicyFiles(folder, recovered, key) : undefined
-    const recovery = { ...recovered, ...(policyFiles !== undefined && { policyFiles }) }
     const chain = { folder, gateway, software, segmentBytes, segmentMs, sealRecords, key, onEvent }
     const redaction = await openRedaction(folder, options.redaction ?? redactionSchema.parse({}))
     const writer = await ChainWriter.create(chain, recovery)
@@ -218,19 +213,6 @@ export class AuditLog {
       const record = createRecord('reload', { ...entry, ...(part.length > 0 && { keys: part }) })
       this.#enqueueAsync(record, index + maxKeyChanges >= keys.length ? onDurable : undefined)
     }
-  }
-
-  /**
-   * Records the revision of the policy files that came into force, even if the queue is full, and
-   * seals it. Resolves when it is durable; rejects with `AuditUnavailable`. The next start finds it in `recovery`.
-   */
-  recordPolicyFiles(revision: string, details?: Details): Promise<void> {
-    const record = createRecord('reload', { what: 'policyFiles', revision, ...(details && { details }) })
-    return new Promise((resolve, failed) => {
-      const onDurable = (): void => void (this.#writer.policyFiles = revision)
-      this.#commit.enqueue(createInternalRecord(record, onDurable, failed), Infinity)
-      this.#commit.enqueue(createInternalRecord(createSealRequest(), resolve, failed), Infinity)
-    })
   }
 
   /** Returns the end of the durable part of the log; data after it may be truncated. */

@@ -38,8 +38,6 @@ export class ChainWriter {
   readonly chain: string
   /** Intents without an outcome, by seq. Maintained by the caller of `append`. */
   readonly unresolved = new Map<number, OpenIntent>()
-  /** Revision of the policy files in force, while last good policies are kept. Maintained like `unresolved`. */
-  policyFiles: string | undefined
   readonly #options: ChainWriterOptions
   #segment: SegmentFile
   #index = 0
@@ -52,7 +50,6 @@ export class ChainWriter {
   private constructor(options: ChainWriterOptions, recovery: Recovery, segment: SegmentFile, chain: string) {
     this.#options = options
     this.#segment = segment
-    this.policyFiles = recovery.policyFiles
     this.#state = { position: { chain, seq: 0, prev: zeroHash }, unsealed: recovery.unsealed }
     this.chain = chain
   }
@@ -185,23 +182,16 @@ export class ChainWriter {
   }
 
   #createSegmentRecords(): UnchainedRecord[] {
-    const { policyFiles } = this
-    const segment = createRecord('segment', {
-      unresolved: [...this.unresolved.values()],
-      ...(policyFiles !== undefined && { policyFiles }),
-    })
-    // An unsealed statement proves nothing.
-    return policyFiles === undefined ? [segment] : [segment, createSealRequest()]
+    return [createRecord('segment', { unresolved: [...this.unresolved.values()] })]
   }
 }
 
 function createOpeningRecords(
   { gateway, software }: ChainWriterOptions,
-  { previous, unresolved, repairs, policyFiles }: Recovery,
+  { previous, unresolved, repairs }: Recovery,
 ): UnchainedRecord[] {
-  const stated = policyFiles !== undefined && { policyFiles }
   return [
-    createRecord('start', { gateway, software, ...(previous && { previous }), ...stated }),
+    createRecord('start', { gateway, software, ...(previous && { previous }) }),
     // Seals here, so that the limit announced by the previous seal holds even if the settings of this gateway differ.
     createSealRequest(),
     ...repairs.map((repair) => createRecord('recovered', repair)),

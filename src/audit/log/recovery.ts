@@ -16,8 +16,6 @@ export interface Recovery {
   readonly unsealed: number
   /** Repairs at the end of the newest chain; empty after a clean shutdown. */
   readonly repairs: readonly Repair[]
-  /** See recorded-policy-files.ts; present only if last good policies are kept. */
-  readonly policyFiles?: string
 }
 
 /**

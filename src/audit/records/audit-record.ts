@@ -175,10 +175,7 @@ export interface PassThroughEntry {
 
 /** A reload of policies or keys. If it failed, `details.result` is `failure`. */
 export interface ReloadEntry {
-  /**
-   * What was reloaded: `policies`, `keys`, or `policyFiles`: the folder or bundle alone, also at a start, while last good
-   * policies are kept (`recordPolicyFiles`).
-   */
+  /** What was reloaded: `policies` or `keys`. */
   readonly what: string
   readonly revision: string
   readonly details?: Details
@@ -208,14 +205,10 @@ export interface RecordBodies {
     readonly software: string
     /** End of the previous chain; reveals its removal or truncation. */
     readonly previous?: ChainEnd
-    /** Revision of the policy files that were last in force, while last good policies are kept. */
-    readonly policyFiles?: string
   }
   /** First record of each further segment of a chain; recovery need not read earlier records. */
   readonly segment: {
     readonly unresolved: readonly OpenIntent[]
-    /** As in `start`. */
-    readonly policyFiles?: string
   }
   /** Signs all records before it. Each segment that is followed by another one ends with a seal. */
   readonly seal: {
