@@ -15,10 +15,11 @@ const delegation = {
   additionalPermissions: ['RegisterTable'],
 }
 const words = [
-  ...['--kube-version', '1.31.0', '--set', 'policies.kubernetes.enabled=true,catalog.enabled=false'],
-  ...['--set-json', `config.upstream=${JSON.stringify(upstream)}`],
-  ...['--set-json', `policies.kubernetes.delegations=${JSON.stringify([delegation])}`],
-]
+  ['--kube-version', '1.31.0'],
+  ['--set', 'policies.kubernetes.enabled=true,catalog.enabled=false'],
+  ['--set-json', `config.upstream=${JSON.stringify(upstream)}`],
+  ['--set-json', `policies.kubernetes.delegations=${JSON.stringify([delegation])}`],
+].flat()
 
 describe.skipIf(helms.length === 0)('operations that only the settings declare', () => {
   it('are accepted in policies by the API server, and so are names for another delimiter', async () => {

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { chartFolder } from '../helm/chart.ts'
 import { noLosses, underLoad } from './support/load.ts'
 import { replicas } from './support/replicas-values.ts'
 import { countRestarts, installRelease, isReady, killContainer, uidsOf, until } from './support/release.ts'
@@ -15,6 +16,20 @@ it('settings that name a missing file fail the upgrade, and the old pods serve',
   expect(losses).toEqual(noLosses(losses))
   expect(uidsOf(await release.pods('gateway'))).toEqual(uidsOf(before))
   expect(countRestarts(await release.pods('gateway'))).toBe(0)
+})
+
+it('an image that cannot be pulled fails the upgrade, default values included, and the old pods serve', async () => {
+  const release = await installRelease({})
+  const pods = async () => [...(await release.pods('gateway')), ...(await release.pods('catalog'))]
+  const before = await pods()
+  const losses = await underLoad('a wrong image in an upgrade', release, async () => {
+    const wrong = ['--set', 'image.repository=nginx', '--wait', '--timeout', '20s']
+    await expect(release.helm(['upgrade', 'demo', chartFolder, ...wrong])).rejects.toThrow(
+      'pre-upgrade hooks failed',
+    )
+  })
+  expect(losses).toEqual(noLosses(losses))
+  expect(uidsOf(await pods())).toEqual(uidsOf(before))
 })
 
 it('without the check the new pod fails, the old one serves, also after a restart, and a rollback helps', async () => {

@@ -91,7 +91,13 @@ export class RunningContainer {
 
   /** Undefined if it is being stopped. */
   async #start(): Promise<ContainerProcess | undefined> {
+    const { image = '' } = this.#options.container
     while (!this.#isStopping) {
+      if (!image.includes('catalog-gateway')) {
+        this.#set({ waiting: { reason: 'ErrImagePull', message: `there is no image ${image}` } })
+        await this.#sleep(retryMs)
+        continue
+      }
       try {
         return await this.#options.start()
       } catch (error) {
