@@ -142,7 +142,7 @@ describe('policy commands with --kubernetes', () => {
     )
     const linted = await run('lint', settings)
     expect(linted.output).toMatch(
-      /^accesspolicies\/team-a\/stranger:\d\d +error +refused +rules\[0\]\.subjects\.users: "eve"/m,
+      /^accesspolicies\/team-a\/stranger:1 +error +refused +rules\[0\]\.subjects\.users: "eve"/m,
     )
   })
 
