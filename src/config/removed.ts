@@ -124,7 +124,8 @@ export const removedPolicyFields: Readonly<Record<string, string>> = {
     'expected commits: { folders: [...], metadata: [...], except: {...} }; branches and freezes are denies of ' +
     'operations: [change] with "when"',
   protect: 'write a deny with subjects: { everyone: true, except: {...} }, operations: [all] and "tables"',
-  'reads.restrict.append': 'a restriction leaves only reading; let a service append for these callers',
+  reads: 'expected restrict: [...], without "reads"',
+  'restrict.append': 'a restriction leaves only reading; let a service append for these callers',
   'rules.approvedBy':
     'the review of the change is the approval; name it in a comment or in metadata.description',
   'rules.moves': 'a deny with "tables" always denies what moves them; except callers that may, by "except"',

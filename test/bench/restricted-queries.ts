@@ -16,24 +16,22 @@ const policies = compilePolicySet([
   {
     name: 'crm',
     namespace: ['crm'],
-    reads: {
-      restrict: [
-        {
-          id: 'analysts',
-          subjects: { groups: ['analysts'] },
-          tables: ['cust*'],
-          columns: {
-            id: 'number',
-            name: 'text',
-            'person.city': 'text',
-            born: 'date',
-            ok: 'boolean',
-            v: 'other',
-          },
-          rows: "region = 'EU' and tenant in $principal.claims.tenants",
+    restrict: [
+      {
+        id: 'analysts',
+        subjects: { groups: ['analysts'] },
+        tables: ['cust*'],
+        columns: {
+          id: 'number',
+          name: 'text',
+          'person.city': 'text',
+          born: 'date',
+          ok: 'boolean',
+          v: 'other',
         },
-      ],
-    },
+        rows: "region = 'EU' and tenant in $principal.claims.tenants",
+      },
+    ],
     rules: [{ id: 'read', effect: 'allow', subjects: { groups: ['analysts'] }, operations: ['read'] }],
   },
 ])

@@ -15,17 +15,15 @@ async function startRestricted(): Promise<TestedGateway> {
     policies: [
       {
         ...allowEverything,
-        reads: {
-          restrict: [
-            {
-              id: 'part',
-              subjects: { users: ['analyst'] },
-              tables: ['people'],
-              columns: { id: 'number', vector: 'other' },
-              rows: "region = 'EU'",
-            },
-          ],
-        },
+        restrict: [
+          {
+            id: 'part',
+            subjects: { users: ['analyst'] },
+            tables: ['people'],
+            columns: { id: 'number', vector: 'other' },
+            rows: "region = 'EU'",
+          },
+        ],
         rules: [
           { id: 'owner', effect: 'allow', subjects: { users: ['dev'] }, operations: ['all'] },
           { id: 'analyst', effect: 'allow', subjects: { users: ['analyst'] }, operations: ['read', 'write'] },

@@ -19,7 +19,7 @@ import { formatPolicies, type WrittenPolicy } from '../policy/policy-builder.ts'
 import { runCommand } from '../support/run-command.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-type WrittenColumns = NonNullable<WrittenPolicy['reads']>['restrict'][number]['columns']
+type WrittenColumns = NonNullable<WrittenPolicy['restrict']>[number]['columns']
 
 const declared = { id: 'number', name: 'text', v: 'other' }
 
@@ -30,7 +30,7 @@ function restrict(columns: WrittenColumns = declared, tables: readonly string[] 
   return {
     name: 'crm',
     namespace: ['crm'],
-    reads: { restrict: [{ id: 'eu', subjects, tables, columns, rows }] },
+    restrict: [{ id: 'eu', subjects, tables, columns, rows }],
     rules: [],
   }
 }

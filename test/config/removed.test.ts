@@ -66,7 +66,7 @@ it.each(Object.entries(removedPolicyFields))(
   'refuses the field %s of a policy with what to use instead',
   (field, sentence) => {
     const path = field.split('.')
-    const lists = new Set(['rules', 'protect', 'require', 'restrict', 'accept', 'tests'])
+    const lists = new Set(['rules', 'restrict'])
     const content = path.reduceRight<unknown>(
       (value, name) => ({ [name]: lists.has(name) && typeof value === 'object' ? [value] : value }),
       'x',

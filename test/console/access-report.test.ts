@@ -33,17 +33,15 @@ const documents = parseDocuments([
   {
     name: 'raw',
     namespace: ['prod', 'raw'],
-    reads: {
-      restrict: [
-        {
-          id: 'eu',
-          subjects: { groups: ['temps'] },
-          tables: ['people'],
-          columns: { id: 'number' },
-          rows: "region = 'EU' and tenant in $principal.claims.tenants",
-        },
-      ],
-    },
+    restrict: [
+      {
+        id: 'eu',
+        subjects: { groups: ['temps'] },
+        tables: ['people'],
+        columns: { id: 'number' },
+        rows: "region = 'EU' and tenant in $principal.claims.tenants",
+      },
+    ],
     rules: [{ id: 'read', effect: 'allow', subjects: { any: true }, operations: ['read'] }],
   },
 ])

@@ -31,7 +31,7 @@ const views = {
     await openConsole(page, gateway)
     await page.getByLabel(/Text, tried beside/).press('ControlOrMeta+End')
     await page.keyboard.type(
-      'reads: { restrict: [{ id: part, subjects: { users: [ada] }, tables: [orders], columns: { id: number } }] }',
+      'restrict: [{ id: part, subjects: { users: [ada] }, tables: [orders], columns: { id: number } }]',
     )
     await page.keyboard.press('Enter')
     await page.getByRole('button', { name: 'Try', exact: true }).click()

@@ -80,13 +80,12 @@ it('shows the decision, its rules and the calls of the last hour that would chan
 })
 
 it('the decision has what restrictions leave of the table, with the facts of callers as the text has them', async () => {
-  const text = `${policy('  - { id: r, effect: allow, subjects: { users: [ada] }, operations: [read] }')}reads:
-  restrict:
-    - id: part
-      subjects: { users: [ada] }
-      tables: [people]
-      columns: { id: number }
-      rows: tenant = $principal.claims.tenant
+  const text = `${policy('  - { id: r, effect: allow, subjects: { users: [ada] }, operations: [read] }')}restrict:
+  - id: part
+    subjects: { users: [ada] }
+    tables: [people]
+    columns: { id: number }
+    rows: tenant = $principal.claims.tenant
 `
   const read = { principal: 'ada', groups: [], operation: 'QueryTable', id: 'sales/people' }
   const restrictedBy = async (asked: object) => {
@@ -95,7 +94,7 @@ it('the decision has what restrictions leave of the table, with the facts of cal
   }
   expect(await restrictedBy({})).toMatchObject([
     {
-      rule: { policy: 'tried', rule: 'part', line: 10 },
+      rule: { policy: 'tried', rule: 'part', line: 9 },
       columns: { id: 'number' },
       rows: '(`tenant` = $principal.claims.tenant)',
     },

@@ -17,17 +17,15 @@ export async function startSampleGateway(): Promise<TestedGateway> {
         name: 'sales',
         namespace: ['prod', 'sales'],
         onDeny: 403,
-        reads: {
-          restrict: [
-            {
-              id: 'analysts-eu',
-              subjects: { users: ['analyst'] },
-              tables: ['customers'],
-              columns: { id: 'number', 'person.city': 'text' },
-              rows: "region = 'EU' and tenant in $principal.claims.tenants",
-            },
-          ],
-        },
+        restrict: [
+          {
+            id: 'analysts-eu',
+            subjects: { users: ['analyst'] },
+            tables: ['customers'],
+            columns: { id: 'number', 'person.city': 'text' },
+            rows: "region = 'EU' and tenant in $principal.claims.tenants",
+          },
+        ],
         rules: [
           {
             id: 'writers',

@@ -11,17 +11,15 @@ const gateway = await openGateway(upstreamUrl, {
     {
       name: 'allowed',
       namespace: [allowedNamespace],
-      reads: {
-        restrict: [
-          {
-            id: 'part',
-            subjects: { users: ['writer'] },
-            tables: [restrictedTable[1]],
-            columns: visiblePart.columns,
-            rows: visiblePart.rows,
-          },
-        ],
-      },
+      restrict: [
+        {
+          id: 'part',
+          subjects: { users: ['writer'] },
+          tables: [restrictedTable[1]],
+          columns: visiblePart.columns,
+          rows: visiblePart.rows,
+        },
+      ],
       rules: [{ id: 'own', effect: 'allow', subjects: { users: ['writer'] }, operations: ['all'] }],
     },
   ],

@@ -93,8 +93,8 @@ it('alternatives are rules with a sentence', () => {
   const { rules, tests } = schema.properties ?? {}
   expect(schema['x-kubernetes-validations']?.slice(0, 1)).toEqual([
     {
-      rule: 'has(self.rules) || has(self.commits) || has(self.reads) || has(self.tags)',
-      message: 'expected at least one of rules, commits, reads, tags',
+      rule: 'has(self.rules) || has(self.commits) || has(self.restrict) || has(self.tags)',
+      message: 'expected at least one of rules, commits, restrict, tags',
     },
   ])
   expect(rules?.items?.properties?.['subjects']?.['x-kubernetes-validations']?.[0]?.message).toBe(

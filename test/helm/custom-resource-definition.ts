@@ -116,10 +116,7 @@ const restrictions: readonly (readonly [path: RegExp, (schema: Json) => Json])[]
   [/^forEach\.\*$/, () => ({ 'x-kubernetes-list-type': 'set' })],
   [/^namespace$/, () => ({ maxItems: 32 })],
   [/^namespace\[\]$/, () => ({ pattern: '^[^*/$]+$', maxLength: 256 })],
-  [
-    /^(rules|(reads\.)?restrict)$/,
-    () => ({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['id'] }),
-  ],
+  [/^(rules|restrict)$/, () => ({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['id'] })],
   [
     /^rules\[\]$/,
     () =>
@@ -128,7 +125,7 @@ const restrictions: readonly (readonly [path: RegExp, (schema: Json) => Json])[]
         'until is allowed only with effect: allow; a deny may have "when: now < timestamp(…)"',
       ]),
   ],
-  [/^(rules|(reads\.)?restrict)\[\]\.tables\[\]$/, () => ({ pattern: oneName })],
+  [/^(rules|restrict)\[\]\.tables\[\]$/, () => ({ pattern: oneName })],
   [/(subjects|except)\.(users|groups|keys)\[\]$/, () => ({ pattern: '^[^*]+$' })],
   [
     /(subjects|except)\.serviceAccounts\[\]$/,

@@ -74,17 +74,15 @@ const reported: Readonly<Record<string, object>> = {
   'an unknown type of a column': { ...policy, tags: { tables: { orders: { columns: { id: 'integer' } } } } },
   'a condition on rows that is no SQL': {
     namespace: ['prod'],
-    reads: {
-      restrict: [
-        {
-          id: 'part',
-          subjects: { any: true },
-          tables: ['orders'],
-          columns: { id: 'number' },
-          rows: 'id == 5 &&',
-        },
-      ],
-    },
+    restrict: [
+      {
+        id: 'part',
+        subjects: { any: true },
+        tables: ['orders'],
+        columns: { id: 'number' },
+        rows: 'id == 5 &&',
+      },
+    ],
   },
 }
 

@@ -73,7 +73,7 @@ export interface WrittenPolicy {
   readonly contact?: string
   readonly commits?: WrittenCommits
   readonly tags?: WrittenTags
-  readonly reads?: { readonly restrict: readonly WrittenRestriction[] }
+  readonly restrict?: readonly WrittenRestriction[]
   readonly rules: readonly WrittenRule[]
 }
 

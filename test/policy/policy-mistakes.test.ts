@@ -300,7 +300,7 @@ it.each<[string, Record<string, string>]>([
   expect(listMessages(documentOf(rule), settings)).toEqual([])
 })
 
-/** A document of one restriction, whose lines begin at line 7. */
+/** A document of one restriction, whose lines begin at line 6. */
 function restrictionOf(fields: Readonly<Record<string, string>>): string {
   const all = {
     subjects: '{ groups: [etl] }',
@@ -308,60 +308,60 @@ function restrictionOf(fields: Readonly<Record<string, string>>): string {
     columns: '{ id: number, name: text }',
     ...fields,
   }
-  const lines = Object.entries(all).map(([name, value]) => (value === '' ? '' : `      ${name}: ${value}\n`))
-  return `${head}reads:\n  restrict:\n    - id: r\n${lines.join('')}`
+  const lines = Object.entries(all).map(([name, value]) => (value === '' ? '' : `    ${name}: ${value}\n`))
+  return `${head}restrict:\n  - id: r\n${lines.join('')}`
 }
 
 it.each<[string, Record<string, string>, message: string]>([
   [
     'no columns',
     { columns: '' },
-    '7:7 error reads.restrict[0].columns is no map of columns; expected for example { id: number, name: text }',
+    '6:5 error restrict[0].columns is no map of columns; expected for example { id: number, name: text }',
   ],
   [
     'a list of columns',
     { columns: '[id]' },
-    '10:16 error reads.restrict[0].columns is no map of columns; expected for example { id: number, name: text }',
+    '9:14 error restrict[0].columns is no map of columns; expected for example { id: number, name: text }',
   ],
   [
     'an unknown type',
     { columns: '{ id: numbr }' },
-    '10:22 error reads.restrict[0].columns.id is "numbr"; expected number or text or boolean or date or timestamp or texts or numbers or other; did you mean "number"?',
+    '9:20 error restrict[0].columns.id is "numbr"; expected number or text or boolean or date or timestamp or texts or numbers or other; did you mean "number"?',
   ],
   [
     'a column and a part of it',
     { columns: '{ person: other, person.city: text }' },
-    '10:33 error reads.restrict[0].columns has "person.city", a part of "person"; expected one of them',
+    '9:31 error restrict[0].columns has "person.city", a part of "person"; expected one of them',
   ],
   [
     'a function that can fail',
     { rows: 'sqrt(id) > 1' },
-    '11:13 error reads.restrict[0].rows: the function sqrt is not supported; expected one of lower, upper, length, char_length, starts_with, ends_with, contains, array_has',
+    '10:11 error restrict[0].rows: the function sqrt is not supported; expected one of lower, upper, length, char_length, starts_with, ends_with, contains, array_has',
   ],
   [
     'a text for a number',
     { rows: `id = '1'` },
-    '11:18 error reads.restrict[0].rows: a column of the type number cannot be compared with a text here',
+    '10:16 error restrict[0].rows: a column of the type number cannot be compared with a text here',
   ],
   [
     'quotes of another language',
     { rows: `'name = "a"'` },
-    `11:21 error reads.restrict[0].rows: "\\"" is not supported here; a text has single quotes, such as 'EU'`,
+    `10:19 error restrict[0].rows: "\\"" is not supported here; a text has single quotes, such as 'EU'`,
   ],
   [
     'an unknown fact of the caller',
     { rows: 'region = $principal.region' },
-    '11:22 error reads.restrict[0].rows: $principal.region is unknown; expected $principal.name, $principal.groups or $principal.claims.NAME',
+    '10:20 error restrict[0].rows: $principal.region is unknown; expected $principal.name, $principal.groups or $principal.claims.NAME',
   ],
   [
     'a condition of CEL',
     { rows: 'region == "EU"' },
-    `11:23 error reads.restrict[0].rows: "\\"" is not supported here; a text has single quotes, such as 'EU'`,
+    `10:21 error restrict[0].rows: "\\"" is not supported here; a text has single quotes, such as 'EU'`,
   ],
   [
     'an effect',
     { effect: 'allow' },
-    '11:7 error unknown field "reads.restrict[0].effect"; the fields here are id, subjects, tables, columns, rows',
+    '10:5 error unknown field "restrict[0].effect"; the fields here are id, subjects, tables, columns, rows',
   ],
 ])('says what is wrong with a restriction that has %s', (_, fields, message) => {
   expect(listMessages(restrictionOf(fields), {})[0]).toEqual(message)

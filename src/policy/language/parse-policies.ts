@@ -6,7 +6,7 @@ import type { PolicyProblem } from './policy-error.ts'
 import { readCommits } from './read-commits.ts'
 import { readInstances } from './for-each.ts'
 import { nameDocument } from './policy-instance.ts'
-import { readRestriction, readRestrictions } from './read-restrictions.ts'
+import { readRestriction } from './read-restrictions.ts'
 import { readTags } from './read-tags.ts'
 import { fileApiVersion, policyKind, resourceApiVersion } from './api-version.ts'
 import {
@@ -235,7 +235,7 @@ function readReserved(
 
 /** Reads rules, restrictions and commit requirements, in the order of their lines. */
 function* readRules(
-  fields: Fields<'rules' | 'commits' | 'reads' | 'tags'>,
+  fields: Fields<'rules' | 'commits' | 'restrict' | 'tags'>,
   locate: Locate,
   report: ReportProblem,
   vocabulary: PolicyVocabulary,
@@ -264,7 +264,12 @@ function* readRules(
     lines.set(rule.id, rule.line)
     rules.push(rule)
   }
-  const restrictions = readOptional(fields, 'reads', readRestrictions, report)
+  const restrictions = readOptional(
+    fields,
+    'restrict',
+    (field) => readItems(field, '[{ id, subjects, tables, columns }]', report) ?? [],
+    report,
+  )
   if (restrictions !== undefined) yield* readAll(restrictions, readRestriction)
   const hasOthers = required !== undefined || restrictions !== undefined || fields.has('tags')
   if (!hasOthers || fields.has('rules')) {

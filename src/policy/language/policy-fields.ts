@@ -25,7 +25,9 @@ export const documentFields = {
   contact:
     'Whom to ask for access, in one line: shown with a denial here or beneath to callers that may see this namespace.',
   commits: 'What every new version of a table, here or beneath, must fulfil.',
-  reads: 'What callers may read of tables of which they may not read everything.',
+  restrict:
+    'What callers may read of tables of which they may not read everything. A restriction allows nothing, and nothing ' +
+    'beneath undoes it.',
   tags:
     'Tags of the namespace and of tables and columns in it, for conditions ("pii" in tags) and restrictions ' +
     '(columns: { without: [pii] }). They allow and deny nothing by themselves.',
@@ -134,10 +136,6 @@ export const subjectFields = {
   any: 'true: every authenticated caller.',
   anonymous: 'true: anonymous callers, if the settings accept them; no other field matches them.',
   except: 'Callers that the rule does not apply to.',
-} as const
-
-export const readsFields = {
-  restrict: 'The restrictions. They allow nothing, and nothing beneath undoes them.',
 } as const
 
 export const restrictionFields = {

@@ -22,7 +22,6 @@ import {
   metadataFields,
   policyModes,
   namedSubjectFields,
-  readsFields,
   resourceMetadataFields,
   restrictionFields,
   ruleFields,
@@ -45,7 +44,7 @@ export function createPolicySchema(): Schema {
       anyOf: [
         { required: ['rules'] },
         { required: ['commits'] },
-        { required: ['reads'] },
+        { required: ['restrict'] },
         { required: ['tags'] },
       ],
       ...metadataByVersion,
@@ -189,21 +188,10 @@ const documentSchemas = {
     { namespace: tagNames, tables: { type: 'object', additionalProperties: taggedTableSchema } },
     [],
   ),
-  reads: createObjectSchema(
-    readsFields,
-    {
-      restrict: {
-        type: 'array',
-        items: createObjectSchema(restrictionFields, restrictionSchemas, [
-          'id',
-          'subjects',
-          'tables',
-          'columns',
-        ]),
-      },
-    },
-    ['restrict'],
-  ),
+  restrict: {
+    type: 'array',
+    items: createObjectSchema(restrictionFields, restrictionSchemas, ['id', 'subjects', 'tables', 'columns']),
+  },
   rules: {
     type: 'array',
     items: createObjectSchema(ruleFields, ruleSchemas, ['id', 'effect', 'subjects', 'operations']),

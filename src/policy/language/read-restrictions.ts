@@ -5,7 +5,6 @@ import { parseFilter } from '../restrictions/parse-filter.ts'
 import type { ColumnsWithout, VisibleColumns } from '../restrictions/restriction.ts'
 import {
   createFieldsReader,
-  readItems,
   readOptional,
   readText,
   watchProblems,
@@ -13,7 +12,7 @@ import {
   type ReportProblem,
 } from './field.ts'
 import type { Coverage } from './deny-coverage.ts'
-import { columnsWithoutFields, readsFields, restrictionFields } from './policy-fields.ts'
+import { columnsWithoutFields, restrictionFields } from './policy-fields.ts'
 import { readColumnMap, readColumnType, readTagNames } from './read-tags.ts'
 import type { PolicyRule } from './policy-document.ts'
 import type { PolicyVocabulary } from './policy-vocabulary.ts'
@@ -22,7 +21,6 @@ import { readSubjects } from './read-subjects.ts'
 import { sourceOffset } from './yaml/scalar-offset.ts'
 import type { Position } from './yaml/read-yaml.ts'
 
-const readReadsFields = createFieldsReader(readsFields)
 const readRestrictionFields = createFieldsReader(restrictionFields)
 const readWithoutFields = createFieldsReader(columnsWithoutFields)
 
@@ -42,14 +40,6 @@ function getDenied(vocabulary: PolicyVocabulary): Coverage {
     deniedCoverages.set(vocabulary, coverage)
   }
   return coverage
-}
-
-/** Returns the items of `reads.restrict`, not read yet. */
-export function readRestrictions(field: Field, report: ReportProblem): readonly Field[] {
-  const fields = readReadsFields(field, report)
-  return fields === undefined
-    ? []
-    : (readItems(fields.get('restrict'), '[{ id, subjects, tables, columns }]', report) ?? [])
 }
 
 /**

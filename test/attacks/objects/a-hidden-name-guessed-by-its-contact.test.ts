@@ -16,9 +16,7 @@ const policies: readonly WrittenPolicy[] = [
     name: 'open',
     namespace: ['open'],
     contact: '#open',
-    reads: {
-      restrict: [{ id: 'part', subjects: { any: true }, tables: ['orders'], columns: { id: 'number' } }],
-    },
+    restrict: [{ id: 'part', subjects: { any: true }, tables: ['orders'], columns: { id: 'number' } }],
     rules: [],
   },
   {

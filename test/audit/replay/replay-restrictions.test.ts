@@ -20,7 +20,7 @@ function restrictionsOf(
     {
       name: 'p',
       namespace: ['a'],
-      reads: { restrict: [restriction] },
+      restrict: [restriction],
       rules: [{ id: 'read', effect: 'allow', subjects: { any: true }, operations: ['read'] }],
     },
   ])

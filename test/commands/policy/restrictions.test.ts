@@ -16,8 +16,7 @@ metadata: { name: crm }
 namespace: [crm]
 rules:
   - { id: reads, effect: allow, subjects: { groups: [analysts] }, operations: [QueryTable, CountTableRows, DescribeTable, InsertIntoTable] }
-reads:
-  restrict:
+restrict:
 ${restrictions}`
 
 async function folderWith(restrictions: string): Promise<string> {
@@ -33,7 +32,7 @@ async function explain(...parameters: string[]): Promise<string> {
 }
 
 const remains = `  by crm/reads (crm.yaml:6)
-  restricted by crm/eu (crm.yaml:9)
+  restricted by crm/eu (crm.yaml:8)
     columns  id number, name text
     rows     ((\`region\` = 'EU') AND (\`tenant\` IN ('t1')))
 `
@@ -42,7 +41,7 @@ it.for([
   ['a query', 'QueryTable', remains],
   ['a count', 'CountTableRows', remains],
   ['a description', 'DescribeTable', remains],
-  ['a change', 'InsertIntoTable', 'by crm/eu (crm.yaml:9), which leaves only reading a part of its tables\n'],
+  ['a change', 'InsertIntoTable', 'by crm/eu (crm.yaml:8), which leaves only reading a part of its tables\n'],
 ] as const)('explain shows what a restriction leaves: %s', async ([, operation, text]) => {
   expect(await explain(operation, 'crm/customers')).toContain(text)
 })
@@ -61,7 +60,7 @@ it('explain prints the restriction as JSON', async () => {
     restriction: {
       columns: { id: 'number', name: 'text' },
       rows: "((`region` = 'EU') AND (`tenant` IN ('t1')))",
-      rules: [{ policy: 'crm', rule: 'eu', file: 'crm.yaml', line: 9 }],
+      rules: [{ policy: 'crm', rule: 'eu', file: 'crm.yaml', line: 8 }],
     },
   })
 })
@@ -75,7 +74,7 @@ it.for([
 ] as const)('who-can marks callers as restricted: %s', async ([, parameters, isRestricted]) => {
   const folder = await folderWith(restriction)
   const { output } = await runCommand(['policy', 'who-can', '--policies', folder, ...parameters])
-  const line = `    restricted by crm/eu (crm.yaml:9) for every caller except group office${left}\n`
+  const line = `    restricted by crm/eu (crm.yaml:8) for every caller except group office${left}\n`
   expect(output).toContain('group analysts')
   expect(output.includes(line), output).toBe(isRestricted)
 })
@@ -85,7 +84,7 @@ it('what-can marks permissions as restricted', async () => {
   const whatCan = ['policy', 'what-can', '--policies', folder, '--as', 'ann', '--group', 'analysts']
   const { output } = await runCommand(whatCan)
   expect(output).toContain(
-    `    restricted by crm/eu (crm.yaml:9) on the tables customers in this namespace${left}\n`,
+    `    restricted by crm/eu (crm.yaml:8) on the tables customers in this namespace${left}\n`,
   )
   expect((await runCommand([...whatCan, '--group', 'office'])).output).not.toContain('restricted by')
 })
@@ -143,7 +142,7 @@ it('diff reports a restriction that is added or removed', async () => {
   const scope = 'for group analysts on the tables leads in crm'
   const added = await runCommand(['policy', 'diff', ...folders])
   expect(added.output).toContain(
-    `restriction crm/also\n  loses  all other columns\n  loses  rows\n    before: no restriction\n    after:  restricted by crm/also (crm.yaml:14) ${scope}: `,
+    `restriction crm/also\n  loses  all other columns\n  loses  rows\n    before: no restriction\n    after:  restricted by crm/also (crm.yaml:13) ${scope}: `,
   )
   const removed = await runCommand(['policy', 'diff', ...folders.toReversed()])
   expect(removed.output).toContain('restriction crm/also\n  gains  all other columns\n  gains  rows\n')
@@ -179,7 +178,7 @@ it('diff compares a table whose columns are declared on one side only', async ()
       return folder
     }),
   )
-  const restricted = 'restricted by crm/public (crm.yaml:9) for group analysts on the tables orders in crm'
+  const restricted = 'restricted by crm/public (crm.yaml:8) for group analysts on the tables orders in crm'
   const [none, id] = [`${restricted}: columns none; rows all`, `${restricted}: columns id number; rows all`]
   expect((await runCommand(['policy', 'diff', ...folders])).output).toBe(
     `restriction crm/public on orders\n  gains  columns id number\n    before: ${none}\n    after:  ${id}\n`,

@@ -13,9 +13,8 @@ tags:
     leads: { columns: { id: number, email: { type: text, tags: [pii] } } }
     calls: { tags: [pii], columns: { id: number } }
     prices: { columns: { id: number } }
-reads:
-  restrict:
-    - { id: no-pii, subjects: { groups: [analysts] }, tables: [leads, prices], columns: { without: [pii] } }
+restrict:
+  - { id: no-pii, subjects: { groups: [analysts] }, tables: [leads, prices], columns: { without: [pii] } }
 rules:
   - { id: reads, effect: allow, subjects: { groups: [analysts, office] }, operations: [QueryTable] }
 ---
@@ -36,15 +35,15 @@ async function whoCan(...parameters: readonly string[]) {
 
 it('lists the callers of all that has a tag, and those that see nothing of tagged columns', async () => {
   expect((await whoCan('--tag', 'pii', 'QueryTable')).output).toBe(`QueryTable on crm/leads (email):
-  group office  by crm/reads (p.yaml:14)
-    restricted by crm/no-pii (p.yaml:12) for group analysts: columns id number; rows all
-  not group analysts: crm/reads (p.yaml:14) allows it, crm/no-pii (p.yaml:12), which leaves only reading a part of its tables
+  group office  by crm/reads (p.yaml:13)
+    restricted by crm/no-pii (p.yaml:11) for group analysts: columns id number; rows all
+  not group analysts: crm/reads (p.yaml:13) allows it, crm/no-pii (p.yaml:11), which leaves only reading a part of its tables
 QueryTable on crm/calls:
-  group analysts  by crm/reads (p.yaml:14)
-  group office    by crm/reads (p.yaml:14)
+  group analysts  by crm/reads (p.yaml:13)
+  group office    by crm/reads (p.yaml:13)
 QueryTable on hr and beneath: nobody
 QueryTable on hr/payslips:
-  user al  by hr/payslips (p.yaml:22)
+  user al  by hr/payslips (p.yaml:21)
 `)
 })
 

@@ -31,23 +31,21 @@ const shared = useSharedGateway({
     {
       name: 'crm',
       namespace: ['sales'],
-      reads: {
-        restrict: [
-          {
-            id: 'analysts-eu',
-            subjects: { users: ['analyst'] },
-            tables: ['ord*'],
-            columns: { id: 'number', name: 'text', 'person.city': 'text', ok: 'boolean', v: 'other' },
-            rows: "region = 'EU' and tenant in ('a', 'b''c')",
-          },
-          {
-            id: 'all-rows',
-            subjects: { users: ['analyst'] },
-            tables: ['texts'],
-            columns: { id: 'number', name: 'text', title: 'text', v: 'other' },
-          },
-        ],
-      },
+      restrict: [
+        {
+          id: 'analysts-eu',
+          subjects: { users: ['analyst'] },
+          tables: ['ord*'],
+          columns: { id: 'number', name: 'text', 'person.city': 'text', ok: 'boolean', v: 'other' },
+          rows: "region = 'EU' and tenant in ('a', 'b''c')",
+        },
+        {
+          id: 'all-rows',
+          subjects: { users: ['analyst'] },
+          tables: ['texts'],
+          columns: { id: 'number', name: 'text', title: 'text', v: 'other' },
+        },
+      ],
       rules: [
         { id: 'all', effect: 'allow', subjects: { users: ['analyst', 'officer'] }, operations: ['all'] },
       ],

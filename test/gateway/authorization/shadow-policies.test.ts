@@ -43,10 +43,13 @@ it('counts different decisions of shadow policies in the folder, without effect'
 it('counts what restrictions of shadow policies would rewrite and refuse, without effect', async () => {
   const columns = { id: 'number', name: 'text' } as const
   const part = { id: 'part', subjects: { users: ['guest'] }, tables: ['orders'], columns, rows: 'id > 0' }
-  const reads = { restrict: [part] }
   const { gateway, upstream } = await startGatewayAndUpstream({
     users: ['guest'],
-    policies: [allowEverything, forAll, { name: 'part', namespace: [], mode: 'shadow', reads, rules: [] }],
+    policies: [
+      allowEverything,
+      forAll,
+      { name: 'part', namespace: [], mode: 'shadow', restrict: [part], rules: [] },
+    ],
   })
   const bodies = [
     {},

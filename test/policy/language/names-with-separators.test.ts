@@ -33,8 +33,8 @@ it.each([
       'that of the policy',
   ],
   [
-    "namespace: [prod]\nreads: { restrict: [{ id: r, subjects: { any: true }, tables: ['sales$orders'], columns: { a: text } }] }",
-    '5:64 reads.restrict[0].tables[0]: "sales$orders" contains "$", which separates names; expected the name alone: the ' +
+    "namespace: [prod]\nrestrict: [{ id: r, subjects: { any: true }, tables: ['sales$orders'], columns: { a: text } }]",
+    '5:55 restrict[0].tables[0]: "sales$orders" contains "$", which separates names; expected the name alone: the ' +
       'namespace is that of the policy',
   ],
   [

@@ -143,7 +143,7 @@ ${head}rules:
     '10:5 unknown field "rules[0].operation"; did you mean "operations"?',
     '20:18 rules[0].operations[0]: unknown operation or group "InsertInTable"; did you mean "InsertIntoTable"?',
     '21:5 rules[1]: duplicate rule id "r", also in line 17',
-    '26:1 the document is a list; expected fields: apiVersion, kind, metadata, mode, forEach, namespace, inherit, final, onDeny, contact, commits, reads, tags, rules, tests',
+    '26:1 the document is a list; expected fields: apiVersion, kind, metadata, mode, forEach, namespace, inherit, final, onDeny, contact, commits, restrict, tags, rules, tests',
   ])
 })
 

@@ -11,8 +11,7 @@ namespace: [crm]
 `
 const customers =
   'tags: { tables: { customers: { columns: { id: number, ssn: { type: text, tags: [pii] } } } } }'
-const restrict = (rest: string): string =>
-  `reads:\n  restrict:\n    - { id: r, subjects: { any: true }, ${rest} }`
+const restrict = (rest: string): string => `restrict:\n  - { id: r, subjects: { any: true }, ${rest} }`
 const deny = (when: string): string =>
   `rules:\n  - { id: d, effect: deny, subjects: { any: true }, operations: [drop], when: '${when}' }`
 
@@ -63,7 +62,7 @@ it.for<[what: string, contents: readonly string[], error: string]>([
   [
     'columns by type and by tag',
     [customers, restrict('tables: [customers], columns: { id: number, without: [pii] }')],
-    'unknown field "reads.restrict[0].columns.id"',
+    'unknown field "restrict[0].columns.id"',
   ],
   [
     'columns without no tag',
@@ -73,7 +72,7 @@ it.for<[what: string, contents: readonly string[], error: string]>([
   [
     'columns without a tag with a typo',
     [customers, restrict('tables: [customers], columns: { without: [pi] }')],
-    'b.yaml:7:7: the rule "r" names the tag "pi", which no policy declares',
+    'b.yaml:6:5: the rule "r" names the tag "pi", which no policy declares',
   ],
   [
     'columns with a similar tag',

@@ -10,7 +10,7 @@ function remaining(
   ...restrictions: { columns: Record<string, string>; rows?: string }[]
 ): { columns: readonly string[]; rows: string | undefined } | undefined {
   const restrict = restrictions.map((each, index) => ({ id: `r${index}`, ...restriction, ...each }))
-  const set = compilePolicySet([{ name: 'crm', namespace: ['crm'], reads: { restrict }, rules: [] }])
+  const set = compilePolicySet([{ name: 'crm', namespace: ['crm'], restrict, rules: [] }])
   const found = set.findRestriction(
     createAuthorizationRequest(caller, 'QueryTable', 'table', ['crm', 'customers']),
   )
@@ -62,7 +62,7 @@ it('other callers, exceptions and other tables have no restriction', () => {
   expect(remaining(createCaller('bob'), { columns })).toBeUndefined()
   expect(remaining(createCaller('eve', 'analysts'), { columns })).toBeUndefined()
   const restrict = [{ id: 'r', ...restriction, columns }]
-  const set = compilePolicySet([{ name: 'crm', namespace: ['crm'], reads: { restrict }, rules: [] }])
+  const set = compilePolicySet([{ name: 'crm', namespace: ['crm'], restrict, rules: [] }])
   for (const id of [['crm', 'orders'], ['crm', 'eu', 'customers'], ['customers']])
     expect(
       set.findRestriction(createAuthorizationRequest(analyst, 'QueryTable', 'table', id)),

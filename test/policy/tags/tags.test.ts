@@ -169,7 +169,7 @@ it('a restriction by tags leaves exactly the declared columns that have none of 
             rules: [],
           },
           { name: 'declares', namespace: ['elsewhere'], tags: { namespace: ['pii', 'eu', 'x'] }, rules: [] },
-          { name: 'crm', namespace: ['crm'], tags, reads: { restrict }, rules: [] },
+          { name: 'crm', namespace: ['crm'], tags, restrict, rules: [] },
         ])
         const remaining = (name: string): readonly string[] => [
           ...(set

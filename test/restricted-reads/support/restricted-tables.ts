@@ -26,17 +26,15 @@ const policies: readonly WrittenPolicy[] = places.map((place) => ({
   name: place,
   namespace: [place],
   onDeny: 403,
-  reads: {
-    restrict: [
-      {
-        id: 'part',
-        subjects: { users: ['reader'] },
-        tables: ['people'],
-        columns: visibleColumns,
-        rows: place === 'place_c' ? 'id >= 0' : visibleRows,
-      },
-    ],
-  },
+  restrict: [
+    {
+      id: 'part',
+      subjects: { users: ['reader'] },
+      tables: ['people'],
+      columns: visibleColumns,
+      rows: place === 'place_c' ? 'id >= 0' : visibleRows,
+    },
+  ],
   rules: [{ id: 'read', effect: 'allow', subjects: { users: ['reader'] }, operations: ['read'] }],
 }))
 

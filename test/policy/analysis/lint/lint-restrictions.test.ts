@@ -9,7 +9,7 @@ kind: AccessPolicy
 metadata: { name: crm }
 namespace: []
 rules: [{ id: y, effect: allow, ${allow} }]
-reads: { restrict: [${restrict.join(', ')}] }
+restrict: [${restrict.join(', ')}]
 `
   const { documents, problems } = parsePolicies(text, 'crm.yaml')
   expect(problems).toEqual([])

@@ -114,11 +114,7 @@ it.for<[string, object, object]>([
         { namespace: ['prod'], tags: { tables: { t: { columns } } }, rules: [allow] },
         system,
       ),
-      createResource(
-        'bad',
-        { namespace: ['prod'], reads: { restrict: [{ ...restriction, ...changes }] } },
-        system,
-      ),
+      createResource('bad', { namespace: ['prod'], restrict: [{ ...restriction, ...changes }] }, system),
     ),
   )
   const request = createAuthorizationRequest(createCaller('ann'), 'QueryTable', 'table', ['prod', 't'])
@@ -135,7 +131,7 @@ it.for<[string, object]>([
       ],
     },
   ],
-  ['restriction', { reads: { restrict: [{ ...restriction, id: undefined, subjects: { any: true } }] } }],
+  ['restriction', { restrict: [{ ...restriction, id: undefined, subjects: { any: true } }] }],
 ])('a %s without a valid id stays', async ([, content]) => {
   const documents = documentsOf(
     await review(
