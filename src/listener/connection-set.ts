@@ -1,8 +1,9 @@
 import type { Socket } from 'node:net'
 import type { ConnectionAddresses } from '../lib/net/connection-addresses.ts'
+import type { ConnectionHandler } from '../http1/server/connection-state.ts'
 import { LingerSlots } from '../http1/server/lingering-close.ts'
 import type { RequestErrorReason } from '../http1/server/request-error.ts'
-import { ServerConnection, type ConnectionHandler } from '../http1/server/server-connection.ts'
+import { ServerConnection } from '../http1/server/server-connection.ts'
 
 /** Why a connection was closed without a response to a request. */
 export type ConnectionErrorReason =
@@ -45,10 +46,6 @@ export class ConnectionSet {
       onRequest: handler.onRequest,
       onConnectionError: handler.onConnectionError,
       errorResponse: handler.errorResponse,
-      onClose: (connection) => {
-        this.#connections.delete(connection)
-        this.#withCertificate.delete(connection)
-      },
     }
   }
 
@@ -62,6 +59,10 @@ export class ConnectionSet {
     const connection = new ServerConnection(socket, addresses, this.#handler)
     this.#connections.add(connection)
     if (hasCertificate) this.#withCertificate.add(connection)
+    connection.socket.once('close', () => {
+      this.#connections.delete(connection)
+      this.#withCertificate.delete(connection)
+    })
     const { headersTimeoutMs } = this.#handler.timeouts
     const intervalMs = Math.min(maxTimeoutCheckIntervalMs, Math.ceil(headersTimeoutMs / 4))
     this.#timeoutChecks ??= setInterval(() => this.#checkTimeouts(), intervalMs).unref()

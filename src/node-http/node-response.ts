@@ -6,7 +6,7 @@ import { closeGracefully } from '../lib/net/close-gracefully.ts'
 import type { WriteCallback } from '../http1/codec/message-writer.ts'
 import type { IncomingRequest } from '../http1/server/incoming-request.ts'
 import { LingeringClose, LingerSlots } from '../http1/server/lingering-close.ts'
-import { assertResponseHeader } from '../http1/server/response-header.ts'
+import { assertResponseHeader } from '../http1/server/outgoing-response.ts'
 
 /** Options and callbacks of the responses of a connection. */
 export interface NodeConnection {

@@ -1,4 +1,3 @@
-import type { Registry } from 'prom-client'
 import { addConsole, type ConsoleSource } from '../../console/console.ts'
 import { createAdminServer, listen } from '../../observability/health/admin-server.ts'
 import { getProcessMetrics } from '../../observability/metrics/process-metrics.ts'
@@ -20,7 +19,7 @@ export async function openAdmin(
   console: ConsoleSource | undefined,
   onReadinessAsked: () => void,
 ): Promise<string> {
-  const registries = (): readonly Registry[] => [getProcessMetrics(), metrics.registry]
+  const registries = [getProcessMetrics(), metrics.registry]
   registerReadinessMetrics(metrics.registry, checks)
   const findReadiness = (): Promise<Readiness> => {
     onReadinessAsked()

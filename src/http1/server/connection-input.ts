@@ -1,7 +1,7 @@
-import type { Socket } from 'node:net'
+import { Socket, type OnReadOpts, type SocketConstructorOpts } from 'node:net'
+import { TLSSocket } from 'node:tls'
 import { scheduleAtTickEnd } from '../../lib/async/schedule-at-tick-end.ts'
 import { SocketReader, type SocketReaderHandler } from '../codec/socket-reader.ts'
-import { acceptSocket } from './accept-socket.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 
 /** Once as many bytes cannot be parsed yet, nothing more is read. The end of the connection is noticed until then. */
@@ -83,4 +83,19 @@ export class ConnectionInput implements SocketReaderHandler {
     this.#handler.onBytes(bytes)
     if (this.#unparsed !== undefined) this.#unparsed = this.#reader.copy(this.#unparsed)
   }
+}
+
+/**
+ * Makes an accepted socket read into the buffers of `onread`. Returns the socket to be used in place of the accepted one,
+ * which is closed with it, so that its server counts it. Returns the accepted socket itself, which emits `data`, if it
+ * has TLS, if it is being read already, or if node does not have the property `_handle`, which is not documented:
+ * `net.createServer` has no option for it.
+ */
+function acceptSocket(accepted: Socket, onread: OnReadOpts): Socket {
+  const isFresh = !(accepted instanceof TLSSocket) && accepted.readableFlowing === null
+  if (!isFresh || !('_handle' in accepted) || !accepted._handle) return accepted
+  const { _handle: handle, allowHalfOpen } = accepted
+  const options: SocketConstructorOpts & { readonly handle: unknown } = { handle, allowHalfOpen, onread }
+  accepted._handle = null
+  return new Socket(options).once('close', () => accepted.destroy())
 }

@@ -1,7 +1,10 @@
+import type { ConnectionAddresses } from '../../lib/net/connection-addresses.ts'
+import type { ErrorResponse } from './error-response.ts'
 import type { IncomingRequest } from './incoming-request.ts'
-import type { LingeringClose } from './lingering-close.ts'
+import type { LingeringClose, LingerSlots } from './lingering-close.ts'
 import type { OutgoingResponse } from './outgoing-response.ts'
-import { RequestError } from './request-error.ts'
+import { RequestError, type RequestErrorReason } from './request-error.ts'
+import type { RequestScheduler } from './request-queue.ts'
 
 /** In milliseconds. */
 export interface ConnectionTimeouts {
@@ -13,6 +16,25 @@ export interface ConnectionTimeouts {
   readonly sendTimeoutMs: number
   /** The next response on a connection of this age is its last one. */
   readonly maxConnectionAgeMs: number
+}
+
+/** Options and callbacks of the downstream connections of a listener. */
+export interface ConnectionHandler {
+  readonly maxHeadBytes: number
+  readonly timeouts: ConnectionTimeouts
+  readonly scheduler: RequestScheduler
+  readonly lingerSlots: LingerSlots
+  /** Whether every response is the last one of its connection. */
+  readonly isDraining: boolean
+  readonly onRequest: (request: IncomingRequest, response: OutgoingResponse) => void
+  /** The bytes are not a request, or the client reads nothing of its response; `cause` is for logs. */
+  readonly onConnectionError: (
+    reason: RequestErrorReason | 'send_timeout',
+    addresses: ConnectionAddresses,
+    cause?: string,
+  ) => void
+  /** The response to bytes that are not a request. The connection is closed without a response if undefined. */
+  readonly errorResponse: (error: RequestError) => ErrorResponse | undefined
 }
 
 /** Times are those of performance.now(). */

@@ -74,11 +74,6 @@ export class IncomingRequest {
     return typeof this.head.body === 'number' ? this.head.body - this.#receivedBytes : Infinity
   }
 
-  /** Of the body. */
-  get receivedBytes(): number {
-    return this.#receivedBytes
-  }
-
   /** The client may or may not send the body after another response: nothing behind the head can be parsed. */
   get awaitsContinue(): boolean {
     return this.head.expectsContinue && !this.#hasSentContinue && !this.isComplete
@@ -133,19 +128,14 @@ export class IncomingRequest {
     this.#hasSentContinue = true
   }
 
-  /** Discards the bytes of the body that have been received; the handler before is replaced. */
-  discardReceived(): void {
-    this.consume(discard)
-    this.detach(discard)
-  }
-
   /**
    * Discards the received bytes of a body that nothing needs. Returns whether the connection can serve further requests:
    * if nothing is left, or, with `drains`, at most 64 KiB.
    */
   abandonBody(drains: boolean): boolean {
     if (this.awaitsContinue) return false
-    this.discardReceived()
+    this.consume(discard)
+    this.detach(discard)
     return this.isComplete || (drains && this.remainingBytes <= maxSkippedBytes)
   }
 

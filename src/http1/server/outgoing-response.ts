@@ -2,9 +2,9 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { CallbackList } from '../../lib/async/callback-list.ts'
+import { isHeaderField } from '../codec/header-fields.ts'
 import { MessageWriter, type WriteCallback } from '../codec/message-writer.ts'
 import type { IncomingRequest } from './incoming-request.ts'
-import { assertResponseHeader } from './response-header.ts'
 
 let currentDate = ''
 
@@ -187,6 +187,15 @@ export class OutgoingResponse {
     this.onClose.call()
     this.#connection.onResponseEnd()
   }
+}
+
+/** Only the server writes them. */
+const connectionHeaders: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'transfer-encoding'])
+
+/** Throws for a header of a response (lower-case name) that is not one line, or that controls the connection. */
+export function assertResponseHeader(name: string, value: string): void {
+  if (connectionHeaders.has(name) || !isHeaderField(name, value))
+    throw new Error(`the header ${name} cannot be sent`)
 }
 
 /** The current time as an HTTP date (RFC 9110, section 5.6.7). Formatted once a second. */

@@ -10,6 +10,8 @@ import {
 import { UploadSource, type UploadWatcher } from './upload-source.ts'
 
 const highWaterMark = 64 * 1024
+const maxDrainBytes = 16 * 1024 * 1024
+const drainTimeoutMs = 10_000
 
 /** The body of a request, to be read in one way: into memory, as a stream, or to be passed on as it arrives. */
 export class RequestBody {
@@ -97,4 +99,22 @@ export class RequestBody {
     })
     return stream
   }
+}
+
+/** Reads and discards the rest of a body, which precedes the next request of the connection. */
+export function drainRequestBody(request: IncomingRequest): void {
+  if (request.isComplete || request.isAborted) return
+  let bytes = 0
+  const timer = setTimeout(() => request.destroy(), drainTimeoutMs).unref()
+  const stopTimer = (): void => clearTimeout(timer)
+  request.consume({
+    releasesChunks: true,
+    onRequestData(chunk, release) {
+      release?.()
+      bytes += chunk.length
+      if (bytes > maxDrainBytes) request.destroy()
+    },
+    onRequestEnd: stopTimer,
+    onRequestError: stopTimer,
+  })
 }

@@ -1,39 +1,20 @@
 import type { Socket } from 'node:net'
 import { closeGracefully } from '../../lib/net/close-gracefully.ts'
-import { ConnectionAge } from './connection-age.ts'
 import type { ConnectionAddresses } from '../../lib/net/connection-addresses.ts'
 import { ConnectionInput } from './connection-input.ts'
-import { findExpiry, type ConnectionState, type ConnectionTimeouts } from './connection-state.ts'
-import { closeWithError, type ErrorResponse } from './error-response.ts'
+import { findExpiry, type ConnectionHandler, type ConnectionState } from './connection-state.ts'
+import { closeWithError } from './error-response.ts'
 import { IncomingRequest, type RequestConnection } from './incoming-request.ts'
-import { LingeringClose, type LingerSlots } from './lingering-close.ts'
+import { LingeringClose } from './lingering-close.ts'
 import { OutgoingResponse, type ResponseConnection } from './outgoing-response.ts'
-import { RequestError, type RequestErrorReason } from './request-error.ts'
+import { RequestError } from './request-error.ts'
 import type { RequestHead } from './request-head.ts'
 import { RequestParser, type RequestParserHandler } from './request-parser.ts'
-import type { RequestScheduler } from './request-queue.ts'
-
-/** Options and callbacks of the downstream connections of a listener. */
-export interface ConnectionHandler {
-  readonly maxHeadBytes: number
-  readonly timeouts: ConnectionTimeouts
-  readonly scheduler: RequestScheduler
-  readonly lingerSlots: LingerSlots
-  /** Whether every response is the last one of its connection. */
-  readonly isDraining: boolean
-  readonly onRequest: (request: IncomingRequest, response: OutgoingResponse) => void
-  /** The bytes are not a request, or the client reads nothing of its response; `cause` is for logs. */
-  readonly onConnectionError: (
-    reason: RequestErrorReason | 'send_timeout',
-    addresses: ConnectionAddresses,
-    cause?: string,
-  ) => void
-  /** The response to bytes that are not a request. The connection is closed without a response if undefined. */
-  readonly errorResponse: (error: RequestError) => ErrorResponse | undefined
-  readonly onClose: (connection: ServerConnection) => void
-}
 
 const closing: ConnectionState = { kind: 'closing' }
+
+/** Maximum ratio of the age that is subtracted at random, so that simultaneous connections do not expire together. */
+const ageJitter = 0.1
 
 /** Bytes that are discarded before a connection closes: the client may have sent them before it saw the response. */
 const maxDiscardedBytes = 256 * 1024
@@ -52,7 +33,8 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
   /** Bytes of the connection when the last response ended. */
   #bytesReadBefore = 0
   #bytesWrittenBefore = 0
-  readonly #age: ConnectionAge
+  /** When the next response is the last one, on the clock of performance.now(). */
+  readonly #expiresAt: number
 
   constructor(accepted: Socket, addresses: ConnectionAddresses, handler: ConnectionHandler) {
     const { keepAliveTimeoutMs, maxConnectionAgeMs, sendTimeoutMs } = handler.timeouts
@@ -63,7 +45,7 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
     this.#state = { kind: 'opened', since: this.#receivedAt }
     this.#handler = handler
     this.#parser = new RequestParser(this, handler.maxHeadBytes)
-    this.#age = new ConnectionAge(maxConnectionAgeMs)
+    this.#expiresAt = this.#receivedAt + maxConnectionAgeMs * (1 - ageJitter * Math.random())
     this.socket
       .setTimeout(sendTimeoutMs)
       .on('drain', this.#onDrain)
@@ -83,7 +65,7 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
   }
 
   get isExpired(): boolean {
-    return this.#age.isExpired
+    return performance.now() >= this.#expiresAt
   }
 
   get bytesReceived(): number {
@@ -323,6 +305,5 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
     this.#stop()
     this.#input.close()
     if (state.kind === 'serving' || state.kind === 'finishing') state.response.onConnectionClose()
-    this.#handler.onClose(this)
   }
 }

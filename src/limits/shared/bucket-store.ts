@@ -1,10 +1,40 @@
+import { createHash } from 'node:crypto'
 import { createClient } from '@redis/client'
 import { connectTimeoutMs, readRedisAccess } from './redis-access.ts'
-import { chargeScript, chargeScriptHash } from './charge-script.ts'
 import type { Charge } from './shared-buckets.ts'
 import type { SharedLimitsSettings } from '../../config/shared-limits-settings.ts'
 import type { Outbound } from '../../lib/outbound/outbound.ts'
 import { withTimeout } from '../../lib/async/with-timeout.ts'
+
+/**
+ * A key stores the milliseconds until its bucket is full, with their time, and expires when it is full. Returns the new
+ * milliseconds. Uses the clock of the server; if it goes back, as after a failover, nothing is refilled meanwhile.
+ */
+const chargeScript = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local longest = 366 * 24 * 3600 * 1000
+local fills = {}
+for index, key in ipairs(KEYS) do
+  local charge = tonumber(ARGV[index])
+  local stored = redis.call('GET', key)
+  local fill, at = string.match(stored or '', '^(%S+) (%d+)$')
+  fill = math.max(0, (tonumber(fill) or 0) - math.max(0, now - (at or now)))
+  if charge ~= 0 then
+    fill = math.max(0, fill + charge)
+    if fill > 0 then
+      local lifetime = math.min(longest, math.ceil(fill))
+      redis.call('SET', key, string.format('%.17g %d', fill, now), 'PX', string.format('%d', lifetime))
+    elseif stored then
+      redis.call('DEL', key)
+    end
+  end
+  fills[index] = string.format('%.17g', fill)
+end
+return fills
+`
+
+const chargeScriptHash = createHash('sha1').update(chargeScript).digest('hex')
 
 /** A connection to the server; unusable after the first failure. */
 export interface BucketStore {

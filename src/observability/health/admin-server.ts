@@ -27,7 +27,7 @@ const unknownRoute =
  * hosts that are not allowed get 403.
  */
 export function createAdminServer(
-  registries: () => readonly Registry[] | Promise<readonly Registry[]>,
+  registries: readonly Registry[],
   findReadiness: () => Promise<Readiness>,
   access: AdminAccess,
 ): FastifyInstance {
@@ -55,7 +55,7 @@ export function createAdminServer(
     })
   })
   server.get('/metrics', async (request, reply) => {
-    const { contentType, text } = await renderMetrics(await registries(), request.headers.accept)
+    const { contentType, text } = await renderMetrics(registries, request.headers.accept)
     return reply.header('content-type', contentType).send(text)
   })
   return server
