@@ -8,7 +8,7 @@ export interface ListedVersion {
 }
 
 /** The clocks of the gateway and of the writers of versions may differ by this much. */
-export const clockToleranceMs = 60_000
+export const clockToleranceMs = 10_000
 
 /**
  * Returns the versions of a branch that no record explains, in ascending order, without those before `since`. A change

@@ -95,11 +95,13 @@ export class RecordedVersions {
       const key = formatRecordKey(record.intentChain ?? record.chain, record.intentSeq)
       const intent = this.#intents.get(key)
       this.#intents.delete(key)
-      const { result, versions = [], time } = record
-      // An undecided change may have been made.
+      const { result, time } = record
+      // An undecided change may have been made, but its record has the newest version of the table instead.
       if (result !== 'committed' && result !== 'undecided') return
+      const versions = result === 'committed' ? (record.versions ?? []) : []
       const isJob = record.kind === 'outcome' && record.status === 202
-      if (intent !== undefined) this.#replaceTables(intent, versions, Date.parse(time))
+      if (intent !== undefined && result === 'committed')
+        this.#replaceTables(intent, versions, Date.parse(time))
       for (const version of versions) this.#getBranch(version).stated.add(version.version)
       if (intent !== undefined) this.#addChange(intent, versions, Date.parse(time), isJob)
     }

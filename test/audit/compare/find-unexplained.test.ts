@@ -3,7 +3,8 @@ import { expect, it } from 'vitest'
 import { findUnexplained, type ListedVersion } from '../../../src/audit/compare/find-unexplained.ts'
 import type { BranchRecords } from '../../../src/audit/compare/recorded-versions.ts'
 
-const minute = 60_000
+/** As much as clocks may differ. */
+const step = 10_000
 
 function records(
   parts: Partial<Omit<BranchRecords, 'stated'>> & { stated?: readonly number[] },
@@ -11,20 +12,20 @@ function records(
   return { unnumbered: [], jobs: [], baseline: -Infinity, ...parts, stated: new Set(parts.stated) }
 }
 
-/** Versions from 1 on, at these minutes. */
-function listed(...minutes: (number | undefined)[]): ListedVersion[] {
-  return minutes.map((at, index) => ({
+/** Versions from 1 on, at these times. */
+function listed(...steps: (number | undefined)[]): ListedVersion[] {
+  return steps.map((at, index) => ({
     version: index + 1,
-    time: at === undefined ? undefined : at * minute,
+    time: at === undefined ? undefined : at * step,
   }))
 }
 
-const at = (from: number, to = from) => ({ from: from * minute, to: to * minute })
+const at = (from: number, to = from) => ({ from: from * step, to: to * step })
 
 it.each<[what: string, versions: ListedVersion[], known: BranchRecords, since: number, found: number[]]>([
   ['versions that no record names', listed(10, 20, 30), records({ stated: [1, 3] }), 0, [2]],
   ['nothing from before the start', listed(10, 20, 30), records({}), 20, [3]],
-  ['nothing that came with the table', listed(10, 20, 30), records({ baseline: 20 * minute }), 0, [3]],
+  ['nothing that came with the table', listed(10, 20, 30), records({ baseline: 20 * step }), 0, [3]],
   ['a version that claims to be old', listed(10, 40, 5), records({ stated: [2] }), 20, [3]],
   [
     'one version less for a change without a number',
@@ -58,7 +59,7 @@ it.each<[what: string, versions: ListedVersion[], known: BranchRecords, since: n
     [2],
   ],
 ])('finds %s', (_, versions, known, since, found) => {
-  const unexplained = findUnexplained(versions, known, since * minute)
+  const unexplained = findUnexplained(versions, known, since * step)
   expect(unexplained.map(({ version }) => version)).toEqual(found)
 })
 
@@ -68,10 +69,10 @@ it('explains as many versions as there are changes at their times', () => {
     maxLength: 7,
   })
   fc.assert(
-    fc.property(times, spans, (minutes, changes) => {
-      const sorted = minutes.toSorted((one, other) => one - other)
+    fc.property(times, spans, (steps, changes) => {
+      const sorted = steps.toSorted((one, other) => one - other)
       const unnumbered = changes.map(([from, length]) => at(from, from + length))
-      const found = findUnexplained(listed(...sorted), records({ unnumbered }), -minute)
+      const found = findUnexplained(listed(...sorted), records({ unnumbered }), -step)
       expect(sorted.length - found.length).toBe(countPairs(sorted, changes))
     }),
   )

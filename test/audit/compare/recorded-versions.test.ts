@@ -88,7 +88,10 @@ it.each([
     const write = async (log: AuditLog) => {
       const receipt = await log.recordIntent(insert)
       await log.recordOutcome(receipt, { result: 'unknown', durationMs: 1 })
-      await log.recordResolution({ chain: log.chain, ...receipt }, { result, evidence: '', lookups: 1 })
+      await log.recordResolution(
+        { chain: log.chain, ...receipt },
+        { result, evidence: '', lookups: 1, ...(result === 'undecided' && made(12)) },
+      )
     }
     expect(await recorded(write)).toEqual({ ...nothing, ...expected })
   },
