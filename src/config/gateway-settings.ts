@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
 import { hostNamePattern } from '../lib/http/host-name.ts'
-import { databasesSetting } from './databases-setting.ts'
 import { auditSchema, resolveAuditPaths } from './audit/audit-settings.ts'
 import { findClientStatementProblems } from './client-statement-problems.ts'
 import { findListenConflicts } from './listen-conflicts.ts'
@@ -10,14 +9,17 @@ import { listenHost } from './listen-address.ts'
 import { limitsSchema, listenSchema, timeoutsSchema, type TlsSettings } from './listen-settings.ts'
 import { resolveUpstreamPaths } from './upstream/upstream-settings.ts'
 import { listCommonSeparators } from '../catalog-api/identifiers.ts'
-import { upstreamSchema, upstreamsSchema, type UpstreamSettings } from './upstream/upstream-settings.ts'
-import { findCallerIdentityProblem } from './upstream/caller-identity.ts'
+import {
+  findCallerIdentityProblem,
+  upstreamSchema,
+  upstreamsSchema,
+  type UpstreamSettings,
+} from './upstream/upstream-settings.ts'
 import { identitySchema, resolveIdentityPaths } from './identity/identity-settings.ts'
 import { resolveSharedLimitsPaths } from './shared-limits-settings.ts'
 import { findUnknownDelegatedNames } from './policy-kubernetes-settings.ts'
 import { findNestedFolders, policySettingsSchema, resolvePolicyPaths } from './policy-settings.ts'
 import { readSettings } from './loading/read-settings.ts'
-import { crossSiteSchema } from './cross-site-settings.ts'
 import { logSchema } from './log-settings.ts'
 import { findImpossibleNamespaces } from './names-in-settings.ts'
 import { metricsSchema } from './metrics-settings.ts'
@@ -27,6 +29,21 @@ import { unsafeNames, findUnsafeSettings } from './unsafe-settings.ts'
 
 const port = z.int().min(0).max(65_535)
 const path = z.string().min(1)
+
+const crossSiteSchema = z.strictObject({
+  allowedOrigins: z
+    .array(z.string().refine(isOrigin, 'expected an origin as browsers send it: https://console.example'))
+    .default([])
+    .describe(
+      'Origins whose pages may send requests with credentials that browsers add of themselves: client certificates, and ' +
+        'what an embedding application authenticates by. Only needed for pages of other hosts, and behind a proxy that ' +
+        'changes the host header.',
+    ),
+})
+
+function isOrigin(text: string): boolean {
+  return /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text
+}
 
 /** Of a gateway with a server of its own, or in the server of an application. */
 export const anyGatewaySchema = z
@@ -62,7 +79,14 @@ export const anyGatewaySchema = z
       .describe('Health and metrics, without authentication.'),
     upstream: upstreamSchema.optional().describe('The upstream catalog, if there is one.'),
     upstreams: upstreamsSchema.optional().describe('The upstream catalogs, if there are several.'),
-    databases: databasesSetting,
+    databases: z
+      .enum(['refused', 'namespaces'])
+      .default('refused')
+      .describe(
+        'What the databases of LanceDB clients (db://NAME, connect_catalog) are. `namespaces`: the namespaces of the root; ids ' +
+          'of a client are relative to its database. `refused`: nothing; other names than that of the root are refused. The ' +
+          'root is the `database` of its upstream, or `any`.',
+      ),
     identity: identitySchema,
     crossSite: crossSiteSchema
       .prefault({})

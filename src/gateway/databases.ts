@@ -1,6 +1,6 @@
 import { refusal } from '../catalog-api/catalog-error.ts'
 import { assertName, quoteForMessage, type Identifier } from '../catalog-api/identifiers.ts'
-import type { DatabasesSetting } from '../config/databases-setting.ts'
+import type { GatewaySettings } from '../config/gateway-settings.ts'
 import type { Upstreams } from './upstream/upstreams.ts'
 
 /** The database that stands for the root, unless the upstream of the root has a database. */
@@ -22,7 +22,7 @@ export interface Databases {
 
 const root: Identifier = []
 
-export function createDatabases(setting: DatabasesSetting, upstreams: Upstreams): Databases {
+export function createDatabases(setting: GatewaySettings['databases'], upstreams: Upstreams): Databases {
   const rootDatabase = upstreams.root.database ?? usualRootDatabase
   const expected = upstreams.root.database === undefined ? `"${usualRootDatabase}"` : 'that of the upstream'
   return {

@@ -6,7 +6,7 @@ import { tokenIssuersSchema, type TokenIssuerInput } from '../config/identity/to
 import type { JwksStatus } from './jwt/jwks.ts'
 import { openFetchedJwks, openJwks, type JwksOptions } from './jwt/open-jwks.ts'
 import { clusterTokens, createClusterFetcher, readServiceAccount } from './jwt/service-account.ts'
-import { type KubernetesSettings } from '../config/identity/kubernetes-settings.ts'
+import { type KubernetesSettings } from '../config/identity/identity-settings.ts'
 import { AuthenticationError } from './authentication-error.ts'
 import type { TokenCacheOptions } from './jwt/token-cache.ts'
 import { hasJwtForm } from './jwt/parse-jwt.ts'

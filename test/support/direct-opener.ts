@@ -3,4 +3,4 @@ import { directOutbound } from '../../src/lib/outbound/outbound.ts'
 import { createSocketOpener } from '../../src/lib/outbound/socket-opener.ts'
 
 /** Opens connections without a proxy, with the authorities of the system. */
-export const directOpener = createSocketOpener(directOutbound, { material: fixed({}) })
+export const directOpener = createSocketOpener(directOutbound, fixed({}))

@@ -86,7 +86,7 @@ async function connect(
 ): Promise<void> {
   const material = fixed(await readTlsFiles(tls, `of ${setting}`))
   const defaults = mayHaveProxy ? outbound : { ...outbound, findProxy: () => undefined }
-  const opener = createSocketOpener(defaults, { material })
+  const opener = createSocketOpener(defaults, material)
   await new Promise<void>((resolve, reject) => {
     openWithin(opener, timeoutMs, target, (error, socket) => {
       if (error !== null) return reject(error)

@@ -1,13 +1,57 @@
 import { z } from 'zod'
 import { resolveTlsFiles } from '../../lib/tls/tls-files.ts'
-import { bootstrapKeySchema } from './bootstrap-key-settings.ts'
-import { assertionSchema } from './assertion-settings.ts'
-import { clientCertificatesSchema } from './client-certificate-settings.ts'
+import { apiKeyNameSchema } from './api-key-name.ts'
 import { introspectionSchema } from './introspection-settings.ts'
-import { tokenIssuersSchema } from './token-issuer-settings.ts'
-import { kubernetesSchema } from './kubernetes-settings.ts'
+import { audienceSchema, sourceNameSchema, tokenIssuersSchema } from './token-issuer-settings.ts'
 
 const path = z.string().min(1)
+
+const bootstrapKeySchema = z
+  .strictObject({
+    file: z
+      .string()
+      .min(1)
+      .describe('File with the key: 32 to 256 printable characters without spaces. Read at startup.'),
+    principal: apiKeyNameSchema.describe('Principal of the key.'),
+    groups: z.array(apiKeyNameSchema).default([]).describe('Groups of the principal.'),
+  })
+  .describe(
+    'One API key in a file instead of a key store, for the first calls of a new installation. It never expires.',
+  )
+
+export type BootstrapKeySettings = z.output<typeof bootstrapKeySchema>
+
+const clientCertificatesSchema = z
+  .strictObject({ name: sourceNameSchema })
+  .describe('Callers are identified by the one URI among the subject alternative names, such as a SPIFFE id.')
+
+export type ClientCertificateSettings = z.output<typeof clientCertificatesSchema>
+
+/** The service accounts of the Kubernetes cluster that the gateway runs in. */
+export const kubernetesSchema = z.strictObject({
+  name: sourceNameSchema,
+  audience: audienceSchema,
+  issuer: z
+    .string()
+    .min(1)
+    .default('https://kubernetes.default.svc.cluster.local')
+    .describe('Issuer of the cluster (--service-account-issuer).'),
+})
+
+export type KubernetesSettings = z.output<typeof kubernetesSchema>
+
+const assertionSchema = z.strictObject({
+  issuer: z.string().min(1).describe('The iss claim: identifies this gateway to upstreams, such as its URL.'),
+  keyFile: z
+    .string()
+    .min(1)
+    .describe(
+      'Ed25519 private key that signs (PKCS #8, PEM), read at startup. Keys that follow it, private or public, are only ' +
+        'published in the JWKS, for key rotation.',
+    ),
+})
+
+export type AssertionSettings = z.output<typeof assertionSchema>
 
 export const identitySchema = z
   .strictObject({

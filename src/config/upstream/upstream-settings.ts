@@ -1,25 +1,30 @@
 import { z } from 'zod'
-import { resolveTlsFiles } from '../../lib/tls/tls-files.ts'
-import { catalogAddressSettings, resolveAddressFiles } from './catalog-address-settings.ts'
-import { tlsFiles } from '../../lib/tls/tls-files.ts'
+import { resolveTlsFiles, tlsFiles } from '../../lib/tls/tls-files.ts'
 import {
   assertIdentifier,
   assertSeparable,
   listSeparators,
   type Identifier,
 } from '../../catalog-api/identifiers.ts'
+import { headerDialectNames } from '../../catalog-api/headers.ts'
+import type { AssertionSettings } from '../identity/identity-settings.ts'
 import { toError } from '../../lib/errors/to-error.ts'
 import { allowedHeadersSettings } from './allowed-headers-settings.ts'
 import { allowedMembersSetting } from './allowed-members-setting.ts'
 import { allowedQueryParametersSetting } from './allowed-query-parameters-setting.ts'
+import { credentialSchema } from './credential-settings.ts'
 import { extraOperationsSetting, findExtraOperationProblems } from './extra-operations-setting.ts'
-import { callerIdentities } from './caller-identity.ts'
 
 const milliseconds = z.int().positive().max(2_147_483_647)
 
 const timeoutsSchema = z.strictObject({
   totalTimeoutMs: milliseconds.default(3_600_000).describe('For a whole attempt.'),
 })
+
+/** How the caller is identified to an upstream: not at all, by its own credential, or by a signed assertion. */
+const callerIdentities = ['none', 'original', 'assertion'] as const
+
+export type CallerIdentity = (typeof callerIdentities)[number]
 
 /** Header-safe parts, joined by slashes. */
 const databasePattern = /^[\x21-\x2e\x30-\x7e]+(\/[\x21-\x2e\x30-\x7e]+)*$/
@@ -30,9 +35,23 @@ const upstreamFieldsSchema = z.strictObject({
     .regex(/^[a-z0-9][a-z0-9-]{0,62}$/)
     .default('catalog')
     .describe('Name in metrics, the log and audit records.'),
-  ...catalogAddressSettings,
-  clientCertificate: tlsFiles.clientCertificate,
-  credential: catalogAddressSettings.credential.describe('Credential of the gateway.'),
+  url: z
+    .url({ protocol: /^https?$/ })
+    .refine(
+      isPlainUrl,
+      'expected a URL without user, password, query and fragment; set `credential` to authenticate',
+    )
+    .describe('URL of the catalog; a path is prepended to every route.'),
+  delimiter: z.string().min(1).max(16).default('$').describe('Delimiter of ids in this catalog.'),
+  headerDialect: z
+    .enum(headerDialectNames)
+    .default('catalog')
+    .describe(
+      'Names of the headers for context, location and properties that this catalog reads: x-catalog-*, or x-lance-* as ' +
+        'servers of Lance do.',
+    ),
+  ...tlsFiles,
+  credential: credentialSchema.optional().describe('Credential of the gateway.'),
   identity: z
     .enum(callerIdentities)
     .default('none')
@@ -51,10 +70,14 @@ const upstreamFieldsSchema = z.strictObject({
   allowedQueryParameters: allowedQueryParametersSetting,
   allowedMembers: allowedMembersSetting,
   extraOperations: extraOperationsSetting,
-  maxConnections: catalogAddressSettings.maxConnections.describe(
-    'Maximum connections for small requests; listings have an eighth as many of their own, at least 4, and streamed ' +
-      'bodies (Arrow, large JSON) 1,024.',
-  ),
+  maxConnections: z
+    .int()
+    .positive()
+    .default(128)
+    .describe(
+      'Maximum connections for small requests; listings have an eighth as many of their own, at least 4, and streamed ' +
+        'bodies (Arrow, large JSON) 1,024.',
+    ),
   timeouts: timeoutsSchema.prefault({}),
 })
 
@@ -138,7 +161,35 @@ export function resolveUpstreamPaths(
   settings: UpstreamSettings,
   absolute: (path: string) => string,
 ): UpstreamSettings {
-  return { ...resolveAddressFiles(settings, absolute), ...resolveTlsFiles(settings, absolute) }
+  const { credential } = settings
+  return {
+    ...settings,
+    ...resolveTlsFiles(settings, absolute),
+    ...(credential?.file !== undefined && { credential: { ...credential, file: absolute(credential.file) } }),
+  }
+}
+
+/** Returns why the upstream cannot identify the caller in this way; undefined if it can. */
+export function findCallerIdentityProblem(
+  upstream: {
+    readonly identity: CallerIdentity
+    readonly credential?: object | undefined
+  },
+  assertion: AssertionSettings | undefined,
+): string | undefined {
+  const { identity, credential } = upstream
+  if (identity === 'original' && credential !== undefined) {
+    return 'expected none or assertion: the credential of the caller cannot be sent together with that of the gateway'
+  }
+  const isKeyMissing = identity === 'assertion' && assertion === undefined
+  return isKeyMissing ? 'expected identity.assertion with the signing key' : undefined
+}
+
+/** Parts besides scheme, host and path would be ignored, or print a secret. */
+function isPlainUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const { username, password, search, hash } = new URL(text)
+  return [username, password, search, hash].every((part) => part === '')
 }
 
 export function listUpstreamFiles({ caFile, clientCertificate, credential }: UpstreamSettings): string[] {

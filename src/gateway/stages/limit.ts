@@ -58,7 +58,7 @@ export function limit(
 }
 
 /** Takes one of the active requests until the response is over. Throws Overloaded (503) or ClientDisconnected. */
-export function holdActiveRequest(
+function holdActiveRequest(
   activeRequests: FairCapacity,
   holder: string,
   response: Pick<DownstreamResponse, 'isDestroyed' | 'onClose'>,

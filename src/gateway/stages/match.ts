@@ -7,7 +7,7 @@ import { createRouteTable } from '../../catalog-api/route-table.ts'
 import { advance, type Matched, type Received } from '../context.ts'
 import { createDatabases } from '../databases.ts'
 import { buildUpstreamTarget } from '../upstream/upstream-target.ts'
-import type { DatabasesSetting } from '../../config/databases-setting.ts'
+import type { GatewaySettings } from '../../config/gateway-settings.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 
 type FoundRoute = Pick<Matched, 'route' | 'database' | 'routeUpstream' | 'routeTarget'>
@@ -41,7 +41,7 @@ interface RouteFinderOptions {
   /** Precedes every path; empty by default. */
   readonly basePath?: string
   /** `refused` by default. */
-  readonly databases?: DatabasesSetting
+  readonly databases?: GatewaySettings['databases']
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { CallerIdentity } from '../../config/upstream/caller-identity.ts'
+import type { CallerIdentity } from '../../config/upstream/upstream-settings.ts'
 import type { AssertionSigner } from '../../identity/assertion/assertions.ts'
 import {
   apiKeyHeader,

@@ -38,7 +38,7 @@ export interface ConnectionSlots {
 }
 
 /** The response to a request that waits for a slot. */
-export type WaitingResponse = Pick<DownstreamResponse, 'isDestroyed' | 'onClose'>
+type WaitingResponse = Pick<DownstreamResponse, 'isDestroyed' | 'onClose'>
 
 interface PendingRequest {
   readonly since: number

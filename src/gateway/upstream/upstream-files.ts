@@ -4,7 +4,7 @@ import { readHeaderValue } from '../../lib/fs/read-secret.ts'
 import type { Outbound } from '../../lib/outbound/outbound.ts'
 import { createSocketOpener } from '../../lib/outbound/socket-opener.ts'
 import { listTlsFiles, readTlsFiles, type TlsMaterial } from '../../lib/tls/tls-files.ts'
-import { findCredentialProblem } from '../../config/upstream/catalog-address-settings.ts'
+import { findCredentialProblem } from '../../config/upstream/credential-settings.ts'
 import type { UpstreamSettings } from '../../config/upstream/upstream-settings.ts'
 import type { UpstreamOptions } from './upstream.ts'
 
@@ -26,7 +26,7 @@ export async function readUpstreamOptions(
     onChange: ({ cert }) => onCertificate(cert),
   })
   onCertificate(material.current.cert)
-  const opener = createSocketOpener(outbound, { material })
+  const opener = createSocketOpener(outbound, material)
   return {
     ...settings,
     opener,

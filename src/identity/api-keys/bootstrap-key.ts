@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { BootstrapKeySettings } from '../../config/identity/bootstrap-key-settings.ts'
+import type { BootstrapKeySettings } from '../../config/identity/identity-settings.ts'
 import type { StaticKey } from './api-keys.ts'
 
 /** Reads the bootstrap key; ignores surrounding white space. Rejects if it is too short to be a secret. */

@@ -21,18 +21,13 @@ export interface Outbound extends ConnectionDefaults {
    * Opens connections with TLS files of the settings, which are followed. `setting` names them in reports:
    * `identity.introspection`. Rejects if one of them cannot be used.
    */
-  openClient(setting: string, settings: ClientSettings): Promise<SocketOpener>
+  openClient(setting: string, settings: TlsFiles): Promise<SocketOpener>
   /** Follows the files of a client's credential. */
   readonly follow: FollowSetting
   /** Entries of `NO_PROXY` that match nothing. */
   readonly malformedNoProxy: readonly string[]
   /** Returns the TLS options of a client, for libraries that open connections themselves. */
   getTlsOptions(material: TlsMaterial): TlsOptions
-}
-
-interface ClientSettings extends TlsFiles {
-  /** Name to verify; default: the host. */
-  readonly serverName?: string | undefined
 }
 
 /** PEM texts; without `ca`, the authorities of the system are trusted. */
@@ -107,13 +102,13 @@ function createOutbound(
     malformedNoProxy: [],
     getTlsOptions,
     follow,
-    async openClient(setting, { serverName, ...files }) {
+    async openClient(setting, files) {
       const material = await follow({
         setting,
         files: listTlsFiles(files),
         read: () => readTlsFiles(files, `of ${setting}`),
       })
-      return createSocketOpener(defaults, { material, serverName })
+      return createSocketOpener(defaults, material)
     },
   }
 }

@@ -15,14 +15,6 @@ export interface ConnectionDefaults {
   refreshAuthorities(): Promise<void>
 }
 
-/** The TLS settings of one client. */
-export interface ClientTls {
-  /** New connections use its current value, and it is read again when one fails. */
-  readonly material: Followed<TlsMaterial>
-  /** Name to verify; default: the host. */
-  readonly serverName?: string | undefined
-}
-
 /** Either an error or a connected socket; with TLS, its certificate is verified. */
 export type OpenCallback = (...result: [error: Error, socket: null] | [error: null, socket: Socket]) => void
 
@@ -41,9 +33,10 @@ export interface SocketOpener {
 
 const keepAliveProbeMs = 60_000
 
+/** New connections use the current value of `material`, and it is read again when one fails. */
 export function createSocketOpener(
   defaults: ConnectionDefaults,
-  { material, serverName }: ClientTls,
+  material: Followed<TlsMaterial>,
 ): SocketOpener {
   let session: { readonly key: string; readonly context: SecureContext; readonly value: Buffer } | undefined
 
@@ -56,7 +49,7 @@ export function createSocketOpener(
     const socket = connectTls({
       host,
       ...(tunnel === undefined ? { port } : { socket: tunnel }),
-      ...toServerName(serverName ?? host),
+      ...toServerName(host),
       secureContext: context,
       rejectUnauthorized: true,
       ALPNProtocols: ['http/1.1'],

@@ -2,7 +2,6 @@ import { connect, connectNamespace } from '@lancedb/lancedb'
 import { expect, it, onTestFinished } from 'vitest'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { runningBackend } from '../../../src/backend/test/support/running-backend.ts'
-import type { DatabasesSetting } from '../../../src/config/databases-setting.ts'
 import type { GatewaySettings } from '../../../src/config/gateway-settings.ts'
 import { upstreamSchema } from '../../../src/config/upstream/upstream-settings.ts'
 import { openGateway, type GatewaySetup, type TestedGateway } from '../support/open-gateway.ts'
@@ -40,7 +39,7 @@ interface Chain {
 interface ChainSetup {
   /** Database that the outer gateway sends with every request. */
   readonly database?: string
-  readonly databases?: DatabasesSetting
+  readonly databases?: GatewaySettings['databases']
   readonly identity?: 'original'
 }
 

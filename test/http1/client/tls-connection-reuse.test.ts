@@ -65,7 +65,7 @@ describe.skipIf(!hasOpenssl())('reuse of TLS connections (skipped without openss
     const timeoutMs = 60_000
     const client = createHttp1Client({
       url: new URL(`https://127.0.0.1:${port}`),
-      opener: createSocketOpener(directOutbound, { material: fixed({ ca }) }),
+      opener: createSocketOpener(directOutbound, fixed({ ca })),
       timeouts: {
         connectTimeoutMs: timeoutMs,
         headersTimeoutMs: timeoutMs,

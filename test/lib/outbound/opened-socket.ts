@@ -13,15 +13,14 @@ interface OpenOptions {
   readonly outbound?: OutboundSettings
   readonly environment?: Record<string, string>
   readonly material?: TlsMaterial
-  readonly serverName?: string
   readonly timeoutMs?: number
 }
 
 /** Opens a connection like a client of the gateway. Rejects with the error of the opener. */
 export async function openSocket(target: OutboundTarget, options: OpenOptions = {}): Promise<Socket> {
-  const { outbound = {}, environment = {}, material = {}, serverName, timeoutMs = 20_000 } = options
+  const { outbound = {}, environment = {}, material = {}, timeoutMs = 20_000 } = options
   const opened = await openOutbound(outbound, environment, readOnce)
-  const opener = createSocketOpener(opened, { material: fixed(material), serverName })
+  const opener = createSocketOpener(opened, fixed(material))
   return new Promise((resolve, reject) => {
     openWithin(opener, timeoutMs, target, (error, socket) => {
       if (error !== null) return reject(error)
