@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
-import { formatExample } from './common/format-example.ts'
 import { importCatalog } from './common/catalog-package.ts'
 import type { Io } from './common/io.ts'
-import { newCommand } from './common/new-command.ts'
+import { formatExample, newCommand } from './common/new-command.ts'
 
 export function backendCommand(io: Io): Command {
   return newCommand('backend', io)

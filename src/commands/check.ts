@@ -29,12 +29,11 @@ import { loadPolicies } from '../policy/source/load-policies.ts'
 import { parsePolicyFile } from '../policy/source/parse-policy-files.ts'
 import { listIgnoredFiles, namePolicyFolders, readPolicyFolder } from '../policy/source/policy-folder.ts'
 import { findDevelopmentFiles } from './dev/development-files.ts'
-import { formatExample } from './common/format-example.ts'
 import { probeConnections, checkTlsFiles } from './common/probe-connections.ts'
 import { probeUpstreams } from './common/probe-upstreams.ts'
 import { runStep, CommandFailure } from './common/command-failure.ts'
 import type { Io } from './common/io.ts'
-import { newCommand } from './common/new-command.ts'
+import { formatExample, newCommand } from './common/new-command.ts'
 
 export function checkCommand(io: Io): Command {
   return newCommand('check', io)

@@ -12,7 +12,6 @@ const exitUsage = 2
 /** In the order of `--help`. */
 const commands = new Map<string, (io: Io) => Promise<Command>>([
   ['dev', async (io) => (await import('./dev/dev.ts')).devCommand(io)],
-  ['demo', async (io) => (await import('./dev/demo.ts')).demoCommand(io)],
   ['serve', async (io) => (await import('./serve.ts')).serveCommand(io)],
   ['backend', async (io) => (await import('./backend.ts')).backendCommand(io)],
   ['check', async (io) => (await import('./check.ts')).checkCommand(io)],

@@ -1,25 +1,19 @@
 import { userInfo } from 'node:os'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { parseDuration } from '../catalog-api/schemas/duration.ts'
-import { actorSchema, type StoredKey } from '../identity/api-keys/stored-key.ts'
+import type { StoredKey } from '../identity/api-keys/stored-key.ts'
 import { createKey, listKeys, revokeKey, rotateKey, type CreatedKey } from '../identity/api-keys/key-store.ts'
-import { readLastUsed, type LastUsedTimes } from '../identity/api-keys/last-used.ts'
 import { readOrCreatePepper, readPepper } from '../identity/api-keys/pepper.ts'
-import { formatExample } from './common/format-example.ts'
 import { collect, jsonOption, parseTime } from './common/arguments.ts'
 import { runStep } from './common/command-failure.ts'
-import { printJson, type Io } from './common/io.ts'
-import { newCommand } from './common/new-command.ts'
+import { printJson, printLine, type Io } from './common/io.ts'
+import { formatExample, newCommand } from './common/new-command.ts'
 
 interface StoreOptions {
   readonly store: string
 }
 
-interface ActorOptions {
-  readonly by?: string
-}
-
-interface CreateOptions extends StoreOptions, ActorOptions {
+interface CreateOptions extends StoreOptions {
   readonly pepperFile: string
   readonly principal: string
   readonly group: readonly string[]
@@ -29,22 +23,16 @@ interface CreateOptions extends StoreOptions, ActorOptions {
   readonly description?: string
 }
 
-interface RotateOptions extends StoreOptions, ActorOptions {
+interface RotateOptions extends StoreOptions {
   readonly pepperFile: string
   readonly overlap: number
 }
 
 interface ListOptions extends StoreOptions {
-  readonly lastUsed?: string
   readonly json?: true
 }
 
 const store = ['--store <file>', 'the store of keys'] as const
-const by = [
-  '--by <name>',
-  'who does this, for the audit log of the gateways; default: the user of the operating system',
-  parseActor,
-] as const
 
 export function keysCommand(io: Io): Command {
   const keys = newCommand('keys', io).description('create, list, rotate and revoke API keys')
@@ -65,7 +53,6 @@ export function keysCommand(io: Io): Command {
     .option('--not-before <time>', 'start of validity, such as 2027-01-01T00:00:00Z', parseTime)
     .option('--expires <time>', 'expiry, such as 2027-01-31T00:00:00Z', parseFutureTime)
     .option('--description <text>', 'description of the key')
-    .option(...by)
     .addHelpText(
       'after',
       formatExample(
@@ -77,7 +64,6 @@ export function keysCommand(io: Io): Command {
     .command('list')
     .description('list the keys of a store, without their secrets')
     .requiredOption('--store <file>', 'the key store, or a folder of key stores')
-    .option('--last-used <file>', 'last-used-keys.json in the audit folder of a gateway')
     .option(...jsonOption)
     .addHelpText(
       'after',
@@ -96,7 +82,6 @@ export function keysCommand(io: Io): Command {
         .argParser(parseOverlap)
         .default(day, '24h'),
     )
-    .option(...by)
     .argument('<key-id>', 'the id of the key, as `keys list` shows it')
     .addHelpText(
       'after',
@@ -109,19 +94,17 @@ export function keysCommand(io: Io): Command {
     .command('revoke')
     .description('revoke a key: a running gateway refuses it within a second')
     .requiredOption(...store)
-    .option(...by)
     .argument('<key-id>', 'the id of the key, as `keys list` shows it')
     .addHelpText('after', formatExample('catalog-gateway keys revoke --store keys.yaml mJ3nPqRsT8vW'))
-    .action(async (id: string, { store, by = getUserName() }: StoreOptions & ActorOptions) => {
-      await runStep(`the key ${id} cannot be revoked`, () => revokeKey(store, id, by))
-      io.stdout.write(`revoked ${id}\n`)
+    .action(async (id: string, { store }: StoreOptions) => {
+      await runStep(`the key ${id} cannot be revoked`, () => revokeKey(store, id, getUserName()))
+      printLine(io, `revoked ${id}`)
     })
   return keys
 }
 
 async function create(options: CreateOptions, io: Io): Promise<void> {
   const { store, pepperFile, principal, group, subject, notBefore, expires, description } = options
-  const { by = getUserName() } = options
   const created = await runStep('the key cannot be created', async () =>
     createKey(store, await readOrCreatePepper(pepperFile), {
       principal,
@@ -130,20 +113,16 @@ async function create(options: CreateOptions, io: Io): Promise<void> {
       ...(notBefore && { notBefore }),
       ...(expires && { expiresAt: expires }),
       ...(description !== undefined && { description }),
-      createdBy: by,
+      createdBy: getUserName(),
     }),
   )
   printKey(created, io)
 }
 
-async function rotate(
-  id: string,
-  { store, pepperFile, overlap, by = getUserName() }: RotateOptions,
-  io: Io,
-): Promise<void> {
+async function rotate(id: string, { store, pepperFile, overlap }: RotateOptions, io: Io): Promise<void> {
   const endsAt = new Date(Date.now() + overlap)
   const created = await runStep(`the key ${id} cannot be rotated`, async () =>
-    rotateKey(store, await readPepper(pepperFile), { id, endsAt, by }),
+    rotateKey(store, await readPepper(pepperFile), { id, endsAt, by: getUserName() }),
   )
   io.stderr.write(`key ${id} expires at ${endsAt.toISOString()} at the latest\n`)
   printKey(created, io)
@@ -151,15 +130,11 @@ async function rotate(
 
 function printKey({ text, key }: CreatedKey, io: Io): void {
   io.stderr.write(`key ${key.id} for ${key.principal}; store it now, it cannot be shown again:\n`)
-  io.stdout.write(`${text}\n`)
+  printLine(io, text)
 }
 
-async function list({ store, lastUsed, json }: ListOptions, io: Io): Promise<void> {
+async function list({ store, json }: ListOptions, io: Io): Promise<void> {
   const keys = await runStep('the keys cannot be listed', () => listKeys(store))
-  const used =
-    lastUsed === undefined
-      ? undefined
-      : await runStep('the times of last use cannot be read', () => readLastUsed(lastUsed))
   const nowMs = Date.now()
   if (json) {
     printJson(
@@ -168,7 +143,6 @@ async function list({ store, lastUsed, json }: ListOptions, io: Io): Promise<voi
         ...key,
         hash: undefined,
         state: getKeyState(key, nowMs),
-        ...(used && { lastUsedAt: formatTime(used.times.get(key.id)) }),
       })),
     )
     return
@@ -177,9 +151,8 @@ async function list({ store, lastUsed, json }: ListOptions, io: Io): Promise<voi
     const { id, principal, groups, subject, createdAt, description } = key
     const line = [id, principal, groups.join(',') || '-', `since ${createdAt}`, describeState(key, nowMs)]
     if (subject !== undefined) line.push(`for ${subject}`)
-    if (used) line.push(formatLastUsed(used, id))
     if (description !== undefined) line.push(description)
-    io.stdout.write(`${line.join('  ')}\n`)
+    printLine(io, line.join('  '))
   }
 }
 
@@ -205,18 +178,6 @@ function describeState(key: Validity, nowMs: number): string {
   return texts[getKeyState(key, nowMs)]
 }
 
-/** Null if it was never used, as far as is known. */
-function formatTime(ms: number | undefined): string | null {
-  return ms === undefined ? null : new Date(ms).toISOString()
-}
-
-function formatLastUsed({ times, asOf }: LastUsedTimes, id: string): string {
-  const timeMs = times.get(id)
-  return timeMs === undefined
-    ? `never used as of ${new Date(asOf).toISOString()}`
-    : `used ${new Date(timeMs).toISOString()}`
-}
-
 function parseFutureTime(text: string): Date {
   const date = parseTime(text)
   if (date.getTime() <= Date.now()) throw new InvalidArgumentError('expected a time in the future')
@@ -233,13 +194,7 @@ function parseOverlap(text: string): number {
   throw new InvalidArgumentError('expected a duration such as 30m, 12h or 7d, of at most 3650d')
 }
 
-function parseActor(text: string): string {
-  const { data, error } = actorSchema.safeParse(text)
-  if (error === undefined) return data
-  throw new InvalidArgumentError(error.issues.map(({ message }) => message).join('; '))
-}
-
-/** Returns the name of the user that runs the program; its number if the system has no name for it. */
+/** Returns the name of the user that runs the program, for the audit log; its number if the system has no name for it. */
 function getUserName(): string {
   try {
     return userInfo().username

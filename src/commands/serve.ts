@@ -2,10 +2,9 @@ import type { Command } from 'commander'
 import { readGatewaySettings } from '../config/gateway-settings.ts'
 import { ignoreOtherSignals } from '../lib/process/signals.ts'
 import { assertNoDevelopmentFiles } from './dev/development-files.ts'
-import { formatExample } from './common/format-example.ts'
 import { runStep } from './common/command-failure.ts'
 import type { Io } from './common/io.ts'
-import { newCommand } from './common/new-command.ts'
+import { formatExample, newCommand } from './common/new-command.ts'
 import { runUntilStopped } from './common/run-until-stopped.ts'
 
 export function serveCommand(io: Io): Command {

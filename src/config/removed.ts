@@ -140,10 +140,24 @@ export const removedCommands: Readonly<Record<string, string>> = {
   'policy bundle': 'use policies.folder; sign what is downloaded with a tool such as cosign or minisign',
   'policy verify-bundle':
     'use policies.folder; verify what is downloaded with a tool such as cosign or minisign',
+  demo: 'docs/getting-started.md has the same steps as commands to paste',
 }
 
 /** By command and option: `check --probe`; `* --option` for all commands. */
-export const removedOptions: Readonly<Record<string, string>> = {}
+export const removedOptions: Readonly<Record<string, string>> = {
+  '* --by': 'changes of keys are recorded with the user of the operating system',
+  '* --context':
+    'the cluster is that of the current context of kubectl: kubectl config use-context NAME, or KUBECONFIG',
+  '* --groups':
+    'use --config: lint then names groups that no API key has and that have no prefix of an issuer',
+  '* --issuer': 'state the issuer of a caller in a test of a policy: as: { issuer: NAME }',
+  '* --junit': 'use --json, and convert the report in the pipeline if it needs JUnit',
+  '* --kubectl': 'put the kubectl to use first in the PATH',
+  '* --last-used': 'read the file of last use that the gateway writes: JSON, the time by key id',
+  '* --min-coverage':
+    "use --json, and compare coverage.percent: ... | jq --exit-status '.coverage.percent >= 80'",
+  'policy what-can --claim': 'claims have no effect on what-can; policy explain takes them',
+}
 
 /** Returns `; SENTENCE` for a setting that was removed, else an empty string. */
 export function explainRemovedSetting(path: readonly (string | number)[]): string {

@@ -39,12 +39,6 @@ it('keys: invalid store', async () => {
   await expectFailure(['keys', 'list', '--store', store], /the keys cannot be listed/, runCommand)
 })
 
-it('demo: connection refused', async () => {
-  const location = ['--url', `http://127.0.0.1:${await silentPort()}`, '--api-key', 'some-key']
-  await expectFailure(['demo', ...location], /is the stack running.*\n {2}fetch failed: ./, runCommand)
-  await expectFailure(['demo', '--data-dir', await temporaryFolder()], /start the stack first/, runCommand)
-})
-
 it('dev: missing policies, and the catalog is stopped', async () => {
   const folder = await temporaryFolder()
   const dev = ['dev', '--port', '0', '--admin-port', '0', '--data-dir', folder]

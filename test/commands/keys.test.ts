@@ -1,4 +1,4 @@
-import { readFile, stat, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { runCommand } from '../support/run-command.ts'
@@ -93,21 +93,6 @@ it('after a rotation both keys are valid until the old one expires', async () =>
   await eventually(async () => expect(await statusWith(key)).toBe(401))
   const refused = await runCommand(['keys', 'rotate', ...files, '--overlap', '1w', id])
   expect(refused).toMatchObject({ status: 2, output: '' })
-})
-
-it('the list shows the last use of keys from the file of the gateway', async () => {
-  const lastUsed = join(dev.dataFolder, 'last-used')
-  const list = () => runCommand(['keys', 'list', '--store', store, '--last-used', lastUsed])
-  expect(await list()).toMatchObject({
-    status: 1,
-    output: '',
-    messages: expect.stringMatching(/^the times of last use cannot be read:\n.*last-used does not exist/),
-  })
-  const [id = ''] = (await runCommand(['keys', 'list', '--store', store])).output.split(' ')
-  await writeFile(lastUsed, JSON.stringify({ [id]: '2026-05-01T10:00:00.000Z' }))
-  const lines = (await list()).output.trim().split('\n')
-  expect(lines[0]).toContain('  used 2026-05-01T10:00:00.000Z')
-  expect(lines[1]).toContain(`  never used as of ${(await stat(lastUsed)).mtime.toISOString()}`)
 })
 
 it('revoking a missing key fails', async () => {

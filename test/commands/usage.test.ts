@@ -4,9 +4,8 @@ import { version } from '../../src/version.ts'
 import { runCommand } from '../support/run-command.ts'
 
 const commands: [command: string, names: string[]][] = [
-  ['', ['dev', 'demo', 'serve', 'backend', 'check', 'keys', 'policy', 'audit', 'version', '--version']],
+  ['', ['dev', 'serve', 'backend', 'check', 'keys', 'policy', 'audit', 'version', '--version']],
   ['dev', ['--port', '--admin-port', '--data-dir', '--api-key', '--policies']],
-  ['demo', ['--url', '--data-dir', '--api-key', '--rows']],
   ['serve', ['--config']],
   ['backend', ['--config']],
   ['check', ['--config']],
@@ -15,14 +14,11 @@ const commands: [command: string, names: string[]][] = [
   ['keys list', ['--store']],
   ['keys revoke', ['--store', '<key-id>']],
   ['policy', ['test', 'explain', 'who-can', 'what-can', 'lint', 'diff', 'replay']],
-  ['policy test', ['--policies', '--tests', '--junit', '--min-coverage', '--json', 'Example:']],
-  [
-    'policy explain',
-    ['--as', '--group', '--key', '--issuer', '--claim', '--fact', '<operation>', 'Example:'],
-  ],
+  ['policy test', ['--policies', '--tests', '--json', 'Example:']],
+  ['policy explain', ['--as', '--group', '--key', '--claim', '--fact', '<operation>', 'Example:']],
   ['policy who-can', ['--policies', '--json', '<operation>', '[id]', 'Example:']],
   ['policy what-can', ['--policies', '--as', '--group', '--json', 'Example:']],
-  ['policy lint', ['--policies', '--kubernetes', '--context', '--kubectl', '--strict', '--json', 'Example:']],
+  ['policy lint', ['--policies', '--kubernetes', '--strict', '--json', 'Example:']],
   [
     'policy diff',
     ['<before>', '<after>', '--kubernetes', '--apply', '--fail-on-change', '--json', 'Example:'],
@@ -75,7 +71,6 @@ const errors: [line: string, message: RegExp][] = [
   ['dev bogus', /too many arguments/],
   ['dev --port abc', /expected a number from 0 to 65535/],
   ['dev --admin-port 65536', /expected a number from 0 to 65535/],
-  ['demo --rows 0', /expected an integer above 0/],
   ['serve', /required option '--config <file>'/],
   ['backend', /required option '--config <file>'/],
   ['check --config', /argument missing/],
@@ -84,7 +79,6 @@ const errors: [line: string, message: RegExp][] = [
   ['keys revoke --store keys.yaml', /missing required argument 'key-id'/],
   ['policy', /Usage/],
   ['policy test', /expected --policies <dir>, --kubernetes or both/],
-  ['policy test --policies a --min-coverage 101', /expected a number from 0 to 100/],
   ['policy who-can --policies a DropTabel a', /unknown operation "DropTabel"; did you mean "DropTable"\?/],
   ['policy who-can --policies a DropTable a//b', /a part of the id is empty/],
   ['policy explain --policies a --fact brunch=x DropTable a', /unknown fact "brunch"/],

@@ -1,5 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { runProgram, projectFolder } from '../e2e/built-program.ts'
@@ -79,9 +79,10 @@ describe('policy commands with --kubernetes', () => {
   })
   afterAll(() => server.close())
 
-  function run(name: string, parameters: readonly string[]) {
-    return runProgram(['policy', name, '--kubernetes', '--kubectl', kubectl ?? '', ...parameters], {
-      environment: { KUBECONFIG: server.kubeconfig },
+  function run(name: string, parameters: readonly string[], kubeconfig = server.kubeconfig) {
+    const path = `${dirname(kubectl ?? '')}${delimiter}${process.env['PATH']}`
+    return runProgram(['policy', name, '--kubernetes', ...parameters], {
+      environment: { KUBECONFIG: kubeconfig, PATH: path },
     })
   }
 
@@ -233,10 +234,9 @@ describe('policy commands with --kubernetes', () => {
   })
 
   it('shows the message of kubectl', async () => {
-    const { status, output, messages } = await run('lint', ['--context', 'nowhere'])
+    const nowhere = join(await temporaryFolder(), 'kubeconfig')
+    const { status, output, messages } = await run('lint', [], nowhere)
     expect({ status, output }).toEqual({ status: 1, output: '' })
-    expect(messages).toMatch(
-      /context was not found for specified context: nowhere[^]*kubectl cannot read accesspolicies/,
-    )
+    expect(messages).toMatch(/\bkubeconfig\b[^]*kubectl cannot read accesspolicies/)
   })
 })

@@ -18,10 +18,8 @@ import { readOnce } from '../../lib/fs/file-follower.ts'
 import { openOutbound } from '../../lib/outbound/outbound.ts'
 import { parseIdArgument, parseTimeOrAge } from '../common/arguments.ts'
 import { CommandFailure, runStep } from '../common/command-failure.ts'
-import { formatExample } from '../common/format-example.ts'
-import type { Io } from '../common/io.ts'
-import { newCommand } from '../common/new-command.ts'
-import { printLines } from '../common/print-lines.ts'
+import { printLines, type Io } from '../common/io.ts'
+import { formatExample, newCommand } from '../common/new-command.ts'
 import { printable } from './format-result.ts'
 
 interface CompareOptions {

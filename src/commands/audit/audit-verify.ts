@@ -2,13 +2,12 @@ import type { Command } from 'commander'
 import { InvalidArgumentError } from 'commander'
 import { readSealVerifier } from '../../audit/records/seal-key.ts'
 import { verifyAuditLog, type VerifyReport } from '../../audit/verify/verify-audit-log.ts'
-import { formatExample } from '../common/format-example.ts'
 import { jsonOption } from '../common/arguments.ts'
 import { folderArgument, publicKeyOption } from './audit-options.ts'
 import { formatCount } from '../../lib/format-count.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { printJson, type Io } from '../common/io.ts'
-import { newCommand } from '../common/new-command.ts'
+import { formatExample, newCommand } from '../common/new-command.ts'
 
 interface VerifyOptions {
   readonly publicKey: readonly string[]

@@ -14,7 +14,7 @@ import { permissionGroups } from '../../catalog-api/permissions.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import { CommandFailure, runStep } from '../common/command-failure.ts'
 import type { Io } from '../common/io.ts'
-import { printLines } from '../common/print-lines.ts'
+import { printLines } from '../common/io.ts'
 import { printable } from './format-result.ts'
 
 /**

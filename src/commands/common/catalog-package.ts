@@ -1,4 +1,3 @@
-import type * as Client from '@lancedb/lancedb'
 import { version } from '../../version.ts'
 import { CommandFailure } from './command-failure.ts'
 import type { Io } from './io.ts'
@@ -7,8 +6,6 @@ import type { Io } from './io.ts'
 export interface CatalogPackage {
   /** Runs a catalog with the settings in that file until it is stopped. */
   readonly runBackend: (configFile: string, io: Io) => Promise<void>
-  /** Loads the client library that comes with the engine. */
-  readonly importClient: () => Promise<typeof Client>
 }
 
 // Not a literal: the types of that package are built from those of this one.

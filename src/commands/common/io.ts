@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 
 /** What a command uses of its process, besides files and connections. */
@@ -13,4 +14,25 @@ export function printLine({ stdout }: Io, line: string): void {
 
 export function printJson(io: Io, value: unknown): void {
   printLine(io, JSON.stringify(value, undefined, 2))
+}
+
+/**
+ * Prints lines on standard output with back-pressure. Resolves with false, and stops reading lines, if standard output
+ * is closed.
+ */
+export async function printLines({ stdout }: Io, lines: AsyncIterable<string>): Promise<boolean> {
+  let isPrinted = true
+  const onError = (): void => {
+    isPrinted = false
+  }
+  stdout.on('error', onError)
+  try {
+    for await (const line of lines) {
+      if (!stdout.write(`${line}\n`)) await once(stdout, 'drain').catch(() => undefined)
+      if (!isPrinted) break
+    }
+  } finally {
+    stdout.off('error', onError)
+  }
+  return isPrinted
 }

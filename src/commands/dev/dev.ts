@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { auditSchema } from '../../config/audit/audit-settings.ts'
@@ -11,11 +11,9 @@ import { readOrCreatePepper } from '../../identity/api-keys/pepper.ts'
 import { ignoreOtherSignals } from '../../lib/process/signals.ts'
 import { startBundledCatalog, type BundledCatalog } from './bundled-catalog.ts'
 import { logSchema } from '../../config/log-settings.ts'
-import { formatExample } from '../common/format-example.ts'
 import { runStep } from '../common/command-failure.ts'
-import { programInvocation, quoteShellWord } from '../common/invocation.ts'
 import type { Io } from '../common/io.ts'
-import { newCommand } from '../common/new-command.ts'
+import { formatExample, newCommand } from '../common/new-command.ts'
 import { runUntilStopped } from '../common/run-until-stopped.ts'
 import { parseBytes } from '../../config/loading/setting-units.ts'
 import { makeFolder } from '../../lib/fs/make-folder.ts'
@@ -165,11 +163,20 @@ catalog-gateway runs in front of the bundled catalog. The key below is allowed e
   curl ${adminUrl}/metrics
   # verify the audit log
   ${programInvocation()} audit verify ${quoteShellWord(auditDir)}
-  # a tour with a real client: tables, queries, a denied call, a commit and its audit records
-  ${programInvocation()} demo --url ${url} --data-dir ${quoteShellWord(dataDir)} --api-key "$KEY"
 
 Press Ctrl-C to stop; the data stays in ${dataDir}.
 `
+}
+
+/** Returns the command line that runs this program again from the current folder. */
+function programInvocation(): string {
+  const [, program = 'catalog-gateway'] = process.argv
+  const near = relative(process.cwd(), program)
+  return `node ${quoteShellWord(near.startsWith('..') ? program : near)}`
+}
+
+function quoteShellWord(text: string): string {
+  return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
 
 function parsePort(text: string): number {

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
-import { formatExample } from '../common/format-example.ts'
 import { collect, jsonOption } from '../common/arguments.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'
+import { formatExample } from '../common/new-command.ts'
 import { diffPolicies, type DecisionChange, type PolicyDiff } from '../../policy/analysis/diff-policies.ts'
 import { diffRestrictions } from '../../policy/analysis/diff-restrictions.ts'
 import { summarizeDiff, type ChangeSummary } from '../../policy/analysis/summarize-diff.ts'
@@ -20,11 +20,11 @@ import { readPolicyContext, type PolicyContext } from './policy-context.ts'
 import {
   addClusterOptions,
   combineSources,
-  openCluster,
   printRefused,
   requirePolicies,
   type SourceOptions,
 } from './policy-sources.ts'
+import { readCluster } from './read-cluster.ts'
 import { formatConditionResult, formatReachingRule } from './format-policy.ts'
 import { createRestrictionChangeReport, formatRestrictionChange } from './format-restriction-change.ts'
 
@@ -56,7 +56,7 @@ export function addDiff(policy: Command, io: Io): void {
       'after',
       formatExample(
         'catalog-gateway policy diff policies candidate',
-        'catalog-gateway policy diff --kubernetes --context production candidate',
+        'catalog-gateway policy diff --kubernetes candidate',
       ),
     )
     .action((folders: readonly string[], options: Options, command: Command) =>
@@ -124,7 +124,7 @@ async function loadClusterSides(
 ): Promise<Sides> {
   const { policies, apply } = options
   const { vocabulary } = context
-  const cluster = await openCluster(options, context)
+  const cluster = await readCluster(context.namespaces)
   if (!apply) {
     const before = printRefused(io, await combineSources(policies, cluster, context))
     return [before, await requirePolicies([...policies, folder], vocabulary)]

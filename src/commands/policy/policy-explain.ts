@@ -1,9 +1,9 @@
 import { formatCount } from '../../lib/format-count.ts'
 import type { Command } from 'commander'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
-import { formatExample } from '../common/format-example.ts'
 import { jsonOption, parseIdArgument } from '../common/arguments.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'
+import { formatExample } from '../common/new-command.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { getOperation, isOperationName } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
@@ -24,14 +24,14 @@ import { decideListing } from '../../policy/visibility/decide-listing.ts'
 import {
   createPrincipal,
   addCallerOptions,
-  addFactOption,
+  addFactOptions,
   diagnoseFacts,
   idArgument,
   operationArgument,
   requirePermission,
   createAuthorizationRequest,
   type CallerOptions,
-  type FactArgument,
+  type FactOptions,
 } from './policy-options.ts'
 import { noteMistakenId, noteUnknownGroups } from './note-mistakes.ts'
 import { readPolicyContext } from './policy-context.ts'
@@ -47,8 +47,7 @@ import {
   formatRuleReference,
 } from './format-policy.ts'
 
-interface Options extends CallerOptions, SourceOptions {
-  readonly fact: readonly FactArgument[]
+interface Options extends CallerOptions, FactOptions, SourceOptions {
   readonly json?: true
 }
 
@@ -56,7 +55,7 @@ export function addExplain(policy: Command, io: Io): void {
   const command = policy
     .command('explain')
     .description('explain a decision: the deciding rule and all other rules from the root to the object')
-  addFactOption(addCallerOptions(addSourceOptions(command)))
+  addFactOptions(addCallerOptions(addSourceOptions(command)))
     .option(...jsonOption)
     .argument(...operationArgument)
     .argument(...idArgument, parseIdArgument)
@@ -85,7 +84,12 @@ async function explain(
   const { documents, set } = await requireSources(options, context, io)
   noteUnknownGroups(options, documents, io)
   noteMistakenId(operation, id, documents, io)
-  const request = createAuthorizationRequest(createPrincipal(options), operation, id, options.fact)
+  const request = createAuthorizationRequest(
+    createPrincipal(options, options.claim),
+    operation,
+    id,
+    options.fact,
+  )
   const { decision, byVisibility } = decideListing(set, request)
   const contact = decision.allowed ? undefined : set.findContact(request, decision)
   const message = set.findMessage(request, decision)

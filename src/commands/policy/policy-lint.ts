@@ -1,22 +1,24 @@
 import { formatCount } from '../../lib/format-count.ts'
 import type { Command } from 'commander'
-import { formatExample } from '../common/format-example.ts'
 import { jsonOption } from '../common/arguments.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'
+import { formatExample } from '../common/new-command.ts'
+import type { GatewaySettings } from '../../config/gateway-settings.ts'
+import { listIssuerNames } from '../../config/identity/identity-settings.ts'
+import { readUsableKeys } from '../../identity/api-keys/read-key-files.ts'
+import { unknownSettings, type KnownSettings } from '../../policy/analysis/lint/known-settings.ts'
 import type { Finding } from '../../policy/analysis/lint/finding.ts'
 import { listIgnoredFiles, namePolicyFolders } from '../../policy/source/policy-folder.ts'
 import { lintWithShadowPolicies } from '../../policy/analysis/lint/lint-policies.ts'
 import type { PolicyProblem } from '../../policy/language/policy-error.ts'
-import { CommandFailure } from '../common/command-failure.ts'
+import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { readPolicyContext } from './policy-context.ts'
-import { readKnownSettings } from './read-known-settings.ts'
 import { addSourceOptions, loadSources, selectFolders, type SourceOptions } from './policy-sources.ts'
 import { alignColumns } from './format-policy.ts'
 
 interface Options extends SourceOptions {
   readonly strict?: true
   readonly json?: true
-  readonly groups?: string
 }
 
 export function addLint(policy: Command, io: Io): void {
@@ -28,7 +30,6 @@ export function addLint(policy: Command, io: Io): void {
       ),
   )
     .option('--strict', 'fail on warnings')
-    .option('--groups <file>', 'the groups that exist, one a line; others are warnings')
     .option(...jsonOption)
     .addHelpText('after', formatExample('catalog-gateway policy lint --policies policies --strict'))
     .action((options: Options) => lint(options, io))
@@ -38,7 +39,7 @@ async function lint(options: Options, io: Io): Promise<void> {
   const { strict, json } = options
   const context = await readPolicyContext(options, io)
   const loaded = await loadSources(options, context)
-  const known = await readKnownSettings(context.settings, options.groups)
+  const known = await readKnownSettings(context.settings)
   const folders = namePolicyFolders(selectFolders(options, context))
   const ignored = await Promise.all(folders.map(listIgnoredFiles))
   const findings = [
@@ -70,4 +71,23 @@ function createIgnoredFinding(file: string): Finding {
 
 function toFinding({ file, line = 1, message }: PolicyProblem): Finding {
   return { level: 'error', check: 'refused', file, line, message }
+}
+
+/** Reads what lint knows from the settings and the API keys. Throws CommandFailure if a file cannot be read. */
+async function readKnownSettings(settings: GatewaySettings | undefined): Promise<KnownSettings> {
+  if (settings === undefined) return unknownSettings
+  const { identity, audit } = settings
+  const { apiKeys, bootstrapKey } = identity
+  const stored =
+    apiKeys &&
+    (await runStep(`the API keys in ${apiKeys.store} cannot be read`, () => readUsableKeys(apiKeys.store)))
+  const keys = [...(stored?.keys ?? []), ...(bootstrapKey === undefined ? [] : [bootstrapKey])]
+  return {
+    issuers: listIssuerNames(identity),
+    keys: {
+      principals: new Set(keys.map(({ principal }) => principal)),
+      groups: new Set(keys.flatMap(({ groups }) => groups)),
+    },
+    recordedContextKeys: audit.redaction.recordedContextKeys,
+  }
 }

@@ -43,8 +43,6 @@ export interface CallerOptions {
   readonly as?: string
   readonly group: readonly string[]
   readonly key?: string
-  readonly issuer?: string
-  readonly claim: readonly (readonly [name: string, value: unknown])[]
 }
 
 export function addCallerOptions(command: Command): Command {
@@ -53,33 +51,43 @@ export function addCallerOptions(command: Command): Command {
     .option('--as <user>', 'principal of the caller')
     .option('--group <name>', 'a group of the caller; repeatable', collect, [])
     .option('--key <id>', 'id of the API key of the caller')
-    .option('--issuer <name>', 'issuer of the caller')
-    .option('--claim <name=value>', 'a claim of the token, as JSON or text; repeatable', collectPair, [])
 }
 
-export function createPrincipal({ anonymous, as, group, key, issuer, claim }: CallerOptions): Principal {
+/** `claims` are those of the token of the caller, if it has one. */
+export function createPrincipal(
+  { anonymous, as, group, key }: CallerOptions,
+  claims: readonly Claim[] = [],
+): Principal {
   if (anonymous) return anonymousPrincipal
-  const isToken = claim.length > 0 || issuer !== undefined
   return {
     name: as ?? 'somebody',
-    method: isToken ? 'token' : 'api-key',
+    method: claims.length > 0 ? 'token' : 'api-key',
     groups: new Set(group),
     credentialId: key ?? '',
-    ...(issuer !== undefined && { issuer }),
-    ...(claim.length > 0 && { claims: Object.fromEntries(claim) }),
+    ...(claims.length > 0 && { claims: Object.fromEntries(claims) }),
   }
 }
 
-export function addFactOption(command: Command): Command {
-  return command.option(
-    '--fact <name=value>',
-    `a fact of the request: ${factNames.join(', ')}, if the operation has it; repeatable`,
-    collectFact,
-    [],
-  )
+export type FactArgument = readonly [name: string, value: string]
+
+type Claim = readonly [name: string, value: unknown]
+
+/** What conditions and restrictions read of a request: the claims of its caller, and its facts. */
+export interface FactOptions {
+  readonly claim: readonly Claim[]
+  readonly fact: readonly FactArgument[]
 }
 
-export type FactArgument = readonly [name: string, value: string]
+export function addFactOptions(command: Command): Command {
+  return command
+    .option('--claim <name=value>', 'a claim of the token, as JSON or text; repeatable', collectClaim, [])
+    .option(
+      '--fact <name=value>',
+      `a fact of the request: ${factNames.join(', ')}, if the operation has it; repeatable`,
+      collectFact,
+      [],
+    )
+}
 
 /** Returns why one of the facts is not valid for the permission; undefined if all are. */
 export function diagnoseFacts(permission: Permission, facts: readonly FactArgument[]): string | undefined {
@@ -155,10 +163,7 @@ function collectFact(text: string, before: readonly FactArgument[]): readonly Fa
   return [...before, [name, value]]
 }
 
-function collectPair(
-  text: string,
-  before: readonly (readonly [string, unknown])[],
-): readonly (readonly [string, unknown])[] {
+function collectClaim(text: string, before: readonly Claim[]): readonly Claim[] {
   const [name, value] = parsePair(text)
   return [...before, [name, parseJsonOrText(value)]]
 }

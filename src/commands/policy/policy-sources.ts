@@ -34,8 +34,6 @@ interface LoadedResources {
 export interface SourceOptions {
   readonly policies: readonly string[]
   readonly kubernetes?: true
-  readonly context?: string
-  readonly kubectl: string
   readonly config?: string
 }
 
@@ -55,16 +53,9 @@ export function addClusterOptions(command: Command): Command {
   return command
     .option(
       '--kubernetes',
-      'the AccessPolicy resources of a cluster, read with kubectl; with --config those that the gateway uses',
+      'the AccessPolicy resources of the cluster of kubectl; with --config those that the gateway uses',
     )
-    .option('--context <name>', 'the cluster: a context of the kubeconfig (default: the current one)')
-    .option('--kubectl <path>', 'the program', 'kubectl')
     .option(...configOption)
-    .hook('preAction', () => {
-      if (command.opts<SourceOptions>().kubernetes) return
-      const unused = ['context', 'kubectl'].find((name) => command.getOptionValueSource(name) === 'cli')
-      if (unused !== undefined) command.error(`error: expected --kubernetes with --${unused}`)
-    })
 }
 
 /** Policies as a gateway uses them. */
@@ -78,7 +69,7 @@ export interface LoadedSources extends LoadedPolicies {
  * there are no policies.
  */
 export async function loadSources(options: SourceOptions, context: PolicyContext): Promise<LoadedSources> {
-  const cluster = options.kubernetes && (await openCluster(options, context))
+  const cluster = options.kubernetes && (await readCluster(context.namespaces))
   return combineSources(selectFolders(options, context), cluster, context)
 }
 
@@ -99,13 +90,6 @@ export async function requireSources(
   return printRefused(io, await loadSources(options, context))
 }
 
-export function openCluster(
-  { kubectl, context }: SourceOptions,
-  { namespaces }: PolicyContext,
-): Promise<Cluster> {
-  return readCluster({ program: kubectl, context }, namespaces)
-}
-
 export async function combineSources(
   folders: readonly string[],
   cluster: Cluster | undefined,
@@ -115,7 +99,7 @@ export async function combineSources(
   const contents = cluster === undefined ? [] : divideResources(cluster, namespaces)
   if (folders.length === 0 && contents.every(({ resources }) => resources.length === 0))
     throw new CommandFailure(
-      'the cluster has no AccessPolicy resources that count; see --context and --config',
+      'the cluster has no AccessPolicy resources that count; see --config, and the context of kubectl',
     )
   const { reviews, tests } = await loadResources(contents, vocabulary)
   const resources = { documents: listDocuments(reviews), tests }

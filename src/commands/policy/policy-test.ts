@@ -1,5 +1,4 @@
-import { writeFile } from 'node:fs/promises'
-import { InvalidArgumentError, type Command } from 'commander'
+import type { Command } from 'commander'
 import {
   describeExpectation,
   describeSent,
@@ -10,22 +9,19 @@ import {
 } from '../../policy/testing/decision-test.ts'
 import type { Decision } from '../../policy/engine/decision.ts'
 import { readPolicies, type LoadedPolicies } from '../../policy/source/load-policies.ts'
-import { createJunitReport } from '../../policy/testing/junit-report.ts'
 import type { PolicyDocument } from '../../policy/language/policy-document.ts'
 import { getPolicyName } from '../../policy/language/policy-instance.ts'
 import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
-import { formatExample } from '../common/format-example.ts'
 import { jsonOption } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'
+import { formatExample } from '../common/new-command.ts'
 import { readPolicyContext } from './policy-context.ts'
 import { addSourceOptions, requireSources, type SourceOptions } from './policy-sources.ts'
 import { formatRuleReference } from './format-policy.ts'
 
 interface Options extends SourceOptions {
   readonly tests?: string
-  readonly junit?: string
-  readonly minCoverage?: number
   readonly json?: true
 }
 
@@ -39,15 +35,13 @@ interface Coverage {
 export function addTest(policy: Command, io: Io): void {
   addSourceOptions(policy.command('test').description('run the tests in the policies and in decision tables'))
     .option('--tests <dir>', 'a folder of decision tables (kind: DecisionTable)')
-    .option('--junit <file>', 'write a JUnit report')
-    .option('--min-coverage <percent>', 'fail if fewer rules are covered by tests (percent)', parsePercent)
     .option(...jsonOption)
-    .addHelpText('after', formatExample('catalog-gateway policy test --policies policies --min-coverage 80'))
+    .addHelpText('after', formatExample('catalog-gateway policy test --policies policies'))
     .action((options: Options) => test(options, io))
 }
 
 async function test(options: Options, io: Io): Promise<void> {
-  const { tests, junit, minCoverage, json } = options
+  const { tests, json } = options
   const context = await readPolicyContext(options, io)
   const { vocabulary } = context
   const loaded = await requireSources(options, context, io)
@@ -63,18 +57,10 @@ async function test(options: Options, io: Io): Promise<void> {
   )
   const run = runTests(all, ({ document }) => (shadows.has(document) ? withShadowPolicies.set : set))
   const coverage = measureCoverage(run, withShadowPolicies.documents)
-  if (junit !== undefined) {
-    await runStep('the JUnit report cannot be written', () => writeFile(junit, createJunitReport(run)))
-  }
   const failed = run.results.filter(({ mismatches }) => mismatches.length > 0)
   if (json) printJson(io, toReport(run, coverage))
   else printResults(io, run, failed, coverage)
   if (failed.length > 0) throw new CommandFailure(`${failed.length} of ${all.length} tests failed`)
-  if (minCoverage !== undefined && coverage.percent < minCoverage) {
-    throw new CommandFailure(
-      `rule coverage ${coverage.percent} %; expected ${minCoverage} %: add tests for ${coverage.untested.join(', ')}`,
-    )
-  }
 }
 
 async function loadTests(folder: string, vocabulary: PolicyVocabulary): Promise<LoadedPolicies['tests']> {
@@ -159,10 +145,4 @@ function toReport({ results }: TestRun, coverage: Coverage): unknown {
     })),
     coverage,
   }
-}
-
-function parsePercent(text: string): number {
-  const number = Number(text)
-  if (/^\d+(\.\d+)?$/.test(text) && number <= 100) return number
-  throw new InvalidArgumentError('expected a number from 0 to 100')
 }

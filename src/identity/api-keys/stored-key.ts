@@ -11,7 +11,7 @@ const time = z
 
 const keyId = z.string().regex(/^[0-9A-Za-z]{12}$/, 'expected 12 letters or digits')
 /** Who created or revoked a key, as the command stated. */
-export const actorSchema = z
+const actorSchema = z
   .string()
   .regex(/^[^\p{C}]{1,128}$/u, 'expected 1 to 128 characters without control characters')
 

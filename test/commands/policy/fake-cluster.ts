@@ -1,12 +1,19 @@
 import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
+import { onTestFinished, vi } from 'vitest'
 import type { KubernetesObject } from '../../../src/lib/kubernetes/kubernetes-object.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-/** Returns the options of commands for a kubectl that finds these resources. */
+/** Puts a kubectl that runs this shell script first in the PATH, for one test. */
+export async function fakeKubectl(script: string): Promise<void> {
+  const folder = await temporaryFolder()
+  await writeFile(join(folder, 'kubectl'), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+  vi.stubEnv('PATH', `${folder}${delimiter}${process.env['PATH']}`)
+  onTestFinished(() => void vi.unstubAllEnvs())
+}
+
+/** Makes kubectl find these resources, for one test. Returns the options of commands that read them. */
 export async function fakeCluster(...items: readonly KubernetesObject[]): Promise<readonly string[]> {
-  const program = join(await temporaryFolder(), 'kubectl')
-  const list = JSON.stringify({ kind: 'List', items })
-  await writeFile(program, `#!/bin/sh\ncat << 'END'\n${list}\nEND\n`, { mode: 0o755 })
-  return ['--kubernetes', '--kubectl', program]
+  await fakeKubectl(`cat << 'END'\n${JSON.stringify({ kind: 'List', items })}\nEND`)
+  return ['--kubernetes']
 }

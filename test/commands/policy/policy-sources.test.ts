@@ -1,10 +1,11 @@
 import { join } from 'node:path'
 import { writeFile } from 'node:fs/promises'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { stringify } from 'yaml'
 import { runCommand } from '../../support/run-command.ts'
 import { writeFiles } from '../../policy/source/policy-folder.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { fakeKubectl } from './fake-cluster.ts'
 
 it.each([
   ['lint', /expected --policies <dir>, --kubernetes or both/],
@@ -13,8 +14,6 @@ it.each([
   ['diff a b c', /expected two folders/],
   ['diff a b --apply', /expected --kubernetes with --apply/],
   ['diff --kubernetes a b', /expected one folder with --kubernetes: the candidates/],
-  ['diff a b --kubectl kubectl', /expected --kubernetes with --kubectl/],
-  ['lint --policies a --context b', /expected --kubernetes with --context/],
 ])('`policy %s` is bad usage', async (line, message) => {
   const { status, output, messages } = await runCommand(['policy', ...line.split(' ')])
   expect({ status, output }).toEqual({ status: 2, output: '' })
@@ -59,22 +58,18 @@ it('several folders are one tree: those of --policies, or else of the settings',
 })
 
 it('a missing kubectl is reported', async () => {
-  const kubectl = join(await temporaryFolder(), 'kubectl')
-  const { status, output, messages } = await runCommand([
-    'policy',
-    'lint',
-    '--kubernetes',
-    '--kubectl',
-    kubectl,
-  ])
+  vi.stubEnv('PATH', await temporaryFolder())
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const { status, output, messages } = await runCommand(['policy', 'lint', '--kubernetes'])
   expect({ status, output }).toEqual({ status: 1, output: '' })
-  expect(messages).toMatch(/kubectl was not found; install kubectl, or give its path with --kubectl/)
+  expect(messages).toMatch(/kubectl cannot be run \(ENOENT\); install it in the PATH/)
 })
 
 it('another program than kubectl is reported', async () => {
-  const { status, messages } = await runCommand(['policy', 'lint', '--kubernetes', '--kubectl', 'echo'])
+  await fakeKubectl('echo something')
+  const { status, messages } = await runCommand(['policy', 'lint', '--kubernetes'])
   expect(status).toBe(1)
-  expect(messages).toMatch(/printed something else than a list of resources; is --kubectl its path\?/)
+  expect(messages).toMatch(/printed something else than a list of resources/)
 })
 
 it('settings without Kubernetes namespaces use no resources', async () => {

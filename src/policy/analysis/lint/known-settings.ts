@@ -6,8 +6,6 @@ export interface KnownSettings {
   readonly keys:
     | { readonly principals: ReadonlySet<string>; readonly groups: ReadonlySet<string> }
     | undefined
-  /** All groups that exist, besides those of API keys. */
-  readonly groups: ReadonlySet<string> | undefined
   /** Context keys that the audit log records. */
   readonly recordedContextKeys: readonly string[] | undefined
 }
@@ -15,6 +13,5 @@ export interface KnownSettings {
 export const unknownSettings: KnownSettings = {
   issuers: undefined,
   keys: undefined,
-  groups: undefined,
   recordedContextKeys: undefined,
 }

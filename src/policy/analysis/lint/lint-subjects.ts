@@ -3,14 +3,12 @@ import { suggestSimilar } from '../../../lib/suggest-similar.ts'
 import { createFinding, type Finding } from './finding.ts'
 import type { KnownSettings } from './known-settings.ts'
 
-/** Finds groups that do not exist, and users and groups that no credential has. Needs the settings or the groups. */
+/** Finds users and groups that no credential has. Needs the settings. */
 export function lintSubjects(documents: readonly PolicyDocument[], known: KnownSettings): readonly Finding[] {
   return documents.flatMap((document) =>
     document.rules.flatMap((rule) =>
       [
-        ...listNames(rule, 'groups').map(
-          (name) => findGroupProblem(name, known) ?? findPrefixProblem('group', name, known),
-        ),
+        ...listNames(rule, 'groups').map((name) => findPrefixProblem('group', name, known)),
         ...listNames(rule, 'users').map((name) => findPrefixProblem('user', name, known)),
       ].flatMap((message) =>
         message === undefined ? [] : [createFinding(document, rule, 'warning', 'subject', message)],
@@ -24,12 +22,6 @@ export function listNames({ subjects }: PolicyRule, kind: 'users' | 'groups'): r
   return [...new Set([...subjects[kind], ...(subjects.except?.[kind] ?? [])])]
 }
 
-function findGroupProblem(name: string, { groups, keys }: KnownSettings): string | undefined {
-  if (groups === undefined || groups.has(name) || keys?.groups.has(name) === true) return undefined
-  const suggestion = suggestGroup(name, [...groups, ...(keys?.groups ?? [])])
-  return `names the group "${name}", which does not exist${suggestion || '; correct it, or add it to the list of groups'}`
-}
-
 /** Returns `; did you mean "corp:sales"?` if a group has the name behind a prefix, or a similar name, else an empty string. */
 export function suggestGroup(name: string, groups: readonly string[]): string {
   const prefixed = groups.find((group) => group.endsWith(`:${name}`))
@@ -40,9 +32,9 @@ export function suggestGroup(name: string, groups: readonly string[]): string {
 function findPrefixProblem(
   kind: 'user' | 'group',
   name: string,
-  { issuers, keys, groups }: KnownSettings,
+  { issuers, keys }: KnownSettings,
 ): string | undefined {
-  if (issuers === undefined || (kind === 'group' && groups !== undefined)) return undefined
+  if (issuers === undefined) return undefined
   if (issuers.some((issuer) => name.startsWith(`${issuer}:`))) return undefined
   if (keys === undefined || (kind === 'user' ? keys.principals : keys.groups).has(name)) return undefined
   const [prefix = '', ...rest] = name.split(':')
