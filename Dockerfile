@@ -12,7 +12,9 @@ RUN npm run build
 
 # What an image holds of others is written as CycloneDX, for whoever scans it: all that is left, where nothing else is wanted.
 FROM build AS gateway-packages
-RUN npm pkg delete workspaces devDependencies peerDependencies.@catalog-gateway/catalog
+# Installations add the client of shared limits if they need it; an image cannot.
+RUN npm pkg set --json "dependencies.@redis/client=$(npm pkg get devDependencies.@redis/client)"
+RUN npm pkg delete workspaces devDependencies peerDependencies.@catalog-gateway/catalog peerDependencies.@redis/client
 RUN npm prune --omit=dev --ignore-scripts
 RUN npm sbom --sbom-format=cyclonedx --sbom-type=application > sbom.json
 

@@ -1,3 +1,4 @@
+import { unescape } from 'node:querystring'
 import { z } from 'zod'
 import { receiverUrl } from './audit/receiver-settings.ts'
 import { tlsFiles } from '../lib/tls/tls-files.ts'
@@ -38,4 +39,22 @@ export function resolveTracesPaths(
     ...(caFile !== undefined && { caFile: absolute(caFile) }),
     ...(credential && { credential: { ...credential, file: absolute(credential.file) } }),
   }
+}
+
+/**
+ * Returns where spans are posted, and with which headers, as the specification of OTLP exporters has it: the settings come
+ * before the variables for traces, and these before those for all signals.
+ */
+export function resolveTracesEndpoint(
+  { endpoint }: TracesSettings,
+  environment: NodeJS.ProcessEnv,
+): { readonly url: string; readonly headers: Readonly<Record<string, string>> } {
+  const base = (environment['OTEL_EXPORTER_OTLP_ENDPOINT'] || 'http://localhost:4318').replace(/\/$/, '')
+  const url = endpoint ?? (environment['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] || `${base}/v1/traces`)
+  const text = [environment['OTEL_EXPORTER_OTLP_HEADERS'], environment['OTEL_EXPORTER_OTLP_TRACES_HEADERS']]
+    .filter(Boolean)
+    .join(',')
+  const pairs = [...text.matchAll(/([^=,\s]+)\s*=\s*([^,]*)/g)]
+  const headers = pairs.map(([, name = '', value = '']) => [name.toLowerCase(), unescape(value.trim())])
+  return { url, headers: Object.fromEntries(headers) as Record<string, string> }
 }

@@ -1,7 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { basename } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { docsPath, openApiPath } from '../catalog-api/openapi/openapi-document.ts'
 
 const css = 'text/css; charset=utf-8'
@@ -35,11 +33,12 @@ export const docsPageHeaders: readonly string[] = Object.entries({
   'x-content-type-options': 'nosniff',
 }).flat()
 
-const require = createRequire(import.meta.url)
-
-/** Folders of the files to which the page refers: Swagger UI's, its own, and the console's, which has the same design. */
-const swaggerUi = new URL('static/', pathToFileURL(require.resolve('@fastify/swagger-ui/package.json')))
+/** Folders of the files to which the page refers: its own, Swagger UI's, and the console's, which has the same design. */
 const own = new URL('page/', import.meta.url)
+// The build copies them, so that a package for two files is not installed.
+const swaggerUi = import.meta.url.endsWith('.ts')
+  ? new URL('../../node_modules/@fastify/swagger-ui/static/', import.meta.url)
+  : own
 const ofConsole = new URL('../console/page/', import.meta.url)
 
 const files = [

@@ -66,6 +66,20 @@ it.each(['backend --config catalog.yaml', 'dev --port 0 --admin-port 0'])(
   },
 )
 
+it('limits that are shared say what to install', async () => {
+  const settings = {
+    upstream: { url: 'http://127.0.0.1:1' },
+    identity: { anonymous: true },
+    policies: { folder: 'policies' },
+    audit: { folder: 'audit' },
+    limits: { shared: { url: 'redis://127.0.0.1:1' } },
+  }
+  await writeFile(join(folder, 'shared.yaml'), JSON.stringify(settings))
+  const { status, messages } = await start('check', '--config', 'shared.yaml').ended
+  expect(status).toBe(1)
+  expect(messages).toContain('limits.shared needs a package of its own; run: npm install @redis/client@6')
+})
+
 async function listFiles(top: string): Promise<readonly string[]> {
   const entries = await readdir(top, { withFileTypes: true })
   const files = entries.map(async (entry) => {

@@ -1,5 +1,6 @@
 import type { GatewaySettings } from '../../config/gateway-settings.ts'
 import { inCluster } from '../../lib/kubernetes/in-cluster.ts'
+import { resolveTracesEndpoint } from '../../config/traces-settings.ts'
 import { openIssuerFetcher } from '../../identity/jwt/open-jwks.ts'
 import { defaultJwksTiming } from '../../identity/jwt/remote-jwks.ts'
 import { toError } from '../../lib/errors/to-error.ts'
@@ -108,9 +109,8 @@ function listConnections(settings: GatewaySettings, environment: NodeJS.ProcessE
     if (sink.type === 'otlp') add(setting, sink.url, sink)
   }
   if (traces) {
-    const { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, OTEL_EXPORTER_OTLP_ENDPOINT } = environment
-    const endpoint = traces.endpoint ?? OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? OTEL_EXPORTER_OTLP_ENDPOINT
-    if (endpoint !== undefined && URL.canParse(endpoint)) add('traces', endpoint, { caFile: traces.caFile })
+    const { url } = resolveTracesEndpoint(traces, environment)
+    if (URL.canParse(url)) add('traces', url, { caFile: traces.caFile })
   }
   if (limits.shared) {
     const { protocol, hostname, port } = new URL(limits.shared.url)

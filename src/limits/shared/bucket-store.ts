@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { createClient } from '@redis/client'
-import { connectTimeoutMs, readRedisAccess } from './redis-access.ts'
+import { connectTimeoutMs, importRedisClient, readRedisAccess } from './redis-access.ts'
 import type { Charge } from './shared-buckets.ts'
 import type { SharedLimitsSettings } from '../../config/shared-limits-settings.ts'
 import type { Outbound } from '../../lib/outbound/outbound.ts'
@@ -53,6 +52,7 @@ export async function openBucketStore(
   onLost: () => void,
   signal: AbortSignal,
 ): Promise<BucketStore> {
+  const { createClient } = await importRedisClient()
   const client = createClient({
     ...(await readRedisAccess(settings, outbound)),
     RESP: 2,

@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { hostname } from 'node:os'
 import { ROOT_CONTEXT, type TextMapGetter } from '@opentelemetry/api'
 import { W3CTraceContextPropagator } from '@opentelemetry/core'
-import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
 import {
   ParentBasedSampler,
@@ -11,12 +10,13 @@ import {
   type SpanExporter,
 } from '@opentelemetry/sdk-trace'
 import { readHeaderValue } from '../../lib/fs/read-secret.ts'
-import { createHttpAgent } from '../../lib/outbound/http-agent.ts'
+import { createHttpPoster } from '../../lib/outbound/http-poster.ts'
 import type { Outbound } from '../../lib/outbound/outbound.ts'
 import { createPerformanceEpoch } from '../../lib/time/performance-epoch.ts'
+import { createOtlpExporter } from './otlp-exporter.ts'
 import { startRequestSpans, type RequestSpans } from './request-spans.ts'
 import { createSpanQueue, type SpanObserver } from './span-queue.ts'
-import type { TracesSettings } from '../../config/traces-settings.ts'
+import { resolveTracesEndpoint, type TracesSettings } from '../../config/traces-settings.ts'
 
 export interface Traces {
   /** `startedAt` is a time of performance.now(). */
@@ -96,23 +96,20 @@ export async function openTraces(
 }
 
 async function openExporter(
-  { caFile, credential, endpoint }: TracesSettings,
+  settings: TracesSettings,
   outbound: Outbound,
   timeoutMs: number,
-  concurrencyLimit: number,
+  maxConnections: number,
 ): Promise<SpanExporter> {
+  const { caFile, credential } = settings
   const opener = await outbound.openClient('traces', { caFile })
   const readCredential = async (): Promise<Record<string, string>> =>
     credential ? { authorization: await readHeaderValue(credential.file) } : {}
   // Detects a missing file at start rather than at the first batch.
   await readCredential()
-  return new OTLPTraceExporter({
-    ...(endpoint !== undefined && { url: endpoint }),
-    headers: readCredential,
-    timeoutMillis: timeoutMs,
-    concurrencyLimit,
-    httpAgentOptions: (protocol) => createHttpAgent(protocol, opener, timeoutMs, { keepAlive: true }),
-  })
+  const { url, headers } = resolveTracesEndpoint(settings, process.env)
+  const poster = createHttpPoster(url, opener, timeoutMs, maxConnections)
+  return createOtlpExporter(poster, async () => ({ ...headers, ...(await readCredential()) }), timeoutMs)
 }
 
 /** A repeated or overlong traceparent is ignored, and a new trace begins (W3C Trace Context, 3.2.2). */

@@ -38,6 +38,16 @@ it('an unresponsive receiver costs spans beyond the queue, but no request; shutd
   expect(receiver.spans).toEqual([])
 })
 
+it('spans that the receiver cannot take for a while are sent again', async () => {
+  const { gateway, receiver } = await tracedGateway()
+  receiver.status = 503
+  expect(await gateway.post(exists)).toMatchObject({ status: 200 })
+  await eventually(async () => expect(receiver.bodies).toHaveLength(1))
+  receiver.status = 200
+  await eventually(async () => expect(receiver.spans).toHaveLength(spansOfARequest))
+  expect(await dropped(gateway, 'export_failed')).toBe(0)
+})
+
 it('an unreachable receiver does not affect requests', async () => {
   const closed = await startRecordingUpstream()
   await closed.close()

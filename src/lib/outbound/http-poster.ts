@@ -1,0 +1,72 @@
+import { Agent } from 'undici'
+import { describeRedirect } from '../http/describe-redirect.ts'
+import type { SocketOpener } from './socket-opener.ts'
+import { createUndiciConnector } from './undici-connector.ts'
+
+/** The receiver responded with another status than 2xx. */
+export class PostRefused extends Error {
+  readonly status: number
+
+  constructor(status: number, redirect: string) {
+    super(`the receiver returned status ${status}${redirect}`)
+    this.status = status
+  }
+}
+
+/** Posts bodies to one URL, over connections of its own. */
+export interface HttpPoster {
+  /** Resolves with the body of a 2xx response, truncated to 64 KiB. Rejects otherwise, with PostRefused for another status. */
+  post(headers: Readonly<Record<string, string>>, body: string, signal: AbortSignal): Promise<string>
+  close(): Promise<void>
+}
+
+const maxResponseBytes = 65_536
+
+/** The timeout is for each of connecting, the response headers, and a pause in the response body. */
+export function createHttpPoster(
+  url: string,
+  opener: SocketOpener,
+  timeoutMs: number,
+  maxConnections: number,
+): HttpPoster {
+  const { origin, pathname, search } = new URL(url)
+  const agent = new Agent({
+    connections: maxConnections,
+    pipelining: 1,
+    connect: createUndiciConnector(opener, timeoutMs),
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+  })
+  return {
+    async post(headers, body, signal) {
+      const path = pathname + search
+      const response = await agent.request({
+        origin,
+        path,
+        method: 'POST',
+        headers: { ...headers },
+        body,
+        signal,
+      })
+      const text = await readTruncated(response.body)
+      if (response.statusCode >= 200 && response.statusCode <= 299) return text
+      const target = describeRedirect(response, url)
+      throw new PostRefused(
+        response.statusCode,
+        target === undefined ? '' : `${target}; redirects are not followed`,
+      )
+    },
+    close: () => agent.destroy(),
+  }
+}
+
+async function readTruncated(body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of body) {
+    chunks.push(chunk)
+    length += chunk.length
+    if (length >= maxResponseBytes) break
+  }
+  return Buffer.concat(chunks).toString('utf8', 0, maxResponseBytes)
+}
