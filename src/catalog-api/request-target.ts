@@ -55,10 +55,10 @@ export interface TargetOptions {
 
 const noParameters: ReadonlySet<string> = new Set()
 
-const maxTargetLength = 16_384
+export const maxTargetLength = 16_384
 // RFC 3986, 3.3: a path of pchar segments; and 3.4 for the query.
-const pathGrammar = /^(?:\/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@]|%[0-9A-Fa-f]{2})*)+$/
-const queryGrammar = /^(?:[A-Za-z0-9\-._~!$'()*+,;:@/?&=]|%[0-9A-Fa-f]{2})*$/
+export const pathGrammar = /^(?:\/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@]|%[0-9A-Fa-f]{2})*)+$/
+export const queryGrammar = /^(?:[A-Za-z0-9\-._~!$'()*+,;:@/?&=]|%[0-9A-Fa-f]{2})*$/
 
 /** `parseTargetIn` for the catalog API alone. */
 export function parseTarget(

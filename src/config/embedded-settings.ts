@@ -7,13 +7,13 @@ import { toSchemaNode } from './loading/settings-schema.ts'
 import { SettingsError } from './loading/read-settings.ts'
 
 /** Sections about ports, which an embedding application has itself. */
-const ownedByApplication = ['listen', 'admin'] as const
+const ownedByApplication = ['listen', 'admin', 'passThrough'] as const
 
 type FileSettings = z.input<typeof anyGatewaySchema>
 
 /**
- * Settings of a gateway in another application's server: those of the settings file without `listen` and `admin`,
- * and without `identity` if the application authenticates.
+ * Settings of a gateway in another application's server: those of the settings file without `listen`, `admin` and
+ * `passThrough`, and without `identity` if the application authenticates.
  */
 export type EmbeddedSettings = Omit<FileSettings, (typeof ownedByApplication)[number] | 'identity'> &
   Partial<Pick<FileSettings, 'identity'>>

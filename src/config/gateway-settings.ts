@@ -17,6 +17,7 @@ import {
 } from './upstream/upstream-settings.ts'
 import { identitySchema, resolveIdentityPaths } from './identity/identity-settings.ts'
 import { resolveSharedLimitsPaths } from './shared-limits-settings.ts'
+import { findPassThroughProblems, passThroughSchema } from './pass-through-settings.ts'
 import { findUnknownDelegatedNames } from './policy-kubernetes-settings.ts'
 import { findNestedFolders, policySettingsSchema, resolvePolicyPaths } from './policy-settings.ts'
 import { readSettings } from './loading/read-settings.ts'
@@ -79,6 +80,9 @@ export const anyGatewaySchema = z
       .describe('Health and metrics, without authentication.'),
     upstream: upstreamSchema.optional().describe('The upstream catalog, if there is one.'),
     upstreams: upstreamsSchema.optional().describe('The upstream catalogs, if there are several.'),
+    passThrough: passThroughSchema
+      .optional()
+      .describe('Routes that are not for the catalog, such as its web console; see docs/pass-through.md.'),
     databases: z
       .enum(['refused', 'namespaces'])
       .default('refused')
@@ -135,6 +139,9 @@ export const anyGatewaySchema = z
     }
     const catalogs = upstream === undefined ? upstreams : [upstream, ...upstreams]
     for (const { path, message } of findListenConflicts(settings)) addIssue([...path], message)
+    for (const { path, message } of findPassThroughProblems({ ...settings, upstreams: catalogs })) {
+      addIssue([...path], message)
+    }
     if (context.issues.length === 0) {
       for (const { path, message } of findUnknownDelegatedNames({ ...settings, upstreams: catalogs })) {
         addIssue([...path], message)

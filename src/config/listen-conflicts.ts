@@ -5,6 +5,9 @@ interface ListeningSettings {
   readonly admin: ListenAddress
   readonly upstream?: { readonly url: string } | undefined
   readonly upstreams?: readonly { readonly url: string }[] | undefined
+  readonly passThrough?:
+    | { readonly port: number; readonly routes: readonly { readonly upstream: string }[] }
+    | undefined
 }
 
 interface ListenConflict {
@@ -14,14 +17,21 @@ interface ListenConflict {
 
 /** Returns ports that two servers of a gateway would listen on, and URLs that lead to the gateway itself. */
 export function findListenConflicts(settings: ListeningSettings): readonly ListenConflict[] {
-  const { listen, admin, upstream, upstreams = [] } = settings
+  const { listen, admin, upstream, upstreams = [], passThrough } = settings
   const servers = [
     { path: ['listen'], address: listen },
     { path: ['admin'], address: admin },
+    ...(passThrough
+      ? [{ path: ['passThrough'], address: { host: listen.host, port: passThrough.port } }]
+      : []),
   ]
   const urls = [
     ...(upstream ? [{ path: ['upstream', 'url'], url: upstream.url }] : []),
     ...upstreams.map(({ url }, index) => ({ path: ['upstreams', index, 'url'], url })),
+    ...(passThrough?.routes ?? []).map(({ upstream: url }, index) => ({
+      path: ['passThrough', 'routes', index, 'upstream'],
+      url,
+    })),
   ]
   return [
     ...servers.flatMap(({ path, address }, index) =>

@@ -8,7 +8,7 @@ const milliseconds = z.int().positive().max(2_147_483_647)
 const count = z.int().positive()
 const path = z.string().min(1)
 /** Segments of unreserved characters (RFC 3986, 2.3), which no reader decodes or normalizes; no dot segments. */
-const basePathPattern = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9\-._~]+)+$/
+export const basePathPattern = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9\-._~]+)+$/
 
 const tlsSchema = z
   .strictObject({

@@ -96,6 +96,10 @@ export const removedSettings: Readonly<Record<string, string>> = {
   'audit.sinks[].timeoutMs': 'a delivery has 10 seconds',
   'audit.sinks[].tls': 'a collector writes to Kafka; see examples/collector',
   'audit.sinks[].topic': 'a collector writes to Kafka; see examples/collector',
+  'passThrough[]':
+    'routes have a port of their own: passThrough: { port, routes }, each with prefix, upstream, allow and methods',
+  'passThrough.routes[].webSocket': 'add WEBSOCKET to methods',
+  'passThrough.routes[].caFile': 'add the authority to outbound.caFile',
   'upstream.compareVersionsSeconds':
     'the command audit compare lists versions that were made past the gateway',
 }

@@ -54,6 +54,17 @@ export const upstreamBounds = {
   healthCheckTimeoutMs: 2_000,
 }
 
+/** Of the port of pass-through routes. */
+export const passThroughBounds = {
+  /** Connections of clients. */
+  maxConnections: 1_024,
+  /** Requests and WebSocket connections of a route; one caller may have half of them. */
+  maxRequests: 256,
+  /** Audited requests of one caller; all callers of a route for anyone may make ten times as many. */
+  changesPerSecond: 20,
+  responseHeadersTimeoutMs: 60_000,
+}
+
 export type ClientBounds = Readonly<typeof clientBounds>
 export type BodyBounds = Readonly<typeof bodyBounds>
 export type UpstreamBounds = Readonly<typeof upstreamBounds>

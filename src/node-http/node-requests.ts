@@ -89,7 +89,7 @@ export class NodeRequests {
     addresses: ConnectionAddresses,
   ): RequestHead | undefined {
     try {
-      return readHead(raw)
+      return readNodeHead(raw)
     } catch (error) {
       if (!(error instanceof RequestError)) throw error
       this.#handler.onConnectionError(error.reason, addresses, error.message)
@@ -100,7 +100,12 @@ export class NodeRequests {
 }
 
 /** Throws RequestError for a head that the parser of http1/ would refuse. */
-function readHead({ method = '', url = '', httpVersion, rawHeaders }: IncomingMessage): RequestHead {
+export function readNodeHead({
+  method = '',
+  url = '',
+  httpVersion,
+  rawHeaders,
+}: IncomingMessage): RequestHead {
   // Node reads a request line without a version as HTTP/0.9.
   if (httpVersion === '0.9') throw malformed('the head does not start with a request line')
   const headers = rawHeaders.map((text, index) => (index % 2 === 0 ? text.toLowerCase() : text))

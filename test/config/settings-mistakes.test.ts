@@ -101,6 +101,14 @@ it.each<[mistake: readonly string[], error: string]>([
     ['upstream: { url: catalog.example }'],
     'g.yaml:1:13: upstream.url: expected a URL with its scheme, such as "https://catalog.example"',
   ],
+  [
+    ['passThrough: { port: 2335, routes: [{ prefix: /ui, upstream: ui.example, allow: anyone }] }'],
+    'passThrough.routes.0.upstream: expected a URL with its scheme, such as "https://ui.example"',
+  ],
+  [
+    ['passThrough: { port: 2333, routes: [{ prefix: /ui, upstream: https://ui.example, allow: anyone }] }'],
+    'passThrough.port: port 2333 is that of listen; expected another one',
+  ],
   ...['toString', 'constructor', '__proto__'].map((name): [string[], string] => [
     [`limits: { rates: [{ name: a, per: all, perSecond: 1, operations: [${name}] }] }`],
     'limits.rates.0.operations.0: expected an operation, or a group of them as in policies',

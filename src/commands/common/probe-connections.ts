@@ -98,12 +98,13 @@ async function connect(
 }
 
 function listConnections(settings: GatewaySettings, environment: NodeJS.ProcessEnv): readonly Connection[] {
-  const { identity, audit, traces, limits } = settings
+  const { identity, passThrough, audit, traces, limits } = settings
   const connections: Connection[] = []
   const add = (setting: string, url: string, tls: Connection['tls'], mayHaveProxy = true): void =>
     void connections.push({ setting, target: toTarget(url), tls, mayHaveProxy })
   if (identity.introspection)
     add('identity.introspection', identity.introspection.url, identity.introspection)
+  for (const { prefix, upstream } of passThrough?.routes ?? []) add(`passThrough.${prefix}`, upstream, {})
   for (const sink of audit.sinks) {
     const setting = `audit.sinks.${sink.name}`
     if (sink.type === 'otlp') add(setting, sink.url, sink)

@@ -39,7 +39,11 @@ export function describeIssue(
     return below.flatMap((each) =>
       describeIssue({ ...each, path: [...issue.path, ...each.path] }, schema, content),
     )
-  const message = `expected ${nameExpected(issue, path)}, received ${nameReceived(issue, value)}${explainRemovedValue(path, value) || suggestValue(issue, value, path)}`
+  const removed = Array.isArray(value)
+    ? explainRemovedSetting([...path, 0])
+    : explainRemovedValue(path, value)
+  const hint = removed || suggestValue(issue, value, path)
+  const message = `expected ${nameExpected(issue, path)}, received ${nameReceived(issue, value)}${hint}`
   return [{ path, message }]
 }
 

@@ -186,7 +186,7 @@ export function findCallerIdentityProblem(
 }
 
 /** Parts besides scheme, host and path would be ignored, or print a secret. */
-function isPlainUrl(text: string): boolean {
+export function isPlainUrl(text: string): boolean {
   if (!URL.canParse(text)) return false
   const { username, password, search, hash } = new URL(text)
   return [username, password, search, hash].every((part) => part === '')

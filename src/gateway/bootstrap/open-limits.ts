@@ -8,7 +8,7 @@ import { RequestQueue } from '../../http1/server/request-queue.ts'
 import { registerBodyMemoryMetrics } from '../../observability/metrics/body-memory-metrics.ts'
 import { registerSharedLimitsMetrics } from '../../observability/metrics/shared-limits-metrics.ts'
 import { registerLoadSheddingMetrics } from '../../observability/metrics/load-shedding-metrics.ts'
-import { computeBodyMemory, upstreamBounds } from '../bounds.ts'
+import { computeBodyMemory, passThroughBounds, upstreamBounds } from '../bounds.ts'
 import { countListingConnections } from '../upstream/upstream.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import type { Bootstrap } from './open-observability.ts'
@@ -85,9 +85,14 @@ async function allowedConnections({ settings, log }: Pick<Bootstrap, 'settings' 
         maxConnections + countListingConnections(maxConnections) + upstreamBounds.maxBulkConnections,
     )
     .reduce((sum, count) => sum + count, 0)
-  const available = Number(files) - reservedFiles
+  const available = Number(files) - reservedFiles - countPassThroughConnections(settings)
   const allowed = Math.max(1, available - toUpstreams, Math.floor(available / 2))
   if (allowed >= wanted) return wanted
   log.warn({ connections: allowed, wanted }, 'connection limit lowered: too few file descriptors')
   return allowed
+}
+
+function countPassThroughConnections({ passThrough }: Bootstrap['settings']): number {
+  const { maxConnections, maxRequests } = passThroughBounds
+  return passThrough === undefined ? 0 : maxConnections + passThrough.routes.length * maxRequests
 }

@@ -9,10 +9,11 @@ import type { ListenerOptions } from '../../listener/listener.ts'
 import { listServerCertificateFiles, readServerCertificates } from '../../lib/tls/server-certificates.ts'
 import { clientBounds } from '../bounds.ts'
 import { createGatewayServer } from '../gateway-server.ts'
+import type { PassThroughServer } from '../pass-through/pass-through-server.ts'
 import type { GatewayTuning } from './gateway-tuning.ts'
 import { openAdmin } from './open-admin.ts'
-import { openGateway } from './open-gateway.ts'
-import { openObservability } from './open-observability.ts'
+import { openGateway, type OpenedGateway } from './open-gateway.ts'
+import { openObservability, type Bootstrap } from './open-observability.ts'
 
 export interface GatewayOptions {
   readonly settings: GatewaySettings
@@ -25,6 +26,8 @@ export interface GatewayOptions {
 export interface RunningGateway {
   readonly url: string
   readonly adminUrl: string
+  /** Undefined without pass-through routes. */
+  readonly passThroughUrl?: string | undefined
   /** Reloads all watched files, and logs each result. */
   readonly reload: () => Promise<void>
   /** Drains requests, completes the audit log, and closes everything. Further calls return the same promise. */
@@ -48,10 +51,13 @@ export async function startGateway({ settings, staticKey, tuning }: GatewayOptio
       listen.tls &&
       (await openCertificates(listen.tls, observability.files, (context) => {
         server.setCertificates(context)
+        passThrough?.setCertificates(context)
         certificates.setListener(context.cert)
       }))
     certificates.setListener(tls?.context.cert)
     let isReadinessAsked = false
+    const bounds = { ...clientBounds, ...tuning?.clients }
+    const passThrough = await openRoutes(observability, gateway, tls)
     const server = createGatewayServer({
       handler,
       observer,
@@ -59,7 +65,7 @@ export async function startGateway({ settings, staticKey, tuning }: GatewayOptio
       listen,
       limits: { ...limits, maxConnections: limiting.maxConnections },
       timeouts,
-      bounds: { ...clientBounds, ...tuning?.clients },
+      bounds,
       isReadinessAsked: () => isReadinessAsked,
       scheduler: limiting.requestQueue,
       tls,
@@ -70,9 +76,11 @@ export async function startGateway({ settings, staticKey, tuning }: GatewayOptio
     const adminUrl = await openAdmin(observability, checks, shown, () => {
       isReadinessAsked = true
     })
-    closers.push(() => server.close())
+    const closePassThrough = (): unknown => passThrough?.close(isReadinessAsked ? bounds.drainDelayMs : 0)
+    closers.push(() => Promise.all([server.close(), closePassThrough()]))
     url = await server.listen(listen)
-    return { url, adminUrl, reload: reloadFiles, close: () => closers.close() }
+    const passThroughUrl = await passThrough?.listen()
+    return { url, adminUrl, passThroughUrl, reload: reloadFiles, close: () => closers.close() }
   } catch (error) {
     await closers.close()
     throw error
@@ -95,4 +103,16 @@ async function openCertificates(
     onChange,
   })
   return { clientCertificate: settings.clientAuth, context: certificates.current }
+}
+
+/** Undefined without pass-through routes: a gateway without them does not load the proxy. */
+async function openRoutes(
+  { settings, outbound }: Bootstrap,
+  { pipeline: admission, observer }: OpenedGateway,
+  tls: ListenerOptions['tls'],
+): Promise<PassThroughServer | undefined> {
+  const { passThrough } = settings
+  if (passThrough === undefined) return undefined
+  const { openPassThrough } = await import('../pass-through/pass-through-server.ts')
+  return await openPassThrough({ settings, passThrough, admission, observer, outbound, tls })
 }

@@ -40,6 +40,8 @@ export interface RequestOptions {
 export interface TestedGateway {
   readonly url: string
   readonly adminUrl: string
+  /** Undefined without pass-through routes. */
+  readonly passThroughUrl: string | undefined
   readonly policyFolder: string
   readonly auditFolder: string
   key(principal: string): string
@@ -124,6 +126,7 @@ async function openIn(folder: string, upstreamUrl: string, setup: GatewaySetup):
   return {
     url: gateway.url,
     adminUrl: gateway.adminUrl,
+    passThroughUrl: gateway.passThroughUrl,
     policyFolder: join(folder, 'policies'),
     auditFolder: settings.audit.folder,
     async replacePolicies(text) {
@@ -213,7 +216,7 @@ function settingsFor(folder: string, upstreamUrl: string): GatewaySettings {
   }
 }
 
-function sentParts(
+export function sentParts(
   { as = 'dev', headers, body, signal }: RequestOptions,
   key: (principal: string) => string,
 ) {
@@ -229,7 +232,11 @@ function sentParts(
   }
 }
 
-async function readResponse({ statusCode, headers, body }: Dispatcher.ResponseData): Promise<TestResponse> {
+export async function readResponse({
+  statusCode,
+  headers,
+  body,
+}: Dispatcher.ResponseData): Promise<TestResponse> {
   const chunks: Buffer[] = []
   for await (const chunk of body) chunks.push(chunk)
   return createTestResponse(statusCode, headers, Buffer.concat(chunks))

@@ -3,11 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { sinksSchema } from '../../../src/config/audit/audit-sink-settings.ts'
+import { passThroughSchema } from '../../../src/config/pass-through-settings.ts'
 import { tracesSchema } from '../../../src/config/traces-settings.ts'
 import { hasOpenssl, makeAuthority, type TestAuthority } from '../../identity/mtls/test-certificates.ts'
 import { arrowUpload } from '../../support/arrow-upload.ts'
 import { startConnectProxy } from '../../support/connect-proxy.ts'
 import type { GatewaySetup } from '../support/open-gateway.ts'
+import { connectToPort } from '../support/pass-through-gateway.ts'
 import { startRecordingUpstream, respondWith } from '../support/recording-upstream.ts'
 import { startGatewayBefore } from '../support/running-gateway.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -27,7 +29,7 @@ describe.skipIf(!hasOpenssl())('a gateway behind a proxy of its company (skipped
 
   /** One server for all hosts, which only the proxy can reach. */
   async function startCompany(accepted = credential) {
-    const names = ['catalog', 'siem', 'collector'].map((name) => `${name}.example`)
+    const names = ['catalog', 'console', 'siem', 'collector'].map((name) => `${name}.example`)
     const served = await company.issue('served', names.map((name) => `DNS:${name}`).join(', '))
     const server = await startRecordingUpstream(served)
     onTestFinished(() => server.close())
@@ -42,6 +44,10 @@ describe.skipIf(!hasOpenssl())('a gateway behind a proxy of its company (skipped
       adjust: (settings) => ({
         ...settings,
         outbound,
+        passThrough: passThroughSchema.parse({
+          port: 0,
+          routes: [{ prefix: '/ui', upstream: 'https://console.example/console', allow: 'anyone' }],
+        }),
         traces: tracesSchema.parse({ endpoint: 'https://collector.example/v1/traces' }),
         audit: {
           ...settings.audit,
@@ -59,12 +65,13 @@ describe.skipIf(!hasOpenssl())('a gateway behind a proxy of its company (skipped
     const described = await gateway.post('/v1/table/orders/describe', { body: {} })
     expect([described.status, described.json]).toEqual([200, body])
     expect((await gateway.post('/v1/table/orders/insert', { body: arrowUpload })).status).toBe(200)
+    expect((await connectToPort(gateway).get('/ui')).status).toBe(200)
     await eventually(() => {
       const targets = server.requests.map(({ target }) => target)
-      for (const path of ['/records', '/v1/traces']) expect(targets).toContain(path)
+      for (const path of ['/console', '/records', '/v1/traces']) expect(targets).toContain(path)
     })
     expect(new Set(proxy.requested)).toEqual(
-      new Set(['catalog.example:443', 'siem.example:443', 'collector.example:443']),
+      new Set(['catalog.example:443', 'console.example:443', 'siem.example:443', 'collector.example:443']),
     )
   })
 

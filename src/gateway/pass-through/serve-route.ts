@@ -1,0 +1,148 @@
+import { IncomingMessage } from 'node:http'
+import httpProxy from '@fastify/http-proxy'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { buildConnector } from 'undici'
+import { WebSocket } from 'ws'
+import { webSocketMethod } from '../../config/pass-through-settings.ts'
+import { ClientDisconnected } from '../client-disconnected.ts'
+import {
+  allowRequest,
+  auditChange,
+  holdCapacity,
+  type AdmitOptions,
+  type AllowedRequest,
+} from './admit-request.ts'
+import { createForwardedHeaders, createResponseHeaders } from './forwarded-headers.ts'
+import { toUpstreamFailure } from './pass-through-error.ts'
+import type { PassThroughRoute } from './pass-through-route.ts'
+import type { ProxiedRequest, ProxiedRequests } from './proxied-requests.ts'
+
+const handshakeTimeoutMs = 10_000
+/** Between the two frames that close a WebSocket connection. */
+const closeTimeoutMs = 2_000
+/** Of a message of WebSocket, which is in memory as a whole. */
+const maxMessageBytes = 16 * 1024 * 1024
+/** Of messages that one side has not taken yet: the other is not read meanwhile. */
+const maxBufferedBytes = 1024 * 1024
+const bufferPollMs = 20
+
+/** The client's side of a WebSocket connection. */
+class ClientSocket extends WebSocket {
+  /** Reasons of internal errors stay here: they may name hosts, and long ones would throw. */
+  override close(code?: number, reason?: string | Buffer): void {
+    super.close(code, code === 1011 ? undefined : reason)
+  }
+}
+
+/** Serves a route by @fastify/http-proxy, behind hooks that authenticate, authorize, limit and audit. */
+export async function serveRoute(
+  app: FastifyInstance,
+  route: PassThroughRoute,
+  requests: ProxiedRequests,
+  options: AdmitOptions,
+): Promise<void> {
+  const { settings, paths, origin } = route
+  const admitted = new WeakMap<IncomingMessage, ProxiedRequest & { readonly allowed: AllowedRequest }>()
+  const find = (raw: object) => {
+    const found = raw instanceof IncomingMessage ? admitted.get(raw) : undefined
+    if (found === undefined) throw new Error('the request was not admitted')
+    return found
+  }
+
+  app.addHook('onRequest', async (request, reply) => {
+    const started = requests.start(request, reply)
+    const { trace, ended } = started
+    const allowed = await allowRequest(started.request, trace, route, options)
+    trace.enter('limit', allowed)
+    assertConnected(ended)
+    ended.addEventListener('abort', holdCapacity(allowed, route, options))
+    // The plugin reads it.
+    request.raw.url = allowed.head.target
+    admitted.set(request.raw, { ...started, allowed })
+  })
+  app.addHook('preHandler', async ({ raw }, reply) => {
+    const { request, trace, ended, allowed } = find(raw)
+    trace.enter('audit', allowed)
+    await auditChange(allowed, route, options)
+    assertConnected(ended)
+    trace.enter('send', allowed)
+    if (request.awaitsContinue) reply.raw.writeContinue()
+  })
+
+  // The types of the plugin know neither a class nor what rewrites headers.
+  const webSocketServerOptions: object = {
+    WebSocket: ClientSocket,
+    maxPayload: maxMessageBytes,
+    closeTimeout: closeTimeoutMs,
+  }
+  const webSocketClientOptions: object = {
+    createConnection(_options: unknown, callback: buildConnector.Callback) {
+      const { protocol, hostname, port } = origin
+      route.connect({ protocol, hostname, port }, callback)
+    },
+    rewriteRequestHeaders: (_headers: unknown, { raw }: FastifyRequest) =>
+      createForwardedHeaders(find(raw).allowed.head),
+    handshakeTimeout: handshakeTimeoutMs,
+    maxPayload: maxMessageBytes,
+    closeTimeout: closeTimeoutMs,
+    perMessageDeflate: false,
+  }
+  const isWebSocketAllowed = settings.methods.includes(webSocketMethod)
+  await app.register(httpProxy, {
+    prefix: paths.prefix,
+    upstream: origin.origin + paths.upstreamPath,
+    internalRewriteLocationHeader: false,
+    disableRequestLogging: true,
+    undici: route.client,
+    handler: ({ raw }, reply, target, replyOptions) =>
+      route.abortable.run(find(raw).ended, () => reply.from(target, replyOptions)),
+    replyOptions: {
+      // By default, GET is repeated ten times after a 503.
+      retryDelay: () => null,
+      rewriteRequestHeaders: ({ raw }) => createForwardedHeaders(find(raw).allowed.head),
+      rewriteHeaders: (headers, request) =>
+        request === undefined
+          ? {}
+          : createResponseHeaders(headers, paths, new URL(find(request.raw).allowed.upstreamPath, origin)),
+      onError: (reply, { error }) => void reply.send(toUpstreamFailure(error)),
+      onResponse(_request, reply, { stream }) {
+        // The plugin goes on after an error.
+        if (reply.sent) {
+          stream.destroy()
+          return
+        }
+        void reply.send(stream)
+        if ('flushHeaders' in reply.raw) reply.raw.flushHeaders()
+      },
+    },
+    ...(isWebSocketAllowed && {
+      websocket: true,
+      wsClientOptions: webSocketClientOptions,
+      wsServerOptions: webSocketServerOptions,
+      wsHooks: {
+        // The plugin closes only a connection that is open.
+        onConnect: (_, source, target) => source.readyState === WebSocket.OPEN || target.terminate(),
+        onIncomingMessage: (_, source, target) => holdBack(source, target),
+        onOutgoingMessage: (_, source, target) => holdBack(target, source),
+      },
+    }),
+  })
+}
+
+function assertConnected(ended: AbortSignal): void {
+  if (ended.aborted) throw new ClientDisconnected('the client closed the connection before it was admitted')
+}
+
+/** Pauses a side while the other one has not taken its messages. */
+function holdBack(from: WebSocket, to: WebSocket): void {
+  const isBehind = (): boolean =>
+    to.readyState === WebSocket.CONNECTING ||
+    (to.readyState === WebSocket.OPEN && to.bufferedAmount > maxBufferedBytes)
+  if (from.isPaused || !isBehind()) return
+  from.pause()
+  const timer = setInterval(() => {
+    if (isBehind()) return
+    clearInterval(timer)
+    from.resume()
+  }, bufferPollMs)
+}

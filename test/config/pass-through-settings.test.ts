@@ -1,0 +1,88 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { stringify } from 'yaml'
+import { readGatewaySettings } from '../../src/config/gateway-settings.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const route = { prefix: '/ui', upstream: 'https://catalog.example/ui', allow: { groups: ['staff'] } }
+
+async function read(routes: readonly object[], changes: object = {}) {
+  const file = join(await temporaryFolder(), 'gateway.yaml')
+  const least = {
+    upstream: { url: 'https://catalog.example' },
+    identity: { anonymous: true },
+    policies: { folder: 'policies' },
+    audit: { folder: 'audit' },
+  }
+  await writeFile(file, stringify({ ...least, ...changes, passThrough: { port: 2335, routes } }))
+  return readGatewaySettings(file, {})
+}
+
+it('a route reads with GET and HEAD unless the settings say otherwise', async () => {
+  const { passThrough } = await read([route])
+  expect(passThrough?.routes).toEqual([{ ...route, methods: ['GET', 'HEAD'] }])
+})
+
+it.for(['', '/', 'ui', '/ui/', '//ui', '/ui/..', '/u%69', '/ui?x'])(
+  'the prefix "%s" is refused: it is not a plain path',
+  async (prefix) => {
+    await expect(read([{ ...route, prefix }])).rejects.toThrow(
+      'passThrough.routes.0.prefix: expected a path of',
+    )
+  },
+)
+
+it.for(['/ui', '/UI', '/ui/admin'])('the prefix %s is refused beside /ui', async (prefix) => {
+  await expect(read([route, { ...route, prefix }])).rejects.toThrow(
+    `passThrough.routes.1.prefix: ${prefix} overlaps /ui, the prefix of another route`,
+  )
+})
+
+it('the host of the catalog is refused: requests could reach the catalog', async () => {
+  const upstream = 'https://catalog.example'
+  await expect(read([{ ...route, upstream }])).rejects.toThrow(
+    `passThrough.routes.0.upstream: ${upstream} overlaps /v1 of the catalog at this host`,
+  )
+})
+
+it.for([
+  'https://catalog.example/v1',
+  'https://CATALOG.example:443/V1/ui',
+  'https://catalog.example/ui/../v1',
+  'https://another-name.example/v1/ui',
+])('the upstream %s is refused: it is below the path of catalogs', async (upstream) => {
+  await expect(read([{ ...route, upstream }])).rejects.toThrow(
+    `passThrough.routes.0.upstream: ${upstream} is below /v1`,
+  )
+})
+
+it('an upstream below the path of a catalog is refused', async () => {
+  const catalog = { url: 'https://catalog.example/lance' }
+  const upstream = 'https://catalog.example/Lance/ui'
+  await expect(read([{ ...route, upstream }], { upstream: catalog })).rejects.toThrow('overlaps /lance')
+})
+
+it.for([
+  'ftp://catalog.example/ui',
+  'https://user:secret@catalog.example/ui',
+  'https://catalog.example/ui?x=1',
+  'https://catalog.example/u%69',
+])('the upstream %s is refused', async (upstream) => {
+  await expect(read([{ ...route, upstream }])).rejects.toThrow('passThrough.routes.0.upstream: ')
+})
+
+it.for([[{}], ['everyone'], [{ groups: [] }], [undefined]])('allow: %j is refused', async ([allow]) => {
+  await expect(read([{ ...route, allow }])).rejects.toThrow(/passThrough\.routes\.0\.allow/)
+})
+
+it('a port whose clients are unknown is refused', async () => {
+  const listen = { trustedProxies: ['10.0.0.0/8'], clientAddressFrom: 'proxy-protocol' }
+  await expect(read([route], { listen })).rejects.toThrow('passThrough.port: has no PROXY protocol')
+})
+
+it('a route that leads to the gateway itself is refused', async () => {
+  await expect(read([{ ...route, upstream: 'http://127.0.0.1:2335/ui' }])).rejects.toThrow(
+    'passThrough.routes.0.upstream: is the address of this gateway (passThrough)',
+  )
+})

@@ -1,0 +1,126 @@
+import fc from 'fast-check'
+import { expect, it, onTestFinished } from 'vitest'
+import { passThroughSchema } from '../../../src/config/pass-through-settings.ts'
+import { CatalogError } from '../../../src/catalog-api/catalog-error.ts'
+import {
+  createPassThroughPaths,
+  isBelowPrefix,
+  toUpstreamPath,
+} from '../../../src/gateway/pass-through/pass-through-target.ts'
+import { dots, forbiddenSuffixes, oddSequences, separators } from '../../differential/target-dictionary.ts'
+import type { TestedGateway } from '../support/open-gateway.ts'
+import { readRaw, rawRequest } from '../support/raw-request.ts'
+import { startGatewayBefore } from '../support/running-gateway.ts'
+import { startRecordingUpstream } from '../support/recording-upstream.ts'
+import { touchesCatalog } from './lenient-path.ts'
+import { isThorough } from '../../support/thorough.ts'
+
+const catalog = new URL('https://host.example:8443')
+
+/** A target below the prefix, of parts that servers read in different ways. */
+const anyTarget = fc
+  .array(
+    fc.oneof(
+      fc.constantFrom(...separators, ...dots, ...oddSequences),
+      fc.constantFrom('/v1', '/V1', 'v1', '%76%31', '/v1/table', 'a', '/', '?', ...forbiddenSuffixes),
+      fc.string({ maxLength: 3 }),
+    ),
+    { maxLength: 8 },
+  )
+  .map((parts) => `/ui${parts.join('')}`)
+
+function accept(target: string, paths: ReturnType<typeof createPassThroughPaths>): string | undefined {
+  try {
+    return toUpstreamPath(target, paths)
+  } catch (error) {
+    expect(error).toBeInstanceOf(CatalogError)
+    return undefined
+  }
+}
+
+it.each(['https://host.example', 'https://host.example/ui', 'https://host.example/a/b'])(
+  'no target becomes one of the catalog behind %s, however a server reads it',
+  (upstream) => {
+    const paths = createPassThroughPaths('/ui', new URL(upstream), [catalog])
+    fc.assert(
+      fc.property(anyTarget, (target) => {
+        fc.pre(isBelowPrefix(target, '/ui'))
+        const path = accept(target, paths)
+        expect(path !== undefined && touchesCatalog(path)).toBe(false)
+      }),
+      { numRuns: isThorough ? 20_000 : 2_000 },
+    )
+  },
+)
+
+it('a plain target passes as it is', () => {
+  const paths = createPassThroughPaths('/ui', new URL('https://host.example/console'), [catalog])
+  const name = fc.stringMatching(/^[A-Za-z0-9_~-][A-Za-z0-9._~:@!$&'()*+,=-]{0,8}$/)
+  fc.assert(
+    fc.property(fc.array(name, { maxLength: 6 }), (names) => {
+      const rest = names.map((one) => `/${one}`).join('')
+      expect(toUpstreamPath(`/ui${rest}?q=%2F..%2Fv1`, paths)).toBe(`/console${rest}`)
+    }),
+  )
+})
+
+it('a path of a catalog is refused at another port of its host, too, with its base path', () => {
+  const lance = new URL('https://host.example/Lance')
+  const paths = createPassThroughPaths('/ui', new URL('https://host.example:9000'), [catalog, lance])
+  for (const path of ['/v1', '/V1/table', '/%761/x', '/Admin/authz/acl/add', '/lance', '/LANCE/ui']) {
+    expect(() => toUpstreamPath(`/ui${path}`, paths)).toThrow('belongs to the catalog')
+  }
+  expect(toUpstreamPath('/ui/v10', paths)).toBe('/v10')
+  expect(toUpstreamPath('/ui/x/v1', paths)).toBe('/x/v1')
+})
+
+/** Spellings of paths of the catalog, by raw bytes. */
+const spellings = [
+  ...separators.flatMap((slash) => dots.map((dot) => `/ui${slash}${dot}${slash}v1${slash}table`)),
+  ...dots.map((dot) => `/ui/${dot}/${dot}/v1/table`),
+  ...oddSequences.map((odd) => `/ui${odd}/../v1/table`),
+  ...['/v1/table', '/V1/table', '/%76%31/table', '//v1/table', '/;/v1/table', '/%2fv1/table'].map(
+    (path) => `/ui${path}`,
+  ),
+]
+
+async function startGatewayAtCatalog(upstreamPath: string): Promise<[TestedGateway, string[]]> {
+  const host = await startRecordingUpstream()
+  onTestFinished(() => host.close())
+  const route = {
+    prefix: '/ui',
+    upstream: host.url + upstreamPath,
+    allow: { users: ['dev'] },
+    methods: ['GET', 'WEBSOCKET'],
+  }
+  const gateway = await startGatewayBefore(host.url, {
+    adjust: (settings) => ({
+      ...settings,
+      passThrough: passThroughSchema.parse({ port: 0, routes: [route] }),
+    }),
+  })
+  host.answering = ({ target }, response) => {
+    targets.push(target)
+    response.end()
+  }
+  const targets: string[] = []
+  return [gateway, targets]
+}
+
+it.each(['/console', ''])('no spelling reaches the catalog at the host of "%s"', async (path) => {
+  const [gateway, targets] = await startGatewayAtCatalog(path)
+  for (const target of spellings) {
+    if (/[\s]/.test(target)) continue
+    for (const form of [target, `http://g${target}`]) {
+      const lines = [
+        `GET ${form} HTTP/1.1`,
+        'host: g',
+        `x-api-key: ${gateway.key('dev')}`,
+        'connection: close',
+      ]
+      const text = (await readRaw(gateway.passThroughUrl ?? '', rawRequest(lines))).toString()
+      expect(text, target).toMatch(/^HTTP\/1\.1 (200|400|403|404) /)
+    }
+  }
+  expect(targets.filter(touchesCatalog)).toEqual([])
+})

@@ -1,0 +1,80 @@
+import { onTestFinished } from 'vitest'
+import { Pool, type Dispatcher } from 'undici'
+import { passThroughSchema } from '../../../src/config/pass-through-settings.ts'
+import type { GatewaySettings } from '../../../src/config/gateway-settings.ts'
+import {
+  readResponse,
+  sentParts,
+  type GatewaySetup,
+  type RequestOptions,
+  type TestedGateway,
+} from './open-gateway.ts'
+import { startGatewayBefore } from './running-gateway.ts'
+import { startRecordingUpstream, type RecordingUpstream } from './recording-upstream.ts'
+import type { TestResponse } from './test-response.ts'
+
+type Method = Parameters<TestedGateway['send']>[0]
+
+/** The pass-through port of a gateway. */
+interface TestedPort {
+  readonly url: string
+  send(method: Method, target: string, parts?: RequestOptions): Promise<TestResponse>
+  get(target: string, parts?: RequestOptions): Promise<TestResponse>
+  post(target: string, parts?: RequestOptions): Promise<TestResponse>
+  /** Resolves before the body of the response has been read. */
+  open(method: Method, target: string, parts?: RequestOptions): Promise<Dispatcher.ResponseData>
+}
+
+interface GatewayWithRoute {
+  readonly gateway: TestedGateway
+  readonly port: TestedPort
+  /** The application behind the route. */
+  readonly application: RecordingUpstream
+  readonly catalog: RecordingUpstream
+}
+
+interface RouteSetup extends Pick<GatewaySetup, 'users'> {
+  /** Differences of the route `/ui`, which `dev` may use. */
+  readonly route?: object
+  readonly listen?: Partial<GatewaySettings['listen']>
+  readonly adjust?: GatewaySetup['adjust']
+}
+
+/** Starts an application, a catalog, and a gateway with a route to `/console` of the application. */
+export async function startGatewayWithRoute({
+  route,
+  listen,
+  adjust,
+  users,
+}: RouteSetup = {}): Promise<GatewayWithRoute> {
+  const [application, catalog] = await Promise.all([startRecordingUpstream(), startRecordingUpstream()])
+  onTestFinished(() => application.close())
+  onTestFinished(() => catalog.close())
+  const gateway = await startGatewayBefore(catalog.url, {
+    ...(users && { users }),
+    adjust: (settings, folder) => {
+      const usual = { prefix: '/ui', upstream: `${application.url}/console`, allow: { users: ['dev'] } }
+      const passThrough = passThroughSchema.parse({ port: 0, routes: [{ ...usual, ...route }] })
+      const changed = { ...settings, passThrough, listen: { ...settings.listen, ...listen } }
+      return adjust?.(changed, folder) ?? changed
+    },
+  })
+  return { gateway, port: connectToPort(gateway), application, catalog }
+}
+
+/** Sends requests with the keys of the gateway to its pass-through port. */
+export function connectToPort(gateway: TestedGateway, options: Pool.Options = {}): TestedPort {
+  const { passThroughUrl: url = '' } = gateway
+  const client = new Pool(url, options)
+  onTestFinished(() => client.destroy())
+  const open: TestedPort['open'] = (method, path, parts = {}) =>
+    client.request({ method, path, ...sentParts(parts, gateway.key) })
+  const send: TestedPort['send'] = async (...request) => readResponse(await open(...request))
+  return {
+    url,
+    open,
+    send,
+    get: (target, parts) => send('GET', target, parts),
+    post: (target, parts) => send('POST', target, parts),
+  }
+}
