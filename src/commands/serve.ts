@@ -27,6 +27,8 @@ async function serve(config: string, io: Io): Promise<void> {
   // Imported here for a fast start of the other commands.
   const { startGateway } = await import('../gateway/bootstrap/start-gateway.ts')
   const gateway = await runStep('the gateway cannot start', () => startGateway({ settings }))
-  const announcement = `listening on ${gateway.url}\nadmin on ${gateway.adminUrl}\n`
+  const { url, adminUrl, passThroughUrl } = gateway
+  const routes = passThroughUrl === undefined ? '' : `pass-through on ${passThroughUrl}\n`
+  const announcement = `listening on ${url}\nadmin on ${adminUrl}\n${routes}`
   await runUntilStopped(io, { ...gateway, announcement })
 }

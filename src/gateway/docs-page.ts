@@ -13,8 +13,7 @@ export interface DocsPageFile {
 
 /**
  * Headers of all files: only the gateway's own files are loaded or run, requests go to the gateway only, and no page can
- * frame this one or keep a reference to its window, as it may hold a credential. Pages of pass-through routes have the
- * same origin.
+ * frame this one or keep a reference to its window, as it may hold a credential.
  */
 export const docsPageHeaders: readonly string[] = Object.entries({
   'content-security-policy': [

@@ -227,6 +227,11 @@ from helm. Without access to the cluster, which has an account `default` in each
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- with $settings.passThrough -}}
+{{- if not .port -}}
+{{- $errors = append $errors (printf "%s.passThrough.port is 0, and the Service needs a fixed port; expected one from 1 to 65535" $path) -}}
+{{- end -}}
+{{- end -}}
 {{- if and (hasKey $settings "admin") (eq (int $settings.listen.port) (int $settings.admin.port)) -}}
 {{- $errors = append $errors (printf "%s.listen.port and %s.admin.port are both %v; expected two ports" $path $path $settings.listen.port) -}}
 {{- end -}}
