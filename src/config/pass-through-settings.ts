@@ -63,7 +63,7 @@ export const passThroughSchema = z.strictObject({
     .describe(
       'A port of its own, with the host of `listen.host` and the TLS of `listen.tls`. 0 picks a free one.',
     ),
-  routes: z.array(routeSchema).min(1),
+  routes: z.array(routeSchema).min(1).describe('What the port serves; any other path is unknown.'),
 })
 
 export type PassThroughRouteSettings = z.output<typeof routeSchema>

@@ -46,7 +46,7 @@ describe('the settings of the documents are valid', () => {
   it('the examples of extra operations and of pass-through routes are among them', () => {
     const shown = JSON.stringify(examples)
     expect(shown).toContain('"idMembers":{"target":"CreateTable"}')
-    expect(shown).toContain('"host":"console.example"')
+    expect(shown).toContain('"prefix":"/oauth"')
   })
 
   it.each(examples)('$where', ({ settings }) => {

@@ -38,13 +38,14 @@ it.each(valuesNames.filter((name) => !needOpenssl.has(name) || hasOpenssl()))(
   'a gateway starts with the settings of %s, and listens where its pod says',
   async (name) => {
     const { container, file, environment } = await mounted(name, 'gateway')
-    const { listen, admin, timeouts, audit } = await readGatewaySettings(file, environment)
+    const { listen, admin, passThrough, timeouts, audit } = await readGatewaySettings(file, environment)
     const ports = Object.fromEntries(
       (container.ports ?? []).map(({ name, containerPort }) => [name, containerPort]),
     )
     expect(ports).toEqual({
       http: listen.port,
       admin: admin.port,
+      ...(passThrough && { 'pass-through': passThrough.port }),
     })
     const address = name === 'several-upstreams' ? '::' : '0.0.0.0'
     expect([listen.host, admin.host]).toEqual([address, address])

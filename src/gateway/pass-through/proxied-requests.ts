@@ -2,16 +2,16 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { refusal } from '../../catalog-api/catalog-error.ts'
+import { refusal, type CatalogError } from '../../catalog-api/catalog-error.ts'
 import { requestIdHeader } from '../../catalog-api/headers.ts'
 import { IncomingRequest } from '../../http1/server/incoming-request.ts'
 import { RequestError } from '../../http1/server/request-error.ts'
 import { readConnectionAddresses } from '../../lib/net/connection-addresses.ts'
 import { readNodeHead } from '../../node-http/node-requests.ts'
 import { ClientDisconnected } from '../client-disconnected.ts'
+import { toCatalogError } from '../error-response.ts'
 import type { RequestObserver } from '../observability/request-observer.ts'
 import { Trace } from '../trace.ts'
-import { toPassThroughError } from './pass-through-error.ts'
 
 /** A request from its head to the end of its response or WebSocket connection. */
 export interface ProxiedRequest {
@@ -82,8 +82,9 @@ export function createProxiedRequests(observer: RequestObserver, isDraining: () 
       if (proxied !== undefined) observer.requestRefused(proxied.trace, error)
       // Those of the upstream.
       for (const name of Object.keys(reply.getHeaders())) reply.removeHeader(name)
-      // The rest of an upload is not read.
-      if (!raw.complete || isDraining()) void reply.header('connection', 'close')
+      // Neither the rest of an upload nor another protocol is read.
+      if (!raw.complete || raw.headers.upgrade !== undefined || isDraining())
+        void reply.header('connection', 'close')
       void reply
         .code(error.status)
         .headers({ 'content-type': 'application/json', [requestIdHeader]: requestId, ...error.headers })
@@ -111,4 +112,12 @@ function readRequest(
     connectionRejected(error.reason, addresses, error.message)
     throw refusal('malformed_request', 'malformed HTTP/1.1 request')
   }
+}
+
+/** The error that a client gets for any other: internal, or that of what it sent. */
+function toPassThroughError(error: unknown): CatalogError {
+  const status = error instanceof Error && 'statusCode' in error ? Number(error.statusCode) : 0
+  return status >= 400 && status < 500
+    ? refusal('invalid_request', 'the request cannot be forwarded as it was sent', { cause: error })
+    : toCatalogError(error)
 }

@@ -3,6 +3,7 @@ import httpProxy from '@fastify/http-proxy'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { buildConnector } from 'undici'
 import { WebSocket } from 'ws'
+import { refusal, type CatalogError } from '../../catalog-api/catalog-error.ts'
 import { webSocketMethod } from '../../config/pass-through-settings.ts'
 import { ClientDisconnected } from '../client-disconnected.ts'
 import {
@@ -13,7 +14,6 @@ import {
   type AllowedRequest,
 } from './admit-request.ts'
 import { createForwardedHeaders, createResponseHeaders } from './forwarded-headers.ts'
-import { toUpstreamFailure } from './pass-through-error.ts'
 import type { PassThroughRoute } from './pass-through-route.ts'
 import type { ProxiedRequest, ProxiedRequests } from './proxied-requests.ts'
 
@@ -145,4 +145,26 @@ function holdBack(from: WebSocket, to: WebSocket): void {
     clearInterval(timer)
     from.resume()
   }, bufferPollMs)
+}
+
+const messages = {
+  upstream_connect_timeout: 'upstream connect timeout',
+  upstream_timeout: 'the upstream did not respond in time',
+  upstream_unreachable: 'the upstream could not be reached, or closed the connection',
+} as const
+
+/** Codes of undici and of Node.js, by the reason that the client gets. */
+const reasonByCode: Readonly<Record<string, keyof typeof messages>> = {
+  CONNECT_TIMEOUT: 'upstream_connect_timeout',
+  UND_ERR_HEADERS_TIMEOUT: 'upstream_timeout',
+  ETIMEDOUT: 'upstream_connect_timeout',
+}
+
+/** The error that a client gets for a request that failed at its upstream: 502 or 504. The plugin wraps causes. */
+function toUpstreamFailure(error: unknown): CatalogError {
+  let cause = error
+  while (cause instanceof Error && cause.cause instanceof Error) cause = cause.cause
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+  const reason = reasonByCode[code] ?? 'upstream_unreachable'
+  return refusal(reason, messages[reason], { cause })
 }
