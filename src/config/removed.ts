@@ -102,6 +102,14 @@ export const removedSettings: Readonly<Record<string, string>> = {
   'passThrough.routes[].caFile': 'add the authority to outbound.caFile',
   'upstream.compareVersionsSeconds':
     'the command audit compare lists versions that were made past the gateway',
+  'policies.bundle':
+    'expected policies.folder; verify what is downloaded before it is moved there, such as with cosign',
+  'policies.candidateFolder':
+    'give the candidate policies `mode: shadow`, such as in a further folder of policies.folder',
+  'policies.emergencyFolder':
+    'list the folder in policies.folder, with a policy in it: each folder there comes into force by itself',
+  'policies.lastGood':
+    'a start needs valid policies: run `check` before it, and let the old replica serve until the new one is ready',
 }
 
 /** By path and value: `audit.sinks[].type: kafka`. */
@@ -111,14 +119,6 @@ export const removedValues: Readonly<Record<string, string>> = {
   'audit.sinks[].type: kafka':
     'a collector receives otlp or reads the log, and writes to Kafka; see examples/collector',
   'unsafe[]: audit-off': 'every change is recorded; audit.mode: besteffort is the fastest mode',
-  'policies.bundle':
-    'expected policies.folder; verify what is downloaded before it is moved there, such as with cosign',
-  'policies.candidateFolder':
-    'give the candidate policies `mode: shadow`, such as in a further folder of policies.folder',
-  'policies.emergencyFolder':
-    'list the folder in policies.folder, with a policy in it: each folder there comes into force by itself',
-  'policies.lastGood':
-    'a start needs valid policies: run `check` before it, and let the old replica serve until the new one is ready',
 }
 
 /** By path of the document, without list indexes. */

@@ -2,7 +2,7 @@ import type { ValidatingAdmissionPolicyBinding } from 'kubernetes-types/admissio
 import type { CustomResourceDefinition } from 'kubernetes-types/apiextensions/v1.js'
 import type { Deployment, StatefulSet } from 'kubernetes-types/apps/v1.js'
 import type { HorizontalPodAutoscaler } from 'kubernetes-types/autoscaling/v2.js'
-import type { Job } from 'kubernetes-types/batch/v1.js'
+import type { CronJob, Job } from 'kubernetes-types/batch/v1.js'
 import type { ConfigMap, Pod, Secret, Service, ServiceAccount } from 'kubernetes-types/core/v1.js'
 import type { Ingress, NetworkPolicy } from 'kubernetes-types/networking/v1.js'
 import type { PodDisruptionBudget } from 'kubernetes-types/policy/v1.js'
@@ -18,6 +18,7 @@ export interface ManifestTypes {
   'apps/v1 Deployment': Deployment
   'apps/v1 StatefulSet': StatefulSet
   'autoscaling/v2 HorizontalPodAutoscaler': HorizontalPodAutoscaler
+  'batch/v1 CronJob': CronJob
   'batch/v1 Job': Job
   'networking.k8s.io/v1 Ingress': Ingress
   'networking.k8s.io/v1 NetworkPolicy': NetworkPolicy
