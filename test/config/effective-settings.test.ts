@@ -29,7 +29,7 @@ it.for<[what: string, changes: object]>([
       upstream: { ...least.upstream, credential: { file: 'credential' }, caFile: 'ca.pem' },
       identity: { issuers: [issuer, { ...issuer, name: 'file', issuer: 'f', jwks: { file: 'keys.json' } }] },
       audit: { folder: '/audit', sinks: [{ name: 'siem', type: 'otlp', url: 'https://siem.example' }] },
-      unsafe: ['quotes-in-names'],
+      unsafe: ['plain-http-issuer'],
     },
   ],
   [

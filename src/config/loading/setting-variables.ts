@@ -8,7 +8,7 @@ export interface SettingVariable {
   readonly isString: boolean
 }
 
-/** Environment variable of a setting: `timeouts.headersTimeoutMs` is `..TIMEOUTS__HEADERS_TIMEOUT_MS`. */
+/** Environment variable of a setting: `timeouts.drainTimeoutMs` is `..TIMEOUTS__DRAIN_TIMEOUT_MS`. */
 export function environmentVariableName(path: readonly string[]): string {
   const words = path.map((key) => key.replaceAll(/[A-Z]/g, '_$&').toUpperCase())
   return environmentPrefix + words.join('__')
