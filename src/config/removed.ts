@@ -152,6 +152,8 @@ export const removedOptions: Readonly<Record<string, string>> = {
   '* --by': 'changes of keys are recorded with the user of the operating system',
   '* --context':
     'the cluster is that of the current context of kubectl: kubectl config use-context NAME, or KUBECONFIG',
+  'audit verify --expect-head':
+    'search the files of a log that verifies for the hash: grep -r \'"hash":"HASH\' DIR',
   '* --groups':
     'use --config: lint then names groups that no API key has and that have no prefix of an issuer',
   '* --issuer': 'state the issuer of a caller in a test of a policy: as: { issuer: NAME }',

@@ -55,7 +55,6 @@ export class LogVerifier {
     if (problem !== undefined) return problem
     this.#end = { chain: this.#chain, seq: record.seq, hash }
     this.records += 1
-    this.#options.onRecord?.(hash)
     this.#addRecord(record)
     return undefined
   }

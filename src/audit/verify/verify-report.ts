@@ -34,7 +34,6 @@ export interface VerifyReport {
 export interface VerifyOptions {
   /** Public keys of which one must have signed each seal. If undefined, signatures are not verified. */
   readonly keys?: readonly SealVerifier[]
-  readonly onRecord?: (hash: string) => void
   /** Called with the name of each completed file and the number of records so far. */
   readonly onProgress?: (file: string, records: number) => void
 }

@@ -60,7 +60,7 @@ export function registerAuditHeadMetrics(registry: Registry, audit: AuditLog): v
   })
   const hash = new Gauge({
     name: 'catalog_gateway_audit_head_hash',
-    help: 'First 12 hex digits of the hash of that record, as a number; in hex, the value for audit verify --expect-head.',
+    help: 'First 12 hex digits of the hash of that record, as a number; in hex, the beginning of its hash.',
     registers: [],
     collect() {
       this.set(Number.parseInt(audit.status().head.hash.slice(0, exactHexDigits), 16))
