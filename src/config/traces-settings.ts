@@ -55,6 +55,7 @@ export function resolveTracesEndpoint(
     .filter(Boolean)
     .join(',')
   const pairs = [...text.matchAll(/([^=,\s]+)\s*=\s*([^,]*)/g)]
-  const headers = pairs.map(([, name = '', value = '']) => [name.toLowerCase(), unescape(value.trim())])
-  return { url, headers: Object.fromEntries(headers) as Record<string, string> }
+  const headers: Record<string, string> = {}
+  for (const [, name = '', value = ''] of pairs) headers[name.toLowerCase()] = unescape(value.trim())
+  return { url, headers }
 }

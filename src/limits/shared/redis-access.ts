@@ -8,7 +8,7 @@ import type { SharedLimitsSettings } from '../../config/shared-limits-settings.t
 export const connectTimeoutMs = 5_000
 
 /** Loads the client of the server. Rejects with what to do if it is not installed: few gateways share limits. */
-export async function importRedisClient(): Promise<typeof import('@redis/client')> {
+export async function importRedisClient() {
   return await import('@redis/client').catch((cause: unknown) => {
     if (!hasErrorCode(cause, 'ERR_MODULE_NOT_FOUND')) throw cause
     throw new Error('limits.shared needs a package of its own; run: npm install @redis/client@6', { cause })

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Attributes, HrTime } from '@opentelemetry/api'
-import { ExportResultCode } from '@opentelemetry/core'
+import { ExportResultCode, type ExportResult } from '@opentelemetry/core'
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace'
 import { Backoff } from '../../lib/async/backoff.ts'
 import { toError } from '../../lib/errors/to-error.ts'
@@ -37,12 +37,18 @@ export function createOtlpExporter(
       }
     }
   }
+  async function report(spans: readonly ReadableSpan[], done: (result: ExportResult) => void): Promise<void> {
+    try {
+      await send(spans)
+    } catch (error) {
+      done({ code: ExportResultCode.FAILED, error: toError(error) })
+      return
+    }
+    done({ code: ExportResultCode.SUCCESS })
+  }
   return {
     export: (spans, done) => {
-      send(spans).then(
-        () => done({ code: ExportResultCode.SUCCESS }),
-        (error: unknown) => done({ code: ExportResultCode.FAILED, error: toError(error) }),
-      )
+      void report(spans, done)
     },
     shutdown: () => poster.close(),
   }

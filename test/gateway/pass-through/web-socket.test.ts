@@ -34,16 +34,17 @@ async function startEchoServer(): Promise<EchoServer> {
   const sockets: Socket[] = []
   const application = { url: '', requests, sockets, delay: Promise.resolve<unknown>(undefined) }
   const server = createServer((_, response) => response.writeHead(404).end())
-  server.on('upgrade', async (request: IncomingMessage, socket: Socket) => {
+  const accept = async (request: IncomingMessage, socket: Socket): Promise<void> => {
     requests.push(request)
     sockets.push(socket.on('error', () => undefined))
     await application.delay
     const key = `${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`
-    const accept = createHash('sha1').update(key).digest('base64')
+    const hash = createHash('sha1').update(key).digest('base64')
     const head = ['HTTP/1.1 101 Switching Protocols', 'upgrade: websocket', 'connection: upgrade']
-    socket.write(rawRequest([...head, `sec-websocket-accept: ${accept}`]))
+    socket.write(rawRequest([...head, `sec-websocket-accept: ${hash}`]))
     socket.on('data', (frame: Buffer) => socket.write(echo(frame)))
-  })
+  }
+  server.on('upgrade', (request: IncomingMessage, socket: Socket) => void accept(request, socket))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => {

@@ -68,7 +68,7 @@ export function connectToPort(gateway: TestedGateway, options: Pool.Options = {}
   const client = new Pool(url, options)
   onTestFinished(() => client.destroy())
   const open: TestedPort['open'] = (method, path, parts = {}) =>
-    client.request({ method, path, ...sentParts(parts, gateway.key) })
+    client.request({ method, path, ...sentParts(parts, (principal) => gateway.key(principal)) })
   const send: TestedPort['send'] = async (...request) => readResponse(await open(...request))
   return {
     url,
