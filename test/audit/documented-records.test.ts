@@ -25,7 +25,6 @@ it.each<Section>([
   ['Parts of records', 'UploadFacts', records],
   ['Parts of records', 'AuditedPrincipal', records],
   ['Parts of records', 'RuleReference', await read('src/policy/engine/decision.ts')],
-  ['Parts of records', 'Grant', await read('src/policy/language/grant.ts')],
   ['Parts of records', 'KeyChange', await read('src/identity/api-keys/key-changes.ts')],
 ])('docs/audit-records.md names in "%s" every member of %s', (section, type, source) => {
   const members = membersOf(type, source)

@@ -1,3 +1,4 @@
+import { isHealthCheck } from '../gateway/support/recording-upstream.ts'
 import { tableFromArrays, tableToIPC } from 'apache-arrow'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
@@ -32,7 +33,7 @@ export interface LenientCatalog {
 export async function startLenientCatalog(): Promise<LenientCatalog> {
   const requests: InterpretedRequest[] = []
   const server = createServer({ insecureHTTPParser: true }, (request, response) => {
-    if (request.url === '/healthz') {
+    if (isHealthCheck(request)) {
       response.end()
       return
     }

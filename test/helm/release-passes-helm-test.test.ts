@@ -71,7 +71,6 @@ it.each(everyInTheLongForm(releases, 2))(
     const catalogUrl = await catalog.announced(/^listening on (\S+)$/m)
     const gateway = await startPod(release, 'gateway', {
       CATALOG_GATEWAY__ADMIN__PORT: '0',
-      CATALOG_GATEWAY__TIMEOUTS__DRAIN_DELAY_MS: '0',
       CATALOG_GATEWAY__UPSTREAM__URL: catalogUrl,
     })
     const url = await gateway.announced(/^listening on (\S+)$/m)

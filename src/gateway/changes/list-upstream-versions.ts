@@ -5,11 +5,12 @@ import {
   isWithin,
   type Identifier,
 } from '../../catalog-api/identifiers.ts'
-import { getOperation, type Operation } from '../../catalog-api/operations.ts'
+import type { Operation } from '../../catalog-api/operations.ts'
 import type { ListedVersion } from '../../audit/compare/find-unexplained.ts'
 import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
 import { isObject } from '../../lib/json/is-object.ts'
 import { getMember } from '../facts/stated-facts.ts'
+import { ownOperations } from '../upstream/own-operations.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import type { SendGatewayRequest } from './send-gateway-request.ts'
@@ -20,9 +21,8 @@ const versionsPageSize = 100
 /** Bounds a listing that never ends. */
 const maxPages = 100_000
 
-const listings = { tables: getOperation('ListTables'), namespaces: getOperation('ListNamespaces') }
-const listBranches = getOperation('ListTableBranches')
-const listVersions = getOperation('ListTableVersions')
+const { listBranches, listNamespaces, listTables, listVersions } = ownOperations
+const listings = { tables: listTables, namespaces: listNamespaces }
 
 /**
  * Lists the tables of an upstream in a namespace and beneath, page by page: those that a request could name and that would

@@ -1,7 +1,7 @@
 import { getOperation } from '../../catalog-api/operations.ts'
 
 /**
- * The operations that the gateway sends itself, for health checks, versions, tables, the console and `check --probe`. All
+ * The operations that the gateway sends itself, for health checks, the console, `check --probe` and `audit compare`. All
  * are reads.
  */
 export const ownOperations = {
@@ -9,6 +9,8 @@ export const ownOperations = {
   describeTable: getOperation('DescribeTable'),
   describeVersion: getOperation('DescribeTableVersion'),
   listNamespaces: getOperation('ListNamespaces'),
+  listBranches: getOperation('ListTableBranches'),
   listTables: getOperation('ListTables'),
+  listVersions: getOperation('ListTableVersions'),
   queryTable: getOperation('QueryTable'),
 }

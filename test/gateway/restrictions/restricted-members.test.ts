@@ -393,7 +393,6 @@ it.each([
 it.each([
   ['query', 'the parameter "as_of" is not supported; omit it'],
   ['count_rows', 'the parameter "as_of" is not supported; omit it'],
-  ['insert', 'the parameter "as_of" is not supported; omit it'],
   ['describe', '"as_of" is not supported; omit it'],
   ['exists', '"as_of" is not supported; omit it'],
 ])('%s with a query parameter that the upstream allows is refused', (action, message) => {
