@@ -31,7 +31,7 @@ interface ReplacedId {
  * for a body that is not JSON but has to be edited, because its content cannot be checked.
  */
 export function* editResponse(body: Buffer, edits: ResponseEdits): Steps<Buffer> {
-  if (body.length === 0 || (edits.mayBeText && isText(body)) || !isEdited(body, edits)) return body
+  if (body.length === 0 || (edits.mayBeText && isText(body)) || !(yield* isEdited(body, edits))) return body
   const visitor = new ResponseVisitor(edits)
   const edited = yield* transformResponse(body, visitor)
   // Clients with empty options ignore those of their environment.
@@ -44,19 +44,42 @@ export function* editResponse(body: Buffer, edits: ResponseEdits): Steps<Buffer>
 }
 
 /** Whether the body may contain anything that is edited. Almost no response does, and searching is faster than reading. */
-function isEdited(body: Buffer, { withholdsCredentials, form, replacedId }: ResponseEdits): boolean {
+function* isEdited(body: Buffer, { withholdsCredentials, form, replacedId }: ResponseEdits): Steps<boolean> {
   if (form !== undefined) return true
   if (replacedId !== undefined && body.includes(replacedId.member)) return true
-  return withholdsCredentials && possibleCredential.test(body.toString('latin1'))
+  return withholdsCredentials && (yield* mayContainCredential(body))
 }
+
+const quote = 0x22
+const searchedBytes = 16 * 1024
+
+/** Searches in pieces that end at a quote, which no name contains unless it is escaped. */
+function* mayContainCredential(body: Buffer): Steps<boolean> {
+  for (let from = 0; from < body.length; yield) {
+    const limit = from + searchedBytes
+    const end = limit < body.length ? body.lastIndexOf(quote, limit) : body.length
+    // A text that is longer than a piece is read exactly.
+    if (end <= from || possibleCredential.test(body.toString('latin1', from, end))) return true
+    from = end
+  }
+  return false
+}
+
+/** How much of a text is taken at once: with the shortest members, some milliseconds of work. */
+const transformedBytes = 64 * 1024
 
 /** Rewrites the JSON of a response. Throws ServiceUnavailable (502) for a body that is not JSON. */
 export function* transformResponse(body: Buffer, visitor: JsonVisitor): Steps<Buffer> {
   const text = new JsonTransformer(visitor, body.length, 'any')
+  const edited: Buffer[] = []
   try {
-    yield* text.pushInSteps(body)
+    for (let from = 0; from < body.length; from += transformedBytes) {
+      yield* text.pushInSteps(body.subarray(from, from + transformedBytes))
+      for (const chunk of text.takeReady()) edited.push(chunk)
+    }
     text.end()
-    return concatChunks(text.takeRest())
+    for (const chunk of text.takeRest()) edited.push(chunk)
+    return concatChunks(edited)
   } catch (error) {
     throw refusal('upstream_response_invalid', 'the response of the catalog is not JSON', { cause: error })
   }
