@@ -1,5 +1,6 @@
 import type { AuditLog } from '../../audit/log/audit-log.ts'
-import type { Details } from '../../audit/records/audit-record.ts'
+import type { Details, RefusalEntry } from '../../audit/records/audit-record.ts'
+import { getAddressKey } from '../../lib/net/address-key.ts'
 import type { Trace } from '../trace.ts'
 
 type RefusedRequest = Pick<Trace, 'requestId' | 'client' | 'peer' | 'progress' | 'policyRevision'>
@@ -21,9 +22,9 @@ export interface CredentialRefusalRecorder {
   close(): void
 }
 
+/** Outlives its request, so it has the values of its record, and nothing else of the request. */
 interface RepeatedRefusal {
-  readonly request: RefusedRequest
-  readonly refusal: CredentialRefusal
+  readonly entry: RefusalEntry
   readonly since: string
   count: number
 }
@@ -32,8 +33,9 @@ const periodMs = 60_000
 const maxClients = 1_000
 
 /**
- * Creates a recorder. The first refusal by client, principal and reason is recorded at once; further ones are counted, and
- * recorded as one at the end of the minute. Clients beyond the maximum are counted together, by reason.
+ * Creates a recorder. The first refusal by client (IPv6: its /64 network), principal and reason is recorded at once;
+ * further ones are counted, and recorded as one at the end of the minute. Clients beyond the maximum are counted together,
+ * by reason.
  */
 export function createCredentialRefusalRecorder(
   audit: Pick<AuditLog, 'recordRefusal'>,
@@ -44,34 +46,15 @@ export function createCredentialRefusalRecorder(
   function flush(): void {
     const over = counted
     counted = new Map()
-    for (const { request, refusal, since, count } of over.values()) {
-      if (count > 0) record(request, refusal, { repeats: count, since })
+    for (const { entry, since, count } of over.values()) {
+      if (count > 0) audit.recordRefusal({ ...entry, details: { ...entry.details, repeats: count, since } })
     }
-  }
-
-  function record(
-    { requestId, client, peer, progress: { route, principal }, policyRevision }: RefusedRequest,
-    error: CredentialRefusal,
-    repeats?: { repeats: number; since: string },
-  ): void {
-    const details = { ...error.details, ...repeats }
-    audit.recordRefusal({
-      request: requestId,
-      status: error.status,
-      reason: error.reason,
-      ...(route && { operation: route.operation.name, id: route.id }),
-      ...(principal && { principal }),
-      ...(policyRevision !== undefined && { policyRevision }),
-      client,
-      peer,
-      ...(Object.keys(details).length > 0 && { details }),
-    })
   }
 
   return {
     record(request, refusal) {
       const { client: address, progress } = request
-      const own = `${refusal.reason} ${address} ${progress.principal?.name ?? ''}`
+      const own = `${refusal.reason} ${getAddressKey(address)} ${progress.principal?.name ?? ''}`
       const isFull = counted.size >= maxClients && !counted.has(own)
       const key = isFull ? refusal.reason : own
       const known = counted.get(key)
@@ -79,16 +62,34 @@ export function createCredentialRefusalRecorder(
         known.count += 1
         return
       }
-      const since = new Date().toISOString()
-      const { requestId, policyRevision, peer } = request
-      const client = isFull ? 'several' : address
-      const noted = { requestId, progress, policyRevision, client, peer: isFull ? undefined : peer }
-      counted.set(key, { request: noted, refusal, since, count: isFull ? 1 : 0 })
-      if (!isFull) record(request, refusal)
+      const entry = createEntry(request, refusal)
+      const counts = isFull ? { ...entry, client: 'several', peer: undefined } : entry
+      counted.set(key, { entry: counts, since: new Date().toISOString(), count: isFull ? 1 : 0 })
+      if (!isFull) audit.recordRefusal(entry)
     },
     close() {
       clearInterval(timer)
       flush()
     },
+  }
+}
+
+function createEntry(request: RefusedRequest, { status, reason, details }: CredentialRefusal): RefusalEntry {
+  const { route, principal } = request.progress
+  const { requestId, client, peer, policyRevision } = request
+  return {
+    request: requestId,
+    status,
+    reason,
+    // The parts of an id can be slices of the whole request target.
+    ...(route && {
+      operation: route.operation.name,
+      id: route.id.map((part) => Buffer.from(part).toString()),
+    }),
+    ...(principal && { principal }),
+    ...(policyRevision !== undefined && { policyRevision }),
+    client,
+    peer,
+    ...(details !== undefined && { details }),
   }
 }
