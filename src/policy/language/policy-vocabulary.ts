@@ -55,7 +55,7 @@ export function createPolicyVocabulary({
     has: (name) => byName.has(name),
     expand(names, effect) {
       const includesUngrouped = effect === 'deny' && names.some((name) => deniedByName.has(name))
-      const key = `${includesUngrouped} ${names.join(' ')}`
+      const key = JSON.stringify([includesUngrouped, ...names])
       let set = sets.get(key)
       if (set === undefined) {
         const find = (name: string): readonly Permission[] =>
