@@ -19,7 +19,7 @@ import { readJwksFile } from '../identity/jwt/open-jwks.ts'
 import { readRedactionKey } from '../audit/records/redaction.ts'
 import { readSealKey } from '../audit/records/seal-key.ts'
 import type { StoredKey } from '../identity/api-keys/stored-key.ts'
-import { assertPepperOfKeys, readPepper } from '../identity/api-keys/pepper.ts'
+import { describeUnusableKeys, readPepper } from '../identity/api-keys/pepper.ts'
 import { readRedisAccess } from '../limits/shared/redis-access.ts'
 import { quoteForMessage } from '../catalog-api/identifiers.ts'
 import type { PolicyDocument } from '../policy/language/policy-document.ts'
@@ -116,9 +116,10 @@ async function checkFiles(settings: GatewaySettings, io: Io): Promise<CheckedFil
   if (apiKeys) {
     let keys: readonly StoredKey[] = []
     await check('the API keys cannot be used', async () => (keys = await listKeys(apiKeys.store)))
-    await check('the pepper of the API keys cannot be used', async () =>
-      assertPepperOfKeys(await readPepper(apiKeys.pepperFile), keys),
-    )
+    await check('the pepper of the API keys cannot be used', async () => {
+      const problem = describeUnusableKeys(await readPepper(apiKeys.pepperFile), keys)
+      if (problem !== undefined) throw new Error(problem)
+    })
   }
   for (const { name, jwks } of identity.issuers) {
     if (jwks && 'file' in jwks)

@@ -42,7 +42,7 @@ export function keysCommand(io: Io): Command {
     .requiredOption('--store <file>', 'the key store; created if missing')
     .requiredOption(
       '--pepper-file <file>',
-      'file with the pepper of the hashes in the store; created if missing',
+      'file with the pepper of the hashes in the store; created with the first key',
     )
     .requiredOption('--principal <name>', 'the principal of the key')
     .option('--group <name>', 'a group of the principal; repeatable', collect, [])
@@ -106,7 +106,7 @@ export function keysCommand(io: Io): Command {
 async function create(options: CreateOptions, io: Io): Promise<void> {
   const { store, pepperFile, principal, group, subject, notBefore, expires, description } = options
   const created = await runStep('the key cannot be created', async () =>
-    createKey(store, await readOrCreatePepper(pepperFile), {
+    createKey(store, await readOrCreatePepper(pepperFile, store), {
       principal,
       groups: group,
       ...(subject !== undefined && { subject }),

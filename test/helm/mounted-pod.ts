@@ -108,7 +108,7 @@ export async function secretsOf(folder: string): Promise<Contents> {
   const certificates = await certificatesIn(folder)
   const store = join(folder, 'keys.yaml')
   const pepper = join(folder, 'pepper')
-  const { text: key } = await createKey(store, await readOrCreatePepper(pepper), {
+  const { text: key } = await createKey(store, await readOrCreatePepper(pepper, store), {
     principal: 'ada',
     groups: [],
   })

@@ -2,7 +2,7 @@ import { dirname, resolve } from 'node:path'
 import type { Operation } from '../../catalog-api/operations.ts'
 import { createSealRequest } from './record-group.ts'
 import { ChainWriter } from './chain-writer.ts'
-import { lockFolder, type FolderLock } from './folder-lock.ts'
+import { lockFile, type FileLock } from '../../lib/fs/file-lock.ts'
 import { GroupCommit, type AuditUnavailable, type PendingRecord } from './group-commit.ts'
 import type { AuditLogOptions } from './audit-log-options.ts'
 import type { AuditMode } from '../../config/audit/audit-settings.ts'
@@ -60,7 +60,7 @@ export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> 
   const folder = resolve(options.folder)
   const created = await makeFolder(folder, 0o750)
   if (created !== undefined) await syncParents(folder, created)
-  const lock = await lockFolder(folder)
+  const lock = await lockFile(join(folder, 'writer.lock'))
   try {
     const recovery = await recoverFolder(folder)
     const { gateway, software, segmentBytes = 64 * 1024 * 1024, segmentMs = 3_600_000 } = options
@@ -86,7 +86,7 @@ export class AuditLog {
   readonly contextKeys: readonly string[]
   readonly mode: AuditMode
   readonly #writer: ChainWriter
-  readonly #lock: FolderLock
+  readonly #lock: FileLock
   readonly #records: RequestRecordFactory
   readonly #redaction: Redaction
   readonly #commit: GroupCommit
@@ -101,7 +101,7 @@ export class AuditLog {
   constructor(
     options: AuditLogOptions,
     writer: ChainWriter,
-    lock: FolderLock,
+    lock: FileLock,
     recovery: Recovery,
     redaction: Redaction,
   ) {

@@ -68,7 +68,7 @@ async function runDev(options: DevOptions, io: Io): Promise<void> {
     startBundledCatalog(join(folder, 'catalog'), io, options.maxUpload),
   )
   try {
-    await readOrCreatePepper(join(folder, devFiles.pepper))
+    await readOrCreatePepper(join(folder, devFiles.pepper), join(folder, devFiles.store))
     await createKeyStore(join(folder, devFiles.store))
     // Imported here for a fast start of the other commands.
     const { startGateway } = await import('../../gateway/bootstrap/start-gateway.ts')

@@ -1,5 +1,5 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
-import { assertPepperOfKeys } from './pepper.ts'
+import { assertPepperOfKeys, describeUnusableKeys } from './pepper.ts'
 import { apiKeyNameSchema } from '../../config/identity/api-key-name.ts'
 import { listKeyChanges, type ComparableKey } from './key-changes.ts'
 import type { StoredKey } from './stored-key.ts'
@@ -87,7 +87,8 @@ export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
     const { keys, problems } = await readUsableKeys(file)
     assertPepperOfKeys(pepper, keys)
     isOutdated = problems.length > 0
-    if (isOutdated) report({ source: 'api-keys', outcome: 'refused-keys', cause: problems.join('\n') })
+    const refused = [...problems, describeUnusableKeys(pepper, keys) ?? []].flat()
+    if (refused.length > 0) report({ source: 'api-keys', outcome: 'refused-keys', cause: refused.join('\n') })
     return load(keys)
   }
 

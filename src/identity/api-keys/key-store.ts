@@ -4,6 +4,7 @@ import type { StoredKey } from './stored-key.ts'
 import { getMembers } from '../../lib/json/is-object.ts'
 import { readKeyFiles } from './read-key-files.ts'
 import { assertPepper, hashSecret, generateApiKey, formatApiKey, identifyPepper } from './api-key-format.ts'
+import { assertPepperOfKeys } from './pepper.ts'
 import { replaceFile } from '../../lib/fs/replace-file.ts'
 
 const emptyStore: KeyStore = {
@@ -41,10 +42,16 @@ export async function listKeys(path: string): Promise<readonly StoredKey[]> {
   return await readKeyFiles(path)
 }
 
-/** Adds a key to the store at a path; creates the store if it is missing. */
+/**
+ * Adds a key to the store at a path; creates the store if it is missing. Throws if the keys of the store have another
+ * pepper: no gateway would accept both.
+ */
 export async function createKey(path: string, pepper: Uint8Array, request: NewKey): Promise<CreatedKey> {
   const created = generateKey(pepper, request)
-  await updateStore(path, ({ text }) => [...text.lines, formatKeyLine(created.key)])
+  await updateStore(path, ({ keys, text }) => {
+    assertPepperOfKeys(pepper, keys)
+    return [...text.lines, formatKeyLine(created.key)]
+  })
   return created
 }
 
@@ -59,7 +66,8 @@ export async function revokeKey(path: string, id: string, revokedBy?: string): P
 }
 
 /**
- * The new key has the same attributes and lifetime; the old one ends at `endsAt`. Throws if it is unknown or expired.
+ * The new key has the same attributes and lifetime; the old one ends at `endsAt`. Throws if it is unknown or expired, has a
+ * successor already, or has another pepper.
  */
 export async function rotateKey(
   path: string,
@@ -73,6 +81,11 @@ export async function rotateKey(
     if (key.revokedAt !== undefined || expires <= Date.now()) {
       throw new ApiKeyStoreError([`${path}: the key is revoked or expired`])
     }
+    // The lifetime of a key that was rotated is unknown: it ends with the grace period.
+    const known = store.keys.find(({ replaces }) => replaces === id)
+    if (known !== undefined)
+      throw new ApiKeyStoreError([`${path}: the key has the successor ${known.id}; rotate that one`])
+    assertPepperOfKeys(pepper, [key])
     const successor = generateKey(pepper, {
       ...createSuccessorRequest(key),
       ...(by !== undefined && { createdBy: by }),

@@ -43,7 +43,7 @@ export function openLastUsedRecorder({
   async function write(): Promise<void> {
     isWriteDue = false
     try {
-      await withFileLock(file, async () => {
+      await withFileLock(`${file}.lock`, async () => {
         const text = (await readFile(file, 'utf8').catch(ignoreMissing)) ?? '{}'
         await writeAtomically(file, await runInSlices(addUses(text)))
       })

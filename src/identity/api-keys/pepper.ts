@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
-import { hasErrorCode } from '../../lib/fs/system-error.ts'
+import { hasErrorCode, ignoreMissing } from '../../lib/fs/system-error.ts'
 import { assertPepper, identifyPepper } from './api-key-format.ts'
+import { readKeyFiles } from './read-key-files.ts'
 import type { StoredKey } from './stored-key.ts'
+
+const maxNamed = 5
 
 /** Reads the pepper of the API key hashes; ignores surrounding white space. Rejects if it is shorter than 32 bytes. */
 export async function readPepper(file: string): Promise<Buffer> {
@@ -11,26 +14,43 @@ export async function readPepper(file: string): Promise<Buffer> {
   return pepper
 }
 
-/** Throws if every key names another pepper, and one of them is neither revoked nor expired. */
+/** Throws if no key has this pepper, and one that is neither revoked nor expired has another one. */
 export function assertPepperOfKeys(pepper: Uint8Array, keys: readonly StoredKey[]): void {
   const own = identifyPepper(pepper)
-  if (keys.some(({ pepper: named = own }) => named === own)) return
-  const hasLive = keys.some(
-    ({ revokedAt, expiresAt }) =>
-      revokedAt === undefined && (expiresAt === undefined || Date.parse(expiresAt) > Date.now()),
-  )
-  if (hasLive)
-    throw new Error(
-      'the pepper is not the one that the API keys were created with; every key would be invalid',
-    )
+  const problem = describeUnusableKeys(pepper, keys)
+  if (problem !== undefined && !keys.some(({ pepper: named = own }) => named === own))
+    throw new Error(problem)
 }
 
-/** Reads the pepper; if the file is missing, creates it with a new secret, readable by its owner only. */
-export async function readOrCreatePepper(file: string): Promise<Buffer> {
+/** Describes the keys that nobody can use, although they are neither revoked nor expired: they have another pepper. */
+export function describeUnusableKeys(pepper: Uint8Array, keys: readonly StoredKey[]): string | undefined {
+  const own = identifyPepper(pepper)
+  const unusable = keys.filter(
+    ({ pepper: named = own, revokedAt, expiresAt }) =>
+      named !== own &&
+      revokedAt === undefined &&
+      (expiresAt === undefined || Date.parse(expiresAt) > Date.now()),
+  )
+  if (unusable.length === 0) return undefined
+  const ids = unusable.slice(0, maxNamed).map(({ id }) => id)
+  if (unusable.length > maxNamed) ids.push(`${unusable.length - maxNamed} more`)
+  return `the pepper is not the one of the keys ${ids.join(', ')}, which nobody can use; expected the file of their pepper, or new keys`
+}
+
+/**
+ * Reads the pepper; if the file is missing and the store has no key, creates it with a new secret, readable by its owner
+ * only. With a key in the store, a missing file is an error: its path may be misspelt.
+ */
+export async function readOrCreatePepper(file: string, store: string): Promise<Buffer> {
   try {
     return await readPepper(file)
   } catch (error) {
     if (!hasErrorCode(error, 'ENOENT')) throw error
+    const keys = (await readKeyFiles(store).catch(ignoreMissing)) ?? []
+    if (keys.length > 0)
+      throw new Error(`there is no file ${file}, and the keys in ${store} have a pepper; name its file`, {
+        cause: error,
+      })
     await writeFile(file, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' })
     return readPepper(file)
   }

@@ -15,7 +15,7 @@ const actorSchema = z
   .string()
   .regex(/^[^\p{C}]{1,128}$/u, 'expected 1 to 128 characters without control characters')
 
-export const storedKeySchema = z.strictObject({
+const storedKeyMembers = z.strictObject({
   id: keyId,
   principal: apiKeyNameSchema,
   groups: z.array(apiKeyNameSchema).default([]),
@@ -40,6 +40,12 @@ export const storedKeySchema = z.strictObject({
   revokedBy: actorSchema.optional(),
   description: z.string().optional(),
 })
+
+export const storedKeySchema = storedKeyMembers.refine(
+  ({ notBefore = '', expiresAt }) =>
+    !(expiresAt !== undefined && Date.parse(expiresAt) <= Date.parse(notBefore)),
+  { path: ['expiresAt'], message: 'expected a time after notBefore; the key would never be valid' },
+)
 
 /** A stored API key: contains the hash of the secret, never the secret. Times are those of RFC 3339. */
 export type StoredKey = z.output<typeof storedKeySchema>

@@ -16,7 +16,7 @@ import { parseToken } from './parse-jwt.ts'
 import type { VerifiedToken } from './verified-token.ts'
 
 /** Maximum number of keys tried for a token without a key id. */
-const maxCandidates = 4
+const maxCandidates = 32
 
 export interface TrustedIssuer {
   readonly issuer: Pick<TokenIssuer, 'name' | 'issuer' | 'audience' | 'algorithms' | 'maxLifetimeSeconds'>

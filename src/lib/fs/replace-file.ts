@@ -1,17 +1,15 @@
+import { randomBytes } from 'node:crypto'
 import { open, readFile, realpath, rename, rm, stat, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
-import { hasErrorCode, ignoreMissing } from './system-error.ts'
+import { withFileLock } from './file-lock.ts'
+import { ignoreMissing } from './system-error.ts'
 import { syncFolder } from './sync-folder.ts'
-
-const maxAttempts = 100
-const retryDelayMs = 50
 
 /**
  * Replaces the text of a file by the result of `change` (undefined: no file exists). Readers see the old text or the
  * new one, never a part, even after a crash. The file keeps its owner, group and mode; throws if this process may not set
- * them. A file that did not exist gets `newMode`, less the umask. The new text is written to `<file>.new`, which also serves
- * as a lock; throws if it exists for five seconds, and for what is not a regular file.
+ * them. A file that did not exist gets `newMode`, less the umask. `<file>.lock` serializes the changes of all processes;
+ * throws if another one holds it for five seconds, and for what is not a regular file.
  */
 export async function replaceFile(
   path: string,
@@ -19,20 +17,22 @@ export async function replaceFile(
   newMode = 0o600,
 ): Promise<void> {
   const target = (await realpath(path).catch(ignoreMissing)) ?? path
-  const temporary = `${target}.new`
-  const handle = await createFile(temporary, newMode)
-  try {
-    await copyAccess(target, handle)
-    await handle.writeFile(change(await readFile(target, 'utf8').catch(ignoreMissing)))
-    await handle.sync()
-    await handle.close()
-    await rename(temporary, target)
-  } catch (error) {
-    await handle.close().catch(() => undefined)
-    await rm(temporary, { force: true })
-    throw error
-  }
-  await syncFolder(dirname(target))
+  await withFileLock(`${target}.lock`, async () => {
+    const temporary = `${target}.${randomBytes(6).toString('hex')}.tmp`
+    const handle = await open(temporary, 'wx', newMode)
+    try {
+      await copyAccess(target, handle)
+      await handle.writeFile(change(await readFile(target, 'utf8').catch(ignoreMissing)))
+      await handle.sync()
+      await handle.close()
+      await rename(temporary, target)
+    } catch (error) {
+      await handle.close().catch(() => undefined)
+      await rm(temporary, { force: true })
+      throw error
+    }
+    await syncFolder(dirname(target))
+  })
 }
 
 /** Otherwise the gateway could no longer read what another user has changed, and would keep the old text in force. */
@@ -52,20 +52,4 @@ async function copyAccess(path: string, handle: FileHandle): Promise<void> {
     })
   }
   if (old.mode !== mode) await handle.chmod(old.mode)
-}
-
-async function createFile(path: string, mode: number): Promise<FileHandle> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await open(path, 'wx', mode)
-    } catch (error) {
-      if (!hasErrorCode(error, 'EEXIST')) throw error
-      if (attempt === maxAttempts) {
-        throw new Error(`${path} exists: another command is writing. If no command is running, remove it.`, {
-          cause: error,
-        })
-      }
-      await wait(retryDelayMs)
-    }
-  }
 }

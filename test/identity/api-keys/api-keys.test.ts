@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { appendFile, readFile, writeFile } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -47,9 +47,17 @@ it('refuses keys that were never issued', async () => {
   expect(key.hash).not.toContain(text.split('_')[2])
 })
 
+/** The command refuses to. Returns the text of the key. */
+async function addKeyOfOtherPepper(file: string): Promise<string> {
+  const other = join(file, '..', 'other.yaml')
+  const { text } = await createKey(other, randomBytes(32), loader)
+  await appendFile(file, (await readFile(other, 'utf8')).split('\n').slice(-2).join('\n'))
+  return text
+}
+
 it('refuses keys under another pepper', async () => {
   const { file, options } = await makeStore()
-  const { text } = await createKey(file, randomBytes(32), loader)
+  const text = await addKeyOfOtherPepper(file)
   const authenticator = await openAuthenticator(options)
   expect(await captureReason(authenticateApiKey(authenticator, text))).toBe('wrong_api_key_secret')
 })
@@ -129,14 +137,14 @@ it('refuses all keys if none are configured', async () => {
 it('does not start with a pepper that fits none of the keys, unless all of them are revoked', async () => {
   const { file, key, options } = await makeStore()
   const other = { ...options, apiKeys: { file, pepper: Buffer.alloc(32, 'another pepper') } }
-  await expect(openAuthenticator(other)).rejects.toThrow('the pepper is not the one that the API keys')
+  await expect(openAuthenticator(other)).rejects.toThrow(`the pepper is not the one of the keys ${key.id}`)
   await revokeKey(file, key.id)
   expect((await openAuthenticator(other)).status().apiKeys).toEqual({ keys: 1, isOutdated: false })
 })
 
 it('starts if a key names no pepper, which may fit', async () => {
   const { file, text, key, options } = await makeStore()
-  await createKey(file, Buffer.alloc(32, 'another pepper'), loader)
+  await addKeyOfOtherPepper(file)
   const store = await readFile(file, 'utf8')
   await writeFile(file, store.replace(`,"pepper":"${key.pepper}"`, ''))
   expect((await authenticateApiKey(await openAuthenticator(options), text)).name).toBe('loader')

@@ -1,9 +1,12 @@
+import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { chmod, chown, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { ApiKeyStoreError, parseKeyStore } from '../../../src/identity/api-keys/key-store-file.ts'
 import { createKey, listKeys, revokeKey, rotateKey } from '../../../src/identity/api-keys/key-store.ts'
+import { readOrCreatePepper } from '../../../src/identity/api-keys/pepper.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const pepper = randomBytes(32)
@@ -151,14 +154,25 @@ it('concurrent commands do not overwrite each other', async () => {
   expect(await readdir(folder)).toEqual(['keys.yaml'])
 })
 
-it('names the leftover of a crashed command, and leaves the store unchanged', async () => {
+it('a command that was killed blocks no revocation', async () => {
+  const folder = await temporaryFolder()
+  const file = join(folder, 'keys.yaml')
+  const { key } = await createKey(file, pepper, loader)
+  const killed = spawnSync(process.execPath, ['--version']).pid
+  await writeFile(`${file}.lock`, JSON.stringify({ pid: killed, host: hostname(), began: '1' }))
+  await revokeKey(file, key.id)
+  expect((await listKeys(file))[0]?.revokedAt).toBeDefined()
+  expect(await readdir(folder)).toEqual(['keys.yaml'])
+})
+
+it('names the process that holds the lock of the store, and leaves the store unchanged', async () => {
   const file = join(await temporaryFolder(), 'keys.yaml')
   await createKey(file, pepper, loader)
   const before = await readFile(file, 'utf8')
-  await writeFile(`${file}.new`, 'half')
-  await expect(createKey(file, pepper, loader)).rejects.toThrow(`${file}.new`)
+  await writeFile(`${file}.lock`, JSON.stringify({ pid: process.pid, host: hostname(), began: null }))
+  await expect(createKey(file, pepper, loader)).rejects.toThrow(`in use by process ${process.pid}`)
   expect(await readFile(file, 'utf8')).toBe(before)
-})
+}, 15_000)
 
 it('preserves a link to the store', async () => {
   const folder = await temporaryFolder()
@@ -215,4 +229,34 @@ it.each([
 it('key ids are unique', () => {
   const key = `id: ABCDEFGHIJKL, principal: a, hash: ${'0a'.repeat(32)}, createdAt: 2026-01-01T00:00:00Z`
   expect(problemsOf(`keys:\n - {${key}}\n - {${key}}\n`)).toEqual(['keys.yaml:3: keys[1].id: duplicate id'])
+})
+
+it('refuses a second pepper beside the keys of a store', async () => {
+  const folder = await temporaryFolder()
+  const file = join(folder, 'keys.yaml')
+  const { key } = await createKey(file, await readOrCreatePepper(join(folder, 'pepper'), file), loader)
+  await expect(readOrCreatePepper(join(folder, 'peper'), file)).rejects.toThrow('the keys in')
+  expect((await readdir(folder)).toSorted()).toEqual(['keys.yaml', 'pepper'])
+  const other = randomBytes(32)
+  await expect(createKey(file, other, loader)).rejects.toThrow(key.id)
+  await expect(rotateKey(file, other, { id: key.id, endsAt: new Date() })).rejects.toThrow(key.id)
+  expect(await listKeys(file)).toEqual([key])
+})
+
+it('rotates no key that has a successor: its lifetime is that of the grace period', async () => {
+  const file = join(await temporaryFolder(), 'keys.yaml')
+  const { key } = await createKey(file, pepper, loader)
+  const endsAt = new Date(Date.now() + 60_000)
+  const { key: successor } = await rotateKey(file, pepper, { id: key.id, endsAt })
+  await expect(rotateKey(file, pepper, { id: key.id, endsAt })).rejects.toThrow(
+    `has the successor ${successor.id}`,
+  )
+  const { key: next } = await rotateKey(file, pepper, { id: successor.id, endsAt })
+  expect([successor.expiresAt, next.expiresAt]).toEqual([undefined, undefined])
+})
+
+it('refuses a key that ends before it begins', async () => {
+  const file = join(await temporaryFolder(), 'keys.yaml')
+  const lifetime = { notBefore: new Date('2099-02-01'), expiresAt: new Date('2099-01-01') }
+  await expect(createKey(file, pepper, { ...loader, ...lifetime })).rejects.toThrow('after notBefore')
 })

@@ -118,14 +118,18 @@ it('accepts any of several audiences, on either side', async () => {
 it('verifies tokens without kid with the keys of their issuer', async () => {
   const rotating = await startIssuer()
   onTestFinished(() => rotating.stop())
-  const [second, unpublished] = [await makeSigningKey('second'), await makeSigningKey('third')]
+  const names = ['second', 'third', 'fourth', 'fifth', 'sixth', 'unpublished']
+  const [unpublished, ...further] = (
+    await Promise.all(names.map((name) => makeSigningKey(name)))
+  ).toReversed()
+  if (unpublished === undefined) throw new Error('no key was made')
+  const keys = [rotating.key, ...further]
   rotating.published = [
-    rotating.key.publicKey,
-    second.publicKey,
+    ...keys.map(({ publicKey }) => publicKey),
     (await makeSigningKey('e', 'ES256')).publicKey,
   ]
   const authenticator = await openAuthenticator({ issuers: [rotating.configuration] })
-  for (const key of [rotating.key, second]) {
+  for (const key of keys) {
     await authenticateBearer(authenticator, await signToken(key, {}, { kid: undefined }))
   }
   const forged = await signToken(unpublished, {}, { kid: undefined })
