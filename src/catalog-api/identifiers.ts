@@ -58,14 +58,22 @@ export function formatIdentifier(id: Identifier, delimiter: string): string {
     }
   }
   const text = id.join(delimiter)
-  // A delimiter such as `::` can also arise between parts: `a:` and `b` would read as `a` and `:b`.
-  if (delimiter.length > 1 && text.split(delimiter).join('\n') !== id.join('\n')) {
+  if (!isSeparable(id, delimiter)) {
     throw refusal(
       'invalid_id',
       `the id ${quoteForMessage(text)} cannot be written with the delimiter ${quoteForMessage(delimiter)}`,
     )
   }
   return text
+}
+
+/**
+ * Whether the id reads the same after its parts were joined. No part may contain the delimiter, and one such as `::` can
+ * also arise between parts: `a:` and `b` would read as `a` and `:b`.
+ */
+export function isSeparable(id: Identifier, delimiter: string): boolean {
+  if (delimiter.length === 1) return !id.some((part) => part.includes(delimiter))
+  return id.join(delimiter).split(delimiter).join('\n') === id.join('\n')
 }
 
 /** Returns the id. Throws InvalidInput (400) unless every part is a valid name. */

@@ -2,6 +2,7 @@ import { refusal } from '../../catalog-api/catalog-error.ts'
 import {
   assertIdentifier,
   formatIdentifier,
+  isSeparable,
   parseIdentifier,
   type Identifier,
 } from '../../catalog-api/identifiers.ts'
@@ -96,7 +97,9 @@ export async function createListingResponse(
     limit,
     startAfter,
     position,
-    isVisible: (id) => view(kind, id),
+    // A name with the delimiter in it has no id with this delimiter; it must not hide all others.
+    isVisible: (id) =>
+      (route.operation.lists !== 'all tables' || isSeparable(id, route.delimiter)) && view(kind, id),
     runInSlices: request.runInSlices,
   }).catch((error: unknown) => {
     throw error instanceof NoSourceAvailable
@@ -125,8 +128,12 @@ export async function createListingResponse(
   }
 }
 
+/** An empty page that is not the last one would make clients ask for ever. */
 function getLimit({ parameters }: RouteMatch): number {
-  return Math.min(maxPageSize, Number(parameters.get('limit') ?? maxPageSize))
+  const limit = Number(parameters.get('limit') ?? maxPageSize)
+  if (limit === 0)
+    throw refusal('invalid_query', 'the query parameter "limit" is 0; expected at least 1, or no limit')
+  return Math.min(maxPageSize, limit)
 }
 
 /**
