@@ -21,6 +21,7 @@ export function checkMember(request: Matched, name: string, value: unknown): str
   // A route without an object has the empty id, and so must the body: only its entries name objects.
   const hasSameId =
     operation.routeMembers.includes('id') || operation.object === 'none' || operation.body === 'map'
+  if (name === 'id' && hasSameId && isRouteText(request, value)) return JSON.stringify(request.route.id)
   if (name === 'id' && hasSameId) assertSameId(value, 'id', toRelativeId(request))
   const absolute = restateRelativeId(request, name, value)
   if (absolute !== undefined) return absolute
@@ -52,6 +53,7 @@ export function checkMember(request: Matched, name: string, value: unknown): str
 export function checkQueryMember(request: Matched, name: string, value: unknown): string | undefined {
   const { route, database } = request
   if (value === null) return undefined
+  if (name === 'id' && isRouteText(request, value)) return JSON.stringify(route.id)
   if (name === 'id') assertSameId(value, 'query.id', toRelativeId(request))
   if (name === 'context') throw refusal('invalid_body', '"query.context" is not accepted; send it as headers')
   return name === 'id' && database.length > 0 ? JSON.stringify(route.id) : undefined
@@ -67,6 +69,21 @@ export function relativeIdError(what: string): CatalogError {
   return refusal(
     'invalid_body',
     `${quoteForMessage(what)} is not accepted beside "metadata" in a database; omit it`,
+  )
+}
+
+/**
+ * Whether an id in the body is one element with the text of the route, as DuckDB's extension sends it: the same object, by
+ * the delimiter of the client. It is forwarded as the list of its parts. Refused, the client would try another object.
+ */
+function isRouteText(request: Matched, value: unknown): boolean {
+  const id = toRelativeId(request)
+  return (
+    request.route.operation.body !== 'map' &&
+    id.length > 1 &&
+    isListOfStrings(value) &&
+    value.length === 1 &&
+    value[0] === id.join(request.route.delimiter)
   )
 }
 

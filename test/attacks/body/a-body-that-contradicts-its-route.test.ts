@@ -31,8 +31,20 @@ it('does not forward an empty id in a body, which clients send by default', asyn
   expect(String(await arrival.body)).toBe('{"version":1}')
 })
 
+it('forwards the parts of an id that is the text of the route', async () => {
+  const [id, parts] = [['sandbox$orders'], ['sandbox', 'orders']]
+  for (const [action, body, expected] of [
+    ['describe', { id }, { id: parts }],
+    ['explain_plan', { id, query: { id, k: 1 } }, { id: parts, query: { id: parts, k: 1 } }],
+  ] as const) {
+    const arrival = await attacked.expectForwarded({ target: `/v1/table/sandbox$orders/${action}`, body })
+    expect(JSON.parse(String(await arrival.body))).toEqual(expected)
+  }
+})
+
 it.each([
-  ['one name for two', ['sandbox$orders']],
+  ['the text of another route', ['production$orders']],
+  ['the text of the route with another delimiter', ['sandbox.orders']],
   ['text', 'sandbox$orders'],
   ['a number in it', ['sandbox', 1]],
   ['a list in it', [['sandbox'], 'orders']],
