@@ -111,7 +111,7 @@ it('finds a pepper that is not that of the keys, and a credential without a sche
   await writeFile(join(folder, 'pepper'), 'another pepper of more than thirty-two bytes')
   const { status, messages } = await check()
   expect(status).toBe(1)
-  expect(messages).toContain('the pepper is not the one that the API keys were created with')
+  expect(messages).toContain('the pepper is not the one of the keys')
   expect(messages).toContain('the credential has no scheme; expected a value such as "Bearer TOKEN"')
   expect(messages).not.toContain('s3cret')
   await writeFile(join(folder, 'pepper'), own)

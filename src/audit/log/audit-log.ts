@@ -1,4 +1,4 @@
-import { dirname, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { Operation } from '../../catalog-api/operations.ts'
 import { createSealRequest } from './record-group.ts'
 import { ChainWriter } from './chain-writer.ts'

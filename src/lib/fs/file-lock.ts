@@ -14,7 +14,7 @@ const timeoutMs = 5_000
 const retryMs = 50
 
 /** The lock is held by a process that is alive, or that is on another host and was alive a minute ago. */
-export class FileLockedError extends Error {
+class FileLockedError extends Error {
   override readonly name = 'FileLockedError'
 }
 
