@@ -119,6 +119,7 @@ export const removedValues: Readonly<Record<string, string>> = {
   'audit.sinks[].type: kafka':
     'a collector receives otlp or reads the log, and writes to Kafka; see examples/collector',
   'unsafe[]: audit-off': 'every change is recorded; audit.mode: besteffort is the fastest mode',
+  'unsafe[]: quotes-in-names': 'rename what has quotes in its name',
 }
 
 /** By path of the document, without list indexes. */
