@@ -36,6 +36,11 @@ interface Package {
   readonly dependencies: Readonly<Record<string, string>>
   readonly peerDependencies: Readonly<Record<string, string>>
 }
+interface LockedPackage {
+  readonly version: string
+  readonly dev?: boolean
+  readonly dependencies?: Readonly<Record<string, string>>
+}
 const packageOf = async (folder: string) => JSON.parse(await read(join(folder, 'package.json'))) as Package
 const gateway = await packageOf('.')
 const catalog = await packageOf('src/backend')
@@ -43,7 +48,7 @@ const required = Object.keys({ ...gateway.dependencies, ...gateway.peerDependenc
   (name) => name !== catalog.name,
 )
 const { packages } = JSON.parse(await read('package-lock.json')) as {
-  readonly packages: Readonly<Record<string, { readonly version: string; readonly dev?: boolean }>>
+  readonly packages: Readonly<Record<string, LockedPackage>>
 }
 const ofDevelopment = Object.fromEntries(Object.entries(packages).filter(([, { dev }]) => dev === true))
 
@@ -74,6 +79,13 @@ it('without a target, the image is that of the gateway', () => {
   expect([...stages.keys()].at(-1)).toBe('gateway')
 })
 
+/** Paths of the client of shared limits, which the image of the gateway has. */
+const ofSharedLimits: ReadonlySet<string> = new Set(
+  ['@redis/client', ...Object.keys(packages['node_modules/@redis/client']?.dependencies ?? {})].map(
+    (name) => `node_modules/${name}`,
+  ),
+)
+
 const targets: readonly {
   readonly target: string
   readonly command: string
@@ -89,7 +101,11 @@ const targets: readonly {
   {
     target: 'catalog',
     command: 'backend',
-    needs: [...required, ...Object.keys(catalog.dependencies), catalog.name],
+    needs: [
+      ...required.filter((name) => name !== '@redis/client'),
+      ...Object.keys(catalog.dependencies),
+      catalog.name,
+    ],
     lacks: [],
   },
 ]
@@ -107,7 +123,7 @@ it.skipIf(!isThorough).each(targets)(
     await promisify(execFile)(...node, { cwd: app })
     for (const path of [...Object.keys(ofDevelopment), ...lacks.map((name) => `node_modules/${name}`)]) {
       expect(existsSync(join(app, path)), path).toBe(
-        path === 'node_modules/catalog-gateway' && target === 'catalog',
+        target === 'gateway' ? ofSharedLimits.has(path) : path === 'node_modules/catalog-gateway',
       )
     }
     const { metadata, components } = JSON.parse(await readFile(join(app, 'sbom.json'), 'utf8')) as {
@@ -119,7 +135,9 @@ it.skipIf(!isThorough).each(targets)(
     const wanted = needs.filter((name) => name !== catalog.name).map((name) => refOf(`node_modules/${name}`))
     expect(wanted.filter((ref) => !listed.has(ref))).toEqual([])
     const shipped = new Set(
-      Object.keys(packages).flatMap((path) => (path in ofDevelopment ? [] : [refOf(path)])),
+      Object.keys(packages).flatMap((path) =>
+        path in ofDevelopment && !(target === 'gateway' && ofSharedLimits.has(path)) ? [] : [refOf(path)],
+      ),
     )
     const unwanted = Object.keys(ofDevelopment).map(refOf)
     expect(unwanted.filter((ref) => listed.has(ref) && !shipped.has(ref))).toEqual([])
