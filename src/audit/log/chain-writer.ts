@@ -142,7 +142,8 @@ export class ChainWriter {
       await this.#rotate()
     }
     const isNew = this.#index > 0 && this.#segment.length === 0
-    return [...(isNew ? this.#createSegmentRecords() : []), ...this.#pendingTamperRecords]
+    const opening = isNew ? [createRecord('segment', { unresolved: [...this.unresolved.values()] })] : []
+    return [...opening, ...this.#pendingTamperRecords]
   }
 
   async #findTampering(isEnd: boolean): Promise<FileTampering | undefined> {
@@ -179,10 +180,6 @@ export class ChainWriter {
     this.#index += 1
     this.#segmentStartedAt = performance.now()
     await ended.close()
-  }
-
-  #createSegmentRecords(): UnchainedRecord[] {
-    return [createRecord('segment', { unresolved: [...this.unresolved.values()] })]
   }
 }
 
