@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { appendFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createKey, revokeKey } from '../../src/identity/api-keys/key-store.ts'
@@ -115,10 +116,13 @@ it('responds equally to unknown, wrong, revoked and expired keys, and echoes not
   const file = join(await temporaryFolder(), 'keys.yaml')
   const loader = { principal: 'loader', groups: [] }
   const elsewhere = await createKey(join(file, '..', 'other.yaml'), pepper, loader)
-  const wrong = await createKey(file, randomBytes(32), loader)
+  const ofOtherPepper = join(file, '..', 'wrong.yaml')
+  const wrong = await createKey(ofOtherPepper, randomBytes(32), loader)
   const revoked = await createKey(file, pepper, loader)
   await revokeKey(file, revoked.key.id)
   const expired = await createKey(file, pepper, { ...loader, expiresAt: new Date(0) })
+  // The command adds no key with another pepper.
+  await appendFile(file, (await readFile(ofOtherPepper, 'utf8')).split('\n').slice(-2).join('\n'))
   const authenticator = await openAuthenticator({ apiKeys: { file, pepper } })
 
   const cases = {
