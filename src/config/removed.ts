@@ -160,7 +160,7 @@ export const removedOptions: Readonly<Record<string, string>> = {
   '* --issuer': 'state the issuer of a caller in a test of a policy: as: { issuer: NAME }',
   '* --junit': 'use --json, and convert the report in the pipeline if it needs JUnit',
   '* --kubectl': 'put the kubectl to use first in the PATH',
-  '* --last-used': 'read the file of last use that the gateway writes: JSON, the time by key id',
+  '* --last-used': 'read last-used-keys.json in the audit folder of the gateway: the time by key id',
   '* --min-coverage':
     "use --json, and compare coverage.percent: ... | jq --exit-status '.coverage.percent >= 80'",
   'policy what-can --claim': 'claims have no effect on what-can; policy explain takes them',

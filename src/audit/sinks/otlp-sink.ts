@@ -1,8 +1,6 @@
-import { Agent } from 'undici'
-import { describeRedirect } from '../../lib/http/describe-redirect.ts'
 import { readHeaderValue } from '../../lib/fs/read-secret.ts'
+import { createHttpPoster, PostRefused } from '../../lib/outbound/http-poster.ts'
 import type { Outbound } from '../../lib/outbound/outbound.ts'
-import { createUndiciConnector } from '../../lib/outbound/undici-connector.ts'
 import { getMembers } from '../../lib/json/is-object.ts'
 import type { OtlpSettings } from '../../config/audit/audit-sink-settings.ts'
 import { deliveryTimeoutMs } from './sink-delivery.ts'
@@ -15,7 +13,6 @@ export interface OtlpResource {
 
 /** Other errors of clients are about the credential, the URL or the rate (RFC 9110 section 15.5, RFC 6585). */
 const contentStatuses: ReadonlySet<number> = new Set([400, 413, 422])
-const maxResponseBytes = 65_536
 
 /**
  * Posts batches as OTLP logs (OTLP/HTTP 1.x, JSON encoding), sequentially over one connection. The encoding is one small
@@ -28,54 +25,27 @@ export async function createOtlpSink(
   onRejected: (records: number, message: string) => void,
   outbound: Outbound,
 ): Promise<Sink> {
-  const { origin, pathname, search } = new URL(settings.url)
   const opener = await outbound.openClient(`audit.sinks.${settings.name}`, settings)
   // Detect a missing file at startup instead of at the first batch.
   await readCredential(settings)
-  const agent = new Agent({
-    connections: 1,
-    pipelining: 1,
-    connect: createUndiciConnector(opener, deliveryTimeoutMs),
-    headersTimeout: deliveryTimeoutMs,
-    bodyTimeout: deliveryTimeoutMs,
-  })
+  const poster = createHttpPoster(settings.url, opener, deliveryTimeoutMs, 1)
   return {
     async deliver(batch, signal) {
-      const response = await agent.request({
-        origin,
-        path: pathname + search,
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...(await readCredential(settings)) },
-        body: JSON.stringify(createLogsRequest(batch, resource)),
-        signal,
+      const headers = { 'content-type': 'application/json', ...(await readCredential(settings)) }
+      const body = JSON.stringify(createLogsRequest(batch, resource))
+      const response = await poster.post(headers, body, signal).catch((error: unknown) => {
+        const isContent = error instanceof PostRefused && contentStatuses.has(error.status)
+        throw isContent ? new ContentRefused(error.message) : error
       })
-      const text = await readTruncated(response.body)
-      if (response.statusCode < 200 || response.statusCode > 299) {
-        const target = describeRedirect(response, settings.url)
-        const redirect = target === undefined ? '' : `${target}; redirects are not followed`
-        const message = `the receiver returned status ${response.statusCode}${redirect}`
-        throw contentStatuses.has(response.statusCode) ? new ContentRefused(message) : new Error(message)
-      }
-      const rejection = parsePartialSuccess(text)
+      const rejection = parsePartialSuccess(response)
       if (rejection) onRejected(rejection.records, rejection.message)
     },
-    close: () => agent.destroy(),
+    close: () => poster.close(),
   }
 }
 
 async function readCredential({ credential }: OtlpSettings): Promise<Record<string, string>> {
   return credential === undefined ? {} : { authorization: await readHeaderValue(credential.file) }
-}
-
-async function readTruncated(body: AsyncIterable<Buffer>): Promise<string> {
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of body) {
-    chunks.push(chunk)
-    length += chunk.length
-    if (length >= maxResponseBytes) break
-  }
-  return Buffer.concat(chunks).toString('utf8', 0, maxResponseBytes)
 }
 
 /** Creates an ExportLogsServiceRequest (opentelemetry.proto.collector.logs.v1) in the JSON encoding. */
