@@ -11,7 +11,7 @@ export default defineConfig({
     setupFiles: [testSettings.setupFiles, './test/support/no-sockets.ts'],
     include: [
       'test/{catalog-api,config,docs,mutation}/**/*.test.ts',
-      'test/audit/{formats,in-doubt,records,replay,verify}/**/*.test.ts',
+      'test/audit/{in-doubt,records,replay,verify}/**/*.test.ts',
       'test/gateway/json/*.test.ts',
       'test/http1/codec/*.test.ts',
       'test/http1/server/{lingering-close,request-heads,request-queue,split-requests}.test.ts',
@@ -24,7 +24,7 @@ export default defineConfig({
       'test/policy/source/{combine-sources,policy-folder}.test.ts',
     ],
     exclude: [
-      'test/docs/{getting-started-page,readme,site}.test.ts',
+      'test/docs/{getting-started-page,operations-page,personal-data-page,readme,site}.test.ts',
       'test/limits/request-limits.test.ts',
       'test/limits/overload/load-shedder.test.ts',
       // Thousands of generated cases.
