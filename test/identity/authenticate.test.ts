@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { appendFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createKey, revokeKey } from '../../src/identity/api-keys/key-store.ts'
@@ -12,6 +11,7 @@ import {
   captureError,
 } from './test-authenticator.ts'
 import { makeSigningKey, signToken, startIssuer, type TestIssuer } from './jwt/token-issuer.ts'
+import { addKeyOfOtherPepper } from './api-keys/key-of-other-pepper.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const challenge = 'Bearer realm="catalog-gateway"'
@@ -116,13 +116,10 @@ it('responds equally to unknown, wrong, revoked and expired keys, and echoes not
   const file = join(await temporaryFolder(), 'keys.yaml')
   const loader = { principal: 'loader', groups: [] }
   const elsewhere = await createKey(join(file, '..', 'other.yaml'), pepper, loader)
-  const ofOtherPepper = join(file, '..', 'wrong.yaml')
-  const wrong = await createKey(ofOtherPepper, randomBytes(32), loader)
   const revoked = await createKey(file, pepper, loader)
   await revokeKey(file, revoked.key.id)
   const expired = await createKey(file, pepper, { ...loader, expiresAt: new Date(0) })
-  // The command adds no key with another pepper.
-  await appendFile(file, (await readFile(ofOtherPepper, 'utf8')).split('\n').slice(-2).join('\n'))
+  const wrong = await addKeyOfOtherPepper(file, loader)
   const authenticator = await openAuthenticator({ apiKeys: { file, pepper } })
 
   const cases = {

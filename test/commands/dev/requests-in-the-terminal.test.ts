@@ -1,23 +1,13 @@
-import { spawn, spawnSync } from 'node:child_process'
-import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { expect, it, onTestFinished } from 'vitest'
-import { projectFolder } from '../../e2e/built-program.ts'
+import { expect, it } from 'vitest'
+import { hasScript, startDevInTerminal } from '../../e2e/terminal.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-
-/** `script` of util-linux runs a command in a terminal of its own. */
-const hasScript = spawnSync('script', ['--version']).stdout?.includes('util-linux') ?? false
 
 it.skipIf(!hasScript)(
   'dev shows each request in a line for people in its terminal (skipped without script)',
   async () => {
-    const data = await temporaryFolder()
-    const main = join(projectFolder, 'dist', 'main.js')
     const key = 'key-of-a-developer'
-    const command = `exec '${process.execPath}' '${main}' dev --port 0 --admin-port 0 --data-dir '${data}' --api-key ${key}`
-    const terminal = spawn('script', ['-qec', command, '/dev/null'], { stdio: ['pipe', 'pipe', 'inherit'] })
-    onTestFinished(() => void terminal.kill())
-    for await (const line of createInterface({ input: terminal.stdout })) {
+    const { lines } = startDevInTerminal(await temporaryFolder(), `--api-key ${key}`)
+    for await (const line of lines) {
       const [, url] = /^listening on (\S+)/.exec(line) ?? []
       const [, request] = /^\d\d:\d\d:\d\d (\d{3} .*)/.exec(line) ?? []
       if (url !== undefined)

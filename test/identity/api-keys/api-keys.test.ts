@@ -1,10 +1,11 @@
-import { appendFile, readFile, writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { createKey, revokeKey, type NewKey } from '../../../src/identity/api-keys/key-store.ts'
 import type { AuthenticatorOptions } from '../../../src/identity/authenticate.ts'
 import { authenticateApiKey, openAuthenticator, captureReason } from '../test-authenticator.ts'
+import { addKeyOfOtherPepper } from './key-of-other-pepper.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { eventually } from '../../support/eventually.ts'
 
@@ -47,17 +48,9 @@ it('refuses keys that were never issued', async () => {
   expect(key.hash).not.toContain(text.split('_')[2])
 })
 
-/** The command refuses to. Returns the text of the key. */
-async function addKeyOfOtherPepper(file: string): Promise<string> {
-  const other = join(file, '..', 'other.yaml')
-  const { text } = await createKey(other, randomBytes(32), loader)
-  await appendFile(file, (await readFile(other, 'utf8')).split('\n').slice(-2).join('\n'))
-  return text
-}
-
 it('refuses keys under another pepper', async () => {
   const { file, options } = await makeStore()
-  const text = await addKeyOfOtherPepper(file)
+  const { text } = await addKeyOfOtherPepper(file, loader)
   const authenticator = await openAuthenticator(options)
   expect(await captureReason(authenticateApiKey(authenticator, text))).toBe('wrong_api_key_secret')
 })
@@ -144,7 +137,7 @@ it('does not start with a pepper that fits none of the keys, unless all of them 
 
 it('starts if a key names no pepper, which may fit', async () => {
   const { file, text, key, options } = await makeStore()
-  await addKeyOfOtherPepper(file)
+  await addKeyOfOtherPepper(file, loader)
   const store = await readFile(file, 'utf8')
   await writeFile(file, store.replace(`,"pepper":"${key.pepper}"`, ''))
   expect((await authenticateApiKey(await openAuthenticator(options), text)).name).toBe('loader')
