@@ -35,7 +35,7 @@ it.each([50_000, 10_000_000])(
   },
 )
 
-/** Replaces the last record of a log, unless the writer has reported it. */
+/** Replaces the last record of a log, unless the writer has reported it, or was killed before it had written one whole. */
 async function loseEnd(
   folder: string,
   reported: ReadonlySet<string>,
@@ -43,6 +43,7 @@ async function loseEnd(
 ): Promise<void> {
   const path = join(folder, (await segmentsOf(folder)).at(-1) ?? '')
   const content = await readFile(path)
+  if (content.at(-1) !== 10) return
   const begin = content.lastIndexOf(10, content.lastIndexOf(10) - 1) + 1
   const line = content.subarray(begin)
   const { kind, chain, seq } = JSON.parse(String(line).split('\n')[0] ?? '') as {
