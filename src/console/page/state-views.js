@@ -1,5 +1,5 @@
 import { byId, element, facts, show, table } from './elements.js'
-import { formatNumber, formatDuration, formatMs, quoted } from './format.js'
+import { formatNumber, formatDuration, formatMs, isFailureStatus, quoted } from './format.js'
 
 /** @typedef {import('../console-state.ts').ConsoleState} ConsoleState */
 /** @typedef {import('../traffic.ts').TrafficSummary} TrafficSummary */
@@ -56,13 +56,16 @@ function createTiles({ upstreams, policies, audit }, { seconds, statuses, operat
   const sum = (/** @type {(second: TrafficSummary['seconds'][number]) => number} */ count) =>
     last.reduce((total, second) => total + count(second), 0)
   const rate = (/** @type {number} */ count) => formatNumber(count / rateSeconds)
-  const failures = statuses.reduce((total, { status, count }) => (status >= 500 ? total + count : total), 0)
+  const failures = statuses.reduce(
+    (total, { status, count }) => (isFailureStatus(status) ? total + count : total),
+    0,
+  )
   const healthy = upstreams.filter(({ healthy, breaker }) => healthy && breaker === 'closed').length
   const slowest = operations.reduce((most, { p99 }) => Math.max(most, p99), 0)
   return [
     { value: rate(sum(({ allow, deny, none }) => allow + deny + none)), title: 'requests a second' },
     { value: rate(sum(({ deny }) => deny)), title: 'denied a second' },
-    { value: formatNumber(failures), title: '5xx responses in 2 minutes', isBad: failures > 0 },
+    { value: formatNumber(failures), title: 'failures in 2 minutes', isBad: failures > 0 },
     { value: operations.length === 0 ? '–' : formatMs(slowest), title: 'slowest p99' },
     {
       value: `${healthy} of ${upstreams.length}`,

@@ -1,7 +1,7 @@
 import { emptyView, listCommand, refusedCommand } from './commands.js'
 import { byId, element, show, showItems, table } from './elements.js'
 import { trafficChart } from './traffic-chart.js'
-import { formatNumber, clock, formatMs, quoted } from './format.js'
+import { formatNumber, clock, formatMs, isFailureStatus, quoted } from './format.js'
 import { restrictionView } from './restriction-view.js'
 import { denialView, ruleName } from './denial-view.js'
 import { isFound, isSearchedFor, isSearching, toggleSearch } from './search.js'
@@ -16,7 +16,7 @@ export function showTraffic({ seconds, statuses, operations, sampledRequests, re
     statuses.map(({ status, count }) =>
       element(
         'li',
-        { class: status >= 500 ? 'bad' : undefined },
+        { class: isFailureStatus(status) ? 'bad' : undefined },
         String(status),
         element('b', {}, formatNumber(count)),
       ),
@@ -92,7 +92,7 @@ function refusalItem(refusal) {
     element(
       'p',
       {},
-      element('strong', { class: status >= 500 ? 'bad' : undefined }, `${status} ${reason}`),
+      element('strong', { class: isFailureStatus(status) ? 'bad' : undefined }, `${status} ${reason}`),
       element('span', {}, operation),
       id && quoted(id),
       clock(time),

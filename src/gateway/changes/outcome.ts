@@ -10,6 +10,7 @@ import { getMember } from '../facts/stated-facts.ts'
 import type { WrittenIntent } from './change-tracker.ts'
 import { parseJsonBytes } from '../../lib/json/parse-json-bytes.ts'
 import { getFailureReason } from '../upstream/attempt-failure.ts'
+import { isErrorResponse } from '../../catalog-api/responses/read-error-response.ts'
 
 /** A change that was sent to the upstream. */
 interface SentChange extends Matched {
@@ -57,6 +58,45 @@ export function createFailureOutcome(error: unknown, request: SentChange, starte
     durationMs: elapsedMs(startedAt),
     details: { reason: getFailureReason(error) },
   }
+}
+
+/** Of the errors that LanceDB's clients do not repeat (they do 409, 429, 500, 502, 503 and 504), the nearest in meaning. */
+const unknownOutcomeStatus = 424
+
+/** Whether a response with this status is one that the catalog or the gateway owed: it counts in spans and alerts. */
+export function isFailureStatus(status: number): boolean {
+  return status >= 500 || status === unknownOutcomeStatus
+}
+
+/** Whether the request is a change that may have been done, although it has no response that says so. */
+export function mayBeDone(error: unknown, request: SentChange): boolean {
+  return request.route.operation.effect !== 'read' && !isUnchanged(error, request)
+}
+
+/** Whether the response leaves open whether a change was done: an error that the catalog itself has not stated. */
+export function leavesOpen(
+  { status, body }: UpstreamResponse,
+  { route: { operation } }: SentChange,
+): boolean {
+  return operation.effect !== 'read' && getResult(status, operation) === 'unknown' && !isErrorResponse(body)
+}
+
+/**
+ * The error for a change that may have been done: with its reason, and a status that no client takes for an invitation
+ * to send the change again. 502, 503 and 504 are for what was certainly not done. An error of the client (4xx) is unchanged.
+ */
+export function toUnknownOutcome(error: CatalogError): CatalogError {
+  if (error.status < 500) return error
+  const { message, reason, cause } = error
+  return new CatalogError(
+    'Internal',
+    `${message}; the change may have been done: look before sending it again`,
+    {
+      reason,
+      status: unknownOutcomeStatus,
+      cause,
+    },
+  )
 }
 
 /**

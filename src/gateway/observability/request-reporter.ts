@@ -1,3 +1,4 @@
+import { isFailureStatus } from '../changes/outcome.ts'
 import { getRefusalLevel } from '../../catalog-api/catalog-error.ts'
 import type { GatewayLog } from '../../observability/log/gateway-log.ts'
 import type { DownstreamRequest, ObservedResponse } from '../downstream.ts'
@@ -29,7 +30,7 @@ export function createRequestReporter(
       writeLogLine(log, trace, response, end)
       if (trace.spans === undefined) return
       const attributes = trace.spans.isSampled ? createSpanAttributes(trace, end) : {}
-      const isFailure = end.status >= 500
+      const isFailure = isFailureStatus(end.status)
       trace.spans.end(
         end.operation,
         { attributes, isFailure },
@@ -45,7 +46,11 @@ function writeLogLine(
   response: ObservedResponse,
   end: RequestEnd,
 ): void {
-  const level = end.refusal ? getRefusalLevel(end.refusal.reason) : end.status >= 500 ? 'warn' : 'info'
+  const level = end.refusal
+    ? getRefusalLevel(end.refusal.reason)
+    : isFailureStatus(end.status)
+      ? 'warn'
+      : 'info'
   if (!log.logger.isLevelEnabled(level)) return
   log.write(level, formatRequestLogLine(trace, response, end), 'request completed')
 }

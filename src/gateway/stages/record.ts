@@ -1,6 +1,7 @@
 import type { OutcomeEntry } from '../../audit/records/audit-record.ts'
 import type { ChangeTracker } from '../changes/change-tracker.ts'
-import { createFailureOutcome, createOutcome } from '../changes/outcome.ts'
+import { CatalogError } from '../../catalog-api/catalog-error.ts'
+import { createFailureOutcome, createOutcome, mayBeDone, toUnknownOutcome } from '../changes/outcome.ts'
 import { advance } from '../context.ts'
 import { toDownstreamError } from '../upstream/attempt-failure.ts'
 import type { Audited } from './audit.ts'
@@ -32,8 +33,8 @@ export async function record(
 }
 
 /**
- * Writes the outcome of a change that got no response. Always rejects: with the error for the client, which is CatalogError (502, 503,
- * 504, or an error of the body) or ClientDisconnected.
+ * Writes the outcome of a change that got no response. Always rejects: with the error for the client, which is CatalogError (502, 503
+ * or 504 if it was certainly not done, 424 if it may have been, or an error of the body) or ClientDisconnected.
  */
 export async function recordFailure(
   request: Audited,
@@ -44,5 +45,6 @@ export async function recordFailure(
   if (request.intent !== undefined) {
     await changeTracker.recordOutcome(request.intent, createFailureOutcome(error, request, sentAt))
   }
-  throw toDownstreamError(error)
+  const shown = toDownstreamError(error)
+  throw shown instanceof CatalogError && mayBeDone(error, request) ? toUnknownOutcome(shown) : shown
 }

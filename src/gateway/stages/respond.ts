@@ -1,12 +1,14 @@
 import { getResponseForm } from '../../catalog-api/body-forms.ts'
 import type { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { scheduleAtTickEnd } from '../../lib/async/schedule-at-tick-end.ts'
+import { leavesOpen, toUnknownOutcome } from '../changes/outcome.ts'
 import { hideReferences } from '../authorization/hide-references.ts'
 import type { DownstreamResponse } from '../downstream.ts'
-import { formatErrorResponse } from '../error-response.ts'
+import { formatErrorResponse, toCatalogError } from '../error-response.ts'
 import { createResponseContext } from '../gateway-headers.ts'
 import { assertNotCompressed } from '../upstream/content-coding.ts'
 import { hideRestricted } from '../restrictions/hide-restricted.ts'
+import type { ResponseEditor } from '../upstream/required-edits.ts'
 import { createUpstreamError } from '../upstream/upstream-error.ts'
 import type { Recorded } from './record.ts'
 import { hasHeader, removeHeaders } from '../../lib/http/header-list.ts'
@@ -17,8 +19,8 @@ const lengthHeader: ReadonlySet<string> = new Set(['content-length'])
 
 /**
  * Stage 13: sends the response downstream, unless it has been streamed: without what the caller may not see. Resolves with
- * the error of the upstream, if it responded with one. Throws ServiceUnavailable (502) for a response that has to be
- * edited and cannot be.
+ * the error of the upstream, if it responded with one. Throws ServiceUnavailable (502; 424 for a change) for a response that
+ * has to be edited and cannot be.
  */
 export async function respond(
   request: Recorded,
@@ -33,12 +35,21 @@ export async function respond(
     return undefined
   }
   if (status >= 300 && !isResultWithoutEffect(request)) return sendError(request, response)
-  if (edit !== undefined) assertNotCompressed(headers)
-  const sent = edit === undefined ? body : await request.runInSlices(edit(body))
+  const sent = edit === undefined ? body : await applyEdit(request, body, edit)
   const others = removeHeaders(headers, lengthHeader)
   response.writeHead(status, [...others, 'content-length', String(sent.length)])
   scheduleAtTickEnd(() => response.end(sent))
   return undefined
+}
+
+async function applyEdit(request: Recorded, body: Buffer, edit: ResponseEditor): Promise<Buffer> {
+  try {
+    assertNotCompressed(request.upstreamResponse.headers)
+    return await request.runInSlices(edit(body))
+  } catch (error) {
+    // The change is done, and would be done again.
+    throw request.route.operation.effect === 'read' ? error : toUnknownOutcome(toCatalogError(error))
+  }
 }
 
 /** Whether the response says that the client has the value already, as it asked. */
@@ -58,7 +69,8 @@ function isResultWithoutEffect({ route: { operation }, upstreamResponse }: Recor
 function sendError(request: Recorded, response: DownstreamResponse): CatalogError {
   const { upstream, upstreamResponse, sentHeaders, route } = request
   const reads = route.operation.holdsSecret ? 'code' : 'all'
-  const error = createUpstreamError(upstreamResponse, upstream, sentHeaders, reads)
+  const stated = createUpstreamError(upstreamResponse, upstream, sentHeaders, reads)
+  const error = leavesOpen(upstreamResponse, request) ? toUnknownOutcome(stated) : stated
   const shown = hideRestricted(hideReferences(error, request), request.headPermit.restriction)
   const { headers, body } = formatErrorResponse(shown, createResponseContext(request))
   response.abandonBody(true)

@@ -64,7 +64,7 @@ it('large uploads that the upstream aborts do not open the circuit', async () =>
     const body = new PassThrough()
     body.on('error', () => undefined)
     body.write(arrowBytes(64 * 1024))
-    expect(await gateway.post('/v1/table/orders/insert', { body })).toMatchObject({ status: 502 })
+    expect(await gateway.post('/v1/table/orders/insert', { body })).toMatchObject({ status: 424 })
   }
   upstream.answering = respondWith(200, {})
   expect(await gateway.post(read)).toMatchObject({ status: 200 })

@@ -72,10 +72,9 @@ it('a killed REST adapter is reported as unavailable, and used again once it is 
   await adapter.kill()
   const statuses = new Set<number>()
   await eventually(async () => {
-    for (const response of [await count(), await insert()]) {
-      expectError(response, { kind: 'ServiceUnavailable', status: response.status, says: /catalog|upstream/ })
-      statuses.add(response.status)
-    }
+    const response = await count()
+    expectError(response, { kind: 'ServiceUnavailable', status: response.status, says: /catalog|upstream/ })
+    statuses.add(response.status)
     expect(statuses).toContain(503)
   })
   expect(statuses).toEqual(new Set([502, 503]))
@@ -104,7 +103,7 @@ it.for<[lost: Lost, resolution: object, rowCount: number]>([
 
     proxy.lose(lost)
     expect(await fixture.call('CreateTableVersion', id, { body: { ...staged, e_tag } })).toMatchObject({
-      status: 502,
+      status: 424,
     })
     await adapter.kill()
     proxy.lose('nothing')

@@ -71,7 +71,7 @@ it.each<[what: string, answer: RequestHandler, expected: object]>([
 ])('resolves a commit without a response: %s', async (_what, response, expected) => {
   const { gateway, upstream } = await startGatewayAndUpstream(quickly)
   upstream.answering = breakingOff(response)
-  expect(await gateway.post(commit, { body: staged })).toMatchObject({ status: 502 })
+  expect(await gateway.post(commit, { body: staged })).toMatchObject({ status: 424 })
   const { records, resolved } = await resolvedIn(gateway.auditFolder)
   const [intent] = ofKind(records, 'intent')
   expect(ofKind(records, 'outcome')).toMatchObject([{ result: 'unknown' }])
@@ -249,7 +249,7 @@ it('the completion of a multipart write is in doubt without a response; a part o
   const named = `upload_id=${encodeURIComponent((json as { upload_id: string }).upload_id)}`
   await gateway.post(`${table}/insert?${named}`, { body: arrowUpload })
   upstream.answering = breakingOff(respondWith(200, { version: final }))
-  expect(await gateway.post(`${table}/multipart_write/complete?${named}`)).toMatchObject({ status: 502 })
+  expect(await gateway.post(`${table}/multipart_write/complete?${named}`)).toMatchObject({ status: 424 })
   const { records, resolved } = await resolvedIn(gateway.auditFolder)
   expect(ofKind(records, 'intent').at(-1)).toMatchObject({ operation: 'CompleteMultipartWrite', before: 4 })
   expect(ofKind(records, 'outcome').at(-1)).toMatchObject({ result: 'unknown' })

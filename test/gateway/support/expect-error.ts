@@ -16,6 +16,16 @@ export interface ExpectedError {
 /** Implementation details: stack traces, files, codes of libraries, keys. */
 const inside = /\n|\(\S+:\d+\)|\.[jt]s\b|node:|node_modules|ECONN|UND_ERR|HPE_|cgk_/
 
+/** Asserts that a change which may have been done got an error that no client repeats. */
+export function expectUnknownOutcome(response: TestResponse | undefined, says: RegExp | string): void {
+  expectError(response, { kind: 'Internal', status: 424, says })
+  expectError(response, {
+    kind: 'Internal',
+    status: 424,
+    says: /; the change may have been done: look before sending it again$/,
+  })
+}
+
 /** Asserts that an error has the format of the interface, the expected message, and no implementation details. */
 export function expectError(response: TestResponse | undefined, expected: ExpectedError): void {
   const { kind, status, says } = expected

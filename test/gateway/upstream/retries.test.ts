@@ -14,28 +14,31 @@ const changes = operationNames
   .filter(({ effect, object, body }) => effect !== 'read' && object !== 'none' && body !== 'map')
 
 it.each([
-  ['the connection is cut', cutOff, 502],
-  ['the upstream is unavailable', respondWith(503, ''), 503],
-  ['the upstream fails', respondWith(500, ''), 500],
-] as const)('sends a change once, also if %s', async (_what, answering, status) => {
-  const { gateway, upstream } = shared
-  for (const { name, body: form } of changes) {
-    const { path, members } = createMinimalRequest(name)
-    const query = await createAcceptedQuery(name, shared)
-    // Creates an idle connection, as in a gateway that has run for a while.
-    upstream.answering = respondWith(200, {})
-    await gateway.post('/v1/table/orders/describe')
-    upstream.requests.length = 0
-    upstream.answering = answering
-    const body = form === 'arrow' ? arrowUpload : (members ?? {})
-    const response = await gateway.post(`${path}?${query}`, { body })
-    expect({ name, status: response.status, sent: upstream.requests.length }).toEqual({
-      name,
-      status,
-      sent: 1,
-    })
-  }
-})
+  ['the connection is cut', cutOff],
+  ['the upstream is unavailable', respondWith(503, '')],
+  ['the upstream fails', respondWith(500, '')],
+] as const)(
+  'sends a change once, and its client is not led to send it again, if %s',
+  async (_what, answering) => {
+    const { gateway, upstream } = shared
+    for (const { name, body: form } of changes) {
+      const { path, members } = createMinimalRequest(name)
+      const query = await createAcceptedQuery(name, shared)
+      // Creates an idle connection, as in a gateway that has run for a while.
+      upstream.answering = respondWith(200, {})
+      await gateway.post('/v1/table/orders/describe')
+      upstream.requests.length = 0
+      upstream.answering = answering
+      const body = form === 'arrow' ? arrowUpload : (members ?? {})
+      const response = await gateway.post(`${path}?${query}`, { body })
+      expect({ name, status: response.status, sent: upstream.requests.length }).toEqual({
+        name,
+        status: 424,
+        sent: 1,
+      })
+    }
+  },
+)
 
 it('retries a read once if the connection was closed', async () => {
   const { gateway, upstream } = shared

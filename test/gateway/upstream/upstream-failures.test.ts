@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { expect, it, onTestFinished } from 'vitest'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { freePort } from '../../support/free-port.ts'
-import { expectError } from '../support/expect-error.ts'
+import { expectError, expectUnknownOutcome } from '../support/expect-error.ts'
 import { respondWith, type RequestHandler } from '../support/recording-upstream.ts'
 import { withUpstream, type GatewaySetup } from '../support/open-gateway.ts'
 import { startGatewayAndUpstream, startGatewayBefore } from '../support/running-gateway.ts'
@@ -46,9 +46,8 @@ it.each<[what: string, answering: RequestHandler, status: number, says: RegExp]>
     status === 504 ? withTimeout('responseHeadersTimeoutMs') : {},
   )
   upstream.answering = answering
-  for (const target of [read, change]) {
-    expectError(await gateway.post(target), { kind: 'ServiceUnavailable', status, says })
-  }
+  expectError(await gateway.post(read), { kind: 'ServiceUnavailable', status, says })
+  expectUnknownOutcome(await gateway.post(change), says)
 })
 
 it('aborts an attempt after its total timeout, and the outcome of a change is unknown', async () => {
@@ -61,8 +60,7 @@ it('aborts an attempt after its total timeout, and the outcome of a change is un
     response.once('close', () => clearInterval(timer))
   }
   await expect(gateway.post(read)).rejects.toThrow()
-  const late = { kind: 'ServiceUnavailable', status: 504, says: 'did not respond in time' } as const
-  expectError(await gateway.post(change), late)
+  expectUnknownOutcome(await gateway.post(change), 'did not respond in time')
   const outcomes = ofKind(await recordsOf(gateway.auditFolder), 'outcome')
   expect(outcomes).toMatchObject([{ result: 'unknown', details: { reason: 'RequestTimeout' } }])
 })
@@ -125,21 +123,17 @@ it('a truncated response never looks complete', async () => {
   }
 })
 
-it('responds with 502 to a change whose buffered response is truncated', async () => {
+it('a change whose buffered response is truncated may have been done', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   upstream.answering = (_arrival, response) =>
     response.writeHead(200).write('{"version":', () => response.destroy())
-  expectError(await gateway.post(change), {
-    kind: 'ServiceUnavailable',
-    status: 502,
-    says: 'or closed the connection',
-  })
+  expectUnknownOutcome(await gateway.post(change), 'or closed the connection')
 })
 
-it('responds with 502 to a change whose response is too large', async () => {
+it('a change whose response is too large may have been done', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()
   upstream.answering = (_arrival, response) => response.writeHead(200).end(Buffer.alloc(17 * 1024 * 1024))
-  expectError(await gateway.post(change), { kind: 'ServiceUnavailable', status: 502, says: 'too large' })
+  expectUnknownOutcome(await gateway.post(change), 'too large')
 })
 
 it('recovers when the upstream is back', async () => {

@@ -27,7 +27,7 @@ it('the request line contains the upstream error, whatever the caller receives',
   const lines = linesOf(await gateway.stop()).filter(({ msg }) => msg === 'request completed')
   expect(lines).toMatchObject([
     { status: 400, error: 'no such column', cause: expect.stringContaining('org.lance.Catalog.drop(/srv') },
-    { status: 500, cause: 'the upstream returned status 500: panic: disk failure at /srv/data' },
+    { status: 424, cause: 'the upstream returned status 500: panic: disk failure at /srv/data' },
     {
       status: 500,
       cause: 'the upstream returned status 500: panic: disk failure at /srv/data',
