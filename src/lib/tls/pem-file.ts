@@ -1,3 +1,4 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 
 /** End of the label of a PEM block (RFC 7468). */
@@ -16,4 +17,16 @@ export async function readPemFile(file: string, content: PemContent): Promise<st
   if (!hasContent || started.length !== ended)
     throw new Error(`expected a complete PEM file with a ${content}: ${file}`)
   return text
+}
+
+/**
+ * Reads a certificate chain and its private key. Throws if the key is not that of the first certificate: OpenSSL compares
+ * only keys of one type, and a renewal from RSA to EC that writes file by file would end every handshake.
+ */
+export async function readKeyPair(certFile: string, keyFile: string): Promise<{ cert: string; key: string }> {
+  const cert = await readPemFile(certFile, 'CERTIFICATE')
+  const key = await readPemFile(keyFile, 'PRIVATE KEY')
+  if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))
+    throw new Error(`the key in ${keyFile} is not that of the certificate in ${certFile}`)
+  return { cert, key }
 }

@@ -1,6 +1,6 @@
 import { constants } from 'node:crypto'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
-import { readPemFile } from './pem-file.ts'
+import { readKeyPair, readPemFile } from './pem-file.ts'
 
 export interface ServerCertificateFiles {
   readonly certFile: string
@@ -20,8 +20,7 @@ export async function readServerCertificates(files: ServerCertificateFiles): Pro
   const { certFile, keyFile, clientCaFile, clientCrlFile } = files
   const context: SecureContextOptions = {
     minVersion: 'TLSv1.2',
-    cert: await readPemFile(certFile, 'CERTIFICATE'),
-    key: await readPemFile(keyFile, 'PRIVATE KEY'),
+    ...(await readKeyPair(certFile, keyFile)),
     ...(clientCaFile !== undefined && {
       ca: await readPemFile(clientCaFile, 'CERTIFICATE'),
     }),

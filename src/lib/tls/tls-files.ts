@@ -1,6 +1,6 @@
 import { createSecureContext } from 'node:tls'
 import { z } from 'zod'
-import { readPemFile } from './pem-file.ts'
+import { readKeyPair, readPemFile } from './pem-file.ts'
 
 const path = z.string().min(1)
 
@@ -56,10 +56,7 @@ export async function readTlsFiles(
 ): Promise<TlsMaterial> {
   const material = {
     ...(authority !== undefined && { ca: await readPemFile(authority, 'CERTIFICATE') }),
-    ...(client && {
-      cert: await readPemFile(client.certFile, 'CERTIFICATE'),
-      key: await readPemFile(client.keyFile, 'PRIVATE KEY'),
-    }),
+    ...(client && (await readKeyPair(client.certFile, client.keyFile))),
   }
   try {
     createSecureContext(material)
