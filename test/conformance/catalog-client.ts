@@ -2,7 +2,7 @@ import { ok as assert } from 'node:assert/strict'
 import type { S3Client } from '@aws-sdk/client-s3'
 import { z } from 'zod'
 import { errorCodes, type ErrorName } from '../../src/catalog-api/catalog-error.ts'
-import { arrowFileType, arrowStreamType } from '../../src/catalog-api/headers.ts'
+import { arrowFileType, arrowStreamType, policyRevisionHeader } from '../../src/catalog-api/headers.ts'
 import type { Identifier } from '../../src/catalog-api/identifiers.ts'
 import { documentedCodes } from './openapi-requirements.ts'
 import { getOperation, type Operation, type OperationName } from '../../src/catalog-api/operations.ts'
@@ -16,6 +16,14 @@ export interface ConformanceTarget {
   readonly credentials: Readonly<Record<string, string>>
   /** Client of the object store of its tables, if a run may write to them. */
   readonly objectStore?: S3Client
+}
+
+/** What a run has learned of the catalog that it tests. */
+export interface RunFindings {
+  /** Locations that the catalog chose for tables of this run: only what lies there is dropped. */
+  readonly ownLocations: Set<string>
+  /** Whether responses come through a catalog-gateway, which refuses members that the interface does not have. */
+  isGateway: boolean
 }
 
 /** The parts of a request besides operation and id. */
@@ -95,8 +103,12 @@ const errorBody = z.looseObject({
 // Not every operation has a JSON response, which the compiler sees as a type difference.
 const schemas = operationSchemas as Partial<Record<string, { readonly response?: z.ZodType }>>
 
-/** Creates a client of that catalog for one case. */
-export function connectTo(target: ConformanceTarget, report: ReportForm): CatalogClient {
+/** Creates a client of that catalog for one case, which adds to the findings of its run. */
+export function connectTo(
+  target: ConformanceTarget,
+  report: ReportForm,
+  findings: RunFindings,
+): CatalogClient {
   let requests = 0
   const call: CatalogClient['call'] = async (name, id, written = {}) => {
     const operation = getOperation(name)
@@ -110,6 +122,9 @@ export function connectTo(target: ConformanceTarget, report: ReportForm): Catalo
       ...(parts.body !== undefined && { body: bodyOf(parts.body) }),
     })
     const received = await read(response)
+    if (received.headers.has(policyRevisionHeader)) findings.isGateway = true
+    const location = findChosenLocation(name, parts, received)
+    if (location !== undefined) findings.ownLocations.add(location)
     if (isNotImplemented(operation, parts, received)) throw new NotImplemented(name, received.status)
     for (const check of received.status >= 400 ? errorChecks : successChecks) {
       try {
@@ -134,6 +149,22 @@ export function connectTo(target: ConformanceTarget, report: ReportForm): Catalo
       assert(expected.includes(found), `expected ${expected.join(' or ')}, found ${found}: ${show(json)}`)
     },
   }
+}
+
+/** The location that the catalog, and not the request, has chosen for a new table. */
+function findChosenLocation(
+  name: OperationName,
+  { body, headers = {} }: Parts,
+  { status, json }: ReceivedResponse,
+): string | undefined {
+  if (status >= 400 || (name !== 'CreateTable' && name !== 'DeclareTable')) return undefined
+  if (
+    'location' in getMembers(body) ||
+    Object.keys(headers).some((header) => header.endsWith('-table-location'))
+  )
+    return undefined
+  const { location } = getMembers(json)
+  return typeof location === 'string' ? location : undefined
 }
 
 function addDefaultBody({ body, method }: Operation, parts: Parts): Parts {

@@ -1,7 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import type { Identifier } from '../../src/catalog-api/identifiers.ts'
 import type { OperationName } from '../../src/catalog-api/operations.ts'
-import { connectTo, type CatalogClient, type ConformanceTarget, type ReportForm } from './catalog-client.ts'
+import {
+  connectTo,
+  type CatalogClient,
+  type ConformanceTarget,
+  type ReportForm,
+  type RunFindings,
+} from './catalog-client.ts'
 import { rows } from './sample-rows.ts'
 import { openTableFiles, type TableFiles } from './table-files.ts'
 
@@ -9,6 +15,7 @@ import { openTableFiles, type TableFiles } from './table-files.ts'
 export interface Fixture extends CatalogClient {
   /** Whether credentials were configured, so that the catalog must refuse requests without them. */
   readonly requiresCredentials: boolean
+  readonly findings: RunFindings
   readonly runNamespace: Identifier
   /** A table of three rows that no case changes. */
   readonly sampleTable: Identifier
@@ -38,11 +45,15 @@ export function cases(table: Partial<Record<OperationName, Readonly<Record<strin
 }
 
 /** The namespace of a run and what it holds. */
-export type Site = Pick<Fixture, 'requiresCredentials' | 'runNamespace' | 'sampleTable' | 'unusedId'>
+export type Site = Pick<
+  Fixture,
+  'requiresCredentials' | 'findings' | 'runNamespace' | 'sampleTable' | 'unusedId'
+>
 
 /** Creates the namespace of a run and its sampleTable table. Rejects if the namespace cannot be created. */
 export async function createSite(target: ConformanceTarget, report: ReportForm): Promise<Site> {
-  const client = connectTo(target, report)
+  const findings: RunFindings = { ownLocations: new Set(), isGateway: false }
+  const client = connectTo(target, report, findings)
   const runNamespace = [`conformance_${randomBytes(5).toString('hex')}`]
   await client.ok('CreateNamespace', runNamespace, { body: {} })
   let made = 0
@@ -51,12 +62,12 @@ export async function createSite(target: ConformanceTarget, report: ReportForm):
   // Without it, the cases that need it fail, and the others still run.
   await client.ok('CreateTable', sampleTable, { body: rows(3) }).catch(() => undefined)
   const requiresCredentials = Object.keys(target.credentials).length > 0
-  return { requiresCredentials, runNamespace, sampleTable, unusedId }
+  return { requiresCredentials, findings, runNamespace, sampleTable, unusedId }
 }
 
 /** Creates the environment of one case. */
 export function createFixture(site: Site, target: ConformanceTarget, report: ReportForm): Fixture {
-  const client = connectTo(target, report)
+  const client = connectTo(target, report, site.findings)
   const table = async (rowCount = 3): Promise<Identifier> => {
     const id = site.unusedId()
     await client.ok('CreateTable', id, { body: rows(rowCount) })
@@ -74,31 +85,31 @@ export function createFixture(site: Site, target: ConformanceTarget, report: Rep
   return { ...client, ...site, table, namespace, tableFiles }
 }
 
-/** Removes the namespace of a run with its content. */
-export async function removeFixture(client: Fixture): Promise<void> {
-  const { runNamespace } = client
-  try {
-    await client.ok('DropNamespace', runNamespace, { body: { behavior: 'Cascade' } })
-  } catch {
-    await removeOneByOne(client, runNamespace)
-  }
+/** Removes the namespace of a run with its content, and nothing else. */
+export const removeFixture = (fixture: Fixture): Promise<void> =>
+  removeNamespace(fixture, fixture.runNamespace)
+
+/**
+ * One by one: a cascade would drop what a table of the run leads to. A table that cannot be removed does not keep the
+ * others; the namespace that contains it is then refused.
+ */
+async function removeNamespace(fixture: Fixture, id: Identifier): Promise<void> {
+  for (const name of await readNames(fixture, 'ListTables', 'tables', id))
+    await removeTable(fixture, [...id, name]).catch(() => undefined)
+  for (const name of await readNames(fixture, 'ListNamespaces', 'namespaces', id))
+    await removeNamespace(fixture, [...id, name]).catch(() => undefined)
+  await fixture.ok('DropNamespace', id, { body: {} })
 }
 
 /**
- * Restrict is the only behavior that a catalog must implement. A table that cannot be removed does not keep the others;
- * the namespace that contains it is then refused.
+ * Drops a table at a location that the catalog chose for this run. Any other is only deregistered: a catalog that should have
+ * refused a location may have accepted a folder of somebody else. A table that was only declared has nothing to drop.
  */
-async function removeOneByOne(client: CatalogClient, id: Identifier): Promise<void> {
-  for (const name of await readNames(client, 'ListTables', 'tables', id))
-    await removeTable(client, [...id, name]).catch(() => undefined)
-  for (const name of await readNames(client, 'ListNamespaces', 'namespaces', id))
-    await removeOneByOne(client, [...id, name]).catch(() => undefined)
-  await client.ok('DropNamespace', id, { body: {} })
-}
-
-/** A table that was only declared has nothing to drop. */
-async function removeTable(client: CatalogClient, id: Identifier): Promise<void> {
-  await client.ok('DropTable', id).catch(() => client.ok('DeregisterTable', id, { body: {} }))
+async function removeTable({ ok, findings }: Fixture, id: Identifier): Promise<void> {
+  const { location } = await ok('DescribeTable', id)
+  const deregister = () => ok('DeregisterTable', id, { body: {} })
+  if (!findings.ownLocations.has(String(location))) return void (await deregister())
+  await ok('DropTable', id).catch(deregister)
 }
 
 async function readNames(

@@ -13,6 +13,8 @@ const failing: Readonly<Record<string, readonly Result[]>> = {
 }
 
 const usage = `usage: npm run conformance -- --url URL [--api-key KEY] [--token TOKEN] [--s3 ENDPOINT] [--fail-on ${Object.keys(failing).join('|')}]
+Tests a server of the catalog API. It creates a namespace conformance_... with namespaces and tables, writes to them, and
+removes them in the end; what lies at a location that the server did not choose for them is never dropped.
   --s3       URL of the object store of the tables, to test commits: the run writes into its own tables there, with the
              AWS credentials of the environment; without it, only tables in folders of this machine are written to
   --fail-on  exit status 1 if the catalog does something differently (failed, the default), also if it lacks

@@ -168,8 +168,11 @@ function bodyChecks(operation: BuiltInOperation): Record<string, Check> {
     }),
     ...(body === 'json' &&
       object !== 'none' && {
-        'ignores an unknown member': (fixture) =>
-          missing(fixture, operation, { body: { ...sample, unknown_member: { of: [1] } } }),
+        'ignores an unknown member': async (fixture) => {
+          if (fixture.findings.isGateway)
+            throw new NotTestable('the catalog is behind a catalog-gateway, which refuses unknown members')
+          await missing(fixture, operation, { body: { ...sample, unknown_member: { of: [1] } } })
+        },
       }),
     ...(required.length > 0 && {
       'rejects a request without required members': async (fixture) => {
