@@ -48,7 +48,10 @@ export function parseErrorResponse(
   const message = sent['error']
   const known = {
     // RFC 9110, section 15.6.2: whatever the code, the server does not have the operation.
-    kind: status === 501 ? 'Unsupported' : (kind ?? errorNameForStatus(status)),
+    kind:
+      status === 501 || (status === 500 && isNotImplemented(message))
+        ? 'Unsupported'
+        : (kind ?? errorNameForStatus(status)),
     hasCatalogCode: kind !== undefined,
   }
   if (reads === 'code')
@@ -64,6 +67,11 @@ export function parseErrorResponse(
     context: readContext(sent['context'], secrets),
     cause: new UpstreamError(status, body, secrets),
   }
+}
+
+/** As the REST adapter of Lance says it, with the code of an internal error. */
+function isNotImplemented(message: unknown): boolean {
+  return typeof message === 'string' && /\bnot implemented\b/i.test(message)
 }
 
 const maxContextEntries = 16

@@ -69,10 +69,16 @@ export async function send(
   return advance(request, { upstreamResponse, sentHeaders: outgoing.headers, edit })
 }
 
+/** What a JSON operation gets that was sent without a body: the REST adapter of Lance refuses a request that has none. */
+const emptyObject = Buffer.from('{}')
+
 function createUpstreamRequest(request: Audited): UpstreamRequest {
   const { payload, upstream, route, head } = request
-  // A body that the gateway adds, to restrict a request without one, is JSON.
-  const { payloadType = payload.form === 'bytes' ? 'application/json' : undefined } = request.body
+  const needsBody =
+    payload.form === 'none' && route.operation.body === 'json' && route.operation.method === 'POST'
+  const bytes = payload.form === 'bytes' ? payload.bytes : needsBody ? emptyObject : null
+  // A body that the gateway adds is JSON.
+  const { payloadType = bytes === null ? undefined : 'application/json' } = request.body
   const headers = createRequestHeaders(upstream, request, request.restatedHeaders)
   if (payloadType !== undefined) headers.push('content-type', payloadType)
   if (payload.form === 'stream' && payload.length !== undefined) {
@@ -82,6 +88,6 @@ function createUpstreamRequest(request: Audited): UpstreamRequest {
     method: head.method === 'HEAD' ? 'HEAD' : route.operation.method,
     path: request.upstreamTarget,
     headers,
-    body: payload.form === 'bytes' ? payload.bytes : payload.form === 'stream' ? payload.body : null,
+    body: payload.form === 'stream' ? payload.body : bytes,
   }
 }

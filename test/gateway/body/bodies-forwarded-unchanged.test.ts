@@ -8,7 +8,6 @@ const shared = useSharedGateway()
 const target = '/v1/table/sales$orders/query'
 
 it.each([
-  '',
   'null',
   ' null\n',
   '{}',

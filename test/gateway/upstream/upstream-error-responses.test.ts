@@ -57,6 +57,12 @@ it.each<[what: string, status: number, body: string | object, ExpectedError]>([
     { kind: 'Unsupported', says: /^the upstream does not have this operation$/ },
   ],
   [
+    'an operation it lacks, as an internal error',
+    500,
+    { error: 'Not supported: rename_table not implemented', code: 18 },
+    { kind: 'Unsupported', says: /^the upstream does not have this operation$/ },
+  ],
+  [
     'an operation it lacks, as a failure with the right code',
     500,
     { error: trace, code: 0 },
