@@ -1,3 +1,4 @@
+import { getNamespaceDepth } from '../../catalog-api/object-kinds.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
 import { otherNamespaces } from '../../config/metrics-settings.ts'
 
@@ -13,9 +14,8 @@ export function createNamespaceLabeler(
   return (route) => {
     if (route === undefined) return otherNamespaces
     const { operation, id } = route
-    const [first] = id
     // The id of a table in the root namespace begins with the name of the table.
-    const hasNamespace = operation.object === 'namespace' || id.length > 1
-    return hasNamespace && first !== undefined && known.has(first) ? first : otherNamespaces
+    const first = getNamespaceDepth(operation.object, id) > 0 ? id[0] : undefined
+    return first !== undefined && known.has(first) ? first : otherNamespaces
   }
 }

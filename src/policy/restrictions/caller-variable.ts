@@ -16,16 +16,15 @@ export function parseVariable(text: string): CallerVariable | undefined {
 
 /**
  * Returns the texts of a fact of the caller; undefined if the caller does not have it, or if it is anything but a text or
- * a list of texts.
+ * a list of texts that every engine reads alike.
  */
 export function readVariable(
   { path: [, member, claim = ''] }: CallerVariable,
   principal: Principal,
 ): readonly string[] | undefined {
-  if (member === 'name') return [principal.name]
-  if (member === 'groups') return [...principal.groups]
-  const { claims = {} } = principal
-  const value = Object.hasOwn(claims, claim) ? claims[claim] : undefined
+  const { name, groups, claims = {} } = principal
+  const own = Object.hasOwn(claims, claim) ? claims[claim] : undefined
+  const value = member === 'name' ? name : member === 'groups' ? [...groups] : own
   const texts: readonly unknown[] = Array.isArray(value) ? value : [value]
   return texts.every(isShownText) ? texts : undefined
 }

@@ -48,6 +48,13 @@ it.each<[rows: string, claims: Readonly<Record<string, unknown>>, printed: strin
   })
 })
 
+it.each([
+  ['owner = $principal.name', createCaller('corp\\ann', 'analysts')],
+  ['team in $principal.groups', createCaller('ann', 'analysts', 'a\u202E')],
+])('%s leaves no row for a text that engines read differently', (rows, caller) => {
+  expect(remaining(caller, { columns: { id: 'number' }, rows })?.rows).toBe('false')
+})
+
 it('several restrictions leave the columns that all have, and the rows of all', () => {
   const one = { columns: { id: 'number', person: 'other', 'a.b': 'text', x: 'text' }, rows: 'id > 1' }
   const other = { columns: { 'person.city': 'text', a: 'other', id: 'number', y: 'text' }, rows: 'id < 9' }
