@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { formatIdentifierText } from '../catalog-api/identifier-text.ts'
 import { formatRecordKey } from '../audit/records/hash-chain.ts'
 import { parseStoredRecord, type StoredRecord } from '../audit/storage/read-audit-log.ts'
-import { listChains } from '../audit/storage/segment-names.ts'
+import { isForeignRecord, listSegments, type LogSegment } from '../audit/storage/log-segments.ts'
 import type { DurableEnd } from '../audit/sinks/sink.ts'
 import { readSegmentLines } from '../audit/storage/read-segment-lines.ts'
 import { ignoreMissing } from '../lib/fs/system-error.ts'
@@ -77,18 +77,24 @@ export function createNewestChangesReader(
 
   /** After a start, the newest changes are in it; later, what was written to it before the next one began. */
   async function readPreviousSegment(file: string): Promise<void> {
-    const segments = (await listChains(folder)).flatMap((chain) => chain.segments)
-    const previous = segments[segments.indexOf(file) - 1]
-    const found = previous && (await stat(join(folder, previous)).catch(ignoreMissing))
-    const from = position?.file === previous ? position?.offset : undefined
+    const segments = (await listSegments(folder)).filter(({ isForeign }) => !isForeign)
+    const previous = segments[segments.findIndex((segment) => segment.file === file) - 1]
+    const found = previous && (await stat(join(folder, previous.file)).catch(ignoreMissing))
+    const from = position?.file === previous?.file ? position?.offset : undefined
     if (!found || from === undefined) forgetUnfinished()
-    if (previous && found) await readTail(previous, from ?? 0, found.size)
+    if (previous && found) await readTail(previous.file, from ?? 0, found.size, previous)
   }
 
-  async function readTail(file: string, from: number, to: number): Promise<void> {
+  async function readTail(file: string, from: number, to: number, segment?: LogSegment): Promise<void> {
     const begin = Math.max(from, to - tailBytes)
     if (begin > from) forgetUnfinished()
-    await readRange(file, begin, to)
+    const range = { from: begin, to, bytes: tailBytes }
+    const lines = await readSegmentLines(join(folder, file), range).catch(ignoreMissing)
+    for (const { text } of lines ?? []) {
+      // The tail of a file may begin in the middle of a line.
+      const record = parseStoredRecord(text)
+      if (record !== undefined && !(segment && isForeignRecord(segment, record))) addRecord(record)
+    }
   }
 
   /** Records are skipped: a change that has no known result yet may have got it there. */
@@ -96,16 +102,6 @@ export function createNewestChangesReader(
     for (const [key, { outcome, resolved }] of changes) {
       const { result = 'unknown' } = resolved ?? outcome ?? {}
       if (result === 'unknown') changes.delete(key)
-    }
-  }
-
-  async function readRange(file: string, from: number, to: number): Promise<void> {
-    const range = { from, to, bytes: tailBytes }
-    const lines = await readSegmentLines(join(folder, file), range).catch(ignoreMissing)
-    for (const { text } of lines ?? []) {
-      // The tail of a file may begin in the middle of a line.
-      const record = parseStoredRecord(text)
-      if (record !== undefined) addRecord(record)
     }
   }
 

@@ -4,7 +4,7 @@ import { parseFactDetails } from '../records/fact-details.ts'
 import { formatRecordKey } from '../records/hash-chain.ts'
 import { idToJson } from '../records/json-text.ts'
 import type { AuditedObject, CreatedVersion, ObjectId } from '../records/audit-record.ts'
-import { readAuditLog, type StoredRecord } from '../storage/read-audit-log.ts'
+import { readAuditLog, type ReportProblem, type StoredRecord } from '../storage/read-audit-log.ts'
 
 type StoredIntent = Extract<StoredRecord, { kind: 'intent' }>
 
@@ -36,6 +36,7 @@ const jobMs = 24 * 3_600_000
 export class RecordedVersions {
   readonly #folders: readonly string[]
   readonly #since: Date | undefined
+  readonly #onProblem: ReportProblem | undefined
   /** By table, then by branch; the name of the main branch is empty. */
   readonly #tables = new Map<string, Map<string, BranchRecords>>()
   readonly #intents = new Map<string, StoredIntent>()
@@ -45,7 +46,8 @@ export class RecordedVersions {
   #readAt = -Infinity
 
   /** Each folder has the log of a gateway in front of the same catalog. Versions before `since` need not be explained. */
-  constructor(folders: readonly string[], since: Date | undefined) {
+  constructor(folders: readonly string[], since: Date | undefined, onProblem?: ReportProblem) {
+    this.#onProblem = onProblem
     this.#folders = folders
     this.#since = since
   }
@@ -64,7 +66,7 @@ export class RecordedVersions {
   async read(): Promise<void> {
     const since = this.#readAt === -Infinity ? this.#since : new Date(this.#readAt)
     this.#readAt = Date.now()
-    const logs = this.#folders.map((folder) => readAuditLog(folder, since))
+    const logs = this.#folders.map((folder) => readAuditLog(folder, since, this.#onProblem))
     for await (const record of mergeByTime(logs)) {
       if (record.seq <= (this.#seen.get(record.chain) ?? -1)) continue
       this.#seen.set(record.chain, record.seq)

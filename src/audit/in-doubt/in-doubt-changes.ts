@@ -1,13 +1,8 @@
-import { stat } from 'node:fs/promises'
-import { join } from 'node:path'
 import { findOperation } from '../../catalog-api/operations.ts'
 import { formatRecordKey } from '../records/hash-chain.ts'
-import { type StoredRecord, parseStoredRecord } from '../storage/read-audit-log.ts'
+import { readNewestRecords, type StoredRecord } from '../storage/read-audit-log.ts'
 import type { Details, IntentEntry, IntentReference, ObjectId } from '../records/audit-record.ts'
 import { getBranch, type ChangeFacts, type KnownVersions } from './known-versions.ts'
-import { readLines } from '../../lib/fs/read-lines.ts'
-import { listChains } from '../storage/segment-names.ts'
-import { ignoreMissing } from '../../lib/fs/system-error.ts'
 
 /** Asks an upstream whether a version exists, or whether a version newer than `before` exists. */
 export type Lookup = { readonly id: ObjectId; readonly branch: string | undefined } & (
@@ -92,21 +87,3 @@ export async function readInDoubtChanges(folder: string, known: KnownVersions): 
 }
 
 const maxReadBytes = 64 * 1024 * 1024
-
-/** Reads the last segment and earlier ones up to `maxBytes` in total, oldest record first. Ignores invalid lines. */
-async function* readNewestRecords(folder: string, maxBytes: number): AsyncGenerator<StoredRecord, void> {
-  const files = (await listChains(folder)).flatMap(({ segments }) => segments)
-  let bytes = 0
-  let first = files.length
-  while (first > 0) {
-    bytes += (await stat(join(folder, files[first - 1] ?? '')).catch(ignoreMissing))?.size ?? 0
-    if (bytes > maxBytes && first < files.length) break
-    first -= 1
-  }
-  for (const file of files.slice(first)) {
-    for await (const { bytes, end } of readLines(join(folder, file))) {
-      const record = end === 'newline' ? parseStoredRecord(bytes.toString('utf8')) : undefined
-      if (record !== undefined) yield record
-    }
-  }
-}

@@ -62,16 +62,18 @@ export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> 
   if (created !== undefined) await syncParents(folder, created)
   const lock = await lockFile(join(folder, 'writer.lock'))
   try {
-    const recovery = await recoverFolder(folder)
     const { gateway, software, segmentBytes = 64 * 1024 * 1024, segmentMs = 3_600_000 } = options
     const { sealRecords = 1_000, sealKeyFile, onEvent } = options
     const key = await openSealKey(folder, sealKeyFile)
     if (key.generatedPublicFile !== undefined)
       onEvent?.({ kind: 'key_generated', publicFile: key.generatedPublicFile })
+    const recovery = await recoverFolder(folder, key)
     const chain = { folder, gateway, software, segmentBytes, segmentMs, sealRecords, key, onEvent }
     const redaction = await openRedaction(folder, options.redaction ?? redactionSchema.parse({}))
     const writer = await ChainWriter.create(chain, recovery)
     for (const repair of recovery.repairs) onEvent?.({ kind: 'recovered', repair })
+    for (const { file, what, lines } of recovery.foreign)
+      onEvent?.({ kind: 'tampered', file, tampering: what, lines })
     return new AuditLog({ ...options, folder }, writer, lock, recovery, redaction)
   } catch (error) {
     await lock.release()

@@ -10,8 +10,13 @@ import { SegmentFile } from './segment-file.ts'
 import { createChainId, formatSegmentName } from '../storage/segment-names.ts'
 
 export type AuditLogEvent =
-  /** Another process removed, replaced or changed the active segment. */
-  | { readonly kind: 'tampered'; readonly file: string; readonly tampering: FileTampering }
+  | {
+      readonly kind: 'tampered'
+      readonly file: string
+      readonly tampering: FileTampering
+      /** Number of lines that another writer added before the start. */
+      readonly lines?: number | undefined
+    }
   /** A seal key was generated. Its public half should be copied to a location that this host cannot modify. */
   | { readonly kind: 'key_generated'; readonly publicFile: string }
   | { readonly kind: 'pruned'; readonly files: readonly string[] }
@@ -102,7 +107,8 @@ export class ChainWriter {
 
   /** Makes records and due seals durable as one group, or changes nothing. Returns the seqs. Calls must not overlap. */
   async append(records: readonly UnchainedRecord[]): Promise<number[]> {
-    const leading = await this.#createLeadingRecords(records.at(-1)?.kind === 'seal')
+    const [first, last] = [records[0], records.at(-1)]
+    const leading = await this.#createLeadingRecords(last?.kind === 'seal', first?.time)
     const group = this.#createGroup()
     const seqs = [...leading, ...records].map((record) => group.add(record))
     if (group.text === '') return seqs
@@ -118,7 +124,7 @@ export class ChainWriter {
   }
 
   /** Records that precede the next group: detected tampering, or the head of a new segment. */
-  async #createLeadingRecords(isEnd: boolean): Promise<UnchainedRecord[]> {
+  async #createLeadingRecords(isEnd: boolean, time: string | undefined): Promise<UnchainedRecord[]> {
     const { segmentBytes, segmentMs } = this.#options
     const tampering = await this.#findTampering(isEnd)
     if (tampering !== undefined) {
@@ -130,19 +136,21 @@ export class ChainWriter {
       if (!isRestored) await this.#rotate()
       const named = foreign === undefined ? {} : { foreign: basename(foreign) }
       this.#pendingTamperRecords.push(
-        createRecord('tampered', { file, what: tampering, restored: isRestored, ...named }),
+        createRecord('tampered', { file, what: tampering, restored: isRestored, ...named }, [], time),
       )
     } else if (
       this.#segment.length >= segmentBytes ||
       (this.#segment.length > 0 && performance.now() - this.#segmentStartedAt >= segmentMs)
     ) {
       const group = this.#createGroup()
-      group.add(createSealRequest())
+      group.add(createSealRequest(time))
       if (group.text !== '') await this.#write(group)
       await this.#rotate()
     }
     const isNew = this.#index > 0 && this.#segment.length === 0
-    const opening = isNew ? [createRecord('segment', { unresolved: [...this.unresolved.values()] })] : []
+    const opening = isNew
+      ? [createRecord('segment', { unresolved: [...this.unresolved.values()] }, [], time)]
+      : []
     return [...opening, ...this.#pendingTamperRecords]
   }
 
@@ -185,13 +193,14 @@ export class ChainWriter {
 
 function createOpeningRecords(
   { gateway, software }: ChainWriterOptions,
-  { previous, unresolved, repairs }: Recovery,
+  { previous, unresolved, repairs, foreign }: Recovery,
 ): UnchainedRecord[] {
   return [
     createRecord('start', { gateway, software, ...(previous && { previous }) }),
     // Seals here, so that the limit announced by the previous seal holds even if the settings of this gateway differ.
     createSealRequest(),
     ...repairs.map((repair) => createRecord('recovered', repair)),
+    ...foreign.map((body) => createRecord('tampered', body)),
     ...unresolved.map(({ seq, request, tables }) =>
       createRecord(
         'outcome',

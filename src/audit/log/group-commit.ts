@@ -172,7 +172,8 @@ export class GroupCommit {
   async #write(group: readonly PendingRecord[]): Promise<void> {
     const gap = this.#gap
     const records = group.map(({ record }) => record)
-    if (gap) records.unshift(createRecord('gap', gap))
+    // Times must not run backwards, though the disk may have delayed the group.
+    if (gap) records.unshift(createRecord('gap', gap, [], records[0]?.time))
     if (records.length === 0) return
     this.#gap = undefined
     const started = performance.now()

@@ -8,8 +8,8 @@ export interface SealOptions {
 }
 
 /** Requests a seal at this position; ignored if there are no unsealed records. */
-export function createSealRequest(): UnchainedRecord {
-  return createRecord('seal', { leaves: 0, within: 0, key: '' })
+export function createSealRequest(time?: string): UnchainedRecord {
+  return createRecord('seal', { leaves: 0, within: 0, key: '' }, [], time)
 }
 
 export interface ChainState {
@@ -35,23 +35,23 @@ export class RecordGroup {
   add(record: UnchainedRecord): number {
     const { seq } = this.position
     if (record.kind === 'seal') {
-      if (this.unsealed > 0) this.#seal()
+      if (this.unsealed > 0) this.#seal(record.time)
       return seq
     }
     this.#appendLine(record)
     this.unsealed += 1
-    if (this.unsealed >= this.#options.sealRecords) this.#seal()
+    if (this.unsealed >= this.#options.sealRecords) this.#seal(record.time)
     return seq
   }
 
-  #seal(): void {
+  #seal(time: string): void {
     const { key, sealRecords: within } = this.#options
-    this.#appendLine(createRecord('seal', { leaves: this.unsealed, within, key: key.id }), key)
+    this.#appendLine(createRecord('seal', { leaves: this.unsealed, within, key: key.id }, [], time))
     this.unsealed = 0
   }
 
-  #appendLine(record: UnchainedRecord, key?: SealKey): void {
-    const { line, hash } = formatChainLine(this.position, record, key && ((text) => key.sign(text)))
+  #appendLine(record: UnchainedRecord): void {
+    const { line, hash } = formatChainLine(this.position, record, this.#options.key)
     this.text += line
     this.position = { chain: this.position.chain, seq: this.position.seq + 1, prev: hash }
   }

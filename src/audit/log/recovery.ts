@@ -1,68 +1,88 @@
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { checkLine, findMisplacement, zeroHash } from '../records/hash-chain.ts'
+import { checkLine, findMisplacement, isWrittenWith } from '../records/hash-chain.ts'
 import { readLines } from '../../lib/fs/read-lines.ts'
-import type { ChainEnd, OpenIntent, RecordBodies } from '../records/audit-record.ts'
+import type { AuditRecord, ChainEnd, OpenIntent, RecordBodies } from '../records/audit-record.ts'
+import type { SealKey } from '../records/seal-key.ts'
 import { listChains } from '../storage/segment-names.ts'
 
 export type Repair = RecordBodies['recovered']
 
 export interface Recovery {
   readonly nextOrdinal: number
-  /** End of the newest chain; absent in an empty folder. */
+  /** The last record that a gateway with this key wrote; absent in an empty folder. */
   readonly previous?: ChainEnd
   readonly unresolved: readonly OpenIntent[]
   /** Number of records after the last seal. */
   readonly unsealed: number
-  /** Repairs at the end of the newest chain; empty after a clean shutdown. */
+  /** Repairs at the end of the log; empty after a clean shutdown. */
   readonly repairs: readonly Repair[]
+  /** What another writer added behind `previous`. */
+  readonly foreign: readonly RecordBodies['tampered'][]
 }
 
 /**
- * Recovers the end of the newest chain of a folder, durably. Truncates an unfinished last line: a write interrupted by a
- * crash, never acknowledged. A complete but invalid line is left for
- * `verifyAuditLog`; only records with a valid hash are used. Reads one segment, whatever the size of the log: each
- * starts after a seal; each but the first has the intents unresolved at that time; and a chain appears together with the
- * outcomes of all unresolved intents of the previous one (see chain-writer.ts).
+ * Finds the end of the log, durably: the last record that was written with this key. What lies behind it is foreign; it
+ * stays as evidence, and the next chain does not follow it. Of a chain of another key, the last seal is the end.
+ * Truncates an unfinished last line: a write interrupted by a crash, never acknowledged. Reads one segment, whatever the
+ * size of the log: each starts after a seal; each but the first has the intents unresolved at that time; and a chain
+ * appears together with the outcomes of all unresolved intents of the previous one (see chain-writer.ts).
  * Memory grows only with the number of unresolved intents.
  */
-export async function recoverFolder(folder: string): Promise<Recovery> {
-  const newest = (await listChains(folder)).at(-1)
+export async function recoverFolder(folder: string, key: SealKey): Promise<Recovery> {
+  const chains = (await listChains(folder)).toReversed()
   const repairs: Repair[] = []
-  const nothing = { unresolved: [], unsealed: 0, repairs }
-  if (newest === undefined) return { nextOrdinal: 0, ...nothing }
-  const { chain, ordinal, segments } = newest
-  const nextOrdinal = ordinal + 1
-  // A crash right after a rotation leaves an empty last segment.
-  for (const file of segments.toReversed()) {
-    const path = join(folder, file)
-    const found = await readSegment(path, chain)
-    await truncateAndSync(path, found.torn > 0 ? found.length : undefined)
-    if (found.torn > 0 || found.damage !== undefined) {
-      const damage = found.damage === undefined ? {} : { damage: found.damage }
-      repairs.push({ file, bytesCut: found.torn, ...damage })
-    }
-    if (found.end) {
-      const { end: previous, open: unresolved, unsealed } = found
-      return { nextOrdinal, previous, unresolved, unsealed, repairs }
+  const foreign: RecordBodies['tampered'][] = []
+  const nextOrdinal = (chains[0]?.ordinal ?? -1) + 1
+  for (const { chain, segments } of chains) {
+    // A crash right after a rotation leaves an empty last segment.
+    for (const file of segments.toReversed()) {
+      const own = await readSegment(join(folder, file), chain, key)
+      const isOwn = own.end !== undefined || (await isChainOf(key, join(folder, segments[0] ?? '')))
+      const found = isOwn ? own : await readSegment(join(folder, file), chain, undefined)
+      const { end, damage, line, lines, torn } = found
+      const cut = lines === 0 ? torn : 0
+      await truncateAndSync(join(folder, file), cut > 0 ? found.length : undefined)
+      if (lines > 0) foreign.push({ file, what: 'extended', restored: false, line, lines })
+      if (cut > 0 || damage !== undefined)
+        repairs.push({ file, bytesCut: cut, ...(damage !== undefined && { damage }) })
+      if (end === undefined) continue
+      const unresolved = [...found.open.values()]
+      return { nextOrdinal, previous: end, unresolved, unsealed: found.unsealed, repairs, foreign }
     }
   }
-  return { nextOrdinal, previous: { chain, seq: -1, hash: zeroHash }, ...nothing }
+  return { nextOrdinal, unresolved: [], unsealed: 0, repairs, foreign }
+}
+
+/** All records of a chain are written with one key. */
+async function isChainOf(key: SealKey, path: string): Promise<boolean> {
+  for await (const { bytes } of readLines(path)) {
+    const checked = checkLine(bytes)
+    return typeof checked === 'object' && isWrittenWith(bytes, checked.record, key)
+  }
+  return false
 }
 
 interface SegmentEnd {
   end?: ChainEnd
-  open: OpenIntent[]
+  readonly open: Map<number, OpenIntent>
   unsealed: number
+  /** The lines behind `end`: the number of the first one, and how many there are. */
+  line: number
+  lines: number
+  /** What is wrong with a line before `end`. */
+  damage?: string
   /** Number of bytes up to and including the last newline. */
   length: number
   torn: number
-  damage?: string
 }
 
-async function readSegment(path: string, chain: string): Promise<SegmentEnd> {
-  const open = new Map<number, OpenIntent>()
-  const found: SegmentEnd = { open: [], unsealed: 0, length: 0, torn: 0 }
+/** Without a key, of a chain of another one. */
+async function readSegment(path: string, chain: string, key: SealKey | undefined): Promise<SegmentEnd> {
+  const found: SegmentEnd = { open: new Map(), unsealed: 0, line: 0, lines: 0, length: 0, torn: 0 }
+  let last: ChainEnd | undefined
+  let pending: AuditRecord[] = []
+  let problem: string | undefined
   for await (const line of readLines(path)) {
     if (line.end === 'file') {
       found.torn = line.bytes.length
@@ -70,36 +90,40 @@ async function readSegment(path: string, chain: string): Promise<SegmentEnd> {
     }
     found.length = line.offset + line.bytes.length + 1
     const checked = checkLine(line.bytes)
-    const problem =
-      typeof checked === 'string' ? checked : findMisplacementAfter(checked.record, found.end, chain)
-    if (problem !== undefined) found.damage ??= `line ${line.number}: ${problem}`
-    if (typeof checked === 'string' || checked.record.chain !== chain) continue
-    const { record, hash } = checked
-    found.end = { chain, seq: record.seq, hash }
-    found.unsealed = record.kind === 'seal' ? 0 : found.unsealed + 1
-    const tables = (record.tables ?? []).map(({ id }) => id)
-    if (record.kind === 'segment') for (const intent of record.unresolved) open.set(intent.seq, intent)
-    else if (record.kind === 'intent')
-      open.set(record.seq, { seq: record.seq, request: record.request, tables })
-    else if (record.kind === 'outcome' && record.intentChain === undefined) open.delete(record.intentSeq)
+    const record = typeof checked === 'string' ? undefined : checked.record
+    const isLater = record?.chain === chain && record.seq > (last?.seq ?? -1)
+    if (typeof checked === 'string' || !isLater || (key && !isWrittenWith(line.bytes, checked.record, key))) {
+      problem ??= `line ${line.number}: ${typeof checked === 'string' ? checked : 'another writer added the record'}`
+    } else {
+      const { record, hash } = checked
+      const misplacement = last && findMisplacement(record, { chain, seq: last.seq + 1, prev: last.hash })
+      if (misplacement !== undefined) problem ??= `line ${line.number}: ${misplacement}`
+      last = { chain, seq: record.seq, hash }
+      pending.push(record)
+      if (key !== undefined || record.kind === 'seal') {
+        for (const each of pending) addRecord(found, each)
+        pending = []
+        found.end = last
+        found.lines = 0
+        if (problem !== undefined) found.damage ??= problem
+        problem = undefined
+        continue
+      }
+    }
+    if (found.lines === 0) found.line = line.number
+    found.lines += 1
   }
-  found.open = [...open.values()]
   return found
 }
 
-type ChainRecord = Parameters<typeof findMisplacement>[0]
-
-/** The first record of a segment is accepted at any position. */
-function findMisplacementAfter(
-  record: ChainRecord,
-  end: ChainEnd | undefined,
-  chain: string,
-): string | undefined {
-  return findMisplacement(record, {
-    chain,
-    seq: end ? end.seq + 1 : record.seq,
-    prev: end ? end.hash : record.prev,
-  })
+function addRecord(found: SegmentEnd, record: AuditRecord): void {
+  const { open } = found
+  found.unsealed = record.kind === 'seal' ? 0 : found.unsealed + 1
+  const tables = (record.tables ?? []).map(({ id }) => id)
+  if (record.kind === 'segment') for (const intent of record.unresolved) open.set(intent.seq, intent)
+  else if (record.kind === 'intent')
+    open.set(record.seq, { seq: record.seq, request: record.request, tables })
+  else if (record.kind === 'outcome' && record.intentChain === undefined) open.delete(record.intentSeq)
 }
 
 /** Also syncs without a `length`: the data that was read may have existed in memory only. */

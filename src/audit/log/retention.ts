@@ -1,9 +1,8 @@
 import { stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { checkLine } from '../records/hash-chain.ts'
-import { readLines } from '../../lib/fs/read-lines.ts'
 import type { ChainEnd } from '../records/audit-record.ts'
-import { compareByAge, listChains } from '../storage/segment-names.ts'
+import { listSegments } from '../storage/log-segments.ts'
+import { compareByAge } from '../storage/segment-names.ts'
 import { syncFolder } from '../../lib/fs/sync-folder.ts'
 import { ignoreMissing } from '../../lib/fs/system-error.ts'
 
@@ -35,21 +34,25 @@ export async function planRemoval(
   open: readonly IntentPosition[],
   retention: Retention,
 ): Promise<Removal | undefined> {
-  const files = (await listChains(folder)).flatMap(({ segments }) => segments)
-  const sizes = await Promise.all(files.map((file) => stat(join(folder, file))))
+  const segments = await listSegments(folder)
+  const sizes = await Promise.all(segments.map(({ file }) => stat(join(folder, file))))
   const needed = retention.oldestNeededSegment?.()
   let retained = sizes.reduce((sum, { size }) => sum + size, 0)
   const removed: string[] = []
   let through: ChainEnd | undefined
-  for (const [index, file] of files.entries()) {
-    const next = files[index + 1]
-    if (file === active || next === undefined) break
+  for (const [index, { file, end }] of segments.entries()) {
+    if (file === active) break
     if (needed !== undefined && compareByAge(file, needed) >= 0) break
     const { size, mtimeMs } = sizes[index] ?? { size: 0, mtimeMs: 0 }
     const isOld = Date.now() - mtimeMs > (retention.maxAgeMs ?? Infinity)
     if (!isOld && retained <= (retention.maxBytes ?? Infinity)) break
-    const end = await readPrecedingRecord(join(folder, next))
-    if (end === undefined || open.some(({ chain, seq }) => chain === end.chain && seq <= end.seq)) break
+    const isFirstDamaged = segments[index + 1]?.firstSeq === undefined
+    if (
+      end === undefined ||
+      isFirstDamaged ||
+      open.some(({ chain, seq }) => chain === end.chain && seq <= end.seq)
+    )
+      break
     retained -= size
     removed.push(file)
     through = end
@@ -62,16 +65,4 @@ export async function removeSegments(folder: string, files: readonly string[]): 
     await unlink(join(folder, file)).catch(ignoreMissing)
   }
   await syncFolder(folder)
-}
-
-/** Returns the record before the first one of a segment; undefined if the segment does not contain it. */
-async function readPrecedingRecord(path: string): Promise<ChainEnd | undefined> {
-  for await (const { bytes, end } of readLines(path)) {
-    const checked = end === 'newline' ? checkLine(bytes) : 'unfinished'
-    if (typeof checked === 'string') return undefined
-    const { record } = checked
-    if (record.kind === 'start') return record.previous
-    return { chain: record.chain, seq: record.seq - 1, hash: record.prev }
-  }
-  return undefined
 }

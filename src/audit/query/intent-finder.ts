@@ -1,8 +1,7 @@
-import { join } from 'node:path'
 import { LRUCache } from 'lru-cache'
 import { formatRecordKey } from '../records/hash-chain.ts'
-import { readFirstRecord, readSegment, type StoredRecord } from '../storage/read-audit-log.ts'
-import type { ChainSegments } from '../storage/segment-names.ts'
+import { readSegment, type StoredRecord } from '../storage/read-audit-log.ts'
+import type { LogSegment } from '../storage/log-segments.ts'
 import { memoize } from '../../lib/memoize.ts'
 
 export type StoredIntent = Extract<StoredRecord, { kind: 'intent' }>
@@ -19,12 +18,13 @@ export interface IntentFinder {
 const maxIntents = 10_000
 
 /** Reads each segment at most once, and retains only intents that later segments may refer to. */
-export function createIntentFinder(folder: string, chains: readonly ChainSegments[]): IntentFinder {
+export function createIntentFinder(folder: string, segments: readonly LogSegment[]): IntentFinder {
   const recent = new LRUCache<string, StoredIntent>({ max: maxIntents })
-  const readFirstSeq = memoize(async (file: string) => (await readFirstRecord(join(folder, file)))?.seq)
+  const byFile = new Map(segments.map((segment) => [segment.file, segment]))
   const readOpenIntents = memoize(async (file: string) => {
     const open = new Map<number, StoredIntent>()
-    for await (const record of readSegment(join(folder, file))) {
+    const segment = byFile.get(file)
+    for await (const record of segment ? readSegment(folder, segment, () => undefined) : []) {
       if (record.kind === 'intent') open.set(record.seq, record)
       // An unknown outcome is resolved later.
       else if (record.kind === 'outcome' && record.result !== 'unknown' && record.intentChain === undefined)
@@ -41,12 +41,11 @@ export function createIntentFinder(folder: string, chains: readonly ChainSegment
     async find(record) {
       if (!('intentSeq' in record)) return undefined
       const { intentChain = record.chain, intentSeq } = record
-      const { segments = [] } = chains.find(({ chain }) => chain === intentChain) ?? {}
-      for (const file of segments.toReversed()) {
-        if (((await readFirstSeq(file)) ?? Infinity) <= intentSeq)
-          return (await readOpenIntents(file)).get(intentSeq)
-      }
-      return undefined
+      const segment = segments.findLast(
+        ({ chain, isForeign, firstSeq = Infinity }) =>
+          chain === intentChain && !isForeign && firstSeq <= intentSeq,
+      )
+      return segment && (await readOpenIntents(segment.file)).get(intentSeq)
     },
   }
 }

@@ -1,7 +1,10 @@
-import { join } from 'node:path'
-import { readSegment, type StoredRecord } from '../storage/read-audit-log.ts'
-import { listChains } from '../storage/segment-names.ts'
-import { listSegmentsSince } from '../storage/segments-since.ts'
+import {
+  readSegment,
+  rejectProblem,
+  type ReportProblem,
+  type StoredRecord,
+} from '../storage/read-audit-log.ts'
+import { listSegments, skipSegmentsBefore, type LogSegment } from '../storage/log-segments.ts'
 import { createIntentFinder, type StoredIntent } from './intent-finder.ts'
 import { permissionGroups } from '../../catalog-api/permissions.ts'
 import { groupBy } from '../../lib/group-by.ts'
@@ -41,16 +44,18 @@ export interface SelectedRecord {
 /**
  * Selects from a log, oldest first. An outcome has the operation, principal and rule of its intent.
  * Segments that end before the time range are not read, nor older ones than the newest records of `last`, nor records
- * without the text of the request or table. `onRecord` is called for every record that is read, selected or not.
+ * without the text of the request or table. `onRecord` is called for every record that is read, selected or not, and
+ * `onProblem` for every line that is not a record of the log.
  */
 export async function* selectRecords(
   folder: string,
   { last, ...filter }: Selection,
-  onRecord?: (record: SelectedRecord) => void,
+  onRecord: (record: SelectedRecord) => void = () => undefined,
+  onProblem: ReportProblem = rejectProblem,
 ): AsyncGenerator<SelectedRecord, void> {
-  const chains = await listChains(folder)
-  const segments = await listSegmentsSince(folder, chains, filter.since)
-  const intents = createIntentFinder(folder, chains)
+  const all = await listSegments(folder)
+  const segments = await skipSegmentsBefore(folder, all, filter.since)
+  const intents = createIntentFinder(folder, all)
   const concernsIntent = [filter.principal, filter.operation, filter.rule].some((name) => name !== undefined)
   const found = last === undefined ? selectFrom(segments) : await selectLast(last)
   for await (const selected of found) yield await addIntent(selected)
@@ -64,11 +69,11 @@ export async function* selectRecords(
     return newest
   }
 
-  async function* selectFrom(files: readonly string[]): AsyncGenerator<SelectedRecord, void> {
-    for (const file of files) {
-      for await (const record of readSegment(join(folder, file), findCommonText(filter))) {
+  async function* selectFrom(some: readonly LogSegment[]): AsyncGenerator<SelectedRecord, void> {
+    for (const segment of some) {
+      for await (const record of readSegment(folder, segment, onProblem, findCommonText(filter))) {
         const selected = { record, intent: intents.track(record) }
-        onRecord?.(selected)
+        onRecord(selected)
         if (!matchesRecord(record, filter)) continue
         const complete = concernsIntent ? await addIntent(selected) : selected
         if (matchesRequest(complete, filter)) yield complete

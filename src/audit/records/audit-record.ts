@@ -222,13 +222,16 @@ export interface RecordBodies {
   }
   /** Retention removed the oldest records up to `through`; the removal starts only after this record is sealed. */
   readonly pruned: { readonly through: ChainEnd; readonly files: readonly string[] }
-  /** The segment was modified by another process; the log continues after this record. */
+  /** Another process changed a segment: while this gateway wrote it, or before its start (`extended`). */
   readonly tampered: {
     readonly file: string
     readonly what: FileTampering
     readonly restored: boolean
     /** New name of the file that had replaced the segment. */
     readonly foreign?: string
+    /** The lines that no gateway with this seal key has written: the number of the first one, and how many there are. */
+    readonly line?: number
+    readonly lines?: number
   }
   readonly intent: IntentEntry
   readonly outcome: Omit<OutcomeEntry, 'durationMs'> & {
@@ -265,7 +268,7 @@ export interface RecordBodies {
   }
 }
 
-export type FileTampering = 'removed' | 'replaced' | 'resized'
+export type FileTampering = 'removed' | 'replaced' | 'resized' | 'extended'
 
 export type RecordKind = keyof RecordBodies
 
@@ -282,6 +285,8 @@ export interface RecordHead<Kind extends RecordKind = RecordKind> {
   /** `hash` of the previous record; 64 zeros in the first record of a chain. */
   readonly prev: string
   readonly tables?: readonly { readonly id: ObjectId }[]
+  /** See hash-chain.ts; absent in seals, which have a signature. */
+  readonly mac?: string
 }
 
 export type AuditRecord = { [Kind in RecordKind]: RecordHead<Kind> & RecordBodies[Kind] }[RecordKind]

@@ -2,7 +2,8 @@ import { hash } from 'node:crypto'
 import { getMembers } from '../../lib/json/is-object.ts'
 import { idToJson } from './json-text.ts'
 import type { UnchainedRecord } from './unchained-record.ts'
-import type { AuditRecord, RecordHead } from './audit-record.ts'
+import type { AuditRecord, RecordBodies, RecordHead } from './audit-record.ts'
+import type { SealKey, SealVerifier } from './seal-key.ts'
 
 // The hash chain. A record is one line: a JSON object whose first members are those of `RecordHead` and whose last
 // member is `hash`: SHA-256, in lower-case hex, over the bytes of the line before `,"hash":"`. It is the `prev` of the
@@ -13,8 +14,10 @@ import type { AuditRecord, RecordHead } from './audit-record.ts'
 // A hash chain alone does not protect against writers of the files, who can replace a record and recompute all later
 // hashes. Therefore a record of kind `seal` contains the member `signature` before its hash: an Ed25519 signature over
 // the bytes of the line before `,"signature":"`. It covers all records before it, including earlier chains, because each
-// start record contains the end of the previous chain. Records after the last seal are not protected yet. A log truncated
-// at a seal is detected only from outside, with a head that was stored elsewhere.
+// start record contains the end of the previous chain. Every other record contains the member `mac` in this place: an HMAC
+// over the bytes before it, with a key that only holders of the seal key can derive. By it, the next start distinguishes
+// records that a crash has left unsealed from those of another writer. A truncated log is detected only from outside, with
+// a head that was stored elsewhere.
 
 export interface ChainPosition {
   readonly chain: string
@@ -25,7 +28,7 @@ export interface ChainPosition {
 export const zeroHash = '0'.repeat(64)
 
 const hashMember = ',"hash":"'
-const signatureMember = ',"signature":"'
+const proofMembers = { signature: ',"signature":"', mac: ',"mac":"' } as const
 const hashLength = 64
 const tailLength = hashMember.length + hashLength + '"}'.length
 
@@ -33,13 +36,16 @@ const tailLength = hashMember.length + hashLength + '"}'.length
 export function formatChainLine(
   position: ChainPosition,
   record: UnchainedRecord,
-  sign?: (text: string) => string,
+  key: SealKey,
 ): { line: string; hash: string } {
   const head = `{"v":1,"kind":"${record.kind}","chain":"${position.chain}","seq":${position.seq}`
   const ids = record.tables.map((id) => `{"id":${idToJson(id)}}`).join()
   const tables = ids === '' ? '' : `,"tables":[${ids}]`
   const text = `${head},"time":"${record.time}","prev":"${position.prev}"${tables},${record.members}`
-  const body = sign ? `${text}${signatureMember}${sign(text)}"` : text
+  const body =
+    record.kind === 'seal'
+      ? `${text}${proofMembers.signature}${key.sign(text)}"`
+      : `${text}${proofMembers.mac}${key.mac(text)}"`
   const digest = hash('sha256', body)
   return { line: `${body}${hashMember}${digest}"}\n`, hash: digest }
 }
@@ -65,9 +71,20 @@ export function formatRecordKey(chain: string, seq: number): string {
   return `${chain} ${seq}`
 }
 
-export function getSignedText(line: Buffer): string {
+/** Whether the signature of a seal is valid. */
+export function isSigned(line: Buffer, { signature = '' }: RecordBodies['seal'], key: SealVerifier): boolean {
+  return key.verify(getTextBefore(line, proofMembers.signature), signature)
+}
+
+/** Whether a record was written with this key. */
+export function isWrittenWith(line: Buffer, record: AuditRecord, key: SealKey): boolean {
+  if (record.kind === 'seal') return isSigned(line, record, key)
+  return record.mac !== undefined && record.mac === key.mac(getTextBefore(line, proofMembers.mac))
+}
+
+function getTextBefore(line: Buffer, member: string): string {
   const text = line.toString('utf8')
-  return text.slice(0, text.lastIndexOf(signatureMember))
+  return text.slice(0, text.lastIndexOf(member))
 }
 
 /** Describes why the record does not belong at that position; undefined if it does. */

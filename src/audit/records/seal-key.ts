@@ -1,7 +1,9 @@
 import {
+  createHmac,
   createPrivateKey,
   createPublicKey,
   generateKeyPairSync,
+  hkdfSync,
   sign,
   verify,
   type KeyObject,
@@ -21,6 +23,8 @@ export interface SealVerifier {
 export interface SealKey extends SealVerifier {
   /** Signs with Ed25519 (RFC 8032). Returns base64url: 86 characters. */
   sign(text: string): string
+  /** HMAC-SHA-256, truncated to 128 bits (RFC 2104, 5), by a key derived with HKDF (RFC 5869). Returns base64url. */
+  mac(text: string): string
   /** Path of the public half if the key was just generated; copy it to a location that this host cannot modify. */
   readonly generatedPublicFile?: string
 }
@@ -74,9 +78,13 @@ function createSealVerifier(key: KeyObject): SealVerifier {
 }
 
 function createSealKey(key: KeyObject): SealKey {
+  const verifier = createSealVerifier(createPublicKey(key))
+  const secret = key.export({ type: 'pkcs8', format: 'der' })
+  const macKey = Buffer.from(hkdfSync('sha256', secret, '', 'catalog-gateway audit record', 32))
   return {
-    ...createSealVerifier(createPublicKey(key)),
+    ...verifier,
     sign: (text) => sign(null, Buffer.from(text), key).toString('base64url'),
+    mac: (text) => createHmac('sha256', macKey).update(text).digest().toString('base64url', 0, 16),
   }
 }
 

@@ -19,13 +19,14 @@ export interface UnchainedRecord {
   readonly tables: readonly ObjectId[]
 }
 
-/** Creates a record with the current time. Throws `TypeError` if the body is not valid JSON. */
+/** Creates a record, with the current time unless another is given. Throws `TypeError` if the body is not valid JSON. */
 export function createRecord<Kind extends RecordKind>(
   kind: Kind,
   body: RecordBodies[Kind],
   tables: readonly ObjectId[] = [],
+  time = currentTimestamp(),
 ): UnchainedRecord {
-  return { kind, time: currentTimestamp(), members: membersToJson(body), tables }
+  return { kind, time, members: membersToJson(body), tables }
 }
 
 /** The JSON is written by hand, because there is one outcome for every change. */

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { writeAtomically } from '../../lib/fs/write-atomically.ts'
 import { ignoreMissing } from '../../lib/fs/system-error.ts'
-import { readFirstRecord } from '../storage/read-audit-log.ts'
-import { listChains } from '../storage/segment-names.ts'
+import type { LogSegment } from '../storage/log-segments.ts'
+import { compareByAge } from '../storage/segment-names.ts'
 import type { DurableEnd } from './sink.ts'
 
 const cursorSchema = z.object({
@@ -35,30 +35,17 @@ export function writeCursor(path: string, cursor: Cursor): Promise<void> {
   return writeAtomically(path, JSON.stringify(cursor))
 }
 
-/**
- * Counts the records between a cursor and the end of the log. Reads one line of each later chain: its start record
- * contains the end of the previous chain.
- */
-export async function countRecordsAfter(
-  folder: string,
+/** Counts the records between a cursor and the end of the log. */
+export function countRecordsAfter(
+  segments: readonly LogSegment[],
   cursor: Cursor | undefined,
-  end: DurableEnd,
-): Promise<number> {
-  const { chain: current, seq = -1 } = cursor?.last ?? {}
-  if (current === end.chain) return end.seq - seq
-  const chains = await listChains(folder)
-  let count = end.seq + 1
-  for (const { segments } of chains.slice(
-    Math.max(
-      0,
-      chains.findIndex(({ chain }) => chain === current),
-    ) + 1,
-  )) {
-    const [file] = segments
-    const start =
-      file === undefined ? undefined : await readFirstRecord(join(folder, file)).catch(() => undefined)
-    if (start?.kind !== 'start' || start.previous === undefined) continue
-    count += start.previous.seq - (start.previous.chain === current ? seq : -1)
-  }
-  return count
+  { chain: current, seq: newest }: DurableEnd,
+): number {
+  const { chain: last, seq = -1 } = cursor?.last ?? {}
+  const ends = new Map<string, number>()
+  for (const { chain, end } of segments) if (chain === end?.chain) ends.set(chain, end.seq)
+  ends.set(current, newest)
+  return [...ends]
+    .filter(([chain]) => last === undefined || compareByAge(chain, last) >= 0)
+    .reduce((sum, [chain, end]) => sum + end - (chain === last ? seq : -1), 0)
 }

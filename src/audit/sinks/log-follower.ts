@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { parseStoredRecord, type StoredRecord } from '../storage/read-audit-log.ts'
-import { compareByAge, listChains } from '../storage/segment-names.ts'
+import { isForeignRecord, type LogSegment } from '../storage/log-segments.ts'
+import { compareByAge } from '../storage/segment-names.ts'
 import { ignoreMissing } from '../../lib/fs/system-error.ts'
 import type { Cursor } from './cursor.ts'
 import { readSegmentLines, type SegmentLine } from '../storage/read-segment-lines.ts'
@@ -19,28 +20,31 @@ interface ReadBatch {
 }
 
 /**
- * Reads a growing log from a cursor up to its durable end. Delivers removed records and invalid lines as `undelivered`, so
- * that receivers detect the loss. Rejects if an existing file cannot be read.
+ * Reads a growing log from a cursor up to its durable end. Delivers removed records, invalid lines and those of another
+ * writer as `undelivered`, so that receivers detect the loss. Rejects if an existing file cannot be read.
  */
 export async function readBatch(
   folder: string,
+  segments: readonly LogSegment[],
   cursor: Cursor | undefined,
   end: DurableEnd,
   bounds: ReadBounds,
 ): Promise<ReadBatch> {
   const batch = new Batch(cursor)
   let { bytes } = bounds
-  for (let file = cursor?.file ?? (await findNextSegment(folder, '')); file !== undefined;) {
+  for (let file = cursor?.file ?? segments[0]?.file; file !== undefined;) {
+    const segment = segments.find((each) => each.file === file)
     const range = { from: batch.getOffset(file), to: file === end.file ? end.length : Infinity, bytes }
     const lines = (await readSegmentLines(join(folder, file), range).catch(ignoreMissing)) ?? []
     for (const line of lines.slice(0, bounds.records - batch.deliveries.length)) {
-      batch.add(file, line)
+      batch.add(file, line, segment)
       bytes -= line.end - line.offset
     }
     if (bytes <= 0 || batch.deliveries.length >= bounds.records) break
     if (lines.length > 0) continue
     if (file === end.file) break
-    const next = await findNextSegment(folder, file)
+    // The file may no longer exist.
+    const next = segments.find((each) => compareByAge(each.file, file ?? '') > 0)?.file
     if (next !== undefined) batch.cursor = { v: 1, ...batch.cursor, file: next, offset: 0 }
     file = next
   }
@@ -66,16 +70,19 @@ class Batch implements ReadBatch {
     return this.cursor?.file === file ? this.cursor.offset : 0
   }
 
-  add(file: string, { text, offset, end }: SegmentLine): void {
+  add(file: string, { text, offset, end }: SegmentLine, segment: LogSegment | undefined): void {
     const record = parseStoredRecord(text)
     const { last } = this.cursor ?? {}
     const after = last && { after: last }
-    if (record === undefined) {
+    const isForeign =
+      segment !== undefined &&
+      isForeignRecord(segment, { chain: last?.chain ?? '', seq: (last?.seq ?? -1) + 1 })
+    if (record === undefined || isForeign) {
       const line = { file, offset, bytes: end - offset }
       const time = new Date().toISOString()
       this.deliveries.push(createReport(`${file}:${offset}:unreadable`, time, { ...after, line }))
       // The invalid record at this position is already reported and must not be reported as missing again.
-      return this.#moveCursor(file, end, last && { chain: last.chain, seq: last.seq + 1 })
+      return this.#moveCursor(file, end, isForeign ? last : last && { chain: last.chain, seq: last.seq + 1 })
     }
     const { chain, seq } = record
     const id = `${chain}:${seq}`
@@ -103,10 +110,4 @@ function isNextRecord(record: StoredRecord, last: RecordReference | undefined): 
   if (record.chain === last?.chain) return record.seq === last.seq + 1
   if (record.kind !== 'start' || record.seq !== 0) return false
   return record.previous?.chain === last?.chain && record.previous?.seq === last?.seq
-}
-
-/** Returns the oldest segment newer than `file`, which may no longer exist. */
-async function findNextSegment(folder: string, file: string): Promise<string | undefined> {
-  const segments = (await listChains(folder)).flatMap(({ segments }) => segments)
-  return segments.find((each) => compareByAge(each, file) > 0)
 }

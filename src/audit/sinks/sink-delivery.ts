@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Backoff } from '../../lib/async/backoff.ts'
-import { listChains } from '../storage/segment-names.ts'
+import { listSegments, type LogSegment } from '../storage/log-segments.ts'
 import { ignoreMissing } from '../../lib/fs/system-error.ts'
 import { countRecordsAfter, getCursorPath, readCursor, writeCursor, type Cursor } from './cursor.ts'
 import { readBatch, reportRefused } from './log-follower.ts'
@@ -75,8 +75,8 @@ export class SinkDelivery {
   readonly name: string
   readonly #options: SinkDeliveryOptions
   readonly #path: string
-  /** First segment to deliver if there is no cursor. */
-  #oldestSegment: string | undefined
+  /** The segments up to the active one of that time. */
+  #segments: readonly LogSegment[]
   readonly #closing = new AbortController()
   #getDurableEnd: (() => DurableEnd) | undefined
   /** Number of records after the cursor when the durable record `seq` was the last. */
@@ -97,9 +97,9 @@ export class SinkDelivery {
     options: SinkDeliveryOptions,
     path: string,
     cursor: Cursor | undefined,
-    oldestSegment: string | undefined,
+    segments: readonly LogSegment[],
   ) {
-    this.#oldestSegment = oldestSegment
+    this.#segments = segments
     this.#options = options
     this.name = options.name
     this.#path = path
@@ -110,14 +110,15 @@ export class SinkDelivery {
 
   static async open(options: SinkDeliveryOptions): Promise<SinkDelivery> {
     const path = getCursorPath(options.folder, options.name)
-    const oldest = (await listChains(options.folder).catch(ignoreMissing))?.[0]?.segments[0]
-    return new SinkDelivery(options, path, await readCursor(path), oldest)
+    const segments = (await listSegments(options.folder).catch(ignoreMissing)) ?? []
+    return new SinkDelivery(options, path, await readCursor(path), segments)
   }
 
   /** The segment that retention keeps for this sink; undefined if none, or if the sink is too far behind. */
   get neededSegment(): string | undefined {
     if (this.status().lagSeconds > maxLagSeconds) return undefined
-    return this.#cursor?.file ?? this.#oldestSegment
+    // A previously empty folder contains exactly the active segment after the start.
+    return this.#cursor?.file ?? this.#segments[0]?.file ?? this.#getDurableEnd?.().file
   }
 
   status(): SinkStatus {
@@ -135,8 +136,6 @@ export class SinkDelivery {
 
   start(durable: () => DurableEnd): void {
     this.#getDurableEnd = durable
-    // A previously empty folder now contains exactly the active segment.
-    this.#oldestSegment ??= durable().file
     this.#running ??= this.#run(durable)
   }
 
@@ -183,10 +182,11 @@ export class SinkDelivery {
   async #deliverNext(durable: () => DurableEnd): Promise<boolean> {
     const { folder, observer, tuning } = this.#options
     const end = durable()
-    this.#backlog ??= { count: await countRecordsAfter(folder, this.#cursor, end), seq: end.seq }
+    if (this.#segments.at(-1)?.file !== end.file) this.#segments = await listSegments(folder)
+    this.#backlog ??= { count: countRecordsAfter(this.#segments, this.#cursor, end), seq: end.seq }
     this.#lastReadEnd = end
     const bounds = { records: this.#batchRecords, bytes: tuning.maxBatchBytes }
-    const { deliveries, cursor } = await readBatch(folder, this.#cursor, end, bounds)
+    const { deliveries, cursor } = await readBatch(folder, this.#segments, this.#cursor, end, bounds)
     const [first] = deliveries
     if (first === undefined) {
       this.#cursor = cursor

@@ -1,23 +1,40 @@
-import { checkLine, findMisplacement, zeroHash, getSignedText } from '../records/hash-chain.ts'
+import { checkLine, findMisplacement, isSigned, zeroHash } from '../records/hash-chain.ts'
 import type { FileLine } from '../../lib/fs/read-lines.ts'
 import type { AuditRecord, ChainEnd } from '../records/audit-record.ts'
+import type { LogSegment } from '../storage/log-segments.ts'
+import type { LogProblem } from '../storage/read-audit-log.ts'
 import { compareByAge } from '../storage/segment-names.ts'
-import type { AuditProblem, VerifyOptions, VerifyReport } from './verify-report.ts'
+import type { VerifyOptions, VerifyReport } from './verify-report.ts'
 
+const maxProblems = 100
+/** Clocks are set back by less. */
+const maxClockStepMs = 60_000
+/** Seals come every ten seconds; the clock of the verifying machine may differ. */
+const maxUnsealedMs = 300_000
+
+/** Verifies the lines of a log in their order. After a problem it goes on with the next record, whatever its number. */
 export class LogVerifier {
-  chains = 0
   records = 0
-  problem?: AuditProblem
-  tornTail?: { file: string; bytes: number }
   readonly #options: VerifyOptions
-  #chain = ''
-  /** Ends of the previous chain and of the current one so far. */
-  #previousEnd: ChainEnd | undefined
+  readonly #problems: LogProblem[] = []
+  #problemCount = 0
+  #tornTail: VerifyReport['tornTail']
+  #firstFile: string | undefined
+  #segment: LogSegment | undefined
+  #chains = 0
+  /** The last record of the current chain so far, and of the one before it. */
   #end: ChainEnd | undefined
+  #previousEnd: ChainEnd | undefined | 'unknown'
+  /** Whether lines of the current chain have been read, and whether the last one was no record of it. */
+  #isBegun = true
+  #isDamaged = false
+  /** Of the last record. */
+  #time = -Infinity
   #seals = 0
-  /** Number of records after the last seal. */
+  /** Number of records after the last seal, the time of the first, and whether there was a problem among them. */
   #unsealed = 0
   #unsealedSince: string | undefined
+  #isUnsealedDamaged = false
   /** Maximum number of records after the last seal, as stated in it. */
   #maxUnsealed = Infinity
   /** Record before the first existing one, and whether a sealed record of the log documents its removal. */
@@ -31,105 +48,146 @@ export class LogVerifier {
     this.#options = options
   }
 
-  get isChainEmpty(): boolean {
-    return this.#end === undefined
+  readonly addProblem = (problem: LogProblem): void => {
+    this.#problemCount += 1
+    if (this.#problems.length < maxProblems) this.#problems.push(problem)
   }
 
-  get nextSeq(): number {
-    return this.#end === undefined ? 0 : this.#end.seq + 1
+  beginSegment(segment: LogSegment): void {
+    const before = this.#segment
+    this.#segment = segment
+    this.#firstFile ??= segment.file
+    if (before?.chain !== segment.chain) return this.#beginChain(before)
+    if (this.#options.keys !== undefined && this.#unsealed > 0 && !this.#isUnsealedDamaged)
+      this.addProblem({
+        file: before.file,
+        what: 'the segment does not end in a seal, but another segment follows',
+      })
   }
 
-  beginChain(chain: string): void {
-    this.#chain = chain
-    this.#previousEnd = this.#end
-    this.#end = undefined
-  }
-
-  /** Adds a record. Returns a description of the problem if the line is invalid. */
-  addLine(line: FileLine): string | undefined {
-    if (line.end !== 'newline') return 'the line does not end in a newline'
-    const checked = checkLine(line.bytes)
-    if (typeof checked === 'string') return checked
+  addLine(line: FileLine): void {
+    const { file = '', end, chain } = this.#segment ?? {}
+    if (line.end === 'file' && end === undefined) {
+      this.#tornTail = { file, bytes: line.bytes.length }
+      return
+    }
+    const checked = line.end === 'newline' ? checkLine(line.bytes) : 'the line does not end in a newline'
+    const problem = typeof checked === 'string' ? checked : this.#findProblem(checked.record, line)
+    if (problem !== undefined) {
+      this.addProblem({ file, line: line.number, what: problem })
+      this.#isUnsealedDamaged = true
+    }
+    this.#isBegun = true
+    this.#isDamaged = typeof checked === 'string' || checked.record.chain !== chain
+    if (typeof checked === 'string' || checked.record.chain !== chain) {
+      this.#unsealed += 1
+      return
+    }
     const { record, hash } = checked
-    const problem = this.#findMisplacement(record) ?? this.#findSealProblem(record, line)
-    if (problem !== undefined) return problem
-    this.#end = { chain: this.#chain, seq: record.seq, hash }
     this.records += 1
+    this.#end = { chain, seq: record.seq, hash }
+    this.#time = Date.parse(record.time)
     this.#addRecord(record)
-    return undefined
   }
 
-  /** Checks the end of a segment that is followed by another. Returns a description of the problem, if any. */
-  endSegment(): string | undefined {
-    if (this.#options.keys === undefined || this.#unsealed === 0) return undefined
-    return 'the segment does not end in a seal, but another segment follows'
-  }
-
-  finish(firstFile: string | undefined, lastFile: string | undefined): void {
-    if (this.problem || firstFile === undefined || lastFile === undefined) return
+  finish(): VerifyReport {
+    this.#endChain()
     const { keys } = this.#options
+    const [first = '', last = ''] = [this.#firstFile, this.#segment?.file]
     const isPruningProven = this.#isPruningRecorded && (keys === undefined || this.#isPruningSealed)
     if (this.#pruned && !isPruningProven) {
       const { chain, seq } = this.#pruned
-      const problem = `record ${seq} of chain ${chain} is missing before this segment, and no signed record says that it was removed`
-      this.problem = { file: firstFile, line: 1, what: problem }
-    } else if (keys !== undefined && this.#seals === 0) {
-      this.problem = { file: lastFile, what: 'the log has no seal' }
+      const what = `record ${seq} of chain ${chain} is missing before this segment, and no signed record says that it was removed`
+      this.addProblem({ file: first, line: 1, what })
     }
-  }
-
-  report(): VerifyReport {
+    if (keys !== undefined && this.#seals === 0 && this.#chains > 0)
+      this.addProblem({ file: last, what: 'the log has no seal' })
+    const since = this.#unsealedSince
+    if (since !== undefined && Math.abs(Date.now() - Date.parse(since)) > maxUnsealedMs) {
+      const what = `the last ${this.#unsealed} records, since ${since}, have no seal: the gateway was killed before it, or another writer added them, which its next start finds out`
+      this.addProblem({ file: last, what })
+    }
     return {
-      ok: this.problem === undefined,
-      chains: this.chains,
+      ok: this.#problemCount === 0,
+      chains: this.#chains,
       records: this.records,
       seals: this.#seals,
       unresolved: this.#unresolved.size,
-      unsealed: {
-        records: this.#unsealed,
-        ...(this.#unsealedSince !== undefined && { since: this.#unsealedSince }),
-      },
+      unsealed: { records: this.#unsealed, ...(since !== undefined && { since }) },
       ...(this.#end && { head: this.#end }),
       ...(this.#pruned && { pruned: this.#pruned }),
-      ...(this.problem && { problem: this.problem }),
-      ...(this.tornTail && { tornTail: this.tornTail }),
+      problems: this.#problems,
+      problemCount: this.#problemCount,
+      ...(this.#tornTail && { tornTail: this.#tornTail }),
     }
+  }
+
+  #beginChain(before: LogSegment | undefined): void {
+    if (before !== undefined) this.#endChain(before)
+    this.#chains += 1
+    this.#previousEnd = this.#isDamaged ? 'unknown' : this.#end
+    this.#end = undefined
+    this.#isDamaged = false
+    this.#isBegun = false
+  }
+
+  #endChain(segment = this.#segment): void {
+    if (segment !== undefined && !this.#isBegun)
+      this.addProblem({ file: segment.file, what: 'the chain has no records: they were removed' })
+  }
+
+  #findProblem(record: AuditRecord, line: FileLine): string | undefined {
+    return (
+      this.#findMisplacement(record) ?? this.#findSealProblem(record, line) ?? this.#findTimeProblem(record)
+    )
+  }
+
+  #findMisplacement(record: AuditRecord): string | undefined {
+    const { chain = '' } = this.#segment ?? {}
+    if (!this.#isBegun) return this.#findBeginProblem(record, chain)
+    const { seq = record.seq - 1, hash = record.prev } = (this.#isDamaged ? undefined : this.#end) ?? {}
+    return findMisplacement(record, { chain, seq: seq + 1, prev: hash })
   }
 
   /** The first existing record may follow records removed by retention. */
-  #findMisplacement(record: AuditRecord): string | undefined {
-    if (this.#end) {
-      const { seq, hash } = this.#end
-      return findMisplacement(record, { chain: this.#chain, seq: seq + 1, prev: hash })
-    }
-    if (this.records === 0 && record.kind === 'segment') {
+  #findBeginProblem(record: AuditRecord, chain: string): string | undefined {
+    const isFirst = this.#chains === 1
+    if (isFirst && record.kind === 'segment') {
       this.#pruned = { chain: record.chain, seq: record.seq - 1, hash: record.prev }
-      return findMisplacement(record, { chain: this.#chain, seq: record.seq, prev: record.prev })
+      return findMisplacement(record, { chain, seq: record.seq, prev: record.prev })
     }
-    const problem = findMisplacement(record, { chain: this.#chain, seq: 0, prev: zeroHash })
+    const problem = findMisplacement(record, { chain, seq: 0, prev: zeroHash })
     if (problem !== undefined || record.kind !== 'start') {
       return problem ?? 'the chain does not begin with a start record'
     }
-    if (this.records === 0) this.#pruned = record.previous
-    return this.records === 0 ? undefined : findLinkProblem(record.previous, this.#previousEnd)
+    if (isFirst) this.#pruned = record.previous
+    return isFirst || this.#previousEnd === 'unknown'
+      ? undefined
+      : findLinkProblem(record.previous, this.#previousEnd)
   }
 
   #findSealProblem(record: AuditRecord, line: FileLine): string | undefined {
+    const { keys } = this.#options
     if (record.kind !== 'seal') {
-      const isSealMissing = this.#options.keys !== undefined && this.#unsealed >= this.#maxUnsealed
+      const isSealMissing = keys !== undefined && this.#unsealed === this.#maxUnsealed
       return isSealMissing ? `no seal within ${this.#maxUnsealed} records of the last one` : undefined
     }
-    const { leaves, key, signature = '' } = record
+    const { leaves, key } = record
     // The first seal may cover records that retention removed.
     const isComplete = this.#pruned === undefined || this.#seals > 0 || leaves <= this.#unsealed
-    if (isComplete && leaves !== this.#unsealed) return 'the seal does not match the records before it'
-    if (this.#options.keys === undefined) return undefined
-    const verifier = this.#options.keys.find(({ id }) => id === key)
+    if (isComplete && !this.#isUnsealedDamaged && leaves !== this.#unsealed)
+      return 'the seal does not match the records before it'
+    if (keys === undefined) return undefined
+    const verifier = keys.find(({ id }) => id === key)
     if (verifier === undefined)
       return `the seal is signed with the key ${key}; pass its public key with --public-key`
-    return verifier.verify(getSignedText(line.bytes), signature)
-      ? undefined
-      : 'the signature of the seal is invalid'
+    return isSigned(line.bytes, record, verifier) ? undefined : 'the signature of the seal is invalid'
+  }
+
+  #findTimeProblem({ time }: AuditRecord): string | undefined {
+    return Date.parse(time) < this.#time - maxClockStepMs
+      ? `the time ${time} is before that of the record before it, by more than a minute`
+      : undefined
   }
 
   #addRecord(record: AuditRecord): void {
@@ -138,6 +196,7 @@ export class LogVerifier {
       this.#maxUnsealed = record.within
       this.#unsealed = 0
       this.#unsealedSince = undefined
+      this.#isUnsealedDamaged = false
       this.#isPruningSealed = this.#isPruningRecorded
       return
     }

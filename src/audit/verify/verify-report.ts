@@ -1,17 +1,9 @@
 import type { ChainEnd } from '../records/audit-record.ts'
 import type { SealVerifier } from '../records/seal-key.ts'
-
-export interface AuditProblem {
-  readonly file: string
-  /** Counts from 1; absent if the problem concerns the whole file. */
-  readonly line?: number
-  /** Expected number of the record in its chain; absent if unknown. */
-  readonly seq?: number
-  readonly what: string
-}
+import type { LogProblem } from '../storage/read-audit-log.ts'
 
 export interface VerifyReport {
-  /** Whether no change, removal or addition was detected by the chain and the seals (see hash-chain.ts). */
+  /** Whether there is no problem: no change, removal or addition was detected by the chain and the seals (hash-chain.ts). */
   readonly ok: boolean
   readonly chains: number
   readonly records: number
@@ -25,8 +17,9 @@ export interface VerifyReport {
   readonly head?: ChainEnd
   /** The last record removed by retention; absent if the log is complete. */
   readonly pruned?: ChainEnd
-  /** The first problem; later lines were not read. */
-  readonly problem?: AuditProblem
+  /** The first 100 in the order of the log. */
+  readonly problems: readonly LogProblem[]
+  readonly problemCount: number
   /** An unfinished last line, after a crash or during a write: no problem, as it was never acknowledged. */
   readonly tornTail?: { readonly file: string; readonly bytes: number }
 }

@@ -18,6 +18,7 @@ import { readOnce } from '../../lib/fs/file-follower.ts'
 import { openOutbound } from '../../lib/outbound/outbound.ts'
 import { parseIdArgument, parseTimeOrAge } from '../common/arguments.ts'
 import { CommandFailure, runStep } from '../common/command-failure.ts'
+import { LogProblems } from '../common/log-problems.ts'
 import { printLines, type Io } from '../common/io.ts'
 import { formatExample, newCommand } from '../common/new-command.ts'
 import { printable } from './format-result.ts'
@@ -61,7 +62,9 @@ async function compare(folders: readonly string[], options: CompareOptions, io: 
     readGatewaySettings(config, io.environment),
   )
   const { audit } = settings
-  const records = new RecordedVersions(folders.length > 0 ? folders : [audit.folder], options.since)
+  const logProblems = new LogProblems(io)
+  const logs = folders.length > 0 ? folders : [audit.folder]
+  const records = new RecordedVersions(logs, options.since, logProblems.report)
   await runStep('the audit log cannot be read', () => records.read())
   if (records.first === Infinity && options.since === undefined)
     throw new CommandFailure('there is no audit log with records')
@@ -84,6 +87,7 @@ async function compare(folders: readonly string[], options: CompareOptions, io: 
     ...problems,
   ]
   if (failures.length > 0) throw new CommandFailure(failures.join('\n'))
+  logProblems.assertNone()
 }
 
 async function openUpstreams(settings: GatewaySettings, io: Io): Promise<Upstreams> {

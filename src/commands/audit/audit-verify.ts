@@ -5,6 +5,7 @@ import { jsonOption } from '../common/arguments.ts'
 import { folderArgument, publicKeyOption } from './audit-options.ts'
 import { formatCount } from '../../lib/format-count.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
+import { formatProblem } from '../common/log-problems.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'
 import { formatExample, newCommand } from '../common/new-command.ts'
 
@@ -43,13 +44,11 @@ async function verify(folder: string, { publicKey, json }: VerifyOptions, io: Io
 }
 
 function assertGood(folder: string, report: VerifyReport): void {
-  const { problem } = report
-  if (problem !== undefined) {
-    const line = problem.line === undefined ? '' : `:${problem.line}`
-    const seq = problem.seq === undefined ? '' : ` (record ${problem.seq})`
-    throw new CommandFailure(
-      `broken: ${problem.file}${line}${seq}: ${problem.what}\n${formatCounts(report)} before it`,
-    )
+  const { problems, problemCount } = report
+  if (problemCount > 0) {
+    const lines = problems.map((problem) => `broken: ${formatProblem(problem)}`)
+    if (problemCount > lines.length) lines.push(`and ${problemCount - lines.length} more problems`)
+    throw new CommandFailure([...lines, formatCounts(report)].join('\n'))
   }
   if (report.chains === 0) throw new CommandFailure(`${folder} contains no audit log`)
 }

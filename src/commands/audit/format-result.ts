@@ -31,7 +31,7 @@ export function formatResult(record: StoredRecord): string {
     case 'gap':
       return `${formatCount(record.dropped + record.refused, 'record')} missing`
     case 'tampered':
-      return `${record.file} ${record.what}`
+      return `${record.file} ${record.what}${record.lines === undefined ? '' : ` by ${formatCount(record.lines, 'line')} from line ${record.line} on`}`
     case 'resolved':
       return `${record.result}: ${record.evidence}`
     case 'recovered':

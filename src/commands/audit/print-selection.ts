@@ -15,6 +15,7 @@ import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import { CommandFailure, runStep } from '../common/command-failure.ts'
 import type { Io } from '../common/io.ts'
 import { printLines } from '../common/io.ts'
+import { LogProblems } from '../common/log-problems.ts'
 import { printable } from './format-result.ts'
 
 /**
@@ -31,28 +32,32 @@ export async function printSelection(
 ): Promise<void> {
   const { last: _last, ...filter } = selection
   const names = watchNames(filter)
+  const problems = new LogProblems(io)
   let [isEmpty, selected] = [true, 0]
   const observe = (record: SelectedRecord): void => {
     isEmpty = false
     names.observe(record)
   }
   async function* lines(): AsyncGenerator<string> {
-    for await (const record of selectRecords(folder, selection, observe)) {
+    for await (const record of selectRecords(folder, selection, observe, problems.report)) {
       selected += 1
       yield* format(record)
     }
   }
   const isPrinted = await runStep(readStep, () => printLines(io, lines()))
-  if (!isPrinted || selected > 0) return
+  if (!isPrinted) return
+  if (selected > 0) return problems.assertNone()
   if (skipsRecords(filter)) {
     const isOpen = (): boolean => isEmpty || names.listUnknown().length > 0
-    if (isOpen()) await runStep(readStep, () => readWhile(selectRecords(folder, {}, observe), isOpen))
+    const all = selectRecords(folder, {}, observe, problems.report)
+    if (isOpen()) await runStep(readStep, () => readWhile(all, isOpen))
   }
   if (isEmpty) throw new CommandFailure(`${folder} contains no audit log`)
   refuseUnknown(names.listUnknown(), command)
   if (filter.request !== undefined) throw new CommandFailure(describeMissingRequest(filter.request))
   const note = concernsReads(filter) ? '; reads are recorded only with audit.reads' : ''
   io.stderr.write(`no records of ${describeFilter(filter)}${note}\n`)
+  problems.assertNone()
 }
 
 /** Whether an operation of the filter is a read. */

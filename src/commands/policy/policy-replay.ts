@@ -17,6 +17,7 @@ import {
 import { indexDocuments } from '../../policy/analysis/reaching-rules.ts'
 import { collect, jsonOption, parseTimeOrAge } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
+import { LogProblems } from '../common/log-problems.ts'
 import { configOption, readPolicyContext } from './policy-context.ts'
 import { requirePolicies } from './policy-sources.ts'
 import { formatReachingRule, formatRuleReference } from './format-policy.ts'
@@ -80,8 +81,9 @@ async function replay(
   const policies = current.length === 0 ? undefined : await requirePolicies(current, vocabulary)
   const groupsOf = await loadGroups(keys, policies)
   const tally = createReplayTally(index, groupsOf, policies)
+  const problems = new LogProblems(io)
   await runStep('the audit log cannot be read', async () => {
-    for await (const record of readAuditLog(audit, since)) {
+    for await (const record of readAuditLog(audit, since, problems.report)) {
       if (since !== undefined && Date.parse(record.time) < since.getTime()) continue
       tally.add(record)
     }
@@ -109,6 +111,7 @@ async function replay(
     if (recorded + ofKeys + inferred > 0)
       printLine(io, `decided by groups: ${recorded} recorded, ${ofKeys} of --keys, ${inferred} inferred`)
   }
+  problems.assertNone()
   if (failOnChange && changed.length > 0) throw new CommandFailure(`${countCalls(changed)} decisions change`)
   if (failOnChange && restricted.length > 0)
     throw new CommandFailure(`${countCalls(restricted)} calls would be restricted otherwise`)

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseStoredRecord, type StoredRecord } from '../../audit/storage/read-audit-log.ts'
 import { readSegmentLines } from '../../audit/storage/read-segment-lines.ts'
-import { listChains } from '../../audit/storage/segment-names.ts'
+import { isForeignRecord, listSegments } from '../../audit/storage/log-segments.ts'
 import { ignoreMissing } from '../../lib/fs/system-error.ts'
 
 const maxBytes = 32 * 1024 * 1024
@@ -16,10 +16,10 @@ export async function readRecentRecords(
   since: Date,
   onRecord: (record: StoredRecord) => void,
 ): Promise<boolean> {
-  const segments = (await listChains(folder)).flatMap((chain) => chain.segments).toReversed()
+  const segments = (await listSegments(folder)).toReversed()
   let left = maxBytes
   for (const segment of segments) {
-    const path = join(folder, segment)
+    const path = join(folder, segment.file)
     const found = await stat(path).catch(ignoreMissing)
     if (found === undefined) continue
     if (found.mtime < since) return false
@@ -28,7 +28,8 @@ export async function readRecentRecords(
     for (const { text } of lines) {
       // The first line may be the end of one.
       const record = parseStoredRecord(text)
-      if (record !== undefined && Date.parse(record.time) >= since.getTime()) onRecord(record)
+      if (record === undefined || isForeignRecord(segment, record)) continue
+      if (Date.parse(record.time) >= since.getTime()) onRecord(record)
     }
     left -= bytes
     if (bytes < found.size) return true

@@ -56,7 +56,7 @@ export async function openAudit(
       failed: () => metrics.auditFailures.inc(),
       dropped: () => metrics.auditDropped.inc(),
     },
-    onEvent: createAuditEventLogger(log),
+    onEvent: createAuditEventLogger(metrics.registry, log),
   })
   closers.push(() => auditLog.close())
   sinks.start(() => auditLog.durableEnd())

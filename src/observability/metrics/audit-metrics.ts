@@ -1,6 +1,6 @@
 import type { StatsFs } from 'node:fs'
 import { statfs } from 'node:fs/promises'
-import { Gauge, type Registry } from 'prom-client'
+import { Counter, Gauge, type Registry } from 'prom-client'
 import type { AuditLogEvent } from '../../audit/log/chain-writer.ts'
 import type { AuditLog, AuditStatus } from '../../audit/log/audit-log.ts'
 import type { Logger } from '../log/gateway-log.ts'
@@ -70,11 +70,20 @@ export function registerAuditHeadMetrics(registry: Registry, audit: AuditLog): v
   registry.registerMetric(hash)
 }
 
-export function createAuditEventLogger(log: Logger): (event: AuditLogEvent) => void {
+export function createAuditEventLogger(registry: Registry, log: Logger): (event: AuditLogEvent) => void {
+  const tampered = new Counter({
+    name: 'catalog_gateway_audit_tampered_total',
+    help: 'Changes of audit log files by another writer, found while writing or at the start.',
+    registers: [registry],
+  })
   return (event) => {
     switch (event.kind) {
       case 'tampered':
-        log.error({ file: event.file, change: event.tampering }, 'audit log tampered with')
+        tampered.inc()
+        log.error(
+          { file: event.file, change: event.tampering, lines: event.lines },
+          'audit log tampered with',
+        )
         return
       case 'key_generated':
         log.info({ publicKeyFile: event.publicFile }, 'audit seal key created')

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { recoverFolder } from '../../../src/audit/log/recovery.ts'
+import { openSealKey } from '../../../src/audit/records/seal-key.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
 import { anIntent, committed, logOptions, ofKind, recordsOf, segmentsOf } from '../audit-fixtures.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -15,7 +16,8 @@ async function crashedFolder(): Promise<{ folder: string; path: string; chain: s
   const second = await log.recordIntent(anIntent('two'))
   await log.recordOutcome(second, committed)
   await log.recordIntent(anIntent('three'))
-  for (const file of await segmentsOf(running)) await cp(join(running, file), join(folder, file))
+  for (const file of [...(await segmentsOf(running)), 'seal-key.pem'])
+    await cp(join(running, file), join(folder, file))
   await log.close()
   return { folder, path: join(folder, `${log.chain}-0000.jsonl`), chain: log.chain }
 }
@@ -43,6 +45,7 @@ it('records the outcome of each in-doubt intent as unknown, exactly once', async
 it('truncates a torn last line at any length, and records it in the next chain', async () => {
   const { folder, path } = await crashedFolder()
   const good = await readFile(path)
+  const key = await openSealKey(folder, undefined)
   const lastLine = good.subarray(good.lastIndexOf(10, good.length - 2) + 1)
   const file = path.slice(folder.length + 1)
   for (let bytes = 1; bytes < lastLine.length; bytes += 1) {
@@ -50,7 +53,7 @@ it('truncates a torn last line at any length, and records it in the next chain',
     expect(await verifyAuditLog(folder)).toMatchObject({ ok: true, records: 6, tornTail: { file, bytes } })
     // Each truncation waits for the disk.
     if (bytes % 32 !== 1) continue
-    expect((await recoverFolder(folder)).repairs).toEqual([{ file, bytesCut: bytes }])
+    expect((await recoverFolder(folder, key)).repairs).toEqual([{ file, bytesCut: bytes }])
     expect(await readFile(path)).toEqual(good)
   }
   await writeFile(path, Buffer.concat([good, lastLine.subarray(0, 97)]))
@@ -66,9 +69,9 @@ it('retains and reports an invalid complete line', async () => {
   await writeFile(path, forged)
   await reopen(folder)
   expect(await readFile(path, 'utf8')).toBe(forged)
-  const [recovered] = ofKind(await recordsOf(folder), 'recovered')
-  expect(recovered).toMatchObject({ bytesCut: 0, damage: 'line 6: the hash does not match the line' })
-  expect(await verifyAuditLog(folder)).toMatchObject({ ok: false, problem: { line: 6 } })
+  const [tampered] = ofKind(await recordsOf(folder), 'tampered')
+  expect(tampered).toMatchObject({ what: 'extended', line: 6, lines: 1 })
+  expect(await verifyAuditLog(folder)).toMatchObject({ ok: false, problems: [{ line: 6 }] })
 })
 
 it('leaves no chain after a crash while opening one', async () => {
@@ -84,5 +87,5 @@ it('starts with an empty chain in the folder, and reports it', async () => {
   const { folder, path } = await crashedFolder()
   await writeFile(path, '')
   await reopen(folder)
-  expect((await verifyAuditLog(folder)).problem?.what).toMatch(/no records/)
+  expect((await verifyAuditLog(folder)).problems[0]?.what).toMatch(/no records/)
 })

@@ -141,10 +141,10 @@ it('verification accepts a removal that a crash has interrupted', async () => {
   await copyFile(join(copies, first), join(folder, first))
   expect(await verifyAuditLog(folder, { keys })).toMatchObject({ ok: true })
   await rm(join(folder, second))
-  expect(await verifyAuditLog(folder, { keys })).toMatchObject({ ok: false, problem: { file: third } })
+  expect(await verifyAuditLog(folder, { keys })).toMatchObject({ ok: false, problems: [{ file: third }] })
   await rm(join(folder, first))
   await rm(join(folder, third))
-  expect(await verifyAuditLog(folder, { keys })).toMatchObject({ ok: false, problem: { file: fourth } })
+  expect(await verifyAuditLog(folder, { keys })).toMatchObject({ ok: false, problems: [{ file: fourth }] })
 })
 
 it('verification detects segments removed by another process', async () => {
@@ -153,7 +153,7 @@ it('verification detects segments removed by another process', async () => {
   const keys = [await keyOf(folder)]
   const [first = '', second = ''] = await segmentsOf(folder)
   await rm(join(folder, first))
-  const { problem } = await verifyAuditLog(folder, { keys })
+  const [problem] = (await verifyAuditLog(folder, { keys })).problems
   expect(problem).toMatchObject({
     file: second,
     line: 1,
@@ -169,11 +169,11 @@ it('verification rejects an unsigned checkpoint', async () => {
   const { chain, seq, prev } = JSON.parse(retained ?? '') as { chain: string; seq: number; prev: string }
   await rm(join(folder, first))
   await forge(join(folder, others.at(-1) ?? ''), (lines) => {
-    const head = `"chain":"${chain}","seq":0,"time":"2027-01-31T00:00:00.000Z","prev":"00"`
+    const head = `"chain":"${chain}","seq":0,"time":"${new Date().toISOString()}","prev":"00"`
     const through = JSON.stringify({ chain, seq: seq - 1, hash: prev })
     return [...lines, `{"v":1,"kind":"pruned",${head},"through":${through},"files":["${first}"],"hash":"00"}`]
   })
   expect((await verifyAuditLog(folder)).ok).toBe(true)
-  const { problem } = await verifyAuditLog(folder, { keys: [await keyOf(folder)] })
+  const [problem] = (await verifyAuditLog(folder, { keys: [await keyOf(folder)] })).problems
   expect(problem).toMatchObject({ what: expect.stringMatching(/no signed record says that it was removed/) })
 })

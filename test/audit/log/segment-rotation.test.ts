@@ -39,7 +39,8 @@ it('recovers from a crash with the last segment only', async () => {
   for (let n = 0; n < 10; n += 1) await log.recordOutcome(await log.recordIntent(anIntent(`${n}`)), committed)
   await log.recordOutcome(middle, committed)
   const late = await log.recordIntent(anIntent('late'))
-  for (const file of await segmentsOf(folder)) await cp(join(folder, file), join(crashed, file))
+  for (const file of [...(await segmentsOf(folder)), 'seal-key.pem'])
+    await cp(join(folder, file), join(crashed, file))
   await log.close()
 
   const files = await segmentsOf(crashed)
@@ -49,7 +50,7 @@ it('recovers from a crash with the last segment only', async () => {
   expect(next.recovery.repairs).toEqual([])
   expect(next.recovery.unresolved).toEqual([early, late])
   await next.close()
-  expect((await verifyAuditLog(crashed)).problem).toMatchObject({ file: files[0], line: 1 })
+  expect((await verifyAuditLog(crashed)).problems[0]).toMatchObject({ file: files[0], line: 1 })
 })
 
 it('recovers from a crash during a rotation with the previous segment', async () => {
@@ -57,7 +58,8 @@ it('recovers from a crash during a rotation with the previous segment', async ()
   const crashed = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder))
   const receipt = await log.recordIntent(anIntent('open'))
-  for (const file of await segmentsOf(folder)) await cp(join(folder, file), join(crashed, file))
+  for (const file of [...(await segmentsOf(folder)), 'seal-key.pem'])
+    await cp(join(folder, file), join(crashed, file))
   await log.close()
   await writeFile(join(crashed, `${log.chain}-0001.jsonl`), '{"v":1,"kind":"segm')
   expect(await verifyAuditLog(crashed)).toMatchObject({ ok: true, unresolved: 1, tornTail: { bytes: 19 } })

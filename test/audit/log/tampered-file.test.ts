@@ -63,7 +63,7 @@ it.each([
   const { file, records, report } = await tamperedLog(tamper)
   expect(ofKind(records.slice(-9), 'tampered')).toMatchObject([{ file, what: 'resized', restored: false }])
   expect(requests(records).slice(-2)).toEqual(['after', 'later'])
-  expect(report).toMatchObject({ ok: false, problem: { file } })
+  expect(report.problems[0]).toMatchObject({ file })
 })
 
 it('detects tampering between records before the log is closed', async () => {
@@ -90,5 +90,5 @@ it('records right after a truncation do not hide it', async () => {
   await Promise.all([log.recordIntent(anIntent('at once')), log.recordIntent(anIntent('too'))])
   await log.close()
   expect(events).toContainEqual({ kind: 'tampered', file, tampering: 'resized' })
-  expect(await verifyAuditLog(folder)).toMatchObject({ ok: false, problem: { file } })
+  expect(await verifyAuditLog(folder)).toMatchObject({ ok: false, problems: [{ file }] })
 })

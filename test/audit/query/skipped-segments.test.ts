@@ -155,7 +155,7 @@ it.each<[string, Selection]>([
     await writeFile(join(folder, file), text.replace(/\n.*\n/, '\nnot a record\n'))
   }
   expect(await select(folder, chosen)).toEqual(expected)
-  await expect(select(folder, {})).rejects.toThrow('has a line that is not a record')
+  await expect(select(folder, {})).rejects.toThrow('the line is not a record')
 })
 
 it('reads a segment whose end is damaged', async () => {
@@ -163,7 +163,7 @@ it('reads a segment whose end is damaged', async () => {
   const [, second = ''] = await segmentsOf(folder)
   await appendFile(join(folder, second), 'not a record\n')
   const chosen = { since: new Date(start + 1300 * minute) }
-  await expect(select(folder, chosen)).rejects.toThrow('has a line that is not a record')
+  await expect(select(folder, chosen)).rejects.toThrow('foreign: the log ended before this line')
 })
 
 it.each([

@@ -25,14 +25,30 @@ it('a record contains the members of the entry in a fixed order', async () => {
   expect(intent).toMatchObject(entry)
   expect(intent?.time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
   const facts = ['request', 'operation', 'id', 'objects', 'effect', 'principal', 'rule', 'policyRevision']
-  expect(Object.keys(intent ?? {})).toEqual([...ofTables, ...facts, 'client', 'upstream', 'details', 'hash'])
+  expect(Object.keys(intent ?? {})).toEqual([
+    ...ofTables,
+    ...facts,
+    'client',
+    'upstream',
+    'details',
+    'mac',
+    'hash',
+  ])
   expect(outcome).toMatchObject({
     ...committed,
     request: 'a',
     intentSeq: receipt.seq,
     details: { etag: 'e' },
   })
-  expect(Object.keys(refusal ?? {})).toEqual([...head, 'request', 'status', 'reason', 'client', 'hash'])
+  expect(Object.keys(refusal ?? {})).toEqual([
+    ...head,
+    'request',
+    'status',
+    'reason',
+    'client',
+    'mac',
+    'hash',
+  ])
   expect(reload).toMatchObject({ kind: 'reload', what: 'keys', revision: 'k2' })
 })
 
@@ -59,6 +75,7 @@ it('a change and a refusal produce exactly these lines', async () => {
     line
       .replace(/"chain":"[^"]+"/, '"chain":"C"')
       .replace(/"time":"[^"]+"/, '"time":"T"')
+      .replace(/"mac":"[\w-]{22}"/, '"mac":"M"')
       .replaceAll(/[0-9a-f]{64}/g, 'H'),
   )
   const who =
@@ -68,12 +85,12 @@ it('a change and a refusal produce exactly these lines', async () => {
       `"effect":"commit",${who},` +
       '"rule":{"policy":"production","rule":"writers","file":"production.yaml","line":12},' +
       '"policyRevision":"r1","client":"10.0.0.1","upstream":"main","before":6,' +
-      '"details":{"version":7,"manifest_path":"x"},"hash":"H"}',
+      '"details":{"version":7,"manifest_path":"x"},"mac":"M","hash":"H"}',
     `${head('outcome', 3)}"request":"a","intentSeq":2,"result":"committed","status":200,"version":7,` +
-      '"versions":[{"id":["production","orders"],"version":7,"eTag":"\\"e\\""}],"durationMs":3,"hash":"H"}',
+      '"versions":[{"id":["production","orders"],"version":7,"eTag":"\\"e\\""}],"durationMs":3,"mac":"M","hash":"H"}',
     `${head('refusal', 4)}"request":"b","status":403,"reason":"no_rule","operation":"CreateTableVersion",` +
       `"id":["production","orders"],${who},"client":"10.0.0.1",` +
-      '"details":{"needs":"DropTable"},"hash":"H"}',
+      '"details":{"needs":"DropTable"},"mac":"M","hash":"H"}',
   ])
 })
 

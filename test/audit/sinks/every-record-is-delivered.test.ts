@@ -2,6 +2,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { AuditLog } from '../../../src/audit/log/audit-log.ts'
+import { listSegments } from '../../../src/audit/storage/log-segments.ts'
 import { readBatch } from '../../../src/audit/sinks/log-follower.ts'
 import { anIntent, aRefusal, committed, segmentsOf } from '../audit-fixtures.ts'
 import { otlpSettings, linesInLog, openLogWithSinks, type LogWithSinks } from './log-with-sinks.ts'
@@ -159,9 +160,13 @@ it('does not deliver records that are not durable', async () => {
   const end = log.durableEnd()
   await log.recordIntent(anIntent('later'))
   await close()
-  const { deliveries, cursor } = await readBatch(folder, undefined, end, { records: 100, bytes: 100 })
+  const segments = await listSegments(folder)
+  const { deliveries, cursor } = await readBatch(folder, segments, undefined, end, {
+    records: 100,
+    bytes: 100,
+  })
   const lines = await linesInLog(folder)
-  const more = await readBatch(folder, cursor, end, { records: 100, bytes: 1_000_000 })
+  const more = await readBatch(folder, segments, cursor, end, { records: 100, bytes: 1_000_000 })
   const texts = [...deliveries, ...more.deliveries].map(({ text }) => text)
   expect(texts).toEqual(
     lines.slice(

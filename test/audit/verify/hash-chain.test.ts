@@ -137,7 +137,7 @@ describe('verification of a changed log', () => {
     const body = genuine.replace(forgery.from, forgery.to)
     const hash = createHash('sha256').update(body).digest('hex')
     await writeFile(atPath(paths, 0), lines.with(forgery.at, `${body},"hash":"${hash}"}\n`).join(''))
-    const { problem } = await verifyAuditLog(folder)
+    const [problem] = (await verifyAuditLog(folder)).problems
     expect(problem).toMatchObject({ line, what: expect.stringMatching(what) })
   })
 
@@ -147,7 +147,7 @@ describe('verification of a changed log', () => {
       const { folder, paths } = await writeChains(1)
       const lines = (await readFile(atPath(paths, 0), 'utf8')).split(/(?<=\n)/)
       await writeFile(atPath(paths, 0), lines.with(4, `${line}\n`).join(''))
-      const { problem } = await verifyAuditLog(folder)
+      const [problem] = (await verifyAuditLog(folder)).problems
       expect(problem).toMatchObject({ line: 5, what: 'the line has no hash at its end' })
     },
   )
@@ -157,27 +157,32 @@ describe('verification of a changed log', () => {
     for (const index of [0, 1]) {
       const good = await readFile(atPath(paths, index))
       await rm(atPath(paths, index))
-      expect((await verifyAuditLog(folder)).problem?.what).toMatch(
+      expect((await verifyAuditLog(folder)).problems[0]?.what).toMatch(
         /is missing before this segment|expected .* before this one/,
       )
       await writeFile(atPath(paths, index), good)
     }
     await cp(atPath(paths, 0), atPath(paths, 1))
-    expect((await verifyAuditLog(folder)).problem?.what).toMatch(/belongs to chain/)
+    expect((await verifyAuditLog(folder)).problems[0]?.what).toMatch(/^foreign/)
   })
 
-  it('reports the file and the line', async () => {
-    const { folder, paths } = await writeChains(2)
-    const text = await readFile(atPath(paths, 0), 'utf8')
-    await writeFile(atPath(paths, 0), text.replace('second-0', 'second-9'))
-    const { ok, chains, records, problem } = await verifyAuditLog(folder)
-    expect({ ok, chains, records }).toEqual({ ok: false, chains: 0, records: 3 })
-    expect(problem).toEqual({
-      file: (await segmentsOf(folder))[0],
-      line: 4,
-      seq: 3,
-      what: 'the hash does not match the line',
-    })
+  it('reports the file and the line of each damage, and nothing else', async () => {
+    const { folder, paths } = await writeChains(3)
+    const files = await segmentsOf(folder)
+    const what = 'the hash does not match the line'
+    const damages = [
+      { at: 0, from: 'second-0', line: 4 },
+      { at: 1, from: '"kind":"start"', line: 1 },
+      { at: 1, from: '"within":1000', line: 2 },
+      { at: 2, from: '"outcome"', line: 5 },
+    ]
+    for (const { at, from } of damages) {
+      const text = await readFile(atPath(paths, at), 'utf8')
+      await writeFile(atPath(paths, at), text.replace(from, from.replace(/\w/, '?')))
+    }
+    const { ok, chains, records, problems } = await verifyAuditLog(folder, { keys: [await keyOf(folder)] })
+    expect({ ok, chains, records }).toEqual({ ok: false, chains: 3, records: 17 })
+    expect(problems).toEqual(damages.map(({ at, line }) => ({ file: files[at], line, what })))
   })
 })
 

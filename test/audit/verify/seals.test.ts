@@ -1,7 +1,7 @@
 import { createHash, createPublicKey, generateKeyPairSync, verify } from 'node:crypto'
-import { readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { copyFile, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { openAuditLog, type AuditLog, type AuditLogOptions } from '../../../src/audit/log/audit-log.ts'
 import { readSealVerifier } from '../../../src/audit/records/seal-key.ts'
 import { verifyAuditLog } from '../../../src/audit/verify/verify-audit-log.ts'
@@ -76,21 +76,48 @@ it('reports the unsigned tail', async () => {
 it('detects records rewritten with valid hashes by their seals', async () => {
   const { folder, keys, path } = await writtenLog(3)
   await forge(path, (lines) => lines.map((line) => line.replaceAll('corp:alice', 'corp:mallory')))
-  expect((await verifyAuditLog(folder, { keys })).problem?.what).toMatch(/signature of the seal is invalid/)
+  expect((await verifyAuditLog(folder, { keys })).problems[0]?.what).toMatch(
+    /signature of the seal is invalid/,
+  )
   // An attacker who rewrites the records must omit the seals.
   await forge(path, (lines) => lines.filter((line) => !line.includes('"kind":"seal"')))
   expect((await verifyAuditLog(folder)).ok).toBe(true)
-  expect((await verifyAuditLog(folder, { keys })).problem?.what).toMatch(/the log has no seal/)
+  expect((await verifyAuditLog(folder, { keys })).problems[0]?.what).toMatch(/the log has no seal/)
 })
 
 it('detects a forged tail that is longer than the last seal allows', async () => {
   const { folder, keys, path } = await writtenLog(5, { sealRecords: 4 })
   await forge(path, (lines) => lines.filter((line, at) => at < 2 || !line.includes('"kind":"seal"')))
   expect((await verifyAuditLog(folder)).ok).toBe(true)
-  expect((await verifyAuditLog(folder, { keys })).problem).toMatchObject({
+  expect((await verifyAuditLog(folder, { keys })).problems[0]).toMatchObject({
     line: 7,
-    seq: 6,
     what: 'no seal within 4 records of the last one',
+  })
+})
+
+it.each([6, -6])('detects records without a seal that are %i minutes old', async (minutes) => {
+  const folder = await temporaryFolder()
+  const log = await openAuditLog(logOptions(folder))
+  await writeChanges(log, 1)
+  onTestFinished(() => void vi.useRealTimers())
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + minutes * 60_000 })
+  const { problems, unsealed } = await verifyAuditLog(folder)
+  expect(problems.map(({ what }) => what)).toEqual([expect.stringContaining('the last 2 records, since')])
+  expect(unsealed.records).toBe(2)
+  vi.useRealTimers()
+  await log.close()
+  expect(await verifyAuditLog(folder)).toMatchObject({ ok: true, unsealed: { records: 0 } })
+})
+
+it('detects times that run backwards', async () => {
+  const { folder, path } = await writtenLog(3)
+  await forge(path, (lines) =>
+    lines.map((line, at) => (at < 5 ? line : line.replace(/"time":"\d+/, '"time":"2020'))),
+  )
+  const { problems } = await verifyAuditLog(folder)
+  expect(problems[0]).toMatchObject({
+    line: 6,
+    what: expect.stringMatching(/^the time 2020.* is before that/),
   })
 })
 
@@ -98,11 +125,13 @@ it('detects a seal with another key or without one', async () => {
   const { folder, keys, path } = await writtenLog(1)
   const other = await writtenLog(1)
   const strange = { keys: other.keys }
-  expect((await verifyAuditLog(folder, strange)).problem?.what).toMatch(
+  expect((await verifyAuditLog(folder, strange)).problems[0]?.what).toMatch(
     /pass its public key with --public-key/,
   )
   await forge(path, (lines) => lines.map(changeSignature))
-  expect((await verifyAuditLog(folder, { keys })).problem?.what).toMatch(/signature of the seal is invalid/)
+  expect((await verifyAuditLog(folder, { keys })).problems[0]?.what).toMatch(
+    /signature of the seal is invalid/,
+  )
 })
 
 it('detects a missing seal at the end of a segment', async () => {
@@ -111,26 +140,32 @@ it('detects a missing seal at the end of a segment', async () => {
   for (const file of files.slice(1)) await rm(file)
   expect((await verifyAuditLog(folder, { keys })).ok).toBe(true)
   await writeFile(files[1] ?? '', '')
-  expect((await verifyAuditLog(folder, { keys })).problem?.what).toMatch(/does not end in a seal/)
+  expect((await verifyAuditLog(folder, { keys })).problems[0]?.what).toMatch(/does not end in a seal/)
 })
 
-it('the next start seals records left unsigned by a crash; the key may change', async () => {
+it('the next start seals records left unsigned by a crash', async () => {
   const [folder, crashed] = [await temporaryFolder(), await temporaryFolder()]
   const log = await openAuditLog(logOptions(folder))
   await writeChanges(log, 3)
   const [file = ''] = await segmentsOf(folder)
-  await writeFile(join(crashed, file), await readFile(join(folder, file)))
+  for (const name of [file, 'seal-key.pem']) await copyFile(join(folder, name), join(crashed, name))
   await log.close()
+  // The next process may allow more or fewer records between two seals.
+  await (await openAuditLog(logOptions(crashed, { sealRecords: 5_000 }))).close()
+  const report = await verifyAuditLog(crashed, { keys: [await keyOf(folder)] })
+  expect(report).toMatchObject({ ok: true, chains: 2, seals: 2, unsealed: { records: 0 } })
+  expect(ofKind(await recordsOf(crashed), 'seal').at(-1)).toMatchObject({ leaves: 7 })
+})
+
+it('the key may change after a clean stop', async () => {
+  const { folder, keys } = await writtenLog(3)
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
   const [sealKeyFile, publicFile] = [join(folder, 'new.pem'), join(folder, 'new-public.pem')]
   await writeFile(sealKeyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }))
   await writeFile(publicFile, publicKey.export({ type: 'spki', format: 'pem' }))
-  // The next process may also allow more or fewer records between two seals.
-  await (await openAuditLog(logOptions(crashed, { sealKeyFile, sealRecords: 5_000 }))).close()
-  const keys = [await keyOf(folder), await readSealVerifier(publicFile)]
-  const report = await verifyAuditLog(crashed, { keys })
-  expect(report).toMatchObject({ ok: true, chains: 2, seals: 2, unsealed: { records: 0 } })
-  expect(ofKind(await recordsOf(crashed), 'seal').at(-1)).toMatchObject({ leaves: 7 })
+  await (await openAuditLog(logOptions(folder, { sealKeyFile }))).close()
+  const report = await verifyAuditLog(folder, { keys: [...keys, await readSealVerifier(publicFile)] })
+  expect(report).toMatchObject({ ok: true, chains: 2, unsealed: { records: 0 } })
 })
 
 it('seals the outcomes of unresolved intents before the log is used', async () => {
@@ -138,7 +173,7 @@ it('seals the outcomes of unresolved intents before the log is used', async () =
   const log = await openAuditLog(logOptions(folder))
   await log.recordIntent(anIntent('open'))
   const [file = ''] = await segmentsOf(folder)
-  await writeFile(join(crashed, file), await readFile(join(folder, file)))
+  for (const name of [file, 'seal-key.pem']) await copyFile(join(folder, name), join(crashed, name))
   await log.close()
   const next = await openAuditLog(logOptions(crashed))
   expect((await recordsOf(crashed)).slice(-2)).toMatchObject([

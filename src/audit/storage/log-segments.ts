@@ -1,0 +1,94 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ignoreMissing } from '../../lib/fs/system-error.ts'
+import type { AuditRecord, ChainEnd } from '../records/audit-record.ts'
+import { checkLine, parseRecord, zeroHash } from '../records/hash-chain.ts'
+import { readSegmentLines } from './read-segment-lines.ts'
+import { compareByAge, listChains } from './segment-names.ts'
+
+/** A file of the log. Its first record names the one that it follows, under the next seal. */
+export interface LogSegment {
+  readonly file: string
+  readonly chain: string
+  /** The record that the next segment follows: what lies behind it is foreign. Undefined in the newest segment. */
+  readonly end: ChainEnd | undefined
+  /** Whether no record of the file belongs to the log. */
+  readonly isForeign: boolean
+  /** Undefined if the file is empty or its first line is damaged. */
+  readonly firstSeq: number | undefined
+}
+
+/** A clock that is set back by less within a segment hides no record. */
+const maxClockStepMs = 3_600_000
+/** Longer than a seal, with which each segment but the newest ends unless the gateway crashed. */
+const tailBytes = 16 * 1024
+const headBytes = 4 * 1024
+
+/** Lists the segments of a log, oldest first. Reads the first line of each. */
+export async function listSegments(folder: string): Promise<readonly LogSegment[]> {
+  const chains = await listChains(folder)
+  const files = chains.flatMap(({ chain, segments }) => segments.map((file) => ({ chain, file })))
+  const found: LogSegment[] = []
+  let end: ChainEnd | undefined
+  for (const { chain, file } of files.toReversed()) {
+    const first = await readFirstRecord(join(folder, file))
+    const isForeign = end !== undefined && first !== undefined && isBehind(first, end)
+    found.push({ file, chain, end, isForeign, firstSeq: first?.seq })
+    if (first !== undefined && !isForeign) end = getPreceding(first)
+  }
+  return found.toReversed()
+}
+
+/**
+ * Leaves out the segments whose last record is more than an hour older than a time. Of these, only the last record is read:
+ * the times of files change when they are copied.
+ */
+export async function skipSegmentsBefore(
+  folder: string,
+  segments: readonly LogSegment[],
+  since: Date | undefined,
+): Promise<readonly LogSegment[]> {
+  if (since === undefined) return segments
+  const found: LogSegment[] = []
+  for (const segment of segments) {
+    const end = await readEndTime(join(folder, segment.file))
+    const isNewest = segment === segments.at(-1)
+    if (isNewest || end === undefined || end >= since.getTime() - maxClockStepMs) found.push(segment)
+  }
+  return found
+}
+
+/** Whether a record of the file lies behind the end of the log there, by its number. */
+export function isForeignRecord(
+  { end, isForeign }: LogSegment,
+  { chain, seq }: Pick<ChainEnd, 'chain' | 'seq'>,
+): boolean {
+  return isForeign || (end !== undefined && chain === end.chain && seq > end.seq)
+}
+
+function isBehind({ chain, seq }: AuditRecord, end: ChainEnd): boolean {
+  return chain === end.chain ? seq > end.seq : compareByAge(chain, end.chain) > 0
+}
+
+/** A start without a previous chain follows nothing. */
+function getPreceding(first: AuditRecord): ChainEnd {
+  if (first.kind === 'start') return first.previous ?? { chain: '', seq: -1, hash: zeroHash }
+  return { chain: first.chain, seq: first.seq - 1, hash: first.prev }
+}
+
+/** Undefined if the file is empty or its first line is damaged, or if retention has just removed it. */
+async function readFirstRecord(path: string): Promise<AuditRecord | undefined> {
+  const range = { from: 0, to: Infinity, bytes: headBytes }
+  const [line] = (await readSegmentLines(path, range).catch(ignoreMissing)) ?? []
+  const checked = line && checkLine(Buffer.from(line.text))
+  return typeof checked === 'object' ? checked.record : undefined
+}
+
+/** Returns the time of the last record; undefined if the file does not end with a record. */
+async function readEndTime(path: string): Promise<number | undefined> {
+  const { size } = await stat(path)
+  const range = { from: Math.max(0, size - tailBytes), to: size, bytes: tailBytes }
+  const last = (await readSegmentLines(path, range)).at(-1)
+  const time = last?.end === size ? Date.parse(String(parseRecord(last.text)?.time)) : Number.NaN
+  return Number.isNaN(time) ? undefined : time
+}
