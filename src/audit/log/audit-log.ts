@@ -109,7 +109,7 @@ export class AuditLog {
   ) {
     const { queueRecords = 10_000, queueBytes = 16 * 1024 * 1024, sealMs = 10_000, observer } = options
     const append = async (records: readonly UnchainedRecord[]): Promise<readonly number[]> => {
-      if (!lock.isHeld()) throw new Error('another process took over the audit folder')
+      if (!lock.isHeld()) throw new Error('another process took over the audit folder, or may have')
       const seqs = await writer.append(records)
       if (writer.rotations > this.#rotations) this.prune()
       this.#rotations = writer.rotations

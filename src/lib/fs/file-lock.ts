@@ -19,7 +19,7 @@ class FileLockedError extends Error {
 }
 
 export interface FileLock {
-  /** False once another process has taken over the lock because it considered this process dead. */
+  /** False if another process has taken over the lock, or may have: this one was stopped for too long to refresh it. */
   isHeld(): boolean
   release(): Promise<void>
 }
@@ -90,15 +90,19 @@ async function createFile(path: string, content: string): Promise<void> {
 
 function createLock(path: string, content: string): FileLock {
   let isLost = false
+  // Wall-clock time: others compare that of the file, and other clocks stand still while a machine is suspended.
+  let refreshed = Date.now()
   const refresh = async (): Promise<void> => {
     const now = new Date()
-    if ((await readIfPresent(path)) === content) await utimes(path, now, now)
-    else isLost = true
+    if ((await readIfPresent(path)) === content) {
+      await utimes(path, now, now)
+      refreshed = now.getTime()
+    } else isLost = true
   }
   // The next write of the holder reports a failing disk; the lock remains unchanged.
   const timer = setInterval(() => void refresh().catch(() => undefined), refreshMs).unref()
   return {
-    isHeld: () => !isLost,
+    isHeld: () => !isLost && Date.now() - refreshed < abandonedMs,
     async release() {
       clearInterval(timer)
       if ((await readIfPresent(path)) === content) await unlink(path)

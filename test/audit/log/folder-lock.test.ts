@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { readFile, readdir, utimes, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
-import { logOptions, segmentsOf } from '../audit-fixtures.ts'
+import { anIntent, logOptions, segmentsOf } from '../audit-fixtures.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 async function deadProcess(): Promise<number> {
@@ -54,6 +54,20 @@ it('respects the lock of another host while it is refreshed', async () => {
   await expect(openAuditLog(logOptions(folder))).rejects.toThrow('on host another-host')
   await writeLock(folder, holder, 120)
   await (await openAuditLog(logOptions(folder))).close()
+})
+
+it('writes nothing after it was suspended for so long that another process may have the lock', async () => {
+  const folder = await temporaryFolder()
+  const log = await openAuditLog(logOptions(folder))
+  onTestFinished(() => void vi.useRealTimers())
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 61_000 })
+  await expect(log.recordIntent(anIntent('late'))).rejects.toThrow('the audit log is unavailable')
+  expect(log.status().writable).toBe(false)
+  vi.useRealTimers()
+  await log.recordIntent(anIntent('held'))
+  await log.close()
+  const [file = ''] = await segmentsOf(folder)
+  expect(await readFile(join(folder, file), 'utf8')).not.toContain('"late"')
 })
 
 it('exactly one of several writers takes over an abandoned lock', async () => {
