@@ -62,6 +62,8 @@ interface PendingResolution {
 /** The changes of one upstream, looked up one at a time: an upstream that does not respond delays no other. */
 interface LookupQueue {
   readonly pending: Set<PendingResolution>
+  /** Number of changes without a lookup result, by table. */
+  readonly unseen: Map<string, number>
   timer: NodeJS.Timeout | undefined
   running: Promise<void> | undefined
 }
@@ -96,28 +98,31 @@ export function createOutcomeResolver(options: OutcomeResolverOptions): OutcomeR
     ).unref()
   }
 
-  async function resolveDue({ pending }: LookupQueue): Promise<void> {
+  async function resolveDue(queue: LookupQueue): Promise<void> {
+    const { pending } = queue
     for (const entry of [...pending].filter(({ nextAt }) => nextAt <= Date.now())) {
       if (closing.signal.aborted) return
       try {
-        await tryToResolve(entry, pending)
-        if (entry.resolution !== undefined) pending.delete(entry)
+        await tryToResolve(entry, queue)
+        if (entry.resolution === undefined) continue
+        pending.delete(entry)
+        markSeen(queue, entry)
       } catch {
         postpone(entry)
       }
     }
   }
 
-  async function tryToResolve(entry: PendingResolution, pending: Iterable<PendingResolution>): Promise<void> {
+  async function tryToResolve(entry: PendingResolution, queue: LookupQueue): Promise<void> {
     if (entry.resolution !== undefined) return conclude(entry, entry.resolution)
     const { decision, versions } = await lookUp(entry)
-    entry.hasLookupResult = true
+    markSeen(queue, entry)
     const { result, evidence } = decision
     const resolvedAt = entry.change.since + times.settleTimeMs
     // An undecided change may be decided by the outcomes of other changes.
     const isEarly = Date.now() < resolvedAt && (result === 'absent' || result === 'undecided')
     if (isEarly) entry.nextAt = resolvedAt
-    else if (result === 'undecided' && mayBeDecidedByOthers(entry, pending))
+    else if (result === 'undecided' && mayBeDecidedByOthers(queue, entry))
       entry.nextAt = Date.now() + retryDelays.minMs
     else if (result !== 'absent') await decide(entry, result, evidence, versions)
     else if (entry.absentSince === undefined) {
@@ -181,7 +186,10 @@ export function createOutcomeResolver(options: OutcomeResolverOptions): OutcomeR
       const { upstream } = change.entry
       let queue = queues.get(upstream)
       if (queue === undefined)
-        queues.set(upstream, (queue = { pending: new Set(), timer: undefined, running: undefined }))
+        queues.set(
+          upstream,
+          (queue = { pending: new Set(), unseen: new Map(), timer: undefined, running: undefined }),
+        )
       if (queue.pending.size >= maxPending || closing.signal.aborted) return
       const nextAt = Date.now()
       queue.pending.add({
@@ -193,6 +201,7 @@ export function createOutcomeResolver(options: OutcomeResolverOptions): OutcomeR
         absentSince: undefined,
         resolution: undefined,
       })
+      for (const key of listTableKeys(change)) queue.unseen.set(key, (queue.unseen.get(key) ?? 0) + 1)
       schedule(queue, nextAt)
     },
     listInDoubtIntents: () => listAll().map(({ change }) => change.intent),
@@ -204,13 +213,23 @@ export function createOutcomeResolver(options: OutcomeResolverOptions): OutcomeR
   }
 }
 
-/** Whether another change of the same tables has not been looked up yet: it may have created the version. */
-function mayBeDecidedByOthers({ change }: PendingResolution, pending: Iterable<PendingResolution>): boolean {
-  const keys = new Set(change.intent.tables.map(idToJson))
-  for (const other of pending) {
-    if (!other.hasLookupResult && other.change.intent.tables.some((id) => keys.has(idToJson(id)))) return true
+function listTableKeys({ intent }: InDoubtChange): string[] {
+  return [...new Set(intent.tables.map(idToJson))]
+}
+
+function markSeen({ unseen }: LookupQueue, entry: PendingResolution): void {
+  if (entry.hasLookupResult) return
+  entry.hasLookupResult = true
+  for (const key of listTableKeys(entry.change)) {
+    const left = (unseen.get(key) ?? 0) - 1
+    if (left > 0) unseen.set(key, left)
+    else unseen.delete(key)
   }
-  return false
+}
+
+/** Whether another change of the same tables has not been looked up yet: it may have created the version. */
+function mayBeDecidedByOthers({ unseen }: LookupQueue, { change }: PendingResolution): boolean {
+  return listTableKeys(change).some((key) => unseen.has(key))
 }
 
 function undecidedResolution(evidence: string): ResolutionDecision {
