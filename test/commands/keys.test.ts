@@ -100,3 +100,8 @@ it('revoking a missing key fails', async () => {
   expect(status).toBe(1)
   expect(messages).toContain('nobody')
 })
+
+it('no key has the name of callers without a credential', async () => {
+  const created = await runCommand(['keys', 'create', ...files, '--principal', 'anonymous'])
+  expect(created).toMatchObject({ status: 1, messages: expect.stringContaining('choose another one') })
+})

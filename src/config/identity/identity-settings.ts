@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { resolveTlsFiles } from '../../lib/tls/tls-files.ts'
-import { apiKeyNameSchema } from './api-key-name.ts'
+import { apiKeyNameSchema, keyPrincipalSchema } from './api-key-name.ts'
 import { introspectionSchema } from './introspection-settings.ts'
 import { audienceSchema, sourceNameSchema, tokenIssuersSchema } from './token-issuer-settings.ts'
 
@@ -12,7 +12,7 @@ const bootstrapKeySchema = z
       .string()
       .min(1)
       .describe('File with the key: 32 to 256 printable characters without spaces. Read at startup.'),
-    principal: apiKeyNameSchema.describe('Principal of the key.'),
+    principal: keyPrincipalSchema.describe('Principal of the key.'),
     groups: z.array(apiKeyNameSchema).default([]).describe('Groups of the principal.'),
   })
   .describe(

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { apiKeyNameSchema } from '../../config/identity/api-key-name.ts'
+import { apiKeyNameSchema, keyPrincipalSchema } from '../../config/identity/api-key-name.ts'
 import { validateTimestamp } from '../../lib/time/parse-timestamp.ts'
 
 const time = z
@@ -17,7 +17,7 @@ const actorSchema = z
 
 const storedKeyMembers = z.strictObject({
   id: keyId,
-  principal: apiKeyNameSchema,
+  principal: keyPrincipalSchema,
   groups: z.array(apiKeyNameSchema).default([]),
   /** Principal of a token or a certificate that may be combined with the key. */
   subject: z
