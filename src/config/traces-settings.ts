@@ -1,6 +1,6 @@
 import { unescape } from 'node:querystring'
 import { z } from 'zod'
-import { receiverUrl } from './audit/receiver-settings.ts'
+import { receiverUrl, toSignalUrl } from './audit/receiver-settings.ts'
 import { tlsFiles } from '../lib/tls/tls-files.ts'
 
 export const tracesSchema = z
@@ -8,7 +8,7 @@ export const tracesSchema = z
     endpoint: receiverUrl
       .optional()
       .describe(
-        'OTLP/HTTP endpoint, such as http://collector:4318/v1/traces; default: OTEL_EXPORTER_OTLP_ENDPOINT.',
+        'OTLP/HTTP endpoint, such as http://collector:4318; without a path, /v1/traces is added. Default: OTEL_EXPORTER_OTLP_ENDPOINT.',
       ),
     sampleRatio: z.number().min(0).max(1).default(1).describe('Sampling ratio of traces that start here.'),
     credential: z
@@ -50,7 +50,9 @@ export function resolveTracesEndpoint(
   environment: NodeJS.ProcessEnv,
 ): { readonly url: string; readonly headers: Readonly<Record<string, string>> } {
   const base = (environment['OTEL_EXPORTER_OTLP_ENDPOINT'] || 'http://localhost:4318').replace(/\/$/, '')
-  const url = endpoint ?? (environment['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] || `${base}/v1/traces`)
+  const url = endpoint
+    ? toSignalUrl(endpoint, '/v1/traces')
+    : environment['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] || `${base}/v1/traces`
   const text = [environment['OTEL_EXPORTER_OTLP_HEADERS'], environment['OTEL_EXPORTER_OTLP_TRACES_HEADERS']]
     .filter(Boolean)
     .join(',')
@@ -58,4 +60,25 @@ export function resolveTracesEndpoint(
   const headers: Record<string, string> = {}
   for (const [, name = '', value = ''] of pairs) headers[name.toLowerCase()] = unescape(value.trim())
   return { url, headers }
+}
+
+const readVariables: ReadonlySet<string> = new Set([
+  'OTEL_SDK_DISABLED',
+  'OTEL_SERVICE_NAME',
+  'OTEL_RESOURCE_ATTRIBUTES',
+  'OTEL_EXPORTER_OTLP_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_HEADERS',
+  'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
+])
+
+export function areTracesDisabled(environment: NodeJS.ProcessEnv): boolean {
+  return environment['OTEL_SDK_DISABLED']?.toLowerCase() === 'true'
+}
+
+/** Lists the variables of OpenTelemetry that have no effect; those that Kubernetes sets for a service are not its. */
+export function listUnreadVariables(environment: NodeJS.ProcessEnv): readonly string[] {
+  return Object.keys(environment)
+    .filter((name) => /^OTEL_(?!.*_(?:SERVICE_HOST|PORT)(?:_|$))/.test(name) && !readVariables.has(name))
+    .toSorted()
 }

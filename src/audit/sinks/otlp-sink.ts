@@ -2,6 +2,7 @@ import { readHeaderValue } from '../../lib/fs/read-secret.ts'
 import { createHttpPoster, PostRefused } from '../../lib/outbound/http-poster.ts'
 import type { Outbound } from '../../lib/outbound/outbound.ts'
 import { getMembers } from '../../lib/json/is-object.ts'
+import { toSignalUrl } from '../../config/audit/receiver-settings.ts'
 import type { OtlpSettings } from '../../config/audit/audit-sink-settings.ts'
 import { deliveryTimeoutMs } from './sink-delivery.ts'
 import { ContentRefused, type Delivery, type Sink } from './sink.ts'
@@ -28,7 +29,7 @@ export async function createOtlpSink(
   const opener = await outbound.openClient(`audit.sinks.${settings.name}`, settings)
   // Detect a missing file at startup instead of at the first batch.
   await readCredential(settings)
-  const poster = createHttpPoster(settings.url, opener, deliveryTimeoutMs, 1)
+  const poster = createHttpPoster(toSignalUrl(settings.url, '/v1/logs'), opener, deliveryTimeoutMs, 1)
   return {
     async deliver(batch, signal) {
       const headers = { 'content-type': 'application/json', ...(await readCredential(settings)) }

@@ -13,7 +13,7 @@ const otlpSchema = z
   .strictObject({
     name,
     type: z.literal('otlp').describe('Type of the sink.'),
-    url: receiverUrl.describe('URL that batches are sent to.'),
+    url: receiverUrl.describe('URL that batches are sent to; without a path, to /v1/logs.'),
     ...tlsFiles,
     credential: z
       .strictObject({

@@ -7,7 +7,7 @@ import { registerFileMetrics } from '../../observability/metrics/file-metrics.ts
 import { createMetrics, type Metrics } from '../../observability/metrics/metrics.ts'
 import type { SpanObserver } from '../../observability/traces/span-queue.ts'
 import type { Traces } from '../../observability/traces/traces.ts'
-import type { TracesSettings } from '../../config/traces-settings.ts'
+import { areTracesDisabled, listUnreadVariables, type TracesSettings } from '../../config/traces-settings.ts'
 import { version } from '../../version.ts'
 import { registerLogMetrics } from '../../observability/metrics/log-metrics.ts'
 import type { GatewayTuning } from './gateway-tuning.ts'
@@ -44,7 +44,12 @@ export async function openObservability(
   const outbound = await openOutbound(settings.outbound, process.env, files.follow)
   for (const entry of outbound.malformedNoProxy) log.warn({ entry }, 'malformed entry of NO_PROXY')
   const observer = registerSpanMetrics(metrics.registry, log)
-  const traces = settings.traces && (await openTraces(settings.traces, observer, outbound, tuning))
+  const unread = settings.traces ? listUnreadVariables(process.env) : []
+  if (unread.length > 0) log.warn({ variables: unread }, 'variables of OpenTelemetry without effect')
+  const traces =
+    settings.traces && !areTracesDisabled(process.env)
+      ? await openTraces(settings.traces, observer, outbound, tuning)
+      : undefined
   closers.push(() => traces?.close())
   return { settings, tuning, closers, metrics, log, files, outbound, gatewayLog, traces }
 }

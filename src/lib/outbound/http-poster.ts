@@ -3,19 +3,19 @@ import { describeRedirect } from '../http/describe-redirect.ts'
 import type { SocketOpener } from './socket-opener.ts'
 import { createUndiciConnector } from './undici-connector.ts'
 
-/** The receiver responded with another status than 2xx. */
+/** The receiver responded with another status than 2xx, or with a page. */
 export class PostRefused extends Error {
   readonly status: number
 
-  constructor(status: number, redirect: string) {
-    super(`the receiver returned status ${status}${redirect}`)
+  constructor(status: number, reason: string) {
+    super(`the receiver returned status ${status}${reason}`)
     this.status = status
   }
 }
 
 /** Posts bodies to one URL, over connections of its own. */
 export interface HttpPoster {
-  /** Resolves with the body of a 2xx response, truncated to 64 KiB. Rejects otherwise, with PostRefused for another status. */
+  /** Resolves with the body of a 2xx response, truncated to 64 KiB. Rejects otherwise, with PostRefused for another status, or a page of HTML as of a proxy that wants a login. */
   post(headers: Readonly<Record<string, string>>, body: string, signal: AbortSignal): Promise<string>
   close(): Promise<void>
 }
@@ -49,7 +49,10 @@ export function createHttpPoster(
         signal,
       })
       const text = await readTruncated(response.body)
-      if (response.statusCode >= 200 && response.statusCode <= 299) return text
+      if (response.statusCode >= 200 && response.statusCode <= 299) {
+        if (!String(response.headers['content-type']).startsWith('text/html')) return text
+        throw new PostRefused(response.statusCode, ' with a page of HTML')
+      }
       const target = describeRedirect(response, url)
       throw new PostRefused(
         response.statusCode,

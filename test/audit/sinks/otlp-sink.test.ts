@@ -1,6 +1,9 @@
+import { once } from 'node:events'
 import { appendFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { aRefusal, anIntent, committed, segmentsOf } from '../audit-fixtures.ts'
 import { otlpSettings, linesInLog, openLogWithSinks } from './log-with-sinks.ts'
@@ -95,6 +98,36 @@ it('reports records rejected by an OTLP receiver, and does not send them again',
   await log.recordIntent(anIntent('refused'))
   await eventually(() => expect(sinks.status()).toMatchObject([{ status: { lagRecords: 0 } }]))
   expect(rejections).toEqual(['1 too long'])
+})
+
+it('a page of HTML, as of a proxy that wants a login, is no delivery', async () => {
+  const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
+  receiver.receiving = (_, response) =>
+    response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end('<html>Sign in</html>')
+  const { log, sinks, failures } = await openLogWithSinks(folder, [otlpSettings(receiver.url)])
+  await log.recordIntent(anIntent('kept'))
+  await eventually(() => expect(failures.map(String)).toContainEqual(expect.stringMatching(/a page of HTML/)))
+  expect(sinks.status()[0]?.status.lagRecords).toBeGreaterThan(0)
+  receiver.receiving = takes
+  await eventually(() => expect(sinks.status()).toMatchObject([{ status: { lagRecords: 0 } }]))
+})
+
+it.each([
+  ['', '/v1/logs'],
+  ['/', '/v1/logs'],
+  ['/otlp', '/otlp'],
+  ['/?tenant=a', '/?tenant=a'],
+])('batches for a URL with the path %j go to %s', async (path, target) => {
+  const targets: (string | undefined)[] = []
+  const server = createServer((request, response) => {
+    targets.push(request.url)
+    response.writeHead(204).end()
+  }).listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  await openLogWithSinks(await temporaryFolder(), [otlpSettings(`http://127.0.0.1:${port}${path}`)])
+  await eventually(() => expect(targets).toContain(target))
 })
 
 it('a record that is missing in the log has the highest severity', async () => {

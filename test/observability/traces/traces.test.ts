@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { respondWith, getHeaderValues } from '../../gateway/support/recording-upstream.ts'
 import { serveListings } from '../../gateway/support/listing-upstream.ts'
 import { startGatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
@@ -18,6 +18,15 @@ const none = { rawHeaders: [] }
 
 const beneath = (spans: readonly ReceivedSpan[], { spanId }: ReceivedSpan): string[] =>
   spans.filter(({ parentSpanId }) => parentSpanId === spanId).map(({ name }) => name)
+
+it('OTEL_SDK_DISABLED turns traces off', async () => {
+  vi.stubEnv('OTEL_SDK_DISABLED', 'true')
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const { gateway, upstream, spans } = await tracedGateway()
+  await gateway.post('/v1/table/sales$orders/drop', { headers: sampled })
+  expect(getHeaderValues(upstream.requests[0] ?? none, 'traceparent')).toEqual([sampled.traceparent])
+  expect(await spans()).toEqual([])
+})
 
 it('a request has a span, with a child span per stage and a client span beneath its stage', async () => {
   const { gateway, upstream, spans } = await tracedGateway()
