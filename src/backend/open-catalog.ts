@@ -41,6 +41,7 @@ import {
   listTableBranches,
 } from './catalog/references/table-branches.ts'
 import {
+  createIndexWork,
   createTableIndex,
   describeTableIndexStats,
   dropTableIndex,
@@ -118,6 +119,7 @@ export async function openCatalog(
   const refresh = createRefreshWork(context, memory, maxUploadBytes)
   const jobs = new JobRunner(context, {
     AlterTableBackfillColumns: createBackfillWork(context),
+    CreateTableIndex: createIndexWork(context),
     CreateMaterializedView: refresh,
     RefreshMaterializedView: refresh,
   })
@@ -211,8 +213,8 @@ function createOperations(
     ListTableBranches: ({ id, request }) => listTableBranches(context, id, request),
     CreateTableBranch: ({ id, request }) => createTableBranch(context, id, request),
     DeleteTableBranch: ({ id, request }) => deleteTableBranch(context, id, request),
-    CreateTableIndex: ({ id, request }) => createTableIndex(context, id, request),
-    CreateTableScalarIndex: ({ id, request }) => createTableIndex(context, id, request),
+    CreateTableIndex: ({ id, request }) => createTableIndex(context, jobs, id, request),
+    CreateTableScalarIndex: ({ id, request }) => createTableIndex(context, jobs, id, request),
     ListTableIndices: ({ id, request }) => listTableIndices(context, id, request),
     DescribeTableIndexStats: ({ id, indexName, request }) =>
       describeTableIndexStats(context, id, indexName, request),

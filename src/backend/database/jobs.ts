@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { sql, type Selectable } from 'kysely'
+import type { ErrorName } from 'catalog-gateway/catalog-api'
 import type { CatalogDatabase, CatalogTables, JobState } from './database-schema.ts'
 
 export interface NewJob {
@@ -12,6 +13,7 @@ export interface NewJob {
 }
 
 interface JobFailure {
+  readonly kind: ErrorName
   /** For clients: without paths and secrets. */
   readonly message: string
   readonly retryable: boolean
@@ -30,6 +32,8 @@ export interface Job extends NewJob {
   readonly startedAt: number | undefined
   readonly endedAt: number | undefined
 }
+
+export type UnfinishedJob = Pick<Job, 'jobId' | 'objectId'>
 
 export type JobSummary = Pick<Job, 'jobId' | 'operation' | 'path' | 'state' | 'createdAt'>
 
@@ -115,16 +119,31 @@ export async function countUnfinishedJobs(database: CatalogDatabase): Promise<nu
   return Number(row?.count ?? 0)
 }
 
-/** Lists the ids of queued and running jobs, the oldest first. */
-export async function listUnfinishedJobs(database: CatalogDatabase): Promise<string[]> {
-  const rows = await database
+/** Lists the queued and running jobs, the oldest first. */
+export async function listUnfinishedJobs(database: CatalogDatabase): Promise<UnfinishedJob[]> {
+  return await database
     .selectFrom('jobs')
-    .select('job_id')
+    .select(['job_id as jobId', 'object_id as objectId'])
     .where('ended_at', 'is', null)
     .orderBy('created_at')
     .orderBy('job_id')
     .execute()
-  return rows.map((row) => row.job_id)
+}
+
+/** Returns the id of a queued or running job that does the same. */
+export async function findSameJob(
+  database: CatalogDatabase,
+  { operation, objectId, request }: NewJob,
+): Promise<string | undefined> {
+  const found = await database
+    .selectFrom('jobs')
+    .select('job_id')
+    .where('ended_at', 'is', null)
+    .where('object_id', '=', objectId)
+    .where('operation', '=', operation)
+    .where('request', '=', JSON.stringify(request))
+    .executeTakeFirst()
+  return found?.job_id
 }
 
 export async function recordJobStarted(database: CatalogDatabase, jobId: string): Promise<void> {

@@ -14,13 +14,13 @@ import { withCatalogErrors, withUploadErrors } from './native/native-errors.ts'
 import { openIndexes } from './tables/indexes.ts'
 import { readVersionManifest } from './manifest/manifest-store.ts'
 import { loadNative } from './native/native-module.ts'
-import { ConcurrencyLimit } from './native/concurrency-limit.ts'
+import { KeyedLock } from './keyed-lock.ts'
 import { connect, openTable, splitLocation } from './native/open-table.ts'
 import type { EngineContext } from './native/open-table.ts'
 import { openPlans } from './query/query-plans.ts'
 import { rejectUnsupported } from './query/native-query.ts'
 import { openBranches, openTags } from './tables/tags-and-branches.ts'
-import { retryConflicts } from './native/retry-conflicts.ts'
+import { changeTable, retryConflicts } from './native/change-table.ts'
 import { openRows } from './tables/rows.ts'
 import { runQuery } from './query/run-query.ts'
 import { assertStorable } from './schema/assert-storable.ts'
@@ -58,8 +58,8 @@ export function openEngine(options: EngineOptions = {}): Engine {
     connections: new LRUCache({ max: openFolders }),
     session: new native.Session(BigInt(indexCacheBytes), BigInt(metadataCacheBytes)),
     decodedUploadBytes: options.decodedUploadBytes ?? 1024 * mebibyte,
-    appends: new ConcurrencyLimit(maxAppends),
-    rowChanges: new ConcurrencyLimit(1),
+    appends: new KeyedLock({ maxShared: maxAppends }),
+    changes: new KeyedLock(),
   }
   return {
     create: async (location, upload, mode) =>
@@ -74,7 +74,8 @@ export function openEngine(options: EngineOptions = {}): Engine {
     tags: openTags(context),
     branches: openBranches(context),
     indexes: openIndexes(context),
-    restore: async (point) => withCatalogErrors(async () => (await openTable(context, point)).restore()),
+    restore: async (point) =>
+      withCatalogErrors(async () => changeTable(context, point, async (table) => table.restore())),
     measure: async (point) => withCatalogErrors(async () => (await openTable(context, point)).stats()),
     changeMetadata: async (point, changes) =>
       withCatalogErrors(async () => changeSchemaMetadata(storage, point, changes)),
@@ -121,7 +122,7 @@ async function appendRows(
   stream: Uint8Array,
   { file, batches }: UploadedFile,
 ): Promise<number> {
-  return await context.appends.run(point.location, async () => {
+  return await context.appends.runShared(point.location, async () => {
     const table = await openTable(context, point)
     if (batches === 0) return table.version()
     await assertUploadNotComputed(table, stream)

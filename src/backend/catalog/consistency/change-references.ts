@@ -1,6 +1,7 @@
 import type { Identifier } from 'catalog-gateway/catalog-api'
 import type { TableEntry } from '../../database/objects.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
+import { lockTables } from './lock-tables.ts'
 import { reconcileVersions } from './reconcile-versions.ts'
 import { requireTableWithData } from './table-data.ts'
 
@@ -11,28 +12,18 @@ export async function changeReferences<Result>(
   change: (table: TableEntry) => Promise<Result>,
 ): Promise<Result> {
   const table = await requireTableWithData(context, id)
-  return await changeUnderCommitLock(context, table, change)
+  return await context.commitLock.runExclusive(table.objectId, async () => {
+    await reconcileVersions(context, table)
+    return await change(table)
+  })
 }
 
-/** Like `changeReferences`, but also excludes writers of rows, for a change that deletes rows. */
+/** Like `changeReferences`, but also excludes writers of rows and jobs, for a change that deletes rows. */
 export async function changeReferencesAndRows<Result>(
   context: CatalogContext,
   id: Identifier,
   change: (table: TableEntry) => Promise<Result>,
 ): Promise<Result> {
   const table = await requireTableWithData(context, id)
-  return await context.dataLock.runExclusive(table.objectId, () =>
-    changeUnderCommitLock(context, table, change),
-  )
-}
-
-async function changeUnderCommitLock<Result>(
-  context: CatalogContext,
-  table: TableEntry,
-  change: (table: TableEntry) => Promise<Result>,
-): Promise<Result> {
-  return await context.commitLock.runExclusive(table.objectId, async () => {
-    await reconcileVersions(context, table)
-    return await change(table)
-  })
+  return await lockTables(context, [table], () => change(table))
 }

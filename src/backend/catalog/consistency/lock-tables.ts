@@ -3,8 +3,9 @@ import type { CatalogContext } from '../context/catalog-context.ts'
 import { reconcileVersions } from './reconcile-versions.ts'
 
 /**
- * Runs `work` with exclusive access to distinct tables. All data locks are taken before all commit locks, each in the
- * order of the object ids, so callers cannot deadlock. Earlier commits are reconciled first.
+ * Runs `work` with exclusive access to distinct tables: no job of them runs, either. The locks of one kind are taken for
+ * all tables before the next kind, each in the order of the object ids, so callers cannot deadlock. Earlier commits are
+ * reconciled first.
  */
 export async function lockTables<Result>(
   context: CatalogContext,
@@ -12,7 +13,8 @@ export async function lockTables<Result>(
   work: () => Promise<Result>,
 ): Promise<Result> {
   const ids = tables.map(({ objectId }) => objectId).toSorted()
-  const locks = [context.dataLock, context.commitLock].flatMap((lock) => ids.map((id) => ({ lock, id })))
+  const kinds = [context.jobLock, context.dataLock, context.commitLock]
+  const locks = kinds.flatMap((lock) => ids.map((id) => ({ lock, id })))
   const lockFrom = async (index: number): Promise<Result> => {
     const next = locks[index]
     if (next !== undefined) return await next.lock.runExclusive(next.id, () => lockFrom(index + 1))

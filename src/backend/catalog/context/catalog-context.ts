@@ -31,7 +31,10 @@ export interface CatalogContext {
   readonly writeTurns: Turns
   /** Keyed by object id; held while versions of clients are published or reconciled. Taken after the data lock. */
   readonly commitLock: Lock
-  /** Keyed by the id of a job; held while it runs. Taken before all others. */
+  /**
+   * Keyed by object id; held while a job of the table runs, which may commit a version without the data lock (an index).
+   * Taken before the data lock by what cannot bear such a version.
+   */
   readonly jobLock: Lock
   readonly log: Logger
   /** Closes the database after the active requests have ended. */

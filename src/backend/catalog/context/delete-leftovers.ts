@@ -3,8 +3,8 @@ import { deleteLeftoverRecord, isLeftover, type RemovedTable } from '../../datab
 import { tableLocation, type CatalogContext } from './catalog-context.ts'
 
 /**
- * Deletes the data of removed tables under their locks; `runIfFree` skips those that are locked. Data that cannot be
- * deleted now stays recorded as a leftover; the next repair deletes it.
+ * Deletes the data of removed tables under their locks; `runIfFree` skips those that are locked, and a table whose job runs
+ * is always skipped. Data that cannot be deleted now stays recorded as a leftover; the next repair deletes it.
  */
 export async function deleteLeftovers(
   context: CatalogContext,
@@ -14,7 +14,9 @@ export async function deleteLeftovers(
   for (const [index, table] of removed.entries()) {
     try {
       await context.locationLock[lockMethod](table.location, () =>
-        context.dataLock[lockMethod](table.objectId, () => deleteLeftover(context, table)),
+        context.jobLock.runIfFree(table.objectId, () =>
+          context.dataLock[lockMethod](table.objectId, () => deleteLeftover(context, table)),
+        ),
       )
     } catch (error) {
       const isUnavailable = error instanceof CatalogError && error.kind === 'ServiceUnavailable'

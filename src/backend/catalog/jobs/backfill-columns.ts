@@ -1,9 +1,10 @@
 import { CatalogError, type Identifier, type RequestOf, type ResponseOf } from 'catalog-gateway/catalog-api'
-import { findTableById, toPath } from '../../database/objects.ts'
+import { toPath } from '../../database/objects.ts'
 import type { NewJob } from '../../database/jobs.ts'
 import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
 import { requirePoint } from '../consistency/table-point.ts'
-import type { JobRunner, JobWork } from './job-runner.ts'
+import { writeRows } from '../consistency/write-rows.ts'
+import { requireTableOfJob, type JobRunner, type JobWork } from './job-runner.ts'
 
 const operation = 'AlterTableBackfillColumns'
 
@@ -39,12 +40,11 @@ export async function backfillColumns(
 
 /** One commit sets the column in all rows. */
 export function createBackfillWork(context: CatalogContext): JobWork {
-  return async ({ objectId, request }, beforeChange) => {
-    const { column, where, branch } = readRequest(request)
-    const table = await findTableById(context.database, objectId)
-    if (table === undefined) throw new CatalogError('TableNotFound', 'the table was dropped')
+  return async (job, beforeChange) => {
+    const { column, where, branch } = readRequest(job.request)
+    const table = await requireTableOfJob(context.database, job)
     const point = { location: tableLocation(context, table), branch, version: undefined }
-    return await context.dataLock.runShared(objectId, async () => {
+    return await writeRows(context, table.objectId, async () => {
       await beforeChange()
       const { rows, remaining, sourceVersion, version } = await context.engine.columns.backfill(
         point,

@@ -57,6 +57,7 @@ export async function describeJob(
   { job_id: jobId }: RequestOf<'DescribeJob'>,
 ): Promise<ResponseOf<'DescribeJob'>> {
   const job = await requireJob(context, jobId)
+  const { failure } = job
   return {
     job_id: job.jobId,
     job_type: job.operation,
@@ -64,7 +65,7 @@ export async function describeJob(
     creation_ms: job.createdAt,
     spec: { ...job.request },
     ...(job.result && { result: { ...job.result } }),
-    ...(job.failure && { failure: { ...job.failure } }),
+    ...(failure && { failure: { message: failure.message, retryable: failure.retryable } }),
   }
 }
 

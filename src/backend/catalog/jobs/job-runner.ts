@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { CatalogError } from 'catalog-gateway/catalog-api'
+import { Backoff } from 'catalog-gateway/lib'
 import type { CatalogDatabase } from '../../database/database-schema.ts'
 import {
   countUnfinishedJobs,
@@ -13,7 +14,9 @@ import {
   type Job,
   type JobEnd,
   type NewJob,
+  type UnfinishedJob,
 } from '../../database/jobs.ts'
+import { findTableById, type TableEntry } from '../../database/objects.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
 
 /**
@@ -25,16 +28,18 @@ export type JobWork = (
   beforeChange: () => Promise<void>,
 ) => Promise<Readonly<Record<string, unknown>>>
 
-/** Jobs that this process runs at a time; each may use all processors. */
-const maxRunningJobs = 2
+/** Jobs that this process runs at a time, each of another table; each may use all processors. */
+const maxRunningJobs = 4
 /** Queued and running jobs of all replicas. */
 const maxUnfinishedJobs = 1000
 /** A job that ends its process would otherwise start forever. */
 const maxAttempts = 3
 /** Finished jobs are forgotten after 7 days. */
 const retentionMs = 7 * 24 * 60 * 60 * 1000
-/** How often this process looks for jobs of replicas that died. */
-const pollIntervalMs = 15_000
+/** How often this process looks for jobs of replicas that died, and of tables that were locked. */
+const pollIntervalMs = 5_000
+/** The pauses between two looks at a job whose end is awaited. */
+const endPauses = { minMs: 5, maxMs: 250 }
 /** How long shutdown waits for running jobs. The engine cannot stop a change; it is complete or has no effect. */
 const closeTimeoutMs = 10_000
 
@@ -49,10 +54,14 @@ class JobStopped extends Error {
 
 type JobContext = Pick<CatalogContext, 'database' | 'jobLock' | 'log'>
 
-/** Runs the jobs in the database, in the order of their submission. A job runs in one replica at a time. */
+/**
+ * Runs the jobs in the database, in the order of their submission. The jobs of a table run one after the other, in one
+ * replica at a time.
+ */
 export class JobRunner {
   readonly #context: JobContext
   readonly #works: Readonly<Record<string, JobWork>>
+  /** By the table that the job changes. */
   readonly #running = new Map<string, Promise<void>>()
   readonly #timer: NodeJS.Timeout
   #isClosing = false
@@ -84,6 +93,17 @@ export class JobRunner {
     return await insertJob(database, job)
   }
 
+  /** Returns the job when it has ended, or as it is after that time. Works for the jobs of all replicas. */
+  async waitForEnd(jobId: string, timeoutMs: number): Promise<Job | undefined> {
+    const deadline = Date.now() + timeoutMs
+    const pauses = new Backoff(endPauses)
+    for (;;) {
+      const job = await findJob(this.#context.database, jobId)
+      if (job?.endedAt !== undefined || Date.now() >= deadline) return job
+      await setTimeout(pauses.next())
+    }
+  }
+
   /** Starts no more jobs; running ones end before their next change, and start again with the next process. */
   async close(): Promise<void> {
     this.#isClosing = true
@@ -111,24 +131,24 @@ export class JobRunner {
     const { database } = this.#context
     await deleteJobsEndedBefore(database, Date.now() - retentionMs)
     if (this.#running.size >= maxRunningJobs) return
-    for (const jobId of await listUnfinishedJobs(database)) {
+    for (const job of await listUnfinishedJobs(database)) {
       if (this.#running.size >= maxRunningJobs) return
-      if (!this.#running.has(jobId)) await this.#start(jobId)
+      if (!this.#running.has(job.objectId)) await this.#start(job)
     }
   }
 
   /** Resolves when the job runs here, or does not: jobs of other replicas must not count as running here. */
-  async #start(jobId: string): Promise<void> {
+  async #start(job: UnfinishedJob): Promise<void> {
     await new Promise<void>((resolve) => {
-      this.#running.set(jobId, this.#run(jobId, resolve).finally(resolve))
+      this.#running.set(job.objectId, this.#run(job, resolve).finally(resolve))
     })
   }
 
-  /** Never rejects. Calls `onStart` when it begins. Does nothing if another replica runs the job. */
-  async #run(jobId: string, onStart: () => void): Promise<void> {
+  /** Never rejects. Calls `onStart` when it begins. Does nothing if the table is locked, as by a job of another replica. */
+  async #run({ jobId, objectId }: UnfinishedJob, onStart: () => void): Promise<void> {
     let hasRun = false
     try {
-      await this.#context.jobLock.runIfFree(jobId, async () => {
+      await this.#context.jobLock.runIfFree(objectId, async () => {
         const job = await findJob(this.#context.database, jobId)
         if (job === undefined || job.endedAt !== undefined) return
         hasRun = true
@@ -139,7 +159,7 @@ export class JobRunner {
       this.#context.log.warn({ err: error, job: jobId }, 'job interrupted; it starts again later')
       hasRun = false
     }
-    this.#running.delete(jobId)
+    this.#running.delete(objectId)
     // Otherwise the next poll looks again.
     if (hasRun) this.startJobs()
   }
@@ -148,7 +168,8 @@ export class JobRunner {
     const { database } = this.#context
     if (job.attempts >= maxAttempts) {
       const message = `the process ended ${maxAttempts} times while it ran the job`
-      await recordJobEnded(database, job.jobId, { state: 'failed', failure: { message, retryable: false } })
+      const failure = { kind: 'Internal', message, retryable: false } as const
+      await recordJobEnded(database, job.jobId, { state: 'failed', failure })
       return
     }
     await recordJobStarted(database, job.jobId)
@@ -177,9 +198,17 @@ export class JobRunner {
 
   #describeFailure({ jobId, operation }: Job, error: unknown): JobEnd {
     this.#context.log.warn({ err: error, job: jobId, operation }, 'job failed')
-    const isKnown = error instanceof CatalogError && error.kind !== 'Internal'
-    const retryable = isKnown && ['ServiceUnavailable', 'ConcurrentModification'].includes(error.kind)
+    const kind = error instanceof CatalogError ? error.kind : 'Internal'
+    const retryable = kind === 'ServiceUnavailable' || kind === 'ConcurrentModification'
+    const isKnown = error instanceof CatalogError && kind !== 'Internal'
     const message = isKnown ? error.message : 'internal error; see the log of the catalog for this job'
-    return { state: 'failed', failure: { message, retryable } }
+    return { state: 'failed', failure: { kind, message, retryable } }
   }
+}
+
+/** Returns the table that a job changes. Throws TableNotFound (404) if it was dropped. */
+export async function requireTableOfJob(database: CatalogDatabase, { objectId }: Job): Promise<TableEntry> {
+  const table = await findTableById(database, objectId)
+  if (table !== undefined) return table
+  throw new CatalogError('TableNotFound', 'the table was dropped')
 }

@@ -1,5 +1,5 @@
 import type { AdvisoryLocks } from '../../database/advisory-locks.ts'
-import { KeyedLock } from './keyed-lock.ts'
+import { KeyedLock } from '../../engine/keyed-lock.ts'
 
 /** Excludes work with the same key, within this process and across replicas. */
 export interface Lock {

@@ -9,44 +9,60 @@ import {
   type ResponseOf,
 } from 'catalog-gateway/catalog-api'
 import type { TableIndex } from '../../engine/tables/indexes.ts'
-import type { CatalogContext } from '../context/catalog-context.ts'
-import { KeyedLock } from '../locks/keyed-lock.ts'
+import { findSameJob } from '../../database/jobs.ts'
+import { toPath } from '../../database/objects.ts'
+import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
+import { requireTableOfJob, type JobRunner, type JobWork } from '../jobs/job-runner.ts'
 import { pageByName } from '../context/page-by-name.ts'
+import { reconcileIfPending } from '../consistency/reconcile-versions.ts'
 import { requirePoint } from '../consistency/table-point.ts'
+import { writeRows } from '../consistency/write-rows.ts'
 
 type IndexContent = ResponseOf<'ListTableIndices'>['indexes'][number]
 
-/** A build uses all processors and much memory, so this process runs one at a time across all tables. */
-const builds = new KeyedLock()
-const maxPendingBuilds = 100
-let pendingBuilds = 0
+/** Clients that need the index at once get a small one so; the others ask for the indexes of the table. */
+const responseTimeoutMs = 20_000
 
 /**
  * Creates an index, or replaces one with the same name, column and type, as LanceDB's server does: its clients repeat a
- * request that got 409. Throws Unsupported (406), TableIndexAlreadyExists (409), ServiceUnavailable (503).
+ * request that got 409. A job builds it, without a lock that writers need; it is in the response if it has not ended
+ * soon. A request that repeats another one waits for its job. Throws Unsupported (406), TableIndexAlreadyExists (409),
+ * ServiceUnavailable (503).
  */
 export async function createTableIndex(
   context: CatalogContext,
+  jobs: JobRunner,
   id: Identifier,
   request: IndexRequest,
 ): Promise<ResponseOf<'CreateTableIndex'>> {
   assertName(request.name ?? defaultIndexName(request.column), 'the name of the index')
   const { table, point } = await requirePoint(context, id, { branch: request.branch })
-  if (pendingBuilds >= maxPendingBuilds) {
-    throw new CatalogError('ServiceUnavailable', 'too many pending index builds; retry later', {
-      headers: { 'retry-after': '10' },
-    })
+  const job = {
+    operation: 'CreateTableIndex',
+    objectId: table.objectId,
+    path: toPath(id),
+    request: { ...request, branch: point.branch },
   }
-  pendingBuilds += 1
-  try {
-    // The data lock is taken last, so that dropping the table does not wait for builds of other tables.
-    await builds.runExclusive('', () =>
-      context.dataLock.runShared(table.objectId, () => context.engine.indexes.create(point, request)),
+  const jobId = (await findSameJob(context.database, job)) ?? (await jobs.submit(job))
+  const ended = await jobs.waitForEnd(jobId, responseTimeoutMs)
+  if (ended?.failure !== undefined) throw new CatalogError(ended.failure.kind, ended.failure.message)
+  return ended?.state === 'finished' ? {} : { job_id: jobId }
+}
+
+/** The version of the index follows whatever was committed meanwhile. */
+export function createIndexWork(context: CatalogContext): JobWork {
+  return async (job, beforeChange) => {
+    const table = await requireTableOfJob(context.database, job)
+    await reconcileIfPending(context, table)
+    await beforeChange()
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by createTableIndex
+    const request = job.request as unknown as IndexRequest
+    await context.engine.indexes.create(
+      { location: tableLocation(context, table), branch: request.branch },
+      request,
     )
-  } finally {
-    pendingBuilds -= 1
+    return {}
   }
-  return {}
 }
 
 /** Lists the indexes of a table at a point, in the order of their names. The token is the last name. */
@@ -88,7 +104,7 @@ export async function dropTableIndex(
   request: RequestOf<'DropTableIndex'>,
 ): Promise<ResponseOf<'DropTableIndex'>> {
   const { table, point } = await requirePoint(context, id, { branch: request.branch })
-  await context.dataLock.runShared(table.objectId, () => context.engine.indexes.drop(point, name))
+  await writeRows(context, table.objectId, () => context.engine.indexes.drop(point, name))
   return {}
 }
 

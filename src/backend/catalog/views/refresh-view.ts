@@ -12,7 +12,7 @@ import type { MemoryBudget } from '../../engine/memory-budget.ts'
 import { findTableById, fromPath, toPath, type TableEntry } from '../../database/objects.ts'
 import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
 import { resolvePoint } from '../consistency/table-point.ts'
-import type { JobRunner, JobWork } from '../jobs/job-runner.ts'
+import { requireTableOfJob, type JobRunner, type JobWork } from '../jobs/job-runner.ts'
 import { requireView } from './require-view.ts'
 import { selectRows } from './select-rows.ts'
 
@@ -55,17 +55,15 @@ export function createRefreshJob(
 
 /** One commit replaces the rows, which are in memory until then: at most `maxBytes`, within the budget. */
 export function createRefreshWork(context: CatalogContext, memory: MemoryBudget, maxBytes: number): JobWork {
-  return async ({ objectId, request }, beforeChange) => {
-    const view = await findView(context.database, objectId)
-    const table = await findTableById(context.database, objectId)
-    if (view === undefined || table === undefined) {
-      throw new CatalogError('TableNotFound', 'the view was dropped')
-    }
+  return async (job, beforeChange) => {
+    const table = await requireTableOfJob(context.database, job)
+    const view = await findView(context.database, table.objectId)
+    if (view === undefined) throw new CatalogError('TableNotFound', 'the table is no view')
     const location = tableLocation(context, await requireSource(context, view))
-    const sourceVersion = readVersion(request) ?? (await context.engine.describe(location)).version
+    const sourceVersion = readVersion(job.request) ?? (await context.engine.describe(location)).version
     const { rows, version } = await memory.run(async (reserve) => {
       const stream = await selectRows(context, location, sourceVersion, view.selection, maxBytes, reserve)
-      return await context.dataLock.runExclusive(objectId, async () => {
+      return await context.dataLock.runExclusive(table.objectId, async () => {
         await beforeChange()
         return await context.engine.insert(tableLocation(context, table), stream, 'overwrite')
       })

@@ -2,7 +2,7 @@ import path from 'node:path'
 import type { Session } from '@lancedb/lancedb'
 import type { LRUCache } from 'lru-cache'
 import type { Storage } from '../../storage/storage.ts'
-import type { ConcurrencyLimit } from './concurrency-limit.ts'
+import type { KeyedLock } from '../keyed-lock.ts'
 import type { TablePoint } from '../table-point.ts'
 import type { NativeConnection, NativeModule, NativeTable } from './native-module.ts'
 import { omitMainBranch } from '../manifest/versions-folder.ts'
@@ -23,9 +23,9 @@ export interface EngineContext {
    * By location. The engine retries conflicting writes with a backoff that doubles with each conflict: without a limit, a
    * write that loses to many others waits for up to a minute after all of them have ended.
    */
-  readonly appends: ConcurrencyLimit
-  /** By location. Concurrent changes of existing rows mostly conflict, and a retry repeats all of their work. */
-  readonly rowChanges: ConcurrencyLimit
+  readonly appends: KeyedLock
+  /** By location; see `changeTable`. */
+  readonly changes: KeyedLock
 }
 
 /** Opens a table at a point of its history; writable only if the point has no version. */

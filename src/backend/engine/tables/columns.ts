@@ -16,7 +16,7 @@ import { toLanceType } from '../schema/lance-type.ts'
 import type { NativeAlteration } from '../native/native-changes.ts'
 import { openTable } from '../native/open-table.ts'
 import type { EngineContext } from '../native/open-table.ts'
-import { retryConflicts } from '../native/retry-conflicts.ts'
+import { changeTable } from '../native/change-table.ts'
 import type { NativeTable } from '../native/native-module.ts'
 import { parenthesizeCondition, parenthesizeExpression } from '../sql/validate-expression.ts'
 import {
@@ -70,46 +70,35 @@ interface BackfillResult {
 
 export function openColumns(context: EngineContext): TableColumns {
   const write = async <Result>(point: TablePoint, change: (table: NativeTable) => Promise<Result>) =>
-    retryConflicts(async () => change(await openTable(context, point)))
+    withCatalogErrors(async () => changeTable(context, point, change))
   return {
     names: async (point) =>
       withCatalogErrors(async () => {
         const table = await openTable(context, point)
         return readFileSchema(await table.schema()).fields.map(({ name }) => name)
       }),
-    add: async (point, columns) =>
-      withCatalogErrors(async () =>
-        write(point, async (table) => {
-          const added = columns.map(({ name, expression }) => ({
-            name,
-            valueSql: parenthesizeExpression(expression),
-          }))
-          return (await table.addColumns(added)).version
-        }),
-      ),
-    addNull: async (point, schema) =>
-      withCatalogErrors(async () => write(point, async (table) => addNullColumns(context, table, schema))),
-    addComputed: async (point, columns) =>
-      withCatalogErrors(async () =>
-        write(point, async (table) => (await addComputedColumns(table, columns)).version),
-      ),
-    alter: async (point, alterations) =>
-      withCatalogErrors(async () => write(point, async (table) => alterColumns(table, alterations))),
-    drop: async (point, columns) =>
-      withCatalogErrors(async () =>
-        write(point, async (table) => {
-          assertNotInputs(readFileSchema(await table.schema()), [], columns)
-          return (await table.dropColumns([...columns])).version
-        }),
-      ),
+    add: (point, columns) =>
+      write(point, async (table) => {
+        const added = columns.map(({ name, expression }) => ({
+          name,
+          valueSql: parenthesizeExpression(expression),
+        }))
+        return (await table.addColumns(added)).version
+      }),
+    addNull: (point, schema) => write(point, (table) => addNullColumns(context, table, schema)),
+    addComputed: (point, columns) =>
+      write(point, async (table) => (await addComputedColumns(table, columns)).version),
+    alter: (point, alterations) => write(point, (table) => alterColumns(table, alterations)),
+    drop: (point, columns) =>
+      write(point, async (table) => {
+        assertNotInputs(readFileSchema(await table.schema()), [], columns)
+        return (await table.dropColumns([...columns])).version
+      }),
     checkBackfill: async (point, column, where) =>
       withCatalogErrors(async () => checkBackfill(await openTable(context, point), column, where)),
-    backfill: async (point, column, where) =>
-      withCatalogErrors(async () => write(point, async (table) => backfill(table, column, where))),
-    updateMetadata: async (point, updates) =>
-      withCatalogErrors(async () =>
-        write(point, async (table) => updateMetadata(context, point, table, updates)),
-      ),
+    backfill: (point, column, where) => write(point, (table) => backfill(table, column, where)),
+    updateMetadata: (point, updates) =>
+      write(point, (table) => updateMetadata(context, point, table, updates)),
   }
 }
 

@@ -9,6 +9,7 @@ import {
 import type { ArrowSchema } from 'catalog-gateway/lib'
 import { readFileSchema } from '../arrow/arrow-frames.ts'
 import type { TablePoint } from '../table-point.ts'
+import { changeTable, retryConflicts } from '../native/change-table.ts'
 import { withCatalogErrors, translateEngineError } from '../native/native-errors.ts'
 import { formatIndexType, sizePartitions, toNativeIndex } from './native-index.ts'
 import type { NativeIndexConfiguration, NativeIndexStatistics } from '../native/native-references.ts'
@@ -37,7 +38,7 @@ export interface TableIndexes {
 
 export function openIndexes(context: EngineContext): TableIndexes {
   return {
-    create: async (point, request) => await createIndex(context, point, request),
+    create: (point, request) => retryConflicts(() => createIndex(context, point, request)),
     list: async (point) =>
       await withCatalogErrors(async () => {
         const indexes = await (await openTable(context, point)).listIndices()
@@ -51,7 +52,9 @@ export function openIndexes(context: EngineContext): TableIndexes {
     prewarm: async (point, name) =>
       await withCatalogErrors(async () => (await openTable(context, point)).prewarmIndex(name)),
     drop: async (point, name) =>
-      await withCatalogErrors(async () => (await openTable(context, point)).dropIndex(name)),
+      await withCatalogErrors(async () =>
+        changeTable(context, point, async (table) => table.dropIndex(name)),
+      ),
   }
 }
 

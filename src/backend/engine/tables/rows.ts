@@ -4,10 +4,9 @@ import type { TablePoint } from '../table-point.ts'
 import { withCatalogErrors, withUploadErrors } from '../native/native-errors.ts'
 import type { NativeMerge } from '../native/native-changes.ts'
 import type { NativeTable } from '../native/native-module.ts'
-import { openTable } from '../native/open-table.ts'
 import type { EngineContext } from '../native/open-table.ts'
 import { assertUpdatesNotComputed, assertUploadNotComputed } from './computed-columns.ts'
-import { retryConflicts } from '../native/retry-conflicts.ts'
+import { changeTable } from '../native/change-table.ts'
 import { parenthesizeCondition, parenthesizeExpression } from '../sql/validate-expression.ts'
 
 interface MergeCounts {
@@ -39,7 +38,7 @@ export function openRows(context: EngineContext): TableRows {
       withUploadErrors(async () => mergeRows(context, point, upload, merge)),
     update: async (point, predicate, updates) =>
       withCatalogErrors(async () =>
-        changeRows(context, point, async (table) => {
+        changeTable(context, point, async (table) => {
           await assertUpdatesNotComputed(
             table,
             updates.map(([column]) => column),
@@ -54,23 +53,12 @@ export function openRows(context: EngineContext): TableRows {
       ),
     delete: async (point, predicate) =>
       withCatalogErrors(async () =>
-        changeRows(context, point, async (table) => {
+        changeTable(context, point, async (table) => {
           const { numDeletedRows, version } = await table.delete(parenthesizeExpression(predicate))
           return { version, rows: numDeletedRows }
         }),
       ),
   }
-}
-
-/** Changes existing rows, one change at a time in each table. */
-async function changeRows<Result>(
-  context: EngineContext,
-  point: TablePoint,
-  change: (table: NativeTable) => Promise<Result>,
-): Promise<Result> {
-  return await context.rowChanges.run(point.location, () =>
-    retryConflicts(async () => change(await openTable(context, point))),
-  )
 }
 
 async function mergeRows(
@@ -80,7 +68,7 @@ async function mergeRows(
   merge: MergeInsert,
 ): Promise<MergeCounts> {
   const { file } = streamToFile(upload, context.decodedUploadBytes)
-  const result = await changeRows(context, point, async (table) => {
+  const result = await changeTable(context, point, async (table) => {
     await assertUploadNotComputed(table, upload)
     return await toNativeMerge(table, merge).execute(file)
   })

@@ -5,7 +5,6 @@ import { isNotFoundError } from '../../storage/local-storage.ts'
 import type { Storage } from '../../storage/storage.ts'
 import { omitMainBranch, versionsFolder } from '../manifest/versions-folder.ts'
 import type { TablePoint, VersionPoint } from '../table-point.ts'
-import { ConcurrencyLimit } from '../native/concurrency-limit.ts'
 import { withCatalogErrors } from '../native/native-errors.ts'
 import { openTable, type EngineContext } from '../native/open-table.ts'
 
@@ -139,13 +138,15 @@ async function readAll<Contents>(
     const name = decodeFileName(file.name)
     if (name !== undefined) names.push(name)
   }
-  const reads = new ConcurrencyLimit(maxConcurrentReads)
-  const read = await Promise.all(
-    names.map((name) =>
-      reads.run(kind, async () => [name, await readOne(storage, location, kind, name, schema)] as const),
-    ),
-  )
-  return new Map(read.flatMap(([name, contents]) => (contents === undefined ? [] : [[name, contents]])))
+  const found = new Map<string, Contents>()
+  for (let first = 0; first < names.length; first += maxConcurrentReads) {
+    const reads = names.slice(first, first + maxConcurrentReads).map(async (name) => {
+      const contents = await readOne(storage, location, kind, name, schema)
+      if (contents !== undefined) found.set(name, contents)
+    })
+    await Promise.all(reads)
+  }
+  return found
 }
 
 /** The encoded file name contains no slash, so it cannot point elsewhere. */

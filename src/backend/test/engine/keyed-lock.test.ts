@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { KeyedLock } from '../../catalog/locks/keyed-lock.ts'
+import { createDeferred } from '../../../../test/gateway/support/waiting.ts'
+import { KeyedLock } from '../../engine/keyed-lock.ts'
 
 it('runs work of one key in sequence, also after a failure, and does not block other keys', async () => {
   const lock = new KeyedLock()
@@ -54,4 +55,36 @@ it('runs shared work concurrently, but not with exclusive work', async () => {
     lock.runExclusive('a', alone),
   ])
   expect(most).toBe(2)
+})
+
+it('runs at most two tasks of shared work at a time, in order, also after a failure', async () => {
+  const lock = new KeyedLock({ maxShared: 2 })
+  const begun: number[] = []
+  let active = 0
+  let most = 0
+  const task = (number: number) => async () => {
+    begun.push(number)
+    active += 1
+    most = Math.max(most, active)
+    await setImmediate()
+    active -= 1
+    if (number === 1) throw new Error('the task failed')
+  }
+  const tasks = [0, 1, 2, 3, 4].map((number) => lock.runShared('a', task(number)))
+  const results = await Promise.allSettled(tasks)
+  expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(1)
+  expect(begun).toEqual([0, 1, 2, 3, 4])
+  expect(most).toBe(2)
+})
+
+it('work that waits too long is not done, and holds up nothing behind it', async () => {
+  const lock = new KeyedLock({ timeoutMs: 20 })
+  const long = createDeferred()
+  const running = lock.runShared('a', async () => long.promise)
+  const refused = { kind: 'ServiceUnavailable', headers: { 'retry-after': '5' } }
+  await expect(lock.runExclusive('a', async () => 'done')).rejects.toMatchObject(refused)
+  expect(await lock.runShared('a', async () => 'shared')).toBe('shared')
+  long.resolve(undefined)
+  await running
+  expect(await lock.runExclusive('a', async () => 'alone')).toBe('alone')
 })
