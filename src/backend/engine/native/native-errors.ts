@@ -50,7 +50,13 @@ const errorRules: readonly ErrorRule[] = [
     message: 'other branches are based on the branch; delete them first',
   },
   {
-    pattern: /commit conflict|Incompatible transaction: /i,
+    pattern: /Ref conflict error: branch/i,
+    kind: 'TableBranchAlreadyExists',
+    message: 'the branch already exists',
+  },
+  { pattern: /Ref is invalid: /, kind: 'InvalidInput' },
+  {
+    pattern: /commit conflict|Incompatible transaction: |Too many concurrent writers/i,
     kind: 'ConcurrentModification',
     message: 'concurrent change of the table; retry',
   },
@@ -91,9 +97,19 @@ const errorRules: readonly ErrorRule[] = [
     message: 'the object store is unavailable; retry later',
   },
   {
-    pattern: /Resources exhausted/i,
+    pattern: /Resources exhausted|Spill disk cap/i,
     kind: 'ServiceUnavailable',
     message: 'the engine is out of memory',
+  },
+  {
+    pattern: /Operation timed out: /,
+    kind: 'ServiceUnavailable',
+    message: 'the engine has taken too long; retry later',
+  },
+  {
+    pattern: /Version conflict error: /,
+    kind: 'Unsupported',
+    message: 'the table has files of a newer format than this catalog reads',
   },
   {
     pattern: /must request at least one column/i,

@@ -91,3 +91,21 @@ it('a failed backfill changes nothing and says why, without paths', async () => 
   expect(job.failure?.message).not.toContain(dataFolder)
   expect(await values()).toEqual({ 0: null, 1: null, 2: null, 3: null })
 })
+
+it('a backfill beside a stream of updates takes its turn', async () => {
+  const { post } = await withComputedColumn()
+  const ended = new AbortController()
+  const update = async (): Promise<void> => {
+    while (!ended.signal.aborted)
+      expect(
+        (await post('/v1/table/t/update', { predicate: 'id = 3', updates: [['name', "'x'"]] })).status,
+      ).toBe(200)
+  }
+  const updates = Promise.all([update(), update()])
+  const started = await post('/v1/table/t/backfill_column', { column: 'double' })
+  const job = await waitForJob(post, started)
+  ended.abort()
+  await updates
+  const { source_version: read, published_version: written } = job.result ?? {}
+  expect(written, 'nothing was committed between its read and its commit').toBe(Number(read) + 1)
+})
