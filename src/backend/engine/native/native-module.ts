@@ -26,23 +26,29 @@ export interface NativeTable extends NativeTableChanges, NativeTableReferences<N
   add(file: Buffer, mode: string): Promise<AddResult>
   countRows(filter: string | null): Promise<number>
   query(): NativeQuery
+  /** In the order of the ids. */
+  takeRowIds(ids: bigint[]): NativeScan
 }
 
-/** A query builder; every returned Arrow buffer is an IPC file. */
-export interface NativeQuery {
-  onlyIf(predicate: string): void
-  fullTextSearch(query: { query: unknown; columns?: string[] | null }): void
+/** What is read of rows; every returned Arrow buffer is an IPC file. */
+export interface NativeScan {
   select(columns: [alias: string, expression: string][]): void
   selectColumns(columns: string[]): void
+  withRowId(): void
+  outputSchema(): Promise<Buffer>
+  execute(rowsPerBatch: number): Promise<{ next(): Promise<Buffer | null> }>
+}
+
+/** A query builder. */
+export interface NativeQuery extends NativeScan {
+  onlyIf(predicate: string): void
+  fullTextSearch(query: { query: unknown; columns?: string[] | null }): void
   /** 32 bits; greater numbers wrap around. */
   limit(limit: number): void
   offset(offset: number): void
   nearestTo(vector: Float32Array): NativeVectorQuery
   fastSearch(): void
-  withRowId(): void
   orderBy(ordering: { columnName: string; ascending: boolean; nullsFirst: boolean }[]): void
-  outputSchema(): Promise<Buffer>
-  execute(rowsPerBatch: number): Promise<{ next(): Promise<Buffer | null> }>
   explainPlan(verbose: boolean): Promise<string>
   analyzePlan(): Promise<string>
 }
@@ -101,12 +107,13 @@ const vectorMethods =
 /** The methods that must exist. The handles are not public in the package, so another version may lack them. */
 const requiredMethods: Readonly<Record<string, string>> = {
   Connection: 'createTable createEmptyTable openTable close',
-  Table: `schema version checkout add countRows query ${changeMethods.table} ${referenceMethods.table}`,
+  Table: `schema version checkout add countRows query takeRowIds ${changeMethods.table} ${referenceMethods.table}`,
   NativeMergeInsertBuilder: changeMethods.merge,
   Tags: referenceMethods.tags,
   Branches: referenceMethods.branches,
   Query: `${queryMethods} nearestTo`,
   VectorQuery: `${queryMethods} ${vectorMethods}`,
+  TakeQuery: 'select selectColumns withRowId outputSchema execute',
   RecordBatchIterator: 'next',
 }
 
@@ -121,6 +128,8 @@ const minThreads = 2
  */
 export function loadNative(): NativeModule {
   process.env['LANCEDB_LOG'] ??= 'error'
+  // Otherwise a query holds the pages of several uploads.
+  process.env['LANCE_DEFAULT_FRAGMENT_READAHEAD'] ??= '1'
   // Otherwise the statistics of a vector index load all its centroids.
   process.env['LANCE_INCLUDE_VECTOR_CENTROIDS'] ??= 'false'
   raiseEnvironmentVariable('RUST_MIN_STACK', minStackBytes, minStackBytes)

@@ -2,6 +2,7 @@ import { CatalogError, type TableQuery } from 'catalog-gateway/catalog-api'
 import { toFullTextSearch } from './full-text-search.ts'
 import type {
   NativeQuery,
+  NativeScan,
   NativeTable,
   NativeTextQueries,
   NativeVectorQuery,
@@ -89,11 +90,7 @@ function setProbes(native: NativeVectorQuery, query: TableQuery): void {
   if (query.maximum_nprobes != null) native.maximumNprobes(Math.min(query.maximum_nprobes, maxUint32))
 }
 
-function selectColumns(
-  native: NativeQuery | NativeVectorQuery,
-  query: TableQuery,
-  selection?: Selection,
-): void {
+export function selectColumns(native: NativeScan, query: TableQuery, selection?: Selection): void {
   if (selection) native.select(selection)
   else if (query.columns && 'names' in query.columns) native.selectColumns([...query.columns.names])
   else if (query.columns)

@@ -1,9 +1,10 @@
+import { tableFromIPC, type Uint64 } from 'apache-arrow'
 import type { TableQuery } from 'catalog-gateway/catalog-api'
 import { addToColumn } from '../arrow/add-to-column.ts'
 import { readFrames } from '../arrow/arrow-frames.ts'
-import type { NativeTable, NativeTextQueries } from '../native/native-module.ts'
+import type { NativeScan, NativeTable, NativeTextQueries } from '../native/native-module.ts'
 import { correctSearch } from './multi-vector-search.ts'
-import { maxUint32, toNativeQuery, isSchemaOnly } from './native-query.ts'
+import { maxUint32, toNativeQuery, isSchemaOnly, selectColumns } from './native-query.ts'
 import type { Selection } from './native-query.ts'
 
 export interface QueryResult {
@@ -14,21 +15,39 @@ export interface QueryResult {
 }
 
 type Batches = AsyncGenerator<Buffer, void>
-/** Runs the query with some members changed. */
-type ReadQuery = (changes: Partial<TableQuery>, rowsPerBatch: number) => Batches
+
+interface RowSource {
+  /** Runs the query with some members changed. */
+  readonly read: (changes: Partial<TableQuery>, rowsPerBatch: number) => Batches
+  /** Like `read`, but reads only the ids of the rows. */
+  readonly readIds: (changes: Partial<TableQuery>) => Batches
+  /** Reads the rows with these ids. */
+  readonly take: (ids: bigint[], rowsPerBatch: number) => Batches
+}
+
+/** Reads that many rows, behind those that were read before; fewer only at the end. */
+type ReadWindow = (rows: number, rowsPerBatch: number) => Batches
 
 const kibibyte = 1024
 /** Bounds memory: without windows the engine holds whole pages of a column, which may be as large as an upload. */
 const windowBytes = 4096 * kibibyte
 const batchBytes = 256 * kibibyte
 const maxRowsPerWindow = 65_536
-const maxRowsPerBatch = 8192
+const maxRowsPerBatch = 1024
+/** How many times as many rows as the one before a window may have: they may be larger. */
+const maxWindowGrowth = 4
 /** Few enough rows to fit into memory at any size; they serve to estimate the row size. */
 const sampleRows = 16
-/** For searches: their results have columns of their own and rarely many rows. */
-const searchRowsPerBatch = 1024
+/** For what is read at once: several batches are in memory, and their rows may be large. */
+const streamedRowsPerBatch = 256
+const idsPerBatch = 8192
+/** Smaller rows are read faster at once than by their ids. */
+const minBytesOfWideRows = 16 * kibibyte
 
-/** `selection` replaces the columns. Memory is bounded for any number and size of rows, unless they must be sorted. */
+/**
+ * `selection` replaces the columns. Memory is bounded by some MiB, or by some hundred rows where these are much larger than
+ * the rows before them; but an order, a search and a filter hold the values that they need.
+ */
 export async function runQuery(
   factories: NativeTextQueries,
   table: NativeTable,
@@ -39,20 +58,36 @@ export async function runQuery(
   const { query, distanceOffset } = await correctSearch(table, factories, limited)
   const prepare = (changes: Partial<TableQuery> = {}) =>
     toNativeQuery(table, factories, { ...query, ...changes }, selection)
-  const read: ReadQuery = async function* (changes, rowsPerBatch) {
-    const batches = await prepare(changes).execute(rowsPerBatch)
-    for (let batch = await batches.next(); batch !== null; batch = await batches.next()) {
-      if (distanceOffset !== 0) addToColumn(batch, '_distance', distanceOffset)
-      yield batch
-    }
+  const source: RowSource = {
+    async *read(changes, rowsPerBatch) {
+      for await (const batch of execute(prepare(changes), rowsPerBatch)) {
+        if (distanceOffset !== 0) addToColumn(batch, '_distance', distanceOffset)
+        yield batch
+      }
+    },
+    readIds(changes) {
+      const ids: TableQuery = { ...query, ...changes, columns: { names: [] }, with_row_id: true }
+      return execute(toNativeQuery(table, factories, ids), idsPerBatch)
+    },
+    take(ids, rowsPerBatch) {
+      const rows = table.takeRowIds(ids)
+      if (query.with_row_id) rows.withRowId()
+      selectColumns(rows, query, selection)
+      return execute(rows, rowsPerBatch)
+    },
   }
   if (!isSchemaOnly(query)) {
-    const batches = readBatches(query, read)
+    const batches = readBatches(query, source)
     const next = async (): Promise<Buffer | null> => (await batches.next()).value || null
     const first = await next()
     if (first !== null) return { first, next }
   }
   return { first: await prepare().outputSchema(), next: async () => null }
+}
+
+async function* execute(query: NativeScan, rowsPerBatch: number): Batches {
+  const batches = await query.execute(rowsPerBatch)
+  for (let batch = await batches.next(); batch !== null; batch = await batches.next()) yield batch
 }
 
 /**
@@ -65,64 +100,92 @@ async function omitNeedlessLimit(table: NativeTable, query: TableQuery): Promise
   return query.k >= (await table.countRows(null)) ? { ...query, k: undefined } : query
 }
 
-function readBatches(query: TableQuery, read: ReadQuery): Batches {
-  if (query.vector.length > 0 || query.full_text_query != null) return read({}, searchRowsPerBatch)
-  if (!query.filter && !query.order_by?.length) return readWindows(query, read)
-  return query.k != null && query.k <= sampleRows ? read({}, sampleRows) : readSampled(read)
+function readBatches(query: TableQuery, source: RowSource): Batches {
+  const isSearch = query.vector.length > 0 || query.full_text_query != null
+  if (isSearch || query.order_by?.length) return source.read({}, streamedRowsPerBatch)
+  if (!query.filter) return readRange(query, source)
+  const isSample = query.k != null && query.k <= sampleRows
+  return isSample ? source.read({}, sampleRows) : readFiltered(query, source)
 }
 
-/** Sizes each range by the rows of the previous one. The engine finds the start of a range without reading rows. */
-async function* readWindows(query: TableQuery, read: ReadQuery): Batches {
+/** The engine finds the start of a range without reading rows. */
+function readRange(query: TableQuery, source: RowSource): Batches {
   let offset = query.offset ?? 0
   let remaining = query.k ?? Infinity
-  let size: RowsSize = { rows: 0, bytes: 0 }
-  while (remaining > 0) {
-    const windowRows = size.rows === 0 ? sampleRows : countFittingRows(windowBytes, size, maxRowsPerWindow)
+  return readWindows(async function* (windowRows, rowsPerBatch) {
     // The engine's 32-bit numbers end here: read the rest in one range.
     const rows = offset + windowRows > maxUint32 ? remaining : Math.min(windowRows, remaining)
-    size = yield* measureBatches(read({ k: rows, offset }, computeRowsPerBatch(size)))
-    offset += rows
-    remaining = size.rows < rows ? 0 : remaining - rows
+    if (rows === 0) return
+    for await (const batch of source.read({ k: rows, offset }, rowsPerBatch)) {
+      offset += countRows(batch)
+      remaining -= countRows(batch)
+      yield batch
+    }
+  })
+}
+
+/** Reads small rows at once; where they become wide, their ids, and then the rows of these in windows. */
+async function* readFiltered(query: TableQuery, source: RowSource): Batches {
+  let read = 0
+  let isWide = false
+  for await (const batch of source.read({ filter: undefined, offset: undefined, k: sampleRows }, sampleRows))
+    isWide ||= hasWideRows(batch)
+  if (!isWide) {
+    for await (const batch of source.read({}, streamedRowsPerBatch)) {
+      read += countRows(batch)
+      yield batch
+      isWide = hasWideRows(batch)
+      if (isWide) break
+    }
+  }
+  const remaining = query.k == null ? Infinity : query.k - read
+  if (isWide && remaining > 0) yield* readByIds(query, source, read, remaining)
+}
+
+function readByIds(query: TableQuery, source: RowSource, skipped: number, remaining: number): Batches {
+  const k = remaining === Infinity ? undefined : remaining
+  const batches = source.readIds({ k, offset: (query.offset ?? 0) + skipped })
+  let ids: bigint[] = []
+  return readWindows(async function* (rows, rowsPerBatch) {
+    while (ids.length < rows) {
+      const { value: batch } = await batches.next()
+      if (batch === undefined) break
+      ids = ids.concat(...(tableFromIPC<{ _rowid: Uint64 }>(batch).getChild('_rowid')?.toArray() ?? []))
+    }
+    if (ids.length === 0) return
+    for await (const batch of source.take(ids.slice(0, rows), rowsPerBatch)) {
+      ids = ids.slice(countRows(batch))
+      yield batch
+    }
+  })
+}
+
+/** Sizes each window by the rows of the one before, and ends one early whose rows are much larger. */
+async function* readWindows(readWindow: ReadWindow): Batches {
+  let windowRows = sampleRows
+  let rowsPerBatch = sampleRows
+  for (;;) {
+    let rows = 0
+    let bytes = 0
+    for await (const batch of readWindow(windowRows, rowsPerBatch)) {
+      rows += countRows(batch)
+      bytes += batch.length
+      yield batch
+      if (bytes > 2 * windowBytes) break
+    }
+    if (rows === 0 || (rows < windowRows && bytes <= 2 * windowBytes)) return
+    const fit = (limit: number): number => Math.max(1, Math.floor((limit * rows) / bytes))
+    windowRows = Math.min(fit(windowBytes), maxRowsPerWindow, rows * maxWindowGrowth)
+    rowsPerBatch = Math.min(fit(batchBytes), maxRowsPerBatch)
   }
 }
 
-/** A filter or an order makes ranges expensive: read once, in batches sized by the first rows. */
-async function* readSampled(read: ReadQuery): Batches {
-  const sample = read(
-    { filter: undefined, order_by: undefined, offset: undefined, k: sampleRows },
-    sampleRows,
-  )
-  const size: RowsSize = { rows: 0, bytes: 0 }
-  for await (const batch of sample) addRows(size, batch)
-  yield* read({}, computeRowsPerBatch(size))
+function countRows(batch: Buffer): number {
+  let rows = 0
+  for (const { kind, header } of readFrames(batch)) if (kind === 'batch') rows += Number(header.length())
+  return rows
 }
 
-interface RowsSize {
-  rows: number
-  bytes: number
-}
-
-/** Yields the batches unchanged; returns the size of their rows. */
-async function* measureBatches(batches: Batches): AsyncGenerator<Buffer, RowsSize> {
-  const size: RowsSize = { rows: 0, bytes: 0 }
-  for await (const batch of batches) {
-    addRows(size, batch)
-    yield batch
-  }
-  return size
-}
-
-function addRows(size: RowsSize, batch: Buffer): void {
-  for (const { kind, header } of readFrames(batch)) {
-    if (kind === 'batch') size.rows += Number(header.length())
-  }
-  size.bytes += batch.length
-}
-
-function computeRowsPerBatch(size: RowsSize): number {
-  return size.rows === 0 ? sampleRows : countFittingRows(batchBytes, size, maxRowsPerBatch)
-}
-
-function countFittingRows(bytes: number, size: RowsSize, maxRows: number): number {
-  return Math.min(Math.max(1, Math.floor((bytes * size.rows) / size.bytes)), maxRows)
+function hasWideRows(batch: Buffer): boolean {
+  return batch.length > countRows(batch) * minBytesOfWideRows
 }

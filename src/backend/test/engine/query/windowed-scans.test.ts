@@ -76,3 +76,41 @@ it('returns a consistent snapshot during concurrent writes', async () => {
   expect(idsOf(tableFromIPC(Buffer.concat(chunks)))).toEqual(before)
   expect(await engine.count(location)).toBe(500)
 })
+
+function paddedTexts(first: number, count: number, bytes: number): Table {
+  return new Table({
+    id: vectorFromArray(
+      Array.from({ length: count }, (_, index) => first + index),
+      new Int32(),
+    ),
+    text: vectorFromArray(
+      Array.from({ length: count }, (_, index) => String(first + index).padEnd(bytes, 'x')),
+      new Utf8(),
+    ),
+  })
+}
+
+it('returns every row of a filter once where rows become large, with offset, limit and ids', async () => {
+  const { engine, location, query } = await freshEngine()
+  await engine.create(location, streamOf(paddedTexts(0, 1000, 4)), 'create')
+  await engine.insert(location, streamOf(paddedTexts(1000, 400, 40_000)), 'append')
+  await engine.rows.delete({ location }, 'id % 7 = 3')
+  const all = idsOf(await query({ columns: ['id'] }))
+  for (const [offset, k] of [
+    [0, undefined],
+    [0, 900],
+    [700, 400],
+    [1190, 20],
+  ] as const) {
+    const response = await query({ filter: 'id >= 0', offset, k, with_row_id: true })
+    expect(response.schema.names).toEqual(['id', 'text', '_rowid'])
+    const expected = all.slice(offset, k && offset + k)
+    expect(idsOf(response)).toEqual(expected)
+    const read = response.getChild('text')?.toArray() as string[]
+    expect(Array.from(read, (text) => Number.parseInt(text, 10))).toEqual(expected)
+  }
+  const computed = await query({ filter: 'id > 1390', columns: { next: 'id + 1' } })
+  expect(Array.from(computed.getChild('next')?.toArray() as Int32Array)).toEqual(
+    all.filter((id) => id > 1390).map((id) => id + 1),
+  )
+})
