@@ -88,6 +88,11 @@ export class AdvisoryLocks {
     if (this.#currentSession.getStore()?.isLost) throw databaseUnavailableError()
   }
 
+  /** Gives up all locks, which may be at another server than those of other replicas. Work under them cannot commit. */
+  reset(): void {
+    this.#session?.then(loseSession, () => undefined)
+  }
+
   async close(): Promise<void> {
     const session = await this.#session?.catch(() => undefined)
     if (session === undefined) return
@@ -160,6 +165,12 @@ export class AdvisoryLocks {
   }
 }
 
+/** Also frees the locks, if the server still answers. */
+function loseSession(session: LockSession): void {
+  session.isLost = true
+  session.client.end().catch(() => undefined)
+}
+
 async function executeLock(session: LockSession, statement: Statement, keys: string[]): Promise<boolean> {
   const response = session.last.then(async () => {
     if (session.isLost) throw databaseUnavailableError()
@@ -169,9 +180,7 @@ async function executeLock(session: LockSession, statement: Statement, keys: str
       return rows[0]?.done === true
     } catch (error) {
       if (!(error instanceof TimeoutExceeded)) throw error
-      session.isLost = true
-      // Also frees the locks if the server is only slow.
-      session.client.end().catch(() => undefined)
+      loseSession(session)
       throw databaseUnavailableError(error)
     }
   })

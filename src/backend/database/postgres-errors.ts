@@ -16,10 +16,10 @@ const limitExceededCode = '54000'
 
 /**
  * Connections (08), logins that are rejected while a password is replaced (28), resources (53), operator intervention (57),
- * a temporarily read-only server (25006).
+ * and after a failover, a server that only reads.
  */
 const unavailableCodes =
-  /^(08...|28...|53...|57P..|25006|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENOENT)$/
+  /^(08...|28...|53...|57P..|25006|0A000|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENOENT)$/
 /** The client library's errors differ only in their text. */
 const lostConnectionMessages =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered)/
@@ -27,6 +27,11 @@ const lostConnectionMessages =
 /** invalid_authorization_specification, invalid_password */
 export function isRejectedLogin(error: unknown): boolean {
   return /^28(000|P01)$/.test(getErrorCode(error))
+}
+
+/** Whether a server is a standby (for a serializable transaction) or otherwise read-only, which another one may not be. */
+export function isReadOnlyServer(error: unknown): boolean {
+  return /^(25006|0A000)$/.test(getErrorCode(error))
 }
 
 export function isConflict(error: unknown): boolean {

@@ -1,5 +1,5 @@
 import { fixed, type Followed, type FollowSetting, readSecret } from 'catalog-gateway/lib'
-import type { BackendSettings } from '../settings/backend-settings.ts'
+import { type BackendSettings, namesOneHost, severalHostsMessage } from '../settings/backend-settings.ts'
 
 type PostgresSettings = NonNullable<BackendSettings['store']['postgres']>
 
@@ -19,6 +19,7 @@ export async function followPostgresUrl(
     files: [urlFile],
     async read() {
       const read = await readSecret(urlFile)
+      if (!namesOneHost(read)) throw new Error(`${severalHostsMessage}: ${urlFile}`)
       server ??= omitUser(read)
       if (omitUser(read) !== server) {
         throw new Error(

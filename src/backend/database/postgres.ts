@@ -6,7 +6,7 @@ import type { Logger } from 'pino'
 import { withTimeout, type Followed } from 'catalog-gateway/lib'
 import { AdvisoryLocks } from './advisory-locks.ts'
 import { migrateDatabase, postgresNameType } from './migrate.ts'
-import { isRejectedLogin } from './postgres-errors.ts'
+import { databaseUnavailableError, isReadOnlyServer, isRejectedLogin } from './postgres-errors.ts'
 import { withSerializableTransactions } from './serializable-transactions.ts'
 import type { CatalogDatabase, CatalogTables } from './database-schema.ts'
 
@@ -79,12 +79,29 @@ export async function openPostgres(
     // oxlint-disable-next-line no-misused-promises -- the pool awaits it, which its type does not say
     onConnect: (client) => client.query(`set search_path to "${schema}"; ${keepAliveSettings}`),
   })
-  const connect = (): Promise<pg.PoolClient> => withCurrentUrl(url, () => pool.connect())
+  /** After a failover, all connections may lead to a server that only reads: the next ones are made by the address. */
+  let failovers = 0
+  const openedAfter = new WeakMap<pg.PoolClient, number>()
+  const isStale = (client: pg.PoolClient): boolean => openedAfter.get(client) !== failovers
+  const connect = async (): Promise<pg.PoolClient> => {
+    const client = await withCurrentUrl(url, () => pool.connect())
+    const { release } = client
+    client.release = (error) => release(error ?? isStale(client))
+    if (!isStale(client)) return client
+    client.release()
+    return await connect()
+  }
   // A broken connection is replaced; the query on it rejects, which informs its caller.
   const logLoss = (error: Error): void => log.warn({ err: error }, 'database connection lost')
   let isMigrated = false
   pool.on('connect', (client) => {
     client.on('error', logLoss)
+    openedAfter.set(client, failovers)
+    client.connection.on('errorMessage', (error: unknown) => {
+      if (!isReadOnlyServer(error) || isStale(client)) return
+      failovers += 1
+      locks.reset()
+    })
     const { stream } = client.connection
     if (!(stream instanceof Socket)) return
     stream.setTimeout(silenceMs.others)
@@ -141,6 +158,8 @@ async function connectForLocks(client: pg.Client, onLost: () => void, timeoutMs:
   try {
     await client.connect()
     await withTimeout(client.query(keepAliveSettings), timeoutMs)
+    const role = client.query<{ standby: boolean }>('select pg_is_in_recovery() as standby')
+    if ((await withTimeout(role, timeoutMs)).rows[0]?.standby) throw databaseUnavailableError()
   } catch (error) {
     // Another one may be opened instead, which is not lost when this one ends.
     client.off('error', onLost).off('end', onLost)

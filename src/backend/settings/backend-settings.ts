@@ -5,10 +5,21 @@ import { dataSchema } from './storage-settings.ts'
 const mebibyte = 1024 * 1024
 const bytes = z.int().positive()
 
+/** Whether neither the authority of a URL nor its parameter `host` is a list. */
+export function namesOneHost(url: string): boolean {
+  return !/^[a-z]+:\/\/(?:[^/?#]*@)?[^/?#@]*,[^/?#@]*(?:[/?#]|$)|[?&]host=[^&]*,/.test(url)
+}
+
+export const severalHostsMessage =
+  'expected one host, as the driver knows no list of hosts: use an address that follows the primary, such as that of a ' +
+  'service or a proxy'
+
 const postgresSchema = z
   .strictObject({
     url: z
-      .url({ protocol: /^postgres(ql)?$/ })
+      .string()
+      .regex(/^postgres(ql)?:\/\//, 'expected postgresql://USER:PASSWORD@HOST:PORT/DATABASE')
+      .refine(namesOneHost, severalHostsMessage)
       .optional()
       .meta({
         description:

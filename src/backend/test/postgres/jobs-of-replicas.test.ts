@@ -8,7 +8,7 @@ import { openPostgres } from '../../database/postgres.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
 
 const log = pino({ level: 'silent' })
-const newJob = { operation: 'Wait', objectId: 'o', path: '[]', request: {} }
+const newJob = { operation: 'Wait', path: '[]', request: {} }
 
 /** Opens the jobs of a replica, whose work does not end before the test. */
 async function openReplica(schema: string) {
@@ -17,12 +17,14 @@ async function openReplica(schema: string) {
     log,
   )
   const finished = createDeferred()
-  const running = new Set<string>()
+  /** Those with a running job. */
+  const tables = new Set<string>()
   const jobs = new JobRunner(
     { database, jobLock: openLock('job', locks), log },
     {
-      Wait: async ({ jobId }) => {
-        running.add(jobId)
+      Wait: async ({ objectId }) => {
+        expect(tables.has(objectId)).toBe(false)
+        tables.add(objectId)
         await finished.promise
         return {}
       },
@@ -34,15 +36,18 @@ async function openReplica(schema: string) {
     await database.destroy()
     await locks.close()
   })
-  return { jobs, running }
+  return { jobs, tables }
 }
 
 it('a replica runs the jobs behind those that another one runs', async () => {
   const schema = `jobs_${process.pid}`
   const one = await openReplica(schema)
-  for (let count = 0; count < 5; count += 1) await one.jobs.submit(newJob)
-  await eventually(() => expect(one.running.size).toBe(2))
+  for (let count = 0; count < 18; count += 1) {
+    // Two of each table.
+    await one.jobs.submit({ ...newJob, objectId: `table ${count >> 1}` })
+  }
+  await eventually(() => expect(one.tables.size).toBe(4))
   const other = await openReplica(schema)
-  await eventually(() => expect(other.running.size).toBe(2))
-  expect(new Set([...one.running, ...other.running]).size).toBe(4)
+  await eventually(() => expect(other.tables.size).toBe(4))
+  expect(new Set([...one.tables, ...other.tables]).size).toBe(8)
 })

@@ -28,6 +28,19 @@ it('rejects invalid settings', () => {
     expect(() => backendSettings('f', { store: { postgres } })).toThrow(/postgres/)
 })
 
+it('refuses several hosts with what can be used instead', async () => {
+  const url = 'postgresql://user:a,b@one:5432,two/database?target_session_attrs=read-write'
+  const expected = 'an address that follows the primary'
+  expect(() => backendSettings('f', { store: { postgres: { url } } })).toThrow(expected)
+  const urlFile = join(await temporaryFolder(), 'url')
+  await writeFile(urlFile, 'postgresql:///database?host=one,two')
+  await expect(runningBackend({ store: { postgres: { urlFile } } })).rejects.toThrow(expected)
+  const one = 'postgresql://user:a,b@one/database?options=-c%20a=b,c'
+  expect(backendSettings('f', { store: { postgres: { url: one } } })).toMatchObject({
+    store: { postgres: {} },
+  })
+})
+
 it('reports an unreachable server without its password', async () => {
   const url = 'postgresql://user:secret@127.0.0.1:1/database'
   const failure: unknown = await runningBackend({ store: { postgres: { url } } }).catch(
