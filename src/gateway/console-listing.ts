@@ -42,6 +42,7 @@ export function createConsoleListing(
       addresses,
       applyFlowControl: () => undefined,
       destroy: () => socket.destroy(),
+      fail: () => socket.destroy(),
     })
     onRequest(request, new NodeResponse(request, rawResponse))
   }

@@ -11,7 +11,7 @@ import type { Received } from './context.ts'
 import type { ReceivedHead } from './received-head.ts'
 import type { DownstreamResponse } from './downstream.ts'
 import { createEntityTag, listsEntityTag } from '../lib/http/entity-tags.ts'
-import { scheduleAtTickEnd } from '../lib/async/schedule-at-tick-end.ts'
+import { scheduleAtTickEnd } from '../lib/async/owned-tasks.ts'
 import { memoize } from '../lib/memoize.ts'
 import type { LoadShedder } from '../limits/overload/load-shedder.ts'
 import { gatewayHeaders, type ResponseContext } from './gateway-headers.ts'
@@ -121,7 +121,7 @@ export function sendDocument(
   // The client may keep it, and asks each time whether it is current.
   headers.push('cache-control', 'no-cache', ...gatewayHeaders(context))
   response.writeHead(isKnown ? 304 : 200, headers)
-  scheduleAtTickEnd(() => response.end(bytes))
+  scheduleAtTickEnd(response, () => response.end(bytes))
 }
 
 function hasEntityTag({ headers }: ReceivedHead, tag: string): boolean {

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import type { ConnectionAddresses } from '../lib/net/connection-addresses.ts'
-import type { CallbackList } from '../lib/async/callback-list.ts'
+import type { CallbackList, TaskOwner } from '../lib/async/owned-tasks.ts'
 import type { BodySource } from '../http1/codec/body-source.ts'
 import { StreamSource } from '../http1/client/stream-source.ts'
 
@@ -43,7 +43,7 @@ export interface ObservedResponse {
 }
 
 /** The response to a request, written by the server that has received it. */
-export interface DownstreamResponse extends ObservedResponse {
+export interface DownstreamResponse extends ObservedResponse, TaskOwner {
   /** Whether it ended before it was complete: the client, the server or a timeout aborted it. */
   readonly isDestroyed: boolean
   /** Called once: when the response is complete or destroyed. */

@@ -1,6 +1,6 @@
 import { CatalogError, refusal } from '../catalog-api/catalog-error.ts'
 import { gatewayHeaders, type ResponseContext } from './gateway-headers.ts'
-import { scheduleAtTickEnd } from '../lib/async/schedule-at-tick-end.ts'
+import { scheduleAtTickEnd } from '../lib/async/owned-tasks.ts'
 import { BodyTimeout } from './body/body-timeout.ts'
 import type { DownstreamResponse } from './downstream.ts'
 import { removeHeaders } from '../lib/http/header-list.ts'
@@ -63,5 +63,5 @@ export function sendErrorResponse(
   response.abandonBody(!isUnauthenticated(error))
   if (error instanceof BodyTimeout) response.keepAlive = false
   response.writeHead(error.status, headers)
-  scheduleAtTickEnd(() => response.end(body))
+  scheduleAtTickEnd(response, () => response.end(body))
 }

@@ -3,6 +3,7 @@ import { respondToUnparsed } from '../catalog-api/responses/unparsed-request.ts'
 import type { IncomingRequest } from '../http1/server/incoming-request.ts'
 import { drainRequestBody, RequestBody } from '../http1/server/request-body.ts'
 import type { RequestBodyOptions } from '../http1/server/timed-reader.ts'
+import { toError } from '../lib/errors/to-error.ts'
 import type { ClientBounds } from './bounds.ts'
 import { BodyTimeout } from './body/body-timeout.ts'
 import { ClientDisconnected } from './client-disconnected.ts'
@@ -59,7 +60,7 @@ export function createRequestHandler({ pipeline, observer, bounds }: RequestHand
     const trace = new Trace(request)
     response.onClose.add(() => observer.requestEnded(trace, response))
     observer.requestStarted(trace, request)
-    void run(request, response, trace, own)
+    run(request, response, trace, own).catch((error: unknown) => response.fail(toError(error)))
     return trace
   }
 

@@ -1,16 +1,15 @@
 import type { Socket } from 'node:net'
+import { ownedBy } from '../lib/async/owned-tasks.ts'
 import type { ConnectionAddresses } from '../lib/net/connection-addresses.ts'
-import type { ConnectionHandler } from '../http1/server/connection-state.ts'
+import type { ConnectionFailure, ConnectionHandler } from '../http1/server/connection-state.ts'
 import { LingerSlots } from '../http1/server/lingering-close.ts'
-import type { RequestErrorReason } from '../http1/server/request-error.ts'
 import { ServerConnection } from '../http1/server/server-connection.ts'
 
 /** Why a connection was closed without a response to a request. */
 export type ConnectionErrorReason =
-  | RequestErrorReason
+  | ConnectionFailure
   | 'certificate'
   | 'proxy_protocol'
-  | 'send_timeout'
   | 'tls_handshake'
   | 'too_many_connections'
   | 'too_many_connections_of_client'
@@ -102,7 +101,7 @@ export class ConnectionSet {
     // After a suspension of the process, unread bytes of clients are read first.
     setImmediate(() => {
       const now = performance.now()
-      for (const connection of this.#connections) connection.checkTimeouts(now)
+      for (const connection of this.#connections) ownedBy(connection, () => connection.checkTimeouts(now))()
     })
   }
 }

@@ -5,6 +5,7 @@ import {
   type Server as TlsServer,
   type TLSSocket,
 } from 'node:tls'
+import { ownedBy } from '../lib/async/owned-tasks.ts'
 import {
   readConnectionAddresses,
   unknownAddress,
@@ -14,6 +15,7 @@ import { getAddressKey } from '../lib/net/address-key.ts'
 import { isDisconnect } from '../lib/net/is-disconnect.ts'
 import { hasClientCertificate } from '../lib/tls/client-chain.ts'
 import { ConnectionSet, type ConnectionSetOptions, type ListenerHandler } from './connection-set.ts'
+import { RequestError } from '../http1/server/request-error.ts'
 import { readProxyHeader } from './read-proxy-header.ts'
 
 export interface ListenerOptions extends ConnectionSetOptions {
@@ -79,7 +81,7 @@ export function createListener(options: ListenerOptions, handler: ListenerHandle
   /** By both ends: a TLS socket does not show the one of TCP beneath it. */
   const acceptedByEnds = new Map<string, AcceptedConnection>()
   const tlsServer = tls && createTls(tls)
-  const server: Server = createServer(tcpOptions, acceptOrClose)
+  const server: Server = createServer(tcpOptions, (socket) => runFor(socket, () => acceptOrClose(socket)))
   // The system could not accept a connection: too many open files.
   server.on('error', (error: NodeJS.ErrnoException) => {
     if (server.listening) handler.onConnectionError('too_many_connections', undefined, error.code)
@@ -95,32 +97,44 @@ export function createListener(options: ListenerOptions, handler: ListenerHandle
       rejectUnauthorized: clientCertificate === 'required',
       ...context,
     })
-    secure.on('secureConnection', (socket: TLSSocket) => {
-      handshakes.delete(formatEnds(socket))
-      const accepted = acceptedByEnds.get(formatEnds(socket))
-      if (accepted === undefined) {
-        socket.destroy()
-        return
-      }
-      const hasCertificate = hasClientCertificate(socket)
-      const isStale = accepted.context !== currentContext
-      const isInvalid = clientCertificate === 'optional' && !socket.authorized
-      if (hasCertificate && (isStale || isInvalid)) {
-        const cause = isStale ? 'verified by previous authorities' : String(socket.authorizationError)
-        handler.onConnectionError('certificate', accepted.addresses, cause)
-        socket.destroy()
-        return
-      }
-      connections.add(socket, accepted.addresses, hasCertificate)
-    })
+    secure.on('secureConnection', (socket: TLSSocket) =>
+      runFor(socket, () => serveSecure(socket, clientCertificate)),
+    )
     secure.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
-      if (!isDisconnect(error)) {
-        const addresses = acceptedByEnds.get(formatEnds(socket))?.addresses
-        handler.onConnectionError('tls_handshake', addresses, error.code)
-      }
+      const addresses = acceptedByEnds.get(formatEnds(socket))?.addresses
       socket.destroy()
+      if (!isDisconnect(error))
+        runFor(socket, () => handler.onConnectionError('tls_handshake', addresses, error.code))
     })
     return secure
+  }
+
+  /** Runs a task of a connection that no request has been received on. */
+  function runFor(socket: Socket, task: () => void): void {
+    const fail = (error: Error): void => {
+      socket.destroy()
+      handler.onConnectionError('internal_error', undefined, error.stack)
+    }
+    ownedBy({ fail }, task)()
+  }
+
+  function serveSecure(socket: TLSSocket, clientCertificate: ListenerTls['clientCertificate']): void {
+    handshakes.delete(formatEnds(socket))
+    const accepted = acceptedByEnds.get(formatEnds(socket))
+    if (accepted === undefined) {
+      socket.destroy()
+      return
+    }
+    const hasCertificate = hasClientCertificate(socket)
+    const isStale = accepted.context !== currentContext
+    const isInvalid = clientCertificate === 'optional' && !socket.authorized
+    if (hasCertificate && (isStale || isInvalid)) {
+      const cause = isStale ? 'verified by previous authorities' : String(socket.authorizationError)
+      socket.destroy()
+      handler.onConnectionError('certificate', accepted.addresses, cause)
+      return
+    }
+    connections.add(socket, accepted.addresses, hasCertificate)
   }
 
   /** Frees a place for a new client, preferably one in a handshake. Returns whether it closed a connection. */
@@ -174,9 +188,10 @@ export function createListener(options: ListenerOptions, handler: ListenerHandle
         if (isCounted && isAtLimit(stated)) closeAtLimit(socket, stated)
         else serve(socket, stated, isCounted)
       },
-      onError({ message }) {
+      onError(error) {
         socket.destroy()
-        handler.onConnectionError('proxy_protocol', addresses, message)
+        const reason = error instanceof RequestError ? 'proxy_protocol' : 'internal_error'
+        handler.onConnectionError(reason, addresses, error.message)
       },
     })
   }

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { ownedBy } from '../lib/async/owned-tasks.ts'
 import { parseProxyHeader, type ProxyHeader } from './proxy-header.ts'
 import { RequestError } from '../http1/server/request-error.ts'
 
@@ -6,14 +7,16 @@ import { RequestError } from '../http1/server/request-error.ts'
 export interface ProxyHeaderHandler {
   /** The socket is paused; the bytes behind the header are to be read. */
   onHeader(header: ProxyHeader): void
-  /** The bytes are not a header, or did not arrive in time. */
-  onError(error: RequestError): void
+  /** A RequestError if the bytes are not a header, or did not arrive in time. */
+  onError(error: Error): void
 }
 
 /** Reads the header of PROXY protocol that must begin a connection. A connection that ends without a byte is closed. */
 export function readProxyHeader(socket: Socket, timeoutMs: number, handler: ProxyHeaderHandler): void {
   let received = Buffer.alloc(0)
-  const timer = setTimeout(onTimeout, timeoutMs).unref()
+  const onData = ownedBy({ fail }, parse)
+  const onEnd = ownedBy({ fail }, end)
+  const timer = setTimeout(ownedBy({ fail }, expire), timeoutMs).unref()
   socket
     .on('data', onData)
     .on('end', onEnd)
@@ -21,33 +24,28 @@ export function readProxyHeader(socket: Socket, timeoutMs: number, handler: Prox
     .on('error', () => undefined)
     .on('close', stop)
 
-  function onData(bytes: Buffer): void {
+  function parse(bytes: Buffer): void {
     received = Buffer.concat([received, bytes])
-    try {
-      const header = parseProxyHeader(received)
-      if (header === undefined) return
-      stop()
-      socket.pause()
-      if (header.length < received.length) socket.unshift(received.subarray(header.length))
-      handler.onHeader(header)
-    } catch (error) {
-      if (!(error instanceof RequestError)) throw error
-      fail(error)
-    }
+    const header = parseProxyHeader(received)
+    if (header === undefined) return
+    stop()
+    socket.pause()
+    if (header.length < received.length) socket.unshift(received.subarray(header.length))
+    handler.onHeader(header)
   }
 
-  function onEnd(): void {
+  function end(): void {
     if (received.length === 0) socket.destroy()
     else
       fail(new RequestError('incomplete_request', 'the connection ended within the header of PROXY protocol'))
   }
 
-  function onTimeout(): void {
+  function expire(): void {
     const reason = received.length === 0 ? 'idle_timeout' : 'request_timeout'
     fail(new RequestError(reason, 'the header of PROXY protocol was not received in time'))
   }
 
-  function fail(error: RequestError): void {
+  function fail(error: Error): void {
     stop()
     handler.onError(error)
   }

@@ -1,10 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { readConnectionAddresses, type ConnectionAddresses } from '../lib/net/connection-addresses.ts'
+import { ownedBy } from '../lib/async/owned-tasks.ts'
+import type { ConnectionFailure } from '../http1/server/connection-state.ts'
 import type { ErrorResponse } from '../http1/server/error-response.ts'
 import { IncomingRequest, type RequestConnection } from '../http1/server/incoming-request.ts'
 import { LingerSlots } from '../http1/server/lingering-close.ts'
-import { malformed, RequestError, type RequestErrorReason } from '../http1/server/request-error.ts'
+import { malformed, RequestError } from '../http1/server/request-error.ts'
 import { createParsedRequestHead, type RequestHead } from '../http1/server/request-head.ts'
 import type { RequestScheduler } from '../http1/server/request-queue.ts'
 import { NodeResponse } from './node-response.ts'
@@ -19,7 +21,7 @@ export interface NodeRequestHandler {
   readonly isDraining: () => boolean
   /** A request was refused, or its response was aborted; `cause` is for logs. */
   readonly onConnectionError: (
-    reason: RequestErrorReason | 'send_timeout',
+    reason: ConnectionFailure,
     addresses: ConnectionAddresses,
     cause?: string,
   ) => void
@@ -47,36 +49,44 @@ export class NodeRequests {
     let connection = this.#connections.get(socket)
     if (connection === undefined) this.#connections.set(socket, (connection = new PipelinedRequests(socket)))
     const requests = connection
-    requests.add(rawResponse, () => this.#start(raw, rawResponse, requests, onRequest))
+    const addresses = readConnectionAddresses(socket)
+    const fail = (error: Error): void => {
+      socket.destroy()
+      this.#handler.onConnectionError('internal_error', addresses, error.stack)
+    }
+    const start = (): void => {
+      const head = this.#readHead(raw, rawResponse, addresses)
+      if (head === undefined) return
+      const { request } = new MessageBody(raw, head, addresses, fail)
+      this.#start(request, rawResponse, requests, onRequest)
+    }
+    requests.add(rawResponse, ownedBy({ fail }, start))
   }
 
   #start(
-    raw: IncomingMessage,
+    request: IncomingRequest,
     rawResponse: ServerResponse,
     requests: PipelinedRequests,
     onRequest: (request: IncomingRequest, response: NodeResponse) => void,
   ): void {
     const { scheduler, sendTimeoutMs, isDraining, onConnectionError } = this.#handler
-    const { socket } = raw
-    const addresses = readConnectionAddresses(socket)
-    const head = this.#readHead(raw, rawResponse, addresses)
-    if (head === undefined) return
-    const { request } = new MessageBody(raw, head, addresses)
+    const { socket, addresses } = request
     const response = new NodeResponse(request, rawResponse, {
       isLast: isDraining,
       lingerSlots: this.#lingerSlots,
       onLastResponse: () => requests.close(),
     })
     // The client reads nothing of its response.
-    rawResponse.setTimeout(sendTimeoutMs, () => {
+    const onTimeout = (): void => {
       if (socket.writableLength === 0) return
       onConnectionError('send_timeout', addresses)
       response.destroy()
+    }
+    rawResponse.setTimeout(sendTimeoutMs, ownedBy(request, onTimeout))
+    const serve = ownedBy(request, () => {
+      if (!response.isDestroyed) onRequest(request, response)
     })
-    const start = (): void =>
-      scheduler.schedule(() => {
-        if (!response.isDestroyed) onRequest(request, response)
-      })
+    const start = (): void => scheduler.schedule(serve)
     // Node emits a request before it has parsed the body that arrived with it.
     if (request.isComplete) start()
     else setImmediate(start)
@@ -127,24 +137,30 @@ class MessageBody implements RequestConnection {
   readonly request: IncomingRequest
   readonly socket: Socket
   readonly addresses: ConnectionAddresses
+  readonly fail: RequestConnection['fail']
   readonly #message: IncomingMessage
   #isReading = false
 
-  constructor(message: IncomingMessage, head: RequestHead, addresses: ConnectionAddresses) {
+  constructor(
+    message: IncomingMessage,
+    head: RequestHead,
+    addresses: ConnectionAddresses,
+    fail: RequestConnection['fail'],
+  ) {
+    this.fail = fail
     this.socket = message.socket
     this.addresses = addresses
     this.#message = message
     this.request = new IncomingRequest(head, performance.now(), this)
+    const complete = ownedBy(this, () => this.request.complete())
+    const abort = ownedBy(this, () => this.request.abort())
     message
       // An empty body ends even if it is not read.
-      .on('end', () => {
-        if (message.complete) this.request.complete()
-        else this.request.abort()
-      })
+      .on('end', () => (message.complete ? complete() : abort()))
       // `close` follows.
       .on('error', () => undefined)
-      .on('aborted', () => this.request.abort())
-      .on('close', () => this.request.abort())
+      .on('aborted', abort)
+      .on('close', abort)
     // A message that is not read does not end.
     if (this.request.isComplete) message.resume()
   }
@@ -166,10 +182,11 @@ class MessageBody implements RequestConnection {
 
   #startReading(): void {
     this.#isReading = true
-    this.#message.on('data', (chunk: Buffer) => {
+    const onData = (chunk: Buffer): void => {
       this.request.receive(chunk)
       if (!this.request.wantsBody) this.#message.pause()
-    })
+    }
+    this.#message.on('data', ownedBy(this, onData))
   }
 
   /** A body that has arrived is read at once, so that it can be discarded without closing the connection. */

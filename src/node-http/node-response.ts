@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import { CallbackList } from '../lib/async/callback-list.ts'
+import { CallbackList, ownedBy, type TaskOwner } from '../lib/async/owned-tasks.ts'
 import { closeGracefully } from '../lib/net/close-gracefully.ts'
 import type { WriteCallback } from '../http1/codec/message-writer.ts'
 import type { IncomingRequest } from '../http1/server/incoming-request.ts'
@@ -32,12 +32,12 @@ const bytesBefore = new WeakMap<Socket, { readonly read: number; readonly writte
  * The response to a request of node:http, as the pipeline writes it. Like the responses of http1/, it never has more or less
  * than its content-length, and an aborted one never looks complete.
  */
-export class NodeResponse {
+export class NodeResponse implements TaskOwner {
   readonly request: IncomingRequest
   /** Called once: when the response was written completely, or was aborted. */
-  readonly onClose = new CallbackList()
+  readonly onClose = new CallbackList(this)
   /** Called when more can be written after `write` returned false. */
-  readonly onDrain = new CallbackList()
+  readonly onDrain = new CallbackList(this)
   /** 0 until the head is known. */
   status = 0
   /** Whether the connection serves further requests. To be set before `writeHead`. */
@@ -68,8 +68,14 @@ export class NodeResponse {
     this.#writtenBefore = written
     response
       .on('drain', () => this.onDrain.call())
-      .on('finish', () => this.#complete())
-      .on('close', () => this.#close('destroyed'))
+      .on(
+        'finish',
+        ownedBy(this, () => this.#complete()),
+      )
+      .on(
+        'close',
+        ownedBy(this, () => this.#close('destroyed')),
+      )
       // `close` follows.
       .on('error', () => undefined)
   }
@@ -170,6 +176,10 @@ export class NodeResponse {
     this.#sendEnd(this.#isBodiless || bytes.length === 0 ? undefined : bytes)
   }
 
+  fail(error: Error): void {
+    this.request.fail(error)
+  }
+
   /** A partial response must not look complete: one that ends with the connection resets it. */
   destroy(): void {
     if (this.#endsWithConnection && !(this.#socket instanceof TLSSocket)) this.#socket.resetAndDestroy()
@@ -190,12 +200,13 @@ export class NodeResponse {
       return
     }
     if (last === undefined) response.flushHeaders()
-    response.write(last ?? '', (error) => {
+    const onWritten: WriteCallback = (error) => {
       if (error) return
       this.#complete()
       this.#connection.onLastResponse()
       this.#closeAfterUpload(() => closeGracefully(this.#socket))
-    })
+    }
+    response.write(last ?? '', ownedBy(this, onWritten))
   }
 
   /**
@@ -211,9 +222,10 @@ export class NodeResponse {
       return
     }
     const linger = new LingeringClose(performance.now())
-    const timer = setInterval(() => {
+    const check = ownedBy(this, () => {
       if (linger.hasExpired(performance.now())) request.destroy()
-    }, uploadCheckIntervalMs).unref()
+    })
+    const timer = setInterval(check, uploadCheckIntervalMs).unref()
     const end = (): void => {
       clearInterval(timer)
       lingerSlots.release(client)

@@ -86,7 +86,7 @@ export function createRequestObserver(
       countRefusal('receive', reason).inc()
       const suppressed = lines.take(reason)
       if (suppressed === undefined) return
-      log.info(
+      log[reason === 'internal_error' ? 'error' : 'info'](
         {
           stage: 'receive',
           reason,

@@ -10,6 +10,7 @@ import { readConnectionAddresses } from '../../lib/net/connection-addresses.ts'
 import { readNodeHead } from '../../node-http/node-requests.ts'
 import { ClientDisconnected } from '../client-disconnected.ts'
 import { toCatalogError } from '../error-response.ts'
+import { ownedBy } from '../../lib/async/owned-tasks.ts'
 import type { RequestObserver } from '../observability/request-observer.ts'
 import { Trace } from '../trace.ts'
 
@@ -36,12 +37,17 @@ export function createProxiedRequests(observer: RequestObserver, isDraining: () 
   const bytesBefore = new WeakMap<Socket, { readonly read: number; readonly written: number }>()
 
   /** Reports the end of the response, or that of the connection if it serves WebSocket. */
-  function observe(raw: IncomingMessage, reply: FastifyReply, trace: Trace): AbortSignal {
+  function observe(
+    raw: IncomingMessage,
+    reply: FastifyReply,
+    request: IncomingRequest,
+    trace: Trace,
+  ): AbortSignal {
     const { socket } = raw
     const response = reply.raw
     const before = bytesBefore.get(socket)
     const end = new AbortController()
-    const onEnd = (): void => {
+    const onEnd = ownedBy(request, () => {
       end.abort(new ClientDisconnected('the client closed the connection'))
       const { bytesRead: read, bytesWritten: written } = socket
       bytesBefore.set(socket, { read, written })
@@ -53,7 +59,7 @@ export function createProxiedRequests(observer: RequestObserver, isDraining: () 
         bytesReceived: read - (before?.read ?? 0),
         bytesSent: written - (before?.written ?? 0),
       })
-    }
+    })
     if (raw.headers.upgrade === undefined) response.once('close', onEnd)
     else socket.once('close', onEnd)
     return end.signal
@@ -67,7 +73,7 @@ export function createProxiedRequests(observer: RequestObserver, isDraining: () 
       const trace = new Trace(request)
       void reply.header(requestIdHeader, trace.requestId)
       observer.requestStarted(trace, request)
-      const proxied = { request, trace, ended: observe(raw, reply, trace) }
+      const proxied = { request, trace, ended: observe(raw, reply, request, trace) }
       started.set(raw, proxied)
       return proxied
     },
@@ -106,6 +112,10 @@ function readRequest(
       addresses,
       applyFlowControl: () => undefined,
       destroy: () => socket.destroy(),
+      fail(error) {
+        socket.destroy()
+        connectionRejected('internal_error', addresses, error.stack)
+      },
     })
   } catch (error) {
     if (!(error instanceof RequestError)) throw error

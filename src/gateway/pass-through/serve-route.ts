@@ -14,6 +14,7 @@ import {
   type AllowedRequest,
 } from './admit-request.ts'
 import { createForwardedHeaders, createResponseHeaders } from './forwarded-headers.ts'
+import { ownedBy } from '../../lib/async/owned-tasks.ts'
 import type { PassThroughRoute } from './pass-through-route.ts'
 import type { ProxiedRequest, ProxiedRequests } from './proxied-requests.ts'
 
@@ -55,7 +56,7 @@ export async function serveRoute(
     const allowed = await allowRequest(started.request, trace, route, options)
     trace.enter('limit', allowed)
     assertConnected(ended)
-    ended.addEventListener('abort', holdCapacity(allowed, route, options))
+    ended.addEventListener('abort', ownedBy(started.request, holdCapacity(allowed, route, options)))
     // The plugin reads it.
     request.raw.url = allowed.head.target
     admitted.set(request.raw, { ...started, allowed })

@@ -4,6 +4,7 @@ import type { LimitLease } from '../../limits/limit.ts'
 import type { Limits } from '../../limits/limits.ts'
 import { getPrincipalKey, type LimitedRequest } from '../../limits/limit-key.ts'
 import { Overloaded, type LoadShedder } from '../../limits/overload/load-shedder.ts'
+import { ownedBy } from '../../lib/async/owned-tasks.ts'
 import { runInSlices, type Steps } from '../../lib/async/run-in-slices.ts'
 import { ClientDisconnected } from '../client-disconnected.ts'
 import type { ReadableRequest } from '../body/checked-body.ts'
@@ -102,7 +103,7 @@ function countSent(response: DownstreamResponse, report: NonNullable<LimitLease[
     if (sent > reported) report(sent - reported)
     reported = sent
   }
-  const timer = setInterval(count, countSentIntervalMs).unref()
+  const timer = setInterval(ownedBy(response, count), countSentIntervalMs).unref()
   return () => {
     clearInterval(timer)
     count()

@@ -1,6 +1,6 @@
 import { getResponseForm } from '../../catalog-api/body-forms.ts'
 import type { CatalogError } from '../../catalog-api/catalog-error.ts'
-import { scheduleAtTickEnd } from '../../lib/async/schedule-at-tick-end.ts'
+import { scheduleAtTickEnd } from '../../lib/async/owned-tasks.ts'
 import { leavesOpen, toUnknownOutcome } from '../changes/outcome.ts'
 import { hideReferences } from '../authorization/hide-references.ts'
 import type { DownstreamResponse } from '../downstream.ts'
@@ -31,14 +31,14 @@ export async function respond(
   if (body === undefined) return undefined
   if (isNotModified(request)) {
     response.writeHead(status, headers)
-    scheduleAtTickEnd(() => response.end())
+    scheduleAtTickEnd(response, () => response.end())
     return undefined
   }
   if (status >= 300 && !isResultWithoutEffect(request)) return sendError(request, response)
   const sent = edit === undefined ? body : await applyEdit(request, body, edit)
   const others = removeHeaders(headers, lengthHeader)
   response.writeHead(status, [...others, 'content-length', String(sent.length)])
-  scheduleAtTickEnd(() => response.end(sent))
+  scheduleAtTickEnd(response, () => response.end(sent))
   return undefined
 }
 
@@ -75,6 +75,6 @@ function sendError(request: Recorded, response: DownstreamResponse): CatalogErro
   const { headers, body } = formatErrorResponse(shown, createResponseContext(request))
   response.abandonBody(true)
   response.writeHead(shown.status, headers)
-  scheduleAtTickEnd(() => response.end(body))
+  scheduleAtTickEnd(response, () => response.end(body))
   return error
 }

@@ -1,3 +1,4 @@
+import { ownedBy } from '../../lib/async/owned-tasks.ts'
 import { type CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
 import { FairCapacity, type CapacityHolder } from '../../limits/overload/fair-capacity.ts'
 import type { DownstreamResponse } from '../downstream.ts'
@@ -38,7 +39,7 @@ export interface ConnectionSlots {
 }
 
 /** The response to a request that waits for a slot. */
-type WaitingResponse = Pick<DownstreamResponse, 'isDestroyed' | 'onClose'>
+type WaitingResponse = Pick<DownstreamResponse, 'fail' | 'isDestroyed' | 'onClose'>
 
 interface PendingRequest {
   readonly since: number
@@ -124,10 +125,11 @@ export function createConnectionSlots(options: ConnectionSlotsOptions): Connecti
             resolve()
           },
         }
-        const timer = setTimeout(() => {
+        const expire = ownedBy(response, () => {
           stopWaiting()
           reject(noConnectionError(`none became free within ${options.queueTimeoutMs / 1000} s`))
-        }, options.queueTimeoutMs)
+        })
+        const timer = setTimeout(expire, options.queueTimeoutMs)
         response.onClose.add(onClose)
         enqueue(holder, request)
       })

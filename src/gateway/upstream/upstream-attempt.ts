@@ -4,8 +4,8 @@ import { withoutByteOrderMark } from '../../lib/json/without-byte-order-mark.ts'
 import type { CapacityHolder } from '../../limits/overload/fair-capacity.ts'
 import type { RequestSpans } from '../../observability/traces/request-spans.ts'
 import { parseConnectionTokens } from '../../lib/http/connection-tokens.ts'
+import { ownedBy, scheduleAtTickEnd } from '../../lib/async/owned-tasks.ts'
 import { hasHeader, removeHeaders } from '../../lib/http/header-list.ts'
-import { scheduleAtTickEnd } from '../../lib/async/schedule-at-tick-end.ts'
 import type { UpstreamBounds } from '../bounds.ts'
 import type { DownstreamResponse } from '../downstream.ts'
 import { ClientDisconnected } from '../client-disconnected.ts'
@@ -94,16 +94,17 @@ export class ResponseTooLarge extends Error {
  * buffered. Rejects with AttemptFailed; if streaming had started, the connection to the client is closed first, so that
  * a partial response never looks complete.
  */
-export function runAttempt(
+export async function runAttempt(
   upstream: AttemptUpstream,
   request: UpstreamRequest,
   options: UpstreamCallOptions,
   isRetry: boolean,
 ): Promise<UpstreamResponse> {
-  return new Promise((resolve, reject) => {
+  const response = await new Promise<UpstreamResponse>((resolve, reject) => {
     const relay = new ResponseRelay(options, upstream, resolve, reject)
     relay.start(upstream.client, request, isRetry)
   })
+  return response.body === undefined ? response : decodeBuffered(response, response.body)
 }
 
 /** Relays the response of the upstream. */
@@ -213,8 +214,8 @@ class ResponseRelay implements ResponseHandler {
       this.#resolveResponse()
       return
     }
-    if (this.#options.response.hasHead) this.#options.response.destroy()
     this.#reject(new AttemptFailed(this.#progress(), error))
+    if (this.#options.response.hasHead) this.#options.response.destroy()
   }
 
   /** Sends the response once its start is known to be right; returns the result until then. */
@@ -244,23 +245,13 @@ class ResponseRelay implements ResponseHandler {
     const { response } = this.#options
     // A latin1 string is written together with the head of a short response.
     const text = last?.toString('latin1')
-    scheduleAtTickEnd(() => response.end(text))
+    scheduleAtTickEnd(response, () => response.end(text))
     this.#resolveResponse()
   }
 
   #resolveResponse(): void {
-    const body = this.#buffered === undefined ? undefined : this.#readBuffered(Buffer.concat(this.#buffered))
+    const body = this.#buffered && Buffer.concat(this.#buffered)
     this.#resolve({ status: this.#status, headers: this.#headers, body })
-  }
-
-  /** The gateway requests no content coding, but some proxies compress all the same. */
-  #readBuffered(body: Buffer): Buffer {
-    const coding = getContentCoding(this.#headers)
-    if (coding === undefined) return withoutByteOrderMark(body)
-    const decoded = decodeContent(body, coding, maxDecodedBytes)
-    if (decoded === undefined) return body
-    this.#headers = removeHeaders(this.#headers, new Set(['content-encoding']))
-    return withoutByteOrderMark(decoded)
   }
 
   #progress(): AttemptFailed['progress'] {
@@ -282,10 +273,11 @@ class ResponseRelay implements ResponseHandler {
       this.#sendTimer.refresh()
       return
     }
-    this.#sendTimer = setTimeout(() => {
+    const expire = ownedBy(this.#options.response, () => {
       if (this.#controller?.isBlocked === true)
         this.#abort(new ClientDisconnected('send timeout: the client does not read the response'))
-    }, this.#sendTimeoutMs)
+    })
+    this.#sendTimer = setTimeout(expire, this.#sendTimeoutMs)
   }
 
   #abort(reason: Error): void {
@@ -305,6 +297,16 @@ class ResponseRelay implements ResponseHandler {
 
 function createClientClosed(): ClientDisconnected {
   return new ClientDisconnected('the client closed the connection')
+}
+
+/** The gateway requests no content coding, but some proxies compress all the same. */
+function decodeBuffered(response: UpstreamResponse, body: Buffer): UpstreamResponse {
+  const coding = getContentCoding(response.headers)
+  if (coding === undefined) return { ...response, body: withoutByteOrderMark(body) }
+  const decoded = decodeContent(body, coding, maxDecodedBytes)
+  if (decoded === undefined) return response
+  const headers = removeHeaders(response.headers, new Set(['content-encoding']))
+  return { ...response, headers, body: withoutByteOrderMark(decoded) }
 }
 
 function isSuccess(status: number): boolean {

@@ -1,10 +1,9 @@
 import type { Socket } from 'node:net'
-import { scheduleAtTickEnd } from '../../lib/async/schedule-at-tick-end.ts'
-import { toError } from '../../lib/errors/to-error.ts'
+import { ownedBy, scheduleAtTickEnd } from '../../lib/async/owned-tasks.ts'
 import { MessageWriter } from '../codec/message-writer.ts'
 import { SocketReader, type SocketReaderHandler } from '../codec/socket-reader.ts'
 import type { OutboundTarget } from '../../lib/outbound/find-proxy.ts'
-import type { PendingSocket, SocketOpener } from '../../lib/outbound/socket-opener.ts'
+import type { OpenCallback, PendingSocket, SocketOpener } from '../../lib/outbound/socket-opener.ts'
 import { deferWriteErrors } from './defer-write-errors.ts'
 import { serializeRequestHead, type SerializedHead } from './outgoing-request.ts'
 import type { ControlledConnection, RequestController } from './request-controller.ts'
@@ -84,14 +83,16 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
     controller.attach(this)
     this.#pending = owner.opener.open(
       owner.target,
-      (error, socket) => {
+      ownedBy(this, (...[error, socket]: Parameters<OpenCallback>) => {
         if (error === null) this.#onConnect(socket)
         else this.close(error)
-      },
+      }),
       this.#reader.onread,
     )
     this.#connectTimer = setTimeout(
-      () => this.close(new TransportError('CONNECT_TIMEOUT', 'the connection was not established in time')),
+      ownedBy(this, () =>
+        this.close(new TransportError('CONNECT_TIMEOUT', 'the connection was not established in time')),
+      ),
       owner.timeouts.connectTimeoutMs,
     )
   }
@@ -120,7 +121,7 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
     this.#state = { kind: 'scheduled', controller }
     controller.attach(this)
     this.#lastActivityAt = performance.now()
-    scheduleAtTickEnd(() => this.#start(controller))
+    scheduleAtTickEnd(this, () => this.#start(controller))
   }
 
   applyFlowControl(): void {
@@ -129,7 +130,7 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
     const isBlocked = this.#isBlocked()
     if (isBlocked === socket.isPaused()) return
     if (isBlocked) socket.pause()
-    else scheduleAtTickEnd(() => this.onUnblocked())
+    else scheduleAtTickEnd(this, () => this.onUnblocked())
   }
 
   checkTimeouts(now: number): void {
@@ -161,6 +162,10 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
     if (state.kind === 'closed') return
     this.#destroy()
     if ('controller' in state) state.controller.handler.onResponseError(reason)
+  }
+
+  fail(error: Error): void {
+    this.close(error)
   }
 
   get retainsChunks(): boolean {
@@ -214,7 +219,9 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
     } else {
       this.#destroy()
     }
-    state.controller.handler.onResponseEnd(last)
+    const { handler } = state.controller
+    // The connection does not belong to the request any more.
+    ownedBy({ fail: (error) => handler.onResponseError(error) }, () => handler.onResponseEnd(last))()
   }
 
   #onConnect(socket: Socket): void {
@@ -222,13 +229,13 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
     this.#socket = socket
     deferWriteErrors(socket)
     socket
-      .on('data', this.#onData)
-      .once('end', this.#onEnd)
-      .once('error', (error) => this.close(error))
-      .once('close', () => {
-        this.#reader.close()
-        this.close(new TransportError('CONNECTION_CLOSED', 'the connection was closed'))
-      })
+      .on('data', ownedBy(this, this.#onData))
+      .once('end', ownedBy(this, this.#onEnd))
+      .once(
+        'error',
+        ownedBy(this, (error: Error) => this.close(error)),
+      )
+      .once('close', ownedBy(this, this.#onClose))
     const state = this.#state
     if (state.kind === 'connecting') this.#start(state.controller)
     this.applyFlowControl()
@@ -251,20 +258,16 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
     }
     this.#state = state
     this.#lastActivityAt = performance.now()
-    try {
-      const head = serializeRequestHead(controller.request, this.#owner.host)
-      controller.handler.onRequestStart()
-      if (this.#state === state) this.#write(socket, state, head)
-    } catch (error) {
-      this.close(toError(error))
-    }
+    const head = serializeRequestHead(controller.request, this.#owner.host)
+    controller.handler.onRequestStart()
+    if (this.#state === state) this.#write(socket, state, head)
   }
 
   #write(socket: Socket, state: Active, head: SerializedHead): void {
     const { body } = state.controller.request
     if (body === null || Buffer.isBuffer(body)) {
       state.isSent = true
-      new MessageWriter(socket, head.text, false).end(body ?? '')
+      new MessageWriter(this, socket, head.text, false).end(body ?? '')
       return
     }
     state.stopSending = sendBody(socket, head, body, {
@@ -285,21 +288,18 @@ export class ClientConnection implements ControlledConnection, ResponseParserHan
       return
     }
     this.#lastActivityAt = performance.now()
-    try {
-      state.parser.parse(bytes)
-    } catch (error) {
-      this.close(toError(error))
-    }
+    state.parser.parse(bytes)
   }
 
   readonly #onEnd = (): void => {
     const state = this.#state
-    try {
-      if (state.kind === 'active') state.parser.finish()
-    } catch (error) {
-      this.close(toError(error))
-    }
+    if (state.kind === 'active') state.parser.finish()
     this.close(new TransportError('CONNECTION_CLOSED', 'the upstream closed the connection'))
+  }
+
+  readonly #onClose = (): void => {
+    this.#reader.close()
+    this.close(new TransportError('CONNECTION_CLOSED', 'the connection was closed'))
   }
 
   #destroy(): void {

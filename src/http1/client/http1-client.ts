@@ -4,6 +4,7 @@ import {
   type ClientTimeouts,
   type ConnectionOwner,
 } from './client-connection.ts'
+import { ownedBy } from '../../lib/async/owned-tasks.ts'
 import type { SocketOpener } from '../../lib/outbound/socket-opener.ts'
 import type { OutgoingRequest } from './outgoing-request.ts'
 import { RequestController, type ResponseHandler } from './request-controller.ts'
@@ -69,7 +70,7 @@ export function createHttp1Client(options: Http1ClientOptions): Http1Client {
     // After a suspension of the process, unread bytes of the upstream are read first.
     setImmediate(() => {
       const now = performance.now()
-      for (const connection of connections) connection.checkTimeouts(now)
+      for (const connection of connections) ownedBy(connection, () => connection.checkTimeouts(now))()
       timer = connections.size === 0 ? undefined : setTimeout(checkTimeouts, intervalMs).unref()
     })
   }

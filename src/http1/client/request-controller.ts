@@ -2,7 +2,10 @@ import type { WriteCallback } from '../codec/message-writer.ts'
 import type { OutgoingRequest } from './outgoing-request.ts'
 import type { ResponseHead } from './response-head.ts'
 
-/** Either `onResponseEnd` or `onResponseError` is called, once and last, and maybe before `dispatch` returns. */
+/**
+ * Either `onResponseEnd` or `onResponseError` is called, once and last, and maybe before `dispatch` returns. An error that
+ * one of the others throws is the reason of `onResponseError`.
+ */
 export interface ResponseHandler {
   /** There is a connection: the request may reach the upstream from now on. */
   onRequestStart(): void

@@ -19,7 +19,21 @@ const maxKeepAliveMs = 600_000
 const keepAliveMarginMs = 2_000
 
 const partialLine = /^[\t\x20-\x7e\x80-\xff]*\r?$/
-const statusLine = /^HTTP\/1\.([01]) ([1-9][0-9]{2})(?: |$)/
+const statusLine = /^HTTP\/1\.([01]) ([0-9]{3})(?: |$)/
+/** Headers whose value is not a list (RFC 9110): recipients differ on which of two values counts. */
+const singleHeaders: ReadonlySet<string> = new Set([
+  'age',
+  'content-length',
+  'content-location',
+  'content-range',
+  'content-type',
+  'date',
+  'etag',
+  'expires',
+  'last-modified',
+  'location',
+  'retry-after',
+])
 
 /**
  * Takes a head without the empty line at its end (RFC 9112), and whether it responds to HEAD. Throws TransportError for
@@ -49,11 +63,21 @@ function parseStatusLine(text: string) {
   const match = statusLine.exec(found === -1 ? text : text.slice(0, found))
   if (match === null) throw badResponse('the response does not start with a status line of HTTP/1.1')
   const end = found === -1 ? text.length : found + 2
-  return { status: Number(match[2]), isHttp11: match[1] === '1', end }
+  const status = Number(match[2])
+  if (status < 100 || status > 599) throw badResponse(`the response has the status ${match[2]}`)
+  return { status, isHttp11: match[1] === '1', end }
 }
 
 function parseFields(text: string, from: number): string[] {
-  return parseHeaderFields(text, from, (has) => badResponse(`the response has ${has}`), maxHeaders)
+  const headers = parseHeaderFields(text, from, (has) => badResponse(`the response has ${has}`), maxHeaders)
+  const seen = new Set<string>()
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = headers[index] ?? ''
+    if (!singleHeaders.has(name)) continue
+    if (seen.has(name)) throw badResponse(`the response has two headers ${name}`)
+    seen.add(name)
+  }
+  return headers
 }
 
 function invalidCharacters(text: string): TransportError {
@@ -81,8 +105,8 @@ function parseFraming(
     const value = headers[index + 1] ?? ''
     switch (name) {
       case 'content-length':
-        if (length !== undefined || !contentLengthGrammar.test(value))
-          throw badResponse('the content-length of the response is repeated or invalid')
+        if (!contentLengthGrammar.test(value))
+          throw badResponse('the content-length of the response is invalid')
         length = value
         break
       case 'transfer-encoding':

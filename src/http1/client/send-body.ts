@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { ownedBy } from '../../lib/async/owned-tasks.ts'
 import type { BodySource } from '../codec/body-source.ts'
 import { MessageWriter } from '../codec/message-writer.ts'
 import type { SerializedHead } from './outgoing-request.ts'
@@ -17,13 +18,7 @@ export function sendBody(
   body: BodySource,
   handler: SendBodyHandler,
 ): () => void {
-  const writer = new MessageWriter(socket, text, length === undefined)
   let written = 0
-
-  const onDrain = (): void => {
-    handler.onProgress()
-    body.resume()
-  }
   const stop = (): void => {
     socket.off('drain', onDrain)
     body.stop()
@@ -32,6 +27,11 @@ export function sendBody(
     stop()
     handler.onError(error)
   }
+  const writer = new MessageWriter({ fail }, socket, text, length === undefined)
+  const onDrain = ownedBy({ fail }, () => {
+    handler.onProgress()
+    body.resume()
+  })
   socket.on('drain', onDrain)
   body.start({
     onData(chunk, release) {

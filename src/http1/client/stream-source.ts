@@ -1,9 +1,10 @@
 import type { Readable } from 'node:stream'
+import { ownedBy, type TaskOwner } from '../../lib/async/owned-tasks.ts'
 import type { BodySink, BodySource } from '../codec/body-source.ts'
 import { TransportError } from './transport-error.ts'
 
 /** The body that a stream provides. It is destroyed when its body is stopped. */
-export class StreamSource implements BodySource {
+export class StreamSource implements BodySource, TaskOwner {
   readonly #stream: Readable
   #sink: BodySink | undefined
 
@@ -47,15 +48,17 @@ export class StreamSource implements BodySource {
       .destroy()
   }
 
-  readonly #onData = (chunk: Buffer): void => this.#sink?.onData(chunk, undefined)
+  fail(error: Error): void {
+    this.#sink?.onError(error)
+  }
 
-  readonly #onEnd = (): void => this.#sink?.onEnd()
+  readonly #onData = ownedBy(this, (chunk: Buffer) => this.#sink?.onData(chunk, undefined))
 
-  readonly #onError = (error: Error): void => this.#sink?.onError(error)
+  readonly #onEnd = ownedBy(this, () => this.#sink?.onEnd())
+
+  readonly #onError = ownedBy(this, (error: Error) => this.fail(error))
 
   readonly #onClose = (): void => {
-    this.#sink?.onError(
-      new TransportError('BAD_REQUEST', 'the body of the request ended before it was complete'),
-    )
+    this.#onError(new TransportError('BAD_REQUEST', 'the body of the request ended before it was complete'))
   }
 }

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { ownedBy, type TaskOwner } from '../../lib/async/owned-tasks.ts'
 
 /** Called once: when the chunk was written to the kernel, or with an error if it never will be. */
 export type WriteCallback = (error?: Error | null) => void
@@ -13,6 +14,7 @@ const smallBytes = 16 * 1024
 
 /** Writes the head and the body of a message. Chunks of one tick become one write, and one chunk of the coding. */
 export class MessageWriter {
+  readonly #owner: TaskOwner
   readonly #socket: Socket
   readonly #isChunked: boolean
   #head: string
@@ -20,7 +22,8 @@ export class MessageWriter {
   #pendingBytes = 0
 
   /** `head` is latin1 text. It is written with the first chunk, or with the end. */
-  constructor(socket: Socket, head: string, isChunked: boolean) {
+  constructor(owner: TaskOwner, socket: Socket, head: string, isChunked: boolean) {
+    this.#owner = owner
     this.#socket = socket
     this.#head = head
     this.#isChunked = isChunked
@@ -28,7 +31,7 @@ export class MessageWriter {
 
   /** Returns false if the buffer of the socket is full: the next chunk should wait for its `drain`. */
   write(bytes: Buffer, onWritten?: WriteCallback): boolean {
-    if (this.#pending.length === 0) process.nextTick(() => this.#flush())
+    if (this.#pending.length === 0) process.nextTick(ownedBy(this.#owner, () => this.#flush()))
     this.#pending.push({ bytes, onWritten })
     this.#pendingBytes += bytes.length
     const { writableLength, writableHighWaterMark } = this.#socket

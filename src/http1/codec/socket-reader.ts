@@ -1,5 +1,5 @@
 import type { OnReadOpts } from 'node:net'
-import { scheduleAtTickEnd } from '../../lib/async/schedule-at-tick-end.ts'
+import { ownedBy, scheduleAtTickEnd, type TaskOwner } from '../../lib/async/owned-tasks.ts'
 import { sharedReadBuffer } from './buffer-pool.ts'
 import type { WriteCallback } from './message-writer.ts'
 import { PooledBuffer } from './pooled-buffer.ts'
@@ -7,7 +7,7 @@ import { PooledBuffer } from './pooled-buffer.ts'
 /** Smaller chunks are copied: that costs less than pausing the connection until they have been written. */
 const smallBytes = 16 * 1024
 
-export interface SocketReaderHandler {
+export interface SocketReaderHandler extends TaskOwner {
   /** Whether a body is being read whose chunks are retained. */
   readonly retainsChunks: boolean
   /** The bytes are valid until this returns, unless they are retained. Returns whether to go on reading. */
@@ -32,7 +32,8 @@ export class SocketReader {
 
   constructor(handler: SocketReaderHandler) {
     this.#handler = handler
-    this.onread = { buffer: () => this.#buffer, callback: (size) => this.#onRead(size) }
+    const onRead = ownedBy(handler, (size: number) => this.#onRead(size))
+    this.onread = { buffer: () => this.#buffer, callback: (size) => onRead(size) ?? false }
   }
 
   /** Whether chunks are in use, so that the socket must be paused. */
@@ -48,10 +49,10 @@ export class SocketReader {
     const pooled = this.#pooled
     if (bytes.length <= smallBytes || bytes.buffer !== pooled?.buffer.buffer) return undefined
     const release = pooled.retain()
-    return (error) => {
+    return ownedBy(this.#handler, (error) => {
       release(error)
-      if (pooled === this.#pooled && !pooled.isInUse) scheduleAtTickEnd(this.#onUnblocked)
-    }
+      if (pooled === this.#pooled && !pooled.isInUse) scheduleAtTickEnd(this.#handler, this.#onUnblocked)
+    })
   }
 
   /** Returns the bytes in memory that is not reused. */
@@ -82,7 +83,7 @@ export class SocketReader {
 
   /** The next message does not wait for the last chunks of this one. */
   #endBody(): void {
-    if (this.isBlocked) scheduleAtTickEnd(this.#onUnblocked)
+    if (this.isBlocked) scheduleAtTickEnd(this.#handler, this.#onUnblocked)
     this.close()
   }
 

@@ -1,13 +1,13 @@
 import { Socket, type OnReadOpts, type SocketConstructorOpts } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import { scheduleAtTickEnd } from '../../lib/async/schedule-at-tick-end.ts'
+import { ownedBy, scheduleAtTickEnd, type TaskOwner } from '../../lib/async/owned-tasks.ts'
 import { SocketReader, type SocketReaderHandler } from '../codec/socket-reader.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 
 /** Once as many bytes cannot be parsed yet, nothing more is read. The end of the connection is noticed until then. */
 const maxUnparsedBytes = 16 * 1024
 
-export interface ConnectionInputHandler {
+export interface ConnectionInputHandler extends TaskOwner {
   /** The request whose body is being received. */
   readonly receiving: IncomingRequest | undefined
   /** The bytes are valid until this returns. Those that are appended to the input are copied. */
@@ -23,7 +23,7 @@ export class ConnectionInput implements SocketReaderHandler {
 
   constructor(accepted: Socket, handler: ConnectionInputHandler) {
     this.#handler = handler
-    this.socket = acceptSocket(accepted, this.#reader.onread).on('data', this.#onData)
+    this.socket = acceptSocket(accepted, this.#reader.onread).on('data', ownedBy(handler, this.#onData))
   }
 
   get retainsChunks(): boolean {
@@ -56,7 +56,11 @@ export class ConnectionInput implements SocketReaderHandler {
     const isBlocked = this.#isBlocked()
     if (isBlocked === this.socket.isPaused()) return
     if (isBlocked) this.socket.pause()
-    else scheduleAtTickEnd(() => this.onUnblocked())
+    else scheduleAtTickEnd(this, () => this.onUnblocked())
+  }
+
+  fail(error: Error): void {
+    this.#handler.fail(error)
   }
 
   /** To be called when the socket is closed. */

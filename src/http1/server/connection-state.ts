@@ -18,6 +18,12 @@ export interface ConnectionTimeouts {
   readonly maxConnectionAgeMs: number
 }
 
+/**
+ * Why a connection ends other than by a response: its bytes are not a request, its client reads nothing of its response, or
+ * the program has a fault.
+ */
+export type ConnectionFailure = RequestErrorReason | 'send_timeout' | 'internal_error'
+
 /** Options and callbacks of the downstream connections of a listener. */
 export interface ConnectionHandler {
   readonly maxHeadBytes: number
@@ -27,9 +33,9 @@ export interface ConnectionHandler {
   /** Whether every response is the last one of its connection. */
   readonly isDraining: boolean
   readonly onRequest: (request: IncomingRequest, response: OutgoingResponse) => void
-  /** The bytes are not a request, or the client reads nothing of its response; `cause` is for logs. */
+  /** The connection is closed; `cause` is for logs. */
   readonly onConnectionError: (
-    reason: RequestErrorReason | 'send_timeout',
+    reason: ConnectionFailure,
     addresses: ConnectionAddresses,
     cause?: string,
   ) => void

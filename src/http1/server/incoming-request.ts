@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import type { TaskOwner } from '../../lib/async/owned-tasks.ts'
 import type { WriteCallback } from '../codec/message-writer.ts'
 import type { ConnectionAddresses } from '../../lib/net/connection-addresses.ts'
 import { findSingleHeader } from '../codec/header-fields.ts'
@@ -18,7 +19,7 @@ export interface RequestBodyHandler {
   onRequestError(): void
 }
 
-export interface RequestConnection {
+export interface RequestConnection extends TaskOwner {
   readonly socket: Socket
   readonly addresses: ConnectionAddresses
   /** Reads the body if a handler wants it, and stops otherwise. */
@@ -38,7 +39,7 @@ const discard: RequestBodyHandler = {
 }
 
 /** The body is read from the connection only while a handler consumes it. */
-export class IncomingRequest {
+export class IncomingRequest implements TaskOwner {
   readonly head: RequestHead
   readonly socket: Socket
   readonly addresses: ConnectionAddresses
@@ -152,6 +153,10 @@ export class IncomingRequest {
   /** Aborts the request and its response. */
   destroy(): void {
     this.#connection.destroy()
+  }
+
+  fail(error: Error): void {
+    this.#connection.fail(error)
   }
 
   receive(chunk: Buffer, release?: WriteCallback): void {

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import { CallbackList } from '../../lib/async/callback-list.ts'
+import { CallbackList, ownedBy, type TaskOwner } from '../../lib/async/owned-tasks.ts'
 import { isHeaderField } from '../codec/header-fields.ts'
 import { MessageWriter, type WriteCallback } from '../codec/message-writer.ts'
 import type { IncomingRequest } from './incoming-request.ts'
@@ -20,12 +20,12 @@ export interface ResponseConnection {
   onResponseEnd(): void
 }
 
-export class OutgoingResponse {
+export class OutgoingResponse implements TaskOwner {
   readonly request: IncomingRequest
   /** Called once: when the response was written to the kernel completely, or the connection was closed. */
-  readonly onClose = new CallbackList()
+  readonly onClose = new CallbackList(this)
   /** Called when more can be written after `write` returned false. */
-  readonly onDrain = new CallbackList()
+  readonly onDrain = new CallbackList(this)
   /** 0 until the head is known. */
   status = 0
   /** Whether the connection serves further requests. To be set before `writeHead`. */
@@ -117,7 +117,7 @@ export class OutgoingResponse {
     this.status = status
     // The date of the origin server is preserved (RFC 9110, section 6.6.1).
     const head = hasDate ? `${text}\r\n` : `${text}date: ${httpDate()}\r\n\r\n`
-    this.#writer = new MessageWriter(this.#socket, head, this.#framing === 'chunked')
+    this.#writer = new MessageWriter(this, this.#socket, head, this.#framing === 'chunked')
   }
 
   /**
@@ -154,7 +154,16 @@ export class OutgoingResponse {
     this.#state = 'ended'
     this.#writer.end(bytes === 0 ? '' : last)
     if (this.#socket.writableLength === 0) this.#finish()
-    else this.#socket.write('', 'latin1', (error) => this.#onFlush(error))
+    else
+      this.#socket.write(
+        '',
+        'latin1',
+        ownedBy(this, (error?: Error | null) => this.#onFlush(error)),
+      )
+  }
+
+  fail(error: Error): void {
+    this.request.fail(error)
   }
 
   /**

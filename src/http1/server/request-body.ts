@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { ownedBy } from '../../lib/async/owned-tasks.ts'
 import type { BodySource } from '../codec/body-source.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 import {
@@ -105,7 +106,8 @@ export class RequestBody {
 export function drainRequestBody(request: IncomingRequest): void {
   if (request.isComplete || request.isAborted) return
   let bytes = 0
-  const timer = setTimeout(() => request.destroy(), drainTimeoutMs).unref()
+  const destroy = ownedBy(request, () => request.destroy())
+  const timer = setTimeout(destroy, drainTimeoutMs).unref()
   const stopTimer = (): void => clearTimeout(timer)
   request.consume({
     releasesChunks: true,

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { ownedBy } from '../../lib/async/owned-tasks.ts'
 import { closeGracefully } from '../../lib/net/close-gracefully.ts'
 import type { ConnectionAddresses } from '../../lib/net/connection-addresses.ts'
 import { ConnectionInput } from './connection-input.ts'
@@ -48,12 +49,12 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
     this.#expiresAt = this.#receivedAt + maxConnectionAgeMs * (1 - ageJitter * Math.random())
     this.socket
       .setTimeout(sendTimeoutMs)
-      .on('drain', this.#onDrain)
-      .on('timeout', this.#onTimeout)
-      .on('end', this.#onEnd)
+      .on('drain', ownedBy(this, this.#onDrain))
+      .on('timeout', ownedBy(this, this.#onTimeout))
+      .on('end', ownedBy(this, this.#onEnd))
       // `close` follows.
       .on('error', () => undefined)
-      .on('close', this.#onClose)
+      .on('close', ownedBy(this, this.#onClose))
     // Something has been read before.
     if (this.socket.isPaused()) this.socket.resume()
   }
@@ -94,6 +95,12 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
     const state = this.#state
     if (state.kind === 'serving' || state.kind === 'finishing') state.response.destroy()
     this.#abort()
+  }
+
+  /** `close` follows, which aborts the request and its response. */
+  fail(error: Error): void {
+    this.socket.destroy()
+    this.#handler.onConnectionError('internal_error', this.addresses, error.stack)
   }
 
   /** Returns whether it closed the connection. */
@@ -178,12 +185,12 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
     this.#handler.scheduler.schedule(this.#startRequest)
   }
 
-  readonly #startRequest = (): void => {
+  readonly #startRequest = ownedBy(this, (): void => {
     const state = this.#state
     if (state.kind !== 'queued') return
     this.#state = { kind: 'readingHead', since: state.since }
     this.#parse()
-  }
+  })
 
   #parse(): void {
     try {
@@ -302,8 +309,11 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
 
   readonly #onClose = (): void => {
     const state = this.#state
-    this.#stop()
     this.#input.close()
-    if (state.kind === 'serving' || state.kind === 'finishing') state.response.onConnectionClose()
+    try {
+      this.#stop()
+    } finally {
+      if (state.kind === 'serving' || state.kind === 'finishing') state.response.onConnectionClose()
+    }
   }
 }

@@ -1,3 +1,4 @@
+import { ownedBy } from '../../lib/async/owned-tasks.ts'
 import type { WriteCallback } from '../codec/message-writer.ts'
 import type { IncomingRequest, RequestBodyHandler } from './incoming-request.ts'
 
@@ -106,11 +107,12 @@ export class TimedReader implements RequestBodyHandler {
 
   readonly #checkTimeout = (): void => {
     // After a suspension of the process, unread bytes of the client are read first.
-    setImmediate(() => {
+    const check = (): void => {
       if (this.#isStopped) return
       const remainingMs = this.#remainingMs(performance.now())
       if (remainingMs <= 0) this.#consumer.onError(this.#options.error('timeout'))
       else this.#timer = setTimeout(this.#checkTimeout, remainingMs).unref()
-    })
+    }
+    setImmediate(ownedBy(this.#request, check))
   }
 }

@@ -14,6 +14,12 @@ it.each<[name: string, bytes: string]>([
   ['a status of four digits', 'HTTP/1.1 2000 OK\r\ncontent-length: 0\r\n\r\n'],
   ['a status below 100', 'HTTP/1.1 099 OK\r\ncontent-length: 0\r\n\r\n'],
   ['two blanks before its status', 'HTTP/1.1  200 OK\r\ncontent-length: 0\r\n\r\n'],
+  ['a status above 599', 'HTTP/1.1 600 Odd\r\ncontent-length: 0\r\n\r\n'],
+  ['a status below 100', 'HTTP/1.1 099 Odd\r\ncontent-length: 0\r\n\r\n'],
+  ...['content-type', 'date', 'etag', 'location', 'retry-after'].map((name): [string, string] => [
+    `two headers ${name}`,
+    `${ok}${name}: a\r\n${name}: a\r\ncontent-length: 0\r\n\r\n`,
+  ]),
   ['an empty line first', `\r\n${ok}content-length: 0\r\n\r\n`],
   ['lines that end with a line feed alone', 'HTTP/1.1 200 OK\ncontent-length: 0\n\r\n\r\n'],
   ['a header hidden behind a line feed', `${ok}a: b\ncontent-length: 5\r\ncontent-length: 0\r\n\r\n`],

@@ -27,6 +27,10 @@ class ReaderOfBodies implements SocketReaderHandler {
     return true
   }
 
+  fail(error: Error): void {
+    throw error
+  }
+
   onUnblocked(): void {
     // It is read when `read` is called next.
   }
