@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { Identifier } from '../catalog-api/identifiers.ts'
 import { runAtOnce, type Steps } from '../lib/async/run-in-slices.ts'
 import {
@@ -34,7 +35,12 @@ import {
 import type { AuthorizationRequest } from './conditions/authorization-request.ts'
 import { createRuleCompiler, type CompileRule, type ReportConditionFailure } from './engine/rule-compiler.ts'
 import { revisionSteps } from './engine/policy-revision.ts'
-import { combineRestrictions, type CallerRestriction } from './restrictions/restriction.ts'
+import {
+  combineRestrictions,
+  restrictCaller,
+  type CallerRestriction,
+  type CombinedRestriction,
+} from './restrictions/restriction.ts'
 import { resolveRestriction } from './tags/object-tags.ts'
 import { createSubjectNumbers } from './engine/subject-numbers.ts'
 import {
@@ -111,6 +117,9 @@ export interface PolicySet {
    * objects exist: if only a condition on the id decides about a name, the name counts as visible. The cost grows only
    * with the rules beneath that name the principal without allowing anything.
    */
+/** Sets of restrictions that met on a table: combining them takes milliseconds for thousands of columns. */
+const maxCombinedRestrictions = 1_000
+
   visibilityFor(viewer: Viewer): IsVisible
   /** Returns the decision that makes something beneath a namespace visible; undefined if nothing can be visible. */
   findVisibleBeneath(viewer: NamespaceViewer): Allowed | undefined
@@ -207,6 +216,9 @@ export function* compileSteps(
   }
 
   function findMessage(request: AuthorizationRequest, decision: Decision): string | undefined {
+  /** By the order of the rules, and the table if its columns are declared. */
+  const combinedRestrictions = new LRUCache<string, CombinedRestriction>({ max: maxCombinedRestrictions })
+
     if (decision.allowed) return undefined
     if (decision.rule !== undefined) return decision.message
     const position = findTreePosition(root, request)
@@ -219,14 +231,23 @@ export function* compileSteps(
     const { node, depth, table, tags } = position
     if (node.depth !== depth || node.restrictions === undefined) return undefined
     const evaluation = createEvaluation(request, request.id, position, 'pessimistic')
-    const tagged = getTaggedTable(node, depth, table) ?? { ...tags, columns: new Map() }
-    const found = node.restrictions.flatMap((rule) => {
-      const isNamed = rule.subjects.some((number) => evaluation.caller.subjects.has(number))
-      return isNamed && rule.restriction !== undefined && ruleApplies(rule, evaluation, table)
-        ? [{ ...resolveRestriction(rule.restriction, tagged), rule: rule.reference }]
-        : []
-    })
-    return found.length === 0 ? undefined : combineRestrictions(found, request.principal)
+    const rules = node.restrictions.filter(
+      (rule) =>
+        rule.subjects.some((number) => evaluation.caller.subjects.has(number)) &&
+        ruleApplies(rule, evaluation, table),
+    )
+    if (rules.length === 0) return undefined
+    const declared = getTaggedTable(node, depth, table)
+    const key = `${rules.map(({ order }) => order).join()} ${declared === undefined ? '' : table}`
+    let combined = combinedRestrictions.get(key)
+    if (combined === undefined) {
+      const tagged = declared ?? { ...tags, columns: new Map() }
+      const parts = rules.flatMap(({ restriction, reference }) =>
+        restriction === undefined ? [] : [{ ...resolveRestriction(restriction, tagged), rule: reference }],
+      )
+      combinedRestrictions.set(key, (combined = combineRestrictions(parts)))
+    }
+    return restrictCaller(combined, request.principal)
   }
 
   // Created on first use, because many sets never need it.

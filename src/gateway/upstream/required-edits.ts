@@ -46,21 +46,11 @@ export function createResponseEditor(
   const isRelative = database.length > 0 && returnsId(route.operation)
   const columns = route.operation.readsPart === 'description' ? headPermit.restriction?.columns : undefined
   if (edits === undefined && !isRelative && columns === undefined) return undefined
-  return (body) =>
-    editBody(
-      columns === undefined ? body : trimDescription(body, columns),
-      edits,
-      isRelative ? database : undefined,
-    )
-}
-
-function* editBody(
-  body: Buffer,
-  edits: ResponseEdits | undefined,
-  database: Identifier | undefined,
-): Steps<Buffer> {
-  const edited = edits === undefined ? body : yield* editResponse(body, edits)
-  return database === undefined ? edited : yield* makeIdsRelative(edited, database)
+  return function* editBody(body) {
+    const trimmed = columns === undefined ? body : yield* trimDescription(body, columns)
+    const edited = edits === undefined ? trimmed : yield* editResponse(trimmed, edits)
+    return isRelative ? yield* makeIdsRelative(edited, database) : edited
+  }
 }
 
 function createResponseEdits(request: PermittedRequest, sealedIds: SealedIds): ResponseEdits | undefined {

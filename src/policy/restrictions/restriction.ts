@@ -31,42 +31,89 @@ export interface NamedRestriction extends TableRestriction {
   readonly rule: RuleReference
 }
 
-/** All restrictions of a caller on a table, for one request. */
-export interface CallerRestriction {
+/** Several restrictions on a table. */
+export interface CombinedRestriction {
   readonly columns: VisibleColumns
-  /** The condition on rows as it is sent to the engine; undefined for all rows. */
-  readonly rows: string | undefined
   /** Of which the columns and rows are the intersection. */
   readonly parts: readonly NamedRestriction[]
 }
 
-/** Combines restrictions, of which there is at least one: a column remains if all have it, and a row if all conditions hold. */
-export function combineRestrictions(
-  restrictions: readonly NamedRestriction[],
-  principal: Principal,
-): CallerRestriction {
-  const conditions = restrictions.flatMap(({ rows }) => (rows === undefined ? [] : [rows]))
-  return {
-    columns: restrictions.map(({ columns }) => columns).reduce(intersectColumns),
-    rows: conditions.length === 0 ? undefined : printConditions(conditions, principal),
-    parts: restrictions,
+/** All restrictions of a caller on a table, for one request. */
+export interface CallerRestriction extends CombinedRestriction {
+  /** The condition on rows as it is sent to the engine; undefined for all rows. */
+  readonly rows: string | undefined
+}
+
+/** Applies restrictions to a caller. Its condition on rows is printed on first use. */
+export function restrictCaller(restriction: CombinedRestriction, principal: Principal): CallerRestriction {
+  return new PrintedRestriction(restriction, principal)
+}
+
+class PrintedRestriction implements CallerRestriction {
+  readonly columns: VisibleColumns
+  readonly parts: readonly NamedRestriction[]
+  readonly #principal: Principal
+  #rows: string | undefined
+
+  constructor({ columns, parts }: CombinedRestriction, principal: Principal) {
+    this.columns = columns
+    this.parts = parts
+    this.#principal = principal
   }
+
+  get rows(): string | undefined {
+    const conditions = this.parts.flatMap(({ rows }) => (rows === undefined ? [] : [rows]))
+    if (conditions.length > 0) this.#rows ??= printConditions(conditions, this.#principal)
+    return this.#rows
+  }
+}
+
+/** Combines restrictions, of which there is at least one: a column remains if all have it, and a row if all conditions hold. */
+export function combineRestrictions(parts: readonly NamedRestriction[]): CombinedRestriction {
+  return { columns: parts.map(({ columns }) => columns).reduce(intersectColumns), parts }
+}
+
+/** Whether both leave the same of a table. */
+export function isSameRestriction(
+  one: CallerRestriction | undefined,
+  other: CallerRestriction | undefined,
+): boolean {
+  if (one === undefined || other === undefined) return one === other
+  const { columns } = other
+  if (one.rows !== other.rows) return false
+  return (
+    one.columns === columns ||
+    (one.columns.size === columns.size &&
+      [...one.columns].every(([path, type]) => columns.get(path) === type))
+  )
 }
 
 /** A struct in one list and a part of it in the other leave the part. Types that contradict each other leave none. */
 function intersectColumns(one: VisibleColumns, other: VisibleColumns): VisibleColumns {
   const both = new Map<string, ColumnType>()
+  const partsOf = new Map<string, [string, ColumnType][]>()
+  for (const [path, type] of other) {
+    for (const struct of listStructs(path)) {
+      const parts = partsOf.get(struct)
+      if (parts === undefined) partsOf.set(struct, [[path, type]])
+      else parts.push([path, type])
+    }
+  }
   for (const [path, type] of one) {
     const same = other.get(path)
     if (same !== undefined) both.set(path, same === type ? type : 'other')
-    else if (isBeneath(path, other)) both.set(path, type)
-    else for (const [part, itsType] of other) if (part.startsWith(`${path}.`)) both.set(part, itsType)
+    else if (listStructs(path).some((struct) => other.has(struct))) both.set(path, type)
+    else for (const [part, itsType] of partsOf.get(path) ?? []) both.set(part, itsType)
   }
   return both
 }
 
-function isBeneath(path: string, columns: VisibleColumns): boolean {
-  return [...columns.keys()].some((whole) => path.startsWith(`${whole}.`))
+/** Lists the paths of the structs that a column is in, the outermost first. */
+export function listStructs(path: string): readonly string[] {
+  const structs: string[] = []
+  for (let dot = path.indexOf('.'); dot !== -1; dot = path.indexOf('.', dot + 1))
+    structs.push(path.slice(0, dot))
+  return structs
 }
 
 /** A fact that the caller does not have leaves no rows. */

@@ -5,7 +5,7 @@ import type { Decision } from '../engine/decision.ts'
 import type { ReportConditionFailure } from '../engine/rule-compiler.ts'
 import type { PolicyDocument } from '../language/policy-document.ts'
 import { compileSteps, type PolicySet } from '../policy-set.ts'
-import type { CallerRestriction } from '../restrictions/restriction.ts'
+import { isSameRestriction } from '../restrictions/restriction.ts'
 
 /** The callbacks must not throw. */
 export interface CompileOptions {
@@ -70,15 +70,4 @@ export function withShadow(
       return isSameRestriction(live.findRestriction(request), restriction) ? undefined : restriction
     },
   } satisfies PolicySet)
-}
-
-function isSameRestriction(
-  one: CallerRestriction | undefined,
-  other: CallerRestriction | undefined,
-): boolean {
-  if (one === undefined || other === undefined) return one === other
-  const isSameColumn = ([path, type]: readonly [string, string]): boolean => other.columns.get(path) === type
-  return (
-    one.rows === other.rows && one.columns.size === other.columns.size && [...one.columns].every(isSameColumn)
-  )
 }

@@ -14,6 +14,8 @@ import { expect, it } from 'vitest'
 import { CatalogError } from '../../../src/catalog-api/catalog-error.ts'
 import { createColumnsCheck } from '../../../src/gateway/restrictions/check-columns.ts'
 import { hideRestricted } from '../../../src/gateway/restrictions/hide-restricted.ts'
+import { expectLinearCost } from '../../support/cost-growth.ts'
+import { runAtOnce } from '../../../src/lib/async/run-in-slices.ts'
 import { trimDescription } from '../../../src/gateway/restrictions/trim-description.ts'
 import { columnTypes } from '../../../src/policy/restrictions/column-type.ts'
 
@@ -108,14 +110,14 @@ const shown = (name: string, of: object): object => ({ name, type: of, nullable:
 
 function trim(fields: unknown, others: object = {}): unknown {
   const body = Buffer.from(JSON.stringify({ schema: { fields, metadata: { a: 'b' } }, ...others }))
-  return JSON.parse(trimDescription(body, columns).toString())
+  return JSON.parse(runAtOnce(trimDescription(body, columns)).toString())
 }
 
 it('a description keeps the name and version of a table, and no other member', () => {
   const others = { table: 't', namespace: ['n'], version: 7, location: 's3://a', stats: {}, properties: {} }
   expect(trim([], others)).toEqual({ table: 't', namespace: ['n'], version: 7, schema: { fields: [] } })
   const body = Buffer.from('{"table":"t","version":null,"schema":null,"location":"s3://a"}')
-  expect(trimDescription(body, columns).toString()).toBe('{"table":"t"}')
+  expect(runAtOnce(trimDescription(body, columns)).toString()).toBe('{"table":"t"}')
 })
 
 it('a description keeps visible columns, and no metadata', () => {
@@ -152,6 +154,20 @@ it('a description keeps visible columns, and no metadata', () => {
   })
 })
 
+it('the cost of trimming a description grows with its columns', () => {
+  expectLinearCost(2_000, (size) => {
+    const item = type('utf8')
+    const fields = Array.from({ length: size }, (_, index) => [
+      field(`c${index}`, item),
+      field(`s${index}`, type('struct', [field('a', item), field('b', item)])),
+    ]).flat()
+    const body = Buffer.from(JSON.stringify({ schema: { fields } }))
+    const paths = Array.from({ length: size }, (_, index) => [`c${2 * index}`, `s${index}.a`]).flat()
+    const wide = new Map(paths.map((path) => [path, columnTypes[0]]))
+    return () => runAtOnce(trimDescription(body, wide))
+  })
+})
+
 it.each<[what: string, body: unknown]>([
   ['no object', 7],
   ['a schema without fields', { schema: {} }],
@@ -164,7 +180,7 @@ it.each<[what: string, body: unknown]>([
     { schema: { fields: [{ name: 'id', type: type('struct', ['a']) }] } },
   ],
 ])('a description with %s is refused', (_, body) => {
-  expect(() => trimDescription(Buffer.from(JSON.stringify(body)), columns)).toThrow(
+  expect(() => runAtOnce(trimDescription(Buffer.from(JSON.stringify(body)), columns))).toThrow(
     expect.objectContaining({
       status: 502,
       message: 'the catalog described the table without a schema that can be restricted',
