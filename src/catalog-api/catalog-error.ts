@@ -115,6 +115,7 @@ export const refusals = {
   // authorize
   no_rule: { kind: 'PermissionDenied' },
   denied: { kind: 'PermissionDenied' },
+  permissions_changed: { kind: 'ServiceUnavailable', retryAfter: 1 },
   // limit
   rate_limited: { kind: 'Throttling' },
   quota_exceeded: { kind: 'Throttling' },

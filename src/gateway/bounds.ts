@@ -6,6 +6,8 @@ export const clientBounds = {
   headersTimeoutMs: 30_000,
   /** Between two chunks of a request body, while the gateway reads. */
   bodyTimeoutMs: 30_000,
+  /** A body that takes longer than `bodyTimeoutMs` must arrive at this rate. */
+  minBodyBytesPerSecond: 16 * 1024,
   /** A connection is closed if the client reads nothing of a response for this long. */
   sendTimeoutMs: 60_000,
   /** Age after which a connection is closed with its next response, minus a jitter of up to 10 %. */
@@ -24,6 +26,12 @@ export const bodyBounds = {
   /** Entries of a batch of table versions or changes. */
   maxBatchEntries: 1_000,
 }
+
+/**
+ * How old a decision about a request may be when the upstream gets the last byte: with the time until the gateway has read
+ * changed keys, a revoked one has no effect after a second.
+ */
+export const maxDecisionAgeMs = 500
 
 /** How requests to an upstream wait, fail and are repeated. */
 export const upstreamBounds = {

@@ -6,7 +6,7 @@ import type { Upstream } from './upstream/upstream.ts'
 
 /*
  * The request context: an object that each stage adds its members to, by `advance` only. No stage replaces a member of an
- * earlier one. The files of the later stages define their types.
+ * earlier one, but `authorize_body` the principal and the head permit of a body that took long. The files of the later stages define their types.
  */
 
 /** A request whose head is well-formed and unambiguous. */

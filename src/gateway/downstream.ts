@@ -77,8 +77,6 @@ interface UploadWatcher {
   chunk(bytes: Buffer): void
   /** Whether the body is held back until more of it has arrived. */
   readonly needsMore?: () => boolean
-  /** Called before the last chunk is passed on: a body that is rejected here never reaches an upstream complete. */
-  readonly end?: () => void
 }
 
 /** The body of a request, to be read in one way: as a stream, into memory, or to be passed on. */

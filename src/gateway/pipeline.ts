@@ -1,10 +1,9 @@
-import type { PolicySet } from '../policy/policy-set.ts'
 import { sendDocument, type FindDocument } from './documents.ts'
 import type { DownstreamBody, DownstreamRequest, DownstreamResponse } from './downstream.ts'
 import { audit, type AuditOptions } from './stages/audit.ts'
 import { authenticate, type AuthenticateOptions } from './stages/authenticate.ts'
 import { authorize } from './stages/authorize.ts'
-import { authorizeBody } from './stages/authorize-body.ts'
+import { authorizeBody, type AuthorizeBodyOptions } from './stages/authorize-body.ts'
 import { limit, type LimitOptions } from './stages/limit.ts'
 import { limitEntries } from './stages/limit-entries.ts'
 import { match, type FindRoute } from './stages/match.ts'
@@ -17,10 +16,16 @@ import { send, type SendOptions } from './stages/send.ts'
 import type { Trace } from './trace.ts'
 
 export interface Pipeline
-  extends ReceiveOptions, AuthenticateOptions, LimitOptions, ReadBodyOptions, AuditOptions, SendOptions {
+  extends
+    ReceiveOptions,
+    AuthenticateOptions,
+    LimitOptions,
+    ReadBodyOptions,
+    AuthorizeBodyOptions,
+    AuditOptions,
+    SendOptions {
   readonly findDocument: FindDocument
   readonly findRoute: FindRoute
-  readonly policies: { current(): PolicySet }
 }
 
 /**
@@ -47,7 +52,7 @@ export async function handle(
   const authorized = authorize(trace.enter('authorize', authenticated), pipeline.policies.current())
   const admitted = limit(trace.enter('limit', authorized), response, pipeline)
   const bodyRead = await readBody(trace.enter('read_body', admitted), body, pipeline)
-  const permitted = await authorizeBody(trace.enter('authorize_body', bodyRead))
+  const permitted = await authorizeBody(trace.enter('authorize_body', bodyRead), pipeline)
   const placed = place(trace.enter('place', permitted), pipeline)
   const entriesAdmitted = limitEntries(trace.enter('limit_entries', placed), pipeline)
   const audited = await audit(trace.enter('audit', entriesAdmitted), pipeline)

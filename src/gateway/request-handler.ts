@@ -13,12 +13,9 @@ import type { RequestObserver } from './observability/request-observer.ts'
 import { handle, type Pipeline } from './pipeline.ts'
 import { Trace } from './trace.ts'
 
-/** Slower bodies are rejected after the timeout. */
-const minBodyBytesPerSecond = 500
-
 export interface RequestHandlerOptions {
   readonly pipeline: Pipeline
-  readonly bounds: Pick<ClientBounds, 'bodyTimeoutMs'>
+  readonly bounds: Pick<ClientBounds, 'bodyTimeoutMs' | 'minBodyBytesPerSecond'>
   readonly observer: RequestObserver
 }
 
@@ -39,7 +36,7 @@ export interface RequestHandler {
 export function createRequestHandler({ pipeline, observer, bounds }: RequestHandlerOptions): RequestHandler {
   const bodyOptions: RequestBodyOptions = {
     timeoutMs: bounds.bodyTimeoutMs,
-    minBytesPerSecond: minBodyBytesPerSecond,
+    minBytesPerSecond: bounds.minBodyBytesPerSecond,
     error: (reason) =>
       reason === 'timeout'
         ? new BodyTimeout()

@@ -13,7 +13,6 @@ import { createConcealment } from './visibility/concealment.ts'
 import { createContactFinder } from './visibility/contacts.ts'
 import type { Allowed, Decision } from './engine/decision.ts'
 import type { PolicyDocument } from './language/policy-document.ts'
-import type { Permission } from '../catalog-api/permissions.ts'
 import {
   addRule,
   decisiveRule,
@@ -71,10 +70,6 @@ export interface PolicySet {
    */
   decidePartially(request: AuthorizationRequest): Decision | undefined
   /**
-   * Whether decisions on the permission may depend on the time, and must therefore be repeated at the end of a body.
-   */
-  dependsOnTime(permission: Permission): boolean
-  /**
    * Decides whether the principal may use the permission on a namespace and on everything that is or may be created
    * beneath it. It does not know which objects exist: a rule that denies something beneath denies, even if no object
    * matches it, and so does a namespace beneath with `inherit: false` that does not itself allow the permission.
@@ -117,13 +112,13 @@ export interface PolicySet {
    * objects exist: if only a condition on the id decides about a name, the name counts as visible. The cost grows only
    * with the rules beneath that name the principal without allowing anything.
    */
-/** Sets of restrictions that met on a table: combining them takes milliseconds for thousands of columns. */
-const maxCombinedRestrictions = 1_000
-
   visibilityFor(viewer: Viewer): IsVisible
   /** Returns the decision that makes something beneath a namespace visible; undefined if nothing can be visible. */
   findVisibleBeneath(viewer: NamespaceViewer): Allowed | undefined
 }
+
+/** Sets of restrictions that met on a table: combining them takes milliseconds for thousands of columns. */
+const maxCombinedRestrictions = 1_000
 
 /** Compiles valid documents with unique names, in the order of their files. */
 export function compilePolicies(
@@ -144,7 +139,6 @@ export function* compileSteps(
   const root = yield* buildTree(documents, createRuleCompiler(subjects, revision, onConditionFailure))
   const nodes = numberNodes(root)
   tagNodes(nodes)
-  const timeDependent = findTimeDependentPermissions(documents)
   const hasRestrictions = nodes.some(({ restrictions }) => restrictions !== undefined)
 
   /** `id` is undefined for everything beneath the object. */
@@ -216,14 +210,14 @@ export function* compileSteps(
   }
 
   function findMessage(request: AuthorizationRequest, decision: Decision): string | undefined {
-  /** By the order of the rules, and the table if its columns are declared. */
-  const combinedRestrictions = new LRUCache<string, CombinedRestriction>({ max: maxCombinedRestrictions })
-
     if (decision.allowed) return undefined
     if (decision.rule !== undefined) return decision.message
     const position = findTreePosition(root, request)
     return findUnmetMessage(position.node, createEvaluation(request, request.id, position, 'pessimistic'))
   }
+
+  /** By the order of the rules, and the table if its columns are declared. */
+  const combinedRestrictions = new LRUCache<string, CombinedRestriction>({ max: maxCombinedRestrictions })
 
   function findRestriction(request: AuthorizationRequest): CallerRestriction | undefined {
     if (!hasRestrictions) return undefined
@@ -264,7 +258,6 @@ export function* compileSteps(
     size: documents.length,
     decide,
     decidePartially,
-    dependsOnTime: (permission: Permission) => timeDependent.has(permission),
     decideBeneath,
     visibilityFor: (viewer: Viewer) => getVisibility().visibilityFor(viewer),
     findVisibleBeneath,
@@ -299,16 +292,6 @@ function hasUnallowedBoundary(top: PolicyNode, evaluation: Evaluation): boolean 
     if (node.stopsInheritance && decisiveRule(node, evaluation)?.effect !== 'allow') return true
   }
   return false
-}
-
-function findTimeDependentPermissions(documents: readonly PolicyDocument[]): ReadonlySet<Permission> {
-  const timeDependent = new Set<Permission>()
-  for (const { rules } of documents) {
-    for (const { condition, permissions } of rules) {
-      if (condition?.readsTime === true) for (const permission of permissions) timeDependent.add(permission)
-    }
-  }
-  return timeDependent
 }
 
 function* buildTree(documents: readonly PolicyDocument[], compile: CompileRule): Steps<PolicyNode> {

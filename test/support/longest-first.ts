@@ -14,6 +14,7 @@ const longFiles = [
   'e2e/files-rotated-under-load',
   'e2e/outcomes-after-kills',
   'examples/embed',
+  'gateway/authorization/facts-that-change-during-a-body',
   'gateway/downstream/docs-page-in-a-browser',
   'gateway/downstream/refused-uploads',
   'helm/image',

@@ -1,12 +1,9 @@
 import type { StatedFacts } from '../../catalog-api/facts.ts'
-import type { Permission } from '../../catalog-api/permissions.ts'
 import type { Principal } from '../../identity/principal.ts'
 import type { AuthorizationRequest, RequestFacts } from '../../policy/conditions/authorization-request.ts'
 import type { Allowed, Decision } from '../../policy/engine/decision.ts'
 import type { PolicySet } from '../../policy/policy-set.ts'
 import { findByVisibility } from '../../policy/visibility/decide-listing.ts'
-import type { Authenticated } from '../context.ts'
-import { createRequestFacts } from '../facts/head-facts.ts'
 import { createDeniedError } from './denied-error.ts'
 import type { PermissionDecision, RequiredPermission } from './required-permission.ts'
 
@@ -46,24 +43,6 @@ export function decide(permission: RequiredPermission, context: DecisionContext)
   const decision =
     permission.includesSubtree === true ? policies.decideBeneath(request) : policies.decide(request)
   return toResult(permission, decision, request, policies)
-}
-
-/** Decides again at the end of a body what depends on the time. Throws DeniedError if it is not allowed any more. */
-export function reauthorize(
-  { head, principal }: Authenticated,
-  { policies, decisions }: Pick<Decisions, 'policies' | 'decisions'>,
-): void {
-  const context = { principal, policies, facts: createRequestFacts(head, new Date()) }
-  for (const { requiredPermission } of decisions)
-    if (policies.dependsOnTime(requiredPermission.permission)) decide(requiredPermission, context)
-}
-
-/** Whether any decision depends on the time, or that on an additional permission would. */
-export function dependsOnTime({ policies, decisions }: Decisions, additional: Permission): boolean {
-  return (
-    policies.dependsOnTime(additional) ||
-    decisions.some(({ requiredPermission }) => policies.dependsOnTime(requiredPermission.permission))
-  )
 }
 
 /** Throws DeniedError, unless the request goes on without the permission. */

@@ -4,6 +4,7 @@ import type { BodyBounds } from '../bounds.ts'
 import type { Matched } from '../context.ts'
 import type { NamedWork } from '../facts/sealed-ids.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
+import type { CheckDecision } from './checked-source.ts'
 import type { Payload } from './payload.ts'
 
 /** A request whose body may be read, with the capacity for it. */
@@ -47,10 +48,10 @@ export interface CheckedBody {
   readonly job: NamedWork | undefined
   readonly payloadType: string | undefined
   /**
-   * Creates what is forwarded, with the authorized facts in all their sources. To be called once. `atEnd` is called at
-   * the end of a body that streams; if it throws, the upstream never receives a complete body.
+   * Creates what is forwarded, with the authorized facts in all their sources. To be called once. `check` is called while
+   * a body streams, and before the last byte of it is sent; if it rejects, the upstream never receives a complete body.
    */
-  createPayload(stated: StatedFacts, atEnd: () => void): Payload
+  createPayload(stated: StatedFacts, check: CheckDecision): Payload
 }
 
 const noMembers: ReadonlySet<string> = new Set()

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import type { RunInSlices } from '../../lib/async/run-in-slices.ts'
 import type { JsonTransformer } from '../json/json-transformer.ts'
+import type { CheckDecision } from './checked-source.ts'
 
 const highWaterMark = 64 * 1024
 
@@ -19,16 +20,17 @@ export async function readInSlices(
 
 /**
  * Streams a checked JSON body: the part that has been read, then the rest as it arrives. The last chunk, and the
- * last byte of the JSON, are held back until `end` has accepted the whole body. The stream fails at the first error, so the
- * upstream never receives complete JSON before all checks have passed.
+ * last byte of the JSON, are held back until `onEnd` and `check` have accepted the whole body. The stream fails at the first
+ * error, so the upstream never receives complete JSON before all checks have passed.
  */
 export function createJsonStream(
   text: JsonTransformer,
   rest: AsyncGenerator<Buffer, void>,
   runInSlices: RunInSlices,
   onEnd: (isObject: boolean) => void,
+  check: CheckDecision,
 ): Readable {
-  const stream = Readable.from(readCheckedChunks(text, rest, runInSlices, onEnd), {
+  const stream = Readable.from(readCheckedChunks(text, rest, runInSlices, onEnd, check), {
     objectMode: false,
     highWaterMark,
   })
@@ -43,11 +45,14 @@ async function* readCheckedChunks(
   rest: AsyncIterable<Buffer>,
   runInSlices: RunInSlices,
   onEnd: (isObject: boolean) => void,
+  check: CheckDecision,
 ): AsyncGenerator<Buffer, void> {
   for await (const chunk of rest) {
     await readInSlices(text, chunk, runInSlices)
     yield* text.takeReady()
+    await check('meanwhile')
   }
   onEnd(text.end())
+  await check('end')
   yield* text.takeRest()
 }

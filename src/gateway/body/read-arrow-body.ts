@@ -6,6 +6,7 @@ import type { DownstreamBody } from '../downstream.ts'
 import { ArrowMeter } from './arrow-meter.ts'
 import { assertUncompressed } from './body-headers.ts'
 import { checkSchemaMetadata } from './check-column-metadata.ts'
+import { CheckedSource } from './checked-source.ts'
 import {
   createBodyWithoutMembers,
   type BodyLimits,
@@ -24,8 +25,6 @@ interface ArrowBodyOptions {
   readonly limits: BodyLimits
   /** Whether the mode of the request replaces the columns of the table. */
   readonly overwrites: boolean
-  /** Whether a decision about the request depends on the time, and must be made again at the end of the body. */
-  readonly dependsOnTime: boolean
 }
 
 /**
@@ -35,7 +34,7 @@ interface ArrowBodyOptions {
 export async function readArrowBody(
   request: ReadableRequest,
   body: DownstreamBody,
-  { limits: { maxArrowBytes }, overwrites, dependsOnTime }: ArrowBodyOptions,
+  { limits: { maxArrowBytes }, overwrites }: ArrowBodyOptions,
 ): Promise<CheckedBody> {
   const { contentType, contentEncoding, contentLength, hasBody } = request.head
   assertArrowContentType(contentType)
@@ -45,8 +44,6 @@ export async function readArrowBody(
   assertBodyLength(contentLength, limit)
   const meter = createArrowMeter(request, overwrites)
   const count = createByteCounter(limit, request.countReceived)
-  // A body that has ended by then was authorized as a whole.
-  let authorizeEnd: (() => void) | undefined
   const upload = body.upload({
     chunk(bytes) {
       count(bytes)
@@ -54,17 +51,18 @@ export async function readArrowBody(
       if (!meter.hasSchema) request.reserveMemory(bytes.length)
     },
     needsMore: () => !meter.hasSchema,
-    ...(dependsOnTime && { end: () => authorizeEnd?.() }),
   })
   await body.started()
   const { references, hasSchema } = meter
   if (!hasSchema && meter.getFacts().bytes > 0)
     throw refusal('malformed_body', 'the body ends before the schema of its Arrow IPC stream')
   const statement = { members: {}, isWhole: true, references }
-  return createBodyWithoutMembers(statement, arrowStreamType, (_stated, atEnd) => {
-    authorizeEnd = atEnd
-    return { form: 'stream', body: upload, length: contentLength, meter }
-  })
+  return createBodyWithoutMembers(statement, arrowStreamType, (_stated, check) => ({
+    form: 'stream',
+    body: new CheckedSource(upload, contentLength, check),
+    length: contentLength,
+    meter,
+  }))
 }
 
 /** Nothing but a schema is forwarded: an upstream that ignores the content-type could read other bytes as JSON. */

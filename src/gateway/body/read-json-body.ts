@@ -98,17 +98,17 @@ function streamRest(
 ): CheckedBody {
   const { json, members, allowedMembers } = checker
   checker.freezeAuditedMembers()
+  const onEnd = (isObject: boolean): void => {
+    if (!isObject) assertBodyNotRequired(operation)
+  }
   return {
     statement: { members, isWhole: false },
     members,
     allowedMembers,
     job: undefined,
     payloadType: 'application/json',
-    createPayload(_stated, atEnd) {
-      const stream = createJsonStream(json, rest, runInSlices, (isObject) => {
-        if (!isObject) assertBodyNotRequired(operation)
-        atEnd()
-      })
+    createPayload(_stated, check) {
+      const stream = createJsonStream(json, rest, runInSlices, onEnd, check)
       // Members may be removed on the way, so the length is unknown.
       return { form: 'stream', body: new StreamSource(stream), length: undefined }
     },

@@ -1,5 +1,6 @@
+import type { Readable } from 'node:stream'
 import type { AuditLog } from '../../audit/log/audit-log.ts'
-import { refusal } from '../../catalog-api/catalog-error.ts'
+import { refusal, type CatalogError } from '../../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import { webSocketMethod } from '../../config/pass-through-settings.ts'
 import { AuthenticationError } from '../../identity/authentication-error.ts'
@@ -8,6 +9,7 @@ import { getAddressKey } from '../../lib/net/address-key.ts'
 import { getPrincipalKey } from '../../limits/limit-key.ts'
 import { Overloaded, type LoadShedder } from '../../limits/overload/load-shedder.ts'
 import { awaitAuditRecord } from '../await-audit-record.ts'
+import { maxDecisionAgeMs } from '../bounds.ts'
 import { advance, type Authenticated, type Received } from '../context.ts'
 import type { DownstreamRequest } from '../downstream.ts'
 import { authenticate, type AuthenticateOptions } from '../stages/authenticate.ts'
@@ -55,8 +57,38 @@ export async function allowRequest(
   const { principal } = trace.enter('authorize', identified)
   if (principal.method === 'anonymous') throw new AuthenticationError('missing_credential')
   rule.isAllowed = allows(route.settings, principal)
-  if (!rule.isAllowed) throw refusal('no_rule', `you are not allowed to use ${quoteForMessage(prefix)}`)
+  if (!rule.isAllowed) throw notAllowedError(route.settings)
   return advance(identified, { holder: getPrincipalKey(principal) })
+}
+
+/**
+ * Passes on the body of an allowed request while its caller is allowed: asks when a chunk arrives, and before the last byte or
+ * the end of the chunked coding. Throws CatalogError otherwise, so that the upstream gets no complete body.
+ */
+export async function* checkUpload(
+  body: Readable,
+  { head, principal, holder }: AllowedRequest,
+  { settings }: PassThroughRoute,
+  { authenticator }: AdmitOptions,
+): AsyncGenerator<Buffer> {
+  let checkedAt = performance.now()
+  let received = 0
+  async function check(): Promise<void> {
+    checkedAt = performance.now()
+    if (principal === undefined) return
+    const again = await authenticator.authenticate(head.credentials)
+    if (getPrincipalKey(again) !== holder || !allows(settings, again)) throw notAllowedError(settings)
+  }
+  for await (const chunk of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    received += chunk.length
+    if (received === head.contentLength || performance.now() - checkedAt > maxDecisionAgeMs) await check()
+    yield chunk
+  }
+  if (received !== head.contentLength) await check()
+}
+
+function notAllowedError({ prefix }: PassThroughRoute['settings']): CatalogError {
+  return refusal('no_rule', `you are not allowed to use ${quoteForMessage(prefix)}`)
 }
 
 /** Returns whether the request asks for a WebSocket connection (RFC 6455, section 4.1) that the route allows. */

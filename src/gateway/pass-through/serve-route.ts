@@ -1,14 +1,16 @@
 import { IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
 import httpProxy from '@fastify/http-proxy'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { buildConnector } from 'undici'
 import { WebSocket } from 'ws'
-import { refusal, type CatalogError } from '../../catalog-api/catalog-error.ts'
+import { CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
 import { webSocketMethod } from '../../config/pass-through-settings.ts'
 import { ClientDisconnected } from '../client-disconnected.ts'
 import {
   allowRequest,
   auditChange,
+  checkUpload,
   holdCapacity,
   type AdmitOptions,
   type AllowedRequest,
@@ -60,6 +62,12 @@ export async function serveRoute(
     // The plugin reads it.
     request.raw.url = allowed.head.target
     admitted.set(request.raw, { ...started, allowed })
+  })
+  app.addHook('preParsing', async ({ raw }, _reply, body) => {
+    const { allowed } = find(raw)
+    return allowed.head.hasBody && body instanceof Readable
+      ? Readable.from(checkUpload(body, allowed, route, options), { objectMode: false })
+      : body
   })
   app.addHook('preHandler', async ({ raw }, reply) => {
     const { request, trace, ended, allowed } = find(raw)
@@ -161,10 +169,11 @@ const reasonByCode: Readonly<Record<string, keyof typeof messages>> = {
   ETIMEDOUT: 'upstream_connect_timeout',
 }
 
-/** The error that a client gets for a request that failed at its upstream: 502 or 504. The plugin wraps causes. */
+/** The error that a client gets for a request that failed: that of its body, or 502 or 504. The plugin wraps causes. */
 function toUpstreamFailure(error: unknown): CatalogError {
   let cause = error
   while (cause instanceof Error && cause.cause instanceof Error) cause = cause.cause
+  if (cause instanceof CatalogError) return cause
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
   const reason = reasonByCode[code] ?? 'upstream_unreachable'
   return refusal(reason, messages[reason], { cause })

@@ -1,9 +1,12 @@
-import { refusal } from '../../catalog-api/catalog-error.ts'
+import { CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
 import type { StatedFacts } from '../../catalog-api/facts.ts'
 import { runAtOnce, type Steps } from '../../lib/async/run-in-slices.ts'
+import type { Authenticator } from '../../identity/authenticate.ts'
+import { getPrincipalKey } from '../../limits/limit-key.ts'
 import type { RequestFacts } from '../../policy/conditions/authorization-request.ts'
 import type { Allowed } from '../../policy/engine/decision.ts'
 import type { PolicySet } from '../../policy/policy-set.ts'
+import { isSameRestriction } from '../../policy/restrictions/restriction.ts'
 import {
   createAuthorizationRequest,
   decide,
@@ -13,10 +16,13 @@ import {
 import { listRequestPermissions } from '../authorization/list-required-permissions.ts'
 import type { PermissionDecision, RequiredPermission } from '../authorization/required-permission.ts'
 import type { BodyStatement } from '../body/checked-body.ts'
+import type { CheckDecision } from '../body/checked-source.ts'
+import { maxDecisionAgeMs } from '../bounds.ts'
 import { advance } from '../context.ts'
 import { createRequestFacts } from '../facts/head-facts.ts'
 import { readBodyFacts } from '../facts/stated-facts.ts'
-import type { BodyRead } from './read-body.ts'
+import { authorize } from './authorize.ts'
+import { needsWholeBody, type BodyRead } from './read-body.ts'
 
 /** Proof that the policies allow a whole request. The class is private, so only this module creates one. */
 class Permit implements Decisions {
@@ -51,13 +57,20 @@ export interface Permitted extends BodyRead {
   readonly allowedBy: Allowed
 }
 
+export interface AuthorizeBodyOptions {
+  readonly authenticator: Pick<Authenticator, 'authenticate'>
+  readonly policies: { current(): PolicySet }
+}
+
 /**
  * Stage 7: asks the policies for every permission that a whole request requires, with the facts of its body. If only the start
- * of the body was read, facts that the rest may state count against the caller. Decisions about the head stay,
- * unless they depend on the time. Runs in slices for a batch, so that a large one does not block other requests. Throws
- * DeniedError (401, 403, 404), or InvalidInput (400).
+ * of the body was read, facts that the rest may state count against the caller. If the body took long, or the policies have
+ * changed, the caller is authenticated and the head authorized again. Runs in slices for a batch, so that a large one does
+ * not block other requests. Rejects with DeniedError (401, 403, 404), AuthenticationError, InvalidInput (400), or
+ * ServiceUnavailable (503) for a body that was not read as the changed policies need it.
  */
-export async function authorizeBody(request: BodyRead): Promise<Permitted> {
+export async function authorizeBody(read: BodyRead, options: AuthorizeBodyOptions): Promise<Permitted> {
+  const request = isCurrent(read, options) ? read : await authorizeAgain(read, options)
   const { statement } = request.body
   const isBatch = request.route.operation.entries !== undefined
   const permit =
@@ -70,6 +83,56 @@ export async function authorizeBody(request: BodyRead): Promise<Permitted> {
   if (allowedBy === undefined)
     throw refusal('invalid_body', 'the batch is empty; expected at least one operation')
   return advance(request, { permit, allowedBy })
+}
+
+/** Returns what decides again about a request while its body is sent, and before the last byte of it is. */
+export function createDecisionCheck(request: Permitted, options: AuthorizeBodyOptions): CheckDecision {
+  let latest = request
+  async function decideAgain(when: Parameters<CheckDecision>[0]): Promise<void> {
+    try {
+      const again = await authorizeBody({ ...latest }, options)
+      if (!isTreatedAlike(again, latest)) throw changedError()
+      latest = again
+    } catch (error) {
+      // An issuer that does not respond must not cut a long upload: it may respond before the end.
+      const isUndecided = error instanceof CatalogError && error.kind === 'ServiceUnavailable'
+      if (when === 'end' || !isUndecided) throw error
+    }
+  }
+  return (when) => (isCurrent(latest, options) ? undefined : decideAgain(when))
+}
+
+function isCurrent({ headPermit }: BodyRead, { policies }: AuthorizeBodyOptions): boolean {
+  const isRecent = performance.now() - headPermit.decidedAt <= maxDecisionAgeMs
+  return isRecent && headPermit.policies === policies.current()
+}
+
+async function authorizeAgain(
+  request: BodyRead,
+  { authenticator, policies }: AuthorizeBodyOptions,
+): Promise<BodyRead> {
+  const principal = await authenticator.authenticate(request.head.credentials)
+  const isRetained = needsWholeBody(request)
+  if (getPrincipalKey(principal) !== getPrincipalKey(request.principal)) throw changedError()
+  const again = authorize(advance(request, { principal }), policies.current())
+  if (!isRetained && needsWholeBody(again)) throw changedError()
+  return again
+}
+
+/** Whether requests that are both allowed are sent alike, and their responses edited alike. */
+function isTreatedAlike(one: Permitted, other: Permitted): boolean {
+  return (
+    one.permit.withholdsCredentials === other.permit.withholdsCredentials &&
+    one.permit.withholdsDescription === other.permit.withholdsDescription &&
+    isSameRestriction(one.headPermit.restriction, other.headPermit.restriction)
+  )
+}
+
+function changedError(): CatalogError {
+  return refusal(
+    'permissions_changed',
+    'what you may do has changed while the request was sent; send it again',
+  )
 }
 
 /** The head has decided everything. */
@@ -94,10 +157,7 @@ function* decideBody(request: BodyRead, body: BodyStatement): Steps<Permit> {
     const before = headPermit.decisions.find((one) =>
       isSamePermission(one.requiredPermission, requiredPermission),
     )
-    const isConclusive =
-      before !== undefined &&
-      before.result !== 'undecided' &&
-      !policies.dependsOnTime(requiredPermission.permission)
+    const isConclusive = before !== undefined && before.result !== 'undecided'
     const result = isConclusive ? before.result : decide(requiredPermission, context)
     mayDescribe &&= canDescribe(requiredPermission, decisions.length, request, context)
     decisions.push({ requiredPermission, result })

@@ -19,6 +19,8 @@ class HeadPermit implements Decisions {
   readonly restriction: CallerRestriction | undefined
   /** What shadow policies would leave of it; undefined if that is the same. */
   readonly shadowRestriction: CallerRestriction | undefined
+  /** On the clock of performance.now(). */
+  readonly decidedAt = performance.now()
   /** Makes the type nominal: no other object is a permit. */
   declare protected readonly isIssued: true
 
@@ -46,7 +48,11 @@ export interface Authorized extends Authenticated {
  * of the body stay undecided, unless no body could change them. Throws DeniedError (401, 403, 404), or InvalidInput (400)
  * for facts that contradict each other.
  */
-export function authorize(request: Authenticated, policies: PolicySet, now = new Date()): Authorized {
+export function authorize<Request extends Authenticated>(
+  request: Request,
+  policies: PolicySet,
+  now = new Date(),
+): Request & Authorized {
   const { head, principal } = request
   const facts = createRequestFacts(head, now)
   const read = readHeadFacts(request)

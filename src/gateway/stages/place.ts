@@ -1,7 +1,7 @@
 import { isWithin } from '../../catalog-api/identifiers.ts'
 import { notInDatabaseError } from '../../catalog-api/place-in-database.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
-import { reauthorize } from '../authorization/decisions.ts'
+import type { CheckDecision } from '../body/checked-source.ts'
 import type { Payload } from '../body/payload.ts'
 import { restateHead } from '../body/restate-facts.ts'
 import { advance } from '../context.ts'
@@ -13,7 +13,7 @@ import { assertCircuitClosed } from '../upstream/call-upstream.ts'
 import { findSoleUpstream } from '../upstream/sole-upstream.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
-import type { Permitted } from './authorize-body.ts'
+import { createDecisionCheck, type AuthorizeBodyOptions, type Permitted } from './authorize-body.ts'
 
 /** A request with all that its upstream receives. */
 export interface Placed extends Permitted {
@@ -26,13 +26,14 @@ export interface Placed extends Permitted {
   /** Headers that repeat facts of the request for catalogs that read them there: names and values, alternately. */
   readonly restatedHeaders: readonly string[]
   readonly payload: Payload
+  readonly checkDecision: CheckDecision
   /** The columns that the response may have; undefined if they are not restricted. */
   readonly responseColumns: ReadonlySet<string> | undefined
   /** What shadow policies would restrict, if that differs from the policies in force. */
   readonly triedRestriction: TriedRestriction | undefined
 }
 
-export interface PlaceOptions {
+export interface PlaceOptions extends AuthorizeBodyOptions {
   readonly upstreams: Upstreams
   readonly sealedIds: SealedIds
 }
@@ -42,7 +43,8 @@ export interface PlaceOptions {
  * (400, 406, 409) for a request that no upstream can process as a whole, and ServiceUnavailable (503) if it cannot be
  * forwarded now: no intent is written for it.
  */
-export function place(request: Permitted, { upstreams, sealedIds }: PlaceOptions): Placed {
+export function place(request: Permitted, options: PlaceOptions): Placed {
+  const { upstreams, sealedIds } = options
   const { permit, body, headPermit } = request
   const { stated, decisions } = permit
   const route = openUploadId(request, stated, sealedIds)
@@ -53,7 +55,8 @@ export function place(request: Permitted, { upstreams, sealedIds }: PlaceOptions
   const located = findSoleUpstream(request, { decisions, allowedMembers }, sentRoute, upstreams)
   // A listing of all tables does without upstreams that are unavailable.
   if (route.operation.lists !== 'all tables') assertCircuitClosed(located.upstream)
-  const payload = body.createPayload(stated, () => reauthorize(request, permit))
+  const checkDecision = createDecisionCheck(request, options)
+  const payload = body.createPayload(stated, checkDecision)
   const { restriction, shadowRestriction } = headPermit
   const restricted = restriction && restrictRequest(request, body.members, payload, restriction)
   return advance(request, {
@@ -62,6 +65,7 @@ export function place(request: Permitted, { upstreams, sealedIds }: PlaceOptions
     upstreamTarget: located.upstreamTarget,
     restatedHeaders: restated?.headers ?? [],
     payload: restricted?.payload ?? payload,
+    checkDecision,
     responseColumns: restricted?.columns,
     triedRestriction: shadowRestriction && tryRestriction(request, payload, shadowRestriction),
   })

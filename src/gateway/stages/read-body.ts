@@ -3,7 +3,6 @@ import { isArrowStreamType } from '../../catalog-api/headers.ts'
 import { isWithin } from '../../catalog-api/identifiers.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
 import { isAddedByBrowser } from '../assert-same-site.ts'
-import { dependsOnTime } from '../authorization/decisions.ts'
 import { isDecidedByBody, requiresBody } from '../authorization/list-required-permissions.ts'
 import { addBodyParameters } from '../body/body-parameters.ts'
 import type { BodyLimits, CheckedBody } from '../body/checked-body.ts'
@@ -13,6 +12,7 @@ import { advance } from '../context.ts'
 import type { DownstreamBody } from '../downstream.ts'
 import type { NamedWork, SealedIds } from '../facts/sealed-ids.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
+import type { Authorized } from './authorize.ts'
 import type { Admitted } from './limit.ts'
 
 /** A request whose body agrees with its route, as far as it was read. */
@@ -55,21 +55,26 @@ function checkBody(
   if (!head.hasBody && !isArrow) return readNoBody(request, requiresBody(operation))
   if (isArrow || (operation.alsoArrowSchema && isArrowStreamType(head.contentType ?? ''))) {
     const overwrites = headPermit.stated.mode === 'overwrite'
-    const arrow = { limits, overwrites, dependsOnTime: dependsOnTime(headPermit, 'ReferenceData') }
+    const arrow = { limits, overwrites }
     return isArrow ? readArrowBody(request, body, arrow) : readArrowSchema(request, body, arrow)
   }
-  const needsWholeBody =
-    isDecidedByBody(operation) ||
-    operation.lists !== undefined ||
-    headPermit.restriction !== undefined ||
-    headPermit.decisions.some(({ result }) => result === 'undecided')
   const openJob = (jobId: string): NamedWork | undefined => {
     const job = sealedIds.open('job', jobId, request.principal)
     if (job === undefined || !isWithin(job.id, request.database)) return undefined
     // Settings may have moved the namespace to another upstream, which has other jobs.
     return upstreams.forId(job.id).name === job.upstream ? job : undefined
   }
-  return readJsonBody(request, body, { limits, needsWholeBody, openJob })
+  return readJsonBody(request, body, { limits, needsWholeBody: needsWholeBody(request), openJob })
+}
+
+/** Whether the body may affect the decision, so that all of it must be read and retained before. */
+export function needsWholeBody({ route: { operation }, headPermit }: Authorized): boolean {
+  return (
+    isDecidedByBody(operation) ||
+    operation.lists !== undefined ||
+    headPermit.restriction !== undefined ||
+    headPermit.decisions.some(({ result }) => result === 'undecided')
+  )
 }
 
 /** A page can send bytes without a type to any site. */

@@ -56,6 +56,7 @@ export async function send(
     response,
     addedHeaders: gatewayHeaders(createResponseContext(request)),
     spans,
+    checkDecision: request.checkDecision,
     // Changes continue, so that their outcome is known.
     abortsWithClient: isRead,
     pool: payload.form === 'stream' ? 'bulk' : getPoolName(route.operation),

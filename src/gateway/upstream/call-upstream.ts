@@ -41,6 +41,7 @@ export async function callUpstream(
     let backoff: Backoff | undefined
     for (let attempt = 1; ; attempt += 1) {
       assertCircuitClosed(upstream)
+      await options.checkDecision?.('end')
       try {
         const response = await sendWithCredential(upstream, request, options, attempt)
         if (isUnavailableResponse(response)) breaker.recordFailure()

@@ -7,6 +7,7 @@ import { parseConnectionTokens } from '../../lib/http/connection-tokens.ts'
 import { ownedBy, scheduleAtTickEnd } from '../../lib/async/owned-tasks.ts'
 import { hasHeader, removeHeaders } from '../../lib/http/header-list.ts'
 import type { UpstreamBounds } from '../bounds.ts'
+import type { CheckDecision } from '../body/checked-source.ts'
 import type { DownstreamResponse } from '../downstream.ts'
 import { ClientDisconnected } from '../client-disconnected.ts'
 import type { ResponseHead } from '../../http1/client/response-head.ts'
@@ -41,6 +42,8 @@ export interface UpstreamCallOptions {
   readonly responseHeaders: readonly string[]
   /** Whether a successful response is buffered, so that the gateway can read it first. Errors always are. */
   readonly buffersResponse: boolean
+  /** Rejects if the request is not allowed any more. */
+  readonly checkDecision?: CheckDecision
   /** Checks the start of a successful response before any of it is sent; undefined for any response. */
   readonly checkStart?: CheckStart | undefined
   /** Whether the attempt is aborted if the client disconnects. Changes continue, so that their outcome is known. */

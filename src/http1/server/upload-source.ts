@@ -15,8 +15,6 @@ export interface UploadWatcher {
   chunk(bytes: Buffer): void
   /** Whether the body is held back until more of it has arrived. */
   readonly needsMore?: () => boolean
-  /** Called before the last chunk is passed on. */
-  readonly end?: () => void
 }
 
 /** Enough of a body to connect to an upstream, unless the watcher needs more. */
@@ -30,7 +28,7 @@ export class UploadSource implements BodySource, BodyConsumer {
   readonly #reader: TimedReader
   readonly #watcher: UploadWatcher
   #sink: BodySink | undefined
-  /** Chunks that have arrived before there is a sink, or before the watcher has accepted the end. */
+  /** Chunks that have arrived before there is a sink. */
   #held: Buffer[] = []
   #received = 0
   #isPaused = false
@@ -53,7 +51,7 @@ export class UploadSource implements BodySource, BodyConsumer {
 
   /** Chunks are held only in memory that is not reused. */
   get releasesChunks(): boolean {
-    return this.#sink !== undefined && this.#watcher.end === undefined
+    return this.#sink !== undefined
   }
 
   /**
@@ -75,7 +73,7 @@ export class UploadSource implements BodySource, BodyConsumer {
       sink.onError(this.#end)
       return
     }
-    this.#passHeld(this.isComplete || this.#watcher.end === undefined ? 0 : 1)
+    for (const chunk of this.#held.splice(0)) this.#sink?.onData(chunk, undefined)
     if (this.#sink === undefined) return
     if (this.#end === 'complete') sink.onEnd()
     else if (!this.#isPaused) this.#reader.read()
@@ -107,26 +105,15 @@ export class UploadSource implements BodySource, BodyConsumer {
       return false
     }
     this.#received += chunk.length
-    if (release !== undefined && this.#sink !== undefined) {
-      this.#sink.onData(chunk, release)
-    } else {
-      this.#hold(chunk)
-      if (this.#sink !== undefined) this.#passHeld(this.#watcher.end === undefined ? 0 : 1)
-    }
+    if (this.#sink === undefined) this.#hold(chunk)
+    else this.#sink.onData(chunk, release)
     const hasStarted = this.#hasStarted()
     if (hasStarted) this.#onStarted?.()
     return this.#sink === undefined ? !hasStarted : !this.#isPaused
   }
 
   onEnd(): void {
-    try {
-      this.#watcher.end?.()
-    } catch (error) {
-      this.onError(toError(error))
-      return
-    }
     this.#end = 'complete'
-    if (this.#sink !== undefined) this.#passHeld(0)
     this.#sink?.onEnd()
     this.#onStarted?.()
   }
@@ -146,16 +133,7 @@ export class UploadSource implements BodySource, BodyConsumer {
 
   #hold(chunk: Buffer): void {
     const last = this.#held.at(-1)
-    const isLong = last === undefined || last.length >= minHeldBytes
-    if (isLong || this.#sink !== undefined) this.#held.push(chunk)
+    if (last === undefined || last.length >= minHeldBytes) this.#held.push(chunk)
     else this.#held[this.#held.length - 1] = Buffer.concat([last, chunk])
-  }
-
-  /** Passes chunks on, except the last `count`. The sink may stop the source. */
-  #passHeld(count: number): void {
-    while (this.#held.length > count) {
-      const chunk = this.#held.shift()
-      if (chunk !== undefined) this.#sink?.onData(chunk, undefined)
-    }
   }
 }

@@ -71,7 +71,6 @@ function createRequirement(
       text: JSON.stringify(data),
       facts,
       readsId: false,
-      readsTime: false,
       tags: [],
       contextKeys: [],
       requirement: data,

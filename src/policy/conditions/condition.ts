@@ -19,7 +19,6 @@ export interface Condition {
   readonly text: string
   readonly facts: readonly ConditionFact[]
   readonly readsId: boolean
-  readonly readsTime: boolean
   /** Tags that the condition asks for. */
   readonly tags: readonly string[]
   /** Keys of `context` that the condition names. */
@@ -93,7 +92,6 @@ function createCondition(
     text,
     facts: read.map(([name]) => name).filter(isConditionFact),
     readsId: reads('object'),
-    readsTime: reads('time'),
     tags,
     contextKeys: listContextKeys(syntaxTree),
     patternMistakes: findPatternMistakes(syntaxTree),

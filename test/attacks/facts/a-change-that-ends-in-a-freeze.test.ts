@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it } from 'vitest'
+import { maxDecisionAgeMs } from '../../../src/gateway/bounds.ts'
 import { expectError } from '../../gateway/support/expect-error.ts'
 import { allowEverything } from '../../gateway/support/open-gateway.ts'
 import { respondWith } from '../../gateway/support/recording-upstream.ts'
@@ -51,7 +52,7 @@ const frozenFrom = (form: keyof typeof freezes, from: Date): readonly WrittenPol
 async function startSoonFrozen(form: keyof typeof freezes, seconds = secondsUntilFreeze) {
   const from = new Date(Date.now() + seconds * 1000)
   const pair = await startGatewayAndUpstream({ policies: frozenFrom(form, from) })
-  return { ...pair, waitUntilFrozen: () => pause(from.getTime() - Date.now() + 20) }
+  return { ...pair, waitUntilFrozen: () => pause(from.getTime() - Date.now() + maxDecisionAgeMs) }
 }
 
 it.each([

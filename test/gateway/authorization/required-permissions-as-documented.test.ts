@@ -262,7 +262,9 @@ async function passes(set: PolicySet, { path, body }: Case): Promise<boolean> {
     const authorized = authorize({ ...matched, principal: ann }, set, now)
     const admitted = { ...authorized, countReceived: undefined, reserveMemory: () => undefined, runInSlices }
     const arriving = { ...noBody, readAll: () => Promise.resolve(bytes) }
-    await authorizeBody(await readBody(admitted, arriving, { bodyLimits, upstreams, sealedIds }))
+    const bodyRead = await readBody(admitted, arriving, { bodyLimits, upstreams, sealedIds })
+    const policies = { current: () => set }
+    await authorizeBody(bodyRead, { authenticator: { authenticate: () => ann }, policies })
     return true
   } catch (error) {
     if (error instanceof DeniedError) return false

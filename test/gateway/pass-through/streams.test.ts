@@ -1,7 +1,11 @@
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it } from 'vitest'
+import { listKeys, revokeKey } from '../../../src/identity/api-keys/key-store.ts'
+import { reloadFiles } from '../../../src/lib/fs/reload.ts'
+import { openRawConnection } from '../support/raw-connection.ts'
 import { startGatewayWithRoute } from '../support/pass-through-gateway.ts'
 import { readRaw, rawRequest } from '../support/raw-request.ts'
 import { createDeferred } from '../support/waiting.ts'
@@ -69,3 +73,31 @@ it('an upload that is cut never looks complete', async () => {
   await expect(port.post('/ui', { body: Readable.from(send()) })).rejects.toThrow()
   await expect(application.requests[0]?.body).rejects.toThrow()
 })
+
+it.each(['sized', 'chunked'] as const)(
+  'an upload never completes if its key is revoked meanwhile, %s',
+  async (framing) => {
+    let store = ''
+    const { gateway, port, application } = await startGatewayWithRoute({
+      route: { methods: ['POST'], allow: { users: ['al'] } },
+      users: ['al'],
+      adjust(settings, folder) {
+        store = join(folder, 'keys.yaml')
+        return settings
+      },
+    })
+    const client = openRawConnection(port.url)
+    const length = framing === 'sized' ? 'content-length: 10' : 'transfer-encoding: chunked'
+    const send = (text: string): void =>
+      client.write(framing === 'sized' ? text : `${text.length}\r\n${text}\r\n`)
+    client.write(`POST /ui HTTP/1.1\r\nhost: g\r\nx-api-key: ${gateway.key('al')}\r\n${length}\r\n\r\n`)
+    send('first')
+    await eventually(() => expect(application.requests).toHaveLength(1))
+    for (const { id } of await listKeys(store)) await revokeKey(store, id)
+    await reloadFiles()
+    send('again')
+    if (framing === 'chunked') client.write('0\r\n\r\n')
+    await client.waitFor(/^HTTP\/1.1 401/)
+    await expect(application.requests[0]?.body).rejects.toThrow('aborted')
+  },
+)

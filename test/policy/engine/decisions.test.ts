@@ -157,28 +157,6 @@ it('on everything beneath: a deny or a boundary beneath denies, whether or not i
   expect(decide({ ...beneath(ownTables), inherit: false })).toMatchObject({ allowed: false })
 })
 
-it('depends on the time if a rule about the permission does', () => {
-  const set = compilePolicySet([
-    {
-      name: 'p',
-      namespace: ['a'],
-      rules: [
-        rule('plain', 'allow', { operations: ['DropTable'] }),
-        rule('other', 'allow', { operations: ['DropTable'], when: 'principal.name == "alice"' }),
-        rule('timed', 'allow', {
-          operations: ['QueryTable'],
-          when: 'now < timestamp("2027-01-01T00:00:00Z")',
-        }),
-        rule('later', 'allow', { operations: ['CountTableRows'], when: 'now.getFullYear() == 2026' }),
-      ],
-    },
-  ])
-  expect(set.dependsOnTime('QueryTable')).toBe(true)
-  expect(set.dependsOnTime('CountTableRows')).toBe(true)
-  expect(set.dependsOnTime('DropTable')).toBe(false)
-  expect(compilePolicySet([]).dependsOnTime('DropTable')).toBe(false)
-})
-
 it('on everything beneath: names the first denying rule of the deepest namespace', () => {
   const high = denying('high', ['a', 'x'], 'high')
   const first = denying('first', ['a', 'x', 'y'], 'first', 'second')

@@ -58,8 +58,3 @@ it('listings and concealment forget the grant at its end, although they cache wh
   expect([end - 1, end, end - 1, end].map(isShown)).toEqual([true, false, true, false])
   expect([end - 1, end].map((time) => set.isConcealed(requestAt(time)))).toEqual([false, true])
 })
-
-it('what a grant allows is decided again at the end of a body', () => {
-  expect(setOf().dependsOnTime('InsertIntoTable')).toBe(true)
-  expect(setOf().dependsOnTime('DropTable')).toBe(false)
-})

@@ -1,0 +1,230 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect, it, onTestFinished } from 'vitest'
+import { createKey, revokeKey } from '../../../src/identity/api-keys/key-store.ts'
+import { introspectionSchema } from '../../../src/config/identity/introspection-settings.ts'
+import { tokenIssuersSchema } from '../../../src/config/identity/token-issuer-settings.ts'
+import { reloadFiles } from '../../../src/lib/fs/reload.ts'
+import { clockSkewSeconds } from '../../../src/identity/jwt/claims.ts'
+import { goodClaims, signToken, startIssuer, startServer } from '../../identity/jwt/token-issuer.ts'
+import { formatPolicies, type WrittenPolicy, type WrittenRule } from '../../policy/policy-builder.ts'
+import { arrowBytes } from '../../support/arrow-upload.ts'
+import { eventually } from '../../support/eventually.ts'
+import { maxDecisionAgeMs } from '../../../src/gateway/bounds.ts'
+import type { TestedGateway } from '../support/open-gateway.ts'
+import { openRawConnection } from '../support/raw-connection.ts'
+import { startGatewayAndUpstream } from '../support/running-gateway.ts'
+
+// Every fact of a head that a decision depends on changes while the body is held, each with every way in which bodies are
+// sent. Nothing of that request may reach the upstream complete.
+
+const team = { groups: ['team', 'corp:team'] }
+const allow: WrittenRule = { id: 'team', effect: 'allow', subjects: team, operations: ['all'] }
+
+const policies = (rules: readonly WrittenRule[], more: Partial<WrittenPolicy> = {}): string =>
+  formatPolicies([{ name: 'team', namespace: [], onDeny: 403, rules, ...more }])
+
+const restricted = policies([allow], {
+  namespace: ['lake'],
+  restrict: [{ id: 'part', subjects: team, tables: ['orders'], columns: { id: 'number' } }],
+})
+
+interface Held {
+  readonly gateway: TestedGateway
+  readonly store: string
+  readonly keyId: string
+  readonly replacePolicies: (text: string) => Promise<void>
+  /** What the authorization server says of the token. */
+  introspected: object
+}
+
+interface Fact {
+  /** The credential; default an API key. */
+  readonly credential?: 'token' | 'opaque'
+  /** Before the head. */
+  readonly prepare?: (held: Held) => Promise<void>
+  /** While the body is held. */
+  readonly change: (held: Held) => Promise<unknown>
+  /** Statuses of the responses: of a change, a read, and a streamed change; default the same for all. */
+  readonly status: number | readonly number[]
+}
+
+/** Seconds from the head to the end of a token, or of a grant. */
+const lifetime = 6
+const soon = (): number => Math.ceil(Date.now() / 1000) + lifetime
+const wait = (): Promise<void> => pause(lifetime * 1000 + 1000)
+const edit = async (file: string, before: string, after: string): Promise<void> => {
+  const text = await readFile(file, 'utf8')
+  expect(text).toContain(before)
+  await writeFile(file, text.replaceAll(before, after))
+}
+
+const facts: Readonly<Record<string, Fact>> = {
+  'key revoked': { change: ({ store, keyId }) => revokeKey(store, keyId), status: 401 },
+  'key removed from the store': { change: ({ store }) => writeFile(store, 'keys: []\n'), status: 401 },
+  'groups of the key changed': { change: ({ store }) => edit(store, 'team', 'none'), status: 403 },
+  'token expired': { credential: 'token', change: wait, status: 401 },
+  'introspection says inactive': {
+    credential: 'opaque',
+    change: (held) => {
+      held.introspected = { active: false }
+      return wait()
+    },
+    status: 401,
+  },
+  'introspection says other groups': {
+    credential: 'opaque',
+    change: (held) => {
+      held.introspected = { ...held.introspected, exp: soon() + 60, groups: ['none'] }
+      return wait()
+    },
+    status: 403,
+  },
+  'deny added': {
+    change: ({ replacePolicies }) =>
+      replacePolicies(policies([allow, { ...allow, id: 'stop', effect: 'deny', subjects: { any: true } }])),
+    status: 403,
+  },
+  'allow removed': { change: ({ replacePolicies }) => replacePolicies(policies([])), status: 403 },
+  'restriction added': {
+    change: ({ replacePolicies }) => replacePolicies(restricted),
+    // The read was not kept for a restriction: it is to be repeated.
+    status: [403, 503, 403],
+  },
+  'until passed': {
+    prepare: ({ replacePolicies }) =>
+      replacePolicies(policies([{ ...allow, until: new Date(soon() * 1000).toISOString() }])),
+    change: wait,
+    status: 403,
+  },
+  'now passed': {
+    prepare: ({ replacePolicies }) =>
+      replacePolicies(
+        policies([{ ...allow, when: `now < timestamp("${new Date(soon() * 1000).toISOString()}")` }]),
+      ),
+    change: wait,
+    status: 403,
+  },
+}
+
+const json = 'application/json'
+const arrow = 'application/vnd.apache.arrow.stream'
+const spaces = ' '.repeat(300_000)
+
+/** Ways in which bodies are sent: the start of the body, and its end. */
+const bodies = {
+  'a change in memory': ['delete', json, '{"predicate":"id = 1', '"}'],
+  'a read in memory': ['count_rows', json, '{"predicate":"id = 1', '"}'],
+  'an upload that streams': ['insert', arrow, arrowBytes(70_000), 'end'],
+  'a read that streams': ['count_rows', json, `{"predicate":"id = 1${spaces}`, '"}'],
+} as const
+
+async function startHolding({ credential, prepare }: Fact) {
+  let keyId = ''
+  let key = ''
+  let token = ''
+  let store = ''
+  const issuer = await startIssuer({ groupsClaim: 'groups' })
+  onTestFinished(() => issuer.stop())
+  const server = await startServer((_request, response) =>
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(held.introspected)),
+  )
+  onTestFinished(() => server.stop())
+  const { gateway, upstream } = await startGatewayAndUpstream({
+    adjust: async (settings, folder) => {
+      store = join(folder, 'keys.yaml')
+      const pepper = await readFile(join(folder, 'pepper'))
+      const created = await createKey(store, pepper, { principal: 'al', groups: ['team'] })
+      keyId = created.key.id
+      key = created.text
+      await writeFile(join(folder, 'secret'), 'secret\n')
+      const introspection = introspectionSchema.parse({
+        name: 'corp',
+        url: server.url,
+        issuer: 'https://corp.example',
+        audience: 'catalog',
+        clientId: 'gateway',
+        clientSecretFile: join(folder, 'secret'),
+        groupsClaim: 'groups',
+      })
+      const identity =
+        credential === 'opaque'
+          ? { ...settings.identity, introspection }
+          : { ...settings.identity, issuers: tokenIssuersSchema.parse([issuer.configuration]) }
+      return { ...settings, identity }
+    },
+  })
+  const replacePolicies = async (text: string): Promise<void> => {
+    await gateway.replacePolicies(text)
+    await reloadFiles()
+  }
+  const held: Held = { gateway, store, keyId, replacePolicies, introspected: { active: false } }
+  await replacePolicies(policies([allow]))
+  await prepare?.(held)
+  const claims = { exp: soon() - clockSkewSeconds, groups: ['team'] }
+  held.introspected = { ...goodClaims(claims), active: true, token_type: 'Bearer' }
+  if (credential === 'token') token = await signToken(issuer.key, claims)
+  const header =
+    credential === undefined ? `x-api-key: ${key}` : `authorization: Bearer ${token || 'opaque-token'}`
+  return { held, upstream, header }
+}
+
+it.each(Object.entries(facts))('%s', { timeout: 60_000 }, async (_fact, fact) => {
+  const { held, upstream, header } = await startHolding(fact)
+  const requests = Object.values(bodies).map(([operation, type, start, end]) => {
+    const client = openRawConnection(held.gateway.url)
+    const head = [
+      `POST /v1/table/lake$orders/${operation} HTTP/1.1`,
+      'host: gateway',
+      header,
+      `content-type: ${type}`,
+      `content-length: ${Buffer.byteLength(start) + Buffer.byteLength(end)}`,
+      'expect: 100-continue',
+    ]
+    client.write(`${head.join('\r\n')}\r\n\r\n`)
+    return { client, start, end }
+  })
+  // The heads are decided.
+  for (const { client, start } of requests) {
+    await client.waitFor(/^HTTP\/1.1 100/)
+    client.write(start)
+  }
+  // Those that stream.
+  await eventually(() => expect(upstream.requests).toHaveLength(2))
+  await fact.change(held)
+  await reloadFiles()
+  await pause(maxDecisionAgeMs)
+
+  for (const { client, end } of requests) client.write(end)
+  const statuses = await Promise.all(
+    requests.map(async ({ client }) => {
+      const text = await client.waitFor(/\r\n\r\nHTTP\/1.1 \d{3}/)
+      return Number(/\r\n\r\nHTTP\/1.1 (\d{3})/.exec(text)?.[1])
+    }),
+  )
+  const [change, read = change, upload = change, largeRead = read] = [fact.status].flat()
+  expect(statuses).toEqual([change, read, upload, largeRead])
+  expect(upstream.requests).toHaveLength(2)
+  for (const { body } of upstream.requests) await expect(body).rejects.toThrow('aborted')
+})
+
+it('if nothing changes, bodies that take longer than a decision may be old are sent as they are', async () => {
+  const { held, upstream, header } = await startHolding({ change: () => Promise.resolve(), status: 200 })
+  for (const [operation, type, start, end] of Object.values(bodies)) {
+    async function* body(): AsyncGenerator<string | Buffer> {
+      yield start
+      await pause(maxDecisionAgeMs + 100)
+      yield end
+    }
+    const { status } = await held.gateway.post(`/v1/table/lake$orders/${operation}`, {
+      as: header.slice('x-api-key: '.length),
+      headers: { 'content-type': type },
+      body: Readable.from(body()),
+    })
+    expect(status).toBe(200)
+    const sent = await upstream.requests.at(-1)?.body
+    expect(sent?.equals(Buffer.concat([Buffer.from(start), Buffer.from(end)]))).toBe(true)
+  }
+})
