@@ -6,7 +6,7 @@ import { formatExample } from '../common/new-command.ts'
 import type { GatewaySettings } from '../../config/gateway-settings.ts'
 import { listIssuerNames } from '../../config/identity/identity-settings.ts'
 import { readUsableKeys } from '../../identity/api-keys/read-key-files.ts'
-import { unknownSettings, type KnownSettings } from '../../policy/analysis/lint/known-settings.ts'
+import type { KnownCredentials } from '../../policy/analysis/lint/lint-subjects.ts'
 import type { Finding } from '../../policy/analysis/lint/finding.ts'
 import { listIgnoredFiles, namePolicyFolders } from '../../policy/source/policy-folder.ts'
 import { lintWithShadowPolicies } from '../../policy/analysis/lint/lint-policies.ts'
@@ -39,7 +39,7 @@ async function lint(options: Options, io: Io): Promise<void> {
   const { strict, json } = options
   const context = await readPolicyContext(options, io)
   const loaded = await loadSources(options, context)
-  const known = await readKnownSettings(context.settings)
+  const known = context.settings && (await readKnownCredentials(context.settings))
   const folders = namePolicyFolders(selectFolders(options, context))
   const ignored = await Promise.all(folders.map(listIgnoredFiles))
   const findings = [
@@ -73,10 +73,8 @@ function toFinding({ file, line = 1, message }: PolicyProblem): Finding {
   return { level: 'error', check: 'refused', file, line, message }
 }
 
-/** Reads what lint knows from the settings and the API keys. Throws CommandFailure if a file cannot be read. */
-async function readKnownSettings(settings: GatewaySettings | undefined): Promise<KnownSettings> {
-  if (settings === undefined) return unknownSettings
-  const { identity, audit } = settings
+/** Reads the names that the settings and the API keys give. Throws CommandFailure if a file cannot be read. */
+async function readKnownCredentials({ identity }: GatewaySettings): Promise<KnownCredentials> {
   const { apiKeys, bootstrapKey } = identity
   const stored =
     apiKeys &&
@@ -84,10 +82,7 @@ async function readKnownSettings(settings: GatewaySettings | undefined): Promise
   const keys = [...(stored?.keys ?? []), ...(bootstrapKey === undefined ? [] : [bootstrapKey])]
   return {
     issuers: listIssuerNames(identity),
-    keys: {
-      principals: new Set(keys.map(({ principal }) => principal)),
-      groups: new Set(keys.flatMap(({ groups }) => groups)),
-    },
-    recordedContextKeys: audit.redaction.recordedContextKeys,
+    principals: new Set(keys.map(({ principal }) => principal)),
+    groups: new Set(keys.flatMap(({ groups }) => groups)),
   }
 }

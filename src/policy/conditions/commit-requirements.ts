@@ -72,7 +72,6 @@ function createRequirement(
       facts,
       readsId: false,
       tags: [],
-      contextKeys: [],
       requirement: data,
       evaluate: (input) => fails(input.operation, input),
     },

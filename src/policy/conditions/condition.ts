@@ -1,5 +1,5 @@
 import { Environment, ParseError, type ASTNode } from '@marcbachmann/cel-js'
-import { childNodes, isNode } from './child-nodes.ts'
+import { childNodes } from './child-nodes.ts'
 import { readLibraryError, type ConditionError } from './condition-errors.ts'
 import { celFunctions, conditionFunctions, loopFunctions } from './condition-functions.ts'
 import { findPatternMistakes } from './pattern-mistakes.ts'
@@ -21,8 +21,6 @@ export interface Condition {
   readonly readsId: boolean
   /** Tags that the condition asks for. */
   readonly tags: readonly string[]
-  /** Keys of `context` that the condition names. */
-  readonly contextKeys: readonly string[]
   /** Texts that probably mean a pattern, and are none: for `lint`. */
   readonly patternMistakes?: readonly string[]
   readonly requirement?: RequirementData
@@ -93,7 +91,6 @@ function createCondition(
     facts: read.map(([name]) => name).filter(isConditionFact),
     readsId: reads('object'),
     tags,
-    contextKeys: listContextKeys(syntaxTree),
     patternMistakes: findPatternMistakes(syntaxTree),
     evaluate(input) {
       const result = evaluate(new Scope(input))
@@ -166,20 +163,6 @@ function findFailingConstant(node: ASTNode, text: string): ConditionError | unde
     if (error instanceof ParseError) return undefined
     return errorAt(node, `${part} always fails: ${readLibraryError(error, part).message}`)
   }
-}
-
-/** Returns the keys in `context.key`, `context["key"]` and `"key" in context`, each once. */
-function listContextKeys(node: ASTNode): readonly string[] {
-  const children = [...childNodes(node.args)]
-  const keys = children.flatMap(listContextKeys)
-  if (children.some(({ op, args }) => op === 'id' && args === 'context')) {
-    const operands: readonly unknown[] = Array.isArray(node.args) ? node.args : []
-    for (const operand of operands) {
-      const key = isNode(operand) && operand.op === 'value' ? operand.args : operand
-      if (typeof key === 'string') keys.push(key)
-    }
-  }
-  return [...new Set(keys)]
 }
 
 /** Adds the tags that the condition asks for. They are literals, so that one which no policy declares is found at load. */

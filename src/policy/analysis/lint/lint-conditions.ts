@@ -8,6 +8,7 @@ import {
 import type { Condition } from '../../conditions/condition.ts'
 import { constantResult, type ConstantResult } from './constant-condition.ts'
 import { pending, unknown } from '../../conditions/fact.ts'
+import { describeRegularExpression } from '../../conditions/name-pattern.ts'
 import { createFinding, type Finding } from './finding.ts'
 import { groupBy } from '../../../lib/group-by.ts'
 import { constantFacts, factsAvailableFor } from '../../conditions/permission-facts.ts'
@@ -18,15 +19,17 @@ import type { OperationFacts } from '../../conditions/authorization-request.ts'
 
 /**
  * Finds conditions with a constant result for all or some operations of their rule, conditions on facts that no
- * operation of their rule has, and texts that are mistaken for patterns.
+ * operation of their rule has, and texts that are mistaken for patterns, also in `tables`.
  */
 export function lintConditions(documents: readonly PolicyDocument[]): readonly Finding[] {
   return documents.flatMap((document) =>
     document.rules.flatMap((rule) => {
       const { condition } = rule
-      if (condition === undefined || condition.requirement !== undefined) return []
+      const ofTables = findRegularExpressions(document, rule)
+      if (condition === undefined || condition.requirement !== undefined) return ofTables
       const constant = findConstantCondition(document, rule, condition)
       return [
+        ...ofTables,
         ...(constant === undefined ? findPartlyConstant(document, rule, condition) : [constant]),
         ...findAbsentFacts(document, rule, condition),
         ...(condition.patternMistakes ?? []).map((mistake) =>
@@ -41,6 +44,15 @@ export function lintConditions(documents: readonly PolicyDocument[]): readonly F
       ]
     }),
   )
+}
+
+function findRegularExpressions(document: PolicyDocument, rule: PolicyRule): readonly Finding[] {
+  return (rule.tables ?? []).flatMap((pattern) => {
+    const problem = describeRegularExpression(pattern)
+    return problem === undefined
+      ? []
+      : [createFinding(document, rule, 'warning', 'pattern', `names tables by a pattern: ${problem}`)]
+  })
 }
 
 function constantEffect({ effect }: PolicyRule, result: ConstantResult): 'applies' | 'does not apply' {

@@ -17,9 +17,11 @@ const overwritePermissions = [
   'AlterTableDropColumns',
 ] as const satisfies readonly Permission[]
 
+const readsAnything = 'its files can name any object that the credential of the catalog reads'
+
 /**
  * Finds rules that allow commits of any manifest. A manifest can replace rows, columns and indexes. Reports a warning
- * if the callers cannot overwrite otherwise, and an info if they can by another rule.
+ * if the callers cannot overwrite otherwise, and an info if they can by another rule. With required folders, reports commits by every caller.
  */
 export function lintManifests(
   documents: readonly PolicyDocument[],
@@ -35,7 +37,12 @@ export function lintManifests(
       (subject) => matchSubjects(subjects, knownFromSubject(subject)) !== false,
     )
     const free = callers.filter((subject) => !requiresFolders(document, subject))
-    if (free.length === 0) return []
+    if (free.length === 0) {
+      // Folders bound where manifests are, not what their files name.
+      if (!subjects.any && !subjects.anonymous) return []
+      const message = `allows ${commits.join(', ')} to every caller: ${readsAnything}; name the users that write files themselves`
+      return [createFinding(document, rule, 'warning', 'manifest', message)]
+    }
     const overwrites = free.every((subject) => {
       const grants = findGrants(subject, document.namespace)
       return overwritePermissions.some((permission) => grants.has(permission))
@@ -43,8 +50,8 @@ export function lintManifests(
     const isGroup = permissionGroups.get('commit')?.every((member) => permissions.has(member)) === true
     const granted = isGroup ? '"commit", which includes overwriting' : commits.join(', ')
     const message =
-      `allows ${granted}: a manifest can replace all rows, columns and indexes, and name any object that the credential of ` +
-      'the catalog reads; require "folders" of commits here or above'
+      `allows ${granted}: a manifest can replace all rows, columns and indexes, and ${readsAnything}; ` +
+      'require "folders" of commits here or above'
     return [createFinding(document, rule, overwrites ? 'info' : 'warning', 'manifest', message)]
   }
 

@@ -1,10 +1,21 @@
 import type { PolicyDocument, PolicyRule } from '../../language/policy-document.ts'
 import { suggestSimilar } from '../../../lib/suggest-similar.ts'
 import { createFinding, type Finding } from './finding.ts'
-import type { KnownSettings } from './known-settings.ts'
 
-/** Finds users and groups that no credential has. Needs the settings. */
-export function lintSubjects(documents: readonly PolicyDocument[], known: KnownSettings): readonly Finding[] {
+/** The names that the settings of a gateway give to callers. */
+export interface KnownCredentials {
+  /** Names of token issuers and other sources, which prefix their principals and groups. */
+  readonly issuers: readonly string[]
+  /** Principals and groups of API keys. */
+  readonly principals: ReadonlySet<string>
+  readonly groups: ReadonlySet<string>
+}
+
+/** Finds users and groups that no credential has. */
+export function lintSubjects(
+  documents: readonly PolicyDocument[],
+  known: KnownCredentials,
+): readonly Finding[] {
   return documents.flatMap((document) =>
     document.rules.flatMap((rule) =>
       [
@@ -32,11 +43,10 @@ export function suggestGroup(name: string, groups: readonly string[]): string {
 function findPrefixProblem(
   kind: 'user' | 'group',
   name: string,
-  { issuers, keys }: KnownSettings,
+  { issuers, principals, groups }: KnownCredentials,
 ): string | undefined {
-  if (issuers === undefined) return undefined
   if (issuers.some((issuer) => name.startsWith(`${issuer}:`))) return undefined
-  if (keys === undefined || (kind === 'user' ? keys.principals : keys.groups).has(name)) return undefined
+  if ((kind === 'user' ? principals : groups).has(name)) return undefined
   const [prefix = '', ...rest] = name.split(':')
   const [issuer] = issuers
   if (rest.length > 0)

@@ -37,7 +37,7 @@ it.each([
   ['CreateTableVersion', 'allows CreateTableVersion: '],
 ])('warns of a rule that allows %s without required folders', (operation, message) => {
   expect(found([policy([rule(['read', 'write', operation], { when: 'branch.like("ci/*")' })])])).toEqual([
-    `warning manifest p/r ${message}a manifest can replace all rows, columns and indexes, and name any object that the credential of the catalog reads; ` +
+    `warning manifest p/r ${message}a manifest can replace all rows, columns and indexes, and its files can name any object that the credential of the catalog reads; ` +
       'require "folders" of commits here or above',
   ])
 })
@@ -73,3 +73,12 @@ it.each<[string, readonly WrittenPolicy[]]>([
 ])('does not accept folders required %s', (_what, policies) => {
   expect(found(policies)).toHaveLength(1)
 })
+
+it.each([{ any: true }, { anonymous: true }] as const)(
+  'warns of commits by %j in required folders',
+  (subjects) => {
+    expect(found([policy([rule(['commit'], { subjects })], folders)])).toEqual([
+      expect.stringMatching(/^warning manifest p\/r allows CreateTableVersion to every caller: /),
+    ])
+  },
+)

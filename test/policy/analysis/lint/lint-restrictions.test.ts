@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest'
 import { lintPolicies } from '../../../../src/policy/analysis/lint/lint-policies.ts'
 import { parsePolicies } from '../../../../src/policy/language/parse-policies.ts'
-import { compilePolicies } from '../../../../src/policy/policy-set.ts'
 
 function lint(allow: string, restrict: readonly string[]): readonly string[] {
   const text = `apiVersion: catalog-gateway/v1
@@ -13,9 +12,7 @@ restrict: [${restrict.join(', ')}]
 `
   const { documents, problems } = parsePolicies(text, 'crm.yaml')
   expect(problems).toEqual([])
-  return lintPolicies(documents, compilePolicies(documents), []).map(
-    ({ check, message }) => `${check} ${message}`,
-  )
+  return lintPolicies(documents).map(({ check, message }) => `${check} ${message}`)
 }
 
 const analysts = '{ groups: [analysts], except: { groups: [office] } }'
