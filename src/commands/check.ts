@@ -22,7 +22,7 @@ import type { StoredKey } from '../identity/api-keys/stored-key.ts'
 import { describeUnusableKeys, readPepper } from '../identity/api-keys/pepper.ts'
 import { readRedisAccess } from '../limits/shared/redis-access.ts'
 import { quoteForMessage } from '../catalog-api/identifiers.ts'
-import type { PolicyDocument } from '../policy/language/policy-document.ts'
+import { compilePolicies, type PolicySet } from '../policy/policy-set.ts'
 import { createSettingsVocabulary } from '../policy/source/settings-vocabulary.ts'
 import { assertAnyPolicy, collectDocuments } from '../policy/source/document-problems.ts'
 import { loadPolicies } from '../policy/source/load-policies.ts'
@@ -52,9 +52,9 @@ export function checkCommand(io: Io): Command {
       const settings = await runStep(`the settings in ${config} cannot be used`, () =>
         readGatewaySettings(config, io.environment),
       )
-      const { outbound, documents } = await checkFiles(settings, io)
+      const { outbound, set } = await checkFiles(settings, io)
       if (probe) {
-        await probeUpstreams(settings.upstreams, documents, outbound, io)
+        await probeUpstreams(settings.upstreams, set, outbound, io)
         await probeConnections(settings, outbound, io)
       }
       await warnOfIgnoredFiles(settings.policies, io)
@@ -70,7 +70,7 @@ export function checkCommand(io: Io): Command {
 interface CheckedFiles {
   readonly outbound: Outbound
   /** The policies in force. */
-  readonly documents: readonly PolicyDocument[]
+  readonly set: PolicySet
 }
 
 /** Reads every file that the settings name; reports all errors, not just the first. */
@@ -90,7 +90,7 @@ async function checkFiles(settings: GatewaySettings, io: Io): Promise<CheckedFil
   const vocabulary = createSettingsVocabulary(settings)
   const { tls } = listen
   if (tls) await check('the certificates of `listen` cannot be used', () => readServerCertificates(tls))
-  let documents: readonly PolicyDocument[] = []
+  let set = compilePolicies([])
   const unreadable = failures.length
   for (const folder of namePolicyFolders(policies.folder))
     await check(`the policies in ${folder.path} cannot be used`, async () => {
@@ -102,7 +102,7 @@ async function checkFiles(settings: GatewaySettings, io: Io): Promise<CheckedFil
     await check('the policies cannot be used', async () => {
       const loaded = await loadPolicies(policies.folder, vocabulary)
       assertAnyPolicy(policies.folder.join(' and '), loaded.set.size)
-      documents = loaded.documents
+      set = loaded.set
     })
   const { apiKeys, bootstrapKey, introspection, assertion } = identity
   if (introspection) {
@@ -151,7 +151,7 @@ async function checkFiles(settings: GatewaySettings, io: Io): Promise<CheckedFil
     )
   }
   if (failures.length > 0) throw new CommandFailure(failures.join('\n'))
-  return { outbound, documents }
+  return { outbound, set }
 }
 
 /** Files with secrets for what receives records and traces, with their settings. */

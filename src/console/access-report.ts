@@ -5,21 +5,17 @@ import { isExtraOperationName, permissionGroups, type Permission } from '../cata
 import type { RuleReference } from '../policy/engine/decision.ts'
 import { objectKindOfPermission } from '../policy/language/permission-object-kind.ts'
 import type { PolicyDocument } from '../policy/language/policy-document.ts'
-import {
-  documentsAbove,
-  indexDocuments,
-  createRuleReference,
-  type DocumentIndex,
-  type ReachingRule,
-} from '../policy/analysis/reaching-rules.ts'
+import { createRuleReference } from '../policy/engine/compiled-rule.ts'
+import type { Step } from '../policy/engine/evaluate.ts'
+import type { PolicySet } from '../policy/policy-set.ts'
 import type { RestrictionReport } from '../policy/restrictions/restriction.ts'
 import {
   createRestrictionReport,
   listRestrictions,
   type ReachingRestriction,
 } from '../policy/analysis/reaching-restrictions.ts'
-import { listPermissions } from '../policy/analysis/list-permissions.ts'
-import { listSubjects, type Subject } from '../policy/analysis/subject.ts'
+import { listPermissions } from '../policy/language/describe-permissions.ts'
+import { listSubjects, type Subject } from '../policy/engine/subject.ts'
 import { whoCan, type Entitlement, type Overriding } from '../policy/analysis/who-can.ts'
 
 /** A direct child namespace that policies mention. */
@@ -86,23 +82,20 @@ export function listNamespaces(
 
 /** As `policy who-can` does. For a namespace, operations on tables apply to any table in it, whatever its name. */
 export function createAccessReport(
-  documents: readonly PolicyDocument[],
+  set: PolicySet,
   kind: 'namespace' | 'table',
   id: Identifier,
 ): AccessReport {
   const namespace = kind === 'namespace' ? id : id.slice(0, -1)
-  const index = indexDocuments(documents)
-  const above = documentsAbove(index, namespace)
-  // Which tags exist depends on all documents.
-  const considered = documents.filter((document) => document.tags !== undefined || above.includes(document))
+  const position = { namespace, table: kind === 'namespace' ? undefined : id.at(-1) }
   const callers = new Map<string, { subject: Subject; grants: Grant[] }>()
-  const extra = listPermissions(documents).filter(isExtraOperationName)
+  const extra = listPermissions(set.documents).filter(isExtraOperationName)
   const shown = [...disjointGroups, ['extra operations', extra] as const].map(([name, permissions]) => ({
     name,
     operations: permissions.filter((permission) => appliesToKind(permission, kind)),
   }))
   for (const operation of shown.flatMap(({ operations }) => operations)) {
-    for (const entitlement of whoCan(considered, operation, kind, id).allowed) {
+    for (const entitlement of whoCan(set, operation, position).allowed) {
       const { subject } = entitlement
       const key = `${subject.kind} ${subject.name}`
       const caller = callers.get(key) ?? { subject, grants: [] }
@@ -116,7 +109,10 @@ export function createAccessReport(
     callers: [...callers.values()],
     forTables:
       kind === 'namespace'
-        ? [...listTableRules(above, namespace), ...listTableRestrictions(index, namespace)]
+        ? [
+            ...listTableRules(set.documentsAbove(namespace), namespace),
+            ...listTableRestrictions(set, namespace),
+          ]
         : [],
   }
 }
@@ -140,8 +136,8 @@ function listTableRules(
     )
 }
 
-function listTableRestrictions(index: DocumentIndex, namespace: Identifier): AccessReport['forTables'] {
-  return listRestrictions(index, namespace).map((reaching) => ({
+function listTableRestrictions(set: PolicySet, namespace: Identifier): AccessReport['forTables'] {
+  return listRestrictions(set, namespace).map((reaching) => ({
     rule: createRuleReference(reaching),
     tables: reaching.rule.tables ?? [],
     restriction: createRestrictionReport(reaching),
@@ -155,7 +151,7 @@ function createGrant(
   return {
     operation,
     rule: createRuleReference(reaching),
-    ...(reaching.rule.condition && { if: reaching.rule.condition.text }),
+    ...(reaching.condition && { if: reaching.condition.text }),
     ...(except && { except: listSubjects(except) }),
     ...(restrictions.length > 0 && { restrictedBy: restrictions.map(createRestriction) }),
     unless: overridingDenies.map(createOverridingDeny),
@@ -169,10 +165,10 @@ function createRestriction({
   return { ...createRestrictionReport(reaching), ...(subjects && { subjects: listSubjects(subjects) }) }
 }
 
-function createOverridingDeny({ reaching, subjects }: Overriding<ReachingRule>): Grant['unless'][number] {
+function createOverridingDeny({ reaching, subjects }: Overriding<Step>): Grant['unless'][number] {
   return {
     rule: createRuleReference(reaching),
     ...(subjects && { subjects: listSubjects(subjects) }),
-    ...(reaching.rule.condition && { if: reaching.rule.condition.text }),
+    ...(reaching.condition && { if: reaching.condition.text }),
   }
 }

@@ -4,7 +4,7 @@ import { apiKeyHeader } from '../catalog-api/headers.ts'
 import { CatalogError } from '../catalog-api/catalog-error.ts'
 import { parseIdentifierText } from '../catalog-api/identifier-text.ts'
 import type { Identifier } from '../catalog-api/identifiers.ts'
-import type { PolicyDocument } from '../policy/language/policy-document.ts'
+import type { PolicySet } from '../policy/policy-set.ts'
 import { createAccessReport, listNamespaces } from './access-report.ts'
 import { findBrowserRefusal, consoleHeaders } from './browser-guard.ts'
 import type { ConsoleState } from './console-state.ts'
@@ -17,7 +17,7 @@ export interface ConsoleSource {
   state(): Promise<ConsoleState>
   traffic(): TrafficSummary
   /** The policies in force. */
-  documents(): readonly PolicyDocument[]
+  policies(): PolicySet
   changes(): Promise<NewestChanges>
   readonly playground: PlaygroundSource
   /**
@@ -65,11 +65,11 @@ export async function addConsole(server: FastifyInstance, source: ConsoleSource)
     }))
     scope.get(
       `${pageRoute}/namespaces`,
-      createObjectHandler(({ id }) => listNamespaces(source.documents(), id)),
+      createObjectHandler(({ id }) => listNamespaces(source.policies().documents, id)),
     )
     scope.get(
       `${pageRoute}/access`,
-      createObjectHandler(({ id, kind }) => createAccessReport(source.documents(), kind, id)),
+      createObjectHandler(({ id, kind }) => createAccessReport(source.policies(), kind, id)),
     )
     scope.get(
       `${pageRoute}/catalog`,
@@ -81,7 +81,7 @@ export async function addConsole(server: FastifyInstance, source: ConsoleSource)
         return reply.hijack()
       }),
     )
-    addPlayground(scope, pageRoute, () => source.documents(), source.playground)
+    addPlayground(scope, pageRoute, () => source.policies().documents, source.playground)
     done()
   })
 }

@@ -2,21 +2,27 @@ import { LRUCache } from 'lru-cache'
 import type { Identifier } from '../catalog-api/identifiers.ts'
 import { runAtOnce, type Steps } from '../lib/async/run-in-slices.ts'
 import {
-  anyTable,
-  noKnownConditions,
-  ruleApplies,
-  type Evaluation,
-  type CompiledRule,
-  type PendingAssumption,
+  CompiledRule,
+  createRuleReference,
+  type ReportConditionFailure,
+  type RuleContext,
 } from './engine/compiled-rule.ts'
+import { evaluate, resultKind, type ResultKind, type RuleAbout, type Step } from './engine/evaluate.ts'
+import {
+  anyTable,
+  judgeRule,
+  noKnownConditions,
+  type Evaluation,
+  type KnownConditions,
+} from './engine/evaluation.ts'
+import type { KnownCaller } from './engine/subject.ts'
 import { createConcealment } from './visibility/concealment.ts'
 import { createContactFinder } from './visibility/contacts.ts'
 import type { Allowed, Decision } from './engine/decision.ts'
+import type { Permission } from '../catalog-api/permissions.ts'
 import type { PolicyDocument } from './language/policy-document.ts'
 import {
   addRule,
-  decisiveRule,
-  findUnmetMessage,
   createRoot,
   nearestNode,
   numberNodes,
@@ -28,11 +34,15 @@ import {
   findTreePosition,
   getTaggedTable,
   listTagsBeneath,
+  locate,
   tagNodes,
+  createTagFinder,
+  type TagFinder,
   type TreePosition,
 } from './engine/node-tags.ts'
-import type { AuthorizationRequest } from './conditions/authorization-request.ts'
-import { createRuleCompiler, type CompileRule, type ReportConditionFailure } from './engine/rule-compiler.ts'
+import type { ObjectPosition } from './engine/object-position.ts'
+import type { AuthorizationRequest, ConditionInput } from './conditions/authorization-request.ts'
+import { PartialInput } from './conditions/partial-input.ts'
 import { revisionSteps } from './engine/policy-revision.ts'
 import {
   combineRestrictions,
@@ -50,8 +60,25 @@ import {
   type Visibility,
 } from './visibility/visibility.ts'
 
+/** One question to the policies. What is not known may have any value. */
+export interface Question {
+  readonly permission: Permission
+  readonly position: ObjectPosition
+  readonly caller: KnownCaller
+  /** What is known of the input of conditions, besides the tags of the object. */
+  readonly input?: Partial<ConditionInput>
+  /** Results of conditions that are known without evaluation. */
+  readonly conditions?: KnownConditions
+}
+
+export interface Result {
+  readonly kind: ResultKind
+  /** The rule that decides; undefined if none allows it, and if the result is open. */
+  readonly by: RuleAbout | undefined
+}
+
 /** Compiled policies. Immutable. */
-export interface PolicySet {
+export interface PolicySet extends TagFinder {
   /**
    * SHA-256 of the content of the policies, in hex: sets with equal revisions decide alike. Layout, comments,
    * descriptions, messages and file names do not affect it.
@@ -59,6 +86,14 @@ export interface PolicySet {
   readonly revision: string
   /** Number of documents. */
   readonly size: number
+  readonly documents: readonly PolicyDocument[]
+  /**
+   * Evaluates a question of which not everything need be known, for analyses. `visit` sees what becomes of each rule about
+   * the permission, from the namespace of the object upwards, and in each namespace in order.
+   */
+  evaluate(question: Question, visit?: (step: Step) => void): Result
+  /** Returns the policies of the namespaces from the root to the given one. */
+  documentsAbove(namespace: Identifier): readonly PolicyDocument[]
   /**
    * Decides whether the principal may use the permission on the object. If several rules of the deciding effect apply,
    * the decision names the one of the deepest namespace, and among these the first by file and line.
@@ -120,6 +155,8 @@ export interface PolicySet {
 /** Sets of restrictions that met on a table: combining them takes milliseconds for thousands of columns. */
 const maxCombinedRestrictions = 1_000
 
+const noSubjects: ReadonlySet<number> = new Set()
+
 /** Compiles valid documents with unique names, in the order of their files. */
 export function compilePolicies(
   documents: readonly PolicyDocument[],
@@ -136,7 +173,7 @@ export function* compileSteps(
   const revision = yield* revisionSteps(documents)
   const noRule: Decision = Object.freeze({ allowed: false, reason: 'no_rule', revision })
   const subjects = createSubjectNumbers()
-  const root = yield* buildTree(documents, createRuleCompiler(subjects, revision, onConditionFailure))
+  const root = yield* buildTree(documents, { subjects, revision, onConditionFailure })
   const nodes = numberNodes(root)
   tagNodes(nodes)
   const hasRestrictions = nodes.some(({ restrictions }) => restrictions !== undefined)
@@ -146,49 +183,71 @@ export function* compileSteps(
     { principal, permission, kind, request, operation }: AuthorizationRequest,
     id: Identifier | undefined,
     { depth, table, tags }: Omit<TreePosition, 'node'>,
-    assumption: PendingAssumption,
   ): Evaluation {
-    const caller = subjects.resolveCaller(principal)
     return {
       input: { principal, permission, kind, id, request, operation, tags },
-      caller,
+      caller: subjects.resolveCaller(principal),
       table,
       depth,
-      assumption,
       knownConditions: noKnownConditions,
       evaluatedCondition: false,
-      foundPending: false,
+      openDeny: undefined,
+      openAllow: undefined,
+      error: undefined,
     }
   }
 
-  function evaluate({ node }: TreePosition, evaluation: Evaluation): Decision {
-    return decisiveRule(node, evaluation)?.decision ?? noRule
-  }
-
-  function decideBy(
-    request: AuthorizationRequest,
-    position: TreePosition,
-    assumption: PendingAssumption,
-  ): Decision {
-    return evaluate(position, createEvaluation(request, request.id, position, assumption))
+  /** What is not known counts against the caller. */
+  function decideIn(node: PolicyNode, evaluation: Evaluation): Decision {
+    const rule = evaluate(node, evaluation)
+    return (rule?.effect === 'deny' ? rule : (evaluation.openDeny ?? rule))?.decision ?? noRule
   }
 
   function decide(request: AuthorizationRequest): Decision {
-    return decideBy(request, findTreePosition(root, request), 'pessimistic')
+    const position = findTreePosition(root, request)
+    return decideIn(position.node, createEvaluation(request, request.id, position))
   }
 
   /** Whether the request is allowed for some values of the pending facts. */
   function couldBeAllowed(request: AuthorizationRequest): boolean {
-    return decideBy(request, findTreePosition(root, request), 'optimistic').allowed
+    const position = findTreePosition(root, request)
+    const evaluation = createEvaluation(request, request.id, position)
+    return resultKind(evaluate(position.node, evaluation), evaluation) !== 'denied'
   }
 
   function decidePartially(request: AuthorizationRequest): Decision | undefined {
     const position = findTreePosition(root, request)
-    const evaluation = createEvaluation(request, request.id, position, 'pessimistic')
-    const pessimistic = evaluate(position, evaluation)
-    if (pessimistic.allowed || !evaluation.foundPending) return pessimistic
-    const optimistic = decideBy(request, position, 'optimistic')
-    return optimistic.allowed ? undefined : optimistic
+    const evaluation = createEvaluation(request, request.id, position)
+    const rule = evaluate(position.node, evaluation)
+    return resultKind(rule, evaluation) === 'open' ? undefined : (rule?.decision ?? noRule)
+  }
+
+  function evaluateQuestion(question: Question, visit?: (step: Step) => void): Result {
+    const { permission, position, caller, input, conditions = noKnownConditions } = question
+    const { node, depth, table, tags } = locate(root, position)
+    const evaluation: Evaluation = {
+      input: new PartialInput({ ...input, permission, tags }),
+      caller: { subjects: noSubjects, key: '', known: caller },
+      table,
+      depth,
+      knownConditions: conditions,
+      evaluatedCondition: false,
+      openDeny: undefined,
+      openAllow: undefined,
+      error: undefined,
+    }
+    const deciding = evaluate(node, evaluation, visit)
+    const kind = resultKind(deciding, evaluation)
+    if (deciding === undefined || kind === 'open') return { kind, by: undefined }
+    const { document, rule } = deciding
+    return { kind, by: { document, rule, implication: rule.implied.get(permission) } }
+  }
+
+  function documentsAbove(namespace: Identifier): readonly PolicyDocument[] {
+    const above: PolicyDocument[][] = []
+    let node: PolicyNode | undefined = nearestNode(root, namespace, namespace.length)
+    for (; node !== undefined; node = node.parent) above.unshift(node.documents)
+    return above.flat()
   }
 
   function decideBeneath(request: AuthorizationRequest): Decision {
@@ -199,8 +258,8 @@ export function* compileSteps(
     // If the namespace has no node, no policy covers anything beneath it.
     const hasNode = node.depth === request.id.length
     for (const tags of hasNode ? listTagsBeneath(node) : [node.tags]) {
-      const evaluation = createEvaluation(request, undefined, { ...position, tags }, 'pessimistic')
-      const allBeneath = decisiveRule(node, evaluation)?.decision ?? noRule
+      const evaluation = createEvaluation(request, undefined, { ...position, tags })
+      const allBeneath = decideIn(node, evaluation)
       if (!allBeneath.allowed) return allBeneath
       const denied = hasNode ? findDenyBeneath(node, evaluation)?.decision : undefined
       if (denied !== undefined) return denied
@@ -209,11 +268,24 @@ export function* compileSteps(
     return own
   }
 
+  /** Whether a namespace in the subtree stops inheritance and does not itself allow the permission. */
+  function hasUnallowedBoundary(top: PolicyNode, evaluation: Evaluation): boolean {
+    for (const node of walkSubtree(top)) {
+      if (node.stopsInheritance && !decideIn(node, evaluation).allowed) return true
+    }
+    return false
+  }
+
   function findMessage(request: AuthorizationRequest, decision: Decision): string | undefined {
     if (decision.allowed) return undefined
     if (decision.rule !== undefined) return decision.message
     const position = findTreePosition(root, request)
-    return findUnmetMessage(position.node, createEvaluation(request, request.id, position, 'pessimistic'))
+    let message: string | undefined
+    evaluate(position.node, createEvaluation(request, request.id, position), ({ rule, outcome }) => {
+      const isUnmet = rule.effect === 'allow' && (outcome === 'false' || outcome === 'failed')
+      if (isUnmet) message ??= rule.message
+    })
+    return message
   }
 
   /** By the order of the rules, and the table if its columns are declared. */
@@ -224,11 +296,11 @@ export function* compileSteps(
     const position = findTreePosition(root, request)
     const { node, depth, table, tags } = position
     if (node.depth !== depth || node.restrictions === undefined) return undefined
-    const evaluation = createEvaluation(request, request.id, position, 'pessimistic')
+    const evaluation = createEvaluation(request, request.id, position)
     const rules = node.restrictions.filter(
       (rule) =>
         rule.subjects.some((number) => evaluation.caller.subjects.has(number)) &&
-        ruleApplies(rule, evaluation, table),
+        judgeRule(rule, evaluation, table) === 'applies',
     )
     if (rules.length === 0) return undefined
     const declared = getTaggedTable(node, depth, table)
@@ -236,8 +308,10 @@ export function* compileSteps(
     let combined = combinedRestrictions.get(key)
     if (combined === undefined) {
       const tagged = declared ?? { ...tags, columns: new Map() }
-      const parts = rules.flatMap(({ restriction, reference }) =>
-        restriction === undefined ? [] : [{ ...resolveRestriction(restriction, tagged), rule: reference }],
+      const parts = rules.flatMap((rule) =>
+        rule.rule.restriction === undefined
+          ? []
+          : [{ ...resolveRestriction(rule.rule.restriction, tagged), rule: createRuleReference(rule) }],
       )
       combinedRestrictions.set(key, (combined = combineRestrictions(parts)))
     }
@@ -256,6 +330,10 @@ export function* compileSteps(
   return Object.freeze({
     revision,
     size: documents.length,
+    documents,
+    evaluate: evaluateQuestion,
+    documentsAbove,
+    ...createTagFinder(root),
     decide,
     decidePartially,
     decideBeneath,
@@ -276,7 +354,8 @@ function findDenyBeneath(top: PolicyNode, evaluation: Evaluation): CompiledRule 
   let deny: CompiledRule | undefined
   let depth = 0
   for (const node of walkSubtree(top)) {
-    const rule = node.denies?.first(evaluation, anyTable)
+    evaluation.openDeny = undefined
+    const rule = node.denies?.first(evaluation, anyTable) ?? evaluation.openDeny
     const isDeeper = deny === undefined || node.depth > depth
     if (rule && (isDeeper || (node.depth === depth && rule.order < (deny?.order ?? 0)))) {
       deny = rule
@@ -286,26 +365,18 @@ function findDenyBeneath(top: PolicyNode, evaluation: Evaluation): CompiledRule 
   return deny
 }
 
-/** Whether a namespace in the subtree stops inheritance and does not itself allow the permission. */
-function hasUnallowedBoundary(top: PolicyNode, evaluation: Evaluation): boolean {
-  for (const node of walkSubtree(top)) {
-    if (node.stopsInheritance && decisiveRule(node, evaluation)?.effect !== 'allow') return true
-  }
-  return false
-}
-
-function* buildTree(documents: readonly PolicyDocument[], compile: CompileRule): Steps<PolicyNode> {
+function* buildTree(documents: readonly PolicyDocument[], context: RuleContext): Steps<PolicyNode> {
   const root = createRoot()
   let order = 0
   for (const document of documents) {
     const node = getOrCreateNode(root, document.namespace)
-    if (document.tags !== undefined) node.declarations.push(document.tags)
+    node.documents.push(document)
     if (!document.inherit) node.stopsInheritance = true
     if (document.final.size > 0) node.final = new Set([...node.final, ...document.final])
     // If several policies of a namespace set `onDeny`, 404 wins, because it conceals more.
     if (document.onDeny === 404 || node.onDeny === undefined) node.onDeny = document.onDeny
     node.contact ??= document.contact
-    for (const rule of document.rules) addRule(node, compile(rule, document, order++))
+    for (const rule of document.rules) addRule(node, new CompiledRule(context, rule, document, order++))
     yield
   }
   return root

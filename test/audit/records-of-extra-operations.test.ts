@@ -7,7 +7,7 @@ import { replayRecord } from '../../src/audit/replay/replay-record.ts'
 import { readAuditLog, type StoredRecord } from '../../src/audit/storage/read-audit-log.ts'
 import { createExtraOperations } from '../../src/catalog-api/extra-operation.ts'
 import type { Operation } from '../../src/catalog-api/operations.ts'
-import { indexDocuments } from '../../src/policy/analysis/reaching-rules.ts'
+import { compilePolicies } from '../../src/policy/policy-set.ts'
 import { parsePolicies } from '../../src/policy/language/parse-policies.ts'
 import { createPolicyVocabulary } from '../../src/policy/language/policy-vocabulary.ts'
 import { extraOperations } from '../gateway/support/extra-operations.ts'
@@ -54,7 +54,7 @@ function isAllowedInReplay(...operations: readonly string[]): boolean | undefine
   const text = formatPolicies([{ name: 'p', namespace: [], rules }])
   const { documents } = parsePolicies(text, 'p.yaml', createPolicyVocabulary({ extraOperations: declared }))
   const stored = { kind: 'intent', time: '2026-06-15T12:00:00Z', ...extraIntent('r', 'CompactTable') }
-  return replayRecord(stored as unknown as StoredRecord, indexDocuments(documents), () => [])?.isAllowed
+  return replayRecord(stored as unknown as StoredRecord, compilePolicies(documents), () => [])?.isAllowed
 }
 
 it('a replay decides by the name alone', () => {

@@ -5,6 +5,8 @@ import { permissionNames } from '../../src/catalog-api/permissions.ts'
 import { parsePolicies } from '../../src/policy/language/parse-policies.ts'
 import { createPolicyVocabulary } from '../../src/policy/language/policy-vocabulary.ts'
 import { objectKindOfPermission } from '../../src/policy/language/permission-object-kind.ts'
+import { compilePolicies } from '../../src/policy/policy-set.ts'
+import { objectPosition } from '../../src/policy/engine/object-position.ts'
 import { whoCan } from '../../src/policy/analysis/who-can.ts'
 import { extraOperations } from '../gateway/support/extra-operations.ts'
 import { parseDocuments } from '../policy/parse-documents.ts'
@@ -46,13 +48,15 @@ const documents = parseDocuments([
   },
 ])
 
+const set = compilePolicies(documents)
+
 it.for([
   ['prod', 'sales', 'orders'],
   ['prod', 'sales', 'secret_one'],
   ['prod', 'raw', 't'],
   ['other', 't'],
 ])('the report of a table equals who-can for each operation: %j', (id) => {
-  const { callers } = createAccessReport(documents, 'table', id)
+  const { callers } = createAccessReport(set, 'table', id)
   for (const permission of permissionNames) {
     const kind = objectKindOfPermission(permission)
     if (kind === 'namespace' || kind === 'none') continue
@@ -60,13 +64,15 @@ it.for([
       .filter(({ grants }) => grants.some(({ operation }) => operation === permission))
       .map(({ subject }) => subject)
     const object = kind === 'transaction' ? [...id, '1'] : id
-    const expected = whoCan(documents, permission, kind, object).allowed.map(({ subject }) => subject)
+    const expected = whoCan(set, permission, objectPosition(kind, object)).allowed.map(
+      ({ subject }) => subject,
+    )
     expect(new Set(reported)).toEqual(new Set(expected))
   }
 })
 
 it('the report of a namespace separates rules for tables, and shows conditions with the grants', () => {
-  const { callers, forTables } = createAccessReport(documents, 'namespace', ['prod', 'sales'])
+  const { callers, forTables } = createAccessReport(set, 'namespace', ['prod', 'sales'])
   expect(forTables).toMatchObject([{ rule: { policy: 'sales', rule: 'secret' }, tables: ['secret_*'] }])
   const writer = callers.find(({ subject }) => subject.name === 'etl')
   expect(writer?.grants.length).toBeGreaterThan(0)
@@ -79,7 +85,7 @@ it('the report shows whom a restriction leaves a part of a table, and which', ()
     columns: { id: 'number' },
     rows: "((`region` = 'EU') AND (`tenant` IN ($principal.claims.tenants)))",
   }
-  const { callers } = createAccessReport(documents, 'table', ['prod', 'raw', 'people'])
+  const { callers } = createAccessReport(set, 'table', ['prod', 'raw', 'people'])
   const any = callers.find(({ subject }) => subject.kind === 'any')
   expect(any?.grants.find(({ operation }) => operation === 'QueryTable')).toMatchObject({
     restrictedBy: [{ ...restriction, subjects: [{ kind: 'group', name: 'temps' }] }],
@@ -87,9 +93,9 @@ it('the report shows whom a restriction leaves a part of a table, and which', ()
   expect(any?.grants.find(({ operation }) => operation === 'ListTableTags')).toMatchObject({
     unless: [{ rule: { rule: 'eu' }, subjects: [{ name: 'temps' }] }],
   })
-  const others = createAccessReport(documents, 'table', ['prod', 'raw', 't']).callers
+  const others = createAccessReport(set, 'table', ['prod', 'raw', 't']).callers
   expect(others.flatMap(({ grants }) => grants).filter(({ restrictedBy }) => restrictedBy)).toEqual([])
-  const { forTables } = createAccessReport(documents, 'namespace', ['prod', 'raw'])
+  const { forTables } = createAccessReport(set, 'namespace', ['prod', 'raw'])
   expect(forTables).toMatchObject([{ rule: { rule: 'eu' }, tables: ['people'], restriction }])
 })
 
@@ -103,10 +109,10 @@ it('the report lists the extra operations that policies name', () => {
   const text = formatPolicies([{ name: 'p', namespace: ['prod'], rules: [rule] }])
   const vocabulary = createPolicyVocabulary({ extraOperations: createExtraOperations([{ extraOperations }]) })
   const named = parsePolicies(text, 'p.yaml', vocabulary).documents
-  const { groups, callers } = createAccessReport(named, 'table', ['prod', 'orders'])
+  const { groups, callers } = createAccessReport(compilePolicies(named), 'table', ['prod', 'orders'])
   expect(groups.at(-1)).toEqual({ name: 'extra operations', operations: ['CompactTable'] })
   expect(callers).toMatchObject([{ subject: { name: 'sam' }, grants: [{ operation: 'CompactTable' }] }])
-  const names = createAccessReport(documents, 'table', ['prod', 'orders']).groups.map(({ name }) => name)
+  const names = createAccessReport(set, 'table', ['prod', 'orders']).groups.map(({ name }) => name)
   expect(names).not.toContain('extra operations')
 })
 

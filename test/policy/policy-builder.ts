@@ -8,7 +8,7 @@ import {
   type AuthorizationRequest,
   type RequestFacts,
 } from '../../src/policy/conditions/authorization-request.ts'
-import type { ReportConditionFailure } from '../../src/policy/engine/rule-compiler.ts'
+import type { ReportConditionFailure } from '../../src/policy/engine/compiled-rule.ts'
 import { compilePolicies, type PolicySet } from '../../src/policy/policy-set.ts'
 
 interface WrittenSubjects {

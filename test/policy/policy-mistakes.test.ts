@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { KnownCredentials } from '../../src/policy/analysis/lint/lint-subjects.ts'
 import { lintPolicies } from '../../src/policy/analysis/lint/lint-policies.ts'
+import { compilePolicies } from '../../src/policy/policy-set.ts'
 import { parsePolicies } from '../../src/policy/language/parse-policies.ts'
 
 const head = `apiVersion: catalog-gateway/v1
@@ -20,7 +21,7 @@ function listMessages(text: string, known?: KnownCredentials): readonly string[]
   const { documents, problems } = parsePolicies(text, 'p.yaml')
   if (problems.length > 0)
     return problems.map(({ line, column, message }) => `${line}:${column} error ${message}`)
-  return lintPolicies(documents, known).map(
+  return lintPolicies(compilePolicies(documents), known).map(
     ({ line, column, level, check, message }) => `${line}:${column} ${level} ${check} ${message}`,
   )
 }
@@ -412,6 +413,15 @@ it('a finding for some values of forEach names them, and accepting it for one is
   expect(listMessages(templateOf({}), known)).toEqual([`7:5 warning ${finding} (team: hr)`])
   const accepting = templateOf({}).replace('- id: r', '- id: r # lint: ok subject later')
   expect(listMessages(accepting, known)).toEqual([`7:5 accepted ${finding}; accepted: later (team: hr)`])
+})
+
+it('values times rules are bounded', () => {
+  const values = Array.from({ length: 2_000 }, (_, at) => `t${at}`).join(', ')
+  const rules = Array.from({ length: 51 }, (_, at) => `  - id: r${at}\n`).join('')
+  const text = templateOf({ forEach: `{ team: [${values}] }` }).replace(/rules:[^]*/, `rules:\n${rules}`)
+  expect(listMessages(text)).toEqual([
+    '4:10 error forEach.team has 2000 values for 51 rules and tests; expected at most 100000 together, in several policies',
+  ])
 })
 
 it('a variable without forEach is an error', () => {

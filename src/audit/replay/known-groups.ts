@@ -1,6 +1,8 @@
-import type { IntentEntry } from '../records/audit-record.ts'
+import type { AuditedPrincipal, IntentEntry } from '../records/audit-record.ts'
+import { isPseudonym } from '../records/redaction.ts'
+import { anyCaller, matchSubjects, type KnownCaller } from '../../policy/engine/subject.ts'
+import type { PolicyDocument } from '../../policy/language/policy-document.ts'
 import type { LoadedPolicies } from '../../policy/source/load-policies.ts'
-import { inferGroups } from './inferred-groups.ts'
 
 /** `recorded` in the audit log, today's groups of an API key in the key store, or `inferred` from the deciding rule. */
 export type GroupSource = 'recorded' | 'keys' | 'inferred'
@@ -41,5 +43,34 @@ export function createGroupFinder(
       { groups, isComplete: false, source: 'recorded' },
       { groups: new Set([...groups, ...inferred]), isComplete: false, source: 'inferred' },
     ]
+  }
+}
+
+/** Only a rule without other subjects and with one group reveals a group. `documents` must have decided the record. */
+export function inferGroups(
+  { principal, rule }: CallOfPrincipal,
+  documents: readonly PolicyDocument[],
+): readonly string[] {
+  const document = documents.find(({ name }) => name === rule?.policy)
+  const subjects = document?.rules.find(({ id }) => id === rule?.rule)?.subjects
+  if (subjects === undefined || subjects.any) return []
+  const match = matchSubjects(subjects, createKnownCaller(principal, unknownGroups))
+  if (typeof match === 'boolean' || match.users.length + match.keys.length > 0) return []
+  return match.groups.length === 1 ? match.groups : []
+}
+
+/** What a record says of a caller. A pseudonym is no name. */
+export function createKnownCaller(
+  { name, method, credentialId }: AuditedPrincipal,
+  { groups, isComplete }: KnownGroups,
+): KnownCaller {
+  const key = method === 'api-key' ? credentialId : ''
+  return {
+    ...anyCaller,
+    isAnonymous: method === 'anonymous',
+    user: isPseudonym(name) ? undefined : name,
+    key: isPseudonym(key) ? undefined : key,
+    groups,
+    ...(isComplete && { excludedGroups: 'all' as const }),
   }
 }

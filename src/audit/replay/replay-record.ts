@@ -1,32 +1,31 @@
 import type { StoredRecord } from '../storage/read-audit-log.ts'
+import { anonymousPrincipal } from '../../identity/principal.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { findOperation, type AnyOperationName } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
-import type { RuleReference } from '../../policy/engine/decision.ts'
-import {
-  evaluatePartially,
-  type UndecidedRule,
-  type ConditionResult,
-} from '../../policy/analysis/find-difference.ts'
 import { mayRequireOtherObjects } from '../../catalog-api/requirements.ts'
+import { listPossibleRules } from '../../policy/analysis/rules-in-effect.ts'
+import type { ConditionInput } from '../../policy/conditions/authorization-request.ts'
+import { pendingFactError } from '../../policy/conditions/fact.ts'
+import type { RuleReference } from '../../policy/engine/decision.ts'
+import type { RuleAbout, Step } from '../../policy/engine/evaluate.ts'
+import { objectPosition } from '../../policy/engine/object-position.ts'
+import type { PolicySet, Question } from '../../policy/policy-set.ts'
+import { isPseudonym } from '../records/redaction.ts'
+import {
+  createKnownCaller,
+  unknownGroups,
+  type FindGroups,
+  type GroupSource,
+  type KnownGroups,
+} from './known-groups.ts'
 import {
   listRequiredPermissions,
   parseRefusedPermission,
   type RecordedCall,
   type RecordedPermission,
 } from './recorded-permissions.ts'
-import { recordedNames } from './recorded-names.ts'
-import { unknownGroups, type FindGroups, type GroupSource, type KnownGroups } from './known-groups.ts'
-import { createConditionReplayer } from './recorded-conditions.ts'
-import {
-  objectPosition,
-  rulesReaching,
-  type DocumentIndex,
-  type ReachingRule,
-} from '../../policy/analysis/reaching-rules.ts'
 import { replayRestrictions, type ReplayedRestrictions } from './replayed-restrictions.ts'
-import { findTags } from '../../policy/analysis/find-tags.ts'
-import type { KnownCaller } from '../../policy/analysis/subject.ts'
 
 export interface ReplayedCall {
   readonly time: string
@@ -38,7 +37,7 @@ export interface ReplayedCall {
   readonly recordedRule: RuleReference | undefined
   /** Undefined if it depends on unrecorded input. */
   readonly isAllowed: boolean | undefined
-  readonly decidingRule: ReachingRule | undefined
+  readonly decidingRule: RuleAbout | undefined
   readonly missing: readonly string[]
   /** Undefined for a call that is not allowed, and if the restrictions of its table stay. */
   readonly restrictions?: ReplayedRestrictions | undefined
@@ -53,9 +52,9 @@ export interface ReplayedCall {
  */
 export function replayRecord(
   record: StoredRecord,
-  candidate: DocumentIndex,
+  candidate: PolicySet,
   findGroups: FindGroups,
-  current?: DocumentIndex,
+  current?: PolicySet,
 ): ReplayedCall | undefined {
   if (record.kind === 'intent') {
     const decide = (groups: KnownGroups): ReplayedCall =>
@@ -95,9 +94,9 @@ function decideWithGroups(
 
 function replayCall(
   call: RecordedCall,
-  candidate: DocumentIndex,
+  candidate: PolicySet,
   groups: KnownGroups,
-  current?: DocumentIndex,
+  current?: PolicySet,
 ): ReplayedCall {
   const { time, request, operation, id, principal, wasAllowed, rule } = call
   const common = { time, request, operation, id, principal: principal.name, wasAllowed, recordedRule: rule }
@@ -122,7 +121,7 @@ function replayCall(
     missing.add('which other permissions it required')
   if (missing.size > 0)
     return { ...common, isAllowed: undefined, decidingRule: undefined, missing: [...missing] }
-  const restrictions = replayRestrictions(call, candidate, createKnownCaller(call, groups))
+  const restrictions = replayRestrictions(call, candidate, createKnownCaller(call.principal, groups))
   return { ...common, isAllowed: true, decidingRule: decisions[0]?.decidingRule, missing: [], restrictions }
 }
 
@@ -132,49 +131,64 @@ function decidePermission(
   call: RecordedCall,
   required: RecordedPermission,
   groups: KnownGroups,
-  candidate: DocumentIndex,
+  candidate: PolicySet,
 ): ReplayedDecision {
-  const { permission, kind, id } = required
-  const position = objectPosition(kind, id)
-  const rules = rulesReaching(candidate, position, permission).filter(
-    ({ obstacle }) => obstacle === undefined,
-  )
-  const evaluateCondition = createConditionReplayer({
-    ...call,
-    facts: required.facts,
+  const { permission, kind, id, fallback } = required
+  const question: Question = {
     permission,
-    kind,
-    id,
-    groups,
-    tags: findTags(candidate, position),
-  })
-  const conditions = new Map<string, ConditionResult>()
-  for (const { condition } of rules.map(({ rule }) => rule)) {
-    const result = condition && evaluateCondition(condition)
-    if (condition && result !== undefined) conditions.set(condition.text, result)
+    position: objectPosition(kind, id),
+    caller: createKnownCaller(call.principal, groups),
+    input: createRecordedInput(call, required, groups),
   }
-  const decision = evaluatePartially(rules, { caller: createKnownCaller(call, groups), conditions })
-  if ('undecided' in decision)
-    return {
-      isAllowed: undefined,
-      decidingRule: undefined,
-      missing: describeUndecided(decision.undecided, call),
-    }
-  const { allowed, decidingRule } = decision
-  if (!allowed && decidingRule === undefined && required.fallback === 'entries-decide')
-    return { isAllowed: true, decidingRule: undefined, missing: [] }
-  if (!allowed && decidingRule === undefined && required.fallback === 'visibility-decides')
-    return { isAllowed: undefined, decidingRule: undefined, missing: ['what the listing may show'] }
-  if (!allowed && decidingRule === undefined && required.fallback === 'job-decides')
-    return { isAllowed: undefined, decidingRule: undefined, missing: ['the operation that started the job'] }
-  const isUndecided =
-    allowed && required.includesDescendants && mayDifferForDescendants(candidate, id, permission)
-  if (isUndecided)
-    return { isAllowed: undefined, decidingRule: undefined, missing: ['what the policies beneath say'] }
-  return { isAllowed: allowed, decidingRule, missing: [] }
+  const { kind: result, by: decidingRule } = candidate.evaluate(question)
+  if (result === 'open') return undecided(...describeOpen(listPossibleRules(candidate, question), call))
+  const isAllowed = result === 'allowed'
+  if (!isAllowed && decidingRule === undefined && fallback !== undefined) {
+    if (fallback === 'entries-decide') return { isAllowed: true, decidingRule, missing: [] }
+    return undecided(
+      fallback === 'visibility-decides' ? 'what the listing may show' : 'the operation that started the job',
+    )
+  }
+  if (isAllowed && required.includesDescendants && mayDifferForDescendants(candidate, id, permission))
+    return undecided('what the policies beneath say')
+  return { isAllowed, decidingRule, missing: [] }
 }
 
-function describeUndecided(rules: readonly UndecidedRule[], { principal }: RecordedCall): readonly string[] {
+function undecided(...missing: readonly string[]): ReplayedDecision {
+  return { isAllowed: undefined, decidingRule: undefined, missing }
+}
+
+/** What the log contains of the input of conditions. The request has the time of its record. */
+function createRecordedInput(
+  { principal, client, time }: RecordedCall,
+  { kind, id, facts }: RecordedPermission,
+  groups: KnownGroups,
+): Partial<ConditionInput> {
+  const { method, issuer } = principal
+  // Token claims are not recorded; an API key has none.
+  const isComplete = method === 'api-key' && groups.isComplete && !isPseudonym(principal.name)
+  return {
+    kind,
+    id,
+    ...(method === 'anonymous' && { principal: anonymousPrincipal }),
+    ...(isComplete && {
+      principal: { ...principal, groups: groups.groups, ...(issuer !== undefined && { issuer }) },
+    }),
+    request: {
+      get clientAddress() {
+        if (isPseudonym(client)) throw pendingFactError
+        return client
+      },
+      now: new Date(time),
+      get context(): never {
+        throw pendingFactError
+      },
+    },
+    operation: facts,
+  }
+}
+
+function describeOpen(rules: readonly Step[], { principal }: RecordedCall): readonly string[] {
   const open = rules.flatMap(({ match }) =>
     typeof match === 'boolean' ? [] : [match, ...(match.except ? [match.except] : [])],
   )
@@ -184,16 +198,12 @@ function describeUndecided(rules: readonly UndecidedRule[], { principal }: Recor
   return [
     ...(dependsOnName ? ['the name of the caller'] : []),
     ...(dependsOnGroups ? [`${groups} of the caller`] : []),
-    ...rules.flatMap(({ condition }) => (condition === undefined ? [] : [`whether ${condition}`])),
+    ...rules.flatMap(({ condition }) => (condition === undefined ? [] : [`whether ${condition.text}`])),
   ]
 }
 
-function createKnownCaller({ principal }: RecordedCall, { groups, isComplete }: KnownGroups): KnownCaller {
-  return { ...recordedNames(principal), groups, excludedGroups: isComplete ? 'all' : new Set() }
-}
-
-function mayDifferForDescendants(candidate: DocumentIndex, id: Identifier, permission: Permission): boolean {
-  return [...candidate.values()].flat().some(({ namespace, inherit, rules }) => {
+function mayDifferForDescendants(candidate: PolicySet, id: Identifier, permission: Permission): boolean {
+  return candidate.documents.some(({ namespace, inherit, rules }) => {
     if (!id.every((part, index) => part === namespace[index])) return false
     const denies = rules.some(({ effect, permissions }) => effect === 'deny' && permissions.has(permission))
     return denies || (!inherit && namespace.length > id.length)

@@ -1,8 +1,5 @@
-import {
-  createRuleReference,
-  indexDocuments,
-  type DocumentIndex,
-} from '../../policy/analysis/reaching-rules.ts'
+import { createRuleReference } from '../../policy/engine/compiled-rule.ts'
+import type { PolicySet } from '../../policy/policy-set.ts'
 import type { LoadedPolicies } from '../../policy/source/load-policies.ts'
 import type { StoredRecord } from '../storage/read-audit-log.ts'
 import type { FindGroups, GroupSource } from './known-groups.ts'
@@ -35,17 +32,16 @@ interface ReplayTally {
  * equal results are counted together, so that a long log needs little memory.
  */
 export function createReplayTally(
-  candidate: DocumentIndex,
+  candidate: PolicySet,
   findGroups: FindGroups,
   current: LoadedPolicies | undefined,
 ): ReplayTally {
-  const currentIndex = current && indexDocuments(current.documents)
   const tallies = new Map<string, ReplayedCalls>()
   const decidedByGroups: Record<GroupSource, number> = { recorded: 0, keys: 0, inferred: 0 }
   return {
     add(record) {
       const isCurrent = record.kind === 'intent' && record.policyRevision === current?.set.revision
-      const call = replayRecord(record, candidate, findGroups, isCurrent ? currentIndex : undefined)
+      const call = replayRecord(record, candidate, findGroups, isCurrent ? current?.set : undefined)
       if (call === undefined) return
       if (call.groupSource !== undefined) decidedByGroups[call.groupSource] += 1
       const key = createResultKey(call)

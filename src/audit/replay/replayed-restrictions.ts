@@ -1,11 +1,9 @@
 import { findOperation } from '../../catalog-api/operations.ts'
-import {
-  createRuleReference,
-  objectPosition,
-  type DocumentIndex,
-} from '../../policy/analysis/reaching-rules.ts'
 import { restrictionsReaching } from '../../policy/analysis/reaching-restrictions.ts'
-import { matchSubjects, type KnownCaller } from '../../policy/analysis/subject.ts'
+import { createRuleReference } from '../../policy/engine/compiled-rule.ts'
+import { objectPosition } from '../../policy/engine/object-position.ts'
+import { matchSubjects, type KnownCaller } from '../../policy/engine/subject.ts'
+import type { PolicySet } from '../../policy/policy-set.ts'
 import { qualifiedRuleName } from '../../policy/testing/decision-test.ts'
 import type { RecordedCall } from './recorded-permissions.ts'
 
@@ -24,7 +22,7 @@ export interface ReplayedRestrictions {
  */
 export function replayRestrictions(
   { operation, id, restrictedBy = [] }: RecordedCall,
-  candidate: DocumentIndex,
+  candidate: PolicySet,
   caller: KnownCaller,
 ): ReplayedRestrictions | undefined {
   const definition = findOperation(operation)

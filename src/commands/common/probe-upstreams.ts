@@ -9,8 +9,7 @@ import { readOnce } from '../../lib/fs/file-follower.ts'
 import { toError } from '../../lib/errors/to-error.ts'
 import { describeConnectFailure } from '../../lib/outbound/describe-connect-failure.ts'
 import type { Outbound } from '../../lib/outbound/outbound.ts'
-import { indexDocuments } from '../../policy/analysis/reaching-rules.ts'
-import type { PolicyDocument } from '../../policy/language/policy-document.ts'
+import type { PolicySet } from '../../policy/policy-set.ts'
 import { CommandFailure, runStep } from './command-failure.ts'
 import type { Io } from './io.ts'
 
@@ -20,12 +19,11 @@ import type { Io } from './io.ts'
  */
 export async function probeUpstreams(
   upstreams: readonly UpstreamSettings[],
-  documents: readonly PolicyDocument[],
+  policies: PolicySet,
   outbound: Outbound,
   { stderr }: Io,
 ): Promise<void> {
   const failures: string[] = []
-  const index = indexDocuments(documents)
   for (const settings of upstreams) {
     const { name, url } = settings
     try {
@@ -43,7 +41,7 @@ export async function probeUpstreams(
       else {
         stderr.write(describeProbe(settings, probe))
         const isIts = (namespace: Identifier): boolean => findUpstream(upstreams, namespace) === settings
-        for (const { id, problems, notes } of await probeRestrictions(options, index, isIts)) {
+        for (const { id, problems, notes } of await probeRestrictions(options, policies, isIts)) {
           const table = `restricted table ${formatIdentifierText(id)} of the upstream ${name}`
           if (notes.length > 0) stderr.write(`${[`${table}:`, ...notes].join('\n  ')}\n`)
           if (problems.length > 0) failures.push([`${table}:`, ...problems].join('\n  '))

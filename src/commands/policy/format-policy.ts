@@ -1,13 +1,14 @@
 import type { RuleReference } from '../../policy/engine/decision.ts'
 import { qualifiedRuleName } from '../../policy/testing/decision-test.ts'
 import { describeImplication } from '../../policy/language/deny-coverage.ts'
-import type { ConditionResult } from '../../policy/analysis/find-difference.ts'
+import type { ConditionResult } from '../../policy/engine/evaluation.ts'
 import type { NamedSubjects, Subjects } from '../../policy/language/policy-document.ts'
 import { printFilterAsWritten } from '../../policy/restrictions/print-filter.ts'
 import type { TableRestriction, VisibleColumns } from '../../policy/restrictions/restriction.ts'
-import { createRuleReference, type ReachingRule } from '../../policy/analysis/reaching-rules.ts'
+import { createRuleReference, type LocatedRule } from '../../policy/engine/compiled-rule.ts'
+import type { RuleAbout } from '../../policy/engine/evaluate.ts'
 import type { ReachingRestriction } from '../../policy/analysis/reaching-restrictions.ts'
-import { anySubject, listSubjects, type Subject } from '../../policy/analysis/subject.ts'
+import { anySubject, listSubjects, type Subject } from '../../policy/engine/subject.ts'
 
 /** `team-sales/owner-drops (team.yaml:18)`, with the end of the rule if it has one. */
 export function formatRuleReference(rule: RuleReference): string {
@@ -16,7 +17,7 @@ export function formatRuleReference(rule: RuleReference): string {
 }
 
 /** The same, with the reason why the rule covers an operation that it does not name. */
-export function formatReachingRule(reaching: ReachingRule): string {
+export function formatReachingRule(reaching: LocatedRule & Partial<RuleAbout>): string {
   const reason =
     reaching.rule.restriction === undefined
       ? describeImplication(reaching.implication)

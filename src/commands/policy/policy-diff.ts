@@ -11,9 +11,10 @@ import { groupBy } from '../../lib/group-by.ts'
 import { describePermissionSet } from '../../policy/language/describe-permissions.ts'
 import type { PolicyDocument } from '../../policy/language/policy-document.ts'
 import { mergeByPolicy } from '../../policy/language/policy-instance.ts'
-import { createRuleReference, type ObjectPosition } from '../../policy/analysis/reaching-rules.ts'
+import { createRuleReference } from '../../policy/engine/compiled-rule.ts'
+import type { ObjectPosition } from '../../policy/engine/object-position.ts'
 import type { LoadedPolicies } from '../../policy/source/load-policies.ts'
-import type { KnownCaller } from '../../policy/analysis/subject.ts'
+import type { KnownCaller } from '../../policy/engine/subject.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { applyCandidates } from './apply-candidates.ts'
 import { readPolicyContext, type PolicyContext } from './policy-context.ts'
@@ -66,10 +67,8 @@ export function addDiff(policy: Command, io: Io): void {
 
 async function diff(folders: readonly string[], options: Options, command: Command, io: Io): Promise<void> {
   const [one, other] = await loadSides(folders, options, command, io)
-  const found = await runStep('the policies cannot be compared', async () =>
-    diffPolicies(one.documents, other.documents),
-  )
-  const restrictions = diffRestrictions(one.documents, other.documents)
+  const found = await runStep('the policies cannot be compared', async () => diffPolicies(one.set, other.set))
+  const restrictions = diffRestrictions(one.set, other.set)
   const count = found.changes.length + restrictions.length
   if (options.json) {
     printJson(io, [...found.changes.map(toChangeReport), ...restrictions.map(createRestrictionChangeReport)])

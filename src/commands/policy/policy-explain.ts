@@ -9,16 +9,18 @@ import { getOperation, isOperationName } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import type { Allowed, Decision } from '../../policy/engine/decision.ts'
 import {
+  describeVerdict,
   explainDecision,
   type ExplainedLevel,
-  type ExplainedRule,
 } from '../../policy/analysis/explain-decision.ts'
-import type { ConditionResult } from '../../policy/analysis/find-difference.ts'
+import { describeConditionError } from '../../policy/conditions/condition-errors.ts'
+import { createRuleReference } from '../../policy/engine/compiled-rule.ts'
+import type { Step } from '../../policy/engine/evaluate.ts'
+import type { ConditionResult } from '../../policy/engine/evaluation.ts'
+import { objectPosition } from '../../policy/engine/object-position.ts'
 import { conditionFacts } from '../../policy/language/stated-facts.ts'
 import { factsAvailableFor } from '../../policy/conditions/permission-facts.ts'
 import type { AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
-import { findTags } from '../../policy/analysis/find-tags.ts'
-import { createRuleReference, indexDocuments, objectPosition } from '../../policy/analysis/reaching-rules.ts'
 import { formatTags } from '../../policy/tags/object-tags.ts'
 import { decideListing } from '../../policy/visibility/decide-listing.ts'
 import {
@@ -94,8 +96,8 @@ async function explain(
   const contact = decision.allowed ? undefined : set.findContact(request, decision)
   const message = set.findMessage(request, decision)
   const restriction = decision.allowed ? set.findRestriction(request) : undefined
-  const levels = explainDecision(documents, request)
-  const tags = formatTags(findTags(indexDocuments(documents), objectPosition(request.kind, id)))
+  const levels = explainDecision(set, request)
+  const tags = formatTags(set.findTags(objectPosition(request.kind, id)))
   if (options.json) {
     printJson(io, {
       decision,
@@ -122,12 +124,12 @@ async function explain(
   for (const level of levels) printLevel(io, level)
 }
 
-function findDecidingRule(levels: readonly ExplainedLevel[], { rule }: Decision): ExplainedRule | undefined {
+function findDecidingRule(levels: readonly ExplainedLevel[], { rule }: Decision): Step | undefined {
   const rules = levels.flatMap((level) => level.rules)
   return rules.find((one) => one.document.name === rule?.policy && one.rule.id === rule.rule)
 }
 
-function describeDeciding(deciding: ExplainedRule | undefined): string {
+function describeDeciding(deciding: Step | undefined): string {
   return deciding === undefined ? 'no rule allows it' : `by ${formatReachingRule(deciding)}`
 }
 
@@ -190,22 +192,22 @@ function printLevel(io: Io, level: ExplainedLevel): void {
     printLine(io, `  ${formatCount(level.otherRuleCount, 'rule')} about other operations`)
 }
 
-function formatVerdict({ verdict, rule, conditionError }: ExplainedRule): string {
+function formatVerdict({ outcome, rule, error }: Step): string {
+  const text = rule.condition?.text ?? ''
   const formatResult = (result: ConditionResult): string =>
-    rule.condition === undefined ? '' : `: ${formatConditionResult(rule.condition.text, result)}`
-  const applies = `applies${formatResult('true')}`
-  const failed = `${rule.effect === 'deny' ? 'applies' : 'does not apply'}: evaluation failed (${conditionError ?? ''})`
-  const texts: Readonly<Record<ExplainedRule['verdict'], string>> = {
-    allows: applies,
-    denies: applies,
+    rule.condition === undefined ? '' : `: ${formatConditionResult(text, result)}`
+  const failed = `${rule.effect === 'deny' ? 'applies' : 'does not apply'}: evaluation failed (${describeConditionError(error)})`
+  const texts: Readonly<Record<Step['outcome'], string>> = {
+    applies: `applies${formatResult('true')}`,
     'other-caller': `other subjects: ${formatPolicySubjects(rule.subjects)}`,
     'other-table': `other tables: ${(rule.tables ?? []).join(', ')}`,
     stopped: 'blocked by inherit: false beneath',
     reserved: 'blocked by final above',
     false: `does not apply${formatResult('false')}`,
-    failed: `${failed}: ${formatCondition(rule.condition?.text ?? '')}`,
+    failed: `${failed}: ${formatCondition(text)}`,
+    open: 'may apply',
   }
-  return texts[verdict]
+  return texts[outcome]
 }
 
 function toLevelReport({
@@ -222,10 +224,10 @@ function toLevelReport({
     rules: rules.map((rule) => ({
       ...createRuleReference(rule),
       effect: rule.rule.effect,
-      verdict: rule.verdict,
+      verdict: describeVerdict(rule),
       ...(rule.implication && { implication: rule.implication }),
       ...(rule.rule.condition && { condition: rule.rule.condition.text }),
-      ...(rule.conditionError !== undefined && { reason: rule.conditionError }),
+      ...(rule.outcome === 'failed' && { reason: describeConditionError(rule.error) }),
     })),
     otherRules: otherRuleCount,
   }

@@ -14,7 +14,6 @@ import {
   describeReplayedCalls,
   type ReplayedCalls,
 } from '../../audit/replay/replay-tally.ts'
-import { indexDocuments } from '../../policy/analysis/reaching-rules.ts'
 import { collect, jsonOption, parseTimeOrAge } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { LogProblems } from '../common/log-problems.ts'
@@ -76,11 +75,10 @@ async function replay(
   io: Io,
 ): Promise<void> {
   const { vocabulary } = await readPolicyContext({ config }, io)
-  const { documents } = await requirePolicies(candidate, vocabulary)
-  const index = indexDocuments(documents)
+  const { set } = await requirePolicies(candidate, vocabulary)
   const policies = current.length === 0 ? undefined : await requirePolicies(current, vocabulary)
   const groupsOf = await loadGroups(keys, policies)
-  const tally = createReplayTally(index, groupsOf, policies)
+  const tally = createReplayTally(set, groupsOf, policies)
   const problems = new LogProblems(io)
   await runStep('the audit log cannot be read', async () => {
     for await (const record of readAuditLog(audit, since, problems.report)) {

@@ -4,7 +4,7 @@ import { jsonOption } from '../common/arguments.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'
 import { formatExample } from '../common/new-command.ts'
 import { describePermissionSet } from '../../policy/language/describe-permissions.ts'
-import { createRuleReference } from '../../policy/analysis/reaching-rules.ts'
+import { createRuleReference } from '../../policy/engine/compiled-rule.ts'
 import { createRestrictionReport } from '../../policy/analysis/reaching-restrictions.ts'
 import { whatCan, type PermittedAccess, type NamespaceAccess } from '../../policy/analysis/what-can.ts'
 import { createPrincipal, addCallerOptions, type CallerOptions } from './policy-options.ts'
@@ -40,10 +40,10 @@ export function addWhatCan(policy: Command, io: Io): void {
 }
 
 async function list(options: Options, io: Io): Promise<void> {
-  const { documents } = await requireSources(options, await readPolicyContext(options, io), io)
+  const { documents, set } = await requireSources(options, await readPolicyContext(options, io), io)
   noteUnknownGroups(options, documents, io)
   const caller = createPrincipal(options)
-  const entries = whatCan(documents, caller)
+  const entries = whatCan(set, caller)
   if (options.json) printJson(io, entries.map(toEntryReport))
   else if (entries.every(({ permits }) => permits.length === 0))
     printLine(io, `${caller.name} may do nothing`)

@@ -6,10 +6,12 @@ import { formatExample } from '../common/new-command.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
-import type { PolicyDocument } from '../../policy/language/policy-document.ts'
+import type { PolicySet } from '../../policy/policy-set.ts'
 import { listTags } from '../../policy/tags/declared-tags.ts'
 import { objectKindOfPermission } from '../../policy/language/permission-object-kind.ts'
-import { createRuleReference, type ReachingRule } from '../../policy/analysis/reaching-rules.ts'
+import { createRuleReference } from '../../policy/engine/compiled-rule.ts'
+import type { Step } from '../../policy/engine/evaluate.ts'
+import { objectPosition } from '../../policy/engine/object-position.ts'
 import {
   createRestrictionReport,
   type ReachingRestriction,
@@ -74,16 +76,16 @@ async function list(
 ): Promise<void> {
   const context = await readPolicyContext(options, io)
   const operation = requirePermission(name, context.vocabulary, command)
-  const { documents } = await requireSources(options, context, io)
+  const { documents, set } = await requireSources(options, context, io)
   noteListing(operation, io)
   if (options.tag !== undefined && id === undefined) {
-    listTagged(documents, operation, options.tag, options, command, io)
+    listTagged(set, operation, options.tag, options, command, io)
     return
   }
   if (options.tag !== undefined || id === undefined)
     return command.error('error: expected either an id or --tag <tag>')
   noteMistakenId(operation, id, documents, io)
-  const entitlements = whoCan(documents, operation, objectKindOfPermission(operation), id)
+  const entitlements = whoCan(set, operation, objectPosition(objectKindOfPermission(operation), id))
   if (options.json) {
     printJson(io, toReport(entitlements))
     return
@@ -104,17 +106,17 @@ function toReport({ allowed, overruled }: Entitlements) {
 
 /** Prints the callers that are allowed something on all that has a tag. */
 function listTagged(
-  documents: readonly PolicyDocument[],
+  set: PolicySet,
   operation: Permission,
   tag: string,
   { json }: Options,
   command: Command,
   io: Io,
 ): void {
-  const { all } = listTags(documents.map(({ tags }) => tags))
+  const { all } = listTags(set.documents.map(({ tags }) => tags))
   if (!all.has(tag))
     command.error(`error: no policy declares the tag ${JSON.stringify(tag)}${suggestSimilar(tag, all)}`)
-  const found = whoCanTag(documents, operation, tag)
+  const found = whoCanTag(set, operation, tag)
   if (json) {
     printJson(
       io,
@@ -164,7 +166,7 @@ function printEntitlements(title: string, { allowed, overruled }: Entitlements, 
 }
 
 function formatLimits({ reaching, except, overridingDenies, restrictions }: Entitlement): readonly string[] {
-  const { condition } = reaching.rule
+  const { condition } = reaching
   return [
     ...(condition === undefined ? [] : [`if ${formatCondition(condition.text)}`]),
     ...(except === undefined ? [] : [`except ${formatNamedSubjects(except)}`]),
@@ -177,10 +179,9 @@ function formatRestriction({ reaching, subjects }: Overriding<ReachingRestrictio
   return formatRestrictedBy(reaching, subjects && ` for ${formatPolicySubjects(subjects)}`)
 }
 
-function formatOverridingDeny({ reaching, subjects }: Overriding<ReachingRule>): string {
+function formatOverridingDeny({ reaching, subjects }: Overriding<Step>): string {
   const whom = subjects === undefined ? '' : ` ${formatPolicySubjects(subjects)}`
-  const condition =
-    reaching.rule.condition === undefined ? '' : ` if ${formatCondition(reaching.rule.condition.text)}`
+  const condition = reaching.condition === undefined ? '' : ` if ${formatCondition(reaching.condition.text)}`
   return `unless denied:${whom}${condition}  by ${formatReachingRule(reaching)}`
 }
 
@@ -194,7 +195,7 @@ function toEntitlementReport({
   return {
     subject,
     rule: createRuleReference(reaching),
-    ...(reaching.rule.condition && { if: reaching.rule.condition.text }),
+    ...(reaching.condition && { if: reaching.condition.text }),
     ...(except && { except }),
     ...(restrictions.length > 0 && {
       restrictedBy: restrictions.map(({ reaching, subjects }) => ({
@@ -205,7 +206,7 @@ function toEntitlementReport({
     unless: overridingDenies.map(({ reaching, subjects }) => ({
       rule: createRuleReference(reaching),
       ...(subjects && { subjects }),
-      ...(reaching.rule.condition && { if: reaching.rule.condition.text }),
+      ...(reaching.condition && { if: reaching.condition.text }),
     })),
   }
 }

@@ -1,11 +1,11 @@
 import { countCalls, createReplayTally, describeReplayedCalls } from '../../audit/replay/replay-tally.ts'
 import { createGroupFinder } from '../../audit/replay/known-groups.ts'
 import type { RuleReference } from '../../policy/engine/decision.ts'
-import { explainDecision, type ExplainedRule } from '../../policy/analysis/explain-decision.ts'
+import { describeVerdict, explainDecision } from '../../policy/analysis/explain-decision.ts'
 import type { Finding } from '../../policy/analysis/lint/finding.ts'
 import { lintWithShadowPolicies } from '../../policy/analysis/lint/lint-policies.ts'
 import { collectDocuments, findTagProblems } from '../../policy/source/document-problems.ts'
-import { createRuleReference, indexDocuments } from '../../policy/analysis/reaching-rules.ts'
+import { createRuleReference } from '../../policy/engine/compiled-rule.ts'
 import { permissionFacts } from '../../policy/conditions/permission-facts.ts'
 import type { AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
 import { objectKindOfPermission } from '../../policy/language/permission-object-kind.ts'
@@ -56,7 +56,8 @@ interface Answer {
   readonly isByVisibility: boolean
   /** What leaves the caller a part of the table. */
   readonly restrictedBy: readonly RestrictionReport[]
-  readonly rules: readonly (RuleReference & Pick<ExplainedRule, 'verdict'> & Pick<PolicyRule, 'effect'>)[]
+  readonly rules: readonly (RuleReference &
+    Pick<PolicyRule, 'effect'> & { readonly verdict: ReturnType<typeof describeVerdict> })[]
 }
 
 /** Throws CatalogError for an invalid id, and QuestionError for an unknown operation. */
@@ -81,11 +82,7 @@ export async function createPlaygroundReport(
   }
   const before = compileContents({ documents: inForce, tests: [] })
   const findings = lintWithShadowPolicies(after).filter((one) => one.file === name)
-  const tally = createReplayTally(
-    indexDocuments(after.documents),
-    createGroupFinder(new Map(), before),
-    before,
-  )
+  const tally = createReplayTally(after.set, createGroupFinder(new Map(), before), before)
   const since = new Date(Date.now() - replayedMs)
   const isCut = await readRecentRecords(auditFolder, since, (record) => tally.add(record))
   return {
@@ -133,7 +130,7 @@ function createAnswer(request: AuthorizationRequest, before: LoadedPolicies, aft
     decision: { allowed, rule },
     byVisibility,
   } = decideListing(after.set, request)
-  const levels = explainDecision(after.documents, request)
+  const levels = explainDecision(after.set, request)
   return {
     before: decideListing(before.set, request).decision.allowed,
     after: allowed,
@@ -144,7 +141,7 @@ function createAnswer(request: AuthorizationRequest, before: LoadedPolicies, aft
       rules.map((one) => ({
         ...createRuleReference(one),
         effect: one.rule.effect,
-        verdict: one.verdict,
+        verdict: describeVerdict(one),
       })),
     ),
   }

@@ -73,7 +73,7 @@ export function createConsoleRecorder(): ConsoleRecorder {
         listCatalog: parts.listCatalog,
         playground: parts.playground,
         traffic: () => traffic.getSummary(),
-        documents: () => inForce.documents,
+        policies: () => policies.current(),
         changes: createNewestChangesReader(parts.playground.auditFolder, () => audit.durableEnd()),
         async state() {
           const { revision, size } = policies.current()

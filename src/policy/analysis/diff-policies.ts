@@ -1,23 +1,22 @@
 import type { Identifier } from '../../catalog-api/identifiers.ts'
-import { isInNamespace } from '../../catalog-api/object-kinds.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
-import { findDifference, type DecisionDifference, type KnownInputs } from './find-difference.ts'
-import { representativeNames } from './name-classes.ts'
-import { createNameMatcher } from '../conditions/name-pattern.ts'
-import { objectKindOfPermission } from '../language/permission-object-kind.ts'
+import { groupBy } from '../../lib/group-by.ts'
+import type { Step } from '../engine/evaluate.ts'
+import { isNamespaceMember, namespaceKey, type ObjectPosition } from '../engine/object-position.ts'
+import { anonymousSubject, anySubject, knownAsOnly, listSubjects, type Subject } from '../engine/subject.ts'
+import { listPermissions } from '../language/describe-permissions.ts'
 import type { PolicyDocument } from '../language/policy-document.ts'
-import { listPermissions } from './list-permissions.ts'
-import {
-  documentsAbove,
-  indexDocuments,
-  namespaceKey,
-  type DocumentIndex,
-  type ObjectPosition,
-  type ReachingRule,
-} from './reaching-rules.ts'
-import { findTags, getVocabulary, listTaggedTables, rulesInEffect } from './find-tags.ts'
+import type { PolicySet } from '../policy-set.ts'
 import { formatTags } from '../tags/object-tags.ts'
-import { anySubject, knownAsOnly, listSubjects, anonymousSubject, type Subject } from './subject.ts'
+import {
+  createSide,
+  findDifference,
+  noKnownInputs,
+  type DecisionDifference,
+  type KnownInputs,
+} from './find-difference.ts'
+import { listDistinctNames } from './name-classes.ts'
+import { rulesInEffect } from './rules-in-effect.ts'
 
 export interface DecisionChange extends DecisionDifference {
   readonly position: ObjectPosition
@@ -37,41 +36,29 @@ export interface PolicyDiff {
  *
  * A finite comparison suffices. A decision depends on the policies of the namespaces from the root to the object, and a
  * namespace without policies in either set is decided like its nearest ancestor with policies; so the namespaces of the
- * policies and the root represent all. Within a namespace only the patterns of `tables` distinguish names, so one name
- * per set of matching patterns represents all (`representativeNames`). All permissions are compared. Rules distinguish
+ * policies and the root represent all. Within a namespace only the patterns of `tables` distinguish names, so a name
+ * for each pattern and for each two that overlap represents all (`listDistinctNames`). All permissions are compared. Rules distinguish
  * callers by name, groups and keys: first each named subject, an unnamed caller and an anonymous caller are compared;
  * if none of these differs, all combinations (`findDifference`).
  */
-export function diffPolicies(
-  before: readonly PolicyDocument[],
-  after: readonly PolicyDocument[],
-): PolicyDiff {
-  const [one, other] = [indexDocuments(before), indexDocuments(after)]
+export function diffPolicies(one: PolicySet, other: PolicySet): PolicyDiff {
   const contentOf = createContentCache()
-  const permissions = listPermissions([...before, ...after])
-  const namespaces = new Map<string, Identifier>([
-    ['', []],
-    ...[...before, ...after].map(({ namespace }) => [namespaceKey(namespace), namespace] as const),
-  ])
-  const readsTags = [...before, ...after].some(({ rules }) =>
-    rules.some(({ condition }) => condition?.tags.length),
-  )
-  const describeTags = (index: DocumentIndex, namespace: Identifier): string =>
-    readsTags ? describeTagsIn(index, namespace) : ''
+  const documents = [...one.documents, ...other.documents]
+  const permissions = listPermissions(documents)
+  const byNamespace = groupBy(documents, ({ namespace }) => namespaceKey(namespace))
+  const readsTags = documents.some(({ rules }) => rules.some(({ condition }) => condition?.tags.length))
   const positions: ObjectPosition[] = []
-  const changes = [...namespaces.values()].flatMap((namespace) => {
-    const contentIn = (index: DocumentIndex): string =>
-      contentOf(documentsAbove(index, namespace)) + describeTags(index, namespace)
+  const changes = [...new Map([['', []], ...byNamespace])].flatMap(([, own]) => {
+    const namespace = own[0]?.namespace ?? []
+    const contentIn = (set: PolicySet): string =>
+      contentOf(set.documentsAbove(namespace)) + (readsTags ? describeTagsIn(set, namespace) : '')
     if (contentIn(one) === contentIn(other)) {
       positions.push({ namespace, table: undefined })
       return []
     }
-    const ownDocuments = [
-      ...(one.get(namespaceKey(namespace)) ?? []),
-      ...(other.get(namespaceKey(namespace)) ?? []),
-    ]
-    const tagged = readsTags ? [one, other].flatMap((index) => listTaggedTables(index, namespace)) : []
-    const ownPositions = positionsInNamespace(namespace, ownDocuments, tagged)
+    const tagged = readsTags ? [one, other].flatMap((set) => set.listTaggedTables(namespace)) : []
+    const tables = new Set([...listDistinctNames(own.flatMap(({ rules }) => rules)), ...tagged])
+    const ownPositions = [undefined, ...tables].map((table) => ({ namespace, table }))
     positions.push(...ownPositions)
     return ownPositions.flatMap((position) =>
       permissions
@@ -105,79 +92,50 @@ function createContentCache(): (documents: readonly PolicyDocument[]) => string 
       .join('\n')
 }
 
-/**
- * Returns positions that represent all objects of a namespace; the one without a table also represents names that no
- * pattern matches.
- */
-export function positionsInNamespace(
-  namespace: Identifier,
-  documents: readonly PolicyDocument[],
-  taggedTables: readonly string[],
-): readonly ObjectPosition[] {
-  const patterns = documents.flatMap(({ rules }) => rules.flatMap(({ tables }) => tables ?? []))
-  const matchers = patterns.map(createNameMatcher)
-  // A name that no pattern matches is decided like a namespace beneath without policies.
-  const names =
-    patterns.length === 0
-      ? []
-      : representativeNames(patterns).filter((name) => matchers.some((matches) => matches(name)))
-  const tables = new Set([...names, ...taggedTables])
-  return [{ namespace, table: undefined }, ...[...tables].map((table) => ({ namespace, table }))]
-}
-
 /** Describes the tags of all objects of a namespace; equal texts for equal tags. */
-function describeTagsIn(index: DocumentIndex, namespace: Identifier): string {
-  const tables = [undefined, ...listTaggedTables(index, namespace).toSorted()]
-  const tags = tables.map((table) => [table, formatTags(findTags(index, { namespace, table }))])
-  return JSON.stringify([tags, [...getVocabulary(index).ofObjects].toSorted()])
-}
-
-export function isNamespaceMember(permission: Permission): boolean {
-  return isInNamespace(objectKindOfPermission(permission))
+function describeTagsIn(set: PolicySet, namespace: Identifier): string {
+  const tables = [undefined, ...set.listTaggedTables(namespace).toSorted()]
+  const tags = tables.map((table) => set.findTags({ namespace, table }))
+  const vocabulary = [...(tags[0]?.vocabulary.ofObjects ?? [])].toSorted()
+  return JSON.stringify([tables, tags.map(formatTags), vocabulary])
 }
 
 function findChangesAt(
-  one: DocumentIndex,
-  other: DocumentIndex,
+  one: PolicySet,
+  other: PolicySet,
   position: ObjectPosition,
   permission: Permission,
 ): readonly DecisionChange[] {
   const before = rulesInEffect(one, position, permission)
   const after = rulesInEffect(other, position, permission)
-  if (rulesKey(before) === rulesKey(after)) return []
-  const find = (start: KnownInputs): readonly DecisionChange[] =>
-    (['gains', 'loses'] as const).flatMap((direction) => {
-      const found = findDifference(before, after, start, direction)
+  const [ofOne, ofOther] = [createSide(one, position, permission), createSide(other, position, permission)]
+  if (rulesKey(before) + ofOne.tags === rulesKey(after) + ofOther.tags) return []
+  const find = (start: KnownInputs): readonly DecisionChange[] => {
+    const [before, after] = [ofOne.decide(start), ofOther.decide(start)]
+    const isCertain = 'allowed' in before && 'allowed' in after
+    if (isCertain && before.allowed === after.allowed) return []
+    return (['gains', 'loses'] as const).flatMap((direction) => {
+      const found = findDifference(ofOne, ofOther, start, direction)
       return found === undefined ? [] : [{ position, permission, direction, ...found }]
     })
+  }
   const changes = namedSubjects([...before, ...after]).flatMap((subject) =>
     find({ caller: knownAsOnly(subject), conditions: new Map() }),
   )
   return changes.length > 0 ? changes : find(noKnownInputs)
 }
 
-function rulesKey(rules: readonly ReachingRule[]): string {
+function rulesKey(rules: readonly Step[]): string {
   return JSON.stringify(
-    rules.map(({ rule: { effect, subjects, condition } }) => [effect, subjects, condition?.text]),
+    rules.map(({ rule: { effect, subjects }, condition }) => [effect, subjects, condition?.text]),
   )
 }
 
-function namedSubjects(rules: readonly ReachingRule[]): readonly Subject[] {
+function namedSubjects(rules: readonly Step[]): readonly Subject[] {
   const named = rules.flatMap(({ rule: { subjects } }) => [
     ...listSubjects(subjects),
     ...(subjects.except ? listSubjects(subjects.except) : []),
   ])
   const always = [anySubject, anonymousSubject]
   return [...new Map([...always, ...named].map((subject) => [JSON.stringify(subject), subject])).values()]
-}
-
-const noKnownInputs: KnownInputs = {
-  caller: {
-    isAnonymous: false,
-    user: undefined,
-    key: undefined,
-    groups: new Set(),
-    excludedGroups: new Set(),
-  },
-  conditions: new Map(),
 }

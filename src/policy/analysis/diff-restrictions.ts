@@ -1,8 +1,7 @@
 import { printFilterAsWritten } from '../restrictions/print-filter.ts'
 import type { VisibleColumns } from '../restrictions/restriction.ts'
-import type { PolicyDocument } from '../language/policy-document.ts'
-import { listTaggedTables } from './find-tags.ts'
-import { indexDocuments, namespaceKey, type DocumentIndex } from './reaching-rules.ts'
+import { namespaceKey } from '../engine/object-position.ts'
+import type { PolicySet } from '../policy-set.ts'
 import { listRestrictions, type ReachingRestriction } from './reaching-restrictions.ts'
 
 /** A restriction that only one of two policy sets has, or that both have with another content. */
@@ -26,12 +25,8 @@ export interface RestrictionEffect {
  * Compares the restrictions of two policy sets. Those with the same callers, tables, columns and condition on rows are
  * equal, whatever their policy and id; all others are compared by policy and id.
  */
-export function diffRestrictions(
-  before: readonly PolicyDocument[],
-  after: readonly PolicyDocument[],
-): readonly RestrictionChange[] {
-  const [one, other] = [indexDocuments(before), indexDocuments(after)]
-  const [all, others] = [listAll(before, one, other), listAll(after, other, one)]
+export function diffRestrictions(before: PolicySet, after: PolicySet): readonly RestrictionChange[] {
+  const [all, others] = [listAll(before, after), listAll(after, before)]
   const removed = indexByName(subtract(all, others))
   const added = indexByName(subtract(others, all))
   return [...new Set([...removed.keys(), ...added.keys()])].map((name) => {
@@ -41,15 +36,11 @@ export function diffRestrictions(
 }
 
 /** Restrictions by tags are listed for the tables that either side declares, so that both list the same tables. */
-function listAll(
-  documents: readonly PolicyDocument[],
-  index: DocumentIndex,
-  other: DocumentIndex,
-): readonly ReachingRestriction[] {
-  const namespaces = new Map(documents.map(({ namespace }) => [namespaceKey(namespace), namespace]))
+function listAll(set: PolicySet, other: PolicySet): readonly ReachingRestriction[] {
+  const namespaces = new Map(set.documents.map(({ namespace }) => [namespaceKey(namespace), namespace]))
   return [...namespaces.values()].flatMap((namespace) => {
-    const tables = [index, other].flatMap((side) => listTaggedTables(side, namespace))
-    return listRestrictions(index, namespace, [...new Set(tables)])
+    const tables = [set, other].flatMap((side) => side.listTaggedTables(namespace))
+    return listRestrictions(set, namespace, [...new Set(tables)])
   })
 }
 

@@ -1,33 +1,14 @@
-import { describeConditionError } from '../conditions/condition-errors.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { groupBy } from '../../lib/group-by.ts'
+import type { AuthorizationRequest } from '../conditions/authorization-request.ts'
+import type { Step } from '../engine/evaluate.ts'
+import { namespaceKey, objectPosition } from '../engine/object-position.ts'
+import { knownFromPrincipal } from '../engine/subject.ts'
 import type { PolicyDocument } from '../language/policy-document.ts'
-import type { AuthorizationRequest, ConditionInput } from '../conditions/authorization-request.ts'
-import {
-  documentsAbove,
-  indexDocuments,
-  namespaceKey,
-  objectPosition,
-  rulesReaching,
-  type Obstacle,
-  type ReachingRule,
-} from './reaching-rules.ts'
-import { findTags } from './find-tags.ts'
-import { matchSubjects, knownFromPrincipal } from './subject.ts'
+import type { PolicySet } from '../policy-set.ts'
+import { listSteps } from './rules-in-effect.ts'
 
-/**
- * Outcome of a rule. `denies`, `allows`: it applies. `other-caller`: it does not name the caller. `false`: its
- * condition is false. `failed`: its condition failed, so a deny applies and an allow does not.
- */
-type RuleVerdict = Obstacle | 'denies' | 'allows' | 'other-caller' | 'false' | 'failed'
-
-/** A rule that covers the request, with its outcome. */
-export interface ExplainedRule extends ReachingRule {
-  readonly verdict: RuleVerdict
-  /** Why the condition failed. */
-  readonly conditionError: string | undefined
-}
-
+/** A namespace with policies, from the root to the object. */
 export interface ExplainedLevel {
   readonly namespace: Identifier
   readonly documents: readonly PolicyDocument[]
@@ -35,52 +16,38 @@ export interface ExplainedLevel {
   readonly stopsInheritance: boolean
   /** Whether it reserves the permission (`final`). */
   readonly reservesPermission: boolean
-  readonly rules: readonly ExplainedRule[]
+  readonly rules: readonly Step[]
   readonly otherRuleCount: number
 }
 
-export function explainDecision(
-  documents: readonly PolicyDocument[],
-  request: AuthorizationRequest,
-): readonly ExplainedLevel[] {
-  const index = indexDocuments(documents)
-  const position = objectPosition(request.kind, request.id)
-  const rules = rulesReaching(index, position, request.permission)
-  const tags = findTags(index, position)
-  const levels = groupBy(documentsAbove(index, position.namespace), ({ namespace }) =>
-    namespaceKey(namespace),
-  )
+export function explainDecision(set: PolicySet, request: AuthorizationRequest): readonly ExplainedLevel[] {
+  const { permission, kind, id, principal } = request
+  const position = objectPosition(kind, id)
+  const steps = listSteps(set, {
+    permission,
+    position,
+    caller: knownFromPrincipal(principal),
+    input: request,
+  })
+  const levels = groupBy(set.documentsAbove(position.namespace), ({ namespace }) => namespaceKey(namespace))
   return [...levels.values()].map((documents) => {
-    const rulesOfLevel = rules.filter(({ document }) => documents.includes(document))
+    const rules = steps.filter(({ document }) => documents.includes(document))
     return {
       namespace: documents[0]?.namespace ?? [],
       documents,
       stopsInheritance: documents.some(({ inherit }) => !inherit),
-      reservesPermission: documents.some(({ final }) => final.has(request.permission)),
-      rules: rulesOfLevel.map((rule) => explainRule(rule, { ...request, tags })),
-      otherRuleCount: documents.reduce((sum, { rules }) => sum + rules.length, 0) - rulesOfLevel.length,
+      reservesPermission: documents.some(({ final }) => final.has(permission)),
+      rules,
+      otherRuleCount: documents.reduce((sum, { rules }) => sum + rules.length, 0) - rules.length,
     }
   })
 }
 
-export function verdictApplies({ rule, verdict }: ExplainedRule): boolean {
-  return verdict === 'allows' || verdict === 'denies' || (verdict === 'failed' && rule.effect === 'deny')
-}
-
-function explainRule(reaching: ReachingRule, request: ConditionInput): ExplainedRule {
-  const { effect, subjects, condition } = reaching.rule
-  const explained = (verdict: RuleVerdict, conditionError?: string): ExplainedRule => ({
-    ...reaching,
-    verdict,
-    conditionError,
-  })
-  if (matchSubjects(subjects, knownFromPrincipal(request.principal)) !== true)
-    return explained('other-caller')
-  if (reaching.obstacle !== undefined) return explained(reaching.obstacle)
-  try {
-    if (condition?.evaluate(request) === false) return explained('false')
-  } catch (error) {
-    return explained('failed', describeConditionError(error))
-  }
-  return explained(effect === 'allow' ? 'allows' : 'denies')
+/** The outcome of a rule for reports: of one that applies, its effect. */
+export function describeVerdict({
+  rule,
+  outcome,
+}: Step): Exclude<Step['outcome'], 'applies'> | 'allows' | 'denies' {
+  if (outcome !== 'applies') return outcome
+  return rule.effect === 'deny' ? 'denies' : 'allows'
 }

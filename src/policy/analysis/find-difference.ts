@@ -1,9 +1,13 @@
+import type { Permission } from '../../catalog-api/permissions.ts'
+import type { Condition } from '../conditions/condition.ts'
+import type { ConditionResult } from '../engine/evaluation.ts'
+import type { RuleAbout, Step } from '../engine/evaluate.ts'
+import type { ObjectPosition } from '../engine/object-position.ts'
+import { anyCaller, type KnownCaller } from '../engine/subject.ts'
 import type { NamedSubjects } from '../language/policy-document.ts'
-import { mostSpecific, type ReachingRule } from './reaching-rules.ts'
-import { matchSubjects, type SubjectMatch, type KnownCaller } from './subject.ts'
-
-/** Result of a condition. `failed` makes a deny apply and an allow not. */
-export type ConditionResult = 'true' | 'false' | 'failed'
+import type { PolicySet, Question } from '../policy-set.ts'
+import { formatTags } from '../tags/object-tags.ts'
+import { listPossibleRules } from './rules-in-effect.ts'
 
 /** Known inputs besides permission and object: the caller, and results of conditions by their text. */
 export interface KnownInputs {
@@ -11,38 +15,63 @@ export interface KnownInputs {
   readonly conditions: ReadonlyMap<string, ConditionResult>
 }
 
+export const noKnownInputs: KnownInputs = {
+  caller: { ...anyCaller, isAnonymous: false },
+  conditions: new Map(),
+}
+
 export interface RuleDecision {
   readonly allowed: boolean
-  readonly decidingRule: ReachingRule | undefined
+  readonly decidingRule: RuleAbout | undefined
 }
 
-/** A rule that may apply, with the subjects and the condition that are still undecided. */
-export interface UndecidedRule {
-  readonly reaching: ReachingRule
-  readonly match: SubjectMatch
-  readonly condition: string | undefined
-}
-
-export type PartialDecision = RuleDecision | { readonly undecided: readonly UndecidedRule[] }
-
-/** Inputs for which two rule sets decide differently, with both decisions. */
+/** Inputs for which two policy sets decide differently, with both decisions. */
 export interface DecisionDifference {
   readonly known: KnownInputs
   readonly before: RuleDecision
   readonly after: RuleDecision
 }
 
+/** One of two policy sets, at one position and for one permission. */
+interface Side {
+  readonly tags: string
+  /** Returns the decision or, if it is open, the rules on which it depends. */
+  decide(known: KnownInputs): RuleDecision | { readonly possible: readonly Step[] }
+  /** The text of a condition, with the tags that it depends on. */
+  readonly textOf: (condition: Condition) => string
+}
+
+export function createSide(set: PolicySet, position: ObjectPosition, permission: Permission): Side {
+  const tags = formatTags(set.findTags(position))
+  const textOf = ({ text, tags: { length } }: Condition): string =>
+    length === 0 ? text : `${text} // tags: ${tags}`
+  return {
+    tags,
+    textOf,
+    decide({ caller, conditions }) {
+      // A condition on tags is evaluated: they may decide it.
+      const get = (condition: Condition): ConditionResult | undefined =>
+        conditions.get(textOf(condition)) ?? (condition.tags.length === 0 ? 'open' : undefined)
+      const question: Question = { permission, position, caller, conditions: { get } }
+      const { kind, by } = set.evaluate(question)
+      return kind === 'open'
+        ? { possible: listPossibleRules(set, question) }
+        : { allowed: kind === 'allowed', decidingRule: by }
+    },
+  }
+}
+
 const maxCases = 50_000
 
 /**
- * Searches for inputs that the rules allowed before and deny after (`loses`), or the reverse (`gains`); returns
- * undefined if there are none. The rules must not have obstacles. The search splits cases by one name, group or
- * condition at a time until both decisions are certain or depend on equal rules in the same way, so it is complete for
- * all callers and results of conditions. Throws RangeError if there are too many cases.
+ * Searches for inputs that the policies allowed before and deny after (`loses`), or the reverse (`gains`); returns
+ * undefined if there are none. The search splits cases by one name, group or condition at a time until both decisions are
+ * certain or depend on equal rules in the same way, so it is complete for all callers and results of conditions. Throws
+ * RangeError if there are too many cases.
  */
 export function findDifference(
-  before: readonly ReachingRule[],
-  after: readonly ReachingRule[],
+  before: Side,
+  after: Side,
   start: KnownInputs,
   direction: 'gains' | 'loses',
 ): DecisionDifference | undefined {
@@ -51,21 +80,23 @@ export function findDifference(
 
   function search(known: KnownInputs): DecisionDifference | undefined {
     if (++cases > maxCases) throw new RangeError('too many rules for one object to analyze all callers')
-    const one = evaluatePartially(before, known)
-    const other = evaluatePartially(after, known)
-    if (!('undecided' in one) && one.allowed !== (direction === 'loses')) return undefined
-    if (!('undecided' in other) && other.allowed !== (direction === 'gains')) return undefined
-    if (!('undecided' in one) && !('undecided' in other)) return { known, before: one, after: other }
+    const one = before.decide(known)
+    if ('allowed' in one && one.allowed !== (direction === 'loses')) return undefined
+    const other = after.decide(known)
+    if ('allowed' in other && other.allowed !== (direction === 'gains')) return undefined
+    if ('allowed' in one && 'allowed' in other) return { known, before: one, after: other }
+    const open = [
+      ...('possible' in one ? one.possible.map((step) => describeStep(step, before)) : []),
+      ...('possible' in other ? other.possible.map((step) => describeStep(step, after)) : []),
+    ]
+    const count = 'possible' in one ? one.possible.length : 0
     if (
-      'undecided' in one &&
-      'undecided' in other &&
-      dependencyKey(one.undecided) === dependencyKey(other.undecided)
+      count > 0 &&
+      'possible' in other &&
+      dependencyKey(open.slice(0, count)) === dependencyKey(open.slice(count))
     )
       return undefined
-    for (const next of splitCases(
-      ['undecided' in one ? one.undecided : [], 'undecided' in other ? other.undecided : []].flat(),
-      known,
-    )) {
+    for (const next of splitCases(open, known)) {
       const found = search(next)
       if (found !== undefined) return found
     }
@@ -73,56 +104,24 @@ export function findDifference(
   }
 }
 
-export function evaluatePartially(rules: readonly ReachingRule[], known: KnownInputs): PartialDecision {
-  const possible = rules.flatMap((reaching) => {
-    const rule = evaluateRule(reaching, known)
-    return rule === undefined ? [] : [rule]
-  })
-  const applying = possible.filter(({ match, condition }) => match === true && condition === undefined)
-  const denying = rulesWithEffect(applying, 'deny')
-  if (denying.length > 0) return { allowed: false, decidingRule: decidingRuleOf(denying) }
-  if (rulesWithEffect(possible, 'allow').length === 0) return { allowed: false, decidingRule: undefined }
-  const allowing = rulesWithEffect(applying, 'allow')
-  if (allowing.length > 0 && rulesWithEffect(possible, 'deny').length === 0)
-    return { allowed: true, decidingRule: decidingRuleOf(allowing) }
-  return { undecided: possible }
+/** What a rule that may apply depends on. */
+interface Dependency extends Pick<Step, 'match'> {
+  readonly effect: 'allow' | 'deny'
+  readonly condition: string | undefined
 }
 
-function decidingRuleOf(rules: readonly UndecidedRule[]): ReachingRule | undefined {
-  return mostSpecific(rules.map(({ reaching }) => reaching))
+function describeStep({ rule: { effect }, match, condition }: Step, { textOf }: Side): Dependency {
+  return { effect, match, condition: condition && textOf(condition) }
 }
 
-function rulesWithEffect(
-  rules: readonly UndecidedRule[],
-  effect: 'allow' | 'deny',
-): readonly UndecidedRule[] {
-  return rules.filter(({ reaching }) => reaching.rule.effect === effect)
-}
-
-function evaluateRule(
-  reaching: ReachingRule,
-  { caller, conditions }: KnownInputs,
-): UndecidedRule | undefined {
-  const match = matchSubjects(reaching.rule.subjects, caller)
-  if (match === false) return undefined
-  const text = reaching.rule.condition?.text
-  const result = text === undefined ? 'true' : conditions.get(text)
-  if (result === undefined) return { reaching, match, condition: text }
-  const holds = result === 'true' || (result === 'failed' && reaching.rule.effect === 'deny')
-  return holds ? { reaching, match, condition: undefined } : undefined
-}
-
-/** Serializes what the rules depend on; equal for equivalent rules. */
-function dependencyKey(rules: readonly UndecidedRule[]): string {
-  const texts = rules.map(({ reaching, match, condition }) =>
-    JSON.stringify([reaching.rule.effect, match, condition]),
-  )
-  return [...new Set(texts)].toSorted().join('\n')
+/** Equal for equivalent rules. */
+function dependencyKey(rules: readonly Dependency[]): string {
+  return [...new Set(rules.map((rule) => JSON.stringify(rule)))].toSorted().join('\n')
 }
 
 /** Splits by the first input on which the rules depend. The cases are exhaustive. */
 function splitCases(
-  rules: readonly UndecidedRule[],
+  rules: readonly Dependency[],
   { caller, conditions }: KnownInputs,
 ): readonly KnownInputs[] {
   const names = rules.flatMap(({ match }) =>

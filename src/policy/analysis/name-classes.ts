@@ -1,68 +1,65 @@
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { assertName } from '../../catalog-api/identifiers.ts'
-import { createNameMatcher } from '../conditions/name-pattern.ts'
-
-/** State of matching a name against all patterns: for each pattern, the positions that the name can have reached. */
-type PatternState = readonly (readonly number[])[]
-
-const maxStates = 20_000
+import type { PolicyRule } from '../language/policy-document.ts'
 
 /**
- * Returns one name for every set of patterns that some valid name matches, so that they represent all names. Searches
- * breadth-first over positions in the patterns; one letter represents all letters in no pattern. Throws RangeError if
- * there are too many states.
+ * Returns names of tables that the patterns of the rules tell apart: one for each pattern, and for each overlap of a pattern
+ * of an allow and one of a deny. In each, `*` is a letter that no pattern has, so that another pattern matches the name only
+ * if it matches every name of its kind: of all names that one rule allows, or that two decide about, it is the one about
+ * which the fewest others decide.
  */
-export function representativeNames(patterns: readonly string[]): readonly string[] {
-  const distinct = [...new Set(patterns)]
-  const characters = distinct.map((pattern) => Array.from(pattern))
-  const matchers = distinct.map(createNameMatcher)
-  const letters = [...new Set(characters.flat())].filter((letter) => letter !== '*')
-  const alphabet = [unusedLetter(letters), ...letters]
-  const classes = new Map<string, string>()
-  const start: PatternState = characters.map((pattern) => skipStars(pattern, [0]))
-  const seen = new Set([JSON.stringify(start)])
-  const queue: { readonly name: string; readonly state: PatternState }[] = [{ name: '', state: start }]
-  // The queue grows during the iteration.
-  for (const { name, state } of queue) {
-    for (const letter of alphabet) {
-      const longer = name + letter
-      const matched = matchers.map((matches) => matches(longer)).join()
-      if (!classes.has(matched) && isValidName(longer)) classes.set(matched, longer)
-      const next = characters.map((pattern, index) => advancePattern(pattern, state[index] ?? [], letter))
-      const key = JSON.stringify(next)
-      if (seen.has(key)) continue
-      seen.add(key)
-      if (seen.size > maxStates) throw new RangeError('too many table patterns to analyze')
-      queue.push({ name: longer, state: next })
-    }
+export function listDistinctNames(rules: readonly PolicyRule[]): readonly string[] {
+  const patternsOf = (effect: PolicyRule['effect']): ReadonlySet<string> =>
+    new Set(rules.flatMap((rule) => (rule.effect === effect ? (rule.tables ?? []) : [])))
+  const [allows, denies] = [patternsOf('allow'), patternsOf('deny')]
+  const overlaps = [...allows].flatMap((one) => [...denies].flatMap((other) => intersectPatterns(one, other)))
+  const patterns = [...new Set([...allows, ...denies, ...overlaps])]
+  const letter = unusedLetter(patterns.join(''))
+  return [...new Set(patterns.map((pattern) => pattern.replaceAll('*', letter)))]
+}
+
+/** Interleavings of patterns with many `*` would be too many; names in the others are names of both patterns, too. */
+const maxOverlaps = 100
+
+/** Returns patterns that together match the names that both patterns match. */
+export function intersectPatterns(one: string, other: string): readonly string[] {
+  const [first, second] = [Array.from(one), Array.from(other)]
+  const found = new Map<number, readonly string[]>()
+
+  function intersect(at: number, by: number): readonly string[] {
+    const key = at * (second.length + 1) + by
+    let overlaps = found.get(key)
+    if (overlaps === undefined) found.set(key, (overlaps = compute(at, by)))
+    return overlaps
   }
-  return [...classes.values()]
+
+  function compute(at: number, by: number): readonly string[] {
+    const [letter, next] = [first[at], second[by]]
+    if (letter === undefined && next === undefined) return ['']
+    const ends = [
+      ...(letter === '*' ? intersect(at + 1, by) : []),
+      ...(next === '*' ? intersect(at, by + 1) : []),
+    ]
+    if (letter === '*' && next === '*') return prefix('*', ends)
+    if (letter === '*') return [...ends, ...(next === undefined ? [] : prefix(next, intersect(at, by + 1)))]
+    if (next === '*') return [...ends, ...(letter === undefined ? [] : prefix(letter, intersect(at + 1, by)))]
+    return letter === next ? prefix(letter ?? '', intersect(at + 1, by + 1)) : []
+  }
+
+  return intersect(0, 0)
 }
 
-function advancePattern(
-  pattern: readonly string[],
-  positions: readonly number[],
-  letter: string,
-): readonly number[] {
-  const next = positions.flatMap((position) => {
-    if (pattern[position] === '*') return [position]
-    return pattern[position] === letter ? [position + 1] : []
-  })
-  return skipStars(pattern, next)
+function prefix(letter: string, patterns: readonly string[]): readonly string[] {
+  const longer = patterns.map((pattern) =>
+    letter === '*' && pattern.startsWith('*') ? pattern : letter + pattern,
+  )
+  return [...new Set(longer)].slice(0, maxOverlaps)
 }
 
-/** A star may match nothing, so the position after it is reached at once. */
-function skipStars(pattern: readonly string[], positions: readonly number[]): readonly number[] {
-  const all = new Set(positions)
-  for (const position of all) if (pattern[position] === '*') all.add(position + 1)
-  return [...all].toSorted((one, other) => one - other)
-}
-
-function unusedLetter(letters: readonly string[]): string {
-  const taken = new Set(letters)
+function unusedLetter(text: string): string {
   for (let code = 'x'.codePointAt(0) ?? 0; ; code++) {
     const letter = String.fromCodePoint(code)
-    if (!taken.has(letter) && isValidName(letter)) return letter
+    if (!text.includes(letter) && isValidName(letter)) return letter
   }
 }
 

@@ -7,18 +7,13 @@ import {
   type TableRestriction,
 } from '../restrictions/restriction.ts'
 import { resolveRestriction } from '../tags/object-tags.ts'
-import { findTags, listTaggedTables } from './find-tags.ts'
-import {
-  createRuleReference,
-  matchesAny,
-  namespaceKey,
-  type DocumentIndex,
-  type ObjectPosition,
-  type ReachingRule,
-} from './reaching-rules.ts'
+import { matchesAny } from '../conditions/name-pattern.ts'
+import { createRuleReference, type LocatedRule } from '../engine/compiled-rule.ts'
+import type { ObjectPosition } from '../engine/object-position.ts'
+import type { PolicySet } from '../policy-set.ts'
 
 /** A restriction of some tables of a namespace. One by tags is one for each declared table, and one for all others. */
-export interface ReachingRestriction extends ReachingRule {
+export interface ReachingRestriction extends LocatedRule {
   readonly restriction: TableRestriction
   /** If it is that for all others: the declared tables, which its patterns may match. */
   readonly exceptTables?: readonly string[]
@@ -31,47 +26,47 @@ export function readsPart(permission: Permission): boolean {
 
 /** Returns the restrictions of tables of a namespace. Those by tags are listed for each of the tables that they match. */
 export function listRestrictions(
-  index: DocumentIndex,
+  set: PolicySet,
   namespace: Identifier,
-  taggedTables = listTaggedTables(index, namespace),
+  taggedTables = set.listTaggedTables(namespace),
 ): readonly ReachingRestriction[] {
-  return listRestricting(index, namespace).flatMap((reaching) => {
+  return listRestricting(set, namespace).flatMap((reaching) => {
     const { rule } = reaching
     const tables = rule.tables ?? []
     const others = { namespace, table: undefined }
-    if (!isByTag(reaching)) return [resolve(index, reaching, others)]
+    if (!isByTag(reaching)) return [resolve(set, reaching, others)]
     const declared = taggedTables.filter((table) => matchesAny(tables, table))
     const ofTables = declared.map((table) =>
-      resolve(index, { ...reaching, rule: { ...rule, tables: [table] } }, { namespace, table }),
+      resolve(set, { ...reaching, rule: { ...rule, tables: [table] } }, { namespace, table }),
     )
     const otherTables = tables.filter((table) => table.includes('*') || !declared.includes(table))
     if (otherTables.length === 0) return ofTables
-    const ofOthers = resolve(index, { ...reaching, rule: { ...rule, tables: otherTables } }, others)
+    const ofOthers = resolve(set, { ...reaching, rule: { ...rule, tables: otherTables } }, others)
     return [...ofTables, { ...ofOthers, exceptTables: declared }]
   })
 }
 
 /** Returns the restrictions of a table that leave a part of it to the permission. They deny all others. */
 export function restrictionsReaching(
-  index: DocumentIndex,
+  set: PolicySet,
   position: ObjectPosition,
   permission: Permission,
 ): readonly ReachingRestriction[] {
   const { namespace, table } = position
   if (table === undefined || !readsPart(permission)) return []
-  return listRestricting(index, namespace)
+  return listRestricting(set, namespace)
     .filter(({ rule }) => matchesAny(rule.tables ?? [], table))
-    .map((reaching) => resolve(index, reaching, position))
+    .map((reaching) => resolve(set, reaching, position))
 }
 
-type RestrictingRule = ReachingRule & { readonly rule: Required<Pick<ReachingRule['rule'], 'restriction'>> }
+type RestrictingRule = LocatedRule & { readonly rule: Required<Pick<LocatedRule['rule'], 'restriction'>> }
 
-function listRestricting(index: DocumentIndex, namespace: Identifier): readonly RestrictingRule[] {
-  return (index.get(namespaceKey(namespace)) ?? []).flatMap((document) =>
+function listRestricting(set: PolicySet, namespace: Identifier): readonly RestrictingRule[] {
+  return set.documentsAbove(namespace).flatMap((document) =>
     document.rules.flatMap((rule) => {
       const { restriction } = rule
-      if (restriction === undefined) return []
-      return [{ document, rule: { ...rule, restriction }, obstacle: undefined, implication: undefined }]
+      if (restriction === undefined || document.namespace.length < namespace.length) return []
+      return [{ document, rule: { ...rule, restriction } }]
     }),
   )
 }
@@ -80,12 +75,8 @@ function isByTag({ rule }: RestrictingRule): boolean {
   return 'without' in rule.restriction.columns
 }
 
-function resolve(
-  index: DocumentIndex,
-  reaching: RestrictingRule,
-  position: ObjectPosition,
-): ReachingRestriction {
-  const restriction = resolveRestriction(reaching.rule.restriction, findTags(index, position))
+function resolve(set: PolicySet, reaching: RestrictingRule, position: ObjectPosition): ReachingRestriction {
+  const restriction = resolveRestriction(reaching.rule.restriction, set.findTags(position))
   return { ...reaching, restriction }
 }
 

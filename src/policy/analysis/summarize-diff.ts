@@ -1,9 +1,10 @@
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import type { RuleDecision } from './find-difference.ts'
-import { isNamespaceMember, type DecisionChange, type PolicyDiff } from './diff-policies.ts'
+import { createRuleReference } from '../engine/compiled-rule.ts'
+import { isNamespaceMember, namespaceKey, type ObjectPosition } from '../engine/object-position.ts'
+import type { DecisionChange, PolicyDiff } from './diff-policies.ts'
 import { groupBy } from '../../lib/group-by.ts'
-import { namespaceKey, createRuleReference, type ObjectPosition } from './reaching-rules.ts'
 
 /** Changes of several operations for the same callers by the same rules. */
 export interface ChangeSummary {

@@ -1,24 +1,22 @@
 import type { Principal } from '../../identity/principal.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
-import type { PolicyDocument } from '../language/policy-document.ts'
-import { listPermissions } from './list-permissions.ts'
-import {
-  indexDocuments,
-  namespaceKey,
-  rulesReaching,
-  type DocumentIndex,
-  type ReachingRule,
-} from './reaching-rules.ts'
+import { createRuleReference, type LocatedRule } from '../engine/compiled-rule.ts'
+import type { Step } from '../engine/evaluate.ts'
+import { namespaceKey } from '../engine/object-position.ts'
+import { knownFromPrincipal, matchSubjects } from '../engine/subject.ts'
+import { listPermissions } from '../language/describe-permissions.ts'
+import type { PolicySet } from '../policy-set.ts'
+import { qualifiedRuleName } from '../testing/decision-test.ts'
+import { listSteps } from './rules-in-effect.ts'
 import { listRestrictions, readsPart, type ReachingRestriction } from './reaching-restrictions.ts'
-import { matchSubjects, knownFromPrincipal } from './subject.ts'
 
 export interface PermittedAccess {
-  readonly rule: ReachingRule
+  readonly rule: Step
   /** Without permissions that are denied unconditionally. */
   readonly permissions: ReadonlySet<Permission>
   /** Rules that deny some of it, for some tables or under a condition. */
-  readonly overridingDenies: readonly ReachingRule[]
+  readonly overridingDenies: readonly Step[]
   /** Rules that leave only a part of some tables in the namespace. */
   readonly restrictions: readonly ReachingRestriction[]
 }
@@ -34,15 +32,14 @@ export interface NamespaceAccess {
  * if and only if the nearest entry has a permit whose tables and condition match, and none of its overriding denies
  * matches. The groups of the principal are taken as complete.
  */
-export function whatCan(documents: readonly PolicyDocument[], caller: Principal): readonly NamespaceAccess[] {
-  const index = indexDocuments(documents)
-  const permissions = listPermissions(documents)
-  const namespaces = new Map(documents.map(({ namespace }) => [namespaceKey(namespace), namespace]))
+export function whatCan(set: PolicySet, caller: Principal): readonly NamespaceAccess[] {
+  const permissions = listPermissions(set.documents)
+  const namespaces = new Map(set.documents.map(({ namespace }) => [namespaceKey(namespace), namespace]))
   const shown = new Map<string, string>()
   return [...namespaces]
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
     .flatMap(([key, namespace]) => {
-      const permits = permitsInNamespace(index, namespace, permissions, caller)
+      const permits = permitsInNamespace(set, namespace, permissions, caller)
       const content = permitsKey(permits.filter(({ rule }) => rule.rule.tables === undefined))
       const isSame = permitsKey(permits) === (shown.get(nearestAncestorKey(shown, namespace)) ?? '[]')
       // Rules for tables of this namespace are not inherited, so they are excluded from the comparison.
@@ -52,21 +49,21 @@ export function whatCan(documents: readonly PolicyDocument[], caller: Principal)
 }
 
 function permitsInNamespace(
-  index: DocumentIndex,
+  set: PolicySet,
   namespace: Identifier,
   permissions: readonly Permission[],
   caller: Principal,
 ): readonly PermittedAccess[] {
   const permitted = new Map<
     string,
-    { rule: ReachingRule; permissions: Set<Permission>; overridingDenies: Set<ReachingRule> }
+    { rule: Step; permissions: Set<Permission>; overridingDenies: Set<Step> }
   >()
   const known = knownFromPrincipal(caller)
-  const denyRules = new Map<string, ReachingRule>()
+  const denyRules = new Map<string, Step>()
   for (const permission of permissions) {
-    const rules = rulesReaching(index, { namespace, table: undefined }, permission).filter(
-      (reaching) =>
-        appliesInNamespace(reaching, namespace) && matchSubjects(reaching.rule.subjects, known) === true,
+    const question = { permission, position: { namespace, table: undefined }, caller: known }
+    const rules = listSteps(set, { ...question, conditions: { get: () => 'open' } }).filter((step) =>
+      canDecideIn(step, namespace),
     )
     const denies = rules.filter(({ rule }) => rule.effect === 'deny')
     if (denies.some(({ rule }) => rule.tables === undefined && !rule.condition)) continue
@@ -80,14 +77,14 @@ function permitsInNamespace(
       permitted.set(key, permit)
       permit.permissions.add(permission)
       for (const deny of denies) {
-        // `rulesReaching` creates a new object per permission.
+        // Each evaluation has its own steps.
         const first = denyRules.get(ruleName(deny)) ?? deny
         denyRules.set(ruleName(deny), first)
         permit.overridingDenies.add(first)
       }
     }
   }
-  const restrictions = listRestrictions(index, namespace).filter(
+  const restrictions = listRestrictions(set, namespace).filter(
     ({ rule }) => matchSubjects(rule.subjects, known) === true,
   )
   return [...permitted.values()].map((permit) => ({
@@ -98,10 +95,10 @@ function permitsInNamespace(
 }
 
 /** Whether a rule can decide something in the namespace, including some of its tables only. */
-function appliesInNamespace({ document, rule, obstacle }: ReachingRule, namespace: Identifier): boolean {
-  if (obstacle === undefined) return true
+function canDecideIn({ document, rule, outcome }: Step, namespace: Identifier): boolean {
+  if (outcome === 'applies' || outcome === 'open') return true
   return (
-    obstacle === 'other-table' && rule.tables !== undefined && document.namespace.length === namespace.length
+    outcome === 'other-table' && document.namespace.length === namespace.length && rule.tables !== undefined
   )
 }
 
@@ -124,6 +121,6 @@ function permitsKey(permits: readonly PermittedAccess[]): string {
   )
 }
 
-function ruleName({ document, rule }: ReachingRule): string {
-  return `${document.name}/${rule.id}`
+function ruleName(rule: LocatedRule): string {
+  return qualifiedRuleName(createRuleReference(rule))
 }

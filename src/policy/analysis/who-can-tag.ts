@@ -1,14 +1,13 @@
+import { groupBy } from '../../lib/group-by.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
-import { objectKindOfPermission } from '../language/permission-object-kind.ts'
-import type { PolicyDocument } from '../language/policy-document.ts'
-import { isNamespaceMember, positionsInNamespace } from './diff-policies.ts'
-import { findTags, listTaggedTables } from './find-tags.ts'
-import { indexDocuments, type DocumentIndex, type ObjectPosition } from './reaching-rules.ts'
+import { isNamespaceMember, namespaceKey, type ObjectPosition } from '../engine/object-position.ts'
+import type { PolicySet } from '../policy-set.ts'
+import { listDistinctNames } from './name-classes.ts'
 import { whoCan, type Entitlement, type Entitlements } from './who-can.ts'
 
 /** Objects that have a tag, or columns with it, and the callers that may use a permission on them. */
 export interface TaggedEntitlements extends Entitlements {
-  /** A table stands for all tables whose names the same rules match. */
+  /** A table stands for tables of a pattern. */
   readonly position: ObjectPosition
   /** The columns that have the tag, if the table itself does not. */
   readonly columns: readonly string[]
@@ -18,30 +17,33 @@ export interface TaggedEntitlements extends Entitlements {
 
 /** Returns who may use the permission on all that has the tag: exact, as `whoCan`. */
 export function whoCanTag(
-  documents: readonly PolicyDocument[],
+  set: PolicySet,
   permission: Permission,
   tag: string,
 ): readonly TaggedEntitlements[] {
-  const index = indexDocuments(documents)
-  return [...index.values()].flatMap((own) => {
+  const byNamespace = groupBy(set.documents, ({ namespace }) => namespaceKey(namespace))
+  return [...byNamespace.values()].flatMap((own) => {
     const namespace = own[0]?.namespace ?? []
-    const positions = isNamespaceMember(permission)
-      ? positionsInNamespace(namespace, own, listTaggedTables(index, namespace))
-      : [{ namespace, table: undefined }]
-    return positions.flatMap((position) => {
-      const columns = findTaggedColumns(index, position, tag)
-      return columns === undefined ? [] : [divide(documents, permission, position, columns)]
+    const names = [
+      ...listDistinctNames(own.flatMap(({ rules }) => rules)),
+      ...set.listTaggedTables(namespace),
+    ]
+    const tables = isNamespaceMember(permission) ? new Set(names) : []
+    return [undefined, ...tables].flatMap((table) => {
+      const position = { namespace, table }
+      const columns = findTaggedColumns(set, position, tag)
+      return columns === undefined ? [] : [divide(set, permission, position, columns)]
     })
   })
 }
 
 /** Returns undefined if neither the object nor a column of it has the tag. */
 function findTaggedColumns(
-  index: DocumentIndex,
+  set: PolicySet,
   position: ObjectPosition,
   tag: string,
 ): readonly string[] | undefined {
-  const { names, columns } = findTags(index, position)
+  const { names, columns } = set.findTags(position)
   // Unknown tags may be this one.
   if (typeof names === 'symbol' || names.includes(tag)) return []
   const tagged = [...columns].flatMap(([path, { tags }]) => (tags.includes(tag) ? [path] : []))
@@ -49,16 +51,12 @@ function findTaggedColumns(
 }
 
 function divide(
-  documents: readonly PolicyDocument[],
+  set: PolicySet,
   permission: Permission,
   position: ObjectPosition,
   columns: readonly string[],
 ): TaggedEntitlements {
-  const { namespace, table } = position
-  const { allowed, overruled } =
-    table === undefined
-      ? whoCan(documents, permission, 'namespace', namespace)
-      : whoCan(documents, permission, objectKindOfPermission(permission), [...namespace, table])
+  const { allowed, overruled } = whoCan(set, permission, position)
   const isHidden = ({ restrictions }: Entitlement): boolean =>
     columns.length > 0 &&
     restrictions.some(

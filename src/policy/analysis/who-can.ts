@@ -1,14 +1,21 @@
-import type { ObjectKind } from '../../catalog-api/operations.ts'
-import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
-import type { NamedSubjects, PolicyDocument, Subjects } from '../language/policy-document.ts'
-import { indexDocuments, objectPosition, type ReachingRule } from './reaching-rules.ts'
-import { rulesInEffect } from './find-tags.ts'
+import type { LocatedRule } from '../engine/compiled-rule.ts'
+import type { Step } from '../engine/evaluate.ts'
+import type { ObjectPosition } from '../engine/object-position.ts'
+import {
+  knownFromSubject,
+  listSubjects,
+  matchSubjects,
+  type KnownCaller,
+  type Subject,
+} from '../engine/subject.ts'
+import type { NamedSubjects, Subjects } from '../language/policy-document.ts'
+import type { PolicySet } from '../policy-set.ts'
 import { restrictionsReaching, type ReachingRestriction } from './reaching-restrictions.ts'
-import { matchSubjects, knownFromSubject, listSubjects, type KnownCaller, type Subject } from './subject.ts'
+import { rulesInEffect } from './rules-in-effect.ts'
 
 /** A deny, or a restriction, of callers that another rule allows. */
-export interface Overriding<Rule extends ReachingRule> {
+export interface Overriding<Rule extends LocatedRule> {
   readonly reaching: Rule
   /** The affected callers; undefined for all of them. */
   readonly subjects: Subjects | undefined
@@ -20,17 +27,17 @@ export interface Overriding<Rule extends ReachingRule> {
  */
 export interface Entitlement {
   readonly subject: Subject
-  readonly reaching: ReachingRule
+  readonly reaching: Step
   readonly except: NamedSubjects | undefined
-  readonly overridingDenies: readonly Overriding<ReachingRule>[]
+  readonly overridingDenies: readonly Overriding<Step>[]
   /** Rules that leave only a part of the table to some or all of the callers. */
   readonly restrictions: readonly Overriding<ReachingRestriction>[]
 }
 
 interface OverruledCaller {
   readonly subject: Subject
-  readonly allowedBy: ReachingRule
-  readonly deniedBy: ReachingRule
+  readonly allowedBy: Step
+  readonly deniedBy: Step
 }
 
 export interface Entitlements {
@@ -44,16 +51,10 @@ export interface Entitlements {
  * allow rule is split into its subjects, and each subject lists the denies that can still apply to it. Of
  * conditions, only tags are decided.
  */
-export function whoCan(
-  documents: readonly PolicyDocument[],
-  permission: Permission,
-  kind: ObjectKind,
-  id: Identifier,
-): Entitlements {
-  const [index, position] = [indexDocuments(documents), objectPosition(kind, id)]
-  const rules = rulesInEffect(index, position, permission)
+export function whoCan(set: PolicySet, permission: Permission, position: ObjectPosition): Entitlements {
+  const rules = rulesInEffect(set, position, permission)
   const denies = rules.filter(({ rule }) => rule.effect === 'deny')
-  const restricting = restrictionsReaching(index, position, permission)
+  const restricting = restrictionsReaching(set, position, permission)
   const allowed: Entitlement[] = []
   const overruled: OverruledCaller[] = []
   for (const reaching of rules.filter(({ rule }) => rule.effect === 'allow').toReversed()) {
@@ -63,7 +64,7 @@ export function whoCan(
       if (own === false) continue
       const overridingDenies = selectOverriding(denies, known)
       const total = overridingDenies.find(
-        ({ reaching, subjects }) => subjects === undefined && !reaching.rule.condition,
+        ({ reaching, subjects }) => subjects === undefined && !reaching.condition,
       )
       if (total) overruled.push({ subject, allowedBy: reaching, deniedBy: total.reaching })
       else {
@@ -77,7 +78,7 @@ export function whoCan(
 }
 
 /** Returns the rules that name the caller, or may. */
-function selectOverriding<Rule extends ReachingRule>(
+function selectOverriding<Rule extends LocatedRule>(
   rules: readonly Rule[],
   caller: KnownCaller,
 ): readonly Overriding<Rule>[] {

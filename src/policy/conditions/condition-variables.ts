@@ -1,7 +1,7 @@
 import type { Principal } from '../../identity/principal.ts'
 import { unknownAddress } from '../../lib/net/connection-addresses.ts'
 import { readTags } from '../tags/object-tags.ts'
-import { factValue } from './fact.ts'
+import { factValue, pending } from './fact.ts'
 import type { ConditionInput, OperationFacts } from './authorization-request.ts'
 
 type VariableSource = 'request' | 'time' | 'object' | 'tags' | 'fact'
@@ -62,7 +62,7 @@ export const conditionVariables: Readonly<Record<string, ConditionVariable>> = {
   now: { type: 'google.protobuf.Timestamp', source: 'time', read: ({ request }) => request.now },
   context: { type: 'map<string, string>', source: 'request', read: ({ request }) => request.context },
   operation: { type: 'string', source: 'request', read: ({ permission }) => permission },
-  id: { type: 'list<string>', source: 'object', read: ({ id }) => id },
+  id: { type: 'list<string>', source: 'object', read: ({ id }) => id ?? factValue(pending) },
   tags: { type: 'list<string>', source: 'tags', read: ({ tags }, asked) => factValue(readTags(tags, asked)) },
   mode: createFactVariable('mode', 'string'),
   behavior: createFactVariable('behavior', 'string'),

@@ -7,6 +7,7 @@ import { timeFunctions } from './time-functions.ts'
 import { toLocalTime, validateTimeZone, zonedFunctions } from './time-zones.ts'
 import { conditionTypes, conditionVariables, type ConditionVariable } from './condition-variables.ts'
 import { isConditionFact, type ConditionFact, type ConditionInput } from './authorization-request.ts'
+import { pendingFactError } from './fact.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
 
 /** What a policy requires of commits, as plain data; its JSON is the text of the condition. */
@@ -93,9 +94,15 @@ function createCondition(
     tags,
     patternMistakes: findPatternMistakes(syntaxTree),
     evaluate(input) {
-      const result = evaluate(new Scope(input))
-      if (typeof result !== 'boolean') throw new Error('the result of the condition is not a boolean')
-      return result
+      const scope = new Scope(input)
+      try {
+        const result = evaluate(scope)
+        if (typeof result !== 'boolean') throw new Error('the result of the condition is not a boolean')
+        return result
+      } catch (error) {
+        // With another value of the pending fact, the part that failed might not matter.
+        throw scope.readPending ? pendingFactError : error
+      }
     },
   }
 }
@@ -107,6 +114,7 @@ function createCondition(
 function createScopeClass(read: readonly (readonly [string, ConditionVariable])[], tags: readonly string[]) {
   class Scope {
     readonly input: ConditionInput
+    readPending = false
     constructor(input: ConditionInput) {
       this.input = input
     }
@@ -114,7 +122,12 @@ function createScopeClass(read: readonly (readonly [string, ConditionVariable])[
   for (const [name, variable] of read) {
     Object.defineProperty(Scope.prototype, name, {
       get(this: Scope) {
-        return variable.read(this.input, tags)
+        try {
+          return variable.read(this.input, tags)
+        } catch (error) {
+          this.readPending ||= error === pendingFactError
+          throw error
+        }
       },
     })
   }

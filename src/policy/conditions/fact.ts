@@ -21,7 +21,7 @@ export class MissingFactError extends Error {
 }
 
 const unknownFactError = new MissingFactError(false)
-const pendingFactError = new MissingFactError(true)
+export const pendingFactError = new MissingFactError(true)
 
 export function factValue<Value>(fact: Fact<Value>): Value {
   if (fact === unknown) throw unknownFactError

@@ -23,6 +23,11 @@ export function createNameMatcher(pattern: string): NameMatcher {
   }
 }
 
+/** Whether the name matches one of the patterns. */
+export function matchesAny(patterns: readonly string[], name: string): boolean {
+  return patterns.some((pattern) => createNameMatcher(pattern)(name))
+}
+
 /**
  * Returns a name that represents all names of the pattern: another pattern matches it only if it matches every name
  * that this pattern matches. Each `*` becomes NUL, which neither patterns nor names contain.

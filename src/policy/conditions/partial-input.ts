@@ -1,38 +1,44 @@
 import type { ConditionInput } from './authorization-request.ts'
+import { pendingFactError } from './fact.ts'
 
-/**
- * Creates the input of conditions for which only these parts are known, whatever the request. Reading another part calls
- * `onOther`, and throws.
- */
-export function createPartialInput(
-  known: Partial<ConditionInput>,
-  onOther: () => void = () => undefined,
-): ConditionInput {
-  const requireRequest = (): never => {
-    onOther()
-    throw new Error('the condition depends on the request')
+/** Input of conditions for which only some parts are known: all others are pending. */
+export class PartialInput implements ConditionInput {
+  readonly #known: Partial<ConditionInput>
+
+  constructor(known: Partial<ConditionInput>) {
+    this.#known = known
   }
-  return {
-    get permission() {
-      return known.permission ?? requireRequest()
-    },
-    get principal() {
-      return known.principal ?? requireRequest()
-    },
-    get request() {
-      return known.request ?? requireRequest()
-    },
-    get operation() {
-      return known.operation ?? requireRequest()
-    },
-    get kind() {
-      return known.kind ?? requireRequest()
-    },
-    get id() {
-      return known.id ?? requireRequest()
-    },
-    get tags() {
-      return known.tags ?? requireRequest()
-    },
+
+  get permission(): ConditionInput['permission'] {
+    return readKnown(this.#known.permission)
   }
+
+  get principal(): ConditionInput['principal'] {
+    return readKnown(this.#known.principal)
+  }
+
+  get request(): ConditionInput['request'] {
+    return readKnown(this.#known.request)
+  }
+
+  get operation(): ConditionInput['operation'] {
+    return readKnown(this.#known.operation)
+  }
+
+  get kind(): ConditionInput['kind'] {
+    return readKnown(this.#known.kind)
+  }
+
+  get id(): ConditionInput['id'] {
+    return readKnown(this.#known.id)
+  }
+
+  get tags(): ConditionInput['tags'] {
+    return readKnown(this.#known.tags)
+  }
+}
+
+function readKnown<Part>(part: Part | undefined): Part {
+  if (part === undefined) throw pendingFactError
+  return part
 }

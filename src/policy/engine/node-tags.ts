@@ -1,14 +1,26 @@
 import { listTags } from '../tags/declared-tags.ts'
 import { formatTags, tagNamespace, tagTable, type ObjectTags, type TaggedTable } from '../tags/object-tags.ts'
 import { getNamespaceDepth } from '../../catalog-api/object-kinds.ts'
+import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { AuthorizationRequest } from '../conditions/authorization-request.ts'
-import { nearestNode, walkSubtree, type PolicyNode } from './policy-node.ts'
+import type { ObjectPosition } from './object-position.ts'
+import type { PolicyDocument } from '../language/policy-document.ts'
+import {
+  createRoot,
+  getOrCreateNode,
+  nearestNode,
+  numberNodes,
+  walkSubtree,
+  type PolicyNode,
+} from './policy-node.ts'
 
 /** Sets the tags of all nodes, given in the order of `numberNodes`. */
 export function tagNodes(nodes: readonly PolicyNode[]): void {
-  const vocabulary = listTags(nodes.flatMap(({ declarations }) => declarations))
+  const declared = nodes.map(({ documents }) => documents.flatMap(({ tags }) => tags ?? []))
+  const vocabulary = listTags(declared.flat())
   for (const node of nodes) {
-    const { declarations, parent } = node
+    const { parent, index } = node
+    const declarations = declared[index] ?? []
     node.tags = tagNamespace(parent?.tags ?? { names: [], vocabulary }, declarations)
     const names = declarations.flatMap(({ tables }) => [...tables.keys()])
     if (names.length > 0)
@@ -54,6 +66,44 @@ export function findTreePosition(
   { kind, id }: Pick<AuthorizationRequest, 'kind' | 'id'>,
 ): TreePosition {
   const depth = getNamespaceDepth(kind, id)
-  const node = nearestNode(root, id, depth)
-  return { node, depth, table: id[depth], tags: getTags(node, depth, id[depth]) }
+  return createPosition(nearestNode(root, id, depth), depth, id[depth])
+}
+
+export function locate(root: PolicyNode, { namespace, table }: ObjectPosition): TreePosition {
+  return createPosition(nearestNode(root, namespace, namespace.length), namespace.length, table)
+}
+
+function createPosition(node: PolicyNode, depth: number, table: string | undefined): TreePosition {
+  return { node, depth, table, tags: getTags(node, depth, table) }
+}
+
+/** Finds what policies declare about objects. */
+export interface TagFinder {
+  /** Returns the tags of an object, and the declared columns of a table. */
+  findTags(position: ObjectPosition): TaggedTable
+  /** Returns the names of the declared tables of a namespace. */
+  listTaggedTables(namespace: Identifier): readonly string[]
+}
+
+/** The nodes must have been tagged. */
+export function createTagFinder(root: PolicyNode): TagFinder {
+  return {
+    findTags(position) {
+      const { node, depth, table, tags } = locate(root, position)
+      return getTaggedTable(node, depth, table) ?? { ...tags, columns: new Map() }
+    },
+    listTaggedTables(namespace) {
+      const node = nearestNode(root, namespace, namespace.length)
+      return node.depth === namespace.length ? [...(node.tables?.keys() ?? [])] : []
+    },
+  }
+}
+
+/** Finds the tags that documents declare, before they are compiled. */
+export function tagDocuments(documents: readonly PolicyDocument[]): TagFinder {
+  const root = createRoot()
+  for (const document of documents)
+    if (document.tags !== undefined) getOrCreateNode(root, document.namespace).documents.push(document)
+  tagNodes(numberNodes(root))
+  return createTagFinder(root)
 }

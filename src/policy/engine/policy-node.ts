@@ -1,8 +1,7 @@
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
-import { concernsTable, type Evaluation, type CompiledRule } from './compiled-rule.ts'
-import type { DenialStatus } from '../language/policy-document.ts'
-import type { DeclaredTags } from '../tags/declared-tags.ts'
+import type { CompiledRule } from './compiled-rule.ts'
+import type { DenialStatus, PolicyDocument } from '../language/policy-document.ts'
 import { noTags, type ObjectTags, type TaggedTable } from '../tags/object-tags.ts'
 import { RuleIndex } from './rule-index.ts'
 
@@ -17,8 +16,8 @@ export interface PolicyNode {
   final: ReadonlySet<Permission>
   onDeny: DenialStatus | undefined
   contact: string | undefined
-  /** What the documents of the namespace declare. */
-  readonly declarations: DeclaredTags[]
+  /** Those of the namespace. */
+  readonly documents: PolicyDocument[]
   /** Tags of the namespace and, by name, of its declared tables. Set by `tagNodes`. */
   tags: ObjectTags
   tables: ReadonlyMap<string, TaggedTable> | undefined
@@ -50,7 +49,7 @@ function createNode(name: string, parent: PolicyNode | undefined): PolicyNode {
     final: noPermissions,
     onDeny: undefined,
     contact: undefined,
-    declarations: [],
+    documents: [],
     tags: noTags,
     tables: undefined,
     rules: [],
@@ -77,54 +76,9 @@ export function getOrCreateNode(root: PolicyNode, namespace: Identifier): Policy
 /** Rules must be added in their order. */
 export function addRule(node: PolicyNode, rule: CompiledRule): void {
   node.rules.push(rule)
-  if (rule.restriction !== undefined) (node.restrictions ??= []).push(rule)
+  if (rule.rule.restriction !== undefined) (node.restrictions ??= []).push(rule)
   const index = rule.effect === 'deny' ? (node.denies ??= new RuleIndex()) : (node.allows ??= new RuleIndex())
   index.add(rule)
-}
-
-/**
- * Returns the rule that decides, from the namespace up to the root: the first deny, or else the first allow, unless a
- * namespace above it reserves the permission (`final`).
- */
-export function decisiveRule(start: PolicyNode, evaluation: Evaluation): CompiledRule | undefined {
-  const { permission } = evaluation.input
-  let allow: CompiledRule | undefined
-  let isStopped = false
-  for (let node: PolicyNode | undefined = start; node !== undefined; node = node.parent) {
-    const table = node.depth === evaluation.depth ? evaluation.table : undefined
-    const deny = node.denies?.first(evaluation, table)
-    if (deny !== undefined) return deny
-    if (node.final.has(permission)) allow = undefined
-    if (allow === undefined && !isStopped) allow = node.allows?.first(evaluation, table)
-    isStopped ||= node.stopsInheritance
-  }
-  return allow
-}
-
-/**
- * If no rule decides: returns the message of the first allow of the deepest namespace that has one and would decide if its
- * condition held.
- */
-export function findUnmetMessage(start: PolicyNode, evaluation: Evaluation): string | undefined {
-  const { permission } = evaluation.input
-  let message: string | undefined
-  let isStopped = false
-  for (let node: PolicyNode | undefined = start; node !== undefined; node = node.parent) {
-    const table = node.depth === evaluation.depth ? evaluation.table : undefined
-    if (node.final.has(permission)) message = undefined
-    if (!isStopped) {
-      message ??= node.rules.find(
-        (rule) =>
-          rule.effect === 'allow' &&
-          rule.message !== undefined &&
-          rule.permissions.has(permission) &&
-          rule.subjects.some((number) => evaluation.caller.subjects.has(number)) &&
-          concernsTable(rule, evaluation, table),
-      )?.message
-    }
-    isStopped ||= node.stopsInheritance
-  }
-  return message
 }
 
 /** Returns the node of the first `depth` parts of the id, or its nearest ancestor in the tree. */

@@ -1,13 +1,16 @@
 import type { Permission } from '../../catalog-api/permissions.ts'
-import { ruleApplies, type Evaluation, type CompiledRule, type TableSelector } from './compiled-rule.ts'
+import type { CompiledRule } from './compiled-rule.ts'
+import { judgeRule, outcomeApplies, type Evaluation, type TableSelector } from './evaluation.ts'
 
 /** Rules of one namespace and one effect, indexed by subject. */
 export class RuleIndex {
+  readonly #all: CompiledRule[] = []
   readonly #bySubject = new Map<number, CompiledRule[]>()
   readonly #permissions = new Set<Permission>()
 
   /** Rules must be added in their order. */
   add(rule: CompiledRule): void {
+    this.#all.push(rule)
     for (const permission of rule.permissions) this.#permissions.add(permission)
     for (const subject of rule.subjects) {
       const rules = this.#bySubject.get(subject)
@@ -16,10 +19,14 @@ export class RuleIndex {
     }
   }
 
-  /** Returns the first rule, in order, that covers the permission, names the caller and applies. */
+  /**
+   * Returns the first rule, in order, that covers the permission, names the caller and applies. Notes rules that may apply
+   * in the evaluation.
+   */
   first(evaluation: Evaluation, table: TableSelector): CompiledRule | undefined {
     if (!this.#permissions.has(evaluation.input.permission)) return undefined
-    const { subjects } = evaluation.caller
+    const { subjects, known } = evaluation.caller
+    if (known !== undefined) return earliest(this.#all, evaluation, table, undefined)
     let first: CompiledRule | undefined
     // A token may have hundreds of groups and a namespace hundreds of subjects: iterate over the smaller set.
     if (subjects.size < this.#bySubject.size) {
@@ -42,7 +49,12 @@ function earliest(
   if (rules === undefined) return first
   for (const rule of rules) {
     if (first !== undefined && first.order < rule.order) return first
-    if (rule.permissions.has(evaluation.input.permission) && ruleApplies(rule, evaluation, table)) return rule
+    if (!rule.permissions.has(evaluation.input.permission)) continue
+    const outcome = judgeRule(rule, evaluation, table)
+    if (outcomeApplies(rule, outcome)) return rule
+    if (outcome !== 'open') continue
+    if (rule.effect === 'deny') evaluation.openDeny ??= rule
+    else evaluation.openAllow ??= rule
   }
   return first
 }

@@ -1,11 +1,14 @@
 import type { Principal } from '../../identity/principal.ts'
 import type { NamedSubjects, Subjects } from '../language/policy-document.ts'
+import type { KnownCaller } from './subject.ts'
 
 export interface NumberedCaller {
   /** In order. A rule names the caller if one of its numbers is in the set. */
   readonly subjects: ReadonlySet<number>
   /** Equal for callers that all rules treat alike, conditions aside. */
   readonly key: string
+  /** For a caller of whom not all is known: then the other members have no meaning. */
+  readonly known: KnownCaller | undefined
 }
 
 type NumberedSubjects = NamedSubjects & Partial<Pick<Subjects, 'any' | 'anonymous'>>
@@ -56,7 +59,10 @@ export function createSubjectNumbers(): SubjectNumbers {
       let caller = callers.get(principal)
       if (caller === undefined) {
         const numbers = numbersOf(principal).toSorted((one, other) => one - other)
-        callers.set(principal, (caller = { subjects: new Set(numbers), key: numbers.join() }))
+        callers.set(
+          principal,
+          (caller = { subjects: new Set(numbers), key: numbers.join(), known: undefined }),
+        )
       }
       return caller
     },

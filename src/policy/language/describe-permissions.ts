@@ -4,6 +4,7 @@ import {
   permissionNames,
   type Permission,
 } from '../../catalog-api/permissions.ts'
+import type { PolicyDocument } from './policy-document.ts'
 
 /** Lists permissions in their shortest form: complete groups of the catalog API first, then the remaining permissions. */
 export function describePermissionSet(permissions: ReadonlySet<Permission>): string {
@@ -17,4 +18,17 @@ export function describePermissionSet(permissions: ReadonlySet<Permission>): str
   }
   const named = permissionNames.filter((name) => remaining.has(name))
   return [...words, ...named, ...[...remaining].filter(isExtraOperationName)].join(', ')
+}
+
+/**
+ * Lists the permissions that the documents can allow: those of the catalog API, and the extra operations that a rule
+ * covers.
+ */
+export function listPermissions(documents: readonly PolicyDocument[]): readonly Permission[] {
+  const extra = new Set(
+    documents.flatMap(({ rules }) =>
+      rules.flatMap(({ permissions }) => [...permissions].filter(isExtraOperationName)),
+    ),
+  )
+  return [...permissionNames, ...[...extra].toSorted()]
 }

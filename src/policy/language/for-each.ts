@@ -38,6 +38,10 @@ interface Problem {
   readonly message: string
 }
 
+/** The product of values and rules bounds the time and memory that one file takes. */
+const maxItems = 100_000
+const repeatedFields: readonly string[] = ['rules', 'restrict', 'tests']
+
 const oneVariable =
   'one variable, named by letters, digits and _, with its values, such as { team: [crm, billing] }'
 
@@ -64,10 +68,20 @@ function readForEach(document: Field, report: ReportProblem): readonly PolicyIns
         `expected it there, such as namespace: ['${placeholder}']`,
     )
   }
-  return readValues(new Fields<string>(field, entries).get(variable), report).map((value) => ({
-    variable,
-    value,
-  }))
+  const values = readValues(new Fields<string>(field, entries).get(variable), report)
+  const items = node.entries.map(({ key, value }) =>
+    repeatedFields.includes(key) && value?.kind === 'list' ? value.items.length : 0,
+  )
+  const written = items.reduce((sum, count) => sum + count, 0)
+  if (values.length * written > maxItems) {
+    const count = `${values.length} values for ${written} rules and tests`
+    report(
+      field.offset,
+      `forEach.${variable} has ${count}; expected at most ${maxItems} together, in several policies`,
+    )
+    return []
+  }
+  return values.map((value) => ({ variable, value }))
 }
 
 /** Whether the variable is in a namespace that is a list of texts. An error in another one is reported elsewhere. */

@@ -1,8 +1,8 @@
 import type { Steps } from '../../lib/async/run-in-slices.ts'
 import { groupBy } from '../../lib/group-by.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
-import { findTags, getVocabulary, listTaggedTables } from '../analysis/find-tags.ts'
-import { indexDocuments, matchesAny, type DocumentIndex } from '../analysis/reaching-rules.ts'
+import { matchesAny } from '../conditions/name-pattern.ts'
+import { tagDocuments, type TagFinder } from '../engine/node-tags.ts'
 import type { ParsedPolicies } from '../language/parse-policies.ts'
 import type { PolicyDocument, PolicyRule } from '../language/policy-document.ts'
 import { formatProblem, PolicyError, type PolicyProblem } from '../language/policy-error.ts'
@@ -104,11 +104,11 @@ function* findReferences(
   documents: readonly PolicyDocument[],
   declaring: readonly PolicyDocument[],
 ): Steps<readonly PolicyProblem[]> {
-  const index = indexDocuments(declaring)
+  const declared = tagDocuments(declaring)
   const problems: PolicyProblem[] = []
   for (const document of documents) {
     for (const rule of document.rules) {
-      for (const message of describeReferences(index, document, rule)) {
+      for (const message of describeReferences(declared, document, rule)) {
         const { id, line, column } = rule
         problems.push({ file: document.file, line, column, message: `the rule "${id}" ${message}` })
       }
@@ -119,17 +119,17 @@ function* findReferences(
 }
 
 function describeReferences(
-  index: DocumentIndex,
+  declared: TagFinder,
   document: PolicyDocument,
   rule: PolicyRule,
 ): readonly string[] {
-  const vocabulary = getVocabulary(index)
+  const { vocabulary } = declared.findTags({ namespace: [], table: undefined })
   const { restriction, condition } = rule
   const ofColumns = restriction && 'without' in restriction.columns ? restriction.columns.without : []
   return [
     ...(condition?.tags ?? []).flatMap((tag) => describeUnknown(tag, vocabulary.ofObjects, vocabulary.all)),
     ...ofColumns.flatMap((tag) => describeUnknown(tag, vocabulary.all, vocabulary.all)),
-    ...(restriction === undefined ? [] : describeColumns(index, document, rule, restriction)),
+    ...(restriction === undefined ? [] : describeColumns(declared, document, rule, restriction)),
   ]
 }
 
@@ -149,14 +149,15 @@ function describeUnknown(
 }
 
 function describeColumns(
-  index: DocumentIndex,
+  declared: TagFinder,
   { namespace }: PolicyDocument,
   { tables = [] }: PolicyRule,
   restriction: WrittenRestriction,
 ): readonly string[] {
-  const found = listTaggedTables(index, namespace)
+  const found = declared
+    .listTaggedTables(namespace)
     .filter((name) => matchesAny(tables, name))
-    .map((name) => [name, findTags(index, { namespace, table: name })] as const)
+    .map((name) => [name, declared.findTags({ namespace, table: name })] as const)
     .filter(([, { columns }]) => columns.size > 0)
   if (!('without' in restriction.columns))
     return found.flatMap(([name, table]) => describeTypes(name, table, restriction))

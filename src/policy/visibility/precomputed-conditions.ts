@@ -1,4 +1,4 @@
-import type { KnownConditions } from '../engine/compiled-rule.ts'
+import type { ConditionResult, KnownConditions } from '../engine/evaluation.ts'
 import type { Condition } from '../conditions/condition.ts'
 import { MissingFactError } from '../conditions/fact.ts'
 import type { RuleAtNode } from './grants-beneath.ts'
@@ -41,22 +41,22 @@ export function createConditionPrecomputer(rules: readonly RuleAtNode[]): Precom
   }
 
   return (input, caller) => {
-    const results = new Map<Condition, boolean | 'pending'>()
+    const results = new Map<Condition, ConditionResult>()
     let key = ''
     for (const condition of conditionsOf(caller)) {
       const result = evaluateCondition(condition, input)
       if (result !== undefined) results.set(condition, result)
-      key += result === undefined ? '?' : result === 'pending' ? 'p' : Number(result)
+      key += result?.charAt(0) ?? '?'
     }
     return { results, key }
   }
 }
 
 /** Returns undefined if the condition fails: the rule evaluates it again and reports the failure. */
-function evaluateCondition(condition: Condition, input: ConditionInput): boolean | 'pending' | undefined {
+function evaluateCondition(condition: Condition, input: ConditionInput): ConditionResult | undefined {
   try {
-    return condition.evaluate(input)
+    return condition.evaluate(input) ? 'true' : 'false'
   } catch (error) {
-    return error instanceof MissingFactError && error.isPending ? 'pending' : undefined
+    return error instanceof MissingFactError && error.isPending ? 'open' : undefined
   }
 }

@@ -1,18 +1,15 @@
 import { LRUCache } from 'lru-cache'
 import type { Principal } from '../../identity/principal.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
-import {
-  noKnownConditions,
-  type Evaluation,
-  type CompiledRule,
-  type KnownConditions,
-} from '../engine/compiled-rule.ts'
+import type { CompiledRule } from '../engine/compiled-rule.ts'
+import { evaluate, resultKind } from '../engine/evaluate.ts'
+import { noKnownConditions, type Evaluation, type KnownConditions } from '../engine/evaluation.ts'
 import type { Allowed } from '../engine/decision.ts'
 import { describePermissions } from './describe-permission.ts'
 import { createConditionPrecomputer, type PrecomputedConditions } from './precomputed-conditions.ts'
 import { indexGrants, type RuleAtNode } from './grants-beneath.ts'
 import { getTags } from '../engine/node-tags.ts'
-import { decisiveRule, nearestNode, type PolicyNode } from '../engine/policy-node.ts'
+import { nearestNode, type PolicyNode } from '../engine/policy-node.ts'
 import type { RequestFacts } from '../conditions/authorization-request.ts'
 import { noTags } from '../tags/object-tags.ts'
 import type { NumberedCaller, SubjectNumbers } from '../engine/subject-numbers.ts'
@@ -62,7 +59,9 @@ export function createVisibility(
   const rules = findDescribeRules(nodes)
   // Nodes in which visibility depends on the names of tables, on ids, or on tags.
   const readsTags = rules.some(({ rule }) => rule.condition !== undefined && rule.condition.tags.length > 0)
-  const taggedNodes = readsTags ? nodes.filter(({ declarations }) => declarations.length > 0) : []
+  const taggedNodes = readsTags
+    ? nodes.filter(({ documents }) => documents.some(({ tags }) => tags !== undefined))
+    : []
   const tableDependentNodes = new Set([
     ...findNodesWithRule(rules, ({ tables }) => tables !== undefined),
     ...taggedNodes,
@@ -212,13 +211,16 @@ function findAllowOn(
     caller,
     table,
     depth,
-    assumption: 'optimistic',
     knownConditions,
     evaluatedCondition: false,
-    foundPending: false,
+    openDeny: undefined,
+    openAllow: undefined,
+    error: undefined,
   }
-  const decision = decisiveRule(node, evaluation)?.decision
+  const rule = evaluate(node, evaluation)
   viewer.evaluatedCondition ||= evaluation.evaluatedCondition
+  if (resultKind(rule, evaluation) === 'denied') return undefined
+  const decision = (rule ?? evaluation.openAllow)?.decision
   return decision?.allowed === true ? decision : undefined
 }
 

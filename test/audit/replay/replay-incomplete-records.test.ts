@@ -2,10 +2,9 @@ import { expect, it } from 'vitest'
 import type { StoredRecord } from '../../../src/audit/storage/read-audit-log.ts'
 import type { IntentEntry } from '../../../src/audit/records/audit-record.ts'
 import { getOperation, type OperationName } from '../../../src/catalog-api/operations.ts'
-import { inferGroups } from '../../../src/audit/replay/inferred-groups.ts'
-import { createGroupFinder } from '../../../src/audit/replay/known-groups.ts'
+import { createGroupFinder, inferGroups } from '../../../src/audit/replay/known-groups.ts'
 import { replayRecord } from '../../../src/audit/replay/replay-record.ts'
-import { indexDocuments } from '../../../src/policy/analysis/reaching-rules.ts'
+import { compilePolicies } from '../../../src/policy/policy-set.ts'
 import { anIntent } from '../intent-fixtures.ts'
 import { parseDocuments } from '../../policy/parse-documents.ts'
 import type { WrittenRule } from '../../policy/policy-builder.ts'
@@ -35,7 +34,7 @@ function replayed(record: Recorded, rules: readonly WrittenRule[]): string {
   const { details: _details, ...entry } = anIntent('r1')
   const principal = { ...entry.principal, groups: [] }
   const stored = { kind: 'intent', time: '2026-06-15T12:00:00Z', ...entry, principal, id, effect, ...record }
-  const call = replayRecord(stored as unknown as StoredRecord, indexDocuments(documents), findGroups)
+  const call = replayRecord(stored as unknown as StoredRecord, compilePolicies(documents), findGroups)
   if (call?.isAllowed === undefined) return call?.missing.join(' and ') ?? 'no call'
   return call.isAllowed ? 'allowed' : 'denied'
 }

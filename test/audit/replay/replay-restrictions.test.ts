@@ -3,7 +3,7 @@ import type { StoredRecord } from '../../../src/audit/storage/read-audit-log.ts'
 import type { IntentEntry } from '../../../src/audit/records/audit-record.ts'
 import { createGroupFinder } from '../../../src/audit/replay/known-groups.ts'
 import { replayRecord } from '../../../src/audit/replay/replay-record.ts'
-import { indexDocuments } from '../../../src/policy/analysis/reaching-rules.ts'
+import { compilePolicies } from '../../../src/policy/policy-set.ts'
 import { anIntent } from '../intent-fixtures.ts'
 import { parseDocuments } from '../../policy/parse-documents.ts'
 import type { WrittenRule } from '../../policy/policy-builder.ts'
@@ -31,7 +31,7 @@ function restrictionsOf(
   const read = { operation: 'QueryTable', id: ['a', 't'], ...more }
   const call = replayRecord(
     { ...stored, ...read } as unknown as StoredRecord,
-    indexDocuments(documents),
+    compilePolicies(documents),
     findGroups,
   )
   expect(call?.isAllowed).toBe(true)

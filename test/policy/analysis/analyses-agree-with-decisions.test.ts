@@ -1,22 +1,18 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { anonymousPrincipal, type Principal } from '../../../src/identity/principal.ts'
-import { verdictApplies, explainDecision } from '../../../src/policy/analysis/explain-decision.ts'
+import { explainDecision } from '../../../src/policy/analysis/explain-decision.ts'
 import { createNameMatcher } from '../../../src/policy/conditions/name-pattern.ts'
-import { findTags } from '../../../src/policy/analysis/find-tags.ts'
-import type { NamedSubjects, PolicyDocument, Subjects } from '../../../src/policy/language/policy-document.ts'
+import type { NamedSubjects, Subjects } from '../../../src/policy/language/policy-document.ts'
 import type { AuthorizationRequest } from '../../../src/policy/conditions/authorization-request.ts'
-import {
-  indexDocuments,
-  mostSpecific,
-  objectPosition,
-  createRuleReference,
-  type ReachingRule,
-} from '../../../src/policy/analysis/reaching-rules.ts'
-import type { Subject } from '../../../src/policy/analysis/subject.ts'
+import { createRuleReference } from '../../../src/policy/engine/compiled-rule.ts'
+import type { Step } from '../../../src/policy/engine/evaluate.ts'
+import { outcomeApplies } from '../../../src/policy/engine/evaluation.ts'
+import { objectPosition } from '../../../src/policy/engine/object-position.ts'
+import type { PolicySet } from '../../../src/policy/policy-set.ts'
+import type { Subject } from '../../../src/policy/engine/subject.ts'
 import { whatCan } from '../../../src/policy/analysis/what-can.ts'
 import { whoCan } from '../../../src/policy/analysis/who-can.ts'
-import { parseDocuments } from '../parse-documents.ts'
 import { arbitraryPolicies, arbitraryRequest, taggedPolicies } from '../policy-arbitraries.ts'
 import { createCaller, compilePolicySet, formatPolicies } from '../policy-builder.ts'
 import { isThorough } from '../../support/thorough.ts'
@@ -26,12 +22,13 @@ const requests = fc.array(arbitraryRequest, { minLength: 10, maxLength: 10 })
 it('explain: the decision names the most specific applying deny, otherwise the most specific applying allow', () => {
   fc.assert(
     fc.property(fc.oneof(arbitraryPolicies, taggedPolicies), requests, (policies, requests) => {
-      const [set, documents] = [compilePolicySet(policies), parseDocuments(policies)]
+      const set = compilePolicySet(policies)
       for (const request of requests) {
-        const applying = explainDecision(documents, request)
+        const applying = explainDecision(set, request)
+          .toReversed()
           .flatMap(({ rules }) => rules)
-          .filter(verdictApplies)
-        const first = (effect: string) => mostSpecific(applying.filter(({ rule }) => rule.effect === effect))
+          .filter(({ rule, outcome }) => outcomeApplies(rule, outcome))
+        const first = (effect: string) => applying.find(({ rule }) => rule.effect === effect)
         const deciding = first('deny') ?? first('allow')
         expect(set.decide(request).rule, formatPolicies(policies)).toEqual(
           deciding && createRuleReference(deciding),
@@ -46,18 +43,17 @@ it('who-can: a caller is allowed if and only if an entitlement applies', () => {
   let allowed = 0
   fc.assert(
     fc.property(fc.oneof(arbitraryPolicies, taggedPolicies), requests, (policies, requests) => {
-      const [set, documents] = [compilePolicySet(policies), parseDocuments(policies)]
+      const set = compilePolicySet(policies)
       for (const request of requests) {
         const { permission, kind, id, principal } = request
-        const isEntitled = whoCan(documents, permission, kind, id).allowed.some(
+        const isEntitled = whoCan(set, permission, objectPosition(kind, id)).allowed.some(
           ({ subject, reaching, except, overridingDenies }) =>
             isSubject(principal, subject) &&
-            holds(reaching, request, documents) &&
+            holds(reaching, request, set) &&
             !(except !== undefined && isNamed(principal, except)) &&
             !overridingDenies.some(
               ({ reaching, subjects }) =>
-                (subjects === undefined || isMatched(principal, subjects)) &&
-                holds(reaching, request, documents),
+                (subjects === undefined || isMatched(principal, subjects)) && holds(reaching, request, set),
             ),
         )
         if (isEntitled) allowed++
@@ -72,7 +68,11 @@ it('who-can: a caller is allowed if and only if an entitlement applies', () => {
 it('who-can: overruled callers are denied', () => {
   fc.assert(
     fc.property(fc.oneof(arbitraryPolicies, taggedPolicies), arbitraryRequest, (policies, request) => {
-      const { overruled } = whoCan(parseDocuments(policies), request.permission, request.kind, request.id)
+      const { overruled } = whoCan(
+        compilePolicySet(policies),
+        request.permission,
+        objectPosition(request.kind, request.id),
+      )
       for (const { subject } of overruled) {
         const somebody = createCaller(request.principal.name, ...request.principal.groups)
         const principal = { ...somebody, ...asPrincipal(subject) }
@@ -92,14 +92,14 @@ it('what-can: a caller is allowed exactly what the nearest entry permits', () =>
       fc.oneof(arbitraryPolicies, taggedPolicies),
       fc.array(arbitraryRequest, { maxLength: 3 }),
       (policies, requests) => {
-        const [set, documents] = [compilePolicySet(policies), parseDocuments(policies)]
+        const set = compilePolicySet(policies)
         for (const request of requests) {
           const { permission, kind, id, principal } = request
           const { namespace, table } = objectPosition(kind, id)
-          const nearest = whatCan(documents, principal)
+          const nearest = whatCan(set, principal)
             .filter((entry) => entry.namespace.every((part, index) => part === namespace[index]))
             .toSorted((one, other) => other.namespace.length - one.namespace.length)[0]
-          const isHere = ({ document, rule }: ReachingRule): boolean =>
+          const isHere = ({ document, rule }: Step): boolean =>
             rule.tables === undefined ||
             (table !== undefined &&
               document.namespace.length === namespace.length &&
@@ -108,10 +108,9 @@ it('what-can: a caller is allowed exactly what the nearest entry permits', () =>
             ({ rule, permissions, overridingDenies }) =>
               permissions.has(permission) &&
               isHere(rule) &&
-              holds(rule, request, documents) &&
+              holds(rule, request, set) &&
               !overridingDenies.some(
-                (deny) =>
-                  deny.rule.permissions.has(permission) && isHere(deny) && holds(deny, request, documents),
+                (deny) => deny.rule.permissions.has(permission) && isHere(deny) && holds(deny, request, set),
               ),
           )
           if (isPermitted) allowed++
@@ -124,13 +123,9 @@ it('what-can: a caller is allowed exactly what the nearest entry permits', () =>
   expect(allowed).toBeGreaterThan(0)
 })
 
-function holds(
-  { rule }: ReachingRule,
-  request: AuthorizationRequest,
-  documents: readonly PolicyDocument[],
-): boolean {
+function holds({ rule }: Step, request: AuthorizationRequest, set: PolicySet): boolean {
   try {
-    const tags = findTags(indexDocuments(documents), objectPosition(request.kind, request.id))
+    const tags = set.findTags(objectPosition(request.kind, request.id))
     return rule.condition?.evaluate({ ...request, tags }) ?? true
   } catch {
     return rule.effect === 'deny'

@@ -123,8 +123,8 @@ it('the revision of policies depends on their extra operations', () => {
 
 it('analyses list extra operations', () => {
   const [before, after] = [
-    parse(ruleWith('read')).documents,
-    parse(ruleWith('read', 'CompactTable')).documents,
+    compilePolicies(parse(ruleWith('read')).documents),
+    compilePolicies(parse(ruleWith('read', 'CompactTable')).documents),
   ]
   const changes = diffPolicies(before, after).changes.map(({ permission, direction }) => [
     permission,

@@ -6,11 +6,11 @@ import { isListOfStrings } from '../../../lib/json/is-list-of-strings.ts'
 import { getMembers } from '../../../lib/json/is-object.ts'
 import { parseJsonBytes } from '../../../lib/json/parse-json-bytes.ts'
 import { restrictionsReaching } from '../../../policy/analysis/reaching-restrictions.ts'
-import {
-  createRuleReference,
-  matchesAny,
-  type DocumentIndex,
-} from '../../../policy/analysis/reaching-rules.ts'
+import { matchesAny } from '../../../policy/conditions/name-pattern.ts'
+import { createRuleReference } from '../../../policy/engine/compiled-rule.ts'
+import { namespaceKey } from '../../../policy/engine/object-position.ts'
+import type { PolicySet } from '../../../policy/policy-set.ts'
+import { groupBy } from '../../../lib/group-by.ts'
 import type { VisibleColumns } from '../../../policy/restrictions/restriction.ts'
 import { qualifiedRuleName } from '../../../policy/testing/decision-test.ts'
 import { createColumnsCheck } from '../../restrictions/check-columns.ts'
@@ -39,13 +39,14 @@ const readTimeoutMs = 30_000
  */
 export async function probeRestrictions(
   options: UpstreamOptions,
-  policies: DocumentIndex,
+  policies: PolicySet,
   isOfUpstream: (namespace: Identifier) => boolean,
 ): Promise<readonly TableProbe[]> {
   const client = openProbeClient(options, readTimeoutMs)
   const tables: TableProbe[] = []
   try {
-    for (const documents of policies.values()) {
+    const byNamespace = groupBy(policies.documents, ({ namespace }) => namespaceKey(namespace))
+    for (const documents of byNamespace.values()) {
       const namespace = documents[0]?.namespace ?? []
       if (!isOfUpstream(namespace)) continue
       const patterns = documents

@@ -4,8 +4,7 @@ import type { OperationFacts } from '../../conditions/authorization-request.ts'
 import type { Condition } from '../../conditions/condition.ts'
 import { MissingFactError, unknown } from '../../conditions/fact.ts'
 import { constantFacts } from '../../conditions/permission-facts.ts'
-import { createPartialInput } from '../../conditions/partial-input.ts'
-import { watchPendingFacts } from '../../conditions/watch-pending-facts.ts'
+import { PartialInput } from '../../conditions/partial-input.ts'
 
 /** Result that is equal in every request. `unknown`: it depends on an unknown fact. */
 export type ConstantResult = 'true' | 'false' | 'failed' | 'unknown'
@@ -49,17 +48,11 @@ function computeConstantResult(
     ...constantFacts(permission),
     ...(requests === 'whole table' && wholeTableFacts[permission]),
   }
-  let dependsOnRequest = false
-  const onRequest = (): void => {
-    dependsOnRequest = true
-  }
-  const operation = watchPendingFacts(facts, onRequest)
-  const known = requests === 'any operation' ? { operation } : { operation, permission }
-  const input = createPartialInput(known, onRequest)
+  const known = requests === 'any operation' ? { operation: facts } : { operation: facts, permission }
   try {
-    return condition.evaluate(input) ? 'true' : 'false'
+    return condition.evaluate(new PartialInput(known)) ? 'true' : 'false'
   } catch (error) {
-    if (dependsOnRequest) return undefined
-    return error instanceof MissingFactError ? 'unknown' : 'failed'
+    if (!(error instanceof MissingFactError)) return 'failed'
+    return error.isPending ? undefined : 'unknown'
   }
 }

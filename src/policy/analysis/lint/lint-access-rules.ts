@@ -5,14 +5,14 @@ import { describeImplication } from '../../language/deny-coverage.ts'
 import type { PolicyDocument, PolicyRule } from '../../language/policy-document.ts'
 import { describePermissionSet } from '../../language/describe-permissions.ts'
 import { readsPart } from '../reaching-restrictions.ts'
-import { documentsAbove, indexDocuments, type DocumentIndex } from '../reaching-rules.ts'
+import type { PolicySet } from '../../policy-set.ts'
 import {
   indexRulesBySubject,
   rulesForSubjects,
   type RuleInDocument,
   type RulesBySubject,
 } from './rules-by-subject.ts'
-import { matchSubjects, knownFromSubject, listSubjects } from '../subject.ts'
+import { matchSubjects, knownFromSubject, listSubjects } from '../../engine/subject.ts'
 
 /** Groups that may be granted to everybody without a warning. */
 const harmlessGroups = ['browse', 'query', 'write', 'create', 'commit'] as const
@@ -26,8 +26,8 @@ function isRisky(permission: Permission): boolean {
 }
 
 /** Finds rules that can never decide, redundant rules, and risky grants to all callers. */
-export function lintAccessRules(documents: readonly PolicyDocument[]): readonly Finding[] {
-  const index = indexDocuments(documents)
+export function lintAccessRules(set: PolicySet): readonly Finding[] {
+  const { documents } = set
   const forAnonymous = listRules(documents).filter(({ rule }) => isGrantToAnonymous(rule))
   const allows = indexRulesBySubject(documents, 'allow')
   const denies = indexRulesBySubject(documents, 'deny')
@@ -36,10 +36,10 @@ export function lintAccessRules(documents: readonly PolicyDocument[]): readonly 
     document.rules.flatMap((rule) => {
       const located = { document, rule }
       return [
-        ...(rule.effect === 'allow' ? findUnreachable(located, denies, index) : []),
-        ...findRedundant(located, rule.effect === 'allow' ? allows : denies, index, order),
+        ...(rule.effect === 'allow' ? findUnreachable(located, denies, set) : []),
+        ...findRedundant(located, rule.effect === 'allow' ? allows : denies, set, order),
         ...findGrantsToEveryone(located),
-        ...findDeniesWithoutAnonymous(located, forAnonymous, index),
+        ...findDeniesWithoutAnonymous(located, forAnonymous, set),
       ]
     }),
   )
@@ -49,9 +49,9 @@ export function lintAccessRules(documents: readonly PolicyDocument[]): readonly 
 function findUnreachable(
   { document, rule }: RuleInDocument,
   denies: RulesBySubject,
-  index: DocumentIndex,
+  set: PolicySet,
 ): readonly Finding[] {
-  const above = documentsStrictlyAbove(index, document.namespace)
+  const above = documentsStrictlyAbove(set, document.namespace)
   const denying = rulesForSubjects(denies, document.namespace, listSubjects(rule.subjects)).filter(
     (other) => other.rule.condition === undefined && coversRule(other, { document, rule }),
   )
@@ -98,7 +98,7 @@ function coversRule(wider: RuleInDocument, own: RuleInDocument): boolean {
 function findRedundant(
   { document, rule }: RuleInDocument,
   candidates: RulesBySubject,
-  index: DocumentIndex,
+  set: PolicySet,
   order: ReadonlyMap<PolicyRule, number>,
 ): readonly Finding[] {
   // Another deny does not limit what may be read.
@@ -113,7 +113,7 @@ function findRedundant(
       (wider.condition === undefined || wider.condition.text === rule.condition?.text) &&
       [...rule.permissions].every((permission) => wider.permissions.has(permission)) &&
       coversRule({ document: other, rule: wider }, { document, rule }) &&
-      isEffectiveIn({ document: other, rule: wider }, document, index)
+      isEffectiveIn({ document: other, rule: wider }, document, set)
     if (!isWider) continue
     const isSame = other === document || other.namespace.length === document.namespace.length
     const isMutual =
@@ -129,21 +129,21 @@ function findRedundant(
 function isEffectiveIn(
   { document, rule }: RuleInDocument,
   { namespace }: PolicyDocument,
-  index: DocumentIndex,
+  set: PolicySet,
 ): boolean {
   if (rule.effect === 'deny') return true
   const isAbove = document.namespace.length < namespace.length
   const between = isAbove
-    ? documentsAbove(index, namespace).filter((other) => other.namespace.length > document.namespace.length)
+    ? set.documentsAbove(namespace).filter((other) => other.namespace.length > document.namespace.length)
     : []
   if (between.some(({ inherit }) => !inherit)) return false
-  return !documentsStrictlyAbove(index, document.namespace).some((other) =>
+  return !documentsStrictlyAbove(set, document.namespace).some((other) =>
     [...rule.permissions].some((permission) => other.final.has(permission)),
   )
 }
 
-function documentsStrictlyAbove(index: DocumentIndex, namespace: Identifier): readonly PolicyDocument[] {
-  return namespace.length === 0 ? [] : documentsAbove(index, namespace.slice(0, -1))
+function documentsStrictlyAbove(set: PolicySet, namespace: Identifier): readonly PolicyDocument[] {
+  return namespace.length === 0 ? [] : set.documentsAbove(namespace.slice(0, -1))
 }
 
 /** Whether the rule, in the same namespace or above, covers every object of `own`. */
@@ -179,7 +179,7 @@ function findGrantsToEveryone({ document, rule }: RuleInDocument): readonly Find
 function findDeniesWithoutAnonymous(
   own: RuleInDocument,
   forAnonymous: readonly RuleInDocument[],
-  index: DocumentIndex,
+  set: PolicySet,
 ): readonly Finding[] {
   const { effect, subjects, permissions, restriction } = own.rule
   if (effect === 'allow' || !subjects.any || subjects.anonymous) return []
@@ -187,7 +187,7 @@ function findDeniesWithoutAnonymous(
     (other) =>
       [...other.rule.permissions].some(
         (permission) => permissions.has(permission) || (restriction !== undefined && readsPart(permission)),
-      ) && canOverlap(own, other, index),
+      ) && canOverlap(own, other, set),
   )
   if (grant === undefined) return []
   const { document, rule } = grant
@@ -196,14 +196,14 @@ function findDeniesWithoutAnonymous(
   return [createFinding(own.document, own.rule, 'warning', 'anonymous', message)]
 }
 
-function canOverlap(one: RuleInDocument, other: RuleInDocument, index: DocumentIndex): boolean {
+function canOverlap(one: RuleInDocument, other: RuleInDocument, set: PolicySet): boolean {
   const [upper, lower] =
     one.document.namespace.length < other.document.namespace.length ? [one, other] : [other, one]
   const above = upper.document.namespace
   const { namespace } = lower.document
   if (!above.every((part, depth) => part === namespace[depth])) return false
   if (above.length < namespace.length && upper.rule.tables !== undefined) return false
-  return isEffectiveIn(upper, lower.document, index)
+  return isEffectiveIn(upper, lower.document, set)
 }
 
 function isGrantToAnonymous({ effect, subjects }: PolicyRule): boolean {

@@ -9,9 +9,10 @@ import { groupBy } from '../../../lib/group-by.ts'
 import type { FindUnrestrictedGrants, UnrestrictedGrants } from './unrestricted-grants.ts'
 import { listNamedPermissions } from '../../language/deny-coverage.ts'
 import type { PolicyDocument } from '../../language/policy-document.ts'
-import { documentsAbove, namespaceKey, type DocumentIndex } from '../reaching-rules.ts'
+import { namespaceKey } from '../../engine/object-position.ts'
+import type { PolicySet } from '../../policy-set.ts'
 import { maxRules, type RuleInDocument } from './rules-by-subject.ts'
-import { matchSubjects, knownFromSubject, listSubjects, type Subject } from '../subject.ts'
+import { matchSubjects, knownFromSubject, listSubjects, type Subject } from '../../engine/subject.ts'
 
 const tableOperations = operationNames.map(getOperation).filter(({ object }) => object === 'table')
 
@@ -33,13 +34,9 @@ const maxCandidates = 20
 const changes: ReadonlySet<Permission> = new Set(changePermissions)
 
 /** Finds rules that restrict branches although the same callers may replace whole tables. */
-export function lintBranchBypass(
-  documents: readonly PolicyDocument[],
-  index: DocumentIndex,
-  findGrants: FindUnrestrictedGrants,
-): readonly Finding[] {
-  const findRuleBypass = createBypassFinder(documents, index, findGrants)
-  return documents.flatMap((document) =>
+export function lintBranchBypass(set: PolicySet, findGrants: FindUnrestrictedGrants): readonly Finding[] {
+  const findRuleBypass = createBypassFinder(set, findGrants)
+  return set.documents.flatMap((document) =>
     document.rules.flatMap((rule) => {
       if (!restrictsBranches({ document, rule })) return []
       const bypass = findRuleBypass({ document, rule })
@@ -86,11 +83,10 @@ function describeBypass(bypass: Bypass): string {
 }
 
 function createBypassFinder(
-  documents: readonly PolicyDocument[],
-  index: DocumentIndex,
+  set: PolicySet,
   findGrants: FindUnrestrictedGrants,
 ): (own: RuleInDocument) => Bypass | undefined {
-  const replacing = rulesGrantingReplacement(documents)
+  const replacing = rulesGrantingReplacement(set.documents)
   const beneath = indexRulesBeneath(replacing)
   const byNamespace = groupBy(replacing, ({ document }) => namespaceKey(document.namespace))
 
@@ -110,7 +106,7 @@ function createBypassFinder(
     let tried = 0
     for (const other of others) {
       const isBeneath = other.document.namespace.length > namespace.length
-      if (isBeneath && isInheritanceStopped(other.document.namespace, namespace, index)) continue
+      if (isBeneath && isInheritanceStopped(other.document.namespace, namespace, set)) continue
       const target = isBeneath ? other.document.namespace : namespace
       for (const subject of listSubjects(other.rule.subjects)) {
         const match = matchSubjects(own.rule.subjects, knownFromSubject(subject))
@@ -199,8 +195,8 @@ function namespacePrefix(namespace: Identifier): string {
   return namespace.map((part) => `${part}/`).join('')
 }
 
-function isInheritanceStopped(lower: Identifier, upper: Identifier, index: DocumentIndex): boolean {
-  return documentsAbove(index, lower).some(
-    ({ inherit, namespace }) => !inherit && namespace.length > upper.length,
-  )
+function isInheritanceStopped(lower: Identifier, upper: Identifier, set: PolicySet): boolean {
+  return set
+    .documentsAbove(lower)
+    .some(({ inherit, namespace }) => !inherit && namespace.length > upper.length)
 }

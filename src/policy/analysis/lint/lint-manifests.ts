@@ -1,10 +1,10 @@
 import { getOperation, operationNames, type OperationName } from '../../../catalog-api/operations.ts'
 import { permissionGroups, type Permission } from '../../../catalog-api/permissions.ts'
-import type { RequiresFolders } from './folder-requirements.ts'
+import type { RequiresFolders } from './namespace-limits.ts'
 import { createFinding, type Finding } from './finding.ts'
 import type { FindUnrestrictedGrants } from './unrestricted-grants.ts'
 import type { PolicyDocument, PolicyRule } from '../../language/policy-document.ts'
-import { matchSubjects, knownFromSubject, listSubjects } from '../subject.ts'
+import { matchSubjects, knownFromSubject, listSubjects } from '../../engine/subject.ts'
 
 /** Operations that make a manifest, which the caller has written, a version of a table. */
 export const manifestOperations: readonly OperationName[] = operationNames.filter((name) =>

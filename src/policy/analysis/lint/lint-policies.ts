@@ -1,5 +1,5 @@
 import type { Finding } from './finding.ts'
-import { createFolderRequirements } from './folder-requirements.ts'
+import { createFolderRequirements } from './namespace-limits.ts'
 import { lintConditions } from './lint-conditions.ts'
 import { lintGrants } from './lint-grants.ts'
 import { lintManifests } from './lint-manifests.ts'
@@ -10,14 +10,13 @@ import { lintAccessRules } from './lint-access-rules.ts'
 import { lintBranchBypass } from './lint-branch-bypass.ts'
 import { lintTableBypass } from './lint-table-bypass.ts'
 import { createUnrestrictedGrantsFinder } from './unrestricted-grants.ts'
-import type { PolicyDocument } from '../../language/policy-document.ts'
-import { indexDocuments } from '../reaching-rules.ts'
+import type { PolicySet } from '../../policy-set.ts'
 
 interface LintedPolicies {
   /** Those in force. */
-  readonly documents: readonly PolicyDocument[]
+  readonly set: PolicySet
   /** All, as if those with `mode: shadow` were in force, too. */
-  readonly withShadowPolicies: Pick<LintedPolicies, 'documents'>
+  readonly withShadowPolicies: Pick<LintedPolicies, 'set'>
 }
 
 /**
@@ -25,31 +24,28 @@ interface LintedPolicies {
  * sorted by file and line.
  */
 export function lintWithShadowPolicies(
-  { documents, withShadowPolicies: all }: LintedPolicies,
+  { set, withShadowPolicies: all }: LintedPolicies,
   known?: KnownCredentials,
 ): readonly Finding[] {
-  const findings = lintPolicies(documents, known)
-  const shadows = new Set(all.documents.filter(({ isShadow }) => isShadow).map(({ name }) => name))
+  const findings = lintPolicies(set, known)
+  const shadows = new Set(all.set.documents.filter(({ isShadow }) => isShadow).map(({ name }) => name))
   if (shadows.size === 0) return findings
-  const ofShadows = lintPolicies(all.documents, known).filter(({ policy = '' }) => shadows.has(policy))
+  const ofShadows = lintPolicies(all.set, known).filter(({ policy = '' }) => shadows.has(policy))
   return sortFindings([...findings, ...ofShadows])
 }
 
-/** Runs all checks on valid policies, as if all were in force. Findings are sorted by file and line. */
-export function lintPolicies(
-  documents: readonly PolicyDocument[],
-  known?: KnownCredentials,
-): readonly Finding[] {
-  const index = indexDocuments(documents)
-  const findGrants = createUnrestrictedGrantsFinder(documents, index)
-  const requiresFolders = createFolderRequirements(documents)
+/** Runs all checks on policies, as if all were in force. Findings are sorted by file and line. */
+export function lintPolicies(set: PolicySet, known?: KnownCredentials): readonly Finding[] {
+  const { documents } = set
+  const findGrants = createUnrestrictedGrantsFinder(set)
+  const requiresFolders = createFolderRequirements(set)
   const findings = [
-    ...lintAccessRules(documents),
+    ...lintAccessRules(set),
     ...lintConditions(documents),
     ...lintGrants(documents),
-    ...lintBranchBypass(documents, index, findGrants),
+    ...lintBranchBypass(set, findGrants),
     ...lintManifests(documents, findGrants, requiresFolders),
-    ...lintTableBypass(documents, index, findGrants, requiresFolders),
+    ...lintTableBypass(set, findGrants, requiresFolders),
     ...(known === undefined ? [] : lintSubjects(documents, known)),
   ]
   const merged = mergeByPolicy(

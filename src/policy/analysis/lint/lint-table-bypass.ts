@@ -11,11 +11,18 @@ import { destinationPermission } from '../../../catalog-api/requirements.ts'
 import { groupBy } from '../../../lib/group-by.ts'
 import { listNamedPermissions } from '../../language/deny-coverage.ts'
 import type { PolicyDocument, PolicyRule } from '../../language/policy-document.ts'
-import { namespaceKey, type DocumentIndex } from '../reaching-rules.ts'
-import { knownAsOnly, knownFromSubject, listSubjects, matchSubjects, type Subject } from '../subject.ts'
+import { namespaceKey } from '../../engine/object-position.ts'
+import type { PolicySet } from '../../policy-set.ts'
+import {
+  knownAsOnly,
+  knownFromSubject,
+  listSubjects,
+  matchSubjects,
+  type Subject,
+} from '../../engine/subject.ts'
 import { constantResult } from './constant-condition.ts'
 import { createFinding, type Finding } from './finding.ts'
-import type { RequiresFolders } from './folder-requirements.ts'
+import type { RequiresFolders } from './namespace-limits.ts'
 import { manifestOperations } from './lint-manifests.ts'
 import { maxRules, type RuleInDocument } from './rules-by-subject.ts'
 import type { FindUnrestrictedGrants } from './unrestricted-grants.ts'
@@ -69,11 +76,11 @@ const maxCandidates = 20
 
 /** Finds denies of tables whose callers can use the content of these tables in a way that the rule does not cover. */
 export function lintTableBypass(
-  documents: readonly PolicyDocument[],
-  index: DocumentIndex,
+  set: PolicySet,
   findGrants: FindUnrestrictedGrants,
   requiresFolders: RequiresFolders,
 ): readonly Finding[] {
+  const { documents } = set
   const grants = documents.flatMap((document) =>
     document.rules
       .filter(
@@ -164,7 +171,7 @@ export function lintTableBypass(
     const callers = listCallers(own)
     return [...moves, ...otherWays].flatMap((way) => {
       for (const subject of callers) {
-        if (isDenied(own, way, subject, index)) continue
+        if (isDenied(own, way, subject, set)) continue
         const rules = findWay(own, way, subject)
         if (rules !== undefined) return [[way, rules] as const]
       }
@@ -212,10 +219,12 @@ function isDenied(
   { document, rule }: RuleInDocument,
   { place, permissions }: Way,
   subject: Subject,
-  index: DocumentIndex,
+  set: PolicySet,
 ): boolean {
   if (place !== 'table') return false
-  const denies = (index.get(namespaceKey(document.namespace)) ?? []).flatMap(({ rules }) => rules)
+  const denies = set
+    .documentsAbove(document.namespace)
+    .flatMap(({ namespace, rules }) => (namespace.length === document.namespace.length ? rules : []))
   return denies.some(
     (deny) =>
       deny.effect === 'deny' &&

@@ -1,6 +1,9 @@
 import type { Identifier } from '../../../catalog-api/identifiers.ts'
 import type { Permission } from '../../../catalog-api/permissions.ts'
-import { documentsAbove, namespaceKey, type DocumentIndex } from '../reaching-rules.ts'
+import { namespaceKey } from '../../engine/object-position.ts'
+import { knownFromSubject, matchSubjects, type Subject } from '../../engine/subject.ts'
+import type { PolicyDocument, PolicyRule } from '../../language/policy-document.ts'
+import type { PolicySet } from '../../policy-set.ts'
 
 /** Limits of namespaces, cached, because thousands of policies may share a namespace. */
 export interface NamespaceLimits {
@@ -10,18 +13,42 @@ export interface NamespaceLimits {
   readonly inheritanceFloor: (namespace: Identifier) => number
 }
 
-export function createNamespaceLimits(index: DocumentIndex): NamespaceLimits {
+export function createNamespaceLimits(set: PolicySet): NamespaceLimits {
   return {
     reservedPermissions: cacheByNamespace((namespace) => {
-      const above = namespace.length === 0 ? [] : documentsAbove(index, namespace.slice(0, -1))
+      const above = namespace.length === 0 ? [] : set.documentsAbove(namespace.slice(0, -1))
       return new Set(above.flatMap(({ final }) => [...final]))
     }),
     inheritanceFloor: cacheByNamespace((namespace) =>
-      documentsAbove(index, namespace)
+      set
+        .documentsAbove(namespace)
         .filter(({ inherit }) => !inherit)
         .reduce((floor, document) => Math.max(floor, document.namespace.length), 0),
     ),
   }
+}
+
+/** Whether a requirement on folders may apply to the subject in the namespace of the policy. */
+export type RequiresFolders = (
+  document: Pick<PolicyDocument, 'namespace' | 'isShadow'>,
+  subject: Subject,
+) => boolean
+
+export function createFolderRequirements(set: PolicySet): RequiresFolders {
+  const requirementsIn = cacheByNamespace((namespace) =>
+    set
+      .documentsAbove(namespace)
+      .flatMap((document) => document.rules.filter(isFolderRequirement).map((rule) => ({ document, rule }))),
+  )
+  return ({ namespace, isShadow }, subject) =>
+    requirementsIn(namespace).some(
+      ({ document, rule }) =>
+        (isShadow || !document.isShadow) && matchSubjects(rule.subjects, knownFromSubject(subject)) !== false,
+    )
+}
+
+function isFolderRequirement({ condition }: PolicyRule): boolean {
+  return condition?.requirement !== undefined && 'folders' in condition.requirement
 }
 
 function cacheByNamespace<Value>(make: (namespace: Identifier) => Value): (namespace: Identifier) => Value {

@@ -1,7 +1,7 @@
 import type { Identifier } from '../../../catalog-api/identifiers.ts'
 import type { PolicyDocument, PolicyRule } from '../../language/policy-document.ts'
-import { namespaceKey } from '../reaching-rules.ts'
-import { anySubject, listSubjects, type Subject } from '../subject.ts'
+import { namespaceKey } from '../../engine/object-position.ts'
+import { anySubject, listSubjects, type Subject } from '../../engine/subject.ts'
 
 export interface RuleInDocument {
   readonly document: PolicyDocument

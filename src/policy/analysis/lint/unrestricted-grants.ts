@@ -2,10 +2,9 @@ import type { Identifier } from '../../../catalog-api/identifiers.ts'
 import type { Permission } from '../../../catalog-api/permissions.ts'
 import { constantResult } from './constant-condition.ts'
 import { createNamespaceLimits } from './namespace-limits.ts'
-import type { PolicyDocument } from '../../language/policy-document.ts'
-import type { DocumentIndex } from '../reaching-rules.ts'
+import type { PolicySet } from '../../policy-set.ts'
 import { indexRulesBySubject, rulesForSubject, type RuleInDocument } from './rules-by-subject.ts'
-import { matchSubjects, knownFromSubject, type Subject } from '../subject.ts'
+import { matchSubjects, knownFromSubject, type Subject } from '../../engine/subject.ts'
 
 /** Permissions on tables of a namespace that do not depend on the branch, each with a rule that allows it. */
 export type UnrestrictedGrants = ReadonlyMap<Permission, RuleInDocument>
@@ -14,13 +13,10 @@ export type UnrestrictedGrants = ReadonlyMap<Permission, RuleInDocument>
 export type FindUnrestrictedGrants = (subject: Subject, namespace: Identifier) => UnrestrictedGrants
 
 /** Conditions on anything but the branch are assumed to be true for allow rules and false for deny rules. */
-export function createUnrestrictedGrantsFinder(
-  documents: readonly PolicyDocument[],
-  index: DocumentIndex,
-): FindUnrestrictedGrants {
-  const allows = indexRulesBySubject(documents, 'allow')
-  const denies = indexRulesBySubject(documents, 'deny')
-  const { reservedPermissions, inheritanceFloor } = createNamespaceLimits(index)
+export function createUnrestrictedGrantsFinder(set: PolicySet): FindUnrestrictedGrants {
+  const allows = indexRulesBySubject(set.documents, 'allow')
+  const denies = indexRulesBySubject(set.documents, 'deny')
+  const { reservedPermissions, inheritanceFloor } = createNamespaceLimits(set)
   const found = new Map<string, UnrestrictedGrants>()
 
   return (subject, namespace) => {

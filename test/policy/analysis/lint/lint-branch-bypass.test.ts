@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest'
 import { lintBranchBypass } from '../../../../src/policy/analysis/lint/lint-branch-bypass.ts'
 import { createUnrestrictedGrantsFinder } from '../../../../src/policy/analysis/lint/unrestricted-grants.ts'
-import { indexDocuments } from '../../../../src/policy/analysis/reaching-rules.ts'
+import { compilePolicies } from '../../../../src/policy/policy-set.ts'
 import { parseDocuments } from '../../parse-documents.ts'
 import type { WrittenPolicy, WrittenRule } from '../../policy-builder.ts'
 
 function found(policies: readonly WrittenPolicy[]): readonly string[] {
   const documents = parseDocuments(policies)
-  const index = indexDocuments(documents)
-  return lintBranchBypass(documents, index, createUnrestrictedGrantsFinder(documents, index)).map(
+  const set = compilePolicies(documents)
+  return lintBranchBypass(set, createUnrestrictedGrantsFinder(set)).map(
     ({ level, check, message }) => `${level} ${check} ${message.replaceAll(/ \(policies\.yaml:\d+\)/g, '')}`,
   )
 }
@@ -173,10 +173,10 @@ it('limits the callers tried per rule, however many rules are above', () => {
   )
   const everybody = { ...restricted, subjects: { any: true as const } }
   const documents = parseDocuments([policy('top', [], above), policy('p', ['a'], [everybody])])
-  const index = indexDocuments(documents)
-  const find = createUnrestrictedGrantsFinder(documents, index)
+  const set = compilePolicies(documents)
+  const find = createUnrestrictedGrantsFinder(set)
   let tried = 0
-  const findings = lintBranchBypass(documents, index, (subject, namespace) => {
+  const findings = lintBranchBypass(set, (subject, namespace) => {
     tried++
     return find(subject, namespace)
   })

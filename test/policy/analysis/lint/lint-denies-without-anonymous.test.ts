@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest'
 import { lintAccessRules } from '../../../../src/policy/analysis/lint/lint-access-rules.ts'
-import { parseDocuments } from '../../parse-documents.ts'
-import type { WrittenPolicy, WrittenRule } from '../../policy-builder.ts'
+import { compilePolicySet, type WrittenPolicy, type WrittenRule } from '../../policy-builder.ts'
 
 const policy = (
   name: string,
@@ -52,7 +51,9 @@ it.each<[what: string, deny: WrittenPolicy, grant: WrittenPolicy, isReported: bo
   ],
 ])('reports a deny for all authenticated callers that does not cover anonymous ones: %s', (...row) => {
   const [, deny, grant, isReported] = row
-  const findings = lintAccessRules(parseDocuments([deny, grant])).filter(({ check }) => check === 'anonymous')
+  const findings = lintAccessRules(compilePolicySet([deny, grant])).filter(
+    ({ check }) => check === 'anonymous',
+  )
   expect(findings.map(({ level }) => level)).toEqual(isReported ? ['warning'] : [])
   if (!isReported) return
   expect(findings[0]?.message).toMatch(

@@ -2,16 +2,20 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { lintAccessRules } from '../../../../src/policy/analysis/lint/lint-access-rules.ts'
 import { isThorough } from '../../../support/thorough.ts'
-import { parseDocuments } from '../../parse-documents.ts'
 import { arbitraryPolicies, arbitraryRequest } from '../../policy-arbitraries.ts'
 import { oracleDecide } from '../../decision-oracle.ts'
 import { conditionSamples } from '../../policy-conditions.ts'
-import { formatPolicies, type WrittenPolicy, type WrittenRule } from '../../policy-builder.ts'
+import {
+  compilePolicySet,
+  formatPolicies,
+  type WrittenPolicy,
+  type WrittenRule,
+} from '../../policy-builder.ts'
 
 const numRuns = isThorough ? 3000 : 120
 
 function shadowed(policies: readonly WrittenPolicy[]): ReadonlySet<string> {
-  const found = lintAccessRules(parseDocuments(policies)).filter(({ check }) => check === 'shadowed')
+  const found = lintAccessRules(compilePolicySet(policies)).filter(({ check }) => check === 'shadowed')
   return new Set(found.map(({ message }) => message.split(' ')[0] ?? ''))
 }
 

@@ -1,16 +1,16 @@
 import { expect, it } from 'vitest'
-import { createFolderRequirements } from '../../../../src/policy/analysis/lint/folder-requirements.ts'
+import { createFolderRequirements } from '../../../../src/policy/analysis/lint/namespace-limits.ts'
 import { lintManifests } from '../../../../src/policy/analysis/lint/lint-manifests.ts'
 import { createUnrestrictedGrantsFinder } from '../../../../src/policy/analysis/lint/unrestricted-grants.ts'
-import { indexDocuments } from '../../../../src/policy/analysis/reaching-rules.ts'
+import { compilePolicies } from '../../../../src/policy/policy-set.ts'
 import { parseDocuments } from '../../parse-documents.ts'
 import type { WrittenCommits, WrittenPolicy, WrittenRule } from '../../policy-builder.ts'
 
 function found(policies: readonly WrittenPolicy[]): readonly string[] {
   const documents = parseDocuments(policies)
-  const index = indexDocuments(documents)
-  const findGrants = createUnrestrictedGrantsFinder(documents, index)
-  return lintManifests(documents, findGrants, createFolderRequirements(documents)).map(
+  const set = compilePolicies(documents)
+  const findGrants = createUnrestrictedGrantsFinder(set)
+  return lintManifests(documents, findGrants, createFolderRequirements(set)).map(
     ({ level, check, message }) => `${level} ${check} ${message}`,
   )
 }

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { compilePolicies } from '../../../../src/policy/policy-set.ts'
 import { lintPolicies } from '../../../../src/policy/analysis/lint/lint-policies.ts'
 import { parsePolicies } from '../../../../src/policy/language/parse-policies.ts'
 
@@ -12,7 +13,7 @@ restrict: [${restrict.join(', ')}]
 `
   const { documents, problems } = parsePolicies(text, 'crm.yaml')
   expect(problems).toEqual([])
-  return lintPolicies(documents).map(({ check, message }) => `${check} ${message}`)
+  return lintPolicies(compilePolicies(documents)).map(({ check, message }) => `${check} ${message}`)
 }
 
 const analysts = '{ groups: [analysts], except: { groups: [office] } }'

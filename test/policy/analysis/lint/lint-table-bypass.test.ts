@@ -1,10 +1,9 @@
 import { expect, it } from 'vitest'
 import { lintPolicies } from '../../../../src/policy/analysis/lint/lint-policies.ts'
-import { parseDocuments } from '../../parse-documents.ts'
-import type { WrittenPolicy, WrittenRule } from '../../policy-builder.ts'
+import { compilePolicySet, type WrittenPolicy, type WrittenRule } from '../../policy-builder.ts'
 
 function found(policies: readonly WrittenPolicy[]): readonly string[] {
-  return lintPolicies(parseDocuments(policies))
+  return lintPolicies(compilePolicySet(policies))
     .filter(({ check, message }) => check === 'way-around' && message.includes('denies tables'))
     .map(({ level, message }) => `${level} ${message}`)
 }

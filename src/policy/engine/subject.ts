@@ -18,8 +18,8 @@ export const anonymousSubject: Subject = { kind: 'anonymous', name: '' }
 
 /** What is known of a caller. An undefined value, or a group in neither set, is not known. */
 export interface KnownCaller {
-  /** If true, the other members have no meaning. */
-  readonly isAnonymous: boolean
+  /** If true, the other members have no meaning; if undefined, it may be any caller. */
+  readonly isAnonymous: boolean | undefined
   readonly user: string | undefined
   readonly key: string | undefined
   readonly groups: ReadonlySet<string>
@@ -31,6 +31,15 @@ export interface KnownCaller {
 export type SubjectMatch = boolean | Subjects
 
 const emptyNames: ReadonlySet<string> = new Set()
+
+/** Any caller, with a credential or without. */
+export const anyCaller: KnownCaller = {
+  isAnonymous: undefined,
+  user: undefined,
+  key: undefined,
+  groups: emptyNames,
+  excludedGroups: emptyNames,
+}
 
 /** A caller has one name and one key, but may have more groups. */
 export function knownFromSubject({ kind, name }: Subject): KnownCaller {
@@ -60,6 +69,7 @@ export function knownFromPrincipal({ name, method, credentialId, groups }: Princ
 }
 
 export function matchSubjects(subjects: Subjects, caller: KnownCaller): SubjectMatch {
+  if (caller.isAnonymous === undefined) return isEveryone(subjects) || subjects
   if (caller.isAnonymous) return subjects.anonymous
   const excepted = subjects.except === undefined ? false : matchNames(subjects.except, caller)
   if (excepted === true) return false
@@ -68,6 +78,10 @@ export function matchSubjects(subjects: Subjects, caller: KnownCaller): SubjectM
   const except = excepted === false ? undefined : excepted
   if (named === true) return except === undefined ? true : { ...noNames, any: true, anonymous: false, except }
   return { ...named, any: false, anonymous: false, except }
+}
+
+function isEveryone({ any, anonymous, except }: Subjects): boolean {
+  return any && anonymous && except === undefined
 }
 
 export function listSubjects({

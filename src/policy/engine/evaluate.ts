@@ -1,0 +1,104 @@
+import type { Permission } from '../../catalog-api/permissions.ts'
+import type { Condition } from '../conditions/condition.ts'
+import type { Implication } from '../language/deny-coverage.ts'
+import type { CompiledRule, LocatedRule } from './compiled-rule.ts'
+import { judgeCondition, judgeRule, type Evaluation, type RuleOutcome } from './evaluation.ts'
+import type { PolicyNode } from './policy-node.ts'
+import { matchSubjects, type SubjectMatch } from './subject.ts'
+
+/** A rule about the permission of a question. */
+export interface RuleAbout extends LocatedRule {
+  /** Why it covers the permission; undefined if it names it. */
+  readonly implication: Implication | undefined
+}
+
+/** A rule about the permission, in a policy of the namespace of the object or of one above, and what became of it. */
+export interface Step extends RuleAbout {
+  /** `stopped`: an allow that a namespace beneath does not inherit. `reserved`: one of a permission that is final above. */
+  readonly outcome: RuleOutcome | 'stopped' | 'reserved'
+  /** If it is open: whether the rule names the caller, and the condition if its result is open. */
+  readonly match: SubjectMatch
+  readonly condition: Condition | undefined
+  /** If the condition failed: why. */
+  readonly error: unknown
+}
+
+/** Whether the question has one answer, whatever is not known of it. */
+export type ResultKind = 'allowed' | 'denied' | 'open'
+
+/**
+ * Returns the rule that decides, from the namespace up to the root: the first deny, or else the first allow, unless a
+ * namespace above it reserves the permission (`final`). `visit` sees what becomes of each rule, upwards. All rules are
+ * evaluated here. Without `visit` nothing is allocated, and the first deny ends the evaluation.
+ */
+export function evaluate(
+  start: PolicyNode,
+  evaluation: Evaluation,
+  visit?: (step: Step) => void,
+): CompiledRule | undefined {
+  const { permission } = evaluation.input
+  evaluation.openDeny = undefined
+  evaluation.openAllow = undefined
+  let deny: CompiledRule | undefined
+  let allow: CompiledRule | undefined
+  let isStopped = false
+  for (let node: PolicyNode | undefined = start; node !== undefined; node = node.parent) {
+    const table = node.depth === evaluation.depth ? evaluation.table : undefined
+    if (visit !== undefined) visitRules(node, evaluation, table, isStopped, visit)
+    deny ??= node.denies?.first(evaluation, table)
+    if (deny !== undefined && visit === undefined) return deny
+    if (node.final.has(permission)) allow = evaluation.openAllow = undefined
+    if (allow === undefined && !isStopped) allow = node.allows?.first(evaluation, table)
+    isStopped ||= node.stopsInheritance
+  }
+  return deny ?? allow
+}
+
+/** The kind of a result of `evaluate`. */
+export function resultKind(
+  deciding: CompiledRule | undefined,
+  { openDeny, openAllow }: Evaluation,
+): ResultKind {
+  if (deciding?.effect === 'deny') return 'denied'
+  if (deciding !== undefined && openDeny === undefined) return 'allowed'
+  return deciding === undefined && openAllow === undefined ? 'denied' : 'open'
+}
+
+function visitRules(
+  node: PolicyNode,
+  evaluation: Evaluation,
+  table: string | undefined,
+  isStopped: boolean,
+  visit: (step: Step) => void,
+): void {
+  const { permission } = evaluation.input
+  const obstacle = isStopped ? 'stopped' : isReservedAbove(node, permission) ? 'reserved' : undefined
+  for (const compiled of node.rules) {
+    if (!compiled.permissions.has(permission)) continue
+    const { document, rule, effect, condition } = compiled
+    const match = matchCaller(compiled, evaluation)
+    const blocked = match === false ? 'other-caller' : effect === 'allow' ? obstacle : undefined
+    const outcome = blocked ?? judgeRule(compiled, evaluation, table)
+    const isOpen =
+      outcome === 'open' && condition && judgeCondition(compiled, condition, evaluation) === 'open'
+    visit({
+      document,
+      rule,
+      implication: rule.implied.get(permission),
+      outcome,
+      match,
+      condition: isOpen ? condition : undefined,
+      error: outcome === 'failed' ? evaluation.error : undefined,
+    })
+  }
+}
+
+function matchCaller({ rule, subjects }: CompiledRule, { caller }: Evaluation): SubjectMatch {
+  if (caller.known !== undefined) return matchSubjects(rule.subjects, caller.known)
+  return subjects.some((number) => caller.subjects.has(number))
+}
+
+function isReservedAbove({ parent }: PolicyNode, permission: Permission): boolean {
+  for (let node = parent; node !== undefined; node = node.parent) if (node.final.has(permission)) return true
+  return false
+}

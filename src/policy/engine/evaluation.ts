@@ -1,0 +1,88 @@
+import type { Condition } from '../conditions/condition.ts'
+import type { ConditionInput } from '../conditions/authorization-request.ts'
+import { MissingFactError } from '../conditions/fact.ts'
+import type { CompiledRule } from './compiled-rule.ts'
+import type { NumberedCaller } from './subject-numbers.ts'
+import { matchSubjects } from './subject.ts'
+
+/** Any table in the namespace of the rules, including tables that do not exist yet. */
+export const anyTable = Symbol('any table')
+
+/** A table directly in the namespace of the rules; undefined for the namespace itself and deeper objects. */
+export type TableSelector = string | typeof anyTable | undefined
+
+/** Result of a condition: `open` if it depends on a pending part of the input. `failed` makes a deny apply and an allow not. */
+export type ConditionResult = 'true' | 'false' | 'failed' | 'open'
+
+/** Results that are known without evaluation. */
+export interface KnownConditions {
+  get(condition: Condition): ConditionResult | undefined
+}
+
+export const noKnownConditions: KnownConditions = new Map<Condition, ConditionResult>()
+
+/** What is evaluated, and what the evaluation found besides the deciding rule. */
+export interface Evaluation {
+  readonly input: ConditionInput
+  readonly caller: NumberedCaller
+  /** Name of the table and depth of its namespace; undefined for a namespace. */
+  readonly table: string | undefined
+  readonly depth: number
+  readonly knownConditions: KnownConditions
+  /** Set to true if a condition that is not known was evaluated: the result must not be cached. */
+  evaluatedCondition: boolean
+  /** Rules that would decide if what is not known of the input were so. */
+  openDeny: CompiledRule | undefined
+  openAllow: CompiledRule | undefined
+  /** Why the last condition failed that did. */
+  error: unknown
+}
+
+/** What becomes of a rule about the permission. It applies, or it is not known whether it does, or why it does not. */
+export type RuleOutcome = 'applies' | 'open' | 'other-caller' | 'other-table' | 'false' | 'failed'
+
+/** Judges a rule that covers the permission and has one of the subjects of the caller, exceptions aside. */
+export function judgeRule(rule: CompiledRule, evaluation: Evaluation, table: TableSelector): RuleOutcome {
+  const { known, subjects } = evaluation.caller
+  let isOpen = false
+  if (known !== undefined) {
+    const match = matchSubjects(rule.rule.subjects, known)
+    if (match === false) return 'other-caller'
+    isOpen = match !== true
+  } else if (rule.except.some((number) => subjects.has(number))) return 'other-caller'
+  if (!coversTable(rule, table)) return 'other-table'
+  const result = rule.condition === undefined ? 'true' : judgeCondition(rule, rule.condition, evaluation)
+  if (result === 'false' || (result === 'failed' && rule.effect === 'allow')) return result
+  if (isOpen || result === 'open') return 'open'
+  return result === 'failed' ? result : 'applies'
+}
+
+/** A deny applies if its condition fails. */
+export function outcomeApplies({ effect }: Pick<CompiledRule, 'effect'>, outcome: string): boolean {
+  return outcome === 'applies' || (outcome === 'failed' && effect === 'deny')
+}
+
+function coversTable({ tables }: CompiledRule, table: TableSelector): boolean {
+  if (tables === undefined || table === anyTable) return true
+  return table !== undefined && tables.some((matches) => matches(table))
+}
+
+export function judgeCondition(
+  rule: CompiledRule,
+  condition: Condition,
+  evaluation: Evaluation,
+): ConditionResult {
+  const known = evaluation.knownConditions.get(condition)
+  if (known !== undefined) return known
+  evaluation.evaluatedCondition = true
+  try {
+    return condition.evaluate(evaluation.input) ? 'true' : 'false'
+  } catch (error) {
+    const isMissing = error instanceof MissingFactError
+    if (isMissing && error.isPending) return 'open'
+    // Analyses report no failures.
+    if (!isMissing && evaluation.caller.known === undefined) rule.reportFailure(error)
+    evaluation.error = error
+    return 'failed'
+  }
+}
