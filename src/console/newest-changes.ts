@@ -5,7 +5,7 @@ import { formatRecordKey } from '../audit/records/hash-chain.ts'
 import { parseStoredRecord, type StoredRecord } from '../audit/storage/read-audit-log.ts'
 import { isForeignRecord, listSegments, type LogSegment } from '../audit/storage/log-segments.ts'
 import type { DurableEnd } from '../audit/sinks/sink.ts'
-import { readSegmentLines } from '../audit/storage/read-segment-lines.ts'
+import { readLines } from '../lib/fs/read-lines.ts'
 import { ignoreMissing } from '../lib/fs/system-error.ts'
 
 interface HashedRecordReference {
@@ -82,17 +82,15 @@ export function createNewestChangesReader(
     const found = previous && (await stat(join(folder, previous.file)).catch(ignoreMissing))
     const from = position?.file === previous?.file ? position?.offset : undefined
     if (!found || from === undefined) forgetUnfinished()
-    if (previous && found) await readTail(previous.file, from ?? 0, found.size, previous)
+    if (previous && found) await readTail(previous.file, from ?? 0, found.size, previous).catch(ignoreMissing)
   }
 
   async function readTail(file: string, from: number, to: number, segment?: LogSegment): Promise<void> {
     const begin = Math.max(from, to - tailBytes)
     if (begin > from) forgetUnfinished()
-    const range = { from: begin, to, bytes: tailBytes }
-    const lines = await readSegmentLines(join(folder, file), range).catch(ignoreMissing)
-    for (const { text } of lines ?? []) {
+    for await (const { bytes } of readLines(join(folder, file), { from: begin, to })) {
       // The tail of a file may begin in the middle of a line.
-      const record = parseStoredRecord(text)
+      const record = parseStoredRecord(bytes.toString('utf8'))
       if (record !== undefined && !(segment && isForeignRecord(segment, record))) addRecord(record)
     }
   }

@@ -127,7 +127,7 @@ export const criticalFiles: readonly CriticalFile[] = [
   { file: 'src/identity/authenticate.ts', tests: ['test/identity/'] },
   { file: 'src/audit/records/hash-chain.ts', tests: audit },
   { file: 'src/audit/log/chain-writer.ts', tests: [...audit, 'test/audit/log/segment-rotation.test.ts'] },
-  { file: 'src/audit/verify/log-verifier.ts', tests: audit },
+  { file: 'src/audit/verify/verify-audit-log.ts', tests: audit },
   { file: 'src/audit/log/recovery.ts', tests: ['test/audit/log/crash-recovery.test.ts'] },
   { file: 'src/audit/compare/find-unexplained.ts', tests: ['test/audit/compare/'] },
   { file: 'src/audit/compare/recorded-versions.ts', tests: ['test/audit/compare/'] },

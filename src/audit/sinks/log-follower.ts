@@ -4,7 +4,7 @@ import { isForeignRecord, type LogSegment } from '../storage/log-segments.ts'
 import { compareByAge } from '../storage/segment-names.ts'
 import { ignoreMissing } from '../../lib/fs/system-error.ts'
 import type { Cursor } from './cursor.ts'
-import { readSegmentLines, type SegmentLine } from '../storage/read-segment-lines.ts'
+import { readLines, type FileLine } from '../../lib/fs/read-lines.ts'
 import type { Delivery, DurableEnd, RecordReference, Undelivered } from './sink.ts'
 
 interface ReadBounds {
@@ -34,16 +34,18 @@ export async function readBatch(
   let { bytes } = bounds
   for (let file = cursor?.file ?? segments[0]?.file; file !== undefined;) {
     const segment = segments.find((each) => each.file === file)
-    const range = { from: batch.getOffset(file), to: file === end.file ? end.length : Infinity, bytes }
-    const lines = (await readSegmentLines(join(folder, file), range).catch(ignoreMissing)) ?? []
-    for (const line of lines.slice(0, bounds.records - batch.deliveries.length)) {
-      batch.add(file, line, segment)
-      bytes -= line.end - line.offset
+    const range = { from: batch.getOffset(file), to: file === end.file ? end.length : Infinity }
+    try {
+      for await (const line of readLines(join(folder, file), range)) {
+        if (line.end !== 'newline') break
+        batch.add(file, line, segment)
+        bytes -= line.bytes.length + 1
+        if (bytes <= 0 || batch.deliveries.length >= bounds.records) return batch
+      }
+    } catch (error) {
+      ignoreMissing(error)
     }
-    if (bytes <= 0 || batch.deliveries.length >= bounds.records) break
-    if (lines.length > 0) continue
     if (file === end.file) break
-    // The file may no longer exist.
     const next = segments.find((each) => compareByAge(each.file, file ?? '') > 0)?.file
     if (next !== undefined) batch.cursor = { v: 1, ...batch.cursor, file: next, offset: 0 }
     file = next
@@ -70,7 +72,9 @@ class Batch implements ReadBatch {
     return this.cursor?.file === file ? this.cursor.offset : 0
   }
 
-  add(file: string, { text, offset, end }: SegmentLine, segment: LogSegment | undefined): void {
+  add(file: string, { bytes, offset }: FileLine, segment: LogSegment | undefined): void {
+    const text = bytes.toString('utf8')
+    const end = offset + bytes.length + 1
     const record = parseStoredRecord(text)
     const { last } = this.cursor ?? {}
     const after = last && { after: last }

@@ -80,7 +80,7 @@ export class SinkDelivery {
   readonly #closing = new AbortController()
   #getDurableEnd: (() => DurableEnd) | undefined
   /** Number of records after the cursor when the durable record `seq` was the last. */
-  #backlog: { count: number; seq: number } | undefined
+  #backlog = { count: 0, seq: 0 }
   #cursor: Cursor | undefined
   #saved: { cursor: Cursor | undefined; at: number } = { cursor: undefined, at: 0 }
   #batchRecords: number
@@ -122,11 +122,8 @@ export class SinkDelivery {
   }
 
   status(): SinkStatus {
-    const { count = 0, seq = 0 } = this.#backlog ?? {}
-    const lagRecords =
-      this.#getDurableEnd === undefined || this.#backlog === undefined
-        ? 0
-        : Math.max(0, count + this.#getDurableEnd().seq - seq)
+    const { count, seq } = this.#backlog
+    const lagRecords = Math.max(0, count + (this.#getDurableEnd?.().seq ?? seq) - seq)
     const lagSeconds =
       lagRecords === 0 || this.#oldestUndeliveredMs === undefined
         ? 0
@@ -136,6 +133,7 @@ export class SinkDelivery {
 
   start(durable: () => DurableEnd): void {
     this.#getDurableEnd = durable
+    this.#countBacklog(durable())
     this.#running ??= this.#run(durable)
   }
 
@@ -182,8 +180,10 @@ export class SinkDelivery {
   async #deliverNext(durable: () => DurableEnd): Promise<boolean> {
     const { folder, observer, tuning } = this.#options
     const end = durable()
-    if (this.#segments.at(-1)?.file !== end.file) this.#segments = await listSegments(folder)
-    this.#backlog ??= { count: countRecordsAfter(this.#segments, this.#cursor, end), seq: end.seq }
+    if (this.#segments.at(-1)?.file !== end.file) {
+      this.#segments = await listSegments(folder)
+      this.#countBacklog(end)
+    }
     this.#lastReadEnd = end
     const bounds = { records: this.#batchRecords, bytes: tuning.maxBatchBytes }
     const { deliveries, cursor } = await readBatch(folder, this.#segments, this.#cursor, end, bounds)
@@ -213,6 +213,10 @@ export class SinkDelivery {
     this.#batchRecords = Math.min(this.#batchRecords * 2, tuning.maxBatchRecords)
     if (performance.now() - this.#saved.at >= cursorSaveIntervalMs) await this.#save()
     return true
+  }
+
+  #countBacklog(end: DurableEnd): void {
+    this.#backlog = { count: countRecordsAfter(this.#segments, this.#cursor, end), seq: end.seq }
   }
 
   async #deliver(deliveries: readonly Delivery[]): Promise<void> {

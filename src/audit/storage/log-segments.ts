@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { readLines } from '../../lib/fs/read-lines.ts'
 import { ignoreMissing } from '../../lib/fs/system-error.ts'
 import type { AuditRecord, ChainEnd } from '../records/audit-record.ts'
 import { checkLine, parseRecord, zeroHash } from '../records/hash-chain.ts'
-import { readSegmentLines } from './read-segment-lines.ts'
 import { compareByAge, listChains } from './segment-names.ts'
 
 /** A file of the log. Its first record names the one that it follows, under the next seal. */
@@ -78,17 +78,26 @@ function getPreceding(first: AuditRecord): ChainEnd {
 
 /** Undefined if the file is empty or its first line is damaged, or if retention has just removed it. */
 async function readFirstRecord(path: string): Promise<AuditRecord | undefined> {
-  const range = { from: 0, to: Infinity, bytes: headBytes }
-  const [line] = (await readSegmentLines(path, range).catch(ignoreMissing)) ?? []
-  const checked = line && checkLine(Buffer.from(line.text))
-  return typeof checked === 'object' ? checked.record : undefined
+  try {
+    for await (const { bytes } of readLines(path, { readBytes: headBytes })) {
+      const checked = checkLine(bytes)
+      return typeof checked === 'object' ? checked.record : undefined
+    }
+  } catch (error) {
+    ignoreMissing(error)
+  }
+  return undefined
 }
 
 /** Returns the time of the last record; undefined if the file does not end with a record. */
 async function readEndTime(path: string): Promise<number | undefined> {
   const { size } = await stat(path)
-  const range = { from: Math.max(0, size - tailBytes), to: size, bytes: tailBytes }
-  const last = (await readSegmentLines(path, range)).at(-1)
-  const time = last?.end === size ? Date.parse(String(parseRecord(last.text)?.time)) : Number.NaN
+  let record: AuditRecord | undefined
+  for await (const { bytes, end } of readLines(path, {
+    from: Math.max(0, size - tailBytes),
+    readBytes: tailBytes,
+  }))
+    record = end === 'newline' ? parseRecord(bytes.toString('utf8')) : undefined
+  const time = Date.parse(String(record?.time))
   return Number.isNaN(time) ? undefined : time
 }

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { getRequestRecord, type SelectedRecord, type Selection } from '../../audit/query/select-records.ts'
 import { readGatewaySettings, type GatewaySettings } from '../../config/gateway-settings.ts'
-import { folderArgument, addSelectionOptions } from './audit-options.ts'
-import { collect } from '../common/arguments.ts'
+import { folderArgument } from './audit-verify.ts'
+import { collect, parseIdArgument, parsePositiveInteger, parseTimeOrAge } from '../common/arguments.ts'
 import { runStep } from '../common/command-failure.ts'
 import type { Io } from '../common/io.ts'
 import { formatExample, newCommand } from '../common/new-command.ts'
@@ -43,6 +43,36 @@ export function queryCommand(io: Io): Command {
     .action((folder: string | undefined, options: QueryOptions, command: Command) =>
       query(folder, options, command, io),
     )
+}
+
+function addSelectionOptions(command: Command): Command {
+  return command
+    .option(
+      '--request <id>',
+      'only records of this request: the `instance` of an error, or the header x-request-id',
+    )
+    .option(
+      '--table <id>',
+      'only records of this table, such as prod/sales/orders or prod$sales$orders',
+      parseIdArgument,
+    )
+    .option('--principal <name>', 'only records of this principal')
+    .option(
+      '--operation <name>',
+      'only records of this operation, such as CreateTableVersion, or of a group such as write',
+    )
+    .option(
+      '--rule <name>',
+      'only records of requests that this rule allowed or denied: its id, or policy/id',
+    )
+    .option('--denied', 'only refused requests: denials and rejected credentials')
+    .option(
+      '--since <time>',
+      'only records from this time on, such as 2027-01-31T00:00:00Z or 1h (one hour ago)',
+      parseTimeOrAge,
+    )
+    .option('--until <time>', 'only records before this time', parseTimeOrAge)
+    .option('--last <number>', 'only the newest records of the selection', parsePositiveInteger)
 }
 
 async function query(

@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
 import { readSealVerifier } from '../../audit/records/seal-key.ts'
 import { verifyAuditLog, type VerifyReport } from '../../audit/verify/verify-audit-log.ts'
-import { jsonOption } from '../common/arguments.ts'
-import { folderArgument, publicKeyOption } from './audit-options.ts'
+import { collect, jsonOption } from '../common/arguments.ts'
 import { formatCount } from '../../lib/format-count.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { formatProblem } from '../common/log-problems.ts'
@@ -14,13 +13,23 @@ interface VerifyOptions {
   readonly json?: true
 }
 
+export const folderArgument = [
+  '<dir>',
+  'the folder of the audit log (for `dev`: `audit` in its data folder)',
+] as const
+
 const progressMs = 5_000
 
 export function verifyCommand(io: Io): Command {
   return newCommand('verify', io)
     .description('verify the records of an audit log, their hash chain and its seals')
     .argument(...folderArgument)
-    .option(...publicKeyOption)
+    .option(
+      '--public-key <file>',
+      'a public key of the seals (PEM); repeatable if the key was rotated',
+      collect,
+      [],
+    )
     .option(...jsonOption)
     .addHelpText(
       'after',

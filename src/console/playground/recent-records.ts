@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseStoredRecord, type StoredRecord } from '../../audit/storage/read-audit-log.ts'
-import { readSegmentLines } from '../../audit/storage/read-segment-lines.ts'
+import { readLines } from '../../lib/fs/read-lines.ts'
 import { isForeignRecord, listSegments } from '../../audit/storage/log-segments.ts'
 import { ignoreMissing } from '../../lib/fs/system-error.ts'
 
@@ -24,10 +24,9 @@ export async function readRecentRecords(
     if (found === undefined) continue
     if (found.mtime < since) return false
     const bytes = Math.min(left, found.size)
-    const lines = await readSegmentLines(path, { from: found.size - bytes, to: found.size, bytes })
-    for (const { text } of lines) {
+    for await (const line of readLines(path, { from: found.size - bytes, to: found.size })) {
       // The first line may be the end of one.
-      const record = parseStoredRecord(text)
+      const record = parseStoredRecord(line.bytes.toString('utf8'))
       if (record === undefined || isForeignRecord(segment, record)) continue
       if (Date.parse(record.time) >= since.getTime()) onRecord(record)
     }

@@ -14,16 +14,31 @@ export interface FileLine {
   readonly end: 'newline' | 'file' | 'limit'
 }
 
-/** Reads the lines of a file in constant memory. Stops at a line over the maximum length. */
-export async function* readLines(path: string): AsyncGenerator<FileLine, void> {
+export interface LineRange {
+  /** Offset of the first line, which is number 1; default: 0. */
+  readonly from?: number
+  /** Where reading ends, as the file does otherwise. */
+  readonly to?: number
+  /** Bytes of a read; default: 256 KiB. */
+  readonly readBytes?: number
+}
+
+/**
+ * Reads the lines of a file, or of a range of it, in constant memory. Stops at a line over the maximum length.
+ */
+export async function* readLines(
+  path: string,
+  { from = 0, to = Infinity, readBytes = 256 * 1024 }: LineRange = {},
+): AsyncGenerator<FileLine, void> {
   const handle = await open(path)
   try {
-    const buffer = Buffer.allocUnsafe(256 * 1024)
+    const buffer = Buffer.allocUnsafe(readBytes)
     let rest: Buffer = Buffer.alloc(0)
     let number = 1
-    let offset = 0
-    for (let position = 0, bytesRead = 0; ; position += bytesRead) {
-      bytesRead = (await handle.read(buffer, 0, buffer.length, position)).bytesRead
+    let offset = from
+    for (let position = from, bytesRead = 0; ; position += bytesRead) {
+      const length = Math.max(0, Math.min(buffer.length, to - position))
+      bytesRead = (await handle.read(buffer, 0, length, position)).bytesRead
       if (bytesRead === 0) break
       const chunk = buffer.subarray(0, bytesRead)
       let begin = 0

@@ -15,6 +15,8 @@ import { makeTemporaryFolder, removeFolder, temporaryFolder } from '../../suppor
 import { aRefusal, anIntent, committed, logOptions, segmentsOf } from '../audit-fixtures.ts'
 
 const minute = 60_000
+/** The lock of the folder counts as lost if the clock jumps by more than a minute and it is not refreshed. */
+const lockRefreshMs = 10_000
 const start = Date.parse('2026-06-01T00:00:00Z')
 const steps = 240
 /** Records contain some of them with escapes. */
@@ -34,7 +36,7 @@ beforeAll(async () => {
   const folder = await makeTemporaryFolder()
   folders.setBack = join(folder, 'set-back')
   folders.steady = join(folder, 'steady')
-  vi.useFakeTimers({ toFake: ['Date'], now: start })
+  vi.useFakeTimers({ toFake: ['Date', 'setInterval', 'clearInterval'], now: start })
   try {
     await writeLog(folders.setBack, (step) => (step === setBackAt ? -50 : 7) * minute)
     vi.setSystemTime(start)
@@ -53,7 +55,9 @@ async function writeLog(folder: string, advance: (step: number) => number): Prom
   const lost: IntentReference[] = []
   let writer: Writer = { log: await open(), open: [], lost }
   for (let step = 0; step < steps; step += 1) {
-    vi.setSystemTime(Date.now() + advance(step))
+    vi.setSystemTime(Date.now() + advance(step) - lockRefreshMs)
+    vi.advanceTimersByTime(lockRefreshMs)
+    while (!writer.log.status().writable) await new Promise(setImmediate)
     await writeStep(writer, step)
     if (step % 67 !== 66) continue
     await writer.log.close()

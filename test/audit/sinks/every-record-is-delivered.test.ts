@@ -1,4 +1,4 @@
-import { readFile, rm, writeFile } from 'node:fs/promises'
+import { appendFile, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { AuditLog } from '../../../src/audit/log/audit-log.ts'
@@ -151,6 +151,24 @@ it('reports an invalid line and delivers the others', async () => {
   const reported = lines.filter((line) => line.includes('"undelivered"'))
   expect(reported.map((line) => JSON.parse(line) as object)).toMatchObject([{ line: { file } }])
   expect(lines.filter((line) => !reported.includes(line))).toEqual(expected)
+})
+
+it('reports lines that another writer added behind the end of the log, and does not deliver them', async () => {
+  const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
+  const first = await openLogWithSinks(folder, [])
+  await first.log.recordIntent(anIntent('genuine'))
+  await first.close()
+  const expected = await linesInLog(folder)
+  const [file = ''] = await segmentsOf(folder)
+  const forged = expected[2]?.replace('genuine', 'forged').replace('"seq":2', `"seq":${expected.length}`)
+  await appendFile(join(folder, file), `${forged}\n`)
+  const second = await openLogWithSinks(folder, [otlpSettings(receiver.url)])
+  await closeWhenDelivered(second)
+  const lines = linesOf(receiver.taken)
+  expect(lines.slice(0, expected.length)).toEqual(expected)
+  expect(lines.filter((line) => line.includes('forged'))).toEqual([])
+  const reports = lines.filter((line) => line.includes('"undelivered"'))
+  expect(reports.map((line) => JSON.parse(line) as object)).toMatchObject([{ line: { file } }])
 })
 
 it('does not deliver records that are not durable', async () => {

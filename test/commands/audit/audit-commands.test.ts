@@ -98,3 +98,27 @@ it('a broken log is reported by file and line', async () => {
     messages: `broken: ${name}:9: the line has no hash at its end\n8 records in 1 chain, 0 changes without an outcome\n`,
   })
 })
+
+it.each([
+  ['query', ['audit', 'query'], 8],
+  ['query --last', ['audit', 'query', '--last', '3'], 4],
+  ['policy replay', ['policy', 'replay', '--candidate', 'policies/examples', '--audit'], 1],
+])('%s reports a damaged line, reads on, and ends with status 1', async (_, command, lines) => {
+  const [name = ''] = await segmentsOf(folder)
+  const file = join(folder, name)
+  const good = await readFile(file, 'utf8')
+  const damaged = good
+    .split('\n')
+    .map((line, at) => (at === 4 ? line.replace('"intent"', '"int\0nt"') : line))
+  await writeFile(file, damaged.join('\n'))
+  const end = await runCommand([...command, folder])
+  await writeFile(file, good)
+  const what = 'the line is not a record of format version 1'
+  expect(end).toMatchObject({
+    status: 1,
+    messages: expect.stringContaining(`${name}:5: ${what}\n1 problem in`),
+  })
+  expect(linesOf(end).filter((line) => line.startsWith('20') || line.includes('calls:')).length).toBe(
+    command[0] === 'policy' ? 1 : lines - 1,
+  )
+})
