@@ -5,12 +5,16 @@ import {
   type StoredRecord,
 } from '../storage/read-audit-log.ts'
 import { listSegments, skipSegmentsBefore, type LogSegment } from '../storage/log-segments.ts'
-import { createIntentFinder, type StoredIntent } from './intent-finder.ts'
+import { LRUCache } from 'lru-cache'
+import { formatRecordKey } from '../records/hash-chain.ts'
+import { memoize } from '../../lib/memoize.ts'
 import { permissionGroups } from '../../catalog-api/permissions.ts'
 import { groupBy } from '../../lib/group-by.ts'
 import type { AuditedPrincipal, ObjectId } from '../records/audit-record.ts'
 import type { RuleReference } from '../../policy/engine/decision.ts'
 import { qualifiedRuleName } from '../../policy/testing/decision-test.ts'
+
+type StoredIntent = Extract<StoredRecord, { kind: 'intent' }>
 
 /** Criteria for records; an absent criterion matches all. */
 export interface RecordFilter {
@@ -174,4 +178,48 @@ function matchesRequest(selected: SelectedRecord, { principal, operation, rule }
 function mentionsTable({ tables = [] }: StoredRecord, table: ObjectId): boolean {
   const text = JSON.stringify(table)
   return tables.some(({ id }) => JSON.stringify(id) === text)
+}
+
+/** Finds the intents of outcomes and resolutions: these alone contain neither the principal nor the operation. */
+interface IntentFinder {
+  /** Must be called for each record that is read. Returns the intent of a record if it was read before. */
+  track(record: StoredRecord): StoredIntent | undefined
+  /** Reads the segments of the log; undefined if the intent is not in it. */
+  find(record: StoredRecord): Promise<StoredIntent | undefined>
+}
+
+/** Retained intents. Only more concurrent changes than this would exceed it. */
+const maxIntents = 10_000
+
+/** Reads each segment at most once, and retains only intents that later segments may refer to. */
+function createIntentFinder(folder: string, segments: readonly LogSegment[]): IntentFinder {
+  const recent = new LRUCache<string, StoredIntent>({ max: maxIntents })
+  const byFile = new Map(segments.map((segment) => [segment.file, segment]))
+  const readOpenIntents = memoize(async (file: string) => {
+    const open = new Map<number, StoredIntent>()
+    const segment = byFile.get(file)
+    for await (const record of segment ? readSegment(folder, segment, () => undefined) : []) {
+      if (record.kind === 'intent') open.set(record.seq, record)
+      // An unknown outcome is resolved later.
+      else if (record.kind === 'outcome' && record.result !== 'unknown' && record.intentChain === undefined)
+        open.delete(record.intentSeq)
+    }
+    return open
+  })
+  return {
+    track(record) {
+      if (record.kind === 'intent') recent.set(formatRecordKey(record.chain, record.seq), record)
+      if (!('intentSeq' in record)) return undefined
+      return recent.get(formatRecordKey(record.intentChain ?? record.chain, record.intentSeq))
+    },
+    async find(record) {
+      if (!('intentSeq' in record)) return undefined
+      const { intentChain = record.chain, intentSeq } = record
+      const segment = segments.findLast(
+        ({ chain, isForeign, firstSeq = Infinity }) =>
+          chain === intentChain && !isForeign && firstSeq <= intentSeq,
+      )
+      return segment && (await readOpenIntents(segment.file)).get(intentSeq)
+    },
+  }
 }
