@@ -10,31 +10,19 @@ bootstrapKey: {{ include "catalog-gateway.bootstrapKeySecret" . }}
 catalogToken: {{ include "catalog-gateway.catalogTokenSecret" . }}
 {{- end }}
 
-{{/* Takes (list . SOURCES). */}}
 {{- define "catalog-gateway.gatewayEnvironment" -}}
-{{- $root := index . 0 -}}
-{{- $sources := index . 1 -}}
-{{- with $root -}}
-{{- $isBeforeBundled := include "catalog-gateway.isBeforeBundledCatalog" . -}}
-{{- if or $isBeforeBundled .Values.extraEnv }}
-env:
-  {{- if and $isBeforeBundled (not (dig "upstream" "credential" nil .Values.config)) }}
-  - name: CATALOG_ACCESS_TOKEN
-    valueFrom:
-      secretKeyRef:
-        name: {{ $sources.catalogToken }}
-        key: {{ .Values.catalog.accessToken.key }}
-  - name: CATALOG_GATEWAY__UPSTREAM__CREDENTIAL__VALUE
-    value: Bearer $(CATALOG_ACCESS_TOKEN)
-  {{- end }}
-  {{- with .Values.extraEnv }}
-  {{- tpl (toYaml .) $root | nindent 2 }}
-  {{- end }}
+{{- with .Values.extraEnv }}
+env: {{ tpl (toYaml .) $ | nindent 2 }}
 {{- end }}
 {{- with .Values.extraEnvFrom }}
-envFrom: {{ tpl (toYaml .) $root | nindent 2 }}
+envFrom: {{ tpl (toYaml .) $ | nindent 2 }}
 {{- end }}
 {{- end }}
+
+{{/* Whether the gateway shows the bundled catalog the access token of the chart: a file, so that a new token is followed. */}}
+{{- define "catalog-gateway.hasCatalogToken" -}}
+{{- $hasOwn := dig "upstream" "credential" nil .Values.config -}}
+{{- if and (include "catalog-gateway.isBeforeBundledCatalog" .) (not $hasOwn) -}}true{{- end -}}
 {{- end }}
 
 {{- define "catalog-gateway.gatewayMounts" -}}
@@ -51,6 +39,9 @@ envFrom: {{ tpl (toYaml .) $root | nindent 2 }}
 {{- end }}
 {{- if include "catalog-gateway.hasBootstrapKey" . }}
 - { name: bootstrap-key, mountPath: /etc/catalog-gateway/bootstrap-key, readOnly: true }
+{{- end }}
+{{- if include "catalog-gateway.hasCatalogToken" . }}
+- { name: catalog-token, mountPath: /etc/catalog-gateway/catalog-token, readOnly: true }
 {{- end }}
 {{- if .Values.pageTokens.existingSecret }}
 - { name: page-tokens, mountPath: /etc/catalog-gateway/page-tokens, readOnly: true }
@@ -89,6 +80,10 @@ envFrom: {{ tpl (toYaml .) $root | nindent 2 }}
 {{- if include "catalog-gateway.hasBootstrapKey" . }}
 - name: bootstrap-key
   secret: { secretName: {{ $sources.bootstrapKey }}, defaultMode: 0440 }
+{{- end }}
+{{- if include "catalog-gateway.hasCatalogToken" . }}
+- name: catalog-token
+  secret: { secretName: {{ $sources.catalogToken }}, defaultMode: 0440 }
 {{- end }}
 {{- with .Values.pageTokens.existingSecret }}
 - name: page-tokens

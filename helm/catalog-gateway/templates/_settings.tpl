@@ -37,6 +37,9 @@ are relative to the file itself. Merge functions would take a 0 or a false of th
 {{- $_ := set $defaults "upstream.url" (printf "http://%s:2335" (include "catalog-gateway.componentName" (list . "catalog"))) -}}
 {{- $_ := set $defaults "databases" "namespaces" -}}
 {{- end -}}
+{{- if include "catalog-gateway.hasCatalogToken" . -}}
+{{- $_ := set $defaults "upstream.credential.file" (printf "catalog-token/%s" .Values.catalog.accessToken.key) -}}
+{{- end -}}
 {{- include "catalog-gateway.withDefaults" (list .Values.config $defaults) -}}
 {{- end }}
 

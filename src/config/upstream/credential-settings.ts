@@ -14,7 +14,7 @@ export const credentialSchema = z
       .min(1)
       .optional()
       .meta({ description: 'Header value; use `file` for secrets.', secret: true }),
-    file: path.optional().describe('File with the header value.'),
+    file: path.optional().describe('File with the header value, or with a Bearer token alone.'),
   })
   .refine(
     ({ value, file }) => (value === undefined) !== (file === undefined),

@@ -45,9 +45,8 @@ function followCredential(
   return follow({ setting, files: [file], read: async () => [header, await readCredential(header, file)] })
 }
 
+/** A file with a token alone, as a Secret or a service account has it, is a Bearer token (RFC 6750). */
 async function readCredential(header: string, file: string): Promise<string> {
   const value = await readHeaderValue(file)
-  const problem = findCredentialProblem(header, value)
-  if (problem !== undefined) throw new Error(`the credential ${problem}: ${file}`)
-  return value
+  return findCredentialProblem(header, value) === undefined ? value : `Bearer ${value}`
 }
