@@ -68,6 +68,7 @@ export async function openPassThrough({
     requireHostHeader: false,
     keepAlive: true,
     keepAliveInitialDelay: keepAliveProbeMs,
+    allowHalfOpen: true,
   }
   const server = createListener((request, response) => app.routing(request, response))
   // The plugin replaces it by one that first closes WebSocket connections.
@@ -98,6 +99,8 @@ export async function openPassThrough({
             rejectUnauthorized: tls.clientCertificate === 'required',
             handshakeTimeout: clientBounds.headersTimeoutMs,
           })
+    // A client that has closed its side gets its response. Node has no option for it.
+    Object.assign(created, { httpAllowHalfOpen: true })
     created.maxConnections = passThroughBounds.maxConnections
     created.maxHeadersCount = 0
     created.headersTimeout = clientBounds.headersTimeoutMs

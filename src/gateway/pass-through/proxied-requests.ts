@@ -8,6 +8,7 @@ import { IncomingRequest } from '../../http1/server/incoming-request.ts'
 import { RequestError } from '../../http1/server/request-error.ts'
 import { readConnectionAddresses } from '../../lib/net/connection-addresses.ts'
 import { readNodeHead } from '../../node-http/node-requests.ts'
+import { clientBounds } from '../bounds.ts'
 import { ClientDisconnected } from '../client-disconnected.ts'
 import { toCatalogError } from '../error-response.ts'
 import { ownedBy } from '../../lib/async/owned-tasks.ts'
@@ -73,6 +74,13 @@ export function createProxiedRequests(observer: RequestObserver, isDraining: () 
       const trace = new Trace(request)
       void reply.header(requestIdHeader, trace.requestId)
       observer.requestStarted(trace, request)
+      // A client that has closed its side may have left, too.
+      const onTimeout = (): void => {
+        if (raw.socket.writableLength === 0 && !raw.socket.readableEnded) return
+        observer.connectionRejected('send_timeout', addresses)
+        request.destroy()
+      }
+      reply.raw.setTimeout(clientBounds.sendTimeoutMs, ownedBy(request, onTimeout))
       const proxied = { request, trace, ended: observe(raw, reply, request, trace) }
       started.set(raw, proxied)
       return proxied

@@ -45,13 +45,10 @@ export interface ConnectionHandler {
 
 /** Times are those of performance.now(). */
 export type ConnectionState =
-  /** Accepted; nothing has been received. */
-  | { readonly kind: 'opened'; readonly since: number }
-  /** The previous response is complete, and nothing of the next request has been received. */
-  | { readonly kind: 'idle'; readonly since: number }
+  | StateBeforeRequest
   /** Bytes of a request have been received; the scheduler has not started it. */
-  | { readonly kind: 'queued'; readonly since: number }
-  | { readonly kind: 'readingHead'; readonly since: number }
+  | { readonly kind: 'queued'; readonly since: number; readonly before: StateBeforeRequest }
+  | { readonly kind: 'readingHead'; readonly since: number; readonly before: StateBeforeRequest }
   | { readonly kind: 'serving'; readonly request: IncomingRequest; readonly response: OutgoingResponse }
   /** The response is complete, the body of the request is not. */
   | { readonly kind: 'drainingBody'; readonly request: IncomingRequest }
@@ -61,6 +58,12 @@ export type ConnectionState =
   | { readonly kind: 'lingering'; readonly close: LingeringClose }
   /** Closed, or about to be when the last bytes have been written. Input is discarded. */
   | { readonly kind: 'closing' }
+
+/** Nothing but empty lines (RFC 9112, section 2.2) has been received: since TCP was accepted, or since the last response. */
+export interface StateBeforeRequest {
+  readonly kind: 'opened' | 'idle'
+  readonly since: number
+}
 
 /** Returns whether a timeout has expired at `now`; an error if the client gets a response. */
 export function findExpiry(

@@ -33,6 +33,12 @@ export class RequestParser {
     this.#maxHeadBytes = maxHeadBytes
   }
 
+  /** Whether a request has begun, and is not complete: more than empty lines (RFC 9112, section 2.2) was parsed. */
+  get hasBegun(): boolean {
+    const isEmptyLine = this.#partialBytes === 1 && this.#partialHead?.[0] === carriageReturn
+    return this.#state !== 'head' || (this.#partialBytes > 0 && !isEmptyLine)
+  }
+
   /** Returns the offset where it stopped. Throws RequestError; the parser cannot be used any more then. */
   parse(bytes: Buffer, from: number): number {
     if (this.#state === 'head') return this.#parseHead(bytes, from)

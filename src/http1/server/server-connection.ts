@@ -3,7 +3,12 @@ import { ownedBy } from '../../lib/async/owned-tasks.ts'
 import { closeGracefully } from '../../lib/net/close-gracefully.ts'
 import type { ConnectionAddresses } from '../../lib/net/connection-addresses.ts'
 import { ConnectionInput } from './connection-input.ts'
-import { findExpiry, type ConnectionHandler, type ConnectionState } from './connection-state.ts'
+import {
+  findExpiry,
+  type ConnectionHandler,
+  type ConnectionState,
+  type StateBeforeRequest,
+} from './connection-state.ts'
 import { closeWithError } from './error-response.ts'
 import { IncomingRequest, type RequestConnection } from './incoming-request.ts'
 import { LingeringClose } from './lingering-close.ts'
@@ -29,6 +34,8 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
   readonly #handler: ConnectionHandler
   readonly #parser: RequestParser
   readonly #input: ConnectionInput
+  /** Whether the client has closed its side. */
+  #hasEnded = false
   #discardedBytes = 0
   #receivedAt = performance.now()
   /** Bytes of the connection when the last response ended. */
@@ -175,20 +182,20 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
     this.#receivedAt = performance.now()
     this.#input.append(bytes)
     if (kind === 'queued') this.#input.applyFlowControl()
-    else if (kind === 'opened') this.#enqueue(state.since)
-    else if (kind === 'idle') this.#enqueue(this.#receivedAt)
+    else if (kind === 'opened' || kind === 'idle') this.#enqueue(state)
     else this.#parse()
   }
 
-  #enqueue(since: number): void {
-    this.#state = { kind: 'queued', since }
+  #enqueue(before: StateBeforeRequest): void {
+    const since = before.kind === 'opened' ? before.since : this.#receivedAt
+    this.#state = { kind: 'queued', since, before }
     this.#handler.scheduler.schedule(this.#startRequest)
   }
 
   readonly #startRequest = ownedBy(this, (): void => {
     const state = this.#state
     if (state.kind !== 'queued') return
-    this.#state = { kind: 'readingHead', since: state.since }
+    this.#state = { ...state, kind: 'readingHead' }
     this.#parse()
   })
 
@@ -199,7 +206,10 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
       if (!(error instanceof RequestError)) throw error
       this.#reject(error)
     }
-    if (!this.#input.isEmpty && this.#state.kind === 'idle') this.#enqueue(this.#receivedAt)
+    const state = this.#state
+    if (state.kind === 'readingHead' && !this.#parser.hasBegun) this.#state = state.before
+    if (state.kind === 'idle' && !this.#input.isEmpty) this.#enqueue(state)
+    if (this.#hasEnded) this.#finishEnded()
     this.#input.applyFlowControl()
   }
 
@@ -286,23 +296,29 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
     if (state.kind === 'serving' || state.kind === 'finishing') state.response.onDrain.call()
   }
 
-  /** A client that has closed its side does not get the rest of its response either. */
   readonly #onEnd = (): void => {
+    this.#hasEnded = true
     if (this.#state.kind === 'queued') {
       this.#handler.scheduler.cancel(this.#startRequest)
       this.#startRequest()
-    }
-    const state = this.#state
-    if (state.kind === 'finishing' || state.kind === 'lingering' || state.kind === 'closing') return
-    const isIncomplete = state.kind === 'readingHead' || ('request' in state && !state.request.isComplete)
-    if (isIncomplete)
-      this.#reject(new RequestError('incomplete_request', 'the connection ended before the request'))
-    else this.socket.end()
+    } else this.#finishEnded()
   }
 
+  /** The client has closed its side. Its complete requests get their responses (RFC 9112, section 9.6), then it is closed. */
+  #finishEnded(): void {
+    const state = this.#state
+    if (!this.#input.isEmpty) return
+    if (state.kind === 'serving' && state.request.isComplete) state.response.keepAlive = false
+    else if (state.kind === 'opened' || state.kind === 'idle') this.socket.end()
+    else if (state.kind === 'readingHead' || 'request' in state)
+      this.#reject(new RequestError('incomplete_request', 'the connection ended before the request'))
+  }
+
+  /** A client that has closed its side is waited for no longer than one that reads nothing: it may have left. */
   readonly #onTimeout = (): void => {
     const { kind } = this.#state
-    if ((kind !== 'serving' && kind !== 'finishing') || this.socket.writableLength === 0) return
+    const isStuck = this.socket.writableLength > 0 || this.#hasEnded
+    if ((kind !== 'serving' && kind !== 'finishing') || !isStuck) return
     this.#handler.onConnectionError('send_timeout', this.addresses)
     this.destroy()
   }

@@ -7,6 +7,7 @@ import { listKeys, revokeKey } from '../../../src/identity/api-keys/key-store.ts
 import { reloadFiles } from '../../../src/lib/fs/reload.ts'
 import { openRawConnection } from '../support/raw-connection.ts'
 import { startGatewayWithRoute } from '../support/pass-through-gateway.ts'
+import { openRawConnection } from '../support/raw-connection.ts'
 import { readRaw, rawRequest } from '../support/raw-request.ts'
 import { createDeferred } from '../support/waiting.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -47,6 +48,15 @@ it('a client that leaves before the response aborts the request to the upstream'
   }
   await expect(port.get('/ui/slow', { signal: client.signal })).rejects.toThrow()
   await closed.promise
+})
+
+it('a client that closes its side behind its request gets the response', async () => {
+  const { gateway, port, application } = await startGatewayWithRoute()
+  application.answering = (_, response) => void setTimeout(() => response.end('late'), 50)
+  const connection = openRawConnection(port.url)
+  connection.socket.allowHalfOpen = true
+  connection.socket.end(rawRequest(['GET /ui HTTP/1.1', 'host: g', `x-api-key: ${gateway.key('dev')}`]))
+  expect(await connection.waitForEnd()).toMatch(/^HTTP\/1\.1 200 [^]*late/)
 })
 
 it('a response that the upstream cuts never looks complete', async () => {

@@ -51,7 +51,7 @@ describe.skipIf(!hasOpenssl())('TLS of pass-through routes (skipped without open
       }),
     })
     const { cert, key } = client
-    const port = connectToPort(gateway, { connect: { ca: own.cert, cert, key } })
+    const port = connectToPort(gateway, { ca: own.cert, cert, key })
     return { gateway, application, port, clientCaFile }
   }
 

@@ -17,6 +17,7 @@ import { upstreamSchema, type UpstreamSettings } from '../../../src/config/upstr
 import { createKey } from '../../../src/identity/api-keys/key-store.ts'
 import { logSchema } from '../../../src/config/log-settings.ts'
 import { formatPolicies, type WrittenPolicy } from '../../policy/policy-builder.ts'
+import { createResettingConnector } from '../../support/resetting-connector.ts'
 import { createTestResponse, type TestResponse } from './test-response.ts'
 
 /** Differences of a test gateway from the default one. */
@@ -117,7 +118,7 @@ async function openIn(folder: string, upstreamUrl: string, setup: GatewaySetup):
     staticKey: { text: keys.get('dev') ?? '', principal: 'dev', groups: [] },
     tuning: completeTuning(setup.tuning),
   })
-  const client = new Pool(new URL(gateway.url).origin)
+  const client = new Pool(new URL(gateway.url).origin, { connect: createResettingConnector() })
   const key = (principal: string): string => keys.get(principal) ?? principal
   const open: TestedGateway['open'] = (method, target, parts = {}) =>
     client.request({ method, path: target, ...sentParts(parts, key) })

@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import { Pool, type Dispatcher } from 'undici'
+import { Pool, type buildConnector, type Dispatcher } from 'undici'
 import { passThroughSchema } from '../../../src/config/pass-through-settings.ts'
 import type { GatewaySettings } from '../../../src/config/gateway-settings.ts'
 import {
@@ -9,6 +9,7 @@ import {
   type RequestOptions,
   type TestedGateway,
 } from './open-gateway.ts'
+import { createResettingConnector } from '../../support/resetting-connector.ts'
 import { startGatewayBefore } from './running-gateway.ts'
 import { startRecordingUpstream, type RecordingUpstream } from './recording-upstream.ts'
 import type { TestResponse } from './test-response.ts'
@@ -63,9 +64,9 @@ export async function startGatewayWithRoute({
 }
 
 /** Sends requests with the keys of the gateway to its pass-through port. */
-export function connectToPort(gateway: TestedGateway, options: Pool.Options = {}): TestedPort {
+export function connectToPort(gateway: TestedGateway, tls: buildConnector.BuildOptions = {}): TestedPort {
   const { passThroughUrl: url = '' } = gateway
-  const client = new Pool(url, options)
+  const client = new Pool(url, { connect: createResettingConnector(tls) })
   onTestFinished(() => client.destroy())
   const open: TestedPort['open'] = (method, path, parts = {}) =>
     client.request({ method, path, ...sentParts(parts, (principal) => gateway.key(principal)) })

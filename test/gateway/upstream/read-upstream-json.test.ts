@@ -1,4 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
+import { Agent } from 'undici'
+import { createResettingConnector } from '../../support/resetting-connector.ts'
 import { directOpener } from '../../support/direct-opener.ts'
 import type { ServedResponse } from '../../../src/gateway/request-handler.ts'
 import { ClientDisconnected } from '../../../src/gateway/client-disconnected.ts'
@@ -33,7 +35,8 @@ async function reading(upstream: Upstream) {
   const answering = createDeferred<ServedResponse>()
   const { url } = await runServer((_request, response) => answering.resolve(response))
   const leave = new AbortController()
-  fetch(url, { signal: leave.signal }).catch(() => undefined)
+  const client = new Agent({ connect: createResettingConnector() })
+  client.request({ origin: url, path: '/', method: 'GET', signal: leave.signal }).catch(() => undefined)
   const response = await answering.promise
   const listing = readUpstreamJson(upstream, target, {
     holder: 'dev',
