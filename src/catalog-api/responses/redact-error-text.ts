@@ -6,6 +6,7 @@ const maxLoggedLength = 2_000
 const maxScannedLength = 8_000
 
 const lineEnd = /[\n\v\f\r\u0085\u2028\u2029]/
+const controlCharacters = /\p{Cc}/gu
 const stackOnOneLine = /\s+at [\w$.<>/]+\(.*$/
 /** Where an error of a Rust library was made. */
 const rustLocation = /,?\s*(?:location: )?Location \{[^{}]*(?:\}|$)/g
@@ -16,12 +17,12 @@ const relativePath = /[\w.@%+~=$-]+(?:\/[\w.@%+~=$:-]+){2,}\/?/g
 const sourceFile = /\b[\w.-]+\.(?:c|cc|cpp|go|java|js|kt|py|rs|scala|ts)(?::\d+)+/g
 
 /**
- * Reduces an error text of another server to what the caller may see: the first line, without stack, paths, addresses,
- * `secrets` and anything that looks like a credential. Undefined if nothing remains.
+ * Reduces an error text of another server to what the caller may see: the first line, without control characters (such as
+ * escape sequences of terminals), stack, paths, addresses, `secrets` and anything that looks like a credential. Undefined if nothing remains.
  */
 export function toPublicMessage(text: string, secrets: readonly string[]): string | undefined {
   const [line = ''] = text.slice(0, maxScannedLength).split(lineEnd, 1)
-  const withoutPaths = redactAll(line, secrets)
+  const withoutPaths = redactAll(line.replaceAll(controlCharacters, ''), secrets)
     .slice(0, maxPublicLength)
     .replace(stackOnOneLine, '')
     .replaceAll(rustLocation, '')

@@ -110,6 +110,13 @@ it('HTML of a proxy (502) says nothing of what became of a change', async () => 
   expectUnknownOutcome(await gateway.post('/v1/table/orders/drop'), 'failed')
 })
 
+it('an error text loses the control characters that a terminal would obey', async () => {
+  const { gateway, upstream } = shared
+  upstream.answering = respondWith(400, { error: '\u001b[31mred\u0007\u009b1m', code: 13 })
+  const response = await gateway.get('/v1/table/orders/tags/list')
+  expectError(response, { kind: 'InvalidInput', says: /^\[31mred1m$/u })
+})
+
 it.each<[what: string, status: number, sent: unknown, context: Record<string, string> | undefined]>([
   ['strings', 404, { table: 'orders', 'db.region': 'eu' }, { table: 'orders', 'db.region': 'eu' }],
   ['only strings', 404, { a: 1, b: null, c: { d: 'x' }, e: ['x'], f: 'x' }, { f: 'x' }],
