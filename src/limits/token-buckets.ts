@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { withoutReserve } from '../lib/lru-bound.ts'
 
 export interface BucketSettings {
   readonly perSecond: number
@@ -29,7 +30,7 @@ const minWaitMs = 0.001
 /** Stores only when each bucket is full again (generic cell rate algorithm), so no timer is needed. */
 export function createBuckets({ perSecond, burst, maxKeys = 100_000 }: BucketSettings): SyncableBuckets {
   const msPerToken = 1000 / perSecond
-  const fullAt = new LRUCache<string, number>({ max: maxKeys })
+  const fullAt = new LRUCache<string, number>(withoutReserve(maxKeys))
   return {
     waitMs(key, tokens, now) {
       const fillMs = Math.max(0, (fullAt.get(key) ?? now) - now)

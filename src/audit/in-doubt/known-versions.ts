@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { withoutReserve } from '../../lib/lru-bound.ts'
 import { findOperation } from '../../catalog-api/operations.ts'
 import { parseFactDetails } from '../records/fact-details.ts'
 import { idToJson } from '../records/json-text.ts'
@@ -18,7 +19,7 @@ const maxCreators = 64
 
 /** The newest versions of the most recently changed tables that responses have stated, with the requests that made them. */
 export class KnownVersions {
-  readonly #tables = new LRUCache<string, Map<string, KnownBranch>>({ max: maxTables })
+  readonly #tables = new LRUCache<string, Map<string, KnownBranch>>(withoutReserve(maxTables))
 
   /** Adds the versions that a committed change created. */
   add(change: ChangeFacts, versions: readonly CreatedVersion[] = []): void {

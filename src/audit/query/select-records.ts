@@ -5,6 +5,7 @@ import {
   type StoredRecord,
 } from '../storage/read-audit-log.ts'
 import { listSegments, skipSegmentsBefore, type LogSegment } from '../storage/log-segments.ts'
+import { withoutReserve } from '../../lib/lru-bound.ts'
 import { LRUCache } from 'lru-cache'
 import { formatRecordKey } from '../records/hash-chain.ts'
 import { memoize } from '../../lib/memoize.ts'
@@ -193,7 +194,7 @@ const maxIntents = 10_000
 
 /** Reads each segment at most once, and retains only intents that later segments may refer to. */
 function createIntentFinder(folder: string, segments: readonly LogSegment[]): IntentFinder {
-  const recent = new LRUCache<string, StoredIntent>({ max: maxIntents })
+  const recent = new LRUCache<string, StoredIntent>(withoutReserve(maxIntents))
   const byFile = new Map(segments.map((segment) => [segment.file, segment]))
   const readOpenIntents = memoize(async (file: string) => {
     const open = new Map<number, StoredIntent>()

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { withoutReserve } from '../../lib/lru-bound.ts'
 import { Agent } from 'undici'
 import { z } from 'zod'
 import type { Followed } from '../../lib/fs/follow-files.ts'
@@ -73,7 +74,7 @@ export function openIntrospection(
     maxSize: maxActiveBytes,
     sizeCalculation: ({ verified }) => estimateBytes(verified),
   })
-  const inactiveUntil = new LRUCache<string, number>({ max: maxInactive })
+  const inactiveUntil = new LRUCache<string, number>(withoutReserve(maxInactive))
 
   async function introspectToken(token: string, digest: string): Promise<VerifiedToken> {
     let response: Claims

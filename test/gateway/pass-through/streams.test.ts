@@ -7,7 +7,6 @@ import { listKeys, revokeKey } from '../../../src/identity/api-keys/key-store.ts
 import { reloadFiles } from '../../../src/lib/fs/reload.ts'
 import { openRawConnection } from '../support/raw-connection.ts'
 import { startGatewayWithRoute } from '../support/pass-through-gateway.ts'
-import { openRawConnection } from '../support/raw-connection.ts'
 import { readRaw, rawRequest } from '../support/raw-request.ts'
 import { createDeferred } from '../support/waiting.ts'
 import { eventually } from '../../support/eventually.ts'
