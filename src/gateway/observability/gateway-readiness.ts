@@ -31,7 +31,6 @@ export function createReadinessChecks(parts: GatewayReadinessOptions): Readiness
   // Losing the keys later does not make the gateway unready: other replicas lose them too, and API keys still work.
   let hadKeys = false
   const startedAt = performance.now()
-  const haveBeenChecked = () => Promise.all(upstreams.all.map(({ health }) => health.firstCheck))
   return [
     {
       name: 'policies',
@@ -79,8 +78,7 @@ export function createReadinessChecks(parts: GatewayReadinessOptions): Readiness
     {
       name: 'startup',
       // As with keys, losing an upstream later does not make the gateway unready.
-      findProblem: async () => {
-        await haveBeenChecked()
+      findProblem: () => {
         if (performance.now() - startedAt >= startupMs) return undefined
         const unreached = upstreams.all.filter(({ health }) => !health.hasPassed())
         return unreached.length === 0 ? undefined : `no health check has passed yet: ${listNames(unreached)}`
@@ -90,8 +88,9 @@ export function createReadinessChecks(parts: GatewayReadinessOptions): Readiness
       name: 'upstreams',
       // Without its upstream, a gateway still responds with errors that clients understand.
       isWarning: true,
-      findProblem: async () => {
-        await haveBeenChecked()
+      findProblem: () => {
+        const unchecked = upstreams.all.filter(({ health }) => !health.isChecked())
+        if (unchecked.length > 0) return `not checked yet: ${listNames(unchecked)}`
         const unhealthy = upstreams.all.filter(({ health }) => !health.isHealthy())
         return unhealthy.length === 0 ? undefined : `unhealthy: ${listNames(unhealthy)}`
       },

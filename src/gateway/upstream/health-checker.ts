@@ -23,7 +23,8 @@ export interface HealthCheckerOptions extends Pick<Http1ClientOptions, 'url' | '
 
 /** The health of an upstream, according to the latest checks. */
 export interface HealthChecker {
-  readonly firstCheck: Promise<void>
+  /** Whether the first check is over. */
+  isChecked(): boolean
   isHealthy(): boolean
   /** Whether any check has passed. */
   hasPassed(): boolean
@@ -66,6 +67,7 @@ export function startHealthChecker(options: HealthCheckerOptions): HealthChecker
   let status: number | undefined
   let isClosed = false
   let isChecking = false
+  let isChecked = false
   let timer: NodeJS.Timeout | undefined
 
   async function findProblem(): Promise<string | undefined> {
@@ -87,6 +89,7 @@ export function startHealthChecker(options: HealthCheckerOptions): HealthChecker
     isChecking = true
     const problem = await findProblem()
     isChecking = false
+    isChecked = true
     if (isClosed) return
     const isUp = problem === undefined
     failures = isUp ? 0 : failures + 1
@@ -96,8 +99,9 @@ export function startHealthChecker(options: HealthCheckerOptions): HealthChecker
     timer = setTimeout(() => void check(), nextMs).unref()
   }
 
+  void check()
   return {
-    firstCheck: check(),
+    isChecked: () => isChecked,
     hasPassed: () => hasPassed,
     isHealthy: () => failures === 0 || (hasPassed && failures < failuresToUnhealthy),
     isCredentialRefused: () => options.credentials.current.length > 0 && status === 401,
