@@ -4,7 +4,7 @@ import { hasErrorCode } from '../../lib/fs/system-error.ts'
 export interface LineWriter {
   /** Never blocks and never throws. */
   write(line: string): void
-  /** Resolves when all earlier lines are written or lost. */
+  /** Resolves when all earlier lines are written or lost: those that cannot be written within two seconds are. */
   close(): Promise<void>
 }
 
@@ -24,6 +24,7 @@ const defaultFlushDelayMs = 1_000
 /** For a descriptor that is not writable, in milliseconds; attempts are limited while the process exits. */
 const retryMs = 10
 const maxExitAttempts = 100
+const maxCloseMs = 2_000
 
 /**
  * A blocked reader costs memory and then lines, but never time. (With the destination of pino, a failing descriptor, as
@@ -36,6 +37,7 @@ export function openLineWriter(descriptor: number, options: LineWriterOptions): 
   let lines = 0
   let timer: NodeJS.Timeout | undefined
   let writing: Promise<void> | undefined
+  let deadline = Infinity
   process.on('exit', writePendingOnExit)
 
   function flush(): void {
@@ -43,7 +45,7 @@ export function openLineWriter(descriptor: number, options: LineWriterOptions): 
     timer = undefined
     if (writing !== undefined || pending === '') return
     const count = lines
-    writing = writeAsynchronously(descriptor, takePending())
+    writing = writeAsynchronously(descriptor, takePending(), () => performance.now() >= deadline)
       .catch(() => onLost(count))
       .then(() => {
         writing = undefined
@@ -86,19 +88,20 @@ export function openLineWriter(descriptor: number, options: LineWriterOptions): 
       scheduleFlush()
     },
     async close() {
+      deadline = performance.now() + maxCloseMs
       await drain()
       process.off('exit', writePendingOnExit)
     },
   }
 }
 
-/** Rejects with the system error. */
-async function writeAsynchronously(descriptor: number, bytes: Buffer): Promise<void> {
+/** Rejects with the system error; that of a reader that takes nothing only when it `isLate`. */
+async function writeAsynchronously(descriptor: number, bytes: Buffer, isLate: () => boolean): Promise<void> {
   for (let rest = bytes; rest.length > 0;) {
     const written = await new Promise<number>((resolve, reject) => {
       write(descriptor, rest, (error, count) => {
         if (error === null) resolve(count)
-        else if (error.code === 'EAGAIN') setTimeout(resolve, retryMs, 0)
+        else if (error.code === 'EAGAIN' && !isLate()) setTimeout(resolve, retryMs, 0)
         else reject(error)
       })
     })

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, constants, openSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
@@ -72,6 +72,19 @@ it('drops lines beyond the buffer if the reader is blocked, without blocking', a
   const drain = spawn('cat', [fifo], { stdio: ['ignore', 'ignore', 'inherit'] })
   await writer.close()
   drain.kill()
+})
+
+it('closing does not wait for a blocked reader of a pipe: the rest is lost', async () => {
+  const fifo = join(await temporaryFolder(), 'fifo')
+  await once(spawn('mkfifo', [fifo]), 'close')
+  // As node opens standard error.
+  const pipe = openSync(fifo, constants.O_RDWR | constants.O_NONBLOCK)
+  onTestFinished(() => closeSync(pipe))
+  let lost = 0
+  const writer = openLineWriter(pipe, { onLost: (lines) => (lost += lines) })
+  for (let written = 0; written < 1_000; written += 1) writer.write(`${'x'.repeat(999)}\n`)
+  await writer.close()
+  expect(lost).toBeGreaterThan(0)
 })
 
 it('writes buffered lines when an uncaught error ends the process', async () => {
