@@ -80,7 +80,8 @@ function createHostTest({ host, allowedHosts }: AdminAccess): (header: string | 
   const names = new Set([host.toLowerCase(), ...allowedHosts.map((name) => name.replace(/^\./, ''))])
   const suffixes = ['.localhost', ...allowedHosts.filter((name) => name.startsWith('.'))]
   return (header) => {
-    if (header === undefined) return true
+    // Of a client without an authority (RFC 9112, section 3.2).
+    if (header === undefined || header === '') return true
     const name = parseHostName(header)
     return (
       name === 'localhost' ||
