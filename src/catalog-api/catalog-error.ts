@@ -74,6 +74,7 @@ export const refusals = {
   misplaced_parameter: { kind: 'InvalidInput' },
   // authenticate
   missing_credential: { kind: 'Unauthenticated' },
+  empty_credential: { kind: 'InvalidInput' },
   conflicting_credentials: { kind: 'Unauthenticated' },
   malformed_authorization: { kind: 'InvalidInput' },
   unsupported_scheme: { kind: 'Unauthenticated' },

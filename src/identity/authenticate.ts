@@ -64,6 +64,8 @@ export interface Authenticator {
   close(): Promise<void>
 }
 
+const emptyAuthorization = /^(?:bearer)?$/i
+
 /** Creates an authenticator. Reads keys and JWKS; rejects if the configuration is invalid or a file cannot be read. */
 export async function createAuthenticator(options: AuthenticatorOptions): Promise<Authenticator> {
   const { now = Date.now, report = () => undefined } = options
@@ -96,6 +98,8 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
         if (anonymous) return anonymousPrincipal
         throw new AuthenticationError('missing_credential')
       }
+      if (apiKey === '' || (authorization !== undefined && emptyAuthorization.test(authorization)))
+        throw new AuthenticationError('empty_credential')
       if (certificate === undefined && authorization === undefined) return keys.verify(apiKey ?? '').principal
       if (certificate === undefined && apiKey === undefined)
         return authenticateBearer(tokens, authorization ?? '')

@@ -33,6 +33,11 @@ const responses = {
     message: 'no credential was sent; expected the header x-api-key, or authorization with a bearer token',
     detail: 'credentials are read from the headers only, never from the body',
   },
+  /** x-api-key or Authorization without a value, as of a client whose variable is not set. */
+  empty_credential: {
+    message: 'the header x-api-key or authorization is empty; send a credential in it, or omit the header',
+    error: 'invalid_request',
+  },
   /** Several credentials were sent, and one of them is invalid, or they are not bound to each other. */
   conflicting_credentials: {
     message:

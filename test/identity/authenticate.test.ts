@@ -58,7 +58,7 @@ it.each([
   expect(await captureError(authenticate(authenticator, undefined, authorization))).toMatchObject({
     status: 400,
     code: 13,
-    reason: 'malformed_authorization',
+    reason: /^(?:Bearer)?$/.test(authorization) ? 'empty_credential' : 'malformed_authorization',
     headers: { 'www-authenticate': `${challenge}, error="invalid_request", ${keyChallenge}` },
   })
 })
@@ -101,7 +101,6 @@ it('refuses an unbound key and token together, regardless of which is valid', as
     captureError(authenticate(authenticator, 'development', good)),
     captureError(authenticate(authenticator, 'wrong', good)),
     captureError(authenticate(authenticator, 'development', 'Bearer wrong')),
-    captureError(authenticate(authenticator, '', good)),
   ])
   for (const outcome of outcomes) {
     expect(outcome).toMatchObject({
@@ -110,6 +109,21 @@ it('refuses an unbound key and token together, regardless of which is valid', as
       message: outcomes[0].message,
     })
   }
+})
+
+it.each([
+  ['', undefined],
+  [undefined, 'Bearer'],
+  ['development', ''],
+  ['', 'Bearer abc'],
+])('names an empty credential: key %j, authorization %j', async (key, authorization) => {
+  const staticKey = { text: 'development', principal: 'alice', groups: [] }
+  const authenticator = await openAuthenticator({ issuers: [issuer.configuration], staticKey })
+  expect(await captureError(authenticate(authenticator, key, authorization))).toMatchObject({
+    status: 400,
+    reason: 'empty_credential',
+    message: expect.stringContaining('is empty'),
+  })
 })
 
 it('responds equally to unknown, wrong, revoked and expired keys, and echoes nothing', async () => {
