@@ -27,7 +27,7 @@ export function createClientAddressReader({
 }: Pick<ListenSettings, 'trustedProxies' | 'clientAddressFrom'>): ReadClientAddress {
   if (trustedProxies.length === 0 || header === 'proxy-protocol') return readConnection
   const isTrusted = createAddressMatcher(trustedProxies)
-  const readHeader = createProxyHeaderReader(trustedProxies, header)
+  const readHeader = createProxyHeaderReader(trustedProxies, header, true)
   const parse = header === 'forwarded' ? parseForwardedNodes : parseForwardedForNodes
   return (request, connectionTokens) => {
     const value = readHeader(request, connectionTokens)
@@ -36,6 +36,7 @@ export function createClientAddressReader({
       throw invalidHeader(header, `more than ${maxProxies} addresses`)
     const nodes = parse(value)
     if (nodes === undefined) throw invalidHeader(header, 'a malformed list of addresses')
+    if (nodes.length === 0) return request.addresses.peer
     const client = nodes.findLastIndex((address) => address === undefined || !isTrusted(address))
     return nodes[Math.max(client, 0)] ?? unknownAddress
   }

@@ -6,22 +6,23 @@ import type { DownstreamRequest } from './downstream.ts'
 /**
  * Returns the value of a header that only proxies set; undefined without the header, or if the peer is not a trusted
  * proxy. `connectionTokens` are the names that the `Connection` header lists. Throws InvalidInput (400) if the header is
- * repeated or listed there.
+ * listed there, or repeated although it is no list.
  */
 export type ReadProxyHeader = (
   request: Pick<DownstreamRequest, 'addresses' | 'head'>,
   connectionTokens: readonly string[],
 ) => string | undefined
 
-/** Creates the reader of one header (lower-case name). */
+/** Creates the reader of one header (lower-case name). Several lines of a list are one list (RFC 9110, section 5.3). */
 export function createProxyHeaderReader(
   trustedProxies: ListenSettings['trustedProxies'],
   header: string,
+  isList = false,
 ): ReadProxyHeader {
   const isTrusted = createAddressMatcher(trustedProxies)
   return ({ addresses: { peer }, head }, connectionTokens) => {
     if (!isTrusted(peer)) return undefined
-    const value = findHeader(head.headers, header)
+    const value = findHeader(head.headers, header, isList)
     if (value !== undefined && connectionTokens.includes(header)) {
       const message = `the connection header lists "${header}", which the gateway must check`
       throw refusal('ambiguous_header', message)
@@ -30,12 +31,13 @@ export function createProxyHeaderReader(
   }
 }
 
-function findHeader(headers: readonly string[], name: string): string | undefined {
+function findHeader(headers: readonly string[], name: string, isList: boolean): string | undefined {
   let found: string | undefined
   for (let index = 0; index < headers.length; index += 2) {
     if (headers[index] !== name) continue
-    if (found !== undefined) throw refusal('repeated_header', `the header "${name}" is repeated`)
-    found = headers[index + 1] ?? ''
+    if (found !== undefined && !isList) throw refusal('repeated_header', `the header "${name}" is repeated`)
+    const value = headers[index + 1] ?? ''
+    found = found === undefined ? value : `${found},${value}`
   }
   return found
 }

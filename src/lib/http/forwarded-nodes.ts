@@ -6,11 +6,13 @@ type ForwardedNodes = readonly (string | undefined)[]
 
 /**
  * Parses `X-Forwarded-For`: addresses separated by commas, each with or without a port, IPv6 with or without brackets.
+ * Empty elements are ignored (RFC 9110, section 5.6.1).
  * Returns undefined if it is malformed.
  */
 export function parseForwardedForNodes(value: string): ForwardedNodes | undefined {
   const nodes: (string | undefined)[] = []
   for (const element of value.split(',')) {
+    if (emptyElement.test(element)) continue
     const text = elementGrammar.exec(element)?.[1] ?? ''
     const node = toCanonicalAddress(text) ?? parseNode(text)
     if (node === undefined) return undefined
@@ -19,13 +21,16 @@ export function parseForwardedForNodes(value: string): ForwardedNodes | undefine
   return nodes
 }
 
+const emptyElement = /^[ \t]*$/
 const elementGrammar = /^[ \t]*([^ \t]+)[ \t]*$/
 const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 const pairGrammar = new RegExp(`[ \\t]*(${token})=(?:(${token})|"((?:[^"\\\\]|\\\\.)*)")[ \\t]*(;|,|$)`, 'y')
+const emptyPart = /[ \t]*(,|$)/y
 
 /**
  * Parses `Forwarded` (RFC 7239, section 4). An element without `for` is one of a concealed node. Returns undefined if the
- * header is malformed, if an element repeats a parameter, or if it has an empty element or pair.
+ * header is malformed, if an element repeats a parameter or has an empty pair. Empty elements are
+ * ignored.
  */
 export function parseForwardedNodes(value: string): ForwardedNodes | undefined {
   const nodes: (string | undefined)[] = []
@@ -33,6 +38,15 @@ export function parseForwardedNodes(value: string): ForwardedNodes | undefined {
   let node: string = concealed
   pairGrammar.lastIndex = 0
   for (let separator = ','; separator !== '';) {
+    if (separator === ',') {
+      emptyPart.lastIndex = pairGrammar.lastIndex
+      const empty = emptyPart.exec(value)
+      if (empty !== null) {
+        pairGrammar.lastIndex = emptyPart.lastIndex
+        separator = empty[1] ?? ''
+        continue
+      }
+    }
     const pair = pairGrammar.exec(value)
     if (pair === null) return undefined
     const [, name = '', plain, quoted = '', next = ''] = pair
