@@ -12,6 +12,7 @@ import type { DownstreamResponse } from '../downstream.ts'
 import { ClientDisconnected } from '../client-disconnected.ts'
 import type { ResponseHead } from '../../http1/client/response-head.ts'
 import type { RequestController, ResponseHandler } from '../../http1/client/request-controller.ts'
+import { JoinedChunks } from '../../http1/codec/joined-chunks.ts'
 import type { WriteCallback } from '../../http1/codec/message-writer.ts'
 import type { OutgoingRequest } from '../../http1/client/outgoing-request.ts'
 import { badResponse } from '../../http1/client/transport-error.ts'
@@ -124,7 +125,7 @@ class ResponseRelay implements ResponseHandler {
   #status = 0
   #headers: string[] = []
   #isStreaming = false
-  #buffered: Buffer[] | undefined
+  #buffered: JoinedChunks | undefined
   #bufferedBytes = 0
   /** The start of a response that has not been checked. */
   #start: Buffer | undefined
@@ -170,7 +171,7 @@ class ResponseRelay implements ResponseHandler {
     const isAllowed = (name: string): boolean =>
       this.#allowedHeaders.has(name) || responseHeaders.includes(name)
     this.#headers = filterHeaders(headers, isAllowed, addedHeaders)
-    if (buffersResponse || !isSuccess(status)) this.#buffered = []
+    if (buffersResponse || !isSuccess(status)) this.#buffered = new JoinedChunks()
     else if (this.#options.checkStart !== undefined) this.#start = Buffer.alloc(0)
     else response.writeHead(status, this.#headers)
   }
@@ -236,7 +237,7 @@ class ResponseRelay implements ResponseHandler {
   #buffer(chunk: Buffer): boolean {
     this.#bufferedBytes += chunk.length
     const isHeld = this.#bufferedBytes <= (isSuccess(this.#status) ? maxBufferedBytes : maxErrorBytes)
-    if (isHeld) this.#buffered?.push(chunk)
+    if (isHeld) this.#buffered?.add(chunk)
     return isHeld
   }
 
@@ -253,7 +254,7 @@ class ResponseRelay implements ResponseHandler {
   }
 
   #resolveResponse(): void {
-    const body = this.#buffered && Buffer.concat(this.#buffered)
+    const body = this.#buffered?.concat()
     this.#resolve({ status: this.#status, headers: this.#headers, body })
   }
 

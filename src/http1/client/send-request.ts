@@ -1,4 +1,5 @@
 import { toError } from '../../lib/errors/to-error.ts'
+import { JoinedChunks } from '../codec/joined-chunks.ts'
 import type { Http1Client } from './http1-client.ts'
 import type { OutgoingRequest } from './outgoing-request.ts'
 
@@ -15,7 +16,7 @@ export function sendRequest(
   signal: AbortSignal,
 ): Promise<BufferedResponse> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
+    const chunks = new JoinedChunks()
     let bytes = 0
     let status = 0
     const abort = (): void => controller.abort(toError(signal.reason))
@@ -26,16 +27,15 @@ export function sendRequest(
       onResponseData(chunk, release) {
         bytes += chunk.length
         if (bytes > maxBytes) controller.abort(tooLarge(maxBytes))
-        else chunks.push(release === undefined ? chunk : Buffer.from(chunk))
+        else chunks.add(release === undefined ? chunk : Buffer.from(chunk))
         release?.()
       },
       onResponseEnd(last) {
         stopListening()
-        if (last !== undefined) chunks.push(last)
+        if (last !== undefined) chunks.add(Buffer.from(last))
         bytes += last?.length ?? 0
-        // Copies `last` before its memory is reused.
         if (bytes > maxBytes) reject(tooLarge(maxBytes))
-        else resolve({ status, body: Buffer.concat(chunks) })
+        else resolve({ status, body: chunks.concat() })
       },
       onResponseError(error) {
         stopListening()

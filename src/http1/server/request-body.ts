@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { ownedBy } from '../../lib/async/owned-tasks.ts'
 import type { BodySource } from '../codec/body-source.ts'
+import { JoinedChunks } from '../codec/joined-chunks.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 import {
   TimedReader,
@@ -42,16 +43,15 @@ export class RequestBody {
   /** Reads the body into memory; `onBytes` is called with the length of each chunk. Rejects with the stream's errors. */
   readAll(onBytes?: (bytes: number) => void): Promise<Buffer> {
     return new Promise((resolve, reject) => {
-      const chunks: Buffer[] = []
+      const chunks = new JoinedChunks()
       const reader = this.#read({
         onData(chunk) {
           onBytes?.(chunk.length)
-          chunks.push(chunk)
+          chunks.add(chunk)
           return true
         },
         onEnd() {
-          const [first] = chunks
-          resolve(first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks))
+          resolve(chunks.concat())
         },
         onError(error) {
           reader.stop()
