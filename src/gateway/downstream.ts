@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import type { ConnectionAddresses } from '../lib/net/connection-addresses.ts'
 import type { CallbackList, TaskOwner } from '../lib/async/owned-tasks.ts'
 import type { BodySource } from '../http1/codec/body-source.ts'
+import type { UploadWatcher } from '../http1/server/upload-source.ts'
 import { StreamSource } from '../http1/client/stream-source.ts'
 
 /** A request as the pipeline sees it, from any server. */
@@ -71,19 +72,11 @@ export interface DownstreamResponse extends ObservedResponse, TaskOwner {
   destroy(): void
 }
 
-/** Receives the chunks of a body as they arrive. An error that it throws fails the body. */
-interface UploadWatcher {
-  /** The chunk is valid until this returns. */
-  chunk(bytes: Buffer): void
-  /** Whether the body is held back until more of it has arrived. */
-  readonly needsMore?: () => boolean
-}
-
 /** The body of a request, to be read in one way: as a stream, into memory, or to be passed on. */
 export interface DownstreamBody {
-  /** Fails with BodyTimeout or ClientDisconnected. Destroying it leaves the connection open. */
+  /** Fails with CatalogError (408) or ClientDisconnected. Destroying it leaves the connection open. */
   readonly stream: Readable
-  /** Passes the body on as it arrives. Fails with BodyTimeout, ClientDisconnected, or the error of the watcher. */
+  /** Passes the body on as it arrives. Fails with CatalogError (408), ClientDisconnected, or the error of the watcher. */
   upload(watcher: UploadWatcher): BodySource
   /** Reads the body into memory; `onBytes` is called with the length of each chunk. Rejects with the stream's errors. */
   readAll(onBytes?: (bytes: number) => void): Promise<Buffer>

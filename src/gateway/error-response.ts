@@ -1,7 +1,6 @@
 import { CatalogError, refusal } from '../catalog-api/catalog-error.ts'
 import { gatewayHeaders, type ResponseContext } from './gateway-headers.ts'
 import { scheduleAtTickEnd } from '../lib/async/owned-tasks.ts'
-import { BodyTimeout } from './body/body-timeout.ts'
 import type { DownstreamResponse } from './downstream.ts'
 import { removeHeaders } from '../lib/http/header-list.ts'
 
@@ -61,7 +60,8 @@ export function sendErrorResponse(
   }
   const { headers, body } = formatErrorResponse(error, context)
   response.abandonBody(!isUnauthenticated(error))
-  if (error instanceof BodyTimeout) response.keepAlive = false
+  // The rest of the body may follow.
+  if (error.reason === 'body_timeout') response.keepAlive = false
   response.writeHead(error.status, headers)
   scheduleAtTickEnd(response, () => response.end(body))
 }

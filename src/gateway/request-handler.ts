@@ -5,7 +5,6 @@ import { drainRequestBody, RequestBody } from '../http1/server/request-body.ts'
 import type { RequestBodyOptions } from '../http1/server/timed-reader.ts'
 import { toError } from '../lib/errors/to-error.ts'
 import type { ClientBounds } from './bounds.ts'
-import { BodyTimeout } from './body/body-timeout.ts'
 import { ClientDisconnected } from './client-disconnected.ts'
 import { noBody, type DownstreamResponse } from './downstream.ts'
 import { sendErrorResponse, toCatalogError } from './error-response.ts'
@@ -39,7 +38,7 @@ export function createRequestHandler({ pipeline, observer, bounds }: RequestHand
     minBytesPerSecond: bounds.minBodyBytesPerSecond,
     error: (reason) =>
       reason === 'timeout'
-        ? new BodyTimeout()
+        ? refusal('body_timeout', 'the body of the request did not arrive in time')
         : new ClientDisconnected('the client aborted the request body'),
   }
   let inPipeline = 0

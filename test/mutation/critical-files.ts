@@ -111,10 +111,9 @@ export const criticalFiles: readonly CriticalFile[] = [
   ].map((name) => ({ file: `src/policy/restrictions/${name}.ts`, tests: restrictedFilters })),
   ...[
     'change-members',
-    'check-columns',
+    'restricted-rows',
     'check-text-query',
     'hide-restricted',
-    'restrict-count',
     'restrict-query',
     'restrict-request',
     'restricted-read',

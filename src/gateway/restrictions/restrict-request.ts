@@ -4,10 +4,14 @@ import type { CallerRestriction } from '../../policy/restrictions/restriction.ts
 import type { JsonObject } from '../facts/stated-facts.ts'
 import type { Payload } from '../body/payload.ts'
 import { changeMembers } from './change-members.ts'
-import { restrictCount } from './restrict-count.ts'
-import { assertDescribesNewest } from './restrict-description.ts'
 import { restrictQuery } from './restrict-query.ts'
-import { unsupportedError, type MemberChanges } from './restricted-read.ts'
+import {
+  assertMembersUnderstood,
+  assertReadsNewest,
+  restrictFilter,
+  unsupportedError,
+  type MemberChanges,
+} from './restricted-read.ts'
 
 interface RestrictableRequest {
   readonly route: RouteMatch
@@ -38,6 +42,20 @@ interface RequestChanges {
   readonly columns?: ReadonlySet<string>
 }
 
+const understoodInCounts: ReadonlySet<string> = new Set(['id', 'context', 'predicate', 'version', 'branch'])
+
+const understoodInDescriptions: ReadonlySet<string> = new Set([
+  'id',
+  'context',
+  'with_table_uri',
+  'load_detailed_metadata',
+  'check_declared',
+  'vend_credentials',
+  'version',
+  'branch',
+  'tag',
+])
+
 /** Throws InvalidInput (400) for what cannot be restricted. */
 export function listChanges(
   request: RestrictableRequest,
@@ -51,11 +69,18 @@ export function listChanges(
       return restrictQuery(members, restriction, head.isLancedb)
     case 'count':
       assertNoParameters(route)
-      return { changes: restrictCount(members, restriction) }
+      assertMembersUnderstood(members, understoodInCounts)
+      assertReadsNewest(members)
+      return {
+        changes: new Map([['predicate', restrictFilter('predicate', members['predicate'], restriction)]]),
+      }
     case 'description':
-    case 'existence':
-      assertDescribesNewest({ ...members, ...Object.fromEntries(listParameters(route)) })
+    case 'existence': {
+      const described = { ...members, ...Object.fromEntries(listParameters(route)) }
+      assertMembersUnderstood(described, understoodInDescriptions)
+      assertReadsNewest(described)
       return {}
+    }
     case undefined:
     default:
       // The rule of the restriction denies it already.

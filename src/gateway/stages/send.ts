@@ -9,7 +9,7 @@ import type { ListingObserver } from '../listing/listing-observer.ts'
 import { createListingResponse } from '../listing/listing-response.ts'
 import type { PageTokens } from '../listing/page-tokens.ts'
 import { callUpstream } from '../upstream/call-upstream.ts'
-import { createColumnsCheck } from '../restrictions/check-columns.ts'
+import { RestrictedRows } from '../restrictions/restricted-rows.ts'
 import { createRequestHeaders } from '../upstream/request-headers.ts'
 import { createResponseEditor, type ResponseEditor } from '../upstream/required-edits.ts'
 import type { UpstreamRequest, UpstreamResponse } from '../upstream/upstream-attempt.ts'
@@ -43,7 +43,7 @@ export async function send(
   { upstreams, pageTokens, sealedIds, listingObserver }: SendOptions,
   spans: RequestSpans | undefined,
 ): Promise<Sent> {
-  const { route, payload, upstream } = request
+  const { route, payload, upstream, responseColumns } = request
   if (route.operation.lists !== undefined) {
     const options = { upstreams, pageTokens, listingObserver, spans }
     const upstreamResponse = await createListingResponse(request, response, options)
@@ -62,7 +62,7 @@ export async function send(
     pool: payload.form === 'stream' ? 'bulk' : getPoolName(route.operation),
     holder: getPrincipalKey(request.principal),
     buffersResponse: !isRead || edit !== undefined,
-    checkStart: request.responseColumns && createColumnsCheck(request.responseColumns),
+    createFilter: responseColumns && (() => new RestrictedRows(responseColumns)),
     responseHeaders: route.operation.responseHeaders,
   } as const
   const mayRetry = isRead && payload.form !== 'stream'

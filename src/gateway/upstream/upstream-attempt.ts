@@ -1,4 +1,5 @@
 import { lancedbServerHeader, limitLancedbServerVersion } from '../../catalog-api/headers.ts'
+import { toError } from '../../lib/errors/to-error.ts'
 import { decodeContent } from '../../lib/http/decode-content.ts'
 import { withoutByteOrderMark } from '../../lib/json/without-byte-order-mark.ts'
 import type { CapacityHolder } from '../../limits/overload/fair-capacity.ts'
@@ -45,8 +46,8 @@ export interface UpstreamCallOptions {
   readonly buffersResponse: boolean
   /** Rejects if the request is not allowed any more. */
   readonly checkDecision?: CheckDecision
-  /** Checks the start of a successful response before any of it is sent; undefined for any response. */
-  readonly checkStart?: CheckStart | undefined
+  /** Creates the filter of a successful response that is streamed; undefined if it is sent as it comes. */
+  readonly createFilter?: (() => ResponseFilter) | undefined
   /** Whether the attempt is aborted if the client disconnects. Changes continue, so that their outcome is known. */
   readonly abortsWithClient: boolean
   /** The connection pool, and the holder of the slot. */
@@ -56,11 +57,13 @@ export interface UpstreamCallOptions {
   readonly spans: RequestSpans | undefined
 }
 
-/**
- * Returns what is wrong with the start of a response, `incomplete` if more bytes are needed, or undefined if the response
- * may be sent.
- */
-type CheckStart = (start: Buffer) => { readonly problem: string } | 'incomplete' | undefined
+/** Checks and changes a response that is streamed. Nothing is sent before the first bytes that a filter returns. */
+export interface ResponseFilter {
+  /** Returns what is sent next: parts of the chunk, or memory that is not reused. Throws TransportError. */
+  push(chunk: Buffer): readonly Buffer[]
+  /** Returns the last bytes that are sent. Throws TransportError. */
+  end(): readonly Buffer[]
+}
 
 /** The upstream of an attempt. */
 export interface AttemptUpstream {
@@ -127,8 +130,7 @@ class ResponseRelay implements ResponseHandler {
   #isStreaming = false
   #buffered: JoinedChunks | undefined
   #bufferedBytes = 0
-  /** The start of a response that has not been checked. */
-  #start: Buffer | undefined
+  #filter: ResponseFilter | undefined
 
   constructor(
     options: UpstreamCallOptions,
@@ -172,15 +174,18 @@ class ResponseRelay implements ResponseHandler {
       this.#allowedHeaders.has(name) || responseHeaders.includes(name)
     this.#headers = filterHeaders(headers, isAllowed, addedHeaders)
     if (buffersResponse || !isSuccess(status)) this.#buffered = new JoinedChunks()
-    else if (this.#options.checkStart !== undefined) this.#start = Buffer.alloc(0)
+    else if (this.#options.createFilter !== undefined) this.#filter = this.#options.createFilter()
     else response.writeHead(status, this.#headers)
   }
 
   onResponseData(chunk: Buffer, release: WriteCallback | undefined): void {
-    if (this.#start !== undefined) {
-      const result = this.#checkStart(this.#start, chunk)
-      if (typeof result === 'object') this.#abort(badResponse(result.problem))
-      release?.()
+    if (this.#filter !== undefined) {
+      try {
+        this.#forwardFiltered(this.#filter.push(chunk), release)
+      } catch (error) {
+        release?.()
+        this.#abort(toError(error))
+      }
       return
     }
     if (this.#buffered === undefined) {
@@ -196,18 +201,20 @@ class ResponseRelay implements ResponseHandler {
       this.onResponseError(this.#createTooLarge())
       return
     }
-    const start = this.#start
-    const result = start && this.#checkStart(start, last ?? Buffer.alloc(0))
-    if (result !== undefined) {
-      const isCut = result === 'incomplete'
-      this.onResponseError(
-        badResponse(isCut ? 'the response ends before its columns are known' : result.problem),
-      )
-      return
+    if (this.#filter !== undefined) {
+      try {
+        this.#forwardFiltered(
+          [...this.#filter.push(Buffer.from(last ?? [])), ...this.#filter.end()],
+          undefined,
+        )
+      } catch (error) {
+        this.onResponseError(toError(error))
+        return
+      }
     }
     this.#detach()
     if (this.#buffered !== undefined) this.#resolveResponse()
-    else this.#endResponse(start === undefined ? last : undefined)
+    else this.#endResponse(this.#filter === undefined ? last : undefined)
   }
 
   onResponseError(error: Error): void {
@@ -220,17 +227,6 @@ class ResponseRelay implements ResponseHandler {
     }
     this.#reject(new AttemptFailed(this.#progress(), error))
     if (this.#options.response.hasHead) this.#options.response.destroy()
-  }
-
-  /** Sends the response once its start is known to be right; returns the result until then. */
-  #checkStart(before: Buffer, chunk: Buffer): ReturnType<CheckStart> {
-    const start = Buffer.concat([before, chunk])
-    const result = this.#options.checkStart?.(start)
-    this.#start = result === undefined ? undefined : start
-    if (result !== undefined) return result
-    this.#options.response.writeHead(this.#status, this.#headers)
-    this.#forward(start, undefined)
-    return undefined
   }
 
   /** Returns whether the chunk fits. */
@@ -269,6 +265,14 @@ class ResponseRelay implements ResponseHandler {
     const isTaken = this.#options.response.write(chunk, release)
     if (!isTaken) this.#controller?.pause()
     if (!isTaken || release !== undefined) this.#startSendTimer()
+  }
+
+  /** The last part is written last, so the chunk is not needed any more then. */
+  #forwardFiltered(parts: readonly Buffer[], release: WriteCallback | undefined): void {
+    if (parts.length === 0) release?.()
+    else if (!this.#options.response.hasHead) this.#options.response.writeHead(this.#status, this.#headers)
+    for (const [index, part] of parts.entries())
+      this.#forward(part, index === parts.length - 1 ? release : undefined)
   }
 
   /** Waiting for a slow client does not count as slowness of the upstream: it has a timeout of its own. */

@@ -12,6 +12,7 @@ import {
 } from 'apache-arrow'
 import { beforeEach, expect, it } from 'vitest'
 import { getOperation, operationNames } from '../../../src/catalog-api/operations.ts'
+import { encodeFile } from '../../support/arrow-file.ts'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { createMinimalRequest } from '../support/minimal-request.ts'
 import { expectError } from '../support/expect-error.ts'
@@ -58,10 +59,8 @@ const visible = ['id', 'name', 'person.city', 'ok', 'v']
 const arrow = { 'content-type': 'application/vnd.apache.arrow.file' }
 const lancedb = { 'x-lancedb-database': 'any' }
 
-/** A file begins with the messages of a stream, which the writer of apache-arrow leaves out. */
 function write(table: Table, form: 'file' | 'stream'): Buffer {
-  const header = form === 'file' ? 'ARROW1\0\0' : ''
-  return Buffer.concat([Buffer.from(header), tableToIPC(table, 'stream')])
+  return form === 'file' ? encodeFile(table) : Buffer.from(tableToIPC(table, 'stream'))
 }
 
 const answerOf = (...names: string[]): Buffer =>

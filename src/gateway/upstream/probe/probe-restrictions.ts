@@ -1,6 +1,5 @@
 import type { Identifier } from '../../../catalog-api/identifiers.ts'
 import type { Operation } from '../../../catalog-api/operations.ts'
-import { countRows } from '../../../lib/arrow/count-rows.ts'
 import { toError } from '../../../lib/errors/to-error.ts'
 import { isListOfStrings } from '../../../lib/json/is-list-of-strings.ts'
 import { getMembers } from '../../../lib/json/is-object.ts'
@@ -13,7 +12,7 @@ import type { PolicySet } from '../../../policy/policy-set.ts'
 import { groupBy } from '../../../lib/group-by.ts'
 import type { VisibleColumns } from '../../../policy/restrictions/restriction.ts'
 import { qualifiedRuleName } from '../../../policy/testing/decision-test.ts'
-import { createColumnsCheck } from '../../restrictions/check-columns.ts'
+import { readRestrictedRows } from '../../restrictions/restricted-rows.ts'
 import { compareColumns, findVectorColumn, type VectorColumn } from '../../restrictions/compare-columns.ts'
 import { restrictQuery } from '../../restrictions/restrict-query.ts'
 import { ownOperations } from '../own-operations.ts'
@@ -152,12 +151,10 @@ class RunningProbe implements TableProbe {
     const restricted = restrictQuery(query, { columns: visible, rows: 'false', parts: [] }, this.#isLancedb)
     const members = { ...query, ...Object.fromEntries(restricted.changes) }
     const body = await this.#read(ownOperations.queryTable, members)
-    const unasked = createColumnsCheck(restricted.columns)(body)
-    const problem = typeof unasked === 'object' && `${unasked.problem}: the gateway refuses it with 502`
-    if (problem && !this.problems.includes(problem)) this.problems.push(problem)
-    const found = countRows(body)
-    if (found === undefined) throw new Error('QueryTable returned no Arrow')
-    return found
+    const { rows, problem } = readRestrictedRows(body, restricted.columns)
+    const refused = problem && `${problem}: the gateway refuses it with 502`
+    if (refused !== undefined && !this.problems.includes(refused)) this.problems.push(refused)
+    return rows
   }
 
   async #read(operation: Operation, members: object): Promise<Buffer> {

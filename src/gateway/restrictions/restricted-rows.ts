@@ -1,0 +1,129 @@
+import type { Schema } from 'apache-arrow/fb/schema'
+import { badResponse, TransportError } from '../../http1/client/transport-error.ts'
+import { toError } from '../../lib/errors/to-error.ts'
+import { maxMetadataBytes, MessageFrames } from '../../lib/arrow/message-frames.ts'
+import { openFooter, removeFooterMetadata, removeMessageMetadata } from '../../lib/arrow/remove-metadata.ts'
+import { readSchema, type ArrowField, type ArrowSchema } from '../../lib/arrow/schema.ts'
+
+/**
+ * Returns what is wrong with the columns of a response, without their names, which may be hidden; undefined if it has no
+ * other columns than those that were asked for. The values of a dictionary column are those of all rows, so it has none.
+ */
+function findUnaskedColumn({ fields }: ArrowSchema, columns: ReadonlySet<string>): string | undefined {
+  if (fields.some(hasDictionary)) return dictionaryProblem
+  const isExpected = fields.every((field) => isAsked(field, '', columns))
+  return isExpected ? undefined : 'the response has a column that was not asked for'
+}
+
+const dictionaryProblem = 'the response has a dictionary, which may hold values of hidden rows'
+
+function hasDictionary(field: ArrowField): boolean {
+  return field.indexType !== undefined || field.children.some(hasDictionary)
+}
+
+/** Engines return a part of a struct as a column of its path, or within a struct that has only the parts asked for. */
+function isAsked(field: ArrowField, prefix: string, columns: ReadonlySet<string>): boolean {
+  const path = prefix + field.name
+  if (columns.has(path)) return true
+  return field.children.length > 0 && field.children.every((child) => isAsked(child, `${path}.`, columns))
+}
+
+const fileMagic = 'ARROW1'
+const fileHeaderLength = 8
+
+/**
+ * Passes on a response in Arrow, a stream or a file, if it has no other columns than those that were asked for, without the
+ * metadata of schema, fields, batches and footer: that may say anything of hidden rows and columns. Its length stays.
+ */
+export class RestrictedRows {
+  /** Of the batches so far. */
+  rows = 0
+  readonly #columns: ReadonlySet<string>
+  #isFile = false
+  /** Undefined until the form is known. */
+  #frames: MessageFrames | undefined
+  /** What precedes the schema. */
+  #held: Buffer[] = []
+
+  constructor(columns: ReadonlySet<string>) {
+    this.#columns = columns
+  }
+
+  /** Returns what may be sent: parts of the chunk, changed in place, or other memory. Throws TransportError. */
+  push(chunk: Buffer): readonly Buffer[] {
+    if (this.#frames !== undefined) return this.#pass(chunk, this.#frames)
+    const start = Buffer.concat([...this.#held, chunk])
+    this.#held = [start]
+    if (start.length < fileHeaderLength) return []
+    this.#isFile = start.toString('latin1', 0, fileMagic.length) === fileMagic
+    const headerLength = this.#isFile ? fileHeaderLength : 0
+    this.#held = [start.subarray(0, headerLength)]
+    this.#frames = new MessageFrames(
+      (message, metadata) => {
+        if (message.kind === 'dictionary') throw badResponse(dictionaryProblem)
+        if (message.kind === 'batch') this.rows += Number(message.header.length())
+        if (message.kind === 'schema') this.#checkSchema(message.header, metadata.length)
+        removeMessageMetadata(metadata)
+      },
+      this.#isFile ? maxMetadataBytes : 0,
+    )
+    return this.#pass(start.subarray(headerLength), this.#frames)
+  }
+
+  /** Returns the last bytes. Throws TransportError. */
+  end(): readonly Buffer[] {
+    const frames = this.#frames
+    if (frames?.hasSchema !== true) throw badResponse('the response ends before its columns are known')
+    if (!frames.isWhole) throw badResponse('the response is no whole Arrow stream')
+    if (!this.#isFile) return []
+    return toBadResponse(() => {
+      const bytes = frames.takeRest()
+      const footer = openFooter(bytes)
+      this.#checkSchema(footer.schema(), bytes.length)
+      removeFooterMetadata(footer)
+      return [bytes]
+    })
+  }
+
+  #pass(chunk: Buffer, frames: MessageFrames): readonly Buffer[] {
+    const passed = toBadResponse(() => frames.push(chunk))
+    if (frames.hasSchema) return [...this.#held.splice(0), ...passed]
+    this.#held.push(...passed.map((bytes) => Buffer.from(bytes)))
+    return []
+  }
+
+  #checkSchema(schema: Schema | null, maxBytes: number): void {
+    const problem =
+      schema === null
+        ? 'a footer without a schema'
+        : findUnaskedColumn(readSchema(schema, maxBytes), this.#columns)
+    if (problem !== undefined) throw badResponse(problem)
+  }
+}
+
+/** Returns the number of rows of a whole response, and why it is refused; undefined if it is not. */
+export function readRestrictedRows(
+  body: Buffer,
+  columns: ReadonlySet<string>,
+): { readonly rows: number; readonly problem: string | undefined } {
+  const restricted = new RestrictedRows(columns)
+  try {
+    restricted.push(Buffer.from(body))
+    restricted.end()
+    return { rows: restricted.rows, problem: undefined }
+  } catch (error) {
+    return { rows: restricted.rows, problem: toError(error).message }
+  }
+}
+
+/** Arrow that is malformed, or has metadata where none can be removed. */
+function toBadResponse<Result>(read: () => Result): Result {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof TransportError) throw error
+    // These texts are about the framing, and quote nothing of the response.
+    const reason = error instanceof RangeError ? error.message : 'it is malformed'
+    throw badResponse(`the response is not Arrow that can be read: ${reason}`)
+  }
+}

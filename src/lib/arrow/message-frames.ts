@@ -1,0 +1,138 @@
+import { continuation, prefixLength, readMessage, type ArrowMessage } from './message.ts'
+
+/** Larger metadata is refused: that of a schema is decoded, and that of a batch grows with its columns. */
+const maxSchemaBytes = 1024 * 1024
+export const maxMetadataBytes = 8 * 1024 * 1024
+
+/** Saved chunks below this size are joined: a chunk takes more memory than its bytes. */
+const minSavedBytes = 512
+
+/** Handles a message. Its metadata, without prefix, may be changed in place. */
+type OnMessage = (message: ArrowMessage, metadata: Buffer) => void
+
+/**
+ * Splits an Arrow IPC stream that arrives in chunks into its messages. Nothing is copied except metadata that spans several
+ * chunks, and bodies are not read: what metadata claims is not verified against the data. Safe for untrusted input.
+ */
+export class MessageFrames {
+  readonly #onMessage: OnMessage
+  readonly #maxRestBytes: number
+  #hasSchema = false
+  /** The part that is read next; `rest` after the mark of the end. */
+  #expectedPart: 'prefix' | 'metadata' | 'body' | 'rest' = 'prefix'
+  /** Bytes of that part that are missing. */
+  #remainingBytes = prefixLength
+  #restBytes = 0
+  /** Received chunks of an incomplete prefix or metadata, or of the rest. */
+  #partialChunks: Buffer[] = []
+
+  /** `maxRestBytes` may follow the mark of the end. */
+  constructor(onMessage: OnMessage, maxRestBytes = 0) {
+    this.#onMessage = onMessage
+    this.#maxRestBytes = maxRestBytes
+  }
+
+  /** Whether the schema has been handled. */
+  get hasSchema(): boolean {
+    return this.#hasSchema
+  }
+
+  /** Whether the stream may end here. */
+  get isWhole(): boolean {
+    return (
+      this.#expectedPart === 'rest' ||
+      (this.#expectedPart === 'prefix' && this.#remainingBytes === prefixLength)
+    )
+  }
+
+  /** Returns what follows the mark of the end. */
+  takeRest(): Buffer {
+    return this.#expectedPart === 'rest' ? Buffer.concat(this.#partialChunks) : Buffer.alloc(0)
+  }
+
+  /**
+   * Reads the next chunk, and returns the bytes before the rest, as far as their metadata has been handled: parts of the
+   * chunk, or copies. Throws RangeError if the bytes so far begin no Arrow IPC stream with one schema at its start, and
+   * the errors of `onMessage`.
+   */
+  push(chunk: Buffer): readonly Buffer[] {
+    const passed: Buffer[] = []
+    let from = 0
+    let at = 0
+    while (at < chunk.length) {
+      if (this.#expectedPart === 'rest') {
+        this.#saveRest(chunk.subarray(at))
+        break
+      }
+      const taken = chunk.subarray(at, at + this.#remainingBytes)
+      const isPartial = taken.length < this.#remainingBytes || this.#partialChunks.length > 0
+      at += taken.length
+      this.#remainingBytes -= taken.length
+      if (this.#expectedPart === 'body') {
+        if (this.#remainingBytes === 0) this.#expect('prefix', prefixLength)
+      } else if (isPartial) {
+        if (this.#partialChunks.length === 0) passed.push(chunk.subarray(from, at - taken.length))
+        from = at
+        this.#savePartial(taken)
+        if (this.#remainingBytes === 0) passed.push(this.#completePart(Buffer.concat(this.#partialChunks)))
+      } else {
+        this.#completePart(taken)
+      }
+    }
+    passed.push(chunk.subarray(from, at))
+    return passed.filter((bytes) => bytes.length > 0)
+  }
+
+  #saveRest(bytes: Buffer): void {
+    this.#restBytes += bytes.length
+    if (this.#restBytes > this.#maxRestBytes) throw new RangeError('data after the end of the stream')
+    this.#savePartial(bytes)
+  }
+
+  /** Copies the chunk: its memory is reused. */
+  #savePartial(taken: Buffer): void {
+    const last = this.#partialChunks.at(-1)
+    if (last === undefined || last.length >= minSavedBytes) this.#partialChunks.push(Buffer.from(taken))
+    else this.#partialChunks[this.#partialChunks.length - 1] = Buffer.concat([last, taken])
+  }
+
+  #completePart(whole: Buffer): Buffer {
+    this.#partialChunks = []
+    if (this.#expectedPart === 'prefix') this.#readPrefix(whole)
+    else this.#readMetadata(whole)
+    return whole
+  }
+
+  #readPrefix(prefix: Buffer): void {
+    const length = prefix.readInt32LE(4)
+    if (prefix.readUInt32LE(0) !== continuation) {
+      const isFile = prefix.toString('latin1', 0, 6) === 'ARROW1'
+      throw new RangeError(isFile ? 'an Arrow file, not a stream' : 'not an Arrow stream')
+    }
+    if (length === 0 && !this.#hasSchema) throw new RangeError('no schema at the start')
+    if (length < 0 || length > (this.#hasSchema ? maxMetadataBytes : maxSchemaBytes))
+      throw new RangeError(`a header has ${length} bytes`)
+    if (length === 0) this.#expect('rest', Infinity)
+    else this.#expect('metadata', length)
+  }
+
+  #readMetadata(metadata: Buffer): void {
+    const message = readMessage(metadata)
+    const isFirst = !this.#hasSchema
+    if (message === undefined)
+      throw new RangeError(isFirst ? 'no schema at the start' : 'unknown message type')
+    const { kind, bodyLength } = message
+    const isMisplaced = (kind === 'schema') !== isFirst || (kind === 'schema' && bodyLength !== 0)
+    if (bodyLength < 0 || isMisplaced)
+      throw new RangeError(isFirst ? 'no schema at the start' : 'unexpected message')
+    this.#onMessage(message, metadata)
+    this.#hasSchema = true
+    if (bodyLength > 0) this.#expect('body', bodyLength)
+    else this.#expect('prefix', prefixLength)
+  }
+
+  #expect(what: 'prefix' | 'metadata' | 'body' | 'rest', bytes: number): void {
+    this.#expectedPart = what
+    this.#remainingBytes = bytes
+  }
+}
