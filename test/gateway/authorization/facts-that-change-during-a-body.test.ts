@@ -111,7 +111,7 @@ const facts: Readonly<Record<string, Fact>> = {
 
 const json = 'application/json'
 const arrow = 'application/vnd.apache.arrow.stream'
-const spaces = ' '.repeat(300_000)
+const spaces = ' '.repeat(700_000)
 
 /** Ways in which bodies are sent: the start of the body, and its end. */
 const bodies = {
@@ -208,6 +208,30 @@ it.each(Object.entries(facts))('%s', { timeout: 60_000 }, async (_fact, fact) =>
   expect(statuses).toEqual([change, read, upload, largeRead])
   expect(upstream.requests).toHaveLength(2)
   for (const { body } of upstream.requests) await expect(body).rejects.toThrow('aborted')
+})
+
+it.each([
+  ['insert', arrow, arrowBytes(70_000), 'more'],
+  ['count_rows', json, `{"predicate":"id = 1${spaces}`, spaces],
+])('%s that goes on is cut at an interval, without an end', async (operation, type, start, more) => {
+  const { held, upstream, header } = await startHolding({ change: () => Promise.resolve(), status: 401 })
+  const client = openRawConnection(held.gateway.url)
+  const chunk = (bytes: Buffer | string): Buffer =>
+    Buffer.concat([
+      Buffer.from(`${Buffer.byteLength(bytes).toString(16)}\r\n`),
+      Buffer.from(bytes),
+      Buffer.from('\r\n'),
+    ])
+  const head = [header, `content-type: ${type}`, 'transfer-encoding: chunked', 'host: gateway']
+  client.write(`POST /v1/table/lake$orders/${operation} HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\n`)
+  client.write(chunk(start))
+  await eventually(() => expect(upstream.requests).toHaveLength(1))
+  await revokeKey(held.store, held.keyId)
+  await reloadFiles()
+  await pause(maxDecisionAgeMs)
+  client.write(chunk(more))
+  await client.waitFor(/^HTTP\/1.1 401/)
+  await expect(upstream.requests[0]?.body).rejects.toThrow('aborted')
 })
 
 it('if nothing changes, bodies that take longer than a decision may be old are sent as they are', async () => {

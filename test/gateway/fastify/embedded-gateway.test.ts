@@ -1,5 +1,8 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import fastify from 'fastify'
 import { expect, it } from 'vitest'
+import { maxDecisionAgeMs } from '../../../src/gateway/bounds.ts'
+import { openRawConnection } from '../support/raw-connection.ts'
 import { startApplication } from './embedded-application.ts'
 
 const post = (user: string | undefined, body = '{}', headers: Record<string, string> = {}): RequestInit => ({
@@ -48,6 +51,24 @@ it('authenticates by the application, and fails closed', async () => {
   expect((await fetch(target, post('broken'))).status).toBe(503)
   expect((await fetch(target, post('bob'))).status).toBe(403)
   expect((await fetch(target, post(undefined, '{}', { 'x-api-key': 'alice' }))).status).toBe(401)
+  expect(upstream.requests).toEqual([])
+})
+
+it('asks the application again for a body that takes long', async () => {
+  let isSignedIn = true
+  const { url, upstream } = await startApplication({
+    authenticate: () => (isSignedIn ? { name: 'alice' } : undefined),
+  })
+  const client = openRawConnection(url)
+  client.write(
+    'POST /catalog/v1/table/a/count_rows HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n' +
+      'content-length: 2\r\nexpect: 100-continue\r\n\r\n',
+  )
+  await client.waitFor(/^HTTP\/1.1 100/)
+  isSignedIn = false
+  await pause(maxDecisionAgeMs)
+  client.write('{}')
+  await client.waitFor(/HTTP\/1.1 401/)
   expect(upstream.requests).toEqual([])
 })
 
