@@ -112,7 +112,6 @@ export const criticalFiles: readonly CriticalFile[] = [
   ...[
     'change-members',
     'restricted-rows',
-    'check-text-query',
     'hide-restricted',
     'restrict-query',
     'restrict-request',

@@ -1,16 +1,19 @@
 import { refusal } from '../../catalog-api/catalog-error.ts'
 import { isArrowStreamType } from '../../catalog-api/headers.ts'
-import { isWithin } from '../../catalog-api/identifiers.ts'
+import { isWithin, quoteForMessage } from '../../catalog-api/identifiers.ts'
+import type { ParameterType } from '../../catalog-api/operations.ts'
+import { validateParameter } from '../../catalog-api/query-parameters.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
 import { isAddedByBrowser } from '../assert-same-site.ts'
 import { isDecidedByBody, requiresBody } from '../authorization/list-required-permissions.ts'
-import { addBodyParameters } from '../body/body-parameters.ts'
 import type { BodyLimits, CheckedBody } from '../body/checked-body.ts'
 import { readArrowBody, readArrowSchema } from '../body/read-arrow-body.ts'
 import { readJsonBody, readNoBody } from '../body/read-json-body.ts'
 import { advance } from '../context.ts'
 import type { DownstreamBody } from '../downstream.ts'
+import { describeJsonValue } from '../facts/fact-values.ts'
 import type { NamedWork, SealedIds } from '../facts/sealed-ids.ts'
+import type { JsonObject } from '../facts/stated-facts.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import type { Authorized } from './authorize.ts'
 import type { Admitted } from './limit.ts'
@@ -81,4 +84,33 @@ export function needsWholeBody({ route: { operation }, headPermit }: Authorized)
 function assertTypeCanBeMissing({ head, principal }: Admitted): void {
   if (head.page === undefined || !isAddedByBrowser(principal)) return
   throw refusal('unsupported_content_type', 'the body has no content-type; expected that of the operation')
+}
+
+const jsonTypes: Readonly<Partial<Record<ParameterType, string>>> = {
+  string: 'string',
+  integer: 'number',
+  boolean: 'boolean',
+}
+
+/**
+ * Adds to the parameters of a listing those that the body states, as in other requests without an official body. Parameters of
+ * both places were compared before. Throws InvalidInput (400) for a value that the query would not accept.
+ */
+function addBodyParameters(
+  { operation, parameters }: RouteMatch,
+  members: JsonObject,
+): RouteMatch['parameters'] {
+  if (operation.lists === undefined) return parameters
+  const added = new Map(parameters)
+  for (const [name, type] of operation.query) {
+    const value = members[name]
+    // An empty page token counts as absent, as in the query.
+    const isAbsent = value === undefined || value === null || (value === '' && type === 'string')
+    if (isAbsent || name === 'delimiter' || parameters.has(name)) continue
+    const label = `${quoteForMessage(name)} in the body`
+    if (typeof value !== jsonTypes[type])
+      throw refusal('invalid_body', `${label} is ${describeJsonValue(value)}; expected a ${jsonTypes[type]}`)
+    added.set(name, validateParameter(label, type, typeof value === 'string' ? value : JSON.stringify(value)))
+  }
+  return added
 }

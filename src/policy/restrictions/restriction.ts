@@ -45,26 +45,15 @@ export interface CallerRestriction extends CombinedRestriction {
 }
 
 /** Applies restrictions to a caller. Its condition on rows is printed on first use. */
-export function restrictCaller(restriction: CombinedRestriction, principal: Principal): CallerRestriction {
-  return new PrintedRestriction(restriction, principal)
-}
-
-class PrintedRestriction implements CallerRestriction {
-  readonly columns: VisibleColumns
-  readonly parts: readonly NamedRestriction[]
-  readonly #principal: Principal
-  #rows: string | undefined
-
-  constructor({ columns, parts }: CombinedRestriction, principal: Principal) {
-    this.columns = columns
-    this.parts = parts
-    this.#principal = principal
-  }
-
-  get rows(): string | undefined {
-    const conditions = this.parts.flatMap(({ rows }) => (rows === undefined ? [] : [rows]))
-    if (conditions.length > 0) this.#rows ??= printConditions(conditions, this.#principal)
-    return this.#rows
+export function restrictCaller(combined: CombinedRestriction, principal: Principal): CallerRestriction {
+  const conditions = combined.parts.flatMap(({ rows }) => (rows === undefined ? [] : [rows]))
+  let printed: string | undefined
+  return {
+    columns: combined.columns,
+    parts: combined.parts,
+    get rows() {
+      return conditions.length === 0 ? undefined : (printed ??= printConditions(conditions, principal))
+    },
   }
 }
 
