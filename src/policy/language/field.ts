@@ -1,4 +1,4 @@
-import { misplacedFieldHints, fieldAliases } from './policy-fields.ts'
+import { descriptionAnnotation, resourceApiVersion } from './api-version.ts'
 import { explainRemovedField } from '../../config/removed.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import type { YamlEntry, YamlNode } from './yaml/yaml-node.ts'
@@ -105,9 +105,9 @@ export function readOptional<Name extends string, Value>(
 
 /** Unknown fields are reported; undefined if the value is not a map. */
 export function createFieldsReader<Name extends string>(
-  descriptions: Readonly<Record<Name, string>>,
+  described: Readonly<Record<Name, unknown>>,
 ): (field: Field, report: ReportProblem) => Fields<Name> | undefined {
-  const known = Object.keys(descriptions)
+  const known = Object.keys(described)
   return (field, report) => {
     const { node } = field
     if (node?.kind !== 'map') return reportUnexpected(field, `fields: ${known.join(', ')}`, report)
@@ -220,6 +220,39 @@ export function createChoiceReader<const Value extends string | boolean | number
 }
 
 export const readTrue = createChoiceReader([true])
+
+/** Names used by other policy languages, with the field that corresponds. */
+const fieldAliases: Readonly<Record<string, string>> = {
+  action: 'operations',
+  actions: 'operations',
+  condition: 'when',
+  conditions: 'when',
+  group: 'groups',
+  expires: 'until',
+  expiresAt: 'until',
+  if: 'when',
+  permissions: 'operations',
+  principals: 'subjects',
+  resourceNames: 'tables',
+  resources: 'tables',
+  user: 'users',
+  verbs: 'operations',
+}
+
+/** Hints for known fields in the wrong place, by path. */
+const misplacedFieldHints: Readonly<Record<string, string>> = {
+  'metadata.description': `; with apiVersion: ${resourceApiVersion} it is the annotation "${descriptionAnnotation}"`,
+  'metadata.namespace': `; it is the Kubernetes namespace, and needs apiVersion: ${resourceApiVersion}`,
+  'metadata.labels': `; it needs apiVersion: ${resourceApiVersion}`,
+  'metadata.annotations': `; it needs apiVersion: ${resourceApiVersion}`,
+  'rules.final':
+    '; a deny always wins, and "final" is a field of the document, next to "rules": the operations that ' +
+    'child policies cannot allow',
+  'rules.onDeny': '; it is a field of the document, next to "rules", and applies to the namespace',
+  'rules.inherit': '; it is a field of the document, next to "rules", and applies to the namespace',
+  'rules.forEach': '; it is a field of the document, next to "rules": one document for each value',
+  'rules.namespace': '; it is a field of the document, next to "rules": one document for each namespace',
+}
 
 function suggestField(name: string, parent: Field, known: readonly string[]): string {
   const path = joinPath(parent.name.replaceAll(/\[\d+\]/g, ''), name)
