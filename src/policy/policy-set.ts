@@ -16,8 +16,7 @@ import {
   type KnownConditions,
 } from './engine/evaluation.ts'
 import type { KnownCaller } from './engine/subject.ts'
-import { createConcealment } from './visibility/concealment.ts'
-import { createContactFinder } from './visibility/contacts.ts'
+import { createConcealment, createContactFinder } from './visibility/concealment.ts'
 import type { Allowed, Decision } from './engine/decision.ts'
 import type { Permission } from '../catalog-api/permissions.ts'
 import type { PolicyDocument } from './language/policy-document.ts'

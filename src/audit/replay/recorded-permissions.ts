@@ -10,7 +10,7 @@ import {
 } from '../../catalog-api/operations.ts'
 import { permissionNames, type Permission } from '../../catalog-api/permissions.ts'
 import type { RuleReference } from '../../policy/engine/decision.ts'
-import { objectKindOfPermission } from '../../policy/language/permission-object-kind.ts'
+import { objectKindOfPermission } from '../../policy/engine/object-position.ts'
 import {
   getRequirements,
   isOnOwnObject,

@@ -4,7 +4,11 @@ import { collect, jsonOption } from '../common/arguments.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'
 import { formatExample } from '../common/new-command.ts'
 import { diffPolicies, type DecisionChange, type PolicyDiff } from '../../policy/analysis/diff-policies.ts'
-import { diffRestrictions } from '../../policy/analysis/diff-restrictions.ts'
+import {
+  diffRestrictions,
+  type RestrictionChange,
+  type RestrictionEffect,
+} from '../../policy/analysis/diff-restrictions.ts'
 import { summarizeDiff, type ChangeSummary } from '../../policy/analysis/summarize-diff.ts'
 import type { RuleDecision } from '../../policy/analysis/find-difference.ts'
 import { groupBy } from '../../lib/group-by.ts'
@@ -26,8 +30,17 @@ import {
   type SourceOptions,
 } from './policy-sources.ts'
 import { readCluster } from './read-cluster.ts'
-import { formatConditionResult, formatReachingRule } from './format-policy.ts'
-import { createRestrictionChangeReport, formatRestrictionChange } from './format-restriction-change.ts'
+import {
+  formatConditionResult,
+  formatReachingRule,
+  formatColumns,
+  formatPolicySubjects,
+  formatRestrictedBy,
+} from './format-policy.ts'
+import {
+  createRestrictionReport,
+  type ReachingRestriction,
+} from '../../policy/analysis/reaching-restrictions.ts'
 
 interface Options extends SourceOptions {
   readonly apply?: true
@@ -214,4 +227,49 @@ function toChangeReport({ position, permission, direction, known, before, after 
 
 function decisionReport({ allowed, decidingRule }: RuleDecision): unknown {
   return { allowed, ...(decidingRule && { rule: createRuleReference(decidingRule) }) }
+}
+
+/** Returns lines: what the callers gain and lose, and the restriction before and after. */
+function formatRestrictionChange({ name, before, after, effects }: RestrictionChange): readonly string[] {
+  return [
+    `restriction ${name}`,
+    ...effects.map(({ direction, part, columns }) => `  ${direction}  ${formatPart(part, columns)}`),
+    `    before: ${formatSide(before)}`,
+    `    after:  ${formatSide(after)}`,
+  ]
+}
+
+function formatPart(part: RestrictionEffect['part'], columns: RestrictionEffect['columns']): string {
+  if (columns !== undefined) return `columns ${formatColumns(columns)}`
+  return part === 'columns' ? 'all other columns' : part
+}
+
+function formatSide(restriction: ReachingRestriction | undefined): string {
+  if (restriction === undefined) return 'no restriction'
+  const { document, rule } = restriction
+  const tables = `the tables ${(rule.tables ?? []).join(', ')} in ${formatIdentifierText(document.namespace)}`
+  return formatRestrictedBy(restriction, ` for ${formatPolicySubjects(rule.subjects)} on ${tables}`)
+}
+
+/** The same for JSON. */
+function createRestrictionChangeReport({ name, before, after, effects }: RestrictionChange): unknown {
+  return {
+    restriction: name,
+    effects: effects.map(({ columns, ...effect }) => ({
+      ...effect,
+      ...(columns && { columns: Object.fromEntries(columns) }),
+    })),
+    ...(before && { before: reportSide(before) }),
+    ...(after && { after: reportSide(after) }),
+  }
+}
+
+function reportSide(restriction: ReachingRestriction): unknown {
+  const { document, rule } = restriction
+  return {
+    ...createRestrictionReport(restriction),
+    namespace: document.namespace,
+    tables: rule.tables,
+    subjects: rule.subjects,
+  }
 }

@@ -8,7 +8,7 @@ import {
   createStatedFacts,
   describeUnstatedFact,
 } from '../../policy/language/stated-facts.ts'
-import { objectKindOfPermission } from '../../policy/language/permission-object-kind.ts'
+import { objectKindOfPermission } from '../../policy/engine/object-position.ts'
 import { permissionFacts } from '../../policy/conditions/permission-facts.ts'
 import type { AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'

@@ -8,10 +8,9 @@ import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import type { PolicySet } from '../../policy/policy-set.ts'
 import { listTags } from '../../policy/tags/declared-tags.ts'
-import { objectKindOfPermission } from '../../policy/language/permission-object-kind.ts'
+import { objectKindOfPermission, objectPosition } from '../../policy/engine/object-position.ts'
 import { createRuleReference } from '../../policy/engine/compiled-rule.ts'
 import type { Step } from '../../policy/engine/evaluate.ts'
-import { objectPosition } from '../../policy/engine/object-position.ts'
 import {
   createRestrictionReport,
   type ReachingRestriction,

@@ -8,7 +8,7 @@ import { collectDocuments, findTagProblems } from '../../policy/source/document-
 import { createRuleReference } from '../../policy/engine/compiled-rule.ts'
 import { permissionFacts } from '../../policy/conditions/permission-facts.ts'
 import type { AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
-import { objectKindOfPermission } from '../../policy/language/permission-object-kind.ts'
+import { objectKindOfPermission } from '../../policy/engine/object-position.ts'
 import type { PolicyDocument, PolicyRule } from '../../policy/language/policy-document.ts'
 import { formatProblem, PolicyError, type PolicyProblem } from '../../policy/language/policy-error.ts'
 import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'

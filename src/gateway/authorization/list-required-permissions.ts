@@ -21,7 +21,7 @@ import {
   type KnownFacts,
 } from '../../policy/conditions/operation-facts.ts'
 import { requirementFacts } from '../../policy/conditions/permission-facts.ts'
-import { objectKindOfPermission } from '../../policy/language/permission-object-kind.ts'
+import { objectKindOfPermission } from '../../policy/engine/object-position.ts'
 import { listBatchPermissions } from './batch-permissions.ts'
 import { assertManifestPath } from '../facts/manifest-path.ts'
 import type { StartedWork } from '../facts/sealed-ids.ts'

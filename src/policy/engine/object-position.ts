@@ -1,8 +1,7 @@
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { getNamespaceDepth, isInNamespace } from '../../catalog-api/object-kinds.ts'
-import type { ObjectKind } from '../../catalog-api/operations.ts'
-import type { Permission } from '../../catalog-api/permissions.ts'
-import { objectKindOfPermission } from '../language/permission-object-kind.ts'
+import { type ObjectKind, getOperation, isOperationName } from '../../catalog-api/operations.ts'
+import { type Permission, extraPermissions, isEffectPermission } from '../../catalog-api/permissions.ts'
 
 /** The namespace of an object, and its name in it; undefined for a namespace. */
 export interface ObjectPosition {
@@ -23,4 +22,10 @@ export function isNamespaceMember(permission: Permission): boolean {
 export function namespaceKey(id: Identifier): string {
   // Names contain no slash.
   return id.join('/')
+}
+
+/** The kind of the objects that a permission is decided on. Extra operations act on tables. */
+export function objectKindOfPermission(permission: Permission): ObjectKind {
+  if (isEffectPermission(permission)) return extraPermissions[permission].object
+  return isOperationName(permission) ? getOperation(permission).object : 'table'
 }

@@ -17,7 +17,7 @@ import {
   resourceMetadataFields,
 } from './policy-fields.ts'
 import { readAccepted } from './read-accepted.ts'
-import { readTextMap } from './read-json.ts'
+import { readTextMap } from './read-values.ts'
 import type { DecisionTest } from '../testing/decision-test.ts'
 import { builtInVocabulary, type PolicyVocabulary } from './policy-vocabulary.ts'
 import { readTests } from './read-tests.ts'
@@ -33,8 +33,7 @@ import {
   readText,
   type ReportProblem,
 } from './field.ts'
-import { reportRepeatedKeys } from './yaml/report-repeated-keys.ts'
-import type { YamlNode } from './yaml/yaml-node.ts'
+import { reportRepeatedKeys, type YamlNode } from './yaml/yaml-node.ts'
 import { createLocator, readYaml, type Locate, type Position } from './yaml/read-yaml.ts'
 
 const noPermissions: ReadonlySet<Permission> = new Set()

@@ -10,11 +10,11 @@ import { nothingImplied } from './deny-coverage.ts'
 import { rejectPlaceholder } from './placeholder.ts'
 import { ruleFields } from './policy-fields.ts'
 import type { PolicyRule } from './policy-document.ts'
-import { objectKindOfPermission } from './permission-object-kind.ts'
+import { objectKindOfPermission } from '../engine/object-position.ts'
 import type { PolicyVocabulary } from './policy-vocabulary.ts'
 import { compileCached, readCondition } from './read-condition.ts'
 import { everyone, readSubjects } from './read-subjects.ts'
-import { readTime } from './read-time.ts'
+import { readTime } from './read-values.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import {
   anyText,

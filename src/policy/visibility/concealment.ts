@@ -6,9 +6,16 @@ import {
   type OperationName,
 } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
-import { findDescribePermission } from './describe-permission.ts'
 import { nearestNode, type PolicyNode } from '../engine/policy-node.ts'
-import { noFacts, type AuthorizationRequest } from '../conditions/authorization-request.ts'
+import {
+  noFacts,
+  type AuthorizationRequest,
+  type OperationFacts,
+} from '../conditions/authorization-request.ts'
+import type { Identifier } from '../../catalog-api/identifiers.ts'
+import type { Decision } from '../engine/decision.ts'
+import type { PolicyDocument } from '../language/policy-document.ts'
+import { constantFacts } from '../conditions/permission-facts.ts'
 
 /** A caller that is allowed one of these on an object of the kind may know that it exists. */
 const permissionsToKnow = new Map<ObjectKind, OperationName[]>()
@@ -71,4 +78,71 @@ function statusAt(start: PolicyNode): 403 | 404 | undefined {
     if (node.onDeny !== undefined) return node.onDeny
   }
   return undefined
+}
+
+/** Creates `findContact` of a policy set. `canKnow` is whether the principal may know that the object exists. */
+export function createContactFinder(
+  documents: readonly PolicyDocument[],
+  root: PolicyNode,
+  canKnow: (request: AuthorizationRequest) => boolean,
+): (request: AuthorizationRequest, decision: Decision) => string | undefined {
+  const documentsWithContact = new Map(
+    documents.filter(({ contact }) => contact !== undefined).map((document) => [document.name, document]),
+  )
+
+  /** The existence of the root is no secret. */
+  function mayKnow(request: AuthorizationRequest): boolean {
+    return request.id.length === 0 || canKnow(request)
+  }
+
+  return (request, { rule }) => {
+    if (documentsWithContact.size === 0) return undefined
+    const { kind, id } = request
+    const mayKnowNamespace = (namespace: Identifier): boolean =>
+      mayKnow({ ...request, kind: 'namespace', id: namespace })
+    const denying = rule && documentsWithContact.get(rule.policy)
+    // A deny can cover the names of some tables only, so its contact would tell that one of them was guessed.
+    if (denying !== undefined && mayKnow(request) && mayKnowNamespace(denying.namespace))
+      return denying.contact
+    let node: PolicyNode | undefined = nearestNode(root, id, getNamespaceDepth(kind, id))
+    for (; node !== undefined; node = node.parent) {
+      if (node.contact !== undefined && mayKnowNamespace(id.slice(0, node.depth))) return node.contact
+    }
+    return undefined
+  }
+}
+
+/**
+ * The permission to describe an object, with the facts of any request to describe it: callers that may describe one
+ * branch or tag of a table may know that the table exists.
+ */
+interface DescribePermission {
+  readonly permission: Permission
+  readonly operation: OperationFacts
+}
+
+const permissionsByKind = new Map<ObjectKind, DescribePermission>(
+  operationNames.flatMap((permission) =>
+    getOperation(permission).describesKinds.map((kind) => [
+      kind,
+      { permission, operation: constantFacts(permission) },
+    ]),
+  ),
+)
+
+/** Undefined for objects that no operation describes. */
+export function findDescribePermission(kind: ObjectKind): DescribePermission | undefined {
+  return permissionsByKind.get(kind)
+}
+
+/** The permissions that listings depend on. */
+export const describePermissions = {
+  namespace: requireDescribePermission('namespace'),
+  table: requireDescribePermission('table'),
+}
+
+function requireDescribePermission(kind: ObjectKind): DescribePermission {
+  const found = findDescribePermission(kind)
+  if (found === undefined) throw new Error(`no operation describes a ${kind}`)
+  return found
 }

@@ -6,14 +6,14 @@ import { diffPolicies, type DecisionChange } from '../../../src/policy/analysis/
 import { whoCanTag } from '../../../src/policy/analysis/who-can-tag.ts'
 import { intersectPatterns } from '../../../src/policy/analysis/name-classes.ts'
 import { createNameMatcher } from '../../../src/policy/conditions/name-pattern.ts'
-import { objectKindOfPermission } from '../../../src/policy/language/permission-object-kind.ts'
-import type { PolicyDocument } from '../../../src/policy/language/policy-document.ts'
-import { createRuleReference } from '../../../src/policy/engine/compiled-rule.ts'
 import {
   namespaceKey,
+  objectKindOfPermission,
   objectPosition,
   type ObjectPosition,
 } from '../../../src/policy/engine/object-position.ts'
+import type { PolicyDocument } from '../../../src/policy/language/policy-document.ts'
+import { createRuleReference } from '../../../src/policy/engine/compiled-rule.ts'
 import { parseDocuments } from '../parse-documents.ts'
 import { arbitraryPolicies, arbitraryRequest, taggedPolicies } from '../policy-arbitraries.ts'
 import {

@@ -1,7 +1,6 @@
 import type { Finding } from './finding.ts'
 import { createFolderRequirements } from './namespace-limits.ts'
-import { lintConditions } from './lint-conditions.ts'
-import { lintGrants } from './lint-grants.ts'
+import { lintConditions, lintGrants } from './lint-conditions.ts'
 import { lintManifests } from './lint-manifests.ts'
 import { acceptFindings } from './accept-findings.ts'
 import { mergeByPolicy } from '../../language/policy-instance.ts'

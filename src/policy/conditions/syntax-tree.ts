@@ -1,6 +1,6 @@
 import type { ASTNode } from '@marcbachmann/cel-js'
-import { childNodes } from './child-nodes.ts'
 import { describeRegularExpression } from './name-pattern.ts'
+import { getMembers } from '../../lib/json/is-object.ts'
 
 const comparisons: readonly string[] = ['==', '!=', 'in']
 const textFunctions: readonly string[] = ['startsWith', 'endsWith', 'contains']
@@ -29,4 +29,17 @@ function describeNode(node: ASTNode, children: readonly ASTNode[]): readonly str
         `"*" in ${JSON.stringify(text)} is an ordinary character for "${name}"; ` +
         `for any characters, write like(${JSON.stringify(text)})`,
     )
+}
+
+/** Lists the direct children of a node, given its `args`. */
+export function* childNodes(value: unknown): Generator<ASTNode> {
+  if (Array.isArray(value)) {
+    for (const item of value) yield* childNodes(item)
+  } else if (isNode(value)) {
+    yield value
+  }
+}
+
+export function isNode(value: unknown): value is ASTNode {
+  return typeof getMembers(value)['op'] === 'string'
 }
