@@ -6,17 +6,12 @@ import type { RuleReference } from '../policy/engine/decision.ts'
 import { objectKindOfPermission } from '../policy/engine/object-position.ts'
 import type { PolicyDocument } from '../policy/language/policy-document.ts'
 import { createRuleReference } from '../policy/engine/compiled-rule.ts'
-import type { Step } from '../policy/engine/evaluate.ts'
 import type { PolicySet } from '../policy/policy-set.ts'
 import type { RestrictionReport } from '../policy/restrictions/restriction.ts'
-import {
-  createRestrictionReport,
-  listRestrictions,
-  type ReachingRestriction,
-} from '../policy/analysis/reaching-restrictions.ts'
+import { createRestrictionReport, listRestrictions } from '../policy/analysis/reaching-restrictions.ts'
 import { listPermissions } from '../policy/language/describe-permissions.ts'
 import { listSubjects, type Subject } from '../policy/engine/subject.ts'
-import { whoCan, type Entitlement, type Overriding } from '../policy/analysis/who-can.ts'
+import { reportEntitlement, whoCan } from '../policy/analysis/who-can.ts'
 
 /** A direct child namespace that policies mention. */
 export interface NamespaceEntry {
@@ -43,19 +38,7 @@ export interface AccessReport {
 }
 
 /** An operation that a caller may use, subject to conditions and to rules that may deny it. */
-interface Grant {
-  readonly operation: Permission
-  readonly rule: RuleReference
-  readonly if?: string
-  readonly except?: readonly Subject[]
-  /** What leaves a part of the table: to the subjects, or without them to every caller of the grant. */
-  readonly restrictedBy?: readonly (RestrictionReport & { readonly subjects?: readonly Subject[] })[]
-  readonly unless: readonly {
-    readonly rule: RuleReference
-    readonly subjects?: readonly Subject[]
-    readonly if?: string
-  }[]
-}
+type Grant = { readonly operation: Permission } & ReturnType<typeof reportEntitlement<readonly Subject[]>>
 
 const disjointGroups = [...permissionGroups].filter(([name]) => !['read', 'change', 'all'].includes(name))
 
@@ -99,7 +82,7 @@ export function createAccessReport(
       const { subject } = entitlement
       const key = `${subject.kind} ${subject.name}`
       const caller = callers.get(key) ?? { subject, grants: [] }
-      caller.grants.push(createGrant(operation, entitlement))
+      caller.grants.push({ operation, ...reportEntitlement(entitlement, listSubjects) })
       callers.set(key, caller)
     }
   }
@@ -142,33 +125,4 @@ function listTableRestrictions(set: PolicySet, namespace: Identifier): AccessRep
     tables: reaching.rule.tables ?? [],
     restriction: createRestrictionReport(reaching),
   }))
-}
-
-function createGrant(
-  operation: Permission,
-  { reaching, except, restrictions, overridingDenies }: Entitlement,
-): Grant {
-  return {
-    operation,
-    rule: createRuleReference(reaching),
-    ...(reaching.condition && { if: reaching.condition.text }),
-    ...(except && { except: listSubjects(except) }),
-    ...(restrictions.length > 0 && { restrictedBy: restrictions.map(createRestriction) }),
-    unless: overridingDenies.map(createOverridingDeny),
-  }
-}
-
-function createRestriction({
-  reaching,
-  subjects,
-}: Overriding<ReachingRestriction>): NonNullable<Grant['restrictedBy']>[number] {
-  return { ...createRestrictionReport(reaching), ...(subjects && { subjects: listSubjects(subjects) }) }
-}
-
-function createOverridingDeny({ reaching, subjects }: Overriding<Step>): Grant['unless'][number] {
-  return {
-    rule: createRuleReference(reaching),
-    ...(subjects && { subjects: listSubjects(subjects) }),
-    ...(reaching.condition && { if: reaching.condition.text }),
-  }
 }

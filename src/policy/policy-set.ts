@@ -41,7 +41,6 @@ import {
 } from './engine/node-tags.ts'
 import type { ObjectPosition } from './engine/object-position.ts'
 import type { AuthorizationRequest, ConditionInput } from './conditions/authorization-request.ts'
-import { PartialInput } from './conditions/partial-input.ts'
 import { revisionSteps } from './engine/policy-revision.ts'
 import {
   combineRestrictions,
@@ -65,7 +64,7 @@ export interface Question {
   readonly position: ObjectPosition
   readonly caller: KnownCaller
   /** What is known of the input of conditions, besides the tags of the object. */
-  readonly input?: Partial<ConditionInput>
+  readonly input?: ConditionInput
   /** Results of conditions that are known without evaluation. */
   readonly conditions?: KnownConditions
 }
@@ -225,7 +224,7 @@ export function* compileSteps(
     const { permission, position, caller, input, conditions = noKnownConditions } = question
     const { node, depth, table, tags } = locate(root, position)
     const evaluation: Evaluation = {
-      input: new PartialInput({ ...input, permission, tags }),
+      input: { ...input, permission, tags },
       caller: { subjects: noSubjects, key: '', known: caller },
       table,
       depth,

@@ -166,7 +166,7 @@ function createRecordedInput(
   { principal, client, time }: RecordedCall,
   { kind, id, facts }: RecordedPermission,
   groups: KnownGroups,
-): Partial<ConditionInput> {
+): ConditionInput {
   const { method, issuer } = principal
   // Token claims are not recorded; an API key has none.
   const isComplete = method === 'api-key' && groups.isComplete && !isPseudonym(principal.name)

@@ -60,27 +60,8 @@ export function createReplayTally(
   }
 }
 
-function createResultKey({
-  operation,
-  principal,
-  wasAllowed,
-  recordedRule,
-  isAllowed,
-  decidingRule,
-  missing,
-  restrictions,
-}: ReplayedCall): string {
-  const deciding = decidingRule && [createRuleReference(decidingRule), decidingRule.implication]
-  return JSON.stringify([
-    operation,
-    principal,
-    wasAllowed,
-    isAllowed,
-    recordedRule,
-    deciding,
-    missing,
-    restrictions,
-  ])
+function createResultKey(call: ReplayedCall): string {
+  return JSON.stringify([describeResult(call), call.decidingRule?.implication])
 }
 
 function isChanged({ wasAllowed, isAllowed }: ReplayedCall): boolean {
@@ -93,28 +74,27 @@ export function countCalls(calls: readonly ReplayedCalls[]): number {
 
 /** Describes calls for JSON. */
 export function describeReplayedCalls({ example, count }: ReplayedCalls) {
-  const {
-    operation,
-    principal,
-    wasAllowed,
-    recordedRule,
-    isAllowed,
-    decidingRule,
-    missing,
-    restrictions,
-    time,
-    id,
-    request,
-  } = example
+  const { time, id, request } = example
+  return { count, ...describeResult(example), example: { time, id, request } }
+}
+
+function describeResult({
+  operation,
+  principal,
+  wasAllowed,
+  recordedRule,
+  isAllowed,
+  decidingRule,
+  missing,
+  restrictions,
+}: ReplayedCall) {
   return {
     operation,
     principal,
-    count,
     before: { allowed: wasAllowed, ...(recordedRule && { rule: recordedRule }) },
     ...(isAllowed === undefined
       ? { missing }
       : { after: { allowed: isAllowed, ...(decidingRule && { rule: createRuleReference(decidingRule) }) } }),
     ...(restrictions && { restrictions }),
-    example: { time, id, request },
   }
 }

@@ -11,12 +11,10 @@ import { listTags } from '../../policy/tags/declared-tags.ts'
 import { objectKindOfPermission, objectPosition } from '../../policy/engine/object-position.ts'
 import { createRuleReference } from '../../policy/engine/compiled-rule.ts'
 import type { Step } from '../../policy/engine/evaluate.ts'
-import {
-  createRestrictionReport,
-  type ReachingRestriction,
-} from '../../policy/analysis/reaching-restrictions.ts'
+import type { ReachingRestriction } from '../../policy/analysis/reaching-restrictions.ts'
 import { whoCanTag } from '../../policy/analysis/who-can-tag.ts'
 import {
+  reportEntitlement,
   whoCan,
   type Entitlement,
   type Entitlements,
@@ -184,28 +182,6 @@ function formatOverridingDeny({ reaching, subjects }: Overriding<Step>): string 
   return `unless denied:${whom}${condition}  by ${formatReachingRule(reaching)}`
 }
 
-function toEntitlementReport({
-  subject,
-  reaching,
-  except,
-  overridingDenies,
-  restrictions,
-}: Entitlement): unknown {
-  return {
-    subject,
-    rule: createRuleReference(reaching),
-    ...(reaching.condition && { if: reaching.condition.text }),
-    ...(except && { except }),
-    ...(restrictions.length > 0 && {
-      restrictedBy: restrictions.map(({ reaching, subjects }) => ({
-        ...createRestrictionReport(reaching),
-        ...(subjects && { subjects }),
-      })),
-    }),
-    unless: overridingDenies.map(({ reaching, subjects }) => ({
-      rule: createRuleReference(reaching),
-      ...(subjects && { subjects }),
-      ...(reaching.condition && { if: reaching.condition.text }),
-    })),
-  }
+function toEntitlementReport(entitlement: Entitlement): unknown {
+  return { subject: entitlement.subject, ...reportEntitlement(entitlement, (subjects) => subjects) }
 }

@@ -1,5 +1,5 @@
 import type { Permission } from '../../catalog-api/permissions.ts'
-import type { LocatedRule } from '../engine/compiled-rule.ts'
+import { createRuleReference, type LocatedRule } from '../engine/compiled-rule.ts'
 import type { Step } from '../engine/evaluate.ts'
 import type { ObjectPosition } from '../engine/object-position.ts'
 import {
@@ -11,7 +11,11 @@ import {
 } from '../engine/subject.ts'
 import type { NamedSubjects, Subjects } from '../language/policy-document.ts'
 import type { PolicySet } from '../policy-set.ts'
-import { restrictionsReaching, type ReachingRestriction } from './reaching-restrictions.ts'
+import {
+  createRestrictionReport,
+  restrictionsReaching,
+  type ReachingRestriction,
+} from './reaching-restrictions.ts'
 import { rulesInEffect } from './rules-in-effect.ts'
 
 /** A deny, or a restriction, of callers that another rule allows. */
@@ -87,4 +91,27 @@ function selectOverriding<Rule extends LocatedRule>(
     if (match === false) return []
     return [{ reaching, subjects: match === true ? undefined : match }]
   })
+}
+
+/** Describes an entitlement for JSON; `describe` describes callers. */
+export function reportEntitlement<Named>(
+  { reaching, except, overridingDenies, restrictions }: Entitlement,
+  describe: (subjects: NamedSubjects) => Named,
+) {
+  return {
+    rule: createRuleReference(reaching),
+    ...(reaching.condition && { if: reaching.condition.text }),
+    ...(except && { except: describe(except) }),
+    ...(restrictions.length > 0 && {
+      restrictedBy: restrictions.map(({ reaching, subjects }) => ({
+        ...createRestrictionReport(reaching),
+        ...(subjects && { subjects: describe(subjects) }),
+      })),
+    }),
+    unless: overridingDenies.map(({ reaching, subjects }) => ({
+      rule: createRuleReference(reaching),
+      ...(subjects && { subjects: describe(subjects) }),
+      ...(reaching.condition && { if: reaching.condition.text }),
+    })),
+  }
 }

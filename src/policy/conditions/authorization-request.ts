@@ -43,11 +43,12 @@ export interface AuthorizationRequest {
   readonly operation: OperationFacts
 }
 
-/** Input of conditions. The id is undefined when the decision covers everything beneath a namespace. */
-export interface ConditionInput extends Omit<AuthorizationRequest, 'id'> {
-  readonly id: Identifier | undefined
+/** Input of conditions. What is missing is pending, such as the id if the decision covers everything beneath a namespace. */
+export type ConditionInput = {
+  readonly [Part in keyof AuthorizationRequest]?: AuthorizationRequest[Part] | undefined
+} & {
   /** Tags of the object, or of all objects that the decision covers. */
-  readonly tags: ObjectTags
+  readonly tags?: ObjectTags
 }
 
 /** Facts of an operation that has none and no branch. */

@@ -3,7 +3,7 @@ import { getOperation, operationNames, type OperationName } from '../../catalog-
 import type { Permission } from '../../catalog-api/permissions.ts'
 import type { ConditionInput, OperationFacts } from './authorization-request.ts'
 import type { Condition, RequirementData } from './condition.ts'
-import { factValue, type Fact } from './fact.ts'
+import { factValue, known, type Fact } from './fact.ts'
 import { isUnderFolder } from './storage-path.ts'
 
 /** A rule that denies commits: the permissions it covers and the condition under which it denies. */
@@ -73,7 +73,7 @@ function createRequirement(
       readsId: false,
       tags: [],
       requirement: data,
-      evaluate: (input) => fails(input.operation, input),
+      evaluate: (input) => fails(known(input.operation), input),
     },
   }
 }

@@ -1,7 +1,7 @@
 import type { Principal } from '../../identity/principal.ts'
 import { unknownAddress } from '../../lib/net/connection-addresses.ts'
 import { readTags } from '../tags/object-tags.ts'
-import { factValue, pending } from './fact.ts'
+import { factValue, known } from './fact.ts'
 import type { ConditionInput, OperationFacts } from './authorization-request.ts'
 
 type VariableSource = 'request' | 'time' | 'object' | 'tags' | 'fact'
@@ -53,17 +53,25 @@ export const conditionTypes = {
 }
 
 export const conditionVariables: Readonly<Record<string, ConditionVariable>> = {
-  principal: { type: 'Principal', source: 'request', read: ({ principal }) => principalValueFor(principal) },
+  principal: {
+    type: 'Principal',
+    source: 'request',
+    read: ({ principal }) => principalValueFor(known(principal)),
+  },
   client: {
     type: 'Client',
     source: 'request',
-    read: ({ request }) => createClientValue(request.clientAddress),
+    read: ({ request }) => createClientValue(known(request).clientAddress),
   },
-  now: { type: 'google.protobuf.Timestamp', source: 'time', read: ({ request }) => request.now },
-  context: { type: 'map<string, string>', source: 'request', read: ({ request }) => request.context },
-  operation: { type: 'string', source: 'request', read: ({ permission }) => permission },
-  id: { type: 'list<string>', source: 'object', read: ({ id }) => id ?? factValue(pending) },
-  tags: { type: 'list<string>', source: 'tags', read: ({ tags }, asked) => factValue(readTags(tags, asked)) },
+  now: { type: 'google.protobuf.Timestamp', source: 'time', read: ({ request }) => known(request).now },
+  context: { type: 'map<string, string>', source: 'request', read: ({ request }) => known(request).context },
+  operation: { type: 'string', source: 'request', read: ({ permission }) => known(permission) },
+  id: { type: 'list<string>', source: 'object', read: ({ id }) => known(id) },
+  tags: {
+    type: 'list<string>',
+    source: 'tags',
+    read: ({ tags }, asked) => factValue(readTags(known(tags), asked)),
+  },
   mode: createFactVariable('mode', 'string'),
   behavior: createFactVariable('behavior', 'string'),
   branch: createFactVariable('branch', 'string'),
@@ -82,7 +90,7 @@ function createClientValue(address: string): ClientValue {
 }
 
 function createFactVariable(name: keyof OperationFacts, type: string): ConditionVariable {
-  return { type, source: 'fact', read: ({ operation }) => factValue<unknown>(operation[name]) }
+  return { type, source: 'fact', read: ({ operation }) => factValue<unknown>(known(operation)[name]) }
 }
 
 const principalValues = new WeakMap<Principal, PrincipalValue>()

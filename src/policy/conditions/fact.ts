@@ -28,3 +28,9 @@ export function factValue<Value>(fact: Fact<Value>): Value {
   if (fact === pending) throw pendingFactError
   return fact
 }
+
+/** Returns a part of the input of a condition. A missing one is pending. */
+export function known<Part>(part: Part | undefined): Part {
+  if (part === undefined) throw pendingFactError
+  return part
+}

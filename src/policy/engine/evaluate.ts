@@ -45,8 +45,9 @@ export function evaluate(
   for (let node: PolicyNode | undefined = start; node !== undefined; node = node.parent) {
     const table = node.depth === evaluation.depth ? evaluation.table : undefined
     if (visit !== undefined) visitRules(node, evaluation, table, isStopped, visit)
-    deny ??= node.denies?.first(evaluation, table)
-    if (deny !== undefined && visit === undefined) return deny
+    const denying = node.denies?.first(evaluation, table)
+    if (denying !== undefined && visit === undefined) return denying
+    deny ??= denying
     if (node.final.has(permission)) allow = evaluation.openAllow = undefined
     if (allow === undefined && !isStopped) allow = node.allows?.first(evaluation, table)
     isStopped ||= node.stopsInheritance

@@ -1,6 +1,7 @@
 import type { Condition } from '../conditions/condition.ts'
-import type { ConditionInput } from '../conditions/authorization-request.ts'
+import type { AuthorizationRequest, ConditionInput } from '../conditions/authorization-request.ts'
 import { MissingFactError } from '../conditions/fact.ts'
+import type { NameMatcher } from '../conditions/name-pattern.ts'
 import type { CompiledRule } from './compiled-rule.ts'
 import type { NumberedCaller } from './subject-numbers.ts'
 import { matchSubjects } from './subject.ts'
@@ -23,7 +24,7 @@ export const noKnownConditions: KnownConditions = new Map<Condition, ConditionRe
 
 /** What is evaluated, and what the evaluation found besides the deciding rule. */
 export interface Evaluation {
-  readonly input: ConditionInput
+  readonly input: ConditionInput & Pick<AuthorizationRequest, 'permission'>
   readonly caller: NumberedCaller
   /** Name of the table and depth of its namespace; undefined for a namespace. */
   readonly table: string | undefined
@@ -49,12 +50,16 @@ export function judgeRule(rule: CompiledRule, evaluation: Evaluation, table: Tab
     const match = matchSubjects(rule.rule.subjects, known)
     if (match === false) return 'other-caller'
     isOpen = match !== true
-  } else if (rule.except.some((number) => subjects.has(number))) return 'other-caller'
-  if (!coversTable(rule, table)) return 'other-table'
-  const result = rule.condition === undefined ? 'true' : judgeCondition(rule, rule.condition, evaluation)
-  if (result === 'false' || (result === 'failed' && rule.effect === 'allow')) return result
-  if (isOpen || result === 'open') return 'open'
-  return result === 'failed' ? result : 'applies'
+  } else if (rule.except.length > 0 && rule.except.some((number) => subjects.has(number)))
+    return 'other-caller'
+  if (rule.tables !== undefined && !matchesTable(rule.tables, table)) return 'other-table'
+  if (rule.condition !== undefined) {
+    const result = judgeCondition(rule, rule.condition, evaluation)
+    if (result === 'false' || (result === 'failed' && rule.effect === 'allow')) return result
+    if (result === 'open') return result
+    if (result === 'failed' && !isOpen) return result
+  }
+  return isOpen ? 'open' : 'applies'
 }
 
 /** A deny applies if its condition fails. */
@@ -62,9 +67,8 @@ export function outcomeApplies({ effect }: Pick<CompiledRule, 'effect'>, outcome
   return outcome === 'applies' || (outcome === 'failed' && effect === 'deny')
 }
 
-function coversTable({ tables }: CompiledRule, table: TableSelector): boolean {
-  if (tables === undefined || table === anyTable) return true
-  return table !== undefined && tables.some((matches) => matches(table))
+function matchesTable(tables: readonly NameMatcher[], table: TableSelector): boolean {
+  return table === anyTable || (table !== undefined && tables.some((matches) => matches(table)))
 }
 
 export function judgeCondition(

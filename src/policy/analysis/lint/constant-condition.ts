@@ -4,17 +4,14 @@ import type { OperationFacts } from '../../conditions/authorization-request.ts'
 import type { Condition } from '../../conditions/condition.ts'
 import { MissingFactError, unknown } from '../../conditions/fact.ts'
 import { constantFacts } from '../../conditions/permission-facts.ts'
-import { PartialInput } from '../../conditions/partial-input.ts'
 
 /** Result that is equal in every request. `unknown`: it depends on an unknown fact. */
 export type ConstantResult = 'true' | 'false' | 'failed' | 'unknown'
 
 const results = new WeakMap<Condition, Map<string, ConstantResult | undefined>>()
 
-/**
- * Requests for a permission: all, all with the operation name treated as unknown, or those that change a whole table.
- */
-type RequestScope = 'all' | 'any operation' | 'whole table'
+/** Requests for a permission: all, or those that change a whole table. */
+type RequestScope = 'all' | 'whole table'
 
 /**
  * Returns the result of the condition if it is equal in all requests of the scope; undefined if it depends on the
@@ -48,9 +45,8 @@ function computeConstantResult(
     ...constantFacts(permission),
     ...(requests === 'whole table' && wholeTableFacts[permission]),
   }
-  const known = requests === 'any operation' ? { operation: facts } : { operation: facts, permission }
   try {
-    return condition.evaluate(new PartialInput(known)) ? 'true' : 'false'
+    return condition.evaluate({ operation: facts, permission }) ? 'true' : 'false'
   } catch (error) {
     if (!(error instanceof MissingFactError)) return 'failed'
     return error.isPending ? undefined : 'unknown'

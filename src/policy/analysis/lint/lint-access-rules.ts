@@ -1,3 +1,4 @@
+import type { LocatedRule } from '../../engine/compiled-rule.ts'
 import type { Identifier } from '../../../catalog-api/identifiers.ts'
 import { permissionGroups, type Permission } from '../../../catalog-api/permissions.ts'
 import { createFinding, type Finding } from './finding.ts'
@@ -6,12 +7,7 @@ import type { PolicyDocument, PolicyRule } from '../../language/policy-document.
 import { describePermissionSet } from '../../language/describe-permissions.ts'
 import { readsPart } from '../reaching-restrictions.ts'
 import type { PolicySet } from '../../policy-set.ts'
-import {
-  indexRulesBySubject,
-  rulesForSubjects,
-  type RuleInDocument,
-  type RulesBySubject,
-} from './rules-by-subject.ts'
+import { indexRulesBySubject, rulesForSubjects, type RulesBySubject } from './rules-by-subject.ts'
 import { matchSubjects, knownFromSubject, listSubjects } from '../../engine/subject.ts'
 
 /** Groups that may be granted to everybody without a warning. */
@@ -47,7 +43,7 @@ export function lintAccessRules(set: PolicySet): readonly Finding[] {
 
 /** Finds permissions of an allow rule that a namespace above reserves or that a rule denies to all its callers. */
 function findUnreachable(
-  { document, rule }: RuleInDocument,
+  { document, rule }: LocatedRule,
   denies: RulesBySubject,
   set: PolicySet,
 ): readonly Finding[] {
@@ -84,19 +80,19 @@ function findReservation(above: readonly PolicyDocument[], permission: Permissio
   return by && `final in ${by.name} (${by.file}:${by.line})`
 }
 
-function findDenial(denying: readonly RuleInDocument[], permission: Permission): string | undefined {
+function findDenial(denying: readonly LocatedRule[], permission: Permission): string | undefined {
   const by = denying.find(({ rule }) => rule.permissions.has(permission))
   if (by === undefined) return undefined
   const reference = `${by.document.name}/${by.rule.id} (${by.document.file}:${by.rule.line})`
   return `denied by ${reference}${describeImplication(by.rule.implied.get(permission))}`
 }
 
-function coversRule(wider: RuleInDocument, own: RuleInDocument): boolean {
+function coversRule(wider: LocatedRule, own: LocatedRule): boolean {
   return coversObjectsOf(wider, own) && coversSubjectsOf(wider.rule, own.rule)
 }
 
 function findRedundant(
-  { document, rule }: RuleInDocument,
+  { document, rule }: LocatedRule,
   candidates: RulesBySubject,
   set: PolicySet,
   order: ReadonlyMap<PolicyRule, number>,
@@ -127,7 +123,7 @@ function findRedundant(
 
 /** Whether an allow of the rule is effective in the namespace of the other document, which is the same or beneath. */
 function isEffectiveIn(
-  { document, rule }: RuleInDocument,
+  { document, rule }: LocatedRule,
   { namespace }: PolicyDocument,
   set: PolicySet,
 ): boolean {
@@ -147,7 +143,7 @@ function documentsStrictlyAbove(set: PolicySet, namespace: Identifier): readonly
 }
 
 /** Whether the rule, in the same namespace or above, covers every object of `own`. */
-function coversObjectsOf({ document, rule }: RuleInDocument, own: RuleInDocument): boolean {
+function coversObjectsOf({ document, rule }: LocatedRule, own: LocatedRule): boolean {
   if (rule.tables === undefined) return true
   if (document.namespace.length !== own.document.namespace.length) return false
   return own.rule.tables?.every((pattern) => rule.tables?.includes(pattern)) === true
@@ -163,7 +159,7 @@ function coversSubjectsOf(rule: PolicyRule, own: PolicyRule): boolean {
   })
 }
 
-function findGrantsToEveryone({ document, rule }: RuleInDocument): readonly Finding[] {
+function findGrantsToEveryone({ document, rule }: LocatedRule): readonly Finding[] {
   const granted = new Set([...rule.permissions].filter(isRisky))
   if (rule.effect === 'deny' || granted.size === 0) return []
   const { any, anonymous } = rule.subjects
@@ -177,8 +173,8 @@ function findGrantsToEveryone({ document, rule }: RuleInDocument): readonly Find
 
 /** Finds denies for all authenticated callers that leave a permission allowed to anonymous callers. */
 function findDeniesWithoutAnonymous(
-  own: RuleInDocument,
-  forAnonymous: readonly RuleInDocument[],
+  own: LocatedRule,
+  forAnonymous: readonly LocatedRule[],
   set: PolicySet,
 ): readonly Finding[] {
   const { effect, subjects, permissions, restriction } = own.rule
@@ -196,7 +192,7 @@ function findDeniesWithoutAnonymous(
   return [createFinding(own.document, own.rule, 'warning', 'anonymous', message)]
 }
 
-function canOverlap(one: RuleInDocument, other: RuleInDocument, set: PolicySet): boolean {
+function canOverlap(one: LocatedRule, other: LocatedRule, set: PolicySet): boolean {
   const [upper, lower] =
     one.document.namespace.length < other.document.namespace.length ? [one, other] : [other, one]
   const above = upper.document.namespace
@@ -210,6 +206,6 @@ function isGrantToAnonymous({ effect, subjects }: PolicyRule): boolean {
   return effect === 'allow' && subjects.anonymous
 }
 
-function listRules(documents: readonly PolicyDocument[]): readonly RuleInDocument[] {
+function listRules(documents: readonly PolicyDocument[]): readonly LocatedRule[] {
   return documents.flatMap((document) => document.rules.map((rule) => ({ document, rule })))
 }

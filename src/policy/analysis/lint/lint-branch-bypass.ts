@@ -1,3 +1,4 @@
+import type { LocatedRule } from '../../engine/compiled-rule.ts'
 import type { Identifier } from '../../../catalog-api/identifiers.ts'
 import { getOperation, operationNames } from '../../../catalog-api/operations.ts'
 import { changePermissions, type Permission } from '../../../catalog-api/permissions.ts'
@@ -11,7 +12,7 @@ import { listNamedPermissions } from '../../language/deny-coverage.ts'
 import type { PolicyDocument } from '../../language/policy-document.ts'
 import { namespaceKey } from '../../engine/object-position.ts'
 import type { PolicySet } from '../../policy-set.ts'
-import { maxRules, type RuleInDocument } from './rules-by-subject.ts'
+import { maxRules } from './rules-by-subject.ts'
 import { matchSubjects, knownFromSubject, listSubjects, type Subject } from '../../engine/subject.ts'
 
 const tableOperations = operationNames.map(getOperation).filter(({ object }) => object === 'table')
@@ -47,7 +48,7 @@ export function lintBranchBypass(set: PolicySet, findGrants: FindUnrestrictedGra
   )
 }
 
-function restrictsBranches({ rule }: RuleInDocument): boolean {
+function restrictsBranches({ rule }: LocatedRule): boolean {
   const { condition } = rule
   if (condition?.facts.includes('branch') !== true) return false
   return listNamedPermissions(rule).some((permission) => isRestricted(permission, condition))
@@ -62,14 +63,14 @@ function isRestricted(permission: Permission, condition: Condition): boolean {
 }
 
 /** Whether the rule itself denies the permission on a whole table. */
-function deniesWholeTable({ rule }: RuleInDocument, permission: Permission): boolean {
+function deniesWholeTable({ rule }: LocatedRule, permission: Permission): boolean {
   const { effect, condition } = rule
   if (effect === 'allow' || condition === undefined || !rule.permissions.has(permission)) return false
   const result = constantResult(condition, permission, 'whole table')
   return result !== undefined && result !== 'false'
 }
 
-type Bypass = readonly (readonly [Permission, RuleInDocument])[]
+type Bypass = readonly (readonly [Permission, LocatedRule])[]
 
 function describeBypass(bypass: Bypass): string {
   const names = bypass.map(([permission]) => permission).join(' and ')
@@ -85,7 +86,7 @@ function describeBypass(bypass: Bypass): string {
 function createBypassFinder(
   set: PolicySet,
   findGrants: FindUnrestrictedGrants,
-): (own: RuleInDocument) => Bypass | undefined {
+): (own: LocatedRule) => Bypass | undefined {
   const replacing = rulesGrantingReplacement(set.documents)
   const beneath = indexRulesBeneath(replacing)
   const byNamespace = groupBy(replacing, ({ document }) => namespaceKey(document.namespace))
@@ -122,7 +123,7 @@ function createBypassFinder(
 
 /** Returns how callers restricted by the rule can replace tables of the namespace; undefined if they cannot. */
 function findBypass(
-  own: RuleInDocument,
+  own: LocatedRule,
   subject: Subject,
   namespace: Identifier,
   findGrants: FindUnrestrictedGrants,
@@ -134,7 +135,7 @@ function findBypass(
     (permission) => condition && isRestricted(permission, condition),
   )
   if (effect === 'allow' && restricted.every((permission) => grants.has(permission))) return undefined
-  const overlapsTables = ({ rule }: RuleInDocument): boolean =>
+  const overlapsTables = ({ rule }: LocatedRule): boolean =>
     rule.tables === undefined || tables === undefined || rule.tables.some((one) => tables.includes(one))
   const isLeft = (permission: Permission): boolean => !deniesWholeTable(own, permission)
   const first = findFirstGrant(removePermissions.filter(isLeft), grants, overlapsTables)
@@ -145,8 +146,8 @@ function findBypass(
 function findFirstGrant(
   permissions: readonly Permission[],
   grants: UnrestrictedGrants,
-  isEligible: (located: RuleInDocument) => boolean,
-): readonly [Permission, RuleInDocument] | undefined {
+  isEligible: (located: LocatedRule) => boolean,
+): readonly [Permission, LocatedRule] | undefined {
   for (const permission of permissions) {
     const located = grants.get(permission)
     if (located !== undefined && isEligible(located)) return [permission, located]
@@ -155,7 +156,7 @@ function findFirstGrant(
 }
 
 /** Allow rules with a part of a replacement, in the order of their namespaces. */
-function rulesGrantingReplacement(documents: readonly PolicyDocument[]): readonly RuleInDocument[] {
+function rulesGrantingReplacement(documents: readonly PolicyDocument[]): readonly LocatedRule[] {
   const permissions = [...removePermissions, ...createPermissions]
   return documents
     .flatMap((document) => document.rules.map((rule) => ({ document, rule })))
@@ -166,9 +167,7 @@ function rulesGrantingReplacement(documents: readonly PolicyDocument[]): readonl
 }
 
 /** Indexes rules by namespace. A subtree is contiguous in the order of the keys. */
-function indexRulesBeneath(
-  rules: readonly RuleInDocument[],
-): (namespace: Identifier) => readonly RuleInDocument[] {
+function indexRulesBeneath(rules: readonly LocatedRule[]): (namespace: Identifier) => readonly LocatedRule[] {
   const sorted = rules
     .map((located) => ({ key: namespacePrefix(located.document.namespace), located }))
     .toSorted((one, other) => (one.key < other.key ? -1 : Number(one.key > other.key)))
@@ -181,7 +180,7 @@ function indexRulesBeneath(
       if ((sorted[middle]?.key ?? '') <= prefix) low = middle + 1
       else high = middle
     }
-    const found: RuleInDocument[] = []
+    const found: LocatedRule[] = []
     for (let at = low; at < sorted.length && found.length < maxRules; at++) {
       const entry = sorted[at]
       if (entry?.key.startsWith(prefix) !== true) break

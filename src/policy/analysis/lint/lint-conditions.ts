@@ -1,16 +1,9 @@
-import { getOperation, isOperationName } from '../../../catalog-api/operations.ts'
-import {
-  changePermissions,
-  permissionGroups,
-  permissionNames,
-  type Permission,
-} from '../../../catalog-api/permissions.ts'
+import { permissionNames, type Permission } from '../../../catalog-api/permissions.ts'
 import type { Condition } from '../../conditions/condition.ts'
 import { constantResult, type ConstantResult } from './constant-condition.ts'
-import { pending, unknown } from '../../conditions/fact.ts'
+import { unknown } from '../../conditions/fact.ts'
 import { describeRegularExpression } from '../../conditions/name-pattern.ts'
 import { createFinding, type Finding } from './finding.ts'
-import { groupBy } from '../../../lib/group-by.ts'
 import { constantFacts, factsAvailableFor } from '../../conditions/permission-facts.ts'
 import { listNamedPermissions } from '../../language/deny-coverage.ts'
 import { describePermissionSet } from '../../language/describe-permissions.ts'
@@ -18,7 +11,7 @@ import type { PolicyDocument, PolicyRule } from '../../language/policy-document.
 import type { OperationFacts } from '../../conditions/authorization-request.ts'
 
 /**
- * Finds conditions with a constant result for all or some operations of their rule, conditions on facts that no
+ * Finds conditions with a constant result for all operations of their rule, conditions on facts that no
  * operation of their rule has, and texts that are mistaken for patterns, also in `tables`.
  */
 export function lintConditions(documents: readonly PolicyDocument[]): readonly Finding[] {
@@ -30,7 +23,7 @@ export function lintConditions(documents: readonly PolicyDocument[]): readonly F
       const constant = findConstantCondition(document, rule, condition)
       return [
         ...ofTables,
-        ...(constant === undefined ? findPartlyConstant(document, rule, condition) : [constant]),
+        ...(constant === undefined ? [] : [constant]),
         ...findAbsentFacts(document, rule, condition),
         ...(condition.patternMistakes ?? []).map((mistake) =>
           createFinding(
@@ -99,51 +92,6 @@ function isUnknown(permission: Permission, fact: keyof OperationFacts): boolean 
   return constantFacts(permission)[fact] === unknown
 }
 
-/**
- * Finds operations that the rule names individually, not by a group, and for which its condition has a constant result.
- */
-function findPartlyConstant(
-  document: PolicyDocument,
-  rule: PolicyRule,
-  condition: Condition,
-): readonly Finding[] {
-  const named = permissionsOutsideGroups(rule).filter((permission) => !isBatch(permission))
-  const constants = named.flatMap((permission) => {
-    const result = constantResult(condition, permission, 'any operation')
-    return result === undefined ? [] : [{ permission, outcome: constantEffect(rule, result) }]
-  })
-  const verbs = {
-    applies: rule.effect === 'allow' ? 'always allows' : 'always denies',
-    'does not apply': rule.effect === 'allow' ? 'never allows' : 'never denies',
-  }
-  const groups = groupBy(
-    constants,
-    ({ permission, outcome }) => `${outcome}\n${describeConstantFacts(condition, permission)}`,
-  )
-  const messages = [...groups.values()].flatMap((alike) => {
-    const [first] = alike
-    if (first === undefined) return []
-    const names = describePermissionSet(new Set(alike.map(({ permission }) => permission)))
-    return [
-      `${verbs[first.outcome]} ${names}, for which ${describeConstantFacts(condition, first.permission)}`,
-    ]
-  })
-  return messages.length === 0 ? [] : [createFinding(document, rule, 'info', 'fact', messages.join('; '))]
-}
-
-function describeConstantFacts({ facts }: Condition, permission: Permission): string {
-  const constants = constantFacts(permission)
-  const texts = facts.flatMap((fact) => {
-    const value = constants[fact]
-    if (value === pending) return []
-    if (value === unknown) return [`${fact} is always unknown`]
-    return [
-      `${fact} is always ${typeof value === 'string' && value !== '' ? JSON.stringify(value) : 'empty'}`,
-    ]
-  })
-  return texts.length === 0 ? 'the condition depends on nothing' : texts.join(' and ')
-}
-
 function findAbsentFacts(
   document: PolicyDocument,
   rule: PolicyRule,
@@ -160,26 +108,6 @@ function findAbsentFacts(
         `it is a fact of ${describePermissionSet(having)}`
       return createFinding(document, rule, 'warning', 'fact', message)
     })
-}
-
-function permissionsOutsideGroups(rule: PolicyRule): readonly Permission[] {
-  const permissions = new Set(listNamedPermissions(rule))
-  const all = permissionGroups.get('all') ?? []
-  // A denial of `all` also covers permissions without a group.
-  if (rule.effect === 'deny' && all.every((member) => permissions.has(member))) return []
-  const left = new Set(permissions)
-  for (const members of permissionGroups.values()) {
-    if (members.length < 2 || !members.every((member) => permissions.has(member))) continue
-    for (const member of members) left.delete(member)
-  }
-  // Nor is a change without a group named by a denial of `change`.
-  if (rule.effect === 'deny' && changePermissions.every((member) => permissions.has(member)))
-    for (const member of changePermissions) left.delete(member)
-  return [...left]
-}
-
-function isBatch(permission: Permission): boolean {
-  return isOperationName(permission) && getOperation(permission).entries !== undefined
 }
 
 const dayMs = 24 * 60 * 60 * 1000

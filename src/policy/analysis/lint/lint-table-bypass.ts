@@ -1,3 +1,4 @@
+import type { LocatedRule } from '../../engine/compiled-rule.ts'
 import { isWithin, type Identifier } from '../../../catalog-api/identifiers.ts'
 import { isInNamespace } from '../../../catalog-api/object-kinds.ts'
 import {
@@ -24,7 +25,7 @@ import { constantResult } from './constant-condition.ts'
 import { createFinding, type Finding } from './finding.ts'
 import type { RequiresFolders } from './namespace-limits.ts'
 import { manifestOperations } from './lint-manifests.ts'
-import { maxRules, type RuleInDocument } from './rules-by-subject.ts'
+import { maxRules } from './rules-by-subject.ts'
 import type { FindUnrestrictedGrants } from './unrestricted-grants.ts'
 
 /** A way to use the content of a table that a rule on its name does not cover. */
@@ -92,7 +93,7 @@ export function lintTableBypass(
   const grantsByNamespace = groupBy(grants, ({ document }) => namespaceKey(document.namespace))
 
   /** The rules that together allow a way to the subject in a namespace; undefined if they do not. */
-  function findWay(own: RuleInDocument, way: Way, subject: Subject): readonly RuleInDocument[] | undefined {
+  function findWay(own: LocatedRule, way: Way, subject: Subject): readonly LocatedRule[] | undefined {
     for (const namespace of listPlaces(own, way, subject)) {
       const granted = findGrants(subject, namespace)
       const rules = way.permissions.flatMap((permission) => granted.get(permission) ?? [])
@@ -101,7 +102,7 @@ export function lintTableBypass(
     return undefined
   }
 
-  function listPlaces({ document }: RuleInDocument, { place }: Way, subject: Subject): readonly Identifier[] {
+  function listPlaces({ document }: LocatedRule, { place }: Way, subject: Subject): readonly Identifier[] {
     if (place === 'root') return [[]]
     if (place === 'table') return [document.namespace]
     // The folders of the namespace itself contain the table.
@@ -119,10 +120,10 @@ export function lintTableBypass(
 
   /** The rules that together allow the subject to move tables out of the namespace of a rule. */
   function findLeavingRules(
-    { document }: RuleInDocument,
+    { document }: LocatedRule,
     { name }: Operation,
     subject: Subject,
-  ): readonly RuleInDocument[] | undefined {
+  ): readonly LocatedRule[] | undefined {
     const move = findGrants(subject, document.namespace).get(name)
     if (move === undefined) return undefined
     for (const { namespace } of listGrantingDocuments(subject).slice(0, maxCandidates)) {
@@ -133,7 +134,7 @@ export function lintTableBypass(
     return undefined
   }
 
-  function findLeavingMove(own: RuleInDocument): Finding | undefined {
+  function findLeavingMove(own: LocatedRule): Finding | undefined {
     for (const operation of leavingMoves) {
       if (deniesMove(own.rule, operation.name)) continue
       for (const subject of listCallers(own)) {
@@ -152,7 +153,7 @@ export function lintTableBypass(
    * Callers that the rule names, and those of grants that it covers under another name: each as a caller that is nothing
    * else, so that exceptions of the rule do not excuse them.
    */
-  function listCallers({ document, rule }: RuleInDocument): readonly Subject[] {
+  function listCallers({ document, rule }: LocatedRule): readonly Subject[] {
     const { namespace } = document
     const above = [...namespace, ''].flatMap(
       (_, depth) => grantsByNamespace.get(namespaceKey(namespace.slice(0, depth))) ?? [],
@@ -167,7 +168,7 @@ export function lintTableBypass(
     )
   }
 
-  function findOpenWays(own: RuleInDocument): readonly (readonly [Way, readonly RuleInDocument[]])[] {
+  function findOpenWays(own: LocatedRule): readonly (readonly [Way, readonly LocatedRule[]])[] {
     const callers = listCallers(own)
     return [...moves, ...otherWays].flatMap((way) => {
       for (const subject of callers) {
@@ -216,7 +217,7 @@ function protectsContent(rule: PolicyRule): boolean {
 
 /** Whether a deny in the namespace closes a way on the same tables to the subject. */
 function isDenied(
-  { document, rule }: RuleInDocument,
+  { document, rule }: LocatedRule,
   { place, permissions }: Way,
   subject: Subject,
   set: PolicySet,
@@ -235,7 +236,7 @@ function isDenied(
   )
 }
 
-function describeWays(ways: readonly (readonly [Way, readonly RuleInDocument[]])[]): string {
+function describeWays(ways: readonly (readonly [Way, readonly LocatedRule[]])[]): string {
   const byEffect = groupBy(
     ways,
     ([{ effect }, rules]) => `${effect} (${rules.map(describeRule).join(' and ')})`,
@@ -248,6 +249,6 @@ function describeWays(ways: readonly (readonly [Way, readonly RuleInDocument[]])
     .join('; ')
 }
 
-function describeRule({ document, rule }: RuleInDocument): string {
+function describeRule({ document, rule }: LocatedRule): string {
   return `${document.name}/${rule.id}, ${document.file}:${rule.line}`
 }

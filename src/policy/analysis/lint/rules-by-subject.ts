@@ -1,14 +1,10 @@
+import type { LocatedRule } from '../../engine/compiled-rule.ts'
 import type { Identifier } from '../../../catalog-api/identifiers.ts'
 import type { PolicyDocument, PolicyRule } from '../../language/policy-document.ts'
 import { namespaceKey } from '../../engine/object-position.ts'
 import { anySubject, listSubjects, type Subject } from '../../engine/subject.ts'
 
-export interface RuleInDocument {
-  readonly document: PolicyDocument
-  readonly rule: PolicyRule
-}
-
-export type RulesBySubject = ReadonlyMap<string, readonly RuleInDocument[]>
+export type RulesBySubject = ReadonlyMap<string, readonly LocatedRule[]>
 
 /** Maximum number of rules returned per subject and namespace; bounds the time of lint. */
 export const maxRules = 200
@@ -17,7 +13,7 @@ export function indexRulesBySubject(
   documents: readonly PolicyDocument[],
   effect: PolicyRule['effect'],
 ): RulesBySubject {
-  const byKey = new Map<string, RuleInDocument[]>()
+  const byKey = new Map<string, LocatedRule[]>()
   for (const document of documents) {
     for (const rule of document.rules) {
       if (rule.effect !== effect) continue
@@ -38,7 +34,7 @@ export function rulesForSubject(
   rules: RulesBySubject,
   namespace: Identifier,
   subject: Subject,
-): readonly RuleInDocument[] {
+): readonly LocatedRule[] {
   const named = subject.kind === 'any' ? [anySubject] : [subject, anySubject]
   return named.flatMap((one) => rules.get(subjectKey(namespace, one))?.slice(0, maxRules) ?? [])
 }
@@ -48,7 +44,7 @@ export function rulesForSubjects(
   rules: RulesBySubject,
   namespace: Identifier,
   subjects: readonly Subject[],
-): readonly RuleInDocument[] {
+): readonly LocatedRule[] {
   const paths = [...namespace, ''].map((_, depth) => namespace.slice(0, depth))
   const named = [anySubject, ...subjects.filter((subject) => subject !== anySubject)]
   return paths.flatMap((path) =>

@@ -1,13 +1,14 @@
+import type { LocatedRule } from '../../engine/compiled-rule.ts'
 import type { Identifier } from '../../../catalog-api/identifiers.ts'
 import type { Permission } from '../../../catalog-api/permissions.ts'
 import { constantResult } from './constant-condition.ts'
 import { createNamespaceLimits } from './namespace-limits.ts'
 import type { PolicySet } from '../../policy-set.ts'
-import { indexRulesBySubject, rulesForSubject, type RuleInDocument } from './rules-by-subject.ts'
+import { indexRulesBySubject, rulesForSubject } from './rules-by-subject.ts'
 import { matchSubjects, knownFromSubject, type Subject } from '../../engine/subject.ts'
 
 /** Permissions on tables of a namespace that do not depend on the branch, each with a rule that allows it. */
-export type UnrestrictedGrants = ReadonlyMap<Permission, RuleInDocument>
+export type UnrestrictedGrants = ReadonlyMap<Permission, LocatedRule>
 
 /** Returns what callers named as `subject` are allowed on tables of a namespace whatever the branch. */
 export type FindUnrestrictedGrants = (subject: Subject, namespace: Identifier) => UnrestrictedGrants
@@ -29,7 +30,7 @@ export function createUnrestrictedGrantsFinder(set: PolicySet): FindUnrestricted
   function find(subject: Subject, namespace: Identifier): UnrestrictedGrants {
     const known = knownFromSubject(subject)
     const paths = [...namespace, ''].map((_, depth) => namespace.slice(0, depth))
-    const granted = new Map<Permission, RuleInDocument>()
+    const granted = new Map<Permission, LocatedRule>()
     for (const path of paths.slice(inheritanceFloor(namespace))) {
       const reserved = reservedPermissions(path)
       for (const located of rulesForSubject(allows, path, subject)) {
@@ -54,7 +55,7 @@ export function createUnrestrictedGrantsFinder(set: PolicySet): FindUnrestricted
   }
 }
 
-function isUnrestricted({ rule }: RuleInDocument, permission: Permission): boolean {
+function isUnrestricted({ rule }: LocatedRule, permission: Permission): boolean {
   if (rule.condition === undefined || !rule.condition.facts.includes('branch')) return true
   return constantResult(rule.condition, permission, 'whole table') === 'true'
 }

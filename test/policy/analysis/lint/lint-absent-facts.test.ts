@@ -34,24 +34,6 @@ it.each<[Effect, readonly string[], string]>([
   expect(findings(...row)).toEqual([])
 })
 
-it.each<[Effect, string]>([
-  ['allow', 'never allows DropTable, for which branch is always unknown'],
-  ['deny', 'always denies DropTable, for which branch is always unknown'],
-])('reports a named operation for which the condition is constant: %s', (effect, message) => {
-  expect(findings(effect, ['InsertIntoTable', 'DropTable'], 'branch == "ci/7"')).toEqual([
-    `info fact: ${message}`,
-  ])
-})
-
-it('does not report single operations of a group, or batches', () => {
-  expect(findings('allow', ['read', 'BatchCommitTables', 'CreateTableVersion'], 'branch == "ci/7"')).toEqual(
-    [],
-  )
-  expect(findings('allow', ['InsertIntoTable', 'ListTables'], 'branch != "main"')).toEqual([
-    'info fact: always allows ListTables, for which branch is always empty',
-  ])
-})
-
 it('does not report operations of the group change', () => {
   expect(findings('deny', ['change'], 'branch != "" && !branch.like("ci/*")')).toEqual([])
 })
