@@ -69,7 +69,7 @@ export interface Question {
   readonly conditions?: KnownConditions
 }
 
-export interface Result {
+interface Result {
   readonly kind: ResultKind
   /** The rule that decides; undefined if none allows it, and if the result is open. */
   readonly by: RuleAbout | undefined

@@ -214,7 +214,7 @@ function mayDifferForDescendants(candidate: PolicySet, id: Identifier, permissio
 }
 
 /** Restrictions of a read, as `policy/rule`, if those of other policies have other names. */
-interface ReplayedRestrictions {
+export interface ReplayedRestrictions {
   /** Those in the record. */
   readonly before: readonly string[]
   readonly after: readonly string[]

@@ -40,6 +40,6 @@ export function* childNodes(value: unknown): Generator<ASTNode> {
   }
 }
 
-export function isNode(value: unknown): value is ASTNode {
+function isNode(value: unknown): value is ASTNode {
   return typeof getMembers(value)['op'] === 'string'
 }

@@ -131,7 +131,7 @@ const permissionsByKind = new Map<ObjectKind, DescribePermission>(
 )
 
 /** Undefined for objects that no operation describes. */
-export function findDescribePermission(kind: ObjectKind): DescribePermission | undefined {
+function findDescribePermission(kind: ObjectKind): DescribePermission | undefined {
   return permissionsByKind.get(kind)
 }
 
