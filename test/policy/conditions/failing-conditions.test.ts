@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { noTags } from '../../../src/policy/tags/object-tags.ts'
 import { compileCondition, isConditionError } from '../../../src/policy/conditions/condition.ts'
+import { pending, type Fact } from '../../../src/policy/conditions/fact.ts'
 import { parsePolicies } from '../../../src/policy/language/parse-policies.ts'
 import {
   createAuthorizationRequest,
@@ -224,3 +225,13 @@ function rule(effect: 'allow' | 'deny'): WrittenRule {
     when: 'context["missing"] == "x"',
   }
 }
+
+it('a condition is open if a part of it fails and another reads a pending fact', () => {
+  const readers = [{ ...rule('allow'), when: 'context["a"] == "b" || branch == "main"' }]
+  const set = compilePolicySet([{ name: 'p', namespace: [], rules: readers }])
+  const decide = (branch: Fact<string>) =>
+    set.decidePartially(
+      createAuthorizationRequest(createCaller('a'), 'QueryTable', 'table', ['t'], { operation: { branch } }),
+    )?.allowed
+  expect([decide(pending), decide('main'), decide('dev')]).toEqual([undefined, true, false])
+})
