@@ -85,7 +85,7 @@ export async function openPostgres(
   const isStale = (client: pg.PoolClient): boolean => openedAfter.get(client) !== failovers
   const connect = async (): Promise<pg.PoolClient> => {
     const client = await withCurrentUrl(url, () => pool.connect())
-    const { release } = client
+    const release = client.release.bind(client)
     client.release = (error) => release(error ?? isStale(client))
     if (!isStale(client)) return client
     client.release()

@@ -11,6 +11,7 @@ export interface BodyLimit {
 
 /** Between two chunks. Longer than the default of a gateway in front, which knows the client. */
 const chunkTimeoutMs = 120_000
+const blockBytes = 1024 * 1024
 
 /**
  * The connection survives a reader that stops early. Throws InvalidInput with status 415 for a compressed body; reading
@@ -26,33 +27,42 @@ export function openUpload(request: IncomingMessage, timeoutMs = chunkTimeoutMs)
     throw invalidInput('content-encoding is not supported; send the body uncompressed', { status: 415 })
   }
   const hasBody = announced !== undefined || transfer !== undefined
-  return { chunks: readChunks(request, timeoutMs), length: hasBody ? parseLength(announced) : 0 }
+  const length = announced === undefined ? undefined : Number(announced)
+  return { chunks: readChunks(request, timeoutMs), length: hasBody ? length : 0 }
 }
 
 /**
- * Calls `reserve` before allocating memory. Throws InvalidInput (413) above the limit, unread if its length is announced.
+ * Calls `reserve` before allocating memory for what arrives, not for what is announced. Throws InvalidInput (413) above
+ * the limit, unread if its length is announced.
  */
 export async function readBody(
-  { chunks, length: announced }: Upload,
+  { chunks, length: announced = Number.POSITIVE_INFINITY }: Upload,
   { setting, maxBytes }: BodyLimit,
   reserve: (bytes: number) => void = () => {},
 ): Promise<Buffer> {
-  if (announced === 0) return Buffer.alloc(0)
-  if (announced !== undefined && announced > maxBytes) throw bodyTooLargeError({ setting, maxBytes })
-  const buffer = announced === undefined ? undefined : allocate(announced, reserve)
-  const received: Uint8Array[] = []
+  if (announced !== Number.POSITIVE_INFINITY && announced > maxBytes)
+    throw bodyTooLargeError({ setting, maxBytes })
+  const blocks: Buffer[] = []
   let length = 0
+  let free = Buffer.alloc(0)
   for await (const chunk of chunks) {
     if (length + chunk.length > maxBytes) throw bodyTooLargeError({ setting, maxBytes })
-    if (buffer === undefined) {
-      reserve(chunk.length)
-      received.push(chunk)
-    } else {
-      buffer.set(chunk, length)
+    for (let rest = chunk; rest.length > 0;) {
+      if (free.length === 0) {
+        const size = Math.min(blockBytes, Math.max(announced - length, 1))
+        reserve(size)
+        free = Buffer.allocUnsafe(size)
+        blocks.push(free)
+      }
+      const taken = rest.subarray(0, free.length)
+      free.set(taken)
+      free = free.subarray(taken.length)
+      length += taken.length
+      rest = rest.subarray(taken.length)
     }
-    length += chunk.length
   }
-  return buffer ?? Buffer.concat(received, length)
+  const [only] = blocks
+  return blocks.length === 1 && only !== undefined ? only.subarray(0, length) : Buffer.concat(blocks, length)
 }
 
 async function* readChunks(request: IncomingMessage, timeoutMs: number): AsyncGenerator<Uint8Array, void> {
@@ -75,16 +85,6 @@ async function* readChunks(request: IncomingMessage, timeoutMs: number): AsyncGe
     // Not awaited: it would wait for a chunk that does not arrive.
     void chunks.return?.()
   }
-}
-
-function parseLength(announced: string | undefined): number | undefined {
-  return announced === undefined ? undefined : Number(announced)
-}
-
-/** With a known length, each chunk is copied only once. */
-function allocate(length: number, reserve: (bytes: number) => void): Buffer {
-  reserve(length)
-  return Buffer.allocUnsafe(length)
 }
 
 function bodyTooLargeError({ setting, maxBytes }: BodyLimit): CatalogError {

@@ -3,12 +3,12 @@ import { request, type ClientRequest } from 'node:http'
 import { expect, vi } from 'vitest'
 import { errorOf, type runningBackend } from './running-backend.ts'
 
-/** Begins an insert into the table `t` that takes all memory for Arrow data, and sends nothing of its body. */
+/** Begins an insert into the table `t` that takes all memory for Arrow data, and sends the first byte of its body. */
 export async function heldUpload(
   { url, post }: Pick<Awaited<ReturnType<typeof runningBackend>>, 'url' | 'post'>,
   bytes: number,
 ): Promise<ClientRequest> {
-  // The catalog looks the table up before it reserves memory, and the upload that asks may be first.
+  // The upload that asks may be first.
   return await vi.waitFor(
     async () => {
       const headers = { expect: '100-continue', 'content-length': bytes }
@@ -16,7 +16,9 @@ export async function heldUpload(
       held.flushHeaders()
       try {
         await once(held, 'continue')
-        expect(await post('/v1/table/t/insert', new Uint8Array(1))).toEqual(errorOf('ServiceUnavailable'))
+        held.write(Buffer.from([255]))
+        const refused = errorOf('ServiceUnavailable')
+        await expect.poll(() => post('/v1/table/t/insert', new Uint8Array(1))).toEqual(refused)
         return held
       } catch (error) {
         held.destroy()
