@@ -7,14 +7,17 @@ import {
 } from 'catalog-gateway/catalog-api'
 import { findTableById, setProperties, type Properties, type TableEntry } from '../../database/objects.ts'
 import { branchNotFoundError, normalizeBranch, mainBranch } from '../context/branches.ts'
-import type { CatalogContext } from '../context/catalog-context.ts'
+import { withoutRows } from '../../engine/arrow/arrow-file.ts'
+import type { MergeCounts } from '../../engine/tables/rows.ts'
+import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
 import { requireTable } from '../context/require-objects.ts'
-import { createByInsert } from './insert-and-query.ts'
+import { recordCreated } from './insert-and-query.ts'
 import { hasDataUnderLock, hasData } from '../consistency/table-data.ts'
 import { resolvePoint, requirePoint } from '../consistency/table-point.ts'
+import { recordCommitted } from '../consistency/record-committed.ts'
 import { writeRows } from '../consistency/write-rows.ts'
 
-/** A declared table is created with all of the rows; if the merge inserts nothing, it is TableNotFound (404). */
+/** A declared table is created by the first merge; if that inserts nothing, it is TableNotFound (404). */
 export async function mergeInsertIntoTable(
   context: CatalogContext,
   id: Identifier,
@@ -31,13 +34,15 @@ export async function mergeInsertIntoTable(
     if (created !== undefined) return created
   }
   const point = await resolvePoint(context, id, table, request)
-  const { version, inserted, updated, deleted } = await writeRows(context, table.objectId, () =>
-    context.engine.rows.merge(point, upload, request),
+  return toResponse(
+    await writeRows(context, table.objectId, () => context.engine.rows.merge(point, upload, request)),
   )
-  return { version, num_inserted_rows: inserted, num_updated_rows: updated, num_deleted_rows: deleted }
 }
 
-/** Returns undefined if another request has created the data meanwhile. */
+/**
+ * Merges into an empty table, so that what every later merge refuses is refused by the first one. Returns undefined if another
+ * request has created the data meanwhile.
+ */
 async function createByMerge(
   context: CatalogContext,
   id: Identifier,
@@ -55,9 +60,29 @@ async function createByMerge(
   }
   return await context.dataLock.runExclusive(table.objectId, async () => {
     if (await hasDataUnderLock(context, table)) return undefined
-    const inserted = await createByInsert(context, table, upload)
-    return { ...inserted, num_updated_rows: 0, num_deleted_rows: 0 }
+    const point = { location: tableLocation(context, table) }
+    await context.engine.create(point.location, withoutRows(upload), 'create')
+    const merge = () => context.engine.rows.merge(point, upload, request)
+    try {
+      const merged = await merge()
+      // Keys that are there twice would make every later merge of them ambiguous.
+      const { version } = request.when_matched_update_all ? await merge() : merged
+      await recordCreated(context, table)
+      return toResponse({ ...merged, version })
+    } catch (error) {
+      await context.engine.drop(point.location)
+      throw error
+    }
   })
+}
+
+function toResponse({
+  version,
+  inserted,
+  updated,
+  deleted,
+}: MergeCounts): ResponseOf<'MergeInsertIntoTable'> {
+  return { version, num_inserted_rows: inserted, num_updated_rows: updated, num_deleted_rows: deleted }
 }
 
 /**
@@ -85,18 +110,15 @@ async function addProperties(
   table: TableEntry,
   added: Properties,
 ): Promise<Properties> {
-  try {
-    return await context.database.transaction().execute(async (database) => {
+  const recorded = await recordCommitted(context, table, 'properties of an update', () =>
+    context.database.transaction().execute(async (database) => {
       const { properties: existing } = (await findTableById(database, table.objectId)) ?? table
       const properties = { ...existing, ...added }
       await setProperties(database, table.objectId, properties)
       return properties
-    })
-  } catch (error) {
-    // The rows are committed: an error would make the client update them again.
-    context.log.error({ err: error, table: table.objectId }, 'properties of an update not recorded')
-    return table.properties
-  }
+    }),
+  )
+  return recorded ?? table.properties
 }
 
 export async function deleteFromTable(

@@ -4,6 +4,7 @@ import { setTableState, type TableEntry } from '../../database/objects.ts'
 import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
 import { requireTable } from '../context/require-objects.ts'
 import { hasDataUnderLock, hasData } from '../consistency/table-data.ts'
+import { recordCommitted } from '../consistency/record-committed.ts'
 import { resolvePoint, requirePoint } from '../consistency/table-point.ts'
 import { writeRows } from '../consistency/write-rows.ts'
 
@@ -62,17 +63,19 @@ async function insert(
 }
 
 /** Creates the data of a declared table. The caller holds the data lock. */
-export async function createByInsert(
+async function createByInsert(
   context: CatalogContext,
   table: TableEntry,
   upload: Uint8Array,
 ): Promise<ResponseOf<'InsertIntoTable'>> {
   const { version, rows } = await context.engine.create(tableLocation(context, table), upload, 'create')
-  try {
-    await setTableState(context.database, table.objectId, 'ready')
-  } catch (error) {
-    // The rows are committed: an error would make the client insert them again. A reader finds the data.
-    context.log.error({ err: error, table: table.objectId }, 'first rows of a table not recorded yet')
-  }
+  await recordCreated(context, table)
   return { version, num_inserted_rows: rows }
+}
+
+/** Records that a declared table has data now. */
+export async function recordCreated(context: CatalogContext, table: TableEntry): Promise<void> {
+  await recordCommitted(context, table, 'first rows of a table', () =>
+    setTableState(context.database, table.objectId, 'ready'),
+  )
 }

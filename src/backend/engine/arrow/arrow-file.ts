@@ -55,6 +55,12 @@ export function streamToFile(stream: Uint8Array, bytesLimit: number): UploadedFi
   return { file: Buffer.concat([...builder.chunks, ...finishFile(builder)]), rows, batches }
 }
 
+/** Returns the stream of the same schema without rows. Throws InvalidInput for a malformed schema. */
+export function withoutRows(stream: Uint8Array): Uint8Array {
+  const [schema] = readFrames(stream)
+  return schema === undefined ? stream : Buffer.concat([schema.bytes, endOfStream])
+}
+
 /** Returns the part of an Arrow IPC file that is a stream: without its magic and its footer. */
 export function fileToStream(file: Uint8Array): Uint8Array {
   const [first, ...others] = readFrames(file)

@@ -9,7 +9,7 @@ import { assertUpdatesNotComputed, assertUploadNotComputed } from './computed-co
 import { changeTable } from '../native/change-table.ts'
 import { parenthesizeCondition, parenthesizeExpression } from '../sql/validate-expression.ts'
 
-interface MergeCounts {
+export interface MergeCounts {
   readonly version: number
   readonly inserted: number
   readonly updated: number

@@ -80,8 +80,30 @@ it('a merge creates a table that is only declared, unless it inserts nothing', a
   )
   expect(await post(`${target}&branch=dev`, named({ 1: 'a' }))).toEqual(errorOf('TableBranchNotFound'))
   expect(await post(target, named({ 1: 'a', 2: 'b' }))).toEqual(
-    responseOf({ version: 1, num_inserted_rows: 2, num_updated_rows: 0, num_deleted_rows: 0 }),
+    responseOf({ version: 2, num_inserted_rows: 2, num_updated_rows: 0, num_deleted_rows: 0 }),
   )
+})
+
+it('the first merge into a declared table refuses what every later one refuses, and writes nothing then', async () => {
+  const { post } = await runningBackend()
+  await post('/v1/table/d/declare', {})
+  const twice = new Table({ id: vectorFromArray([1, 2, 2], new Int32()) })
+  const upsert = 'when_matched_update_all=true&when_not_matched_insert_all=true'
+  for (const query of [
+    'on=missing',
+    `on=id&${upsert}`,
+    `on=id&${upsert}&when_matched_update_all_filt=((`,
+    `on=id&${upsert}&when_matched_update_all_filt=${encodeURIComponent('target.missing > 0')}`,
+  ])
+    expect(await post(`/v1/table/d/merge_insert?${query}`, streamOf(twice)), query).toEqual(
+      errorOf('InvalidInput'),
+    )
+  expect((await post('/v1/table/d/describe', { check_declared: true })).json).toMatchObject({
+    is_only_declared: true,
+  })
+  expect(await post(`/v1/table/d/merge_insert?on=id&${upsert}`, named({ 1: 'a', 2: 'b' }))).toMatchObject({
+    json: { num_inserted_rows: 2, num_updated_rows: 0 },
+  })
 })
 
 it.each(['30s', '60000ms', '1.5m', '2h', '30sec', '30 seconds', '2min', '1 minute', '1 HOUR'])(
