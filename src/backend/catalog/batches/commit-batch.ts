@@ -23,6 +23,7 @@ import { planDeletion } from '../versions/delete-versions.ts'
 import { deregisterInTransaction } from '../tables/deregister-table.ts'
 import { deleteUnusedRetainedManifests } from '../consistency/retained-manifests.ts'
 import { lockTables } from '../consistency/lock-tables.ts'
+import { recordCommitted } from '../consistency/record-committed.ts'
 import { requireSameTable, requireTable } from '../context/require-objects.ts'
 import { reconcileVersions } from '../consistency/reconcile-versions.ts'
 
@@ -189,15 +190,12 @@ async function prepareChange(
   })
 }
 
-/** The batch is committed: a failure here must not fail the response, and the next access reconciles the table. */
 async function reconcileTables(context: CatalogContext, tables: readonly TableEntry[]): Promise<void> {
   for (const table of tables) {
-    try {
+    await recordCommitted(context, table, 'final names of a batch', async () => {
       await reconcileVersions(context, table)
       await deleteUnusedRetainedManifests(context, table.objectId)
-    } catch (error) {
-      context.log.error({ err: error, table: table.objectId }, 'batch commit not finalized yet')
-    }
+    })
   }
 }
 

@@ -20,6 +20,7 @@ import { removeTable } from '../../database/remove-objects.ts'
 import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
 import { deleteLeftovers } from '../context/delete-leftovers.ts'
 import { requireNamespace, tableAlreadyExistsError } from '../context/require-objects.ts'
+import { recordCommitted } from '../consistency/record-committed.ts'
 import { hasDataUnderLock } from '../consistency/table-data.ts'
 
 type Request = Pick<RequestOf<'CreateTable'>, 'mode'> & Partial<RequestOf<'CreateTable'>>
@@ -139,11 +140,14 @@ async function writeData(
 ): Promise<Response> {
   const location = tableLocation(context, table)
   const { version } = await context.engine.create(location, upload, mode)
-  await context.database.transaction().execute(async (database) => {
-    await setTableState(database, table.objectId, 'ready')
-    await setProperties(database, table.objectId, properties)
-  })
-  return { location, version, properties: { ...properties } }
+  const recorded = await recordCommitted(context, table, 'replaced rows of a table', () =>
+    context.database.transaction().execute(async (database) => {
+      await setTableState(database, table.objectId, 'ready')
+      await setProperties(database, table.objectId, properties)
+      return properties
+    }),
+  )
+  return { location, version, properties: { ...(recorded ?? table.properties) } }
 }
 
 async function describe(context: CatalogContext, table: TableEntry): Promise<Response> {

@@ -13,6 +13,7 @@ import { normalizeBranch, mainBranch } from '../context/branches.ts'
 import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
 import { requireTable } from '../context/require-objects.ts'
 import { recordStagedVersion } from './record-staged-version.ts'
+import { recordCommitted } from '../consistency/record-committed.ts'
 import {
   finishVersionRecord,
   isPermanentRefusal,
@@ -64,12 +65,9 @@ async function commit(
   const staged = await context.manifestStore.inspectStaging(location, toStagingRequest(request))
   await recordCommit(context, id, table, request, staged)
   const stored = await publish(context, table, staged)
-  try {
-    await finishVersionRecord(context, table, branch, request.version)
-  } catch (error) {
-    // The version is committed: an error would make the client commit the same rows again. A reader reconciles.
-    context.log.error({ err: error, table: table.objectId }, 'commit not finalized yet')
-  }
+  await recordCommitted(context, table, 'final name of a version', () =>
+    finishVersionRecord(context, table, branch, request.version),
+  )
   return toTableVersion(stored, request.metadata)
 }
 

@@ -2,7 +2,12 @@ import { CatalogError, invalidInput } from 'catalog-gateway/catalog-api'
 import { localFileStorage } from '../../storage/local-storage.ts'
 import { isSameTag, type ListedFile, type Storage } from '../../storage/storage.ts'
 import type { ManifestStore, StagedManifest, StoredVersion } from './manifest-records.ts'
-import { manifestChangedError, publishRetainedManifest, retainManifest } from './retained-manifests.ts'
+import {
+  finishPublishing,
+  manifestChangedError,
+  publishRetainedManifest,
+  retainManifest,
+} from './retained-manifests.ts'
 import { parseManifest } from './manifest.ts'
 import type { TableManifest } from './manifest.ts'
 import { formatManifestName, parseManifestName } from './manifest-names.ts'
@@ -87,8 +92,7 @@ async function publish(storage: Storage, staged: StagedManifest): Promise<Stored
   }
   const published = await readStoredVersion(storage, staged.finalPath)
   if (published === undefined) throw versionConflictError(staged, 'it was deleted concurrently')
-  // The version is committed even if its staging name cannot be removed.
-  await storage.remove(staged.stagingPath).catch(() => undefined)
+  await finishPublishing(storage, staged.finalPath, staged.stagingPath)
   return published
 }
 

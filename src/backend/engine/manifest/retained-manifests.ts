@@ -27,7 +27,7 @@ export async function retainManifest(
   return { version, manifestPath, manifestSize, eTag, timestampMillis: info.modifiedMillis, namingScheme }
 }
 
-/** Removes the staging name only if it is still at the requested path: the data folder may have been moved. */
+/** See `ManifestStore.publishRetained`. */
 export async function publishRetainedManifest(
   storage: Storage,
   location: string,
@@ -40,8 +40,20 @@ export async function publishRetainedManifest(
   const outcome = await storage.link(retained.retainedPath, finalPath)
   if (outcome !== 'linked' && !(await isPublished(storage, retained, finalPath)))
     throw notPublishableError(retained)
-  await storage.flush(folder)
-  await removeStaging(storage, location, retained).catch(() => undefined)
+  await finishPublishing(storage, finalPath, findStaging(storage, location, retained))
+}
+
+/**
+ * Makes a manifest survive a power failure under its final name, then removes the staging name. The version is committed
+ * even if that fails.
+ */
+export async function finishPublishing(
+  storage: Storage,
+  finalPath: string,
+  stagingPath: string | undefined,
+): Promise<void> {
+  for (const name of [finalPath, path.posix.dirname(finalPath)]) await storage.flush(name)
+  if (stagingPath !== undefined) await storage.remove(stagingPath).catch(() => undefined)
 }
 
 /** Whether the version exists: with the retained bytes or, if the retained file is missing, as the same file. */
@@ -66,8 +78,13 @@ function notPublishableError({ version }: RetainedManifest): CatalogError {
   )
 }
 
-async function removeStaging(storage: Storage, location: string, retained: RetainedManifest): Promise<void> {
-  await storage.remove(resolveStagingFiles(storage, location, retained).stagingPath)
+/** Undefined if the requested path is no longer in the data folder, which may have been moved. */
+function findStaging(storage: Storage, location: string, retained: RetainedManifest): string | undefined {
+  try {
+    return resolveStagingFiles(storage, location, retained).stagingPath
+  } catch {
+    return undefined
+  }
 }
 
 /** The staging manifest is no longer the one that was verified. */

@@ -28,3 +28,18 @@ it('an update whose properties the database refuses returns the properties that 
   )
   expect((await post('/v1/table/t/describe', {})).json).toMatchObject({ properties: {} })
 })
+
+it('rows that replace those of a table are written once if the database fails afterwards', async () => {
+  const backend = await runningBackend()
+  const { post } = backend
+  await post('/v1/table/t/create', streamOf(orders(1)))
+  const properties = { owner: 'ann' }
+  await post('/v1/table/other/declare', { properties })
+  await refuseSecondValue(backend, ['objects', 'properties', JSON.stringify(properties)])
+  const headers = { 'x-lance-table-properties': JSON.stringify(properties) }
+  expect(await post('/v1/table/t/create?mode=overwrite', streamOf(orders(3)), headers)).toMatchObject({
+    status: 200,
+    json: { version: 2, properties: {} },
+  })
+  expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(3))
+})

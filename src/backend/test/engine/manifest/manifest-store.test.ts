@@ -4,6 +4,8 @@ import { expect, it } from 'vitest'
 import type { StoredVersion } from '../../../engine/manifest/manifest-records.ts'
 import { formatManifestName } from '../../../engine/manifest/manifest-names.ts'
 import { openManifestStore } from '../../../engine/manifest/manifest-store.ts'
+import { localFileStorage } from '../../../storage/local-storage.ts'
+import type { Storage } from '../../../storage/storage.ts'
 import { freshEngine, orders, streamOf } from '../sample-tables.ts'
 import { tableWithStaging } from './staged-tables.ts'
 
@@ -124,4 +126,30 @@ it('keeps the versions of a branch separate', async () => {
     const listed: Promise<readonly StoredVersion[]> = store.list(location, branch)
     await expect(listed).rejects.toMatchObject({ code: 13 })
   }
+})
+
+it('a version survives a power failure before its staging name is removed', async () => {
+  const calls: string[] = []
+  const storage: Storage = {
+    ...localFileStorage,
+    link: async (from, to, eTag) => {
+      calls.push(`link ${path.basename(to)}`)
+      return localFileStorage.link(from, to, eTag)
+    },
+    flush: async (name) => {
+      calls.push(`flush ${path.basename(name)}`)
+      await localFileStorage.flush(name)
+    },
+    remove: async (name) => {
+      calls.push(`remove ${path.basename(name)}`)
+      await localFileStorage.remove(name)
+    },
+  }
+  const { location, stage } = await tableWithStaging()
+  const watched = openManifestStore(storage)
+  const staged = await watched.inspectStaging(location, await stage())
+  await watched.publish(staged)
+  const name = path.basename(staged.finalPath)
+  const removed = `remove ${path.basename(staged.stagingPath)}`
+  expect(calls).toEqual([`link ${name}`, `flush ${name}`, 'flush _versions', removed])
 })
