@@ -7,7 +7,7 @@ import {
   type RequestOf,
   type ResponseOf,
 } from 'catalog-gateway/catalog-api'
-import type { StoredVersion } from '../../engine/manifest/manifest-records.ts'
+import type { ListedVersion, StoredVersion } from '../../engine/manifest/manifest-records.ts'
 import type { Properties, TableEntry } from '../../database/objects.ts'
 import { findVersionMetadata } from '../../database/versions.ts'
 import { branchNotFoundError, normalizeBranch, mainBranch } from '../context/branches.ts'
@@ -45,15 +45,17 @@ export async function listTableVersions(
     ({ version }) => after === undefined || (descending ? version < after : version > after),
   )
   const page = rest.slice(0, limit)
+  const read = await Promise.all(page.map((version) => version.read()))
+  const found = read.filter((version) => version !== undefined)
   const last = page.at(-1)?.version ?? after ?? beforeAll(stored, descending)
   return {
-    versions: await addMetadata(context, table, branch, page),
+    versions: await addMetadata(context, table, branch, found),
     ...(page.length < rest.length ? { page_token: String(last) } : {}),
   }
 }
 
 /** Where a listing starts, as the version of a page token; `stored` has the newest version first. */
-function beforeAll([newest]: readonly StoredVersion[], descending: boolean | undefined): number {
+function beforeAll([newest]: readonly ListedVersion[], descending: boolean | undefined): number {
   return descending && newest !== undefined ? newest.version + 1 : 0
 }
 

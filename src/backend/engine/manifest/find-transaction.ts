@@ -2,7 +2,7 @@ import path from 'node:path'
 import { CatalogError, isBranchName } from 'catalog-gateway/catalog-api'
 import type { Storage } from '../../storage/storage.ts'
 import { maxManifestBytes } from './inspect-staging.ts'
-import type { ManifestStore, StoredTransaction, StoredVersion } from './manifest-records.ts'
+import type { ListedVersion, ManifestStore, StoredTransaction } from './manifest-records.ts'
 import { parseManifest, parseTransaction, type ManifestTransaction } from './manifest.ts'
 import { formatManifestName } from './manifest-names.ts'
 import { omitMainBranch, versionsFolder } from './versions-folder.ts'
@@ -10,6 +10,9 @@ import { omitMainBranch, versionsFolder } from './versions-folder.ts'
 const versionPattern = /^[1-9]\d{0,15}$/
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const transactionFilePattern = /^\d+-([0-9a-f-]{36})\.txn$/
+
+/** Manifests that may be read for one transaction. */
+const maxSearchedVersions = 200
 
 type Versions = Pick<ManifestStore, 'list' | 'describe'>
 
@@ -27,30 +30,24 @@ export async function findTransaction(
   }
   const id = transaction.toLowerCase()
   if (!uuidPattern.test(id)) return undefined
+  let remaining = maxSearchedVersions
   // Clients may write files of branches that none can have.
   for (const branch of [undefined, ...branches.filter(isBranchName)]) {
-    const found = await findOnBranch(storage, versions, location, branch, id)
-    if (found !== undefined) return found
-  }
-  return undefined
-}
-
-/**
- * The commit follows the version that the committer had read; the name of its transaction file contains that number.
- */
-async function findOnBranch(
-  storage: Storage,
-  versions: Versions,
-  location: string,
-  branch: string | undefined,
-  id: string,
-): Promise<StoredTransaction | undefined> {
-  const readVersion = await findReadVersion(storage, location, branch, id)
-  const stored = await versions.list(location, branch)
-  for (const version of stored.toReversed()) {
-    if (version.version <= (readVersion ?? 0)) continue
-    const found = await readCommit(storage, location, branch, version)
-    if (found?.uuid === id) return found
+    const readVersion = await findReadVersion(storage, location, branch, id)
+    const listed = await versions.list(location, branch)
+    // The commit follows the version that the committer had read; the name of its transaction file contains that number.
+    const searched =
+      readVersion === undefined
+        ? listed.slice(0, remaining)
+        : listed
+            .filter(({ version }) => version > readVersion)
+            .slice(-maxSearchedVersions)
+            .toReversed()
+    if (readVersion === undefined) remaining -= searched.length
+    for (const version of searched) {
+      const found = await readCommit(storage, location, branch, version)
+      if (found?.uuid === id) return found
+    }
   }
   return undefined
 }
@@ -72,7 +69,7 @@ async function readCommit(
   storage: Storage,
   location: string,
   branch: string | undefined,
-  { version, namingScheme }: StoredVersion,
+  { version, namingScheme }: Pick<ListedVersion, 'version' | 'namingScheme'>,
 ): Promise<StoredTransaction | undefined> {
   const name = formatManifestName(version, namingScheme)
   const read = await storage.read(`${versionsFolder(location, branch)}/${name}`)

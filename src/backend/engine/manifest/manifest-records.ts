@@ -14,6 +14,14 @@ export interface StoredVersion {
   readonly namingScheme: NamingScheme
 }
 
+/** A version whose manifest has that name; listing it opens no file. */
+export interface ListedVersion {
+  readonly version: number
+  readonly namingScheme: NamingScheme
+  /** Undefined if the manifest is no regular file, or was deleted meanwhile. */
+  readonly read: () => Promise<StoredVersion | undefined>
+}
+
 /** A request to commit the manifest that a client has staged (CreateTableVersion). */
 export interface StagingRequest {
   readonly version: number
@@ -66,8 +74,8 @@ export interface RetainedManifest extends StagingRequest {
 
 /** The versions of a table as manifests in storage: the external manifest store. */
 export interface ManifestStore {
-  /** Lists versions, newest first, at most `limit`; none before the first commit. */
-  list(location: string, branch: string | undefined, limit?: number): Promise<readonly StoredVersion[]>
+  /** Lists versions, newest first; none before the first commit. */
+  list(location: string, branch: string | undefined): Promise<readonly ListedVersion[]>
   /** Returns one version, by default the newest; undefined if it does not exist. */
   describe(
     location: string,
@@ -94,7 +102,10 @@ export interface ManifestStore {
   publishRetained(location: string, retained: RetainedManifest): Promise<void>
   /** Throws InvalidInput unless the dataset and its path from `root` exist and consist of folders and files only. */
   assertConfined(root: string, location: string): Promise<void>
-  /** Finds the commit with that number on main, or with that UUID on any branch; undefined if there is none. */
+  /**
+   * Finds the commit with that number on main, or with that UUID on any branch; undefined if there is none. Without a
+   * transaction file of that UUID, only the newest 200 versions are searched.
+   */
   findTransaction(
     location: string,
     branches: readonly string[],

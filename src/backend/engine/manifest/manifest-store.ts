@@ -1,7 +1,7 @@
 import { CatalogError, invalidInput } from 'catalog-gateway/catalog-api'
 import { localFileStorage } from '../../storage/local-storage.ts'
-import { isSameTag, type ListedFile, type Storage } from '../../storage/storage.ts'
-import type { ManifestStore, StagedManifest, StoredVersion } from './manifest-records.ts'
+import { isSameTag, type Storage } from '../../storage/storage.ts'
+import type { ListedVersion, ManifestStore, StagedManifest, StoredVersion } from './manifest-records.ts'
 import {
   finishPublishing,
   manifestChangedError,
@@ -18,7 +18,7 @@ import { versionsFolder } from './versions-folder.ts'
 
 export function openManifestStore(storage: Storage = localFileStorage): ManifestStore {
   const versions: Pick<ManifestStore, 'list' | 'describe'> = {
-    list: (location, branch, limit) => listVersions(storage, location, branch, limit),
+    list: (location, branch) => listVersions(storage, location, branch),
     describe: (location, version, branch) => describeVersion(storage, location, version, branch),
   }
   return {
@@ -39,18 +39,16 @@ async function listVersions(
   location: string,
   branch: string | undefined,
   limit = Number.POSITIVE_INFINITY,
-): Promise<readonly StoredVersion[]> {
+): Promise<readonly ListedVersion[]> {
   const folder = versionsFolder(location, branch)
-  const found: { readonly file: ListedFile; readonly version: number }[] = []
+  const found: ListedVersion[] = []
   for await (const file of storage.list(folder)) {
     const name = parseManifestName(file.name)
-    if (name !== undefined) found.push({ file, version: name.version })
+    if (name !== undefined) found.push({ ...name, read: () => toStoredVersion(storage, folder, file) })
     // V2 names sort with the newest version first.
     if (name?.namingScheme === 'V2' && found.length >= limit) break
   }
-  const newest = found.toSorted((left, right) => right.version - left.version).slice(0, limit)
-  const versions = await Promise.all(newest.map(({ file }) => toStoredVersion(storage, folder, file)))
-  return versions.filter((version) => version !== undefined)
+  return found.toSorted((left, right) => right.version - left.version).slice(0, limit)
 }
 
 async function describeVersion(
@@ -59,7 +57,7 @@ async function describeVersion(
   version: number | undefined,
   branch: string | undefined,
 ): Promise<StoredVersion | undefined> {
-  if (version === undefined) return (await listVersions(storage, location, branch, 1))[0]
+  if (version === undefined) return (await listVersions(storage, location, branch, 1))[0]?.read()
   const folder = versionsFolder(location, branch)
   return (
     (await readStoredVersion(storage, `${folder}/${formatManifestName(version, 'V2')}`)) ??

@@ -3,6 +3,7 @@ import path from 'node:path'
 import { expect, it } from 'vitest'
 import { formatManifestName } from '../../../engine/manifest/manifest-names.ts'
 import { openManifestStore } from '../../../engine/manifest/manifest-store.ts'
+import { localFileStorage } from '../../../storage/local-storage.ts'
 import { temporaryFolder } from '../../../../../test/support/temporary-folder.ts'
 
 const uuidOf = (version: number) => `00000000-0000-4000-8000-00000000000${version}`
@@ -42,4 +43,34 @@ it.for<[name: string, changeFile: (file: string) => Promise<void>]>([
   for (const transaction of ['2', uuidOf(2)]) expect(await findVersion(transaction)).toBeUndefined()
   for (const transaction of ['3', uuidOf(3)]) expect(await findVersion(transaction)).toBe(3)
   expect(await findVersion(uuidOf(1))).toBe(1)
+})
+
+it('an unknown transaction costs the same for any number of versions, and a listing opens no file', async () => {
+  const location = path.join(await temporaryFolder(), 'orders.lance')
+  await mkdir(path.join(location, '_versions'), { recursive: true })
+  for (let version = 1; version <= 1000; version += 1) {
+    const manifest = path.join(location, '_versions', formatManifestName(version, 'V2'))
+    await writeFile(manifest, manifestOf(1, ''))
+  }
+  let calls = 0
+  const store = openManifestStore({
+    ...localFileStorage,
+    async *list(folder) {
+      for await (const file of localFileStorage.list(folder)) {
+        const stat = () => {
+          calls += 1
+          return file.stat()
+        }
+        yield { ...file, stat }
+      }
+    },
+    async read(file, limit) {
+      calls += 1
+      return localFileStorage.read(file, limit)
+    },
+  })
+  expect(await store.list(location, undefined)).toHaveLength(1000)
+  expect(calls).toBe(0)
+  expect(await store.findTransaction(location, [], uuidOf(1))).toBeUndefined()
+  expect(calls).toBe(200)
 })
