@@ -28,6 +28,7 @@ import { dropNamespace } from './catalog/namespaces/drop-namespace.ts'
 import { dropTable } from './catalog/tables/drop-table.ts'
 import { listAllTables, listNamespaces, listTables } from './catalog/namespaces/listings.ts'
 import { requireNamespace } from './catalog/context/require-objects.ts'
+import { markFileName } from './catalog/startup/claim-storage.ts'
 import { openCatalogContext } from './catalog/startup/open-catalog-context.ts'
 import { analyzeTableQueryPlan, explainTableQueryPlan } from './catalog/rows/query-plans.ts'
 import { registerTable } from './catalog/tables/register-table.ts'
@@ -93,7 +94,7 @@ export interface Catalog {
   close(): Promise<void>
 }
 
-/** Repairs the effects of a crash. Rejects if the storage or the database cannot be used. */
+/** Repairs the effects of a crash while it serves requests. Rejects if the storage or the database cannot be used. */
 export async function openCatalog(
   settings: BackendSettings,
   log: Logger,
@@ -138,6 +139,8 @@ export async function openCatalog(
     },
     checkReady: async () => {
       await sql`select 1`.execute(context.database)
+      if ((await context.storage.stat(`${context.root}/${markFileName}`)) === undefined)
+        throw new CatalogError('ServiceUnavailable', 'the storage of the tables is not there')
     },
     isAlive: () => !engine.isStalled(),
     close: async () => {

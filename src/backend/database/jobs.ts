@@ -179,20 +179,20 @@ export async function recordJobEnded(database: CatalogDatabase, jobId: string, e
     .execute()
 }
 
-/** Ends a queued job; a running one ends before its next change. Returns false if no such job exists. */
-export async function cancelJob(database: CatalogDatabase, jobId: string): Promise<boolean> {
+/** Ends a queued job; a running one ends before its next change, and one that has ended stays as it is. */
+export async function cancelJob(database: CatalogDatabase, jobId: string): Promise<void> {
   await database
     .updateTable('jobs')
     .set({ state: 'cancelled', ended_at: Date.now(), cancel_requested: 1 })
     .where('job_id', '=', jobId)
     .where('state', '=', 'queued')
     .execute()
-  const updated = await database
+  await database
     .updateTable('jobs')
     .set({ cancel_requested: 1 })
     .where('job_id', '=', jobId)
-    .executeTakeFirst()
-  return updated.numUpdatedRows === 1n
+    .where('ended_at', 'is', null)
+    .execute()
 }
 
 export async function deleteJobsEndedBefore(database: CatalogDatabase, time: number): Promise<void> {

@@ -10,8 +10,10 @@ export async function deleteLeftovers(
   context: CatalogContext,
   removed: readonly RemovedTable[],
   lockMethod: 'runExclusive' | 'runIfFree',
+  stopped?: AbortSignal,
 ): Promise<void> {
   for (const [index, table] of removed.entries()) {
+    if (stopped?.aborted) return
     try {
       await context.locationLock[lockMethod](table.location, () =>
         context.jobLock.runIfFree(table.objectId, () =>

@@ -71,19 +71,16 @@ export async function describeJob(
 
 /** Cancels a job before its next change; one that has ended stays as it is. Throws TransactionNotFound (404). */
 export async function cancelJob(
-  { database }: CatalogContext,
+  context: CatalogContext,
   { job_id: jobId }: RequestOf<'CancelJob'>,
 ): Promise<ResponseOf<'CancelJob'>> {
-  if (!(await cancelStoredJob(database, jobId))) throw jobNotFoundError(jobId)
+  await requireJob(context, jobId)
+  await cancelStoredJob(context.database, jobId)
   return {}
 }
 
 export async function requireJob({ database }: CatalogContext, jobId: string): Promise<Job> {
   const job = await findJob(database, jobId)
-  if (job === undefined) throw jobNotFoundError(jobId)
-  return job
-}
-
-function jobNotFoundError(jobId: string): CatalogError {
-  return new CatalogError('TransactionNotFound', `there is no job ${quoteForMessage(jobId)}`)
+  if (job !== undefined) return job
+  throw new CatalogError('TransactionNotFound', `there is no job ${quoteForMessage(jobId)}`)
 }

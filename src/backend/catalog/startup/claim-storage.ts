@@ -5,7 +5,7 @@ import type { CatalogDatabase } from '../../database/database-schema.ts'
 import type { Lock } from '../locks/lock.ts'
 
 /** Contains a JSON object with `catalog`: the id of the catalog that owns the storage. */
-const markFileName = 'catalog.json'
+export const markFileName = 'catalog.json'
 const maxMarkBytes = 1024
 
 /** Claims unmarked storage once, then verifies its mark: two catalogs would delete each other's manifests. */

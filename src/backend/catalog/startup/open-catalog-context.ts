@@ -10,10 +10,10 @@ import { hasPendingChanges } from '../../database/pending-deletions.ts'
 import type { CatalogContext } from '../context/catalog-context.ts'
 import { openLock, openTurns, type Lock } from '../locks/lock.ts'
 import { claimStorage } from './claim-storage.ts'
-import { startRepairLoop, repair } from './repair.ts'
+import { startRepairLoop } from './repair.ts'
 import { reconcileIfPending } from '../consistency/reconcile-versions.ts'
 
-/** Opens or creates a catalog and repairs it after a crash. Rejects if the storage belongs to another catalog. */
+/** Opens or creates a catalog, and repairs it after a crash while it serves requests. Rejects if the storage belongs to another catalog. */
 export async function openCatalogContext(
   settings: Pick<BackendSettings, 'data' | 'store'>,
   opened: OpenedStorage,
@@ -24,7 +24,6 @@ export async function openCatalogContext(
 ): Promise<CatalogContext> {
   const { storage, root, getClientOptions } = opened
   const openedDatabase = await openDatabase(settings.store, settings.data.folder, log, follow)
-  let stopRepairing: (() => Promise<void>) | undefined
   const context: CatalogContext = {
     database: openedDatabase.database,
     engine,
@@ -42,19 +41,17 @@ export async function openCatalogContext(
     jobLock: openLock('job', openedDatabase.locks),
     log,
     close: async () => {
-      await stopRepairing?.()
+      await stopRepairing()
       await openedDatabase.close()
     },
   }
   try {
     await claimStorage(openedDatabase.database, opened, openLock('storage', openedDatabase.locks))
-    await repair(context)
   } catch (error) {
     await openedDatabase.close()
     throw error
   }
-  // With replicas, only another replica can clean up after one that crashes.
-  if (openedDatabase.locks !== undefined) stopRepairing = startRepairLoop(context)
+  const stopRepairing = startRepairLoop(context)
   return context
 }
 

@@ -11,13 +11,16 @@ import { reconcileIfPending } from '../consistency/reconcile-versions.ts'
 
 const repairIntervalMs = 15_000
 
-/** Removes half-created tables and data of dropped ones; completes commits. Skips objects that replicas have locked. */
-export async function repair(context: CatalogContext): Promise<void> {
+/**
+ * Removes half-created tables and data of dropped ones; completes commits. Skips objects that are locked. Requests do not
+ * need it: each repairs what it meets.
+ */
+async function repair(context: CatalogContext, stopped: AbortSignal): Promise<void> {
   const { database } = context
   for (const { path, objectId } of await listUnfinishedCreations(database)) {
     await context.nameLock.runIfFree(path, () => discardCreation(context, objectId))
   }
-  await deleteLeftovers(context, await listLeftovers(database), 'runIfFree')
+  await deleteLeftovers(context, await listLeftovers(database), 'runIfFree', stopped)
   for (const path of await listTablesWithPendingChanges(database)) {
     const table = await findObject(database, fromPath(path))
     if (table?.kind === 'table')
@@ -30,19 +33,22 @@ export async function repair(context: CatalogContext): Promise<void> {
   }
 }
 
-/** Returns a function that stops the loop after the current run. */
+/** Repairs at once and then at intervals, also after other replicas. Returns a function that stops this. */
 export function startRepairLoop(context: CatalogContext): () => Promise<void> {
   let currentRun = Promise.resolve()
+  const stop = new AbortController()
   const run = (): void => {
     currentRun = currentRun
-      .then(() => repair(context))
+      .then(() => repair(context, stop.signal))
       .catch((error: unknown) => {
-        context.log.warn({ err: error }, 'cleanup after other replicas failed; retrying')
+        context.log.warn({ err: error }, 'repair failed; retrying')
       })
   }
   const timer = setInterval(run, repairIntervalMs * (0.8 + Math.random() * 0.4)).unref()
+  run()
   return async () => {
     clearInterval(timer)
+    stop.abort()
     await currentRun
   }
 }

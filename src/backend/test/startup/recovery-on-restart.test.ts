@@ -10,6 +10,7 @@ import { usesPostgres } from '../support/backend-settings.ts'
 import { orders, streamOf } from '../engine/sample-tables.ts'
 import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
 import { committer, type VersionRequest } from '../support/staged-manifests.ts'
+import { eventually } from '../../../../test/support/eventually.ts'
 import { temporaryFolder } from '../../../../test/support/temporary-folder.ts'
 
 async function withTable() {
@@ -70,7 +71,7 @@ it('removes a table with its data if its creation was interrupted', async () => 
     await mkdir(join(folder, 'data'), { recursive: true })
     await writeFile(join(folder, 'data', 'x.lance'), 'x')
   })
-  expect(existsSync(folder)).toBe(false)
+  await eventually(() => !existsSync(folder))
   expect(await post('/v1/table/half/exists', {})).toEqual(errorOf('TableNotFound'))
   expect((await post('/v1/table/half/create', streamOf(orders(1)))).status).toBe(200)
 })
@@ -81,7 +82,7 @@ it('deletes the leftover data of a dropped table', async () => {
     const table = await findObject(database, ['t'])
     await removeTable(database, table?.objectId ?? '')
   })
-  expect(existsSync(location)).toBe(false)
+  await eventually(() => !existsSync(location))
 })
 
 it('starts and deletes other leftovers if one cannot be deleted', async () => {
@@ -93,7 +94,7 @@ it('starts and deletes other leftovers if one cannot be deleted', async () => {
     const table = await findObject(database, ['t'])
     await removeTable(database, table?.objectId ?? '')
   })
-  expect(existsSync(location)).toBe(false)
+  await eventually(() => !existsSync(location))
   await stop()
   const { database, close } = await openDatabase()
   expect(await database.selectFrom('leftovers').selectAll().execute()).toEqual([undeletable])

@@ -3,6 +3,7 @@ import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { expect, onTestFinished, it } from 'vitest'
+import { eventually } from '../../../../test/support/eventually.ts'
 import { directOutbound } from '../../../lib/outbound/outbound.ts'
 import type { CatalogContext } from '../../catalog/context/catalog-context.ts'
 import { batchCommitTables } from '../../catalog/batches/commit-batch.ts'
@@ -160,7 +161,7 @@ withSqlite.each(moments)(
       await Promise.all(staged.map(({ manifest_path }) => rm(`/${manifest_path}`, { force: true })))
     await restart()
     expect(await readState()).toEqual(expected)
-    expect(await readdir(join(dataFolder, 'commits'))).toEqual([])
+    await eventually(async () => expect(await readdir(join(dataFolder, 'commits'))).toEqual([]))
     if (expected === after) {
       expect(await leftBehind()).toEqual([])
     } else {
