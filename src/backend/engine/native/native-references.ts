@@ -57,68 +57,20 @@ export interface NativeIndexStatistics {
   readonly numIndices?: number
 }
 
-type OptionalNumber = number | undefined
-type OptionalBoolean = boolean | undefined
-type OptionalString = string | undefined
+type IndexMethod =
+  | 'btree'
+  | 'bitmap'
+  | 'labelList'
+  | 'fm'
+  | 'fts'
+  | 'ivfFlat'
+  | 'ivfPq'
+  | 'ivfRq'
+  | 'hnswPq'
+  | 'hnswSq'
 
-/** The constructors of index configurations; numbers have 32 bits and wrap around. */
-export interface NativeIndexFactories {
-  btree(): NativeIndex
-  bitmap(): NativeIndex
-  labelList(): NativeIndex
-  fm(): NativeIndex
-  fts(
-    withPosition: OptionalBoolean,
-    baseTokenizer: OptionalString,
-    language: OptionalString,
-    maxTokenLength: OptionalNumber,
-    lowerCase: OptionalBoolean,
-    stem: OptionalBoolean,
-    removeStopWords: OptionalBoolean,
-    asciiFolding: OptionalBoolean,
-    minNgramLength: OptionalNumber,
-    maxNgramLength: OptionalNumber,
-    prefixOnly: OptionalBoolean,
-  ): NativeIndex
-  ivfFlat(
-    distanceType: OptionalString,
-    partitions: OptionalNumber,
-    iterations: OptionalNumber,
-    sampleRate: OptionalNumber,
-  ): NativeIndex
-  ivfPq(
-    distanceType: OptionalString,
-    partitions: OptionalNumber,
-    subVectors: OptionalNumber,
-    bits: OptionalNumber,
-    iterations: OptionalNumber,
-    sampleRate: OptionalNumber,
-  ): NativeIndex
-  ivfRq(
-    distanceType: OptionalString,
-    partitions: OptionalNumber,
-    bits: OptionalNumber,
-    iterations: OptionalNumber,
-    sampleRate: OptionalNumber,
-  ): NativeIndex
-  hnswPq(
-    distanceType: OptionalString,
-    partitions: OptionalNumber,
-    subVectors: OptionalNumber,
-    iterations: OptionalNumber,
-    sampleRate: OptionalNumber,
-    m: OptionalNumber,
-    efConstruction: OptionalNumber,
-  ): NativeIndex
-  hnswSq(
-    distanceType: OptionalString,
-    partitions: OptionalNumber,
-    iterations: OptionalNumber,
-    sampleRate: OptionalNumber,
-    m: OptionalNumber,
-    efConstruction: OptionalNumber,
-  ): NativeIndex
-}
+/** The constructors of index configurations; numbers have 32 bits and wrap around, and undefined is the default. */
+export type NativeIndexFactories = Readonly<Record<IndexMethod, (...parameters: unknown[]) => NativeIndex>>
 
 /** The methods that must exist. */
 export const referenceMethods = {

@@ -15,77 +15,43 @@ const fixedTextMembers = [
   ['index_operators', false],
 ] as const satisfies readonly (readonly [member: keyof IndexRequest, value: unknown])[]
 
-type IndexFactory = (factories: NativeIndexFactories, request: IndexRequest) => NativeIndex
+const vectorMembers = ['distance_type', 'num_partitions'] as const
+const trainingMembers = ['max_iterations', 'sample_rate'] as const
+const graphMembers = ['m', 'ef_construction'] as const
 
-const indexFactories = {
-  BTREE: (factories) => factories.btree(),
-  BITMAP: (factories) => factories.bitmap(),
-  LABEL_LIST: (factories) => factories.labelList(),
-  FM: (factories) => factories.fm(),
-  FTS: (factories, request) =>
-    factories.fts(
-      request.with_position,
-      request.base_tokenizer,
-      request.language,
-      request.max_token_length,
-      request.lower_case,
-      request.stem,
-      request.remove_stop_words,
-      request.ascii_folding,
-      request.min_ngram_length,
-      request.max_ngram_length,
-      request.prefix_only,
-    ),
-  IVF_FLAT: (factories, request) =>
-    factories.ivfFlat(
-      request.distance_type,
-      request.num_partitions,
-      request.max_iterations,
-      request.sample_rate,
-    ),
-  IVF_PQ: (factories, request) =>
-    factories.ivfPq(
-      request.distance_type,
-      request.num_partitions,
-      request.num_sub_vectors,
-      request.num_bits,
-      request.max_iterations,
-      request.sample_rate,
-    ),
-  IVF_RQ: (factories, request) =>
-    factories.ivfRq(
-      request.distance_type,
-      request.num_partitions,
-      request.num_bits,
-      request.max_iterations,
-      request.sample_rate,
-    ),
-  IVF_HNSW_PQ: (factories, request) =>
-    factories.hnswPq(
-      request.distance_type,
-      request.num_partitions,
-      request.num_sub_vectors,
-      request.max_iterations,
-      request.sample_rate,
-      request.m,
-      request.ef_construction,
-    ),
-  IVF_HNSW_SQ: (factories, request) =>
-    factories.hnswSq(
-      request.distance_type,
-      request.num_partitions,
-      request.max_iterations,
-      request.sample_rate,
-      request.m,
-      request.ef_construction,
-    ),
-} satisfies Partial<Record<IndexRequest['index_type'], IndexFactory>>
+type Factory = readonly [method: keyof NativeIndexFactories, ...members: (keyof IndexRequest)[]]
+
+/** The factory of each type, with the members in the order of its parameters. */
+const indexFactories: Readonly<Partial<Record<IndexRequest['index_type'], Factory>>> = {
+  BTREE: ['btree'],
+  BITMAP: ['bitmap'],
+  LABEL_LIST: ['labelList'],
+  FM: ['fm'],
+  FTS: [
+    'fts',
+    'with_position',
+    'base_tokenizer',
+    'language',
+    'max_token_length',
+    'lower_case',
+    'stem',
+    'remove_stop_words',
+    'ascii_folding',
+    'min_ngram_length',
+    'max_ngram_length',
+    'prefix_only',
+  ],
+  IVF_FLAT: ['ivfFlat', ...vectorMembers, ...trainingMembers],
+  IVF_PQ: ['ivfPq', ...vectorMembers, 'num_sub_vectors', 'num_bits', ...trainingMembers],
+  IVF_RQ: ['ivfRq', ...vectorMembers, 'num_bits', ...trainingMembers],
+  IVF_HNSW_PQ: ['hnswPq', ...vectorMembers, 'num_sub_vectors', ...trainingMembers, ...graphMembers],
+  IVF_HNSW_SQ: ['hnswSq', ...vectorMembers, ...trainingMembers, ...graphMembers],
+}
 
 /** Throws Unsupported (406) for an index that the engine cannot build, or only with other results. */
 export function toNativeIndex(factories: NativeIndexFactories, request: IndexRequest): NativeIndex {
-  const factoriesByType: Partial<Record<IndexRequest['index_type'], IndexFactory>> = indexFactories
-  const create = factoriesByType[request.index_type]
-  if (create === undefined) {
+  const [method, ...members] = indexFactories[request.index_type] ?? []
+  if (method === undefined) {
     throw new CatalogError(
       'Unsupported',
       `an index of the type ${request.index_type} is not supported by the engine of this catalog`,
@@ -96,7 +62,7 @@ export function toNativeIndex(factories: NativeIndexFactories, request: IndexReq
     if (sent === undefined || sent === value) continue
     throw new CatalogError('Unsupported', `${member} is not supported by the engine of this catalog`)
   }
-  return create(factories, request)
+  return factories[method](...members.map((member) => request[member]))
 }
 
 /** Replaces `target_partition_size`, which the engine does not know, by the number of partitions for those rows. */
