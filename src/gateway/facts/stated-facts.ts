@@ -120,7 +120,11 @@ function readFacts(operation: Operation, read: ReadSource): StatedFacts {
   if (facts === undefined) return noStatedFacts
   assertNoReferenceSwitch(facts.properties, 'the properties')
   assertNoReferenceSwitch(facts.storageOptions, 'the storage options')
-  return facts.properties === undefined ? facts : withLocationProperty(operation, facts, facts.properties)
+  const stated =
+    facts.properties === undefined ? facts : withLocationProperty(operation, facts, facts.properties)
+  // Some catalogs take it for their own folder, which dropping the table would delete.
+  if (stated.location === '') throw refusal('invalid_fact', 'the location is empty; name one, or omit it')
+  return stated
 }
 
 /** Some catalogs read options of their engine there. */

@@ -96,7 +96,7 @@ const plans: readonly (readonly [name: string, query: Query, steps: readonly str
     (database) => deleteVersionRecordsBefore(database, 'id', 'main', 7),
     ['SEARCH table_versions USING INDEX table_versions_plain (object_id=? AND branch=? AND version<?)'],
   ],
-  ['the unfinished jobs', listUnfinishedJobs, ['SEARCH jobs USING COVERING INDEX jobs_by_end (ended_at=?)']],
+  ['the unfinished jobs', listUnfinishedJobs, ['SEARCH jobs USING INDEX jobs_by_end (ended_at=?)']],
   [
     'the number of unfinished jobs',
     countUnfinishedJobs,
