@@ -4,6 +4,7 @@ import type { BatchSize } from './arrow-batch.ts'
 import { isArrowFile, malformedArrowError, readFrames, readWithin } from './arrow-frames.ts'
 import type { Frame } from './arrow-frames.ts'
 import { buildFooter } from './arrow-footer.ts'
+import { mergeDictionaries } from './merge-dictionaries.ts'
 import type { FileBlock } from './arrow-footer.ts'
 
 /** An Arrow IPC file under construction. */
@@ -29,15 +30,16 @@ const endOfStream = Buffer.from([255, 255, 255, 255, 0, 0, 0, 0])
 
 /**
  * Converts a complete Arrow IPC stream into a file with byte-identical messages, so compression, types and metadata are
- * preserved. Throws InvalidInput for anything but a stream of one schema, for a replaced dictionary (not possible in a
- * file) and for impossible sizes; with status 413 above `bytesLimit` decoded bytes.
+ * preserved; dictionaries that are replaced, which is not possible in a file, are merged. Throws InvalidInput for anything
+ * but a stream of one schema and for impossible sizes; with status 413 above `bytesLimit` decoded bytes.
  */
-export function streamToFile(stream: Uint8Array, bytesLimit: number): UploadedFile {
+export function streamToFile(stream: Uint8Array, bytesLimit: number, isMerged = false): UploadedFile {
   if (stream.length === 0) throw malformedArrowError('the body is empty; expected at least a schema')
   if (isArrowFile(stream)) throw malformedArrowError('the body is an Arrow IPC file')
   let builder: FileBuilder | undefined
   let rows = 0
   let decodedBytes = 0
+  let isReplaced = false
   for (const frame of readFrames(stream)) {
     if (builder === undefined || frame.kind === 'schema') {
       builder = startFile(frame, builder)
@@ -47,11 +49,15 @@ export function streamToFile(stream: Uint8Array, bytesLimit: number): UploadedFi
     decodedBytes += size.decodedBytes
     if (decodedBytes > bytesLimit) throw decodedTooLargeError(bytesLimit)
     if (frame.kind === 'batch') rows += size.rows
-    const replaced = appendFrame(builder, frame)
-    if (replaced !== undefined) throw malformedArrowError(`dictionary ${replaced} is replaced; use a delta`)
+    if (appendFrame(builder, frame) !== undefined) isReplaced = true
   }
   if (builder === undefined) throw malformedArrowError('it has no schema')
   const batches = builder.batches.length
+  if (isReplaced) {
+    // Of a nested column, they are not merged.
+    if (isMerged) throw malformedArrowError('a dictionary is replaced; use a delta')
+    return streamToFile(mergeDictionaries(stream), bytesLimit, true)
+  }
   return { file: Buffer.concat([...builder.chunks, ...finishFile(builder)]), rows, batches }
 }
 
