@@ -43,7 +43,15 @@ export interface ReplayedCall {
   readonly decidingRule: RuleAbout | undefined
   readonly missing: readonly string[]
   /** Undefined for a call that is not allowed, and if the restrictions of its table stay. */
-  readonly restrictions?: ReplayedRestrictions | undefined
+  readonly restrictions?:
+    | {
+        /** Those in the record. */
+        readonly before: readonly string[]
+        readonly after: readonly string[]
+        /** Those that depend on who the caller is, which the record does not say. */
+        readonly possible: readonly string[]
+      }
+    | undefined
   /** Source of the groups of the caller without which the call would be undecided. */
   readonly groupSource?: GroupSource | undefined
 }
@@ -213,15 +221,6 @@ function mayDifferForDescendants(candidate: PolicySet, id: Identifier, permissio
   })
 }
 
-/** Restrictions of a read, as `policy/rule`, if those of other policies have other names. */
-export interface ReplayedRestrictions {
-  /** Those in the record. */
-  readonly before: readonly string[]
-  readonly after: readonly string[]
-  /** Those that depend on who the caller is, which the record does not say. */
-  readonly possible: readonly string[]
-}
-
 /**
  * Compares the restrictions of a recorded call by name; undefined if they are the same. What it asked for is not in the log, so
  * whether a restriction would refuse it is not known.
@@ -230,7 +229,7 @@ function replayRestrictions(
   { operation, id, restrictedBy = [] }: RecordedCall,
   candidate: PolicySet,
   caller: KnownCaller,
-): ReplayedRestrictions | undefined {
+): ReplayedCall['restrictions'] {
   const definition = findOperation(operation)
   if (definition === undefined) return undefined
   const matches = restrictionsReaching(candidate, objectPosition(definition.object, id), definition.name).map(

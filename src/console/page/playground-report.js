@@ -14,6 +14,7 @@ const verdicts = {
   stopped: 'is not inherited here',
   reserved: 'is reserved above',
   false: 'does not apply: its condition is false',
+  open: 'its condition depends on what is not stated here',
   failed: 'its condition fails: facts are not stated here, but with policy explain',
 }
 

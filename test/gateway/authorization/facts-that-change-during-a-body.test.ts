@@ -210,18 +210,17 @@ it.each(Object.entries(facts))('%s', { timeout: 60_000 }, async (_fact, fact) =>
   for (const { body } of upstream.requests) await expect(body).rejects.toThrow('aborted')
 })
 
+function chunk(bytes: Buffer | string): Buffer {
+  const size = Buffer.from(`${Buffer.byteLength(bytes).toString(16)}\r\n`)
+  return Buffer.concat([size, Buffer.from(bytes), Buffer.from('\r\n')])
+}
+
 it.each([
   ['insert', arrow, arrowBytes(70_000), 'more'],
   ['count_rows', json, `{"predicate":"id = 1${spaces}`, spaces],
 ])('%s that goes on is cut at an interval, without an end', async (operation, type, start, more) => {
   const { held, upstream, header } = await startHolding({ change: () => Promise.resolve(), status: 401 })
   const client = openRawConnection(held.gateway.url)
-  const chunk = (bytes: Buffer | string): Buffer =>
-    Buffer.concat([
-      Buffer.from(`${Buffer.byteLength(bytes).toString(16)}\r\n`),
-      Buffer.from(bytes),
-      Buffer.from('\r\n'),
-    ])
   const head = [header, `content-type: ${type}`, 'transfer-encoding: chunked', 'host: gateway']
   client.write(`POST /v1/table/lake$orders/${operation} HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\n`)
   client.write(chunk(start))
