@@ -16,6 +16,7 @@ import {
   type AllowedRequest,
 } from './admit-request.ts'
 import { createForwardedHeaders, createResponseHeaders } from './forwarded-headers.ts'
+import { holdBack } from './hold-back.ts'
 import { ownedBy } from '../../lib/async/owned-tasks.ts'
 import type { PassThroughRoute } from './pass-through-route.ts'
 import type { ProxiedRequest, ProxiedRequests } from './proxied-requests.ts'
@@ -25,9 +26,6 @@ const handshakeTimeoutMs = 10_000
 const closeTimeoutMs = 2_000
 /** Of a message of WebSocket, which is in memory as a whole. */
 const maxMessageBytes = 16 * 1024 * 1024
-/** Of messages that one side has not taken yet: the other is not read meanwhile. */
-const maxBufferedBytes = 1024 * 1024
-const bufferPollMs = 20
 
 /** The client's side of a WebSocket connection. */
 class ClientSocket extends WebSocket {
@@ -140,20 +138,6 @@ export async function serveRoute(
 
 function assertConnected(ended: AbortSignal): void {
   if (ended.aborted) throw new ClientDisconnected('the client closed the connection before it was admitted')
-}
-
-/** Pauses a side while the other one has not taken its messages. */
-function holdBack(from: WebSocket, to: WebSocket): void {
-  const isBehind = (): boolean =>
-    to.readyState === WebSocket.CONNECTING ||
-    (to.readyState === WebSocket.OPEN && to.bufferedAmount > maxBufferedBytes)
-  if (from.isPaused || !isBehind()) return
-  from.pause()
-  const timer = setInterval(() => {
-    if (isBehind()) return
-    clearInterval(timer)
-    from.resume()
-  }, bufferPollMs)
 }
 
 const messages = {
