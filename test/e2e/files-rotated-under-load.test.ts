@@ -14,8 +14,8 @@ import { eventually } from '../support/eventually.ts'
 const minutes = Number(process.env['ROTATION_MINUTES'] ?? 0)
 const rounds = minutes > 0 ? minutes : isThorough ? 4 : 2
 const roundMs = minutes > 0 ? 60_000 : 0
-/** The upstream is away for a moment at a time. */
-const statusesToRetry: ReadonlySet<number> = new Set([502, 503, 504])
+/** The upstream is away for a moment at a time. What may have been done (424) can be repeated here: every call names its result. */
+const statusesToRetry: ReadonlySet<number> = new Set([424, 502, 503, 504])
 
 it.skipIf(!hasOpenssl())(
   'every file is replaced under load, the catalog killed, and records refused: no call fails, no record is lost',

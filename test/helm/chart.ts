@@ -92,13 +92,15 @@ interface Variable {
   readonly valueFrom?: { readonly secretKeyRef: { readonly name: string; readonly key: string } }
 }
 
+export interface MountedKeys {
+  /** Default: all keys, each as a file of its name. */
+  readonly items?: readonly { readonly key: string; readonly path: string }[]
+}
+
 interface Volume {
   readonly name: string
-  readonly configMap?: {
-    readonly name: string
-    readonly items?: readonly { readonly key: string; readonly path: string }[]
-  }
-  readonly secret?: { readonly secretName: string }
+  readonly configMap?: MountedKeys & { readonly name: string }
+  readonly secret?: MountedKeys & { readonly secretName: string }
   readonly downwardAPI?: {
     readonly items: readonly { readonly path: string; readonly fieldRef: { readonly fieldPath: string } }[]
   }

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { createKey } from '../../src/identity/api-keys/key-store.ts'
 import { readOrCreatePepper } from '../../src/identity/api-keys/pepper.ts'
 import { hasOpenssl, makeAuthority } from '../identity/mtls/test-certificates.ts'
-import { podsOf, type Container, type Manifest, type PodSpec } from './chart.ts'
+import { podsOf, type Container, type Manifest, type MountedKeys, type PodSpec } from './chart.ts'
 
 /** Contents of Secrets or ConfigMaps by name and key. */
 export type Contents = Readonly<Record<string, Readonly<Record<string, string>>>>
@@ -49,7 +49,11 @@ function filesOf(
   { manifests, annotations, secrets }: Sources,
 ): Readonly<Record<string, string>> {
   const { configMap, secret, downwardAPI } = volumes.find((volume) => volume.name === name) ?? {}
-  if (secret) return contentOf(secrets, secret.secretName)
+  const pick = (content: Readonly<Record<string, string>>, items: MountedKeys['items']) =>
+    items === undefined
+      ? content
+      : Object.fromEntries(items.map(({ key, path }) => [path, content[key] ?? missing(key)]))
+  if (secret) return pick(contentOf(secrets, secret.secretName), secret.items)
   if (downwardAPI) {
     return Object.fromEntries(
       downwardAPI.items.map(({ path, fieldRef: { fieldPath } }) => {
@@ -61,9 +65,7 @@ function filesOf(
   if (!configMap) return {}
   const maps = manifests.filter(({ kind }) => kind === 'ConfigMap')
   const ours = Object.fromEntries(maps.map(({ metadata, data = {} }) => [metadata.name, data]))
-  const content = contentOf({ ...configMapsOfOthers, ...ours }, configMap.name)
-  if (configMap.items === undefined) return content
-  return Object.fromEntries(configMap.items.map(({ key, path }) => [path, content[key] ?? missing(key)]))
+  return pick(contentOf({ ...configMapsOfOthers, ...ours }, configMap.name), configMap.items)
 }
 
 /** As in Kubernetes, `$(NAME)` in a value refers to an earlier variable. */

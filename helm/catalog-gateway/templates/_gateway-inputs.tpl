@@ -83,7 +83,10 @@ envFrom: {{ tpl (toYaml .) $ | nindent 2 }}
 {{- end }}
 {{- if include "catalog-gateway.hasCatalogToken" . }}
 - name: catalog-token
-  secret: { secretName: {{ $sources.catalogToken }}, defaultMode: 0440 }
+  secret:
+    secretName: {{ $sources.catalogToken }}
+    items: [{ key: {{ .Values.catalog.accessToken.key }}, path: {{ .Values.catalog.accessToken.key }} }]
+    defaultMode: 0440
 {{- end }}
 {{- with .Values.pageTokens.existingSecret }}
 - name: page-tokens

@@ -88,12 +88,14 @@ export function leavesOpen(
 export function toUnknownOutcome(error: CatalogError): CatalogError {
   if (error.status < 500) return error
   const { message, reason, cause } = error
+  const { 'retry-after': _, ...headers } = error.headers
   return new CatalogError(
     'Internal',
     `${message}; the change may have been done: look before sending it again`,
     {
       reason,
       status: unknownOutcomeStatus,
+      headers,
       cause,
     },
   )

@@ -93,7 +93,7 @@ function createLock(path: string, content: string): FileLock {
   // Wall-clock time: others compare that of the file, and other clocks stand still while a machine is suspended.
   let refreshed = Date.now()
   const refresh = async (): Promise<void> => {
-    const now = new Date()
+    const now = new Date(Date.now())
     if ((await readIfPresent(path)) === content) {
       await utimes(path, now, now)
       refreshed = now.getTime()

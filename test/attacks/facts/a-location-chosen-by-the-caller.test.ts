@@ -22,7 +22,10 @@ it('a location header requires it, too, and storage options require ChooseStorag
   const target = '/v1/table/sandbox$orders/create'
   const body = arrowUpload
   await attacked.expectRefused({ target, body, lines: [`x-catalog-table-location: ${location}`] }, denied)
-  await attacked.expectRefused({ target, body, lines: ['X-Catalog-Table-Location: '] }, denied)
+  await attacked.expectRefused(
+    { target, body, lines: ['X-Catalog-Table-Location: '] },
+    { kind: 'InvalidInput', says: 'empty' },
+  )
   await attacked.expectRefused(
     { target: `${target}?storage_options=%7B%7D`, body },
     { ...denied, says: /not allowed ChooseStorage \(storage_options\)/ },

@@ -104,6 +104,13 @@ it('takes a request of a trusted proxy without the header as its own', async () 
   expect(await send()).toMatchObject({ status: 403, client: '127.0.0.1', peer: undefined })
 })
 
+it('reads several lines of the header as one list, whose last address is that of the proxy in front', async () => {
+  const { send } = await startBehind({ trustedProxies: local })
+  const lines = ['x-forwarded-for: 203.0.113.7', 'X-Forwarded-For: 198.51.100.9,']
+  expect(await send(...lines)).toMatchObject({ status: 403, client: '198.51.100.9' })
+  expect(await send(...lines.toReversed())).toMatchObject({ status: 200, client: '203.0.113.7' })
+})
+
 it('reads only the header that the settings name', async () => {
   const byList = await startBehind({ trustedProxies: local, clientAddressFrom: 'x-forwarded-for' })
   expect(await byList.send('forwarded: for=203.0.113.7', 'x-forwarded-for: 198.51.100.9')).toMatchObject({
@@ -128,14 +135,7 @@ it('reads only the header that the settings name', async () => {
 it.each<[header: ListenSettings['clientAddressFrom'], lines: readonly string[], says: string]>([
   ['x-forwarded-for', ['x-forwarded-for: nonsense'], 'malformed list of addresses'],
   ['x-forwarded-for', ['x-forwarded-for: for=203.0.113.7'], 'malformed'],
-  ['x-forwarded-for', ['x-forwarded-for:'], 'malformed'],
   ['x-forwarded-for', ['x-forwarded-for: nonsense, 203.0.113.7'], 'malformed'],
-  ['x-forwarded-for', ['x-forwarded-for: 203.0.113.7,'], 'malformed'],
-  [
-    'x-forwarded-for',
-    ['x-forwarded-for: 203.0.113.7', 'X-Forwarded-For: 203.0.113.8'],
-    '"x-forwarded-for" is repeated',
-  ],
   [
     'x-forwarded-for',
     [`x-forwarded-for: ${Array<string>(33).fill('203.0.113.7').join(', ')}`],
@@ -143,7 +143,6 @@ it.each<[header: ListenSettings['clientAddressFrom'], lines: readonly string[], 
   ],
   ['forwarded', ['forwarded: for=203.0.113.7;for=203.0.113.7'], 'malformed'],
   ['forwarded', ['forwarded: for=203.0.113.7:80'], 'malformed'],
-  ['forwarded', ['forwarded: for=203.0.113.7', 'forwarded: for=203.0.113.7'], '"forwarded" is repeated'],
 ])('%s of a trusted proxy is refused: %j', async (clientAddressFrom, lines, says) => {
   const { send, upstream } = await startBehind({ trustedProxies: local, clientAddressFrom })
   const { response } = await send(...lines)

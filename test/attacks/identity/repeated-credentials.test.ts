@@ -51,7 +51,7 @@ it.each<[label: string, lines: string[], ExpectedError]>([
     { kind: 'Unauthenticated', says: 'unsupported authorization scheme' },
   ],
   ['no scheme', ['authorization: token'], { kind: 'Unauthenticated', says: 'Bearer' }],
-  ['an empty token', ['authorization: Bearer '], { kind: 'InvalidInput', says: 'one token' }],
+  ['an empty token', ['authorization: Bearer '], { kind: 'InvalidInput', says: 'is empty' }],
   ['two keys in one header', ['x-api-key: a, b'], { kind: 'Unauthenticated', says: 'malformed API key' }],
 ])('%s without a key is refused', async (_label, lines, expected) => {
   await attacked.expectRefused({ as: null, lines }, expected)

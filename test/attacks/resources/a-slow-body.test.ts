@@ -100,7 +100,7 @@ it('a body at the minimum rate may take longer than the timeout of one pause', a
   const { gateway, upstream } = await startGatewayAndUpstream(setupWithTimeout(longTimeoutMs))
   const connection = openRawConnection(gateway.url)
   const chunks = 12
-  const chunk = Buffer.alloc(500, 'a')
+  const chunk = Buffer.alloc(64 * 1024, 'a')
   connection.write(
     rawRequest([
       'POST /v1/table/o/insert HTTP/1.1',

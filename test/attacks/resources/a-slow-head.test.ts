@@ -18,7 +18,6 @@ it.each([
   ['stops', 'GET /v1/table HTTP/1.1\r\nhost', ''],
   ['comes byte by byte', 'GET /v1/table HTTP/1.1\r\n', 'x'],
   ['comes line by line', 'GET /v1/table HTTP/1.1\r\n', 'x: y\r\n'],
-  ['begins with empty lines', '\r\n', '\r\n'],
 ])('a head that %s gets a 408, and its connection is closed', async (_label, first, next) => {
   const { gateway, upstream } = await startGatewayAndUpstream(setup)
   const connection = openRawConnection(gateway.url)
@@ -28,6 +27,14 @@ it.each([
   expect(await connection.waitForEnd()).toMatch(tooSlow)
   expect(await countRefusals(gateway, 'request_timeout')).toBe(1)
   expect(upstream.requests).toEqual([])
+})
+
+it('empty lines are no head, and keep no connection', async () => {
+  const { gateway } = await startGatewayAndUpstream(setup)
+  const connection = openRawConnection(gateway.url)
+  const timer = setInterval(() => connection.write('\r\n'), headersTimeoutMs / 8)
+  onTestFinished(() => clearInterval(timer))
+  expect(await connection.waitForEnd()).toBe('')
 })
 
 it('the timeout of a second head is that of the first', async () => {

@@ -33,6 +33,7 @@ it('does not forward hop-by-hop headers of the client, including those listed in
     'accept-encoding',
     'connection',
     'content-length',
+    'content-type',
     'host',
     'user-agent',
     'x-request-id',

@@ -27,7 +27,7 @@ it('counts started requests if the client disconnects, and never starts the pipe
     )
   }
   await eventually(() => expect(upstream.requests).toHaveLength(1))
-  connection.socket.destroy()
+  connection.socket.resetAndDestroy()
   await eventually(async () => expect(await counted('DescribeTable')).toBe(1))
   expect([await counted('DropTable'), await counted('TableExists')]).toEqual([0, 0])
   expect(upstream.requests).toHaveLength(1)

@@ -20,7 +20,7 @@ it('counts requests by operation, status and decision, and refusals by stage and
 
   const text = await eventually(async () => {
     const found = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
-    expect(found).toContain('requests_total{operation="DropTable",status="503",decision="allow"} 1')
+    expect(found).toContain('requests_total{operation="DropTable",status="424",decision="allow"} 1')
     return found
   })
   const counted = text.split('\n').filter((line) => /^catalog_gateway_(requests|refusals)_total\{/.test(line))
@@ -35,7 +35,7 @@ it('counts requests by operation, status and decision, and refusals by stage and
     'catalog_gateway_requests_total{operation="DescribeTable",status="401",decision="none"} 1',
     'catalog_gateway_requests_total{operation="DescribeTable",status="403",decision="deny"} 1',
     'catalog_gateway_requests_total{operation="DropTable",status="200",decision="allow"} 1',
-    'catalog_gateway_requests_total{operation="DropTable",status="503",decision="allow"} 1',
+    'catalog_gateway_requests_total{operation="DropTable",status="424",decision="allow"} 1',
     'catalog_gateway_requests_total{operation="unknown",status="406",decision="none"} 1',
   ])
   expect(text).toMatch(/^catalog_gateway_request_duration_seconds_count\{operation="DropTable"\} 2$/m)

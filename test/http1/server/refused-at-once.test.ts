@@ -82,7 +82,6 @@ it.each([
 })
 
 it.each([
-  ['an empty line that does not end', '\r'],
   ['a line that does not end', 'GET / HTTP/1.1\r'],
   ['a head that does not end', `${head}\r`],
 ])('waits for the rest of %s, and responds with 408 after the timeout', async (_what, bytes) => {

@@ -42,7 +42,7 @@ it('refuses keys that were never issued', async () => {
   const authenticator = await openAuthenticator(options)
   const { text: other } = await createKey(join(file, '..', 'other.yaml'), pepper, loader)
   expect(await captureReason(authenticateApiKey(authenticator, other))).toBe('unknown_api_key')
-  for (const broken of ['', 'x', text.slice(0, -1), ` ${text}`, `${text}\n`, text.replace('cgk', 'CGK')]) {
+  for (const broken of ['x', text.slice(0, -1), ` ${text}`, `${text}\n`, text.replace('cgk', 'CGK')]) {
     expect(await captureReason(authenticateApiKey(authenticator, broken))).toBe('malformed_api_key')
   }
   expect(key.hash).not.toContain(text.split('_')[2])

@@ -50,9 +50,9 @@ it('a replica keeps data that was registered again after another one had deleted
   const release = await hold(['n', 'busy'])
   const dropping = post('/v1/namespace/n/drop', { behavior: 'Cascade' })
   await isGone(['n'])
-  // It repairs when it starts, and skips the table that is busy.
+  // It repairs after it has started, and skips the table that is busy.
   const other = await runningBackend({}, dataFolder)
-  expect(existsSync(location)).toBe(false)
+  await eventually(() => expect(existsSync(location)).toBe(false))
   await cp(copy, location, { recursive: true })
   const registered = await other.post('/v1/table/r/register', {
     location: relative(join(dataFolder, 'tables'), location),

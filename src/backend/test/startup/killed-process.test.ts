@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect, it } from 'vitest'
+import { eventually } from '../../../../test/support/eventually.ts'
 import { orders, streamOf } from '../engine/sample-tables.ts'
 import { runningBackend } from '../support/running-backend.ts'
 import { runningProcess } from '../support/running-process.ts'
@@ -33,8 +34,11 @@ it('leaves no partial state if killed while creating and dropping tables', async
       expect((await get(`/v1/table/${id}/count_rows`)).json).toBe(rows)
       locations.push(((await post(`/v1/table/${id}/describe`)).json as { location: string }).location)
     }
-    const folders = (await readdir(join(folder, 'tables'))).filter((name) => name.endsWith('.lance'))
-    expect(folders.map((name) => join(folder, 'tables', name)).toSorted()).toEqual(locations.toSorted())
+    // It repairs while it serves.
+    await eventually(async () => {
+      const folders = (await readdir(join(folder, 'tables'))).filter((name) => name.endsWith('.lance'))
+      expect(folders.map((name) => join(folder, 'tables', name)).toSorted()).toEqual(locations.toSorted())
+    })
     for (const id of tables) expect((await post(`/v1/table/${id}/drop`)).status).toBe(200)
     await stop()
   }
