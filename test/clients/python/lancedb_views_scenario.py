@@ -24,7 +24,7 @@ job = step("start a backfill", lambda: source.refresh_column_async("tenfold"))
 step("wait for it", lambda: expect(job.wait(timeout).rows_assigned, 3))
 step("read the column", lambda: expect([row["tenfold"] for row in read(source)], [10, 20, 30]))
 step("status of the job", lambda: expect(job.status(), "finished"))
-step("events of the job", lambda: expect(job.events(filter="state = 'DONE'").num_rows, 1))
+step("events of the job", lambda: expect("DONE" in job.events()["state"].to_pylist(), True))
 step("cancel the job after its end", job.cancel)
 view = step(
     "create a view with data",
