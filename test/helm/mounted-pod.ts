@@ -43,16 +43,17 @@ interface Sources {
   readonly secrets: Contents
 }
 
+function pick(content: Readonly<Record<string, string>>, items: MountedKeys['items']) {
+  if (items === undefined) return content
+  return Object.fromEntries(items.map(({ key, path }) => [path, content[key] ?? missing(key)]))
+}
+
 function filesOf(
   { volumes = [] }: PodSpec,
   name: string,
   { manifests, annotations, secrets }: Sources,
 ): Readonly<Record<string, string>> {
   const { configMap, secret, downwardAPI } = volumes.find((volume) => volume.name === name) ?? {}
-  const pick = (content: Readonly<Record<string, string>>, items: MountedKeys['items']) =>
-    items === undefined
-      ? content
-      : Object.fromEntries(items.map(({ key, path }) => [path, content[key] ?? missing(key)]))
   if (secret) return pick(contentOf(secrets, secret.secretName), secret.items)
   if (downwardAPI) {
     return Object.fromEntries(
