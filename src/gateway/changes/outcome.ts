@@ -68,25 +68,24 @@ export function isFailureStatus(status: number): boolean {
   return status >= 500 || status === unknownOutcomeStatus
 }
 
-/** Whether the request is a change that may have been done, although it has no response that says so. */
-export function mayBeDone(error: unknown, request: SentChange): boolean {
-  return request.route.operation.effect !== 'read' && !isUnchanged(error, request)
-}
-
-/** Whether the response leaves open whether a change was done: an error that the catalog itself has not stated. */
+/** Whether the response leaves open what was done: an error that the catalog itself has not stated. */
 export function leavesOpen(
   { status, body }: UpstreamResponse,
   { route: { operation } }: SentChange,
 ): boolean {
-  return operation.effect !== 'read' && getResult(status, operation) === 'unknown' && !isErrorResponse(body)
+  return getResult(status, operation) === 'unknown' && !isErrorResponse(body)
 }
 
 /**
  * The error for a change that may have been done: with its reason, and a status that no client takes for an invitation
- * to send the change again. 502, 503 and 504 are for what was certainly not done. An error of the client (4xx) is unchanged.
+ * to send the change again. 502, 503 and 504 are for what was certainly not done. The error of a read, one of the client (4xx), and what
+ * is no CatalogError are returned unchanged.
  */
-export function toUnknownOutcome(error: CatalogError): CatalogError {
-  if (error.status < 500) return error
+export function toUnknownOutcome<Failure>(
+  error: Failure,
+  { route: { operation } }: Matched,
+): Failure | CatalogError {
+  if (operation.effect === 'read' || !(error instanceof CatalogError) || error.status < 500) return error
   const { message, reason, cause } = error
   const { 'retry-after': _, ...headers } = error.headers
   return new CatalogError(

@@ -1,7 +1,6 @@
 import type { OutcomeEntry } from '../../audit/records/audit-record.ts'
 import type { ChangeTracker } from '../changes/change-tracker.ts'
-import { CatalogError } from '../../catalog-api/catalog-error.ts'
-import { createFailureOutcome, createOutcome, mayBeDone, toUnknownOutcome } from '../changes/outcome.ts'
+import { createFailureOutcome, createOutcome, toUnknownOutcome } from '../changes/outcome.ts'
 import { advance } from '../context.ts'
 import { toDownstreamError } from '../upstream/attempt-failure.ts'
 import type { Audited } from './audit.ts'
@@ -42,9 +41,8 @@ export async function recordFailure(
   sentAt: number,
   { changeTracker }: RecordOptions,
 ): Promise<never> {
-  if (request.intent !== undefined) {
-    await changeTracker.recordOutcome(request.intent, createFailureOutcome(error, request, sentAt))
-  }
+  const outcome = createFailureOutcome(error, request, sentAt)
+  if (request.intent !== undefined) await changeTracker.recordOutcome(request.intent, outcome)
   const shown = toDownstreamError(error)
-  throw shown instanceof CatalogError && mayBeDone(error, request) ? toUnknownOutcome(shown) : shown
+  throw outcome.result === 'unknown' ? toUnknownOutcome(shown, request) : shown
 }

@@ -2,6 +2,7 @@ import { getResponseForm } from '../../catalog-api/body-forms.ts'
 import type { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { scheduleAtTickEnd } from '../../lib/async/owned-tasks.ts'
 import { leavesOpen, toUnknownOutcome } from '../changes/outcome.ts'
+import { ClientDisconnected } from '../client-disconnected.ts'
 import { hideReferences } from '../authorization/hide-references.ts'
 import type { DownstreamResponse } from '../downstream.ts'
 import { formatErrorResponse, toCatalogError } from '../error-response.ts'
@@ -48,7 +49,7 @@ async function applyEdit(request: Recorded, body: Buffer, edit: ResponseEditor):
     return await request.runInSlices(edit(body))
   } catch (error) {
     // The change is done, and would be done again.
-    throw request.route.operation.effect === 'read' ? error : toUnknownOutcome(toCatalogError(error))
+    throw error instanceof ClientDisconnected ? error : toUnknownOutcome(toCatalogError(error), request)
   }
 }
 
@@ -70,7 +71,7 @@ function sendError(request: Recorded, response: DownstreamResponse): CatalogErro
   const { upstream, upstreamResponse, sentHeaders, route } = request
   const reads = route.operation.holdsSecret ? 'code' : 'all'
   const stated = createUpstreamError(upstreamResponse, upstream, sentHeaders, reads)
-  const error = leavesOpen(upstreamResponse, request) ? toUnknownOutcome(stated) : stated
+  const error = leavesOpen(upstreamResponse, request) ? toUnknownOutcome(stated, request) : stated
   const shown = hideRestricted(hideReferences(error, request), request.headPermit.restriction)
   const { headers, body } = formatErrorResponse(shown, createResponseContext(request))
   response.abandonBody(true)
