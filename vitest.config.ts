@@ -1,12 +1,13 @@
 import { defineConfig } from 'vitest/config'
 import { findObstacle } from './test/kubernetes/support/kubernetes-programs.ts'
 import { isThorough } from './test/support/thorough.ts'
-import { gatewaySources, testSettings } from './test/support/test-settings.ts'
+import { filesWithLongForm, gatewaySources, testSettings } from './test/support/test-settings.ts'
 
 const needsClients = ['test/clients/**/*.test.ts']
 const needsKubernetes = ['test/kubernetes/**/*.test.ts']
 /** Conformance tests that add little to those that always run. */
-const onlyThorough = isThorough ? [] : ['test/conformance/once/**']
+const onlyThorough = 'test/conformance/once/**'
+const needsMore = [...needsClients, ...needsKubernetes]
 
 const hasClients = process.env['CLIENTS'] === '1'
 if (!hasClients) {
@@ -30,8 +31,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'main',
-          include: ['test/**/*.test.ts'],
-          exclude: [...needsClients, ...needsKubernetes, ...onlyThorough],
+          include: isThorough ? [...filesWithLongForm('.'), onlyThorough] : ['test/**/*.test.ts'],
+          exclude: isThorough ? needsMore : [...needsMore, onlyThorough],
         },
       },
       ...(hasClients

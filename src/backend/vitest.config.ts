@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config'
-import { gatewaySources, testSettings } from '../../test/support/test-settings.ts'
+import { filesWithLongForm, gatewaySources, testSettings } from '../../test/support/test-settings.ts'
 import { isThorough } from '../../test/support/thorough.ts'
 import { findPostgres } from './test/postgres/find-postgres.ts'
 import { credentials } from './test/s3/credentials.ts'
@@ -7,7 +7,8 @@ import { hasCeph } from './test/s3/find-ceph.ts'
 
 const needsPostgres = ['test/postgres/**/*.test.ts']
 const needsCeph = ['test/s3/**/*.test.ts']
-const onlyThorough = isThorough ? [] : ['test/conformance/**']
+const needsMore = [...needsPostgres, ...needsCeph]
+const onlyThorough = 'test/conformance/**'
 const withEveryStore = isThorough
   ? ['test/{conformance,database,http,jobs,rows,startup,tables,versions,views}/**/*.test.ts']
   : ['test/conformance/bundled-catalog.test.ts']
@@ -30,8 +31,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'catalog',
-          include: ['test/**/*.test.ts'],
-          exclude: [...needsPostgres, ...needsCeph, ...onlyThorough],
+          include: isThorough ? [...filesWithLongForm('.'), onlyThorough] : ['test/**/*.test.ts'],
+          exclude: isThorough ? needsMore : [...needsMore, onlyThorough],
         },
       },
       ...(hasPostgres

@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { LongestFirst } from './longest-first.ts'
 import { SlowFiles } from './slow-files.ts'
@@ -28,3 +30,11 @@ export const gatewaySources = ['catalog-api', 'commands', 'lib'].map((folder) =>
   find: `catalog-gateway/${folder}`,
   replacement: fileURLToPath(new URL(`../../src/${folder}/index.ts`, import.meta.url)),
 }))
+
+/** The test files of a package that have a long form, relative to its folder; what has none is not run twice. */
+export function filesWithLongForm(folder: string): readonly string[] {
+  return readdirSync(join(folder, 'test'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.test.ts'))
+    .filter((name) => readFileSync(join(folder, 'test', name), 'utf8').includes('/support/thorough.ts'))
+    .map((name) => join('test', name))
+}
