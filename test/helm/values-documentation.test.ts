@@ -6,7 +6,6 @@ import { expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { projectFolder } from '../e2e/built-program.ts'
 import { chartFolder } from './chart.ts'
-import { withSettings } from './settings-in-values-schema.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 interface Schema {
@@ -24,18 +23,13 @@ const values = parse(await read('values.yaml')) as Readonly<Record<string, unkno
 /** Read by a chart with this one as a dependency. */
 const valuesOfOthers = ['enabled']
 
-/** Definitions of settings, of which values may have any. */
+/** Definitions of what the programs judge: values may have any. */
 const ofSettings = ['gatewaySettings', 'catalogSettings']
 /** Definitions of which members may be removed: templates print them whole. */
 const printedWhole = ['probe', 'resources']
 
 it('the schema lists exactly the values, requires each, and refuses unknown ones', () => {
   compare(root, values, '')
-})
-
-it('the schema contains those of the settings, as npm run schema writes it', async () => {
-  const text = await read('values.schema.json')
-  expect(JSON.parse(text)).toEqual(JSON.parse(withSettings(text)))
 })
 
 function compare(schema: Schema, value: unknown, path: string): void {

@@ -7,24 +7,20 @@ export interface SettingUnit {
   readonly name: string
   /** A value with a unit, for messages and documentation. */
   readonly example: string
-  /** Regular expression of values with a unit, for JSON Schema; it may accept more than `parse`. */
-  readonly pattern: string
   /** Returns the number in this unit; NaN if the text is not such a value. */
   readonly parse: (text: string) => number
 }
 
 const byteUnits: Readonly<Record<string, number>> = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 }
-const bytesPattern = '^\\d{1,12}(\\.\\d{1,3})? ?(B|KiB|MiB|GiB)$'
 
 /** Returns the bytes of a size such as `64MiB` or `1.5 GiB`; NaN if the text is none. */
 export function parseBytes(text: string): number {
-  const unit = new RegExp(bytesPattern).exec(text)?.[2] ?? ''
+  const unit = /^\d{1,12}(\.\d{1,3})? ?(B|KiB|MiB|GiB)$/.exec(text)?.[2] ?? ''
   return Number.parseFloat(text) * (byteUnits[unit] ?? Number.NaN)
 }
 
 function createTimeUnit(name: string, milliseconds: number, example: string): SettingUnit {
-  const pattern = '^(P[0-9DTHMS.]+|\\d[0-9a-zA-Z. ]*[a-zA-Z])$'
-  return { name, example, pattern, parse: (text) => parseDuration(text) / milliseconds }
+  return { name, example, parse: (text) => parseDuration(text) / milliseconds }
 }
 
 export const settingUnits: readonly (readonly [ending: RegExp, unit: SettingUnit])[] = [
@@ -33,11 +29,11 @@ export const settingUnits: readonly (readonly [ending: RegExp, unit: SettingUnit
   [/Minutes$/, createTimeUnit('minutes', 60_000, '1h')],
   [/Hours$/, createTimeUnit('hours', 3_600_000, '2d')],
   [/Days$/, createTimeUnit('days', 86_400_000, '30d')],
-  [/Bytes$/, { name: 'bytes', example: '64MiB', pattern: bytesPattern, parse: parseBytes }],
+  [/Bytes$/, { name: 'bytes', example: '64MiB', parse: parseBytes }],
 ]
 
 /** Returns the unit of a setting; undefined if it is not a number with a unit. */
-export function findUnit(name: string, { type }: SchemaNode): SettingUnit | undefined {
+function findUnit(name: string, { type }: SchemaNode): SettingUnit | undefined {
   return type === 'integer' || type === 'number' ? findUnitOfName(name) : undefined
 }
 

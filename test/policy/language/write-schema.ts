@@ -1,10 +1,9 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import {
   createCustomResourceDefinition,
   createResourceSchema,
 } from '../../helm/custom-resource-definition.ts'
 import { listUndelegatedPermissions } from '../../helm/undelegated-permissions.ts'
-import { withSettings } from '../../helm/settings-in-values-schema.ts'
 import { listUnknownMembers } from '../../helm/unknown-members.ts'
 import {
   createDecisionTableSchema,
@@ -12,8 +11,8 @@ import {
 } from '../../../src/policy/language/policy-json-schema.ts'
 
 /**
- * Regenerates the schemas in policies/, and in the chart that of the settings, the CustomResourceDefinition and what its rules
- * of admission refer to: `npm run schema`.
+ * Regenerates the schemas in policies/, and in the chart the CustomResourceDefinition and what its rules of admission refer
+ * to: `npm run schema`.
  */
 for (const [name, schema] of Object.entries({
   'schema.json': createPolicySchema(),
@@ -24,9 +23,6 @@ for (const [name, schema] of Object.entries({
     `${JSON.stringify(schema, undefined, 2)}\n`,
   )
 }
-
-const valuesSchema = new URL('../../../helm/catalog-gateway/values.schema.json', import.meta.url)
-await writeFile(valuesSchema, withSettings(await readFile(valuesSchema, 'utf8')))
 
 const definition = new URL('../../../helm/catalog-gateway/files/accesspolicies.yaml', import.meta.url)
 await writeFile(definition, createCustomResourceDefinition())
