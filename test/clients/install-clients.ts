@@ -29,7 +29,7 @@ const installers: readonly Installer[] = [
   ]),
   [newestLancedb, installNewestLancedb],
   ...javaClients.map((client): Installer => [client, () => installJavaClient(client)]),
-  ['rust', () => fetchRustCrates('scenario')],
+  ['rust', fetchRustCrates],
   ...(isThorough ? [['lancedb for rust', fetchLancedbCrates] satisfies Installer] : []),
   [
     'lancedb-sources',

@@ -15,13 +15,13 @@ export const rustPrograms = {
   'restricted-reads': `${folder}lancedb`,
 } as const satisfies Readonly<Record<string, string>>
 
-/** Downloads the dependencies of a program. Rejects if that is not possible. */
-export async function fetchRustCrates(program: keyof typeof rustPrograms): Promise<void> {
-  await run('cargo', ['fetch', '--locked', '--quiet'], { cwd: rustPrograms[program], timeout: fetchMs })
+/** Downloads the dependencies of all programs. Rejects if that is not possible. */
+export async function fetchRustCrates(): Promise<void> {
+  await run('cargo', ['fetch', '--locked', '--quiet'], { cwd: folder, timeout: fetchMs })
 }
 
-/** Downloads LanceDB for Rust, and rejects if the compiler of protocol buffers that its build calls is missing. */
+/** The same, and rejects if the compiler of protocol buffers is missing that the build of LanceDB calls. */
 export async function fetchLancedbCrates(): Promise<void> {
   await run('protoc', ['--version'])
-  await fetchRustCrates('lancedb-methods')
+  await fetchRustCrates()
 }
