@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process'
 import { createServer } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
+import { hasOpenssl, makeAuthority } from '../identity/mtls/test-certificates.ts'
 import { startProgram, type Program } from '../e2e/built-program.ts'
 import { freePort } from '../support/free-port.ts'
 import { chartFolder, goldenManifests, podsOf, type Manifest } from './chart.ts'
@@ -104,4 +106,17 @@ it('the helm test tries again while the gateway is not there yet', async () => {
   )
   expect(said).toMatch(/ECONNREFUSED.*trying again[^]*503: \{\}; trying again[^]*with the key: 200/)
   expect(isGood).toBe(true)
+}, 30_000)
+
+it.skipIf(!hasOpenssl())('the helm test says at once which value a certificate needs', async () => {
+  const root = await temporaryFolder()
+  const release = { root, manifests: goldenManifests('defaults'), secrets: await secretsOf(root) }
+  const { issue } = await makeAuthority(root, 'unknown')
+  const server = createTlsServer(await issue('gateway', 'IP:127.0.0.1', { usage: 'serverAuth' }))
+  const port = await freePort()
+  onTestFinished(() => void server.close())
+  server.listen(port, '127.0.0.1')
+  const { isGood, said } = await helmTest(release, `https://127.0.0.1:${port}`, 'the-key')
+  expect(said).toMatch(/^https:\S+: unable to \w+ [^\n]*; expected tests\.caCertificate [^\n]*\n$/)
+  expect(isGood).toBe(false)
 }, 30_000)

@@ -5,11 +5,21 @@ const { TARGET = '', API_KEY, ACCEPTS_ANONYMOUS } = process.env
 /** Right after an installation, names and endpoints may not be there yet. */
 const deadline = Date.now() + 60_000
 
+/** A certificate that is not trusted now is not later. */
+const ofCertificates = /CERT|VERIFY|ISSUER/
+
 async function call(headers) {
   for (;;) {
     const result = await fetch(TARGET, { headers, signal: AbortSignal.timeout(30_000) })
       .then(async (response) => ({ status: response.status, text: await response.text() }))
-      .catch((error) => ({ status: undefined, text: `${error.message}: ${error.cause?.message ?? ''}` }))
+      .catch(({ message, cause }) => {
+        if (ofCertificates.test(cause?.code)) {
+          throw new Error(
+            `${TARGET}: ${cause.message}; expected tests.caCertificate with the CA certificate of config.listen.tls`,
+          )
+        }
+        return { status: undefined, text: `${message}: ${cause?.message ?? ''}` }
+      })
     if (![undefined, 502, 503, 504].includes(result.status) || Date.now() > deadline) return result
     console.log(`${TARGET}: ${result.status ?? 'no response'}: ${result.text}; trying again`)
     await sleep(2_000)
@@ -23,6 +33,11 @@ async function expectStatus(expected, what, headers) {
   }
   console.log(`${what}: ${status}`)
 }
+
+process.once('uncaughtException', ({ message }) => {
+  console.error(message)
+  process.exitCode = 1
+})
 
 // With anonymous callers, the policies decide.
 if (!ACCEPTS_ANONYMOUS) await expectStatus(401, 'without a credential', {})
