@@ -14,6 +14,7 @@ import {
   noKnownConditions,
   type Evaluation,
   type KnownConditions,
+  outcomeApplies,
 } from './engine/evaluation.ts'
 import type { KnownCaller } from './engine/subject.ts'
 import { createConcealment, createContactFinder } from './visibility/concealment.ts'
@@ -40,7 +41,11 @@ import {
   type TreePosition,
 } from './engine/node-tags.ts'
 import type { ObjectPosition } from './engine/object-position.ts'
-import type { AuthorizationRequest, ConditionInput } from './conditions/authorization-request.ts'
+import type {
+  AuthorizationRequest,
+  ConditionFact,
+  ConditionInput,
+} from './conditions/authorization-request.ts'
 import { revisionSteps } from './engine/policy-revision.ts'
 import {
   combineRestrictions,
@@ -118,11 +123,8 @@ export interface PolicySet extends TagFinder {
    * result is the same as if that did not exist.
    */
   findContact(request: AuthorizationRequest, decision: Decision): string | undefined
-  /**
-   * Returns the message of the rule that denies or, if no rule decides, of an allow that only its condition keeps from
-   * applying.
-   */
-  findMessage(request: AuthorizationRequest, decision: Decision): string | undefined
+  /** Returns what callers that may know of the object read about a denial. */
+  findGrounds(request: AuthorizationRequest, decision: Decision): Grounds
   /**
    * Returns what the restrictions leave of a table for the principal; undefined if there are none. It allows nothing by
    * itself, and is to be asked for operations that `decide` allows.
@@ -148,6 +150,13 @@ export interface PolicySet extends TagFinder {
   visibilityFor(viewer: Viewer): IsVisible
   /** Returns the decision that makes something beneath a namespace visible; undefined if nothing can be visible. */
   findVisibleBeneath(viewer: NamespaceViewer): Allowed | undefined
+}
+
+/** Why a request is denied, in the words of the rules that deny it or, if none does, of allows that their condition stops. */
+export interface Grounds {
+  readonly message: string | undefined
+  /** What the conditions of these rules read of the request. */
+  readonly facts: readonly ConditionFact[]
 }
 
 /** Sets of restrictions that met on a table: combining them takes milliseconds for thousands of columns. */
@@ -274,16 +283,21 @@ export function* compileSteps(
     return false
   }
 
-  function findMessage(request: AuthorizationRequest, decision: Decision): string | undefined {
-    if (decision.allowed) return undefined
-    if (decision.rule !== undefined) return decision.message
+  function findGrounds(request: AuthorizationRequest, decision: Decision): Grounds {
+    if (decision.allowed) return { message: undefined, facts: [] }
+    const { rule: denying } = decision
     const position = findTreePosition(root, request)
-    let message: string | undefined
+    const facts = new Set<ConditionFact>()
+    let message = decision.message
     evaluate(position.node, createEvaluation(request, request.id, position), ({ rule, outcome }) => {
       const isUnmet = rule.effect === 'allow' && (outcome === 'false' || outcome === 'failed')
-      if (isUnmet) message ??= rule.message
+      const decides =
+        denying === undefined ? isUnmet : rule.effect === 'deny' && outcomeApplies(rule, outcome)
+      if (!decides) return
+      if (denying === undefined) message ??= rule.message
+      for (const fact of rule.condition?.facts ?? []) facts.add(fact)
     })
-    return message
+    return { message, facts: [...facts] }
   }
 
   /** By the order of the rules, and the table if its columns are declared. */
@@ -337,7 +351,7 @@ export function* compileSteps(
     decideBeneath,
     visibilityFor: (viewer: Viewer) => getVisibility().visibilityFor(viewer),
     findVisibleBeneath,
-    findMessage,
+    findGrounds,
     findRestriction,
     findShadowRestriction: () => undefined,
     ...concealment,

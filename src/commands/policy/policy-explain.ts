@@ -94,7 +94,7 @@ async function explain(
   )
   const { decision, byVisibility } = decideListing(set, request)
   const contact = decision.allowed ? undefined : set.findContact(request, decision)
-  const message = set.findMessage(request, decision)
+  const { message } = set.findGrounds(request, decision)
   const restriction = decision.allowed ? set.findRestriction(request) : undefined
   const levels = explainDecision(set, request)
   const tags = formatTags(set.findTags(objectPosition(request.kind, id)))

@@ -1,6 +1,7 @@
 import type { Principal } from '../../identity/principal.ts'
 import { challenge } from '../../identity/authentication-error.ts'
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
+import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import {
   formatIdentifierForMessage,
   functionOrSecretNotFound,
@@ -11,8 +12,8 @@ import {
 import { findOperation } from '../../catalog-api/operations.ts'
 import { isEffectPermission } from '../../catalog-api/permissions.ts'
 import type { Decision } from '../../policy/engine/decision.ts'
-import type { AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
-import type { PolicySet } from '../../policy/policy-set.ts'
+import type { AuthorizationRequest, ConditionFact } from '../../policy/conditions/authorization-request.ts'
+import type { Grounds, PolicySet } from '../../policy/policy-set.ts'
 import type { RequiredPermission } from './required-permission.ts'
 
 type Denial = Extract<Decision, { allowed: false }>
@@ -71,15 +72,43 @@ function listHints(
   decision: Denial,
   policies: PolicySet,
 ): readonly string[] {
-  // A rule beneath the object would tell that there is something beneath.
-  const message = includesSubtree === true ? undefined : policies.findMessage(request, decision)
   const contact = policies.findContact(request, decision)
   return [
-    // A rule can cover some names only, so its message would tell a caller that one of them was guessed. The root is no secret.
-    ...(message !== undefined && (request.id.length === 0 || policies.canKnow(request)) ? [message] : []),
+    // A rule beneath the object would tell that there is something beneath. One can cover some names only, so it would tell a
+    // caller that one of them was guessed. The root is no secret.
+    ...(includesSubtree !== true && (request.id.length === 0 || policies.canKnow(request))
+      ? describeGrounds(request, policies.findGrounds(request, decision))
+      : []),
     ...(contact === undefined ? [] : [`contact for access: ${contact}`]),
   ]
 }
+
+/** What the caller stated, and perhaps did not know that it decides, such as the branch that a client has checked out. */
+function describeGrounds(
+  { operation }: AuthorizationRequest,
+  { message, facts }: Grounds,
+): readonly string[] {
+  const decisive = factWords.flatMap(([fact, word]) => {
+    const value = operation[fact]
+    if (!facts.includes(fact) || typeof value === 'symbol' || value.length === 0) return []
+    return [
+      `${word} ${typeof value === 'string' ? quoteForMessage(value) : formatIdentifierForMessage(value)}`,
+    ]
+  })
+  return [
+    ...(message === undefined ? [] : [message]),
+    ...(decisive.length === 0 ? [] : [`decided by the ${decisive.join(', the ')}`]),
+  ]
+}
+
+const factWords = [
+  ['branch', 'branch'],
+  ['tag', 'tag'],
+  ['mode', 'mode'],
+  ['destination', 'new name'],
+  ['location', 'location'],
+  ['manifestPath', 'manifest path'],
+] as const satisfies readonly (readonly [ConditionFact, string])[]
 
 function describePermission({ permission, id, requiredBy }: RequiredPermission): string {
   return `${permission}${requiredBy === undefined ? '' : ` (${requiredBy})`} on ${formatIdentifierForMessage(id)}`

@@ -28,7 +28,7 @@ const denials: readonly (readonly [
   [
     'folders',
     { commits: { folders: ['lake/secret'] }, rules: committing },
-    'data may be in some folders only',
+    'data may be in some folders only; decided by the manifest path "lake/t/_versions/7"',
   ],
   [
     'a-deny',
@@ -44,6 +44,16 @@ const denials: readonly (readonly [
       rules: [...reading, { ...allow('loader', ['commit']), when: 'context.reason != ""', message: reason }],
     },
     reason,
+  ],
+  [
+    'an-allow-of-another-branch',
+    { rules: [...reading, { ...allow('loader', ['commit']), when: 'branch == "ci"' }] },
+    'decided by the branch "main"',
+  ],
+  [
+    'a-deny-of-the-branch',
+    { rules: [...committing, deny({ when: 'branch == "main"', message: 'use a branch' })] },
+    'use a branch; decided by the branch "main"',
   ],
   [
     'an-allow-that-ended',
@@ -141,7 +151,10 @@ it.each(denials.filter(([, , says]) => says !== undefined))(
 )
 
 it('an allow says nothing where it would not decide either', async () => {
-  expect(await commit('above$beneath', 'loader')).toEqual({ status: 403, detail: knowing(message) })
+  expect(await commit('above$beneath', 'loader')).toEqual({
+    status: 403,
+    detail: knowing(`${message}; decided by the branch "main"`),
+  })
   expect(await commit('above$closed', 'loader')).toEqual({ status: 403, detail: knowing(undefined) })
   const dropped = await shared.gateway.post('/v1/table/above$open$t/drop', { as: 'loader', body: {} })
   expect(dropped).toMatchObject({ status: 403, json: { detail: knowing(undefined) } })
