@@ -1,12 +1,11 @@
 import { defineConfig } from 'vitest/config'
 import { findObstacle } from './test/kubernetes/support/kubernetes-programs.ts'
 import { isThorough } from './test/support/thorough.ts'
-import { filesWithLongForm, gatewaySources, testSettings } from './test/support/test-settings.ts'
+import { filesWithLongForm, longFiles } from './test/support/long-form.ts'
+import { gatewaySources, testSettings } from './test/support/test-settings.ts'
 
 const needsClients = ['test/clients/**/*.test.ts']
 const needsKubernetes = ['test/kubernetes/**/*.test.ts']
-/** Conformance tests that add little to those that always run. */
-const onlyThorough = 'test/conformance/once/**'
 const needsMore = [...needsClients, ...needsKubernetes]
 
 const hasClients = process.env['CLIENTS'] === '1'
@@ -31,8 +30,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'main',
-          include: isThorough ? [...filesWithLongForm('.'), onlyThorough] : ['test/**/*.test.ts'],
-          exclude: isThorough ? needsMore : [...needsMore, onlyThorough],
+          include: isThorough ? [...filesWithLongForm('.'), ...longFiles['.']] : ['test/**/*.test.ts'],
+          exclude: isThorough ? needsMore : [...needsMore, ...longFiles['.']],
         },
       },
       ...(hasClients

@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config'
-import { filesWithLongForm, gatewaySources, testSettings } from '../../test/support/test-settings.ts'
+import { filesWithLongForm, longFiles } from '../../test/support/long-form.ts'
+import { gatewaySources, testSettings } from '../../test/support/test-settings.ts'
 import { isThorough } from '../../test/support/thorough.ts'
 import { findPostgres } from './test/postgres/find-postgres.ts'
 import { credentials } from './test/s3/credentials.ts'
@@ -8,7 +9,6 @@ import { hasCeph } from './test/s3/find-ceph.ts'
 const needsPostgres = ['test/postgres/**/*.test.ts']
 const needsCeph = ['test/s3/**/*.test.ts']
 const needsMore = [...needsPostgres, ...needsCeph]
-const onlyThorough = 'test/conformance/**'
 const withEveryStore = isThorough
   ? ['test/{conformance,database,http,jobs,rows,startup,tables,versions,views}/**/*.test.ts']
   : ['test/conformance/bundled-catalog.test.ts']
@@ -31,8 +31,10 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'catalog',
-          include: isThorough ? [...filesWithLongForm('.'), onlyThorough] : ['test/**/*.test.ts'],
-          exclude: isThorough ? needsMore : [...needsMore, onlyThorough],
+          include: isThorough
+            ? [...filesWithLongForm('.'), ...longFiles['src/backend']]
+            : ['test/**/*.test.ts'],
+          exclude: isThorough ? needsMore : [...needsMore, ...longFiles['src/backend']],
         },
       },
       ...(hasPostgres

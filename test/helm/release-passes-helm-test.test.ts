@@ -108,15 +108,19 @@ it('the helm test tries again while the gateway is not there yet', async () => {
   expect(isGood).toBe(true)
 }, 30_000)
 
-it.skipIf(!hasOpenssl())('the helm test says at once which value a certificate needs', async () => {
-  const root = await temporaryFolder()
-  const release = { root, manifests: goldenManifests('defaults'), secrets: await secretsOf(root) }
-  const { issue } = await makeAuthority(root, 'unknown')
-  const server = createTlsServer(await issue('gateway', 'IP:127.0.0.1', { usage: 'serverAuth' }))
-  const port = await freePort()
-  onTestFinished(() => void server.close())
-  server.listen(port, '127.0.0.1')
-  const { isGood, said } = await helmTest(release, `https://127.0.0.1:${port}`, 'the-key')
-  expect(said).toMatch(/^https:\S+: unable to \w+ [^\n]*; expected tests\.caCertificate [^\n]*\n$/)
-  expect(isGood).toBe(false)
-}, 30_000)
+it.skipIf(!hasOpenssl())(
+  'the helm test says at once which value a certificate needs',
+  async () => {
+    const root = await temporaryFolder()
+    const release = { root, manifests: goldenManifests('defaults'), secrets: await secretsOf(root) }
+    const { issue } = await makeAuthority(root, 'unknown')
+    const server = createTlsServer(await issue('gateway', 'IP:127.0.0.1', { usage: 'serverAuth' }))
+    const port = await freePort()
+    onTestFinished(() => void server.close())
+    server.listen(port, '127.0.0.1')
+    const { isGood, said } = await helmTest(release, `https://127.0.0.1:${port}`, 'the-key')
+    expect(said).toMatch(/^https:\S+: unable to \w+ [^\n]*; expected tests\.caCertificate [^\n]*\n$/)
+    expect(isGood).toBe(false)
+  },
+  30_000,
+)

@@ -1,7 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { LongestFirst } from './longest-first.ts'
 import { SlowFiles } from './slow-files.ts'
 import { isThorough } from './thorough.ts'
 
@@ -11,7 +8,6 @@ const setup = fileURLToPath(new URL('set-up-file.ts', import.meta.url))
 export const testSettings = {
   // Logs of long runs show failures only.
   reporters: [process.stdout.isTTY ? 'default' : 'dot', new SlowFiles()],
-  sequence: { sequencer: LongestFirst },
   // Real servers, files and engines are slow on a busy machine.
   testTimeout: isThorough ? 300_000 : 60_000,
   hookTimeout: 60_000,
@@ -30,11 +26,3 @@ export const gatewaySources = ['catalog-api', 'commands', 'lib'].map((folder) =>
   find: `catalog-gateway/${folder}`,
   replacement: fileURLToPath(new URL(`../../src/${folder}/index.ts`, import.meta.url)),
 }))
-
-/** The test files of a package that have a long form, relative to its folder; what has none is not run twice. */
-export function filesWithLongForm(folder: string): readonly string[] {
-  return readdirSync(join(folder, 'test'), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.test.ts'))
-    .filter((name) => readFileSync(join(folder, 'test', name), 'utf8').includes('/support/thorough.ts'))
-    .map((name) => join('test', name))
-}

@@ -1,0 +1,45 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/**
+ * Files of the package in `folder` that only the long form runs (`npm run test:thorough`), relative to it: they kill, install,
+ * measure or wait, and what they prove seldom breaks.
+ */
+export const longFiles = {
+  '.': [
+    'test/attacks/resources/{a-thousand-slow-connections,a-flood-of-audit-records}.test.ts',
+    'test/attacks/upstream/credentials-in-any-response.test.ts',
+    'test/audit/log/{failing-sync*,full-disk,killed-writer}.test.ts',
+    'test/bench/**/*.test.ts',
+    'test/commands/{unread-output,dev/bundled-catalog-restarts,dev/stopping-dev}.test.ts',
+    'test/compatibility/*.test.ts',
+    'test/conformance/once/*.test.ts',
+    'test/console/{accessible-pages,console-in-a-browser}.test.ts',
+    'test/docs/{getting-started,operations,personal-data}-page.test.ts',
+    'test/e2e/{a-new-operation,access-token-rotation,behind-*,ci-branch-isolation,concurrent-writers}.test.ts',
+    'test/e2e/{constant-memory-bodies,*-under-load,gateway-killed-*,outcomes-after-kills}.test.ts',
+    'test/examples/{compose,embed}.test.ts',
+    'test/gateway/downstream/{docs-page-in-a-browser,refused-uploads}.test.ts',
+    'test/helm/image.test.ts',
+    'test/limits/overload/overload.test.ts',
+    'test/observability/{alerts,prometheus}.test.ts',
+    'test/package/{gateway-alone,installed-packages,typescript-application}.test.ts',
+  ],
+  'src/backend': [
+    'test/attacks/sql-that-overflows-the-stack.test.ts',
+    'test/conformance/*.test.ts',
+    'test/engine/{full-disk,mutated-uploads,stalled-engine}.test.ts',
+    'test/engine/query/query-memory.test.ts',
+    'test/jobs/interrupted-jobs.test.ts',
+    'test/startup/killed-process.test.ts',
+    'test/versions/{interrupted,killed}-batches.test.ts',
+  ],
+} as const
+
+/** The other files of a package that have a long form. Those without one are not run twice. */
+export function filesWithLongForm(folder: string): readonly string[] {
+  return readdirSync(join(folder, 'test'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.test.ts'))
+    .filter((name) => readFileSync(join(folder, 'test', name), 'utf8').includes('/support/thorough.ts'))
+    .map((name) => join('test', name))
+}
