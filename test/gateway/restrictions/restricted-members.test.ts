@@ -96,6 +96,12 @@ it.each<[what: string, body: string | object, sent: object, columns: readonly st
     ['id'],
   ],
   [
+    'a page of rows',
+    { k: 10, offset: 20, columns: ['id'] },
+    { k: 10, offset: 20, filter: rows, prefilter: true, columns: ['id'] },
+    ['id'],
+  ],
+  [
     'no row ids',
     { with_row_id: false, columns: ['id'] },
     { with_row_id: false, filter: rows, prefilter: true, columns: ['id'] },
@@ -145,6 +151,12 @@ it.each<[what: string, body: string | object, sent: object, columns: readonly st
   [
     'absent members of columns',
     { columns: { column_names: null, column_aliases: null } },
+    { filter: rows, prefilter: true, columns: { column_names: all } },
+    all,
+  ],
+  [
+    'an empty map of expressions',
+    { columns: {} },
     { filter: rows, prefilter: true, columns: { column_names: all } },
     all,
   ],
@@ -312,6 +324,18 @@ it.each<[action: string, body: object, message: string]>([
   ['query', { order_by: ['id'] }, 'there is no column "undefined"'],
   ['query', { filter: 7 }, '"filter" is no text'],
   ['query', { columns: ['id', 'ssn'] }, 'there is no column "ssn"'],
+  ['query', { columns: ['ID'] }, 'there is no column "ID"'],
+  ['query', { columns: ['*'] }, 'there is no column "*"'],
+  ['query', { columns: ['person'] }, 'there is no column "person"'],
+  ['query', { columns: ['_rowid'] }, 'there is no column "_rowid"'],
+  ['query', { filter: "name = 'x' -- " }, '"filter": expected the end'],
+  ['query', { filter: 'true) or (true' }, '"filter": expected the end'],
+  ['query', { filter: 'id = $principal.name' }, '"filter": expected a literal'],
+  [
+    'query',
+    { full_text_query: { string_query: { query: 'a', columns: ['name'] } } },
+    '"full_text_query" is not supported, because scores depend on all rows',
+  ],
   ['query', { columns: ['_distance'] }, 'there is no column "_distance"'],
   [
     'query',
