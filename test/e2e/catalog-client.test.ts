@@ -46,19 +46,6 @@ it('audits updates, deletes and overwrites as commits', async () => {
   expect(await auditedCommits('changed')).toEqual(versions)
 })
 
-it('reads and restores an old version', async () => {
-  const table = await client.createTable('travelled', readings(1), ['lake'])
-  await table.add(readings(2))
-  expect((await table.listVersions()).map(({ version }) => version)).toEqual([1, 2])
-  await table.checkout(1)
-  expect(await valuesIn(table)).toEqual([1])
-  await table.restore()
-  expect(await valuesIn(table)).toEqual([1])
-  expect(await table.version()).toBe(3)
-  const opened = await client.openTable('travelled', ['lake'])
-  expect(await valuesIn(opened)).toEqual([1])
-})
-
 it('keeps rows and versions of a renamed table writable', async () => {
   const table = await client.createTable('before', readings(1), ['lake'])
   await table.add(readings(2))
@@ -68,22 +55,6 @@ it('keeps rows and versions of a renamed table writable', async () => {
   await renamed.add(readings(3))
   expect(await valuesIn(renamed)).toEqual([1, 2, 3])
   expect(await renamed.version()).toBe(3)
-})
-
-it('drops a table and frees its name', async () => {
-  await client.createTable('dropped', readings(1), ['lake'])
-  await client.dropTable('dropped', ['lake'])
-  expect(await client.tableNames(['lake'])).not.toContain('dropped')
-  await expect(client.openTable('dropped', ['lake'])).rejects.toThrow(/^Table 'dropped' was not found/)
-  expect(await valuesIn(await client.createTable('dropped', readings(2), ['lake']))).toEqual([2])
-})
-
-it('rejects creating an existing table and keeps it', async () => {
-  const table = await client.createTable('kept', readings(1), ['lake'])
-  await expect(client.createTable('kept', readings(2), ['lake'])).rejects.toThrow(
-    /^Table 'kept' already exists/,
-  )
-  expect(await valuesIn(table)).toEqual([1])
 })
 
 it('conceals a table from a caller without permission', async () => {

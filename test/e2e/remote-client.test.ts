@@ -1,11 +1,6 @@
-import { createRequire } from 'node:module'
-import type * as Arrow from 'apache-arrow'
-import type { Connection, Table } from '@lancedb/lancedb'
+import type { Table } from '@lancedb/lancedb'
 import { afterAll, expect, it } from 'vitest'
 import { startDev } from './running-dev.ts'
-
-// The client uses the CommonJS build of apache-arrow, and rejects schemas of another instance.
-const { Field, Int64, Schema, Utf8 } = createRequire(import.meta.url)('apache-arrow') as typeof Arrow
 
 const dev = await startDev()
 afterAll(() => dev.remove())
@@ -13,10 +8,10 @@ const client = await dev.remoteClient()
 
 let namespaces = 0
 
-async function newNamespace(connection: Connection = client): Promise<string[]> {
+async function newNamespace(): Promise<string[]> {
   namespaces += 1
   const namespace = [`namespace-${namespaces}`]
-  await connection.createNamespace(namespace)
+  await client.createNamespace(namespace)
   return namespace
 }
 
@@ -34,54 +29,6 @@ async function namesIn(table: Table): Promise<string[]> {
   return rows.map(({ name }) => name).toSorted()
 }
 
-it('namespaces are created, listed, described and dropped', async () => {
-  const parent = await newNamespace()
-  await client.createNamespace([...parent, 'b'], { properties: { owner: 'sales' } })
-  await client.createNamespace([...parent, 'a'])
-  expect((await client.listNamespaces(parent)).namespaces.toSorted()).toEqual(['a', 'b'])
-  expect(await client.describeNamespace([...parent, 'b'])).toMatchObject({ properties: { owner: 'sales' } })
-  await client.dropNamespace([...parent, 'a'])
-  expect((await client.listNamespaces(parent)).namespaces).toEqual(['b'])
-  await expect(client.describeNamespace([...parent, 'a'])).rejects.toThrow(/404/)
-})
-
-it('rejects an existing namespace unless the client allows it', async () => {
-  const namespace = await newNamespace()
-  await expect(client.createNamespace(namespace)).rejects.toThrow(/already exists/)
-  await client.createNamespace(namespace, { mode: 'exist_ok' })
-})
-
-it('a namespace with tables is dropped with all of them, or not at all', async () => {
-  const namespace = await newNamespace()
-  await client.createTable('people', people('Ada'), namespace)
-  await expect(client.dropNamespace(namespace)).rejects.toThrow(/not empty/)
-  expect(await client.tableNames(namespace)).toEqual(['people'])
-  await client.dropNamespace(namespace, { behavior: 'cascade' })
-  await expect(client.tableNames(namespace)).rejects.toThrow(/404/)
-})
-
-it('returns the rows that were written', async () => {
-  const namespace = await newNamespace()
-  await client.createTable('people', people('Ada', 'Grace'), namespace)
-  const table = await client.openTable('people', namespace)
-  const rows = (await table.query().toArray()) as { id: number; name: string }[]
-  expect(rows.map(({ id, name }) => ({ id, name }))).toEqual(people('Ada', 'Grace'))
-})
-
-it('keeps the schema of an empty table and accepts rows', async () => {
-  const namespace = await newNamespace()
-  const schema = new Schema([new Field('id', new Int64(), false), new Field('name', new Utf8(), true)])
-  const table = await client.createEmptyTable('people', schema, namespace)
-  expect(await table.countRows()).toBe(0)
-  const { fields } = await (await client.openTable('people', namespace)).schema()
-  expect(fields.map(({ name, type, nullable }) => `${name} ${type} ${nullable}`)).toEqual([
-    'id Int64 false',
-    'name Utf8 true',
-  ])
-  await table.add(people('Ada'))
-  expect(await namesIn(table)).toEqual(['Ada'])
-})
-
 it('appends or replaces rows', async () => {
   const namespace = await newNamespace()
   const table = await client.createTable('people', people('Ada'), namespace)
@@ -90,12 +37,6 @@ it('appends or replaces rows', async () => {
   await table.add(people('Katherine'), { mode: 'overwrite' })
   expect(await namesIn(table)).toEqual(['Katherine'])
   expect(await table.version()).toBe(3)
-})
-
-it('rows are counted, all of them or those of a filter', async () => {
-  const table = await client.createTable('people', people('Ada', 'Grace', 'Alan'), await newNamespace())
-  expect(await table.countRows()).toBe(3)
-  expect(await table.countRows("name LIKE 'A%'")).toBe(2)
 })
 
 it('a query filters, selects, skips and limits', async () => {
@@ -132,29 +73,6 @@ it('finds the nearest vectors', async () => {
   }
 })
 
-it('lists table names in pages without gaps or repeats', async () => {
-  const namespace = await newNamespace()
-  const names = ['a', 'b', 'c', 'd', 'e']
-  for (const name of names.toReversed()) await client.createTable(name, people('Ada'), namespace)
-  const seen: string[] = []
-  for (let page = ['']; page.length > 0;) {
-    const startAfter = seen.at(-1)
-    page = await client.tableNames(namespace, { limit: 2, ...(startAfter && { startAfter }) })
-    expect(page.length).toBeLessThanOrEqual(2)
-    seen.push(...page)
-  }
-  expect(seen).toEqual(names)
-  expect((await client.tableNames(namespace)).toSorted()).toEqual(names)
-})
-
-it('a table is found in its own namespace only', async () => {
-  const [one, other] = [await newNamespace(), await newNamespace()]
-  await client.createTable('people', people('Ada'), one)
-  expect(await client.tableNames(one)).toEqual(['people'])
-  expect(await client.tableNames(other)).toEqual([])
-  await expect(client.openTable('people', other)).rejects.toThrow(/^Table 'people' was not found/)
-})
-
 it('drops a table and frees its name', async () => {
   const namespace = await newNamespace()
   const table = await client.createTable('people', people('Ada'), namespace)
@@ -175,23 +93,6 @@ it('keeps an existing table unless it is overwritten', async () => {
   expect(await namesIn(retained)).toEqual(['Ada'])
   const replaced = await client.createTable('people', people('Alan'), namespace, { mode: 'overwrite' })
   expect(await namesIn(replaced)).toEqual(['Alan'])
-})
-
-it('reads an old version', async () => {
-  const table = await client.createTable('people', people('Ada'), await newNamespace())
-  await table.add(people('Grace'))
-  await table.checkout(1)
-  expect(await namesIn(table)).toEqual(['Ada'])
-  await table.checkoutLatest()
-  expect(await namesIn(table)).toEqual(['Ada', 'Grace'])
-})
-
-it('a renamed table keeps its rows', async () => {
-  const namespace = await newNamespace()
-  await client.createTable('people', people('Ada'), namespace)
-  await client.renameTable('people', 'pioneers', { namespacePath: namespace })
-  expect(await client.tableNames(namespace)).toEqual(['pioneers'])
-  expect(await namesIn(await client.openTable('pioneers', namespace))).toEqual(['Ada'])
 })
 
 it('rejects changes of a read-only caller with 403', async () => {
