@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { errorCodes } from '../../src/catalog-api/catalog-error.ts'
 import { getRequirements } from '../../src/catalog-api/requirements.ts'
 import { getOperation, operationNames } from '../../src/catalog-api/operations.ts'
+import { readJsonLines } from '../support/json-lines.ts'
 
 interface Documented {
   readonly name: string
@@ -23,11 +23,11 @@ interface Documented {
 
 /** Operations written by hand rather than derived from the table. */
 const readDocumented = (file: string) =>
-  JSON.parse(readFileSync(new URL(file, import.meta.url), 'utf8')) as Documented[]
+  readJsonLines(new URL(file, import.meta.url)) as readonly Documented[]
 
-const ofInterface = readDocumented('documented-operations.json')
+const ofInterface = readDocumented('documented-operations.jsonl')
 /** As the remote clients of LanceDB 0.40 and 0.41 send them. */
-const ofLancedb = readDocumented('lancedb-operations.json')
+const ofLancedb = readDocumented('lancedb-operations.jsonl')
 const documented = [...ofInterface, ...ofLancedb]
 
 /** Accepted although undocumented: the remote client of LanceDB sends it. */

@@ -1,17 +1,18 @@
-import { readFileSync } from 'node:fs'
+import { readJsonLines } from '../support/json-lines.ts'
 import type { Interpretation } from './interpretation.ts'
 
+interface Documented {
+  readonly name: string
+  readonly method: string
+  readonly path: string
+  readonly olderPath?: string
+  readonly object: string
+}
+
 /** From the documentation, so that this router shares no code with the gateway. */
-const operations = ['documented-operations.json', 'lancedb-operations.json']
+const operations = ['documented-operations.jsonl', 'lancedb-operations.jsonl']
   .flatMap(
-    (file) =>
-      JSON.parse(readFileSync(new URL(`../catalog-api/${file}`, import.meta.url), 'utf8')) as readonly {
-        readonly name: string
-        readonly method: string
-        readonly path: string
-        readonly olderPath?: string
-        readonly object: string
-      }[],
+    (file) => readJsonLines(new URL(`../catalog-api/${file}`, import.meta.url)) as readonly Documented[],
   )
   .flatMap(({ path, olderPath, ...operation }) =>
     [path, ...(olderPath === undefined ? [] : [olderPath])].map((one) => ({ ...operation, path: one })),

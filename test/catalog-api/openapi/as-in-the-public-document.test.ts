@@ -1,13 +1,17 @@
-import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { getOpenApiDocument } from '../../../src/catalog-api/openapi/openapi-document.ts'
+import { readJsonLines } from '../../support/json-lines.ts'
 import { deliberateDifferences } from './deliberate-differences.ts'
 import { findDifferences, type PublicInterface } from './find-differences.ts'
 
 /** Operations, parameters, members, types and required members, read from the generated Python client 0.13.0. */
-const publicInterface = JSON.parse(
-  readFileSync(new URL('public-interface.json', import.meta.url), 'utf8'),
-) as PublicInterface
+const lines = readJsonLines(new URL('public-interface.jsonl', import.meta.url)) as readonly object[]
+const publicInterface: PublicInterface = { operations: linesOf('operation'), schemas: linesOf('schema') }
+
+function linesOf<Of>(kind: string): Readonly<Record<string, Of>> {
+  const named = lines.filter((line): line is Of & Readonly<Record<string, string>> => kind in line)
+  return Object.fromEntries(named.map((line) => [line[kind], line]))
+}
 
 const read = () => JSON.parse(getOpenApiDocument()) as Record<string, unknown>
 

@@ -1,14 +1,14 @@
-import { readFileSync } from 'node:fs'
 import { afterAll, expect, inject, it } from 'vitest'
 import { auditedChanges } from '../../e2e/audited-changes.ts'
 import { startDev } from '../../e2e/running-dev.ts'
+import { readJsonLines } from '../../support/json-lines.ts'
 import { runScenario } from '../run-scenario.ts'
 import { buildRustProgram, rustTestMs } from './rust-programs.ts'
 
 /** The operations of the public interface; the client has no others. */
-const documented = JSON.parse(
-  readFileSync(new URL('../../catalog-api/documented-operations.json', import.meta.url), 'utf8'),
-) as { readonly name: string }[]
+const documented = readJsonLines(
+  new URL('../../catalog-api/documented-operations.jsonl', import.meta.url),
+) as readonly { readonly name: string }[]
 
 const dev = await startDev()
 afterAll(() => dev.remove())
