@@ -59,14 +59,6 @@ import {
 } from './catalog/references/table-tags.ts'
 import { describeTableVersion, listTableVersions } from './catalog/versions/table-versions.ts'
 import { describeTransaction } from './catalog/versions/transactions.ts'
-import { createMaterializedView } from './catalog/views/create-view.ts'
-import { createRefreshWork, refreshMaterializedView } from './catalog/views/refresh-view.ts'
-import { rejectChangeOfView } from './catalog/views/reject-changes.ts'
-import {
-  describeMaterializedView,
-  dropMaterializedView,
-  listMaterializedViews,
-} from './catalog/views/view-operations.ts'
 import type { BackendSettings } from './settings/backend-settings.ts'
 import type { Outbound } from 'catalog-gateway/lib'
 import { openEngine } from './engine/lancedb-engine.ts'
@@ -117,12 +109,9 @@ export async function openCatalog(
     throw error
   }
   const memory = new MemoryBudget(maxUploadMemoryBytes)
-  const refresh = createRefreshWork(context, memory, maxUploadBytes)
   const jobs = new JobRunner(context, {
     AlterTableBackfillColumns: createBackfillWork(context),
     CreateTableIndex: createIndexWork(context),
-    CreateMaterializedView: refresh,
-    RefreshMaterializedView: refresh,
   })
   const operations = createOperations(context, jobs, (upload, use) =>
     memory.run(async (reserve) =>
@@ -134,7 +123,6 @@ export async function openCatalog(
     execute: async (name, call) => {
       if (isUnsupported(name))
         throw new CatalogError('Unsupported', `this catalog does not support the operation ${name}`)
-      await rejectChangeOfView(context.database, name, call)
       return await (operations[name] as CatalogMethod)(call)
     },
     checkReady: async () => {
@@ -225,11 +213,6 @@ function createOperations(
     PrewarmTableIndex: ({ id, indexName }) => prewarmTableIndex(context, id, indexName),
     PrewarmTableData: ({ id }) => prewarmTableData(context, id),
     AlterTableBackfillColumns: ({ id, request }) => backfillColumns(context, jobs, id, request),
-    CreateMaterializedView: ({ id, request }) => createMaterializedView(context, jobs, id, request),
-    RefreshMaterializedView: ({ id, request }) => refreshMaterializedView(context, jobs, id, request),
-    DescribeMaterializedView: ({ id }) => describeMaterializedView(context, id),
-    DropMaterializedView: ({ id }) => dropMaterializedView(context, id),
-    ListMaterializedViews: ({ id, request }) => listMaterializedViews(context, id, request),
     ListJobs: ({ delimiter, request }) => listJobs(context, delimiter, request),
     DescribeJob: ({ request }) => describeJob(context, request),
     CancelJob: ({ request }) => cancelJob(context, request),

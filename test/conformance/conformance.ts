@@ -5,7 +5,6 @@ import { routineCases } from './cases/every-operation.ts'
 import { indexCases } from './cases/indexes.ts'
 import { jobCases } from './cases/jobs.ts'
 import { listingCases } from './cases/listings.ts'
-import { materializedViewCases } from './cases/materialized-views.ts'
 import { namespaceCases } from './cases/namespaces.ts'
 import { rowCases } from './cases/rows.ts'
 import { tableNameCases } from './cases/table-names.ts'
@@ -42,7 +41,6 @@ const all: readonly Case[] = [
   ...rowCases,
   ...columnCases,
   ...jobCases,
-  ...materializedViewCases,
   ...versionCases,
   ...batchCases,
   ...tagAndBranchCases,

@@ -67,19 +67,6 @@ interface CatalogIdentityTable {
   state: 'new' | 'marked'
 }
 
-/** A table whose rows are the result of a query over another table. */
-interface MaterializedViewTable {
-  object_id: string
-  /** The table that the query reads; it may no longer exist. */
-  source_object_id: string
-  /** The path of that table when the view was created. */
-  source_path: string
-  /** As sent. */
-  query: string
-  /** The columns, the filter and the limit, as JSON. */
-  selection: string
-}
-
 /** Work that continues after the response to the request that started it. */
 interface JobTable {
   /** Random. */
@@ -114,7 +101,6 @@ export interface CatalogTables {
   table_versions: VersionTable
   doomed_versions: DeletedVersionTable
   jobs: JobTable
-  materialized_views: MaterializedViewTable
   leftovers: LeftoverTable
   catalog_identity: CatalogIdentityTable
 }

@@ -24,16 +24,6 @@ export async function listTableNames(
   return await listNames(selectTables(database, includeDeclared), parentPath, slice)
 }
 
-/** Lists materialized views. */
-export async function listViewNames(
-  database: CatalogDatabase,
-  parentPath: string,
-  slice: Slice,
-): Promise<string[]> {
-  const views = database.selectFrom('materialized_views').select('object_id')
-  return await listNames(database.selectFrom('objects').where('object_id', 'in', views), parentPath, slice)
-}
-
 async function listNames(
   objects: SelectQueryBuilder<CatalogTables, 'objects', object>,
   parentPath: string,

@@ -125,13 +125,4 @@ async function createTables({ schema }: Kysely<unknown>, nameType: NameType): Pr
     .addColumn('ended_at', 'bigint')
     .execute()
   await index('jobs_by_end', 'jobs').columns(['ended_at', 'created_at', 'job_id']).execute()
-  await create('materialized_views')
-    .addColumn('object_id', 'text', (column) =>
-      column.primaryKey().references('objects.object_id').onDelete('cascade'),
-    )
-    .addColumn('source_object_id', 'text', (column) => column.notNull())
-    .addColumn('source_path', nameType, (column) => column.notNull())
-    .addColumn('query', 'text', (column) => column.notNull())
-    .addColumn('selection', 'text', (column) => column.notNull())
-    .execute()
 }

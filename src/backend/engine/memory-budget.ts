@@ -3,7 +3,7 @@ import { CatalogError } from 'catalog-gateway/catalog-api'
 /** Takes bytes from the budget. Throws ServiceUnavailable (503) if too few are left. */
 export type Reserve = (bytes: number) => void
 
-/** The memory for Arrow data that the engine cannot stream, shared by all requests and jobs. */
+/** The memory for Arrow data that the engine cannot stream, shared by all requests. */
 export class MemoryBudget {
   #freeBytes: number
 

@@ -92,14 +92,11 @@ export const backendSettingsSchema = z
     limits: z
       .strictObject({
         maxJsonBytes: bytes.default(4 * mebibyte).describe('Maximum size of a JSON body.'),
-        maxUploadBytes: bytes
-          .default(512 * mebibyte)
-          .describe('Maximum size of an Arrow body, and of the rows of a materialized view.'),
+        maxUploadBytes: bytes.default(512 * mebibyte).describe('Maximum size of an Arrow body.'),
         maxUploadMemoryBytes: bytes
           .default(1024 * mebibyte)
           .describe(
-            'Memory for all concurrent Arrow bodies and refreshes of materialized views; processing takes up to five times ' +
-              'the size of a body.',
+            'Memory for all concurrent Arrow bodies; processing takes up to five times the size of a body.',
           ),
       })
       .refine(({ maxUploadBytes, maxUploadMemoryBytes }) => maxUploadBytes <= maxUploadMemoryBytes, {

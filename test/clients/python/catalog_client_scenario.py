@@ -159,10 +159,10 @@ with reported("transactions"):
     actions = [models.AlterTransactionAction(set_property_action=action)]
     request = models.AlterTransactionRequest(actions=actions)
     expect_error("(406)", lambda: call("alter_transaction", transaction, request))
-with reported("views by functions, and refreshes and backfills of plain tables and columns"):
-    view = models.CreateMaterializedViewRequest(kind="udtf", source_query="select 1", output_schema="")
+with reported("materialized views, and backfills of plain columns"):
+    view = models.CreateMaterializedViewRequest(kind="query", source_query="select 1", output_schema="")
     expect_error("(406)", lambda: call("create_materialized_view", "all$view", view))
-    expect_error("(404)", lambda: call("refresh_materialized_view", people))
+    expect_error("(406)", lambda: call("refresh_materialized_view", people))
     backfill = models.AlterTableBackfillColumnsRequest(column="id")
     expect_error("(400)", lambda: call("alter_table_backfill_columns", people, backfill))
 with reported("rename, register and remove"):

@@ -55,7 +55,7 @@ function listEvents(job: JobProgress): JobEvent[] {
     updatedAt,
     rowsProcessed,
   })
-  const rows = job.result?.['rows_assigned'] ?? job.result?.['rows_written']
+  const rows = job.result?.['rows_assigned']
   return [
     event('QUEUED', createdAt, undefined),
     ...(startedAt === undefined ? [] : [event('IN_PROGRESS', startedAt, undefined)]),

@@ -78,19 +78,15 @@ export class JobRunner {
 
   /** Queues a job. Throws ServiceUnavailable (503) if too many are unfinished. Returns the id of the job. */
   async submit(job: NewJob): Promise<string> {
-    const jobId = await this.queue(this.#context.database, job)
-    this.startJobs()
-    return jobId
-  }
-
-  /** Like `submit`, in a transaction; the caller calls `startJobs` after it. */
-  async queue(database: CatalogDatabase, job: NewJob): Promise<string> {
+    const { database } = this.#context
     if ((await countUnfinishedJobs(database)) >= maxUnfinishedJobs) {
       throw new CatalogError('ServiceUnavailable', 'too many unfinished jobs; retry later', {
         headers: { 'retry-after': '10' },
       })
     }
-    return await insertJob(database, job)
+    const jobId = await insertJob(database, job)
+    this.startJobs()
+    return jobId
   }
 
   /** Returns the job when it has ended, or as it is after that time. Works for the jobs of all replicas. */

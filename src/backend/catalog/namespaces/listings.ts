@@ -58,7 +58,7 @@ interface PageRequest {
 }
 
 /** Requests one entry more than the page holds, to learn whether another page follows. */
-export function toSlice({ page_token: token, limit }: PageRequest): Slice {
+function toSlice({ page_token: token, limit }: PageRequest): Slice {
   return {
     after: token === undefined || token === '' ? undefined : token,
     limit: limit === undefined ? undefined : limit + 1,
@@ -66,7 +66,7 @@ export function toSlice({ page_token: token, limit }: PageRequest): Slice {
 }
 
 /** The token is the last name if another page follows; for an empty page, that of the request. */
-export function toPage(
+function toPage(
   found: string[],
   after: string | undefined,
   limit: number | undefined,
@@ -76,7 +76,7 @@ export function toPage(
   return { entries, token: entries.at(-1) ?? after ?? firstPageToken }
 }
 
-export function pageTokenMember(token: string | undefined): { page_token?: string } {
+function pageTokenMember(token: string | undefined): { page_token?: string } {
   return token === undefined ? {} : { page_token: token }
 }
 

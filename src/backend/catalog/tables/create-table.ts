@@ -15,7 +15,6 @@ import {
   type Properties,
   type TableEntry,
 } from '../../database/objects.ts'
-import type { CatalogDatabase } from '../../database/database-schema.ts'
 import { removeTable } from '../../database/remove-objects.ts'
 import { tableLocation, type CatalogContext } from '../context/catalog-context.ts'
 import { deleteLeftovers } from '../context/delete-leftovers.ts'
@@ -23,23 +22,19 @@ import { requireNamespace, tableAlreadyExistsError } from '../context/require-ob
 import { recordCommitted } from '../consistency/record-committed.ts'
 import { hasDataUnderLock } from '../consistency/table-data.ts'
 
-type Request = Pick<RequestOf<'CreateTable'>, 'mode'> & Partial<RequestOf<'CreateTable'>>
+type Request = RequestOf<'CreateTable'>
 type Response = ResponseOf<'CreateTable'>
-
-/** Records facts of a new table in the transaction that makes it visible. */
-type RecordNew = (database: CatalogDatabase, objectId: string) => Promise<void>
 
 /**
  * For an existing table, ExistOk returns its description and Overwrite adds a version that replaces all rows and, if
  * sent, the properties. Both add the data of a declared table (ExistOk keeps its properties); with Create, its name is
- * taken (409). `recordNew` runs only for a table whose name was free.
+ * taken (409).
  */
 export async function createTable(
   context: CatalogContext,
   id: Identifier,
   request: Request,
   upload: Uint8Array,
-  recordNew: RecordNew = async () => {},
 ): Promise<Response> {
   rejectLocation(request)
   if (Object.keys(request.storage_options ?? {}).length > 0) {
@@ -47,7 +42,7 @@ export async function createTable(
   }
   return await context.nameLock.runExclusive(toPath(id), async () => {
     const { table, isNew } = await reserveName(context, id, request)
-    if (isNew) return await createNew(context, id, table, upload, recordNew)
+    if (isNew) return await createNew(context, id, table, upload)
     return await context.dataLock.runExclusive(table.objectId, async () => {
       const tableHasData = await hasDataUnderLock(context, table)
       if (tableHasData && request.mode === 'ExistOk') return await describe(context, table)
@@ -93,12 +88,9 @@ async function createNew(
   id: Identifier,
   table: TableEntry,
   upload: Uint8Array,
-  recordNew: RecordNew,
 ): Promise<Response> {
   try {
-    return await context.dataLock.runExclusive(table.objectId, () =>
-      createData(context, id, table, upload, recordNew),
-    )
+    return await context.dataLock.runExclusive(table.objectId, () => createData(context, id, table, upload))
   } catch (error) {
     const removed = await context.database
       .transaction()
@@ -113,18 +105,11 @@ async function createData(
   id: Identifier,
   table: TableEntry,
   upload: Uint8Array,
-  recordNew: RecordNew,
 ): Promise<Response> {
   const location = tableLocation(context, table)
   const { version } = await context.engine.create(location, upload, 'create')
-  const isVisible = await context.database.transaction().execute(async (database) => {
-    const exists = await setTableState(database, table.objectId, 'ready')
-    if (exists) await recordNew(database, table.objectId)
-    return exists
-  })
-  if (isVisible) {
-    return { location, version, properties: { ...table.properties } }
-  }
+  const isVisible = await setTableState(context.database, table.objectId, 'ready')
+  if (isVisible) return { location, version, properties: { ...table.properties } }
   throw new CatalogError(
     'ConcurrentModification',
     `${formatIdentifierForMessage(id)} was dropped during its creation`,

@@ -67,15 +67,6 @@ export function withoutRows(stream: Uint8Array): Uint8Array {
   return schema === undefined ? stream : Buffer.concat([schema.bytes, endOfStream])
 }
 
-/** Returns the part of an Arrow IPC file that is a stream: without its magic and its footer. */
-export function fileToStream(file: Uint8Array): Uint8Array {
-  const [first, ...others] = readFrames(file)
-  if (first === undefined) throw new Error('an Arrow IPC file without a schema')
-  const start = first.bytes.byteOffset
-  const length = [first, ...others].reduce((sum, { bytes }) => sum + bytes.length, endOfStream.length)
-  return new Uint8Array(file.buffer, start, length)
-}
-
 /** Joins Arrow IPC files of one schema. Takes the next file only after the bytes of the previous one were consumed. */
 export async function* joinFiles(
   first: Uint8Array,

@@ -18,7 +18,6 @@ import {
 } from '../../database/jobs.ts'
 import { listNamespaceNames, listTableNames, listTablePaths } from '../../database/listings.ts'
 import { hasChildren, listUnfinishedCreations, removeNamespace } from '../../database/remove-objects.ts'
-import { isView } from '../../database/materialized-views.ts'
 import { openSqlite } from '../../database/sqlite.ts'
 import type { CatalogDatabase, CatalogTables } from '../../database/database-schema.ts'
 import { hasPendingChanges } from '../../database/pending-deletions.ts'
@@ -120,14 +119,6 @@ const plans: readonly (readonly [name: string, query: Query, steps: readonly str
       'LIST SUBQUERY 1',
       'SCAN jobs USING COVERING INDEX jobs_by_end',
       'USE TEMP B-TREE FOR ORDER BY',
-    ],
-  ],
-  [
-    'whether a table is a view',
-    (database) => isView(database, 'n/v'),
-    [
-      'SEARCH objects USING INDEX sqlite_autoindex_objects_2 (path=?)',
-      'SEARCH materialized_views USING COVERING INDEX sqlite_autoindex_materialized_views_1 (object_id=?)',
     ],
   ],
   [

@@ -10,11 +10,6 @@ type SentRequest = readonly [target: string, body?: unknown]
 
 const addColumns = (...new_columns: object[]): SentRequest => ['/v1/table/t/add_columns', { new_columns }]
 const query = (body: object): SentRequest => ['/v1/table/t/query', { k: 1, ...body }]
-const createView = (query: string): SentRequest => ['/v1/materialized_view/v/create', { query }]
-const declareView = (body: object): SentRequest => [
-  '/v1/materialized_view/v/create',
-  { kind: 'query', source_query: 'SELECT * FROM t', output_schema: '', ...body },
-]
 const searchText = { full_text_query: { string_query: { query: 'x', columns: ['name'] } } }
 const match = (terms: string) => ({ terms, column: 'name' })
 
@@ -49,21 +44,6 @@ const unsupported: Readonly<Record<string, readonly SentRequest[]>> = {
     ['/v1/table/t/backfill_column', { column: 'computed', read_version: 1 }],
   ],
   'a `filter` in QueryJobEvents': [['/v1/jobs/query_events', { filter: "state = 'DONE'" }]],
-  'CreateMaterializedView with the kind `udtf` or `chunker`': [
-    declareView({ kind: 'udtf' }),
-    declareView({ kind: 'chunker' }),
-  ],
-  'CreateMaterializedView with `auto_refresh: true`': [declareView({ auto_refresh: true })],
-  'a query of a materialized view over several tables, or with DISTINCT, GROUP BY, ORDER BY, OFFSET or UNION':
-    [
-      createView('SELECT * FROM t, t'),
-      createView('SELECT * FROM t JOIN t ON true'),
-      createView('SELECT DISTINCT id FROM t'),
-      createView('SELECT id FROM t GROUP BY id'),
-      createView('SELECT id FROM t ORDER BY id'),
-      createView('SELECT id FROM t LIMIT 1 OFFSET 1'),
-      createView('SELECT id FROM t UNION SELECT id FROM t'),
-    ],
   'subqueries, aggregates and window functions in any expression': [
     query({ filter: 'id IN (SELECT id FROM t)' }),
     query({ columns: { x: 'sum(id)' } }),
@@ -73,7 +53,6 @@ const unsupported: Readonly<Record<string, readonly SentRequest[]>> = {
     ['/v1/table/t/update', { updates: [['id', '(SELECT 1)']] }],
     ['/v1/table/t/delete', { predicate: 'id = (SELECT 1)' }],
     ['/v1/table/t/backfill_column', { column: 'computed', where: 'id = (SELECT 1)' }],
-    createView('SELECT sum(id) AS s FROM t'),
   ],
   'indexes of the types `NGRAM`, `ZONEMAP`, `BLOOMFILTER`, `RTREE`, `IVF_SQ` and `IVF_HNSW_FLAT`': [
     'NGRAM',

@@ -9,13 +9,12 @@ import { waitForJob } from './wait-for-job.ts'
 import { temporaryFolder } from '../../../../test/support/temporary-folder.ts'
 
 type Post = (target: string, body?: unknown) => Promise<Response>
-type Job = 'backfill' | 'refresh'
 
 const rows = 40_000
 /** Slow enough to be interrupted, and easy to verify. */
 const expression = "character_length(encode(sha512(repeat(name, 400)), 'hex'))"
 
-/** Creates a table with a computed column and a view with a computed value, both without values. */
+/** Creates a table with a computed column without values. */
 async function prepare(post: Post): Promise<void> {
   const ids = Array.from({ length: rows }, (_, index) => index)
   const table = new Table({
@@ -24,15 +23,11 @@ async function prepare(post: Post): Promise<void> {
   })
   await post('/v1/table/t/create', streamOf(table))
   await post('/v1/table/t/add_columns', { new_columns: [{ name: 'size', computed: expression }] })
-  await post('/v1/materialized_view/v/create', { query: `SELECT id, ${expression} AS size FROM t` })
 }
 
-/** Starts a job and waits until it runs. */
-async function start(post: Post, job: Job): Promise<Response> {
-  const started =
-    job === 'backfill'
-      ? await post('/v1/table/t/backfill_column', { column: 'size' })
-      : await post('/v1/materialized_view/v/refresh', {})
+/** Starts a backfill and waits until it runs. */
+async function start(post: Post): Promise<Response> {
+  const started = await post('/v1/table/t/backfill_column', { column: 'size' })
   const { job_id } = started.json as { job_id: string }
   await vi.waitFor(
     async () => {
@@ -45,59 +40,45 @@ async function start(post: Post, job: Job): Promise<Response> {
   return started
 }
 
-/** The rows that a job writes and those of them with a value, and the versions of the table. */
-async function inspect(post: Post, job: Job) {
-  const table = job === 'backfill' ? 't' : 'v'
-  const count = async (predicate: string) => (await post(`/v1/table/${table}/count_rows`, { predicate })).json
-  const { versions } = (await post(`/v1/table/${table}/version/list`, {})).json as {
-    versions: { version: number }[]
-  }
+/** The rows and those of them with a value, and the versions of the table. */
+async function inspect(post: Post) {
+  const count = async (predicate: string) => (await post('/v1/table/t/count_rows', { predicate })).json
+  const { versions } = (await post('/v1/table/t/version/list', {})).json as { versions: object[] }
   return { rows: await count('true'), computed: await count('size = 128'), versions: versions.length }
 }
 
-const before = {
-  backfill: { rows, computed: 0, versions: 2 },
-  refresh: { rows: 0, computed: 0, versions: 1 },
-}
-const after = {
-  backfill: { rows, computed: rows, versions: 3 },
-  refresh: { rows, computed: rows, versions: 2 },
-}
+const before = { rows, computed: 0, versions: 2 }
+const after = { rows, computed: rows, versions: 3 }
 
-const interruptions = (['backfill', 'refresh'] as const).flatMap((job) =>
-  (['SIGKILL', 'SIGTERM'] as const).flatMap((signal) =>
-    everyInTheLongForm([100, 0, 300], 3).map((delayMs) => ({ job, signal, delayMs })),
-  ),
+const interruptions = (['SIGKILL', 'SIGTERM'] as const).flatMap((signal) =>
+  everyInTheLongForm([100, 0, 300], 3).map((delayMs) => ({ signal, delayMs })),
 )
 
 it.each(interruptions)(
-  'a $job ended by $signal after $delayMs ms is completed after a restart',
-  async ({ job, signal, delayMs }) => {
+  'a job ended by $signal after $delayMs ms is completed after a restart',
+  async ({ signal, delayMs }) => {
     const folder = await temporaryFolder()
     const { url, end } = await runningProcess(folder)
     const post: Post = async (target, body) => await call(url, 'POST', target, body)
     await prepare(post)
-    const started = await start(post, job)
+    const started = await start(post)
     await setTimeout(delayMs)
     await end(signal)
     const restarted = await runningBackend({}, folder)
     expect(await waitForJob(restarted.post, started)).toMatchObject({ job_state: 'DONE' })
     // A process that ends between the commit and the record of the end repeats the job.
-    const { versions } = after[job]
-    const expected = { ...after[job], versions: expect.toBeOneOf([versions, versions + 1]) as number }
-    expect(await inspect(restarted.post, job)).toEqual(expected)
+    const { versions } = after
+    const expected = { ...after, versions: expect.toBeOneOf([versions, versions + 1]) as number }
+    expect(await inspect(restarted.post)).toEqual(expected)
   },
 )
 
-it.each(['backfill', 'refresh'] as const)(
-  'a %s that is cancelled while it runs is complete or has changed nothing',
-  async (job) => {
-    const { post } = await runningBackend()
-    await prepare(post)
-    const started = await start(post, job)
-    expect(await post('/v1/jobs/cancel', started.json)).toMatchObject({ status: 200 })
-    const { job_state: state } = await waitForJob(post, started)
-    expect(state).toBeOneOf(['DONE', 'CANCELLED'])
-    expect(await inspect(post, job)).toEqual(state === 'DONE' ? after[job] : before[job])
-  },
-)
+it('a job that is cancelled while it runs is complete or has changed nothing', async () => {
+  const { post } = await runningBackend()
+  await prepare(post)
+  const started = await start(post)
+  expect(await post('/v1/jobs/cancel', started.json)).toMatchObject({ status: 200 })
+  const { job_state: state } = await waitForJob(post, started)
+  expect(state).toBeOneOf(['DONE', 'CANCELLED'])
+  expect(await inspect(post)).toEqual(state === 'DONE' ? after : before)
+})

@@ -588,7 +588,7 @@ final class CatalogScenario {
 
   private void receiveErrors() {
     step(
-        "a view by a function is not supported by the bundled catalog",
+        "a materialized view is not supported by the bundled catalog",
         () ->
             expectError(
                 406,
@@ -597,7 +597,7 @@ final class CatalogScenario {
                     data.createMaterializedView(
                         "demo$view",
                         new CreateMaterializedViewRequest()
-                            .kind(CreateMaterializedViewRequest.KindEnum.UDTF)
+                            .kind(CreateMaterializedViewRequest.KindEnum.QUERY)
                             .sourceQuery("select 1")
                             .outputSchema("AAAA"),
                         null)));

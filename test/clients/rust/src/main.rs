@@ -466,17 +466,17 @@ async fn transactions(catalog: &Configuration) {
     refused("AlterTransaction", UNSUPPORTED, alter).await;
 }
 
-/// A backfill of a plain column, a view by a function, and a refresh of a missing view.
+/// A backfill of a plain column, and materialized views.
 async fn unsupported(catalog: &Configuration) {
     let request = AlterTableBackfillColumnsRequest::new("text".to_owned());
     let backfill = table_api::alter_table_backfill_columns(catalog, TABLE, request, None);
     refused("AlterTableBackfillColumns", INVALID_INPUT, backfill).await;
-    let kind = create_materialized_view_request::Kind::Udtf;
+    let kind = create_materialized_view_request::Kind::Query;
     let request = CreateMaterializedViewRequest::new(kind, "SELECT 1".to_owned(), String::new());
     let create = materialized_view_api::create_materialized_view(catalog, "demo$view", request, None);
     refused("CreateMaterializedView", UNSUPPORTED, create).await;
     let refresh = materialized_view_api::refresh_materialized_view(catalog, "demo$view", None, None);
-    refused("RefreshMaterializedView", TABLE_NOT_FOUND, refresh).await;
+    refused("RefreshMaterializedView", UNSUPPORTED, refresh).await;
 }
 
 async fn denied(reader: &Configuration) {
