@@ -32,6 +32,7 @@ describe.skipIf(helms.length === 0)('values', () => {
       ingress: { enabled: true },
       httpRoute: { enabled: true },
       catalog: { enabled: true, replicaCount: 2 },
+      podDisruptionBudget: { minAvailable: '51%' },
     })
     for (const reported of [
       'config.audit.mode is strict',
@@ -43,6 +44,7 @@ describe.skipIf(helms.length === 0)('values', () => {
       'expected httpRoute.parentRefs',
       'several catalogs cannot share SQLite',
       'several catalogs need the same tables',
+      'podDisruptionBudget.minAvailable is 51% and catalog.replicaCount is 2: no pod may be evicted',
     ]) {
       expect(refusal).toContain(reported)
     }

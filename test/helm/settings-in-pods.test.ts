@@ -2,13 +2,15 @@ import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { backendSettingsSchema } from '../../src/backend/settings/backend-settings.ts'
+import { parseDuration } from '../../src/catalog-api/schemas/duration.ts'
 import { readGatewaySettings } from '../../src/config/gateway-settings.ts'
 import { readSettings } from '../../src/config/loading/read-settings.ts'
 import { clientBounds } from '../../src/gateway/bounds.ts'
 import { runCommand } from '../support/run-command.ts'
 import { hasOpenssl } from '../identity/mtls/test-certificates.ts'
 import { isThorough } from '../support/thorough.ts'
-import { goldenManifests, needOpenssl, podsOf, valuesNames } from './chart.ts'
+import { goldenManifests, needOpenssl, podsOf, render, valuesFile, valuesNames } from './chart.ts'
+import { helms } from './helm-programs.ts'
 import { mountPod, secretsOf } from './mounted-pod.ts'
 import { makeTemporaryFolder, removeFolder, temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -82,3 +84,13 @@ it('user values override the chart', async () => {
   const { file } = await mounted('autoscaling', 'gateway')
   expect((await readGatewaySettings(file, {})).timeouts.drainTimeoutMs).toBe(45_500)
 })
+
+it.skipIf(helms.length === 0).each(['1500ms', '1m 30s', 'PT1M30S', '1.5 hours', '2 mins', '500 msecs', '1d'])(
+  'the grace period of a pod covers a drain of %s',
+  async (text) => {
+    const words = ['--values', valuesFile('one-upstream'), '--set', `config.timeouts.drainTimeoutMs=${text}`]
+    const pod = podsOf(await render(words)).find(({ component }) => component === 'gateway')?.pod
+    const neededMs = clientBounds.drainDelayMs + parseDuration(text) + 20_000
+    expect(pod?.terminationGracePeriodSeconds).toBe(Math.ceil(neededMs / 1000))
+  },
+)

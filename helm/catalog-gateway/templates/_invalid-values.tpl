@@ -13,6 +13,21 @@
 {{- $errors = append $errors (printf "autoscaling.minReplicas is %v and autoscaling.maxReplicas is %v; expected a minimum of at most the maximum" .minReplicas .maxReplicas) -}}
 {{- end -}}
 {{- end -}}
+{{- $minimum := toString .Values.podDisruptionBudget.minAvailable -}}
+{{- if and .Values.podDisruptionBudget.enabled $minimum -}}
+{{- $replicas := dict (ternary "autoscaling.minReplicas" "replicaCount" .Values.autoscaling.enabled) (ternary .Values.autoscaling.minReplicas .Values.replicaCount .Values.autoscaling.enabled) -}}
+{{- if .Values.catalog.enabled -}}
+{{- $_ := set $replicas "catalog.replicaCount" .Values.catalog.replicaCount -}}
+{{- end -}}
+{{- range $path, $count := $replicas -}}
+{{- /* Kubernetes rounds percentages up. */}}
+{{- $number := int (trimSuffix "%" $minimum) -}}
+{{- $pods := ternary (div (add (mul (int $count) $number) 99) 100) $number (hasSuffix "%" $minimum) -}}
+{{- if ge (int $pods) (int $count) -}}
+{{- $errors = append $errors (printf "podDisruptionBudget.minAvailable is %s and %s is %v: no pod may be evicted, so no drain of its node ends; expected podDisruptionBudget.maxUnavailable: 1, or more replicas" $minimum $path $count) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- if not (or .Values.catalog.enabled (dig "upstream" "url" nil .Values.config) .Values.config.upstreams (include "catalog-gateway.hasVariables" (list . "UPSTREAM")) .Values.extraEnvFrom) -}}
 {{- $errors = append $errors "there is no upstream; expected config.upstream.url, or catalog.enabled" -}}
 {{- end -}}

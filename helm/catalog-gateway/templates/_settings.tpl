@@ -43,6 +43,21 @@ are relative to the file itself. Merge functions would take a 0 or a false of th
 {{- include "catalog-gateway.withDefaults" (list .Values.config $defaults) -}}
 {{- end }}
 
+{{/* A duration of the settings: a number, or a text such as 30s, "1m 30s" or PT30S. What is none is refused by the check. */}}
+{{- define "catalog-gateway.milliseconds" -}}
+{{- if kindIs "string" . -}}
+{{- $sum := 0.0 -}}
+{{- range regexFindAll "[0-9.]+ ?[A-Za-z]+" (regexReplaceAll "[PT]" . " ") -1 -}}
+{{- $unit := regexFind "[A-Za-z]+" . | lower -}}
+{{- $factor := ternary 1 (get (dict "s" 1000 "m" 60000 "h" 3600000 "d" 86400000) (trunc 1 $unit)) (regexMatch "^m(s|il)" $unit) -}}
+{{- $sum = addf $sum (mulf (regexFind "[0-9.]+" .) $factor) -}}
+{{- end -}}
+{{- ceil $sum | int -}}
+{{- else -}}
+{{- int . -}}
+{{- end -}}
+{{- end }}
+
 {{/* Accepts connections on all addresses of a pod: with `::`, those of IPv4 as well. */}}
 {{- define "catalog-gateway.anyAddress" -}}
 {{- ternary "::" "0.0.0.0" (has "IPv6" .Values.service.ipFamilies) -}}
