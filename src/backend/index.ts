@@ -1,1 +1,1 @@
-export { runBackend } from './run-backend.ts'
+export { checkBackend, runBackend } from './run-backend.ts'

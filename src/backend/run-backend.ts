@@ -1,7 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { backendSettingsSchema } from './settings/backend-settings.ts'
+import { parseIntoClientConfig } from 'pg-connection-string'
+import { followPostgresUrl } from './database/postgres-url.ts'
+import { openAccessTokens } from './http/access-tokens.ts'
+import { backendSettingsSchema, type BackendSettings } from './settings/backend-settings.ts'
 import {
+  CommandFailure,
   isCatalogProcess,
   readSettings,
   runCatalogProcess,
@@ -9,7 +13,7 @@ import {
   runUntilStopped,
   type Io,
 } from 'catalog-gateway/commands'
-import { ignoreOtherSignals } from 'catalog-gateway/lib'
+import { ignoreOtherSignals, openOutbound, readOnce, toError } from 'catalog-gateway/lib'
 
 /** Active requests get 20 seconds; work that the engine never ends must not block the exit. */
 const closingMs = 25_000
@@ -20,31 +24,11 @@ const closingMs = 25_000
  */
 export async function runBackend(config: string, io: Io): Promise<void> {
   ignoreOtherSignals()
-  const settings = await runStep(`the settings in ${config} cannot be used`, async () =>
-    readSettings(backendSettingsSchema, {
-      file: config,
-      text: await readFile(config, 'utf8'),
-      environment: io.environment,
-    }),
-  )
+  const settings = await readBackendSettings(config, io)
   if (!isCatalogProcess()) return await runCatalogProcess(['--config', config], io)
-  const folder = dirname(config)
-  const absolute = (path: string | undefined): string | undefined => path && resolve(folder, path)
-  const { postgres } = settings.store
-  const store = {
-    folder: absolute(settings.store.folder),
-    postgres: postgres && { ...postgres, urlFile: absolute(postgres.urlFile) },
-  }
   // Imported here, so that the engine is loaded only in that process.
   const { startBackend } = await import('./server.ts')
-  const backend = await runStep('the catalog cannot start', () =>
-    startBackend({
-      ...settings,
-      accessTokenFiles: settings.accessTokenFiles?.map((file) => resolve(folder, file)),
-      data: { ...settings.data, folder: absolute(settings.data.folder) },
-      store,
-    }),
-  )
+  const backend = await runStep('the catalog cannot start', () => startBackend(settings))
   const close = async (): Promise<void> => {
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), closingMs).unref()
     await backend.close()
@@ -56,4 +40,57 @@ export async function runBackend(config: string, io: Io): Promise<void> {
       io.stderr.write('SIGHUP ignored: changed settings require a restart\n')
     },
   })
+}
+
+/**
+ * Reads the settings in that file and every file that they name, without a connection and without a change of anything.
+ * Throws CommandFailure with all mistakes, not just the first.
+ */
+export async function checkBackend(config: string, io: Io): Promise<void> {
+  const settings = await readBackendSettings(config, io)
+  const { postgres } = settings.store
+  const failures: string[] = []
+  const check = async (failure: string, step: () => Promise<unknown>): Promise<void> => {
+    await runStep(failure, step).catch((error: unknown) => failures.push(toError(error).message))
+  }
+  await check('the settings of `outbound` cannot be used', () =>
+    openOutbound(settings.outbound, io.environment, readOnce),
+  )
+  await check('the access tokens cannot be used', () => openAccessTokens(settings, readOnce))
+  if (postgres)
+    await check('the URL of the database cannot be used', async () =>
+      // It reads the files that the URL names, such as `sslrootcert`.
+      parseIntoClientConfig((await followPostgresUrl(postgres, readOnce)).current),
+    )
+  if (failures.length > 0) throw new CommandFailure(failures.join('\n'))
+  io.stdout.write(`${config}: the settings and their files can be used\n`)
+}
+
+/** The settings with absolute paths. Throws CommandFailure with all mistakes, each with its place. */
+async function readBackendSettings(config: string, io: Io): Promise<BackendSettings> {
+  const settings = await runStep(`the settings in ${config} cannot be used`, async () =>
+    readSettings(backendSettingsSchema, {
+      file: config,
+      text: await readFile(config, 'utf8'),
+      environment: io.environment,
+    }),
+  )
+  const folder = dirname(config)
+  const absolute = (path: string | undefined): string | undefined => path && resolve(folder, path)
+  const { outbound, store } = settings
+  const { proxy } = outbound
+  return {
+    ...settings,
+    outbound: {
+      ...outbound,
+      caFile: absolute(outbound.caFile),
+      proxy: proxy && { ...proxy, credentialFile: absolute(proxy.credentialFile) },
+    },
+    accessTokenFiles: settings.accessTokenFiles?.map((file) => resolve(folder, file)),
+    data: { ...settings.data, folder: absolute(settings.data.folder) },
+    store: {
+      folder: absolute(store.folder),
+      postgres: store.postgres && { ...store.postgres, urlFile: absolute(store.postgres.urlFile) },
+    },
+  }
 }

@@ -10,9 +10,10 @@ export function backendCommand(io: Io): Command {
       '--config <file>',
       'settings file (YAML); environment variables (CATALOG_GATEWAY__...) override it',
     )
+    .option('--check', 'only check the settings and the files that they name; connects to nothing')
     .addHelpText('after', formatExample('catalog-gateway backend --config catalog.yaml'))
-    .action(async ({ config }: { config: string }) => {
-      const { runBackend } = await importCatalog()
-      await runBackend(config, io)
+    .action(async ({ config, check }: { config: string; check?: true }) => {
+      const { checkBackend, runBackend } = await importCatalog()
+      await (check ? checkBackend : runBackend)(config, io)
     })
 }

@@ -1,6 +1,6 @@
 /** What the command of the bundled catalog uses: how settings are read, and how a command runs and fails. */
 export { isCatalogProcess, runCatalogProcess } from './common/catalog-process.ts'
-export { runStep } from './common/command-failure.ts'
+export { CommandFailure, runStep } from './common/command-failure.ts'
 export type { Io } from './common/io.ts'
 export { runUntilStopped } from './common/run-until-stopped.ts'
 export { listenHost } from '../config/listen-address.ts'

@@ -11,7 +11,7 @@ it.each(pods)('the pod %s meets the profile "restricted", and more', (_name, pod
 
 it('gateways, catalogs, the check and the helm test are among the pods', () => {
   const components = new Set(pods.map(([name]) => name.split(' ')[0]))
-  expect(components).toEqual(new Set(['gateway', 'catalog', 'check', 'test']))
+  expect(components).toEqual(new Set(['gateway', 'catalog', 'check', 'catalog-check', 'test']))
 })
 
 it('the check detects a pod without a security context', () => {

@@ -17,6 +17,6 @@ it.skipIf(helms.length === 0)(
     const [before, after] = [await render(words), await render(words, { chart: newer })]
     expect(after).not.toEqual(before)
     expect(podTemplatesOf(after)).toEqual(podTemplatesOf(before))
-    expect(podTemplatesOf(before).length).toBe(3)
+    expect(podTemplatesOf(before).length).toBe(4)
   },
 )

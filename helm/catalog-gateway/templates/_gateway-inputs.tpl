@@ -1,5 +1,5 @@
 {{/*
-What `serve` and `check` read besides arguments. SOURCES names the ConfigMap `policies` and the Secrets `bootstrapKey`
+What `serve`, `backend` and their checks read besides arguments. SOURCES names the ConfigMap `policies` and the Secrets `bootstrapKey`
 and `catalogToken`: those of the release do not exist yet when its hook runs.
 */}}
 
@@ -10,12 +10,16 @@ bootstrapKey: {{ include "catalog-gateway.bootstrapKeySecret" . }}
 catalogToken: {{ include "catalog-gateway.catalogTokenSecret" . }}
 {{- end }}
 
-{{- define "catalog-gateway.gatewayEnvironment" -}}
-{{- with .Values.extraEnv }}
-env: {{ tpl (toYaml .) $ | nindent 2 }}
+{{/* Takes (list . VALUES), the values of the kind of pod. */}}
+{{- define "catalog-gateway.environment" -}}
+{{- $root := index . 0 -}}
+{{- with index . 1 -}}
+{{- with .extraEnv }}
+env: {{ tpl (toYaml .) $root | nindent 2 }}
 {{- end }}
-{{- with .Values.extraEnvFrom }}
-envFrom: {{ tpl (toYaml .) $ | nindent 2 }}
+{{- with .extraEnvFrom }}
+envFrom: {{ tpl (toYaml .) $root | nindent 2 }}
+{{- end }}
 {{- end }}
 {{- end }}
 
@@ -97,6 +101,42 @@ envFrom: {{ tpl (toYaml .) $ | nindent 2 }}
   secret: { secretName: {{ tpl $name $root }}, defaultMode: 0440 }
 {{- end }}
 {{- with .Values.extraVolumes }}
+{{- tpl (toYaml .) $root | nindent 0 }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "catalog-gateway.catalogMounts" -}}
+{{- with .Values.catalog -}}
+- { name: settings, mountPath: /etc/catalog/catalog.yaml, subPath: catalog.yaml, readOnly: true }
+- { name: access-tokens, mountPath: /etc/catalog/access-tokens, readOnly: true }
+- { name: temporary, mountPath: /tmp }
+{{- if or .persistence.enabled .persistence.existingClaim }}
+- { name: data, mountPath: /var/lib/catalog }
+{{- end }}
+{{- if .postgres.existingSecret }}
+- { name: postgres, mountPath: /etc/catalog/postgres, readOnly: true }
+{{- end }}
+{{- with .extraVolumeMounts }}
+{{- tpl (toYaml .) $ | nindent 0 }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Takes (list . SECRET), the Secret with the access token. */}}
+{{- define "catalog-gateway.catalogVolumes" -}}
+{{- $root := index . 0 -}}
+{{- include "catalog-gateway.settingsVolume" "catalog.yaml" }}
+- name: access-tokens
+  secret: { secretName: {{ index . 1 }}, defaultMode: 0440 }
+- name: temporary
+  emptyDir: {}
+{{- with $root.Values.catalog }}
+{{- with .postgres.existingSecret }}
+- name: postgres
+  secret: { secretName: {{ tpl . $root }}, defaultMode: 0440 }
+{{- end }}
+{{- with .extraVolumes }}
 {{- tpl (toYaml .) $root | nindent 0 }}
 {{- end }}
 {{- end }}

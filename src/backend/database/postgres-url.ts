@@ -1,5 +1,5 @@
 import { fixed, type Followed, type FollowSetting, readSecret } from 'catalog-gateway/lib'
-import { type BackendSettings, namesOneHost, severalHostsMessage } from '../settings/backend-settings.ts'
+import { type BackendSettings, postgresUrlSchema } from '../settings/backend-settings.ts'
 
 type PostgresSettings = NonNullable<BackendSettings['store']['postgres']>
 
@@ -19,7 +19,8 @@ export async function followPostgresUrl(
     files: [urlFile],
     async read() {
       const read = await readSecret(urlFile)
-      if (!namesOneHost(read)) throw new Error(`${severalHostsMessage}: ${urlFile}`)
+      const problem = postgresUrlSchema.safeParse(read).error?.issues[0]
+      if (problem !== undefined) throw new Error(`${problem.message}: ${urlFile}`)
       server ??= omitUser(read)
       if (omitUser(read) !== server) {
         throw new Error(

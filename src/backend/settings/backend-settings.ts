@@ -6,26 +6,27 @@ const mebibyte = 1024 * 1024
 const bytes = z.int().positive()
 
 /** Whether neither the authority of a URL nor its parameter `host` is a list. */
-export function namesOneHost(url: string): boolean {
+function namesOneHost(url: string): boolean {
   return !/^[a-z]+:\/\/(?:[^/?#]*@)?[^/?#@]*,[^/?#@]*(?:[/?#]|$)|[?&]host=[^&]*,/.test(url)
 }
 
-export const severalHostsMessage =
-  'expected one host, as the driver knows no list of hosts: use an address that follows the primary, such as that of a ' +
-  'service or a proxy'
+/** A URL of PostgreSQL, in the settings or in the file that they name. */
+export const postgresUrlSchema = z
+  .string()
+  .regex(/^postgres(ql)?:\/\//, 'expected postgresql://USER:PASSWORD@HOST:PORT/DATABASE')
+  .refine(
+    namesOneHost,
+    'expected one host, as the driver knows no list of hosts: use an address that follows the primary, such as that of a ' +
+      'service or a proxy',
+  )
 
 const postgresSchema = z
   .strictObject({
-    url: z
-      .string()
-      .regex(/^postgres(ql)?:\/\//, 'expected postgresql://USER:PASSWORD@HOST:PORT/DATABASE')
-      .refine(namesOneHost, severalHostsMessage)
-      .optional()
-      .meta({
-        description:
-          'postgresql://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full; use urlFile for secrets.',
-        secret: true,
-      }),
+    url: postgresUrlSchema.optional().meta({
+      description:
+        'postgresql://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full; use urlFile for secrets.',
+      secret: true,
+    }),
     urlFile: z
       .string()
       .min(1)

@@ -6,6 +6,8 @@ import type { Io } from './io.ts'
 export interface CatalogPackage {
   /** Runs a catalog with the settings in that file until it is stopped. */
   readonly runBackend: (configFile: string, io: Io) => Promise<void>
+  /** Checks the settings in that file and the files that they name. */
+  readonly checkBackend: (configFile: string, io: Io) => Promise<void>
 }
 
 // Not a literal: the types of that package are built from those of this one.
