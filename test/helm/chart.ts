@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { applyPatch, createPatch } from 'diff'
-import { parseAllDocuments } from 'yaml'
+import { parse, parseAllDocuments } from 'yaml'
 import { projectFolder } from '../e2e/built-program.ts'
 import { helm } from './helm-programs.ts'
 
@@ -18,8 +18,16 @@ export function valuesFile(name: string): string {
   return join(chartFolder, 'ci', `${name}-values.yaml`)
 }
 
-/** The values whose expected manifests are in a file; those of all others are in patches of it. */
+/** The values whose expected manifests are in a file; those of all others are in patches. */
 const baseName = 'one-upstream'
+/** The values whose manifests those with a catalog patch. */
+const catalogBase = 'bundled-catalog'
+
+function findBase(name: string): string {
+  if (name === catalogBase) return baseName
+  const values = parse(readFileSync(valuesFile(name), 'utf8')) as { catalog?: { enabled?: boolean } } | null
+  return values?.catalog?.enabled === false ? baseName : catalogBase
+}
 
 /** Path of the expected manifests, or of their differences; golden.test.ts compares them with every helm version. */
 export function goldenFile(name: string): string {
@@ -28,21 +36,22 @@ export function goldenFile(name: string): string {
 
 /** Returns what the golden file of these values contains if they render as `text`. */
 export function goldenContent(name: string, text: string): string {
-  return name === baseName
-    ? text
-    : createPatch(`${baseName}.yaml`, baseText(), text, '', name, { context: 1 })
+  if (name === baseName) return text
+  const base = findBase(name)
+  return createPatch(base, goldenText(base), text, '', name, { context: 1 })
 }
 
 /** Expected manifests of values in `ci/`; needs no helm. */
 export function goldenManifests(name: string): readonly Manifest[] {
-  if (name === baseName) return manifestsIn(baseText())
-  const text = applyPatch(baseText(), readFileSync(goldenFile(name), 'utf8'))
-  if (text === false) throw new Error(`${goldenFile(name)} is no patch of ${baseName}.yaml; update both`)
-  return manifestsIn(text)
+  return manifestsIn(goldenText(name))
 }
 
-function baseText(): string {
-  return readFileSync(goldenFile(baseName), 'utf8')
+function goldenText(name: string): string {
+  const content = readFileSync(goldenFile(name), 'utf8')
+  if (name === baseName) return content
+  const text = applyPatch(goldenText(findBase(name)), content)
+  if (text === false) throw new Error(`${goldenFile(name)} is no patch of ${findBase(name)}; update both`)
+  return text
 }
 
 export interface Manifest {

@@ -31,7 +31,7 @@ if (helms.length === 0) {
 }
 const programs = isThorough ? helms : helms.slice(-1)
 
-// `npx vitest run test/helm/golden.test.ts --update` updates the files; if that changes the one that is no patch, twice.
+// `npx vitest run test/helm/golden.test.ts --update` updates the files; if that changes one that others patch, again.
 describe.skipIf(programs.length === 0).each(programs.length === 0 ? ['helm'] : programs)(
   'the chart with %s',
   (program) => {
