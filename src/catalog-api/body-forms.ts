@@ -8,6 +8,7 @@ import {
   noValue,
   type JsonForm,
 } from '../lib/json/json-form.ts'
+import { cacheByOperation } from './cache-by-operation.ts'
 import { isOperationName, listIdMembers, type Operation, type OperationName } from './operations.ts'
 import { operationSchemas } from './schemas/operation-schemas.ts'
 
@@ -31,35 +32,24 @@ const schemasByName: Readonly<
   Record<OperationName, { readonly request: z.ZodType; readonly response?: z.ZodType }>
 > = operationSchemas
 
-const responseForms = new WeakMap<Operation, JsonForm>()
-
 /**
  * Returns the form of the JSON that the catalog API gives to a response, created once; undefined if it says nothing of
  * it.
  */
-export function getResponseForm(operation: Operation): JsonForm | undefined {
-  const schema = isOperationName(operation.name) ? schemasByName[operation.name].response : undefined
-  if (schema === undefined) return undefined
-  let form = responseForms.get(operation)
-  if (form === undefined) responseForms.set(operation, (form = createForm(schema)))
-  return form
-}
-
-const knownForms = new WeakMap<Operation, JsonForm>()
+export const getResponseForm: (operation: Operation) => JsonForm | undefined = cacheByOperation(
+  ({ name }) => {
+    const schema = isOperationName(name) ? schemasByName[name].response : undefined
+    return schema && createForm(schema)
+  },
+)
 
 /** Returns the form of the JSON body of an operation, created once. It has all members that a body may repeat. */
-export function getRequestForm(operation: Operation): JsonForm {
-  let form = knownForms.get(operation)
-  if (form === undefined) knownForms.set(operation, (form = createRequestForm(operation)))
-  return form
-}
-
-function createRequestForm(operation: Operation): JsonForm {
+export const getRequestForm: (operation: Operation) => JsonForm = cacheByOperation((operation) => {
   if (!isOperationName(operation.name)) return createExtraForm(operation)
   const form = createForm(schemasByName[operation.name].request)
   const query = operation.alsoFlat ? form.members.get('query') : undefined
   return query === undefined ? form : mergeForms(form, query)
-}
+})
 
 function createExtraForm(operation: Operation): JsonForm {
   return createObjectForm(
@@ -78,21 +68,12 @@ export type AllowedMembers = Readonly<Record<string, readonly string[]>>
 
 /** Creates a function like `getRequestForm` that adds these members. */
 export function createRequestForms(allowed: AllowedMembers): (operation: Operation) => JsonForm {
-  const forms = new Map<string, JsonForm>()
-  return (operation) => {
-    const { name } = operation
-    const paths = allowed[name]
-    if (paths === undefined) return getRequestForm(operation)
-    let form = forms.get(name)
-    if (form === undefined) {
-      form = paths.reduce(
-        (extended, path) => allowMember(extended, path.split('.')),
-        getRequestForm(operation),
-      )
-      forms.set(name, form)
-    }
-    return form
-  }
+  return cacheByOperation((operation) =>
+    (allowed[operation.name] ?? []).reduce(
+      (form, path) => allowMember(form, path.split('.')),
+      getRequestForm(operation),
+    ),
+  )
 }
 
 function allowMember(form: JsonForm, [name = '', ...rest]: readonly string[]): JsonForm {

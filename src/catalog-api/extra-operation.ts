@@ -5,7 +5,7 @@ import type {
   ParameterType,
   PermissionGroup,
 } from './operations.ts'
-import { getOperation, isOperationName, operationNames, referenceData } from './operations.ts'
+import { complete, getOperation, isOperationName, operationNames, referenceData } from './operations.ts'
 import { permissionNames } from './permissions.ts'
 import { foldName } from './reserved-names.ts'
 
@@ -14,7 +14,8 @@ import { foldName } from './reserved-names.ts'
  * values that are passed to what resolves names from outside: the route table, the permission table of the policies, and
  * the OpenAPI document. Nothing registers them globally, so gateways in one process do not share them. An extra operation
  * acts on the table in its path, states no facts, and has an unknown branch; so its name alone says all that a decision
- * on that table depends on. Declared members of its body name further objects, which other operations must be allowed on. Records of audit logs outlive settings: code that reads them finds no definition, only the name.
+ * on that table depends on. Declared members of its body name further objects, which other operations must be allowed on.
+ * Records of audit logs outlive settings: code that reads them finds no definition, only the name.
  */
 
 /** Declaration of an extra operation. The operation acts on the table that its path names. */
@@ -38,29 +39,15 @@ export interface ExtraOperationDeclaration {
 function createExtraOperation(declaration: ExtraOperationDeclaration): Operation {
   const { name, method, path, effect, group, query, idMembers, members, body, response } = declaration
   if (!isValidName(name)) throw new Error(`${name} cannot be the name of an extra operation`)
-  return {
-    name,
+  return complete(name, {
     summary: `${name}, which only some catalogs have.`,
     method,
-    methods: [method],
-    requestHeaders: [],
-    responseHeaders: [],
     path,
-    aliases: [],
-    forwardsAliases: false,
     object: 'table',
-    query: new Map<string, ParameterType>([['delimiter', 'string'], ...Object.entries(query)]),
-    required: [],
-    droppedQuery: [],
+    query,
     body,
-    alsoArrowSchema: false,
     columnMetadata: body === 'arrow' ? 'stored' : undefined,
-    facts: [],
-    factsWithSeveralSources: [],
-    modes: [],
-    behaviors: [],
     unknownBranch: 'always',
-    entries: undefined,
     requires: [
       ...Object.entries(idMembers).map(([idMember, permission]) => ({
         permission,
@@ -69,41 +56,18 @@ function createExtraOperation(declaration: ExtraOperationDeclaration): Operation
       })),
       ...(body === 'arrow' ? [referenceData] : []),
     ],
-    requiredFacts: [],
     // Nothing is known of the JSON that it returns.
     vends: response === 'json',
-    emptyIsAbsent: new Set(['id', 'context']),
-    alsoFlat: false,
-    defaultedFlags: [],
-    namesJob: false,
-    holdsSecret: false,
-    selectsJob: false,
-    multipart: undefined,
-    part: undefined,
     members,
     recorded: [...Object.keys(query), ...Object.keys(idMembers)],
-    describes: [],
-    readsPart: undefined,
-    routeMembers: body === 'arrow' ? [] : ['id'],
     effect,
     group,
     isDelegated: false,
-    status: 200,
-    statusWithoutEffect: undefined,
-    mayStartJob: false,
     response,
-    versions: undefined,
-    statesVersion: false,
-    creates: false,
-    reveals: [],
-    describesKinds: [],
-    references: undefined,
-    lists: undefined,
     removesName: group === 'drop',
     // Nothing is known of what a change does to the table.
     moves: effect !== 'read',
-    errors: ['NamespaceNotFound', 'TableNotFound'],
-  }
+  })
 }
 
 /** Creates the extra operations of several upstreams, each name once. */

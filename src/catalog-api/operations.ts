@@ -5,8 +5,6 @@ import { parseFactSource, type FactName, type FactSource, type FactSourcePath } 
 /** Everything below these paths belongs to the catalog API. */
 export const apiPaths = ['/v1', '/admin/authz'] as const
 
-type ApiPath = (typeof apiPaths)[number]
-
 export type ObjectKind =
   | 'namespace'
   | 'table'
@@ -129,46 +127,25 @@ export interface RequirementDefinition {
 /** The query parameter, and the member of the response to its beginning, that names a multipart write. */
 export const uploadIdName = 'upload_id'
 
-/** Whether policies of delegated namespaces may allow the operations of a group. */
-const delegatedGroups = {
-  browse: true,
-  query: true,
-  write: true,
-  create: true,
-  drop: true,
-  credentials: false,
-} as const satisfies { readonly [Group in PermissionGroup]?: boolean }
-
 /**
- * The group (undefined if policies must name the operation), and whether policies of delegated namespaces may allow it:
- * its effects must stay in the namespace. If the group does not decide that, the entry does. Not delegated: what attaches
- * storage of others, hands out credentials, or runs SQL or code that can read any table; and jobs, which are decided at
- * the root. A batch is decided by its entries.
+ * What an entry of the table says; it may leave out what `defaults` has. The facts are the only source of what follows from
+ * them, so an operation has more members than its entry.
  */
-type Delegation =
-  | { readonly group: keyof typeof delegatedGroups; readonly delegated?: never }
-  | {
-      readonly group: Exclude<PermissionGroup, keyof typeof delegatedGroups> | undefined
-      readonly delegated: boolean
-    }
-
-type OperationDefinition = OperationProperties & Delegation
-
-interface OperationProperties {
+interface Definition {
   /** Shown in the OpenAPI document. */
   readonly summary: string
-  readonly method: 'GET' | 'POST'
+  /** The official method. Requests to an upstream have it, except for HEAD. */
+  readonly method?: 'GET' | 'POST'
+  /**
+   * All accepted methods, if there are others than the official one: clients send GET where the interface has POST, or its
+   * text and its tables differ. HEAD is forwarded as HEAD: its response has the headers of the one to GET.
+   */
+  readonly methods?: readonly Method[]
   /** Path with the placeholders `{id}`, `{index_name}`, `{column}` and `{row_id}`, below one of `apiPaths`. */
-  readonly path: `${ApiPath}/${string}`
-  readonly aliases?: readonly `${ApiPath}/${string}`[]
+  readonly path: string
+  readonly aliases?: readonly string[]
   /** A request by an alias is forwarded by that alias: the response to it has other members. */
-  readonly forwardsAliases?: true
-  /** Real clients send GET as well as POST. */
-  readonly alsoGet?: true
-  /** The text of the interface shows POST, its tables GET. */
-  readonly alsoPost?: true
-  /** HEAD is forwarded as HEAD: its response has the headers of the one to GET. */
-  readonly alsoHead?: true
+  readonly forwardsAliases?: boolean
   /** Request headers that upstreams receive besides those of every operation. */
   readonly requestHeaders?: readonly string[]
   /** Response headers that callers receive besides those of every operation. */
@@ -178,65 +155,71 @@ interface OperationProperties {
   readonly required?: readonly string[]
   /** Query parameters of old clients that are accepted and dropped. */
   readonly droppedQuery?: readonly string[]
-  readonly body: BodyForm
+  readonly body?: BodyForm
   /**
    * Besides JSON, an Arrow stream of a schema without rows is accepted. The content-type alone selects the reader. The
    * stream itself states no facts.
    */
-  readonly alsoArrowSchema?: true
+  readonly alsoArrowSchema?: boolean
   /**
    * The request sends metadata of a schema or of columns, which the table gets (`stored`), or which has no effect unless
    * the mode is overwrite (`ignored`): clients send rows with the metadata of the table.
    */
-  readonly columnMetadata?: ColumnMetadata
+  readonly columnMetadata?: ColumnMetadata | undefined
   /** Facts with all sources of each. Sources of one fact must agree; all of them are set in the upstream request. */
   readonly facts?: { readonly [Name in FactName]?: readonly FactSourcePath[] }
   /** Accepted modes and behaviors. Any other is 400: only the upstream would understand it. */
-  readonly modes?: readonly [string, ...string[]]
-  readonly behaviors?: readonly [string, ...string[]]
+  readonly modes?: readonly string[]
+  readonly behaviors?: readonly string[]
   /** The branch is unknown, always or if the request states this fact: it touches every branch, or that of a tag. */
-  readonly unknownBranch?: 'always' | FactName
-  readonly entries?: BatchEntries
+  readonly unknownBranch?: 'always' | FactName | undefined
+  readonly entries?: BatchEntries | undefined
   /** Permissions required besides that of the operation, in the order in which they are decided. */
   readonly requires?: readonly RequirementDefinition[]
   /** Facts without which a request is refused. */
   readonly requiredFacts?: readonly ('manifestPath' | 'newName')[]
   /** The response may contain storage credentials. They are removed from it unless VendCredentials is allowed. */
-  readonly vends?: true
+  readonly vends?: boolean
   /** Body members, besides `id` and `context`, that count as absent if they are `{}` or `[]`. */
   readonly emptyIsAbsent?: readonly string[]
   /** The members of the object `query` may also stand at the top of the body. */
-  readonly alsoFlat?: true
+  readonly alsoFlat?: boolean
   /** Flags that clients repeat in the body with the defaults of their model: true in the query takes precedence. */
   readonly defaultedFlags?: readonly string[]
   /** The body names a job by `job_id`, and callers that started the job may act on it. */
-  readonly namesJob?: true
+  readonly namesJob?: boolean
   /** The body may hold a secret, which the text of an error of the upstream may repeat. */
-  readonly holdsSecret?: true
+  readonly holdsSecret?: boolean
   /** The body may select records of the object of the route by the `job_id` that the caller got. */
-  readonly selectsJob?: true
+  readonly selectsJob?: boolean
   /**
    * The operation `begins` a multipart write, whose id is the member `upload_id` of the response; it `names` one by the
    * query parameter `upload_id`; or it `mayName` one: such a request uploads a part, which creates no version. Only the
    * caller that began a multipart write may name it.
    */
-  readonly multipart?: 'begins' | 'names' | 'mayName'
+  readonly multipart?: 'begins' | 'names' | 'mayName' | undefined
   /** Parameters and members that an audit record holds besides the facts. */
   readonly recorded?: readonly string[]
   /** Members of the response to a change that are only sent to callers that may describe the object. */
   readonly describes?: readonly string[]
+  /** Further members of the body of an extra operation; those of the catalog API are in its request schema. */
+  readonly members?: readonly string[]
   readonly effect: Effect
+  /** Undefined if policies must name the operation. */
+  readonly group: PermissionGroup | undefined
+  /** Whether policies of delegated namespaces may allow it. */
+  readonly isDelegated: boolean
   readonly status?: 200 | 201 | 202
   /** With this status, too, the response may be a result: that the operation had no effect, and why. */
-  readonly statusWithoutEffect?: 409
+  readonly statusWithoutEffect?: 409 | undefined
   /** The response has the status 202 and a `job_id` if a job continues the work. */
-  readonly mayStartJob?: true
+  readonly mayStartJob?: boolean
   readonly response?: ResponseForm
-  readonly versions?: VersionEffect
+  readonly versions?: VersionEffect | undefined
   /** Its member `version` is the version that it creates. */
-  readonly statesVersion?: true
+  readonly statesVersion?: boolean
   /** It creates its object, so a refusal can only reveal the namespace. */
-  readonly creates?: true
+  readonly creates?: boolean
   /** Callers that are allowed it on an object of these kinds may know that the object exists. */
   readonly reveals?: readonly ObjectKind[]
   /** It describes objects of these kinds, so it reveals them, and callers that are allowed it see them in listings. */
@@ -245,21 +228,21 @@ interface OperationProperties {
    * The response `lists` the tags or branches of the table, or errors may contain `names` of others, because tags and
    * branches retain what the operation changes. Errors of operations with the fact `tag` may, too.
    */
-  readonly references?: 'lists' | 'names'
+  readonly references?: 'lists' | 'names' | undefined
   /**
    * How callers who may read a part of a table can use the operation on it: by a query or a count that is restricted to the
    * part, by a description without the rest, or as it is, since it says nothing of rows and columns. All others are denied to
    * them.
    */
-  readonly readsPart?: ReadsPart
+  readonly readsPart?: ReadsPart | undefined
   /** The response lists these objects, so it is filtered by visibility. */
-  readonly lists?: Listing
+  readonly lists?: Listing | undefined
   /** Afterwards the object has no longer its name. Operations that remove names of one space count as one in denies. */
-  readonly removesName?: true
+  readonly removesName?: boolean
   /** Afterwards the content of the table has, or may be given, another name, branch or version. */
-  readonly moves?: true
-  /** Errors besides those of every operation. */
-  readonly errors: readonly ErrorName[]
+  readonly moves?: boolean
+  /** Errors besides those of every operation, and those for an object or a namespace that does not exist. */
+  readonly errors?: readonly ErrorName[]
 }
 
 /** Generated clients send both alternatives, one of them empty. */
@@ -365,115 +348,130 @@ function dropBeneathIf(fact: FactName, is: string, requiredBy: string): readonly
   return dropOperations.map((permission) => ({ permission, on: 'beneath', when, requiredBy }))
 }
 
+const branchInBody = { branch: ['body.branch'] } as const
+const branchInQuery = { branch: ['query.branch'] } as const
+const branchAnywhere = { branch: ['query.branch', 'body.branch'] } as const
+
 const paging = { page_token: 'string', limit: 'integer' } as const
-const namespaceErrors = ['NamespaceNotFound'] as const
-const tableErrors = ['NamespaceNotFound', 'TableNotFound'] as const
+const paged = { method: 'GET', query: paging, body: 'none' } as const
+
+type Access = Pick<Definition, 'effect' | 'group' | 'isDelegated'>
+
+/**
+ * Whether policies of delegated namespaces may allow an operation: its effects must stay in the namespace. The group says
+ * it, or else the entry. Not delegated is what attaches storage of others, hands out credentials, or runs SQL or code
+ * that can read any table; and jobs, which are decided at the root. A batch is decided by its entries.
+ */
+const delegated = true
+const undelegated = false
+type DelegatedGroup = 'browse' | 'query' | 'write' | 'create' | 'drop'
+
+interface Allows {
+  (group: DelegatedGroup): Access
+  (group: Exclude<PermissionGroup, DelegatedGroup>, isDelegated: boolean): Access
+}
+const allows =
+  (effect: Effect): Allows =>
+  (group: PermissionGroup, isDelegated: boolean = delegated) => ({ effect, group, isDelegated })
+const reads = allows('read')
+const changes = allows('change')
+const commits = allows('commit')
+
+type Rest = Omit<Definition, 'path' | 'object' | keyof Access>
+/** No members that a definition does not have: a misspelled one would be without effect. */
+type Known<Entry> = Rest & { readonly [Unknown in Exclude<keyof Entry, keyof Rest>]: never }
+
+/** Creates entries of operations on one kind of objects, with paths below the one of the object. */
+function on(object: ObjectKind, parent = `/v1/${object}/{id}/`) {
+  return <const Entry extends Known<Entry>>(path: string, access: Access, entry: Entry) => ({
+    ...entry,
+    ...access,
+    object,
+    path: `${parent}${path}`,
+  })
+}
+
+const onNamespace = on('namespace')
+const onTable = on('table')
+const onTransaction = on('transaction')
+const onMaterializedView = on('materialized_view')
+const onView = on('view')
+const onFunction = on('function')
+const onSecret = on('secret')
+const onAll = on('none', '/v1/')
+
+function onJob<const Entry extends Known<Entry>>(path: string, effect: Effect, entry: Entry) {
+  // No error of the interface means a missing job.
+  const errors: readonly ErrorName[] = ['TransactionNotFound']
+  return { ...onAll(`jobs/${path}`, allows(effect)('admin', undelegated), entry), namesJob: true, errors }
+}
+
+/** Grants of the server itself, beside the policies of the gateway: whoever may add one could open every table there. */
+function onGrants<const Entry extends Known<Entry>>(path: string, effect: Effect, entry: Entry) {
+  const access = { effect, group: undefined, isDelegated: false }
+  // A subject may be an API key.
+  return { ...on('none', '/admin/authz/')(path, access, entry), holdsSecret: true }
+}
 
 /**
  * The operations of the catalog API: the only definition of their paths, methods and properties. Every operation also
  * takes the query parameter `delimiter`.
  */
 export const operations = {
-  CreateNamespace: {
+  CreateNamespace: onNamespace('create', changes('create'), {
     summary: 'Creates a namespace',
-    method: 'POST',
-    path: '/v1/namespace/{id}/create',
-    object: 'namespace',
-    body: 'json',
+    creates: true,
     facts: { mode: ['body.mode'], properties: ['body.properties'], location: ['properties.location'] },
     modes: ['Create', 'ExistOk', 'Overwrite'],
     emptyIsAbsent: ['properties'],
     describes: ['properties'],
     requires: [...dropBeneathIf('mode', 'overwrite', 'mode Overwrite'), chooseLocation],
-    effect: 'change',
-    group: 'create',
-    creates: true,
-    errors: ['NamespaceNotFound', 'NamespaceAlreadyExists'],
-  },
-  ListNamespaces: {
+    errors: ['NamespaceAlreadyExists'],
+  }),
+  ListNamespaces: onNamespace('list', reads('browse'), {
+    ...paged,
     summary: 'Lists the namespaces of a namespace',
-    method: 'GET',
-    path: '/v1/namespace/{id}/list',
-    alsoPost: true,
-    object: 'namespace',
-    query: paging,
-    body: 'none',
-    effect: 'read',
-    group: 'browse',
+    methods: ['GET', 'POST'],
     lists: 'namespaces',
     reveals: ['namespace'],
-    errors: namespaceErrors,
-  },
-  DescribeNamespace: {
+  }),
+  DescribeNamespace: onNamespace('describe', reads('browse'), {
     summary: 'Describes a namespace',
-    method: 'POST',
-    path: '/v1/namespace/{id}/describe',
-    object: 'namespace',
-    body: 'json',
-    effect: 'read',
-    group: 'browse',
     describesKinds: ['namespace', 'none'],
-    errors: namespaceErrors,
-  },
-  DropNamespace: {
+  }),
+  DropNamespace: onNamespace('drop', commits('drop'), {
     summary: 'Drops a namespace',
-    method: 'POST',
-    path: '/v1/namespace/{id}/drop',
-    object: 'namespace',
-    body: 'json',
     facts: { mode: ['body.mode'], behavior: ['body.behavior'] },
     modes: ['Fail', 'Skip'],
     behaviors: ['Restrict', 'Cascade'],
     describes: ['properties'],
     requires: dropBeneathIf('behavior', 'cascade', 'behavior Cascade'),
-    effect: 'commit',
-    group: 'drop',
     removesName: true,
-    errors: ['NamespaceNotFound', 'NamespaceNotEmpty'],
-  },
-  NamespaceExists: {
+    errors: ['NamespaceNotEmpty'],
+  }),
+  NamespaceExists: onNamespace('exists', reads('browse'), {
     summary: 'Checks whether a namespace exists',
-    method: 'POST',
-    path: '/v1/namespace/{id}/exists',
-    object: 'namespace',
-    body: 'json',
-    effect: 'read',
-    group: 'browse',
     response: 'empty',
     reveals: ['namespace'],
-    errors: namespaceErrors,
-  },
-  ListTables: {
+  }),
+  ListTables: onNamespace('table/list', reads('browse'), {
     summary: 'Lists the tables of a namespace',
     method: 'GET',
-    path: '/v1/namespace/{id}/table/list',
-    object: 'namespace',
-    query: { ...paging, include_declared: 'boolean' },
     body: 'none',
-    effect: 'read',
-    group: 'browse',
+    query: { ...paging, include_declared: 'boolean' },
     lists: 'tables',
     reveals: ['namespace', ...tableKinds],
-    errors: namespaceErrors,
-  },
-  ListAllTables: {
+  }),
+  ListAllTables: onAll('table', reads('browse'), {
     summary: 'Lists the tables of all namespaces',
     method: 'GET',
-    path: '/v1/table',
-    object: 'none',
-    query: { ...paging, include_declared: 'boolean' },
     body: 'none',
-    effect: 'read',
-    group: 'browse',
+    query: { ...paging, include_declared: 'boolean' },
     lists: 'all tables',
-    errors: [],
-  },
-  RegisterTable: {
+  }),
+  RegisterTable: onTable('register', changes('admin', undelegated), {
     summary: 'Registers a table that exists in storage',
-    method: 'POST',
-    path: '/v1/table/{id}/register',
-    object: 'table',
-    body: 'json',
+    creates: true,
     facts: {
       mode: ['body.mode'],
       location: ['body.location', 'properties.location'],
@@ -484,117 +482,68 @@ export const operations = {
     emptyIsAbsent: ['properties'],
     describes: ['location', 'properties'],
     requires: [overwriteTable, { permission: 'ChooseLocation', requiredBy: 'a location' }],
-    effect: 'change',
-    group: 'admin',
-    delegated: false,
     versions: 'restart',
-    creates: true,
-    errors: ['NamespaceNotFound', 'TableAlreadyExists', 'ConcurrentModification'],
-  },
-  CloneTable: {
+    errors: ['TableAlreadyExists', 'ConcurrentModification'],
+  }),
+  CloneTable: onTable('clone', commits('admin', undelegated), {
     summary: 'Creates a table from the dataset at a location',
-    method: 'POST',
-    path: '/v1/table/{id}/clone',
-    object: 'table',
-    body: 'json',
+    creates: true,
     unknownBranch: 'always',
     recorded: ['source_location', 'source_version', 'source_tag', 'is_shallow'],
     // The source may be any dataset that the upstream can read: no id says which table it is, if it is one.
     requires: [readAnyTable, { permission: 'ChooseLocation', requiredBy: 'source_location' }],
-    effect: 'commit',
-    group: 'admin',
-    delegated: false,
     versions: 'restart',
-    creates: true,
     errors: [
-      'NamespaceNotFound',
       'TableNotFound',
       'TableAlreadyExists',
       'TableVersionNotFound',
       'TableTagNotFound',
       'ConcurrentModification',
     ],
-  },
-  DescribeTable: {
+  }),
+  DescribeTable: onTable('describe', reads('browse'), {
     summary: 'Describes a table',
-    method: 'POST',
-    path: '/v1/table/{id}/describe',
-    object: 'table',
     query: { with_table_uri: 'boolean', load_detailed_metadata: 'boolean', check_declared: 'boolean' },
-    body: 'json',
     defaultedFlags: ['with_table_uri', 'load_detailed_metadata', 'check_declared'],
     facts: { branch: ['body.branch'], tag: ['body.tag'], vendCredentials: ['body.vend_credentials'] },
     unknownBranch: 'tag',
     requires: [vendCredentials],
     vends: true,
     readsPart: 'description',
-    effect: 'read',
-    group: 'browse',
     describesKinds: tableKinds,
-    errors: [...tableErrors, 'TableVersionNotFound'],
-  },
-  TableExists: {
+    errors: ['TableVersionNotFound'],
+  }),
+  TableExists: onTable('exists', reads('browse'), {
     summary: 'Checks whether a table exists',
-    method: 'POST',
-    path: '/v1/table/{id}/exists',
-    object: 'table',
-    body: 'json',
     readsPart: 'existence',
-    effect: 'read',
-    group: 'browse',
     response: 'empty',
     reveals: tableKinds,
-    errors: tableErrors,
-  },
-  DropTable: {
+  }),
+  DropTable: onTable('drop', commits('drop'), {
     summary: 'Drops a table with its data',
-    method: 'POST',
-    path: '/v1/table/{id}/drop',
-    object: 'table',
     body: 'none',
     unknownBranch: 'always',
     describes: ['location', 'properties'],
-    effect: 'commit',
-    group: 'drop',
     removesName: true,
     mayStartJob: true,
-    errors: tableErrors,
-  },
-  DeregisterTable: {
+  }),
+  DeregisterTable: onTable('deregister', changes('drop'), {
     summary: 'Removes a table from the catalog and keeps its data',
-    method: 'POST',
-    path: '/v1/table/{id}/deregister',
-    object: 'table',
-    body: 'json',
     unknownBranch: 'always',
     describes: ['location', 'properties'],
-    effect: 'change',
-    group: 'drop',
     removesName: true,
     moves: true,
-    errors: tableErrors,
-  },
-  RestoreTable: {
+  }),
+  RestoreTable: onTable('restore', commits('admin', delegated), {
     summary: 'Restores an older version of a table',
-    method: 'POST',
-    path: '/v1/table/{id}/restore',
-    object: 'table',
-    body: 'json',
-    facts: { branch: ['body.branch'] },
+    facts: branchInBody,
     recorded: ['version'],
-    effect: 'commit',
-    group: 'admin',
-    delegated: true,
     moves: true,
     versions: 'next',
-    errors: [...tableErrors, 'TableVersionNotFound', 'ConcurrentModification'],
-  },
-  RenameTable: {
+    errors: ['TableVersionNotFound', 'ConcurrentModification'],
+  }),
+  RenameTable: onTable('rename', changes('admin', delegated), {
     summary: 'Renames or moves a table',
-    method: 'POST',
-    path: '/v1/table/{id}/rename',
-    object: 'table',
-    body: 'json',
     facts: {
       newNamespace: ['body.new_namespace_id', 'body.new_namespace'],
       newName: ['body.new_table_name'],
@@ -609,100 +558,54 @@ export const operations = {
       },
     ],
     requiredFacts: ['newName'],
-    effect: 'change',
-    group: 'admin',
-    delegated: true,
     removesName: true,
     moves: true,
-    errors: [...tableErrors, 'TableAlreadyExists', 'ConcurrentModification'],
-  },
-  UpdateTableSchemaMetadata: {
+    errors: ['TableAlreadyExists', 'ConcurrentModification'],
+  }),
+  UpdateTableSchemaMetadata: onTable('schema_metadata/update', commits('admin', delegated), {
     summary: 'Changes the metadata of the schema of a table',
-    method: 'POST',
-    path: '/v1/table/{id}/schema_metadata/update',
-    object: 'table',
-    query: { branch: 'string' },
     body: 'map',
+    query: { branch: 'string' },
     columnMetadata: 'stored',
-    facts: { branch: ['query.branch', 'body.branch'] },
+    facts: branchAnywhere,
     describes: ['metadata'],
-    effect: 'commit',
-    group: 'admin',
-    delegated: true,
     versions: 'next',
-    errors: [...tableErrors, 'ConcurrentModification'],
-  },
-  ListTableVersions: {
+    errors: ['ConcurrentModification'],
+  }),
+  ListTableVersions: onTable('version/list', reads('browse'), {
     summary: 'Lists the versions of a table',
-    method: 'POST',
-    path: '/v1/table/{id}/version/list',
-    alsoGet: true,
-    object: 'table',
-    query: { branch: 'string', ...paging, descending: 'boolean' },
+    methods: ['GET', 'POST'],
     body: 'none',
-    facts: { branch: ['query.branch', 'body.branch'] },
-    effect: 'read',
-    group: 'browse',
-    errors: tableErrors,
-  },
-  CreateTableVersion: {
+    query: { branch: 'string', ...paging, descending: 'boolean' },
+    facts: branchAnywhere,
+  }),
+  CreateTableVersion: onTable('version/create', commits('commit', undelegated), {
     summary: 'Commits a version of a table',
-    method: 'POST',
-    path: '/v1/table/{id}/version/create',
-    object: 'table',
-    body: 'json',
     facts: { branch: ['body.branch'], manifestPath: ['body.manifest_path'], metadata: ['body.metadata'] },
     recorded: ['version', 'manifest_size', 'e_tag', 'naming_scheme'],
     requiredFacts: ['manifestPath'],
-    effect: 'commit',
-    group: 'commit',
-    delegated: false,
     versions: 'next',
     statesVersion: true,
-    errors: [...tableErrors, 'ConcurrentModification'],
-  },
-  DescribeTableVersion: {
+    errors: ['ConcurrentModification'],
+  }),
+  DescribeTableVersion: onTable('version/describe', reads('browse'), {
     summary: 'Describes a version of a table',
-    method: 'POST',
-    path: '/v1/table/{id}/version/describe',
-    object: 'table',
-    body: 'json',
-    facts: { branch: ['body.branch'] },
-    effect: 'read',
-    group: 'browse',
-    errors: [...tableErrors, 'TableVersionNotFound'],
-  },
-  BatchDeleteTableVersions: {
+    facts: branchInBody,
+    errors: ['TableVersionNotFound'],
+  }),
+  BatchDeleteTableVersions: onTable('version/delete', commits('drop'), {
     summary: 'Deletes ranges of versions of a table',
-    method: 'POST',
-    path: '/v1/table/{id}/version/delete',
-    object: 'table',
-    body: 'json',
-    facts: { branch: ['body.branch'] },
+    facts: branchInBody,
     recorded: ['ranges'],
-    effect: 'commit',
-    group: 'drop',
     references: 'names',
-    errors: tableErrors,
-  },
-  BatchCreateTableVersions: {
+  }),
+  BatchCreateTableVersions: onAll('table/version/batch-create', commits('commit', delegated), {
     summary: 'Commits versions of several tables at once',
-    method: 'POST',
-    path: '/v1/table/version/batch-create',
-    object: 'none',
-    body: 'json',
     entries: { member: 'entries', operation: 'CreateTableVersion', results: 'versions' },
-    effect: 'commit',
-    group: 'commit',
-    delegated: true,
-    errors: [...tableErrors, 'ConcurrentModification'],
-  },
-  BatchCommitTables: {
+    errors: ['NamespaceNotFound', 'TableNotFound', 'ConcurrentModification'],
+  }),
+  BatchCommitTables: onAll('table/batch-commit', commits('commit', delegated), {
     summary: 'Commits changes of several tables at once',
-    method: 'POST',
-    path: '/v1/table/batch-commit',
-    object: 'none',
-    body: 'json',
     entries: {
       member: 'operations',
       operation: {
@@ -715,140 +618,85 @@ export const operations = {
     },
     describes: ['location', 'properties'],
     vends: true,
-    effect: 'commit',
-    group: 'commit',
-    delegated: true,
-    errors: [...tableErrors, 'TableAlreadyExists', 'ConcurrentModification'],
-  },
-  AlterTableAlterColumns: {
+    errors: ['NamespaceNotFound', 'TableNotFound', 'TableAlreadyExists', 'ConcurrentModification'],
+  }),
+  AlterTableAlterColumns: onTable('alter_columns', commits('admin', delegated), {
     summary: 'Changes columns of a table',
-    method: 'POST',
-    path: '/v1/table/{id}/alter_columns',
-    object: 'table',
-    body: 'json',
     columnMetadata: 'stored',
-    facts: { branch: ['body.branch'] },
+    facts: branchInBody,
     requires: [readAnyTableIf('virtual_column'), referenceData],
-    effect: 'commit',
-    group: 'admin',
-    delegated: true,
     versions: 'next',
-    errors: [...tableErrors, 'TableColumnNotFound', 'ConcurrentModification', 'TableSchemaValidationError'],
-  },
-  UpdateFieldMetadata: {
+    errors: ['TableColumnNotFound', 'ConcurrentModification', 'TableSchemaValidationError'],
+  }),
+  UpdateFieldMetadata: onTable('update_field_metadata', commits('admin', delegated), {
     summary: 'Changes the metadata of columns of a table',
-    method: 'POST',
-    path: '/v1/table/{id}/update_field_metadata',
-    object: 'table',
-    body: 'json',
     columnMetadata: 'stored',
     requires: [referenceData],
-    facts: { branch: ['body.branch'] },
+    facts: branchInBody,
     describes: ['fields'],
-    effect: 'commit',
-    group: 'admin',
-    delegated: true,
     versions: 'next',
-    errors: [...tableErrors, 'TableColumnNotFound', 'ConcurrentModification'],
-  },
-  AlterTableDropColumns: {
+    errors: ['TableColumnNotFound', 'ConcurrentModification'],
+  }),
+  AlterTableDropColumns: onTable('drop_columns', commits('admin', delegated), {
     summary: 'Drops columns of a table',
-    method: 'POST',
-    path: '/v1/table/{id}/drop_columns',
-    object: 'table',
-    body: 'json',
-    facts: { branch: ['body.branch'] },
-    effect: 'commit',
-    group: 'admin',
-    delegated: true,
+    facts: branchInBody,
     versions: 'next',
-    errors: [...tableErrors, 'TableColumnNotFound', 'ConcurrentModification'],
-  },
-  GetTableStats: {
+    errors: ['TableColumnNotFound', 'ConcurrentModification'],
+  }),
+  GetTableStats: onTable('stats', reads('browse'), {
     summary: 'Returns statistics of a table',
-    method: 'POST',
-    path: '/v1/table/{id}/stats',
-    alsoGet: true,
-    object: 'table',
-    body: 'json',
-    facts: { branch: ['body.branch'] },
-    effect: 'read',
-    group: 'browse',
-    errors: tableErrors,
-  },
-  InsertIntoTable: {
+    methods: ['GET', 'POST'],
+    facts: branchInBody,
+  }),
+  InsertIntoTable: onTable('insert', commits('write'), {
     summary: 'Inserts rows into a table',
-    method: 'POST',
-    path: '/v1/table/{id}/insert',
-    object: 'table',
+    body: 'arrow',
     query: { branch: 'string', mode: 'string', upload_id: 'string', upload_part_id: 'string' },
     // LanceDB's clients up to 0.16. The id of a request comes from its header only.
     droppedQuery: ['request_id'],
-    body: 'arrow',
     columnMetadata: 'ignored',
     facts: { branch: ['query.branch'], mode: ['query.mode'] },
     modes: ['Append', 'Overwrite'],
     multipart: 'mayName',
     recorded: ['upload_id', 'upload_part_id'],
     requires: [overwriteTable, referenceData],
-    effect: 'commit',
-    group: 'write',
     versions: 'next',
-    errors: [...tableErrors, 'ConcurrentModification', 'InvalidTableState', 'TableSchemaValidationError'],
-  },
+    errors: ['ConcurrentModification', 'InvalidTableState', 'TableSchemaValidationError'],
+  }),
   // The parts state the mode. The rows of all of them become visible when the write is completed.
-  CreateMultipartWrite: {
+  CreateMultipartWrite: onTable('multipart_write/create', changes('write'), {
     summary: 'Begins an insert in several parts',
-    method: 'POST',
-    path: '/v1/table/{id}/multipart_write/create',
-    object: 'table',
-    query: { branch: 'string' },
     body: 'none',
-    facts: { branch: ['query.branch', 'body.branch'] },
+    query: { branch: 'string' },
+    facts: branchAnywhere,
     multipart: 'begins',
     requires: [insertRows],
-    effect: 'change',
-    group: 'write',
-    errors: tableErrors,
-  },
-  CompleteMultipartWrite: {
+  }),
+  CompleteMultipartWrite: onTable('multipart_write/complete', commits('write'), {
     summary: 'Inserts the rows of all parts',
-    method: 'POST',
-    path: '/v1/table/{id}/multipart_write/complete',
-    object: 'table',
+    body: 'none',
     query: { branch: 'string', upload_id: 'string' },
     required: ['upload_id'],
-    body: 'none',
-    facts: { branch: ['query.branch', 'body.branch'] },
+    facts: branchAnywhere,
     multipart: 'names',
     recorded: ['upload_id'],
     requires: [insertRows],
-    effect: 'commit',
-    group: 'write',
     versions: 'next',
-    errors: [...tableErrors, 'ConcurrentModification', 'InvalidTableState', 'TableSchemaValidationError'],
-  },
-  AbortMultipartWrite: {
+    errors: ['ConcurrentModification', 'InvalidTableState', 'TableSchemaValidationError'],
+  }),
+  AbortMultipartWrite: onTable('multipart_write/abort', changes('write'), {
     summary: 'Discards the parts of an insert',
-    method: 'POST',
-    path: '/v1/table/{id}/multipart_write/abort',
-    object: 'table',
+    body: 'none',
     query: { branch: 'string', upload_id: 'string' },
     required: ['upload_id'],
-    body: 'none',
-    facts: { branch: ['query.branch', 'body.branch'] },
+    facts: branchAnywhere,
     multipart: 'names',
     recorded: ['upload_id'],
     requires: [insertRows],
-    effect: 'change',
-    group: 'write',
-    errors: tableErrors,
-  },
-  MergeInsertIntoTable: {
+  }),
+  MergeInsertIntoTable: onTable('merge_insert', commits('write'), {
     summary: 'Updates matching rows of a table and inserts the others',
-    method: 'POST',
-    path: '/v1/table/{id}/merge_insert',
-    object: 'table',
+    body: 'arrow',
     query: {
       branch: 'string',
       on: 'strings',
@@ -864,7 +712,6 @@ export const operations = {
       use_lsm: 'boolean',
     },
     required: ['on'],
-    body: 'arrow',
     columnMetadata: 'ignored',
     facts: { branch: ['query.branch'], deletesUnmatched: ['query.when_not_matched_by_source_delete'] },
     recorded: [
@@ -887,17 +734,11 @@ export const operations = {
       },
       referenceData,
     ],
-    effect: 'commit',
-    group: 'write',
     versions: 'next',
-    errors: [...tableErrors, 'TableColumnNotFound', 'ConcurrentModification', 'InvalidTableState'],
-  },
-  UpdateTable: {
+    errors: ['TableColumnNotFound', 'ConcurrentModification', 'InvalidTableState'],
+  }),
+  UpdateTable: onTable('update', commits('write'), {
     summary: 'Updates rows of a table',
-    method: 'POST',
-    path: '/v1/table/{id}/update',
-    object: 'table',
-    body: 'json',
     facts: { branch: ['body.branch'], properties: ['body.properties'], location: ['properties.location'] },
     unknownBranch: 'properties',
     recorded: ['predicate'],
@@ -907,58 +748,36 @@ export const operations = {
       { permission: 'UpdateTable', when: { fact: 'properties' }, requiredBy: 'its branch' },
       chooseLocation,
     ],
-    effect: 'commit',
-    group: 'write',
     versions: 'next',
-    errors: [...tableErrors, 'TableColumnNotFound', 'ConcurrentModification', 'InvalidTableState'],
-  },
-  DeleteFromTable: {
+    errors: ['TableColumnNotFound', 'ConcurrentModification', 'InvalidTableState'],
+  }),
+  DeleteFromTable: onTable('delete', commits('write'), {
     summary: 'Deletes rows of a table',
-    method: 'POST',
-    path: '/v1/table/{id}/delete',
-    object: 'table',
-    body: 'json',
-    facts: { branch: ['body.branch'] },
+    facts: branchInBody,
     recorded: ['predicate'],
-    effect: 'commit',
-    group: 'write',
     versions: 'next',
-    errors: [...tableErrors, 'ConcurrentModification', 'InvalidTableState'],
-  },
-  QueryTable: {
+    errors: ['ConcurrentModification', 'InvalidTableState'],
+  }),
+  QueryTable: onTable('query', reads('query'), {
     summary: 'Queries rows of a table',
-    method: 'POST',
-    path: '/v1/table/{id}/query',
-    object: 'table',
-    body: 'json',
-    facts: { branch: ['body.branch'] },
+    facts: branchInBody,
     emptyIsAbsent: queryHalves,
     readsPart: 'query',
-    effect: 'read',
-    group: 'query',
     response: 'arrow',
-    errors: [...tableErrors, 'TableVersionNotFound', 'TableColumnNotFound'],
-  },
-  CountTableRows: {
+    errors: ['TableVersionNotFound', 'TableColumnNotFound'],
+  }),
+  CountTableRows: onTable('count_rows', reads('query'), {
     summary: 'Counts the rows of a table',
-    method: 'POST',
-    path: '/v1/table/{id}/count_rows',
-    alsoGet: true,
-    object: 'table',
-    body: 'json',
-    facts: { branch: ['body.branch'] },
+    methods: ['GET', 'POST'],
+    facts: branchInBody,
     readsPart: 'count',
-    effect: 'read',
-    group: 'query',
-    errors: [...tableErrors, 'TableVersionNotFound'],
-  },
-  CreateTable: {
+    errors: ['TableVersionNotFound'],
+  }),
+  CreateTable: onTable('create', commits('create'), {
     summary: 'Creates a table with rows',
-    method: 'POST',
-    path: '/v1/table/{id}/create',
-    object: 'table',
-    query: { mode: 'string', properties: 'string', storage_options: 'string' },
     body: 'arrow',
+    creates: true,
+    query: { mode: 'string', properties: 'string', storage_options: 'string' },
     columnMetadata: 'stored',
     facts: {
       mode: ['query.mode'],
@@ -970,38 +789,23 @@ export const operations = {
     describes: ['location', 'properties', 'version'],
     requires: [overwriteTable, chooseLocation, chooseStorage, referenceData],
     vends: true,
-    effect: 'commit',
-    group: 'create',
     versions: 'restart',
-    creates: true,
-    errors: [
-      'NamespaceNotFound',
-      'TableAlreadyExists',
-      'ConcurrentModification',
-      'TableSchemaValidationError',
-    ],
-  },
+    errors: ['TableAlreadyExists', 'ConcurrentModification', 'TableSchemaValidationError'],
+  }),
   // Policies that allow QueryTable alone do not allow blobs, which are larger than rows by orders of magnitude.
-  FetchTableBlobs: {
+  FetchTableBlobs: onTable('fetch_blobs', reads('query'), {
     summary: 'Returns values of a blob column of a table',
-    method: 'POST',
-    path: '/v1/table/{id}/fetch_blobs',
-    object: 'table',
-    body: 'json',
-    facts: { branch: ['body.branch'] },
+    facts: branchInBody,
     recorded: ['column', 'row_ids', 'version'],
     requires: [queryTable],
-    effect: 'read',
-    group: 'query',
     response: 'arrow-stream',
-    errors: [...tableErrors, 'TableVersionNotFound', 'TableColumnNotFound'],
-  },
-  GetTableBlob: {
+    errors: ['TableVersionNotFound', 'TableColumnNotFound'],
+  }),
+  GetTableBlob: onTable('blob/{column}/{row_id}/bytes', reads('query'), {
     summary: 'Returns a value of a blob column of a table, or a part of it',
     method: 'GET',
-    path: '/v1/table/{id}/blob/{column}/{row_id}/bytes',
-    alsoHead: true,
-    object: 'table',
+    methods: ['GET', 'HEAD'],
+    body: 'none',
     query: {
       version: 'long',
       branch: 'string',
@@ -1010,208 +814,114 @@ export const operations = {
       source_commit_micros: 'long',
       row_is_address: 'boolean',
     },
-    body: 'none',
-    facts: { branch: ['query.branch'] },
+    facts: branchInQuery,
     recorded: ['source_uri', 'version'],
     requires: [queryTable, ...readSource],
     requestHeaders: ['if-none-match', 'if-range', 'range'],
     responseHeaders: ['accept-ranges', 'content-range', 'etag', 'last-modified'],
-    effect: 'read',
-    group: 'query',
     response: 'bytes',
-    errors: [...tableErrors, 'TableVersionNotFound', 'TableColumnNotFound'],
-  },
-  ExplainTableQueryPlan: {
+    errors: ['TableVersionNotFound', 'TableColumnNotFound'],
+  }),
+  ExplainTableQueryPlan: onTable('explain_plan', reads('query'), {
     summary: 'Explains how a query would be executed',
-    method: 'POST',
-    path: '/v1/table/{id}/explain_plan',
-    object: 'table',
-    body: 'json',
     facts: { branch: ['body.branch', 'body.query.branch'] },
     alsoFlat: true,
     emptyIsAbsent: [...queryHalves, ...nestedQuery],
-    effect: 'read',
-    group: 'query',
-    errors: tableErrors,
-  },
-  AnalyzeTableQueryPlan: {
+  }),
+  AnalyzeTableQueryPlan: onTable('analyze_plan', reads('query'), {
     summary: 'Executes a query and explains how',
-    method: 'POST',
-    path: '/v1/table/{id}/analyze_plan',
-    object: 'table',
     // `aggregate`, `per_worker` or `full`.
     query: { distributed_metrics: 'string' },
-    body: 'json',
     facts: { branch: ['body.branch', 'body.query.branch'] },
     alsoFlat: true,
     emptyIsAbsent: [...queryHalves, ...nestedQuery],
-    effect: 'read',
-    group: 'query',
-    errors: tableErrors,
-  },
-  AlterTableAddColumns: {
+  }),
+  AlterTableAddColumns: onTable('add_columns', commits('admin', delegated), {
     summary: 'Adds columns to a table',
-    method: 'POST',
-    path: '/v1/table/{id}/add_columns',
-    object: 'table',
     // An Arrow schema has no place for it.
     query: { branch: 'string' },
-    body: 'json',
     alsoArrowSchema: true,
     columnMetadata: 'stored',
-    facts: { branch: ['query.branch', 'body.branch'] },
+    facts: branchAnywhere,
     requires: [readAnyTableIf('virtual_column'), useFunction, referenceData],
-    effect: 'commit',
-    group: 'admin',
-    delegated: true,
     versions: 'next',
-    errors: [...tableErrors, 'ConcurrentModification', 'TableSchemaValidationError'],
-  },
-  AlterTableBackfillColumns: {
+    errors: ['ConcurrentModification', 'TableSchemaValidationError'],
+  }),
+  AlterTableBackfillColumns: onTable('backfill_column', commits('admin', undelegated), {
     summary: 'Computes the values of a column of a table',
-    method: 'POST',
-    path: '/v1/table/{id}/backfill_column',
-    object: 'table',
-    body: 'json',
-    facts: { branch: ['body.branch'] },
+    facts: branchInBody,
     recorded: ['column', 'where'],
-    effect: 'commit',
-    group: 'admin',
-    delegated: false,
     status: 202,
-    errors: [...tableErrors, 'TableColumnNotFound'],
-  },
-  RefreshMaterializedView: {
+    errors: ['TableColumnNotFound'],
+  }),
+  RefreshMaterializedView: onMaterializedView('refresh', commits('admin', undelegated), {
     summary: 'Refreshes a materialized view',
-    method: 'POST',
-    path: '/v1/materialized_view/{id}/refresh',
-    object: 'materialized_view',
-    body: 'json',
     unknownBranch: 'always',
     recorded: ['src_version', 'source_version'],
-    effect: 'commit',
-    group: 'admin',
-    delegated: false,
     status: 202,
-    errors: tableErrors,
-  },
-  CreateMaterializedView: {
+  }),
+  CreateMaterializedView: onMaterializedView('create', commits('admin', undelegated), {
     summary: 'Creates a materialized view',
-    method: 'POST',
-    path: '/v1/materialized_view/{id}/create',
-    object: 'materialized_view',
-    body: 'json',
+    creates: true,
     unknownBranch: 'always',
     recorded: ['kind', 'source_query', 'query'],
     requires: [readAnyTable],
-    effect: 'commit',
-    group: 'admin',
-    delegated: false,
     status: 201,
     mayStartJob: true,
-    creates: true,
-    errors: [...tableErrors, 'TableAlreadyExists'],
-  },
-  CreateTableIndex: {
+    errors: ['TableNotFound', 'TableAlreadyExists'],
+  }),
+  CreateTableIndex: onTable('create_index', commits('admin', delegated), {
     summary: 'Creates an index of a table',
-    method: 'POST',
-    path: '/v1/table/{id}/create_index',
-    object: 'table',
-    body: 'json',
-    facts: { branch: ['body.branch'] },
+    facts: branchInBody,
     recorded: ['name'],
-    effect: 'commit',
-    group: 'admin',
-    delegated: true,
     versions: 'next',
     mayStartJob: true,
-    errors: [...tableErrors, 'TableIndexAlreadyExists', 'TableColumnNotFound', 'ConcurrentModification'],
-  },
-  CreateTableScalarIndex: {
+    errors: ['TableIndexAlreadyExists', 'TableColumnNotFound', 'ConcurrentModification'],
+  }),
+  CreateTableScalarIndex: onTable('create_scalar_index', commits('admin', delegated), {
     summary: 'Creates a scalar index of a table',
-    method: 'POST',
-    path: '/v1/table/{id}/create_scalar_index',
-    object: 'table',
-    body: 'json',
-    facts: { branch: ['body.branch'] },
+    facts: branchInBody,
     recorded: ['name'],
-    effect: 'commit',
-    group: 'admin',
-    delegated: true,
     versions: 'next',
     mayStartJob: true,
-    errors: [...tableErrors, 'TableIndexAlreadyExists', 'TableColumnNotFound', 'ConcurrentModification'],
-  },
-  ListTableIndices: {
+    errors: ['TableIndexAlreadyExists', 'TableColumnNotFound', 'ConcurrentModification'],
+  }),
+  ListTableIndices: onTable('index/list', reads('browse'), {
     summary: 'Lists the indexes of a table',
-    method: 'POST',
-    path: '/v1/table/{id}/index/list',
-    alsoGet: true,
-    object: 'table',
-    body: 'json',
-    facts: { branch: ['body.branch'] },
-    effect: 'read',
-    group: 'browse',
-    errors: tableErrors,
-  },
-  DescribeTableIndexStats: {
+    methods: ['GET', 'POST'],
+    facts: branchInBody,
+  }),
+  DescribeTableIndexStats: onTable('index/{index_name}/stats', reads('browse'), {
     summary: 'Returns statistics of an index of a table',
-    method: 'POST',
-    path: '/v1/table/{id}/index/{index_name}/stats',
-    alsoGet: true,
-    object: 'table',
-    body: 'json',
-    facts: { branch: ['body.branch'] },
-    effect: 'read',
-    group: 'browse',
-    errors: [...tableErrors, 'TableIndexNotFound'],
-  },
-  DropTableIndex: {
+    methods: ['GET', 'POST'],
+    facts: branchInBody,
+    errors: ['TableIndexNotFound'],
+  }),
+  DropTableIndex: onTable('index/{index_name}/drop', commits('admin', delegated), {
     summary: 'Drops an index of a table',
-    method: 'POST',
-    path: '/v1/table/{id}/index/{index_name}/drop',
-    object: 'table',
+    body: 'none',
     query: { branch: 'string' },
-    body: 'none',
-    facts: { branch: ['query.branch', 'body.branch'] },
-    effect: 'commit',
-    group: 'admin',
-    delegated: true,
+    facts: branchAnywhere,
     versions: 'next',
-    errors: [...tableErrors, 'TableIndexNotFound'],
-  },
-  ListTableTags: {
+    errors: ['TableIndexNotFound'],
+  }),
+  ListTableTags: onTable('tags/list', reads('browse'), {
     summary: 'Lists the tags of a table',
-    method: 'POST',
-    path: '/v1/table/{id}/tags/list',
-    alsoGet: true,
-    object: 'table',
-    query: paging,
+    methods: ['GET', 'POST'],
     body: 'none',
-    effect: 'read',
-    group: 'browse',
+    query: paging,
     references: 'lists',
-    errors: tableErrors,
-  },
-  GetTableTagVersion: {
+  }),
+  GetTableTagVersion: onTable('tags/version', reads('browse'), {
     summary: 'Returns the version that a tag names',
-    method: 'POST',
-    path: '/v1/table/{id}/tags/version',
-    object: 'table',
-    body: 'json',
     facts: { tag: ['body.tag'] },
     unknownBranch: 'always',
-    effect: 'read',
-    group: 'browse',
-    errors: [...tableErrors, 'TableTagNotFound'],
-  },
-  DeclareTable: {
+    errors: ['TableTagNotFound'],
+  }),
+  DeclareTable: onTable('declare', changes('create'), {
     summary: 'Reserves the location of a table without data',
-    method: 'POST',
-    path: '/v1/table/{id}/declare',
+    creates: true,
     aliases: ['/v1/table/{id}/create-empty'],
-    object: 'table',
-    body: 'json',
     facts: {
       location: ['body.location', 'properties.location'],
       properties: ['body.properties'],
@@ -1221,666 +931,282 @@ export const operations = {
     describes: ['location', 'properties'],
     requires: [chooseLocation, vendCredentials],
     vends: true,
-    effect: 'change',
-    group: 'create',
-    creates: true,
-    errors: ['NamespaceNotFound', 'TableAlreadyExists', 'ConcurrentModification'],
-  },
-  CreateTableTag: {
+    errors: ['TableAlreadyExists', 'ConcurrentModification'],
+  }),
+  CreateTableTag: onTable('tags/create', changes('admin', delegated), {
     summary: 'Creates a tag of a table',
-    method: 'POST',
-    path: '/v1/table/{id}/tags/create',
-    object: 'table',
-    body: 'json',
     facts: { tag: ['body.tag'], branch: ['body.branch'] },
     recorded: ['version'],
-    effect: 'change',
-    group: 'admin',
-    delegated: true,
-    errors: [...tableErrors, 'TableTagAlreadyExists', 'TableVersionNotFound', 'ConcurrentModification'],
-  },
-  DeleteTableTag: {
+    errors: ['TableTagAlreadyExists', 'TableVersionNotFound', 'ConcurrentModification'],
+  }),
+  DeleteTableTag: onTable('tags/delete', changes('admin', delegated), {
     summary: 'Deletes a tag of a table',
-    method: 'POST',
-    path: '/v1/table/{id}/tags/delete',
-    object: 'table',
-    body: 'json',
     facts: { tag: ['body.tag'] },
     unknownBranch: 'always',
-    effect: 'change',
-    group: 'admin',
-    delegated: true,
-    errors: [...tableErrors, 'TableTagNotFound'],
-  },
-  UpdateTableTag: {
+    errors: ['TableTagNotFound'],
+  }),
+  UpdateTableTag: onTable('tags/update', changes('admin', delegated), {
     summary: 'Moves a tag of a table to another version',
-    method: 'POST',
-    path: '/v1/table/{id}/tags/update',
-    object: 'table',
-    body: 'json',
     facts: { tag: ['body.tag'], branch: ['body.branch'] },
     unknownBranch: 'always',
     recorded: ['version'],
-    effect: 'change',
-    group: 'admin',
-    delegated: true,
-    errors: [...tableErrors, 'TableTagNotFound', 'TableVersionNotFound', 'ConcurrentModification'],
-  },
-  ListTableBranches: {
+    errors: ['TableTagNotFound', 'TableVersionNotFound', 'ConcurrentModification'],
+  }),
+  ListTableBranches: onTable('branches/list', reads('browse'), {
     summary: 'Lists the branches of a table',
-    method: 'POST',
-    path: '/v1/table/{id}/branches/list',
-    alsoGet: true,
-    object: 'table',
-    query: paging,
+    methods: ['GET', 'POST'],
     body: 'none',
-    effect: 'read',
-    group: 'browse',
+    query: paging,
     references: 'lists',
-    errors: tableErrors,
-  },
-  CreateTableBranch: {
+  }),
+  CreateTableBranch: onTable('branches/create', changes('admin', delegated), {
     summary: 'Creates a branch of a table',
-    method: 'POST',
-    path: '/v1/table/{id}/branches/create',
-    object: 'table',
-    body: 'json',
     facts: { branch: ['body.name'], sourceBranch: ['body.from_branch'] },
     recorded: ['from_version'],
     requires: [{ ...readSourceBranch, requiredBy: 'the branch that is copied' }],
-    effect: 'change',
-    group: 'admin',
-    delegated: true,
     references: 'names',
     moves: true,
-    errors: [...tableErrors, 'TableBranchAlreadyExists'],
-  },
-  DeleteTableBranch: {
+    errors: ['TableBranchAlreadyExists'],
+  }),
+  DeleteTableBranch: onTable('branches/delete', changes('admin', delegated), {
     summary: 'Deletes a branch of a table',
-    method: 'POST',
-    path: '/v1/table/{id}/branches/delete',
-    object: 'table',
-    body: 'json',
     facts: { branch: ['body.name'] },
-    effect: 'change',
-    group: 'admin',
-    delegated: true,
     references: 'names',
-    errors: [...tableErrors, 'TableBranchNotFound'],
-  },
-  DescribeTransaction: {
+    errors: ['TableBranchNotFound'],
+  }),
+  DescribeTransaction: onTransaction('describe', reads('browse'), {
     summary: 'Describes a transaction',
-    method: 'POST',
-    path: '/v1/transaction/{id}/describe',
-    object: 'transaction',
-    body: 'json',
     unknownBranch: 'always',
-    effect: 'read',
-    group: 'browse',
     describesKinds: ['transaction'],
-    errors: ['TransactionNotFound'],
-  },
-  AlterTransaction: {
+  }),
+  AlterTransaction: onTransaction('alter', changes('admin', delegated), {
     summary: 'Changes a transaction',
-    method: 'POST',
-    path: '/v1/transaction/{id}/alter',
-    object: 'transaction',
-    body: 'json',
     unknownBranch: 'always',
     describes: ['properties'],
-    effect: 'change',
-    group: 'admin',
-    delegated: true,
-    errors: ['TransactionNotFound', 'ConcurrentModification'],
-  },
+    errors: ['ConcurrentModification'],
+  }),
   // The following are operations of the remote client of LanceDB that the interface does not have.
-  PrewarmTableIndex: {
+  // It displaces what others have in the cache.
+  PrewarmTableIndex: onTable('index/{index_name}/prewarm', reads('admin', delegated), {
     summary: 'Loads an index of a table into the cache of the server',
-    method: 'POST',
-    path: '/v1/table/{id}/index/{index_name}/prewarm',
-    object: 'table',
     body: 'none',
     unknownBranch: 'always',
-    effect: 'read',
-    // It displaces what others have in the cache.
-    group: 'admin',
-    delegated: true,
-    errors: [...tableErrors, 'TableIndexNotFound'],
-  },
-  PrewarmTableData: {
+    errors: ['TableIndexNotFound'],
+  }),
+  PrewarmTableData: onTable('page_cache/prewarm', reads('admin', delegated), {
     summary: 'Loads columns of a table into the cache of the server',
-    method: 'POST',
-    path: '/v1/table/{id}/page_cache/prewarm',
-    object: 'table',
-    body: 'json',
     unknownBranch: 'always',
-    effect: 'read',
-    group: 'admin',
-    delegated: true,
-    errors: [...tableErrors, 'TableColumnNotFound'],
-  },
+    errors: ['TableColumnNotFound'],
+  }),
   // The realtime engine (RTE) is a second way of writing, which 0.40 calls LSM: merged rows are in logs of the server, and
   // only compaction commits them. Requests name no branch.
-  EnableTableRte: {
+  // It configures writers of the server.
+  EnableTableRte: onTable('enable_rte', commits('admin', undelegated), {
     summary: 'Lets the realtime engine write the merged rows of a table',
-    method: 'POST',
-    path: '/v1/table/{id}/enable_rte',
     aliases: ['/v1/table/{id}/set_lsm_write_spec'],
     forwardsAliases: true,
-    object: 'table',
-    body: 'json',
     unknownBranch: 'always',
     recorded: ['sharding', 'maintained_indexes', 'writer_config_defaults'],
-    effect: 'commit',
-    group: 'admin',
-    // It configures writers of the server.
-    delegated: false,
-    errors: [...tableErrors, 'TableColumnNotFound', 'TableIndexNotFound', 'ConcurrentModification'],
-  },
-  DisableTableRte: {
+    errors: ['TableColumnNotFound', 'TableIndexNotFound', 'ConcurrentModification'],
+  }),
+  DisableTableRte: onTable('disable_rte', commits('admin', delegated), {
     summary: 'Ends the writing of the realtime engine',
-    method: 'POST',
-    path: '/v1/table/{id}/disable_rte',
+    body: 'none',
     aliases: ['/v1/table/{id}/unset_lsm_write_spec'],
     forwardsAliases: true,
-    object: 'table',
-    body: 'none',
     unknownBranch: 'always',
-    effect: 'commit',
-    group: 'admin',
-    delegated: true,
-    errors: [...tableErrors, 'ConcurrentModification'],
-  },
-  FlushTableRte: {
+    errors: ['ConcurrentModification'],
+  }),
+  FlushTableRte: onTable('flush_rte', changes('admin', delegated), {
     summary: 'Lets the realtime engine write its rows from memory to storage',
-    method: 'POST',
-    path: '/v1/table/{id}/flush_rte',
+    body: 'none',
     aliases: ['/v1/table/{id}/flush_lsm'],
     forwardsAliases: true,
-    object: 'table',
-    body: 'none',
     unknownBranch: 'always',
-    effect: 'change',
-    group: 'admin',
-    delegated: true,
     status: 202,
     response: 'empty',
-    errors: tableErrors,
-  },
-  CompactTableRte: {
+  }),
+  CompactTableRte: onTable('compact_rte', commits('admin', delegated), {
     summary: 'Lets the realtime engine commit its rows to the table',
-    method: 'POST',
-    path: '/v1/table/{id}/compact_rte',
+    body: 'none',
     aliases: ['/v1/table/{id}/compact_lsm'],
     forwardsAliases: true,
-    object: 'table',
-    body: 'none',
     unknownBranch: 'always',
-    effect: 'commit',
-    group: 'admin',
-    delegated: true,
     status: 202,
     response: 'empty',
-    errors: [...tableErrors, 'ConcurrentModification'],
-  },
-  GetTableRteStats: {
+    errors: ['ConcurrentModification'],
+  }),
+  GetTableRteStats: onTable('get_rte_stats', reads('admin', delegated), {
     summary: 'Returns statistics of the realtime engine about a table',
-    method: 'POST',
-    path: '/v1/table/{id}/get_rte_stats',
     aliases: ['/v1/table/{id}/get_lsm_stats'],
     forwardsAliases: true,
-    object: 'table',
-    body: 'json',
     unknownBranch: 'always',
-    effect: 'read',
-    group: 'admin',
-    delegated: true,
-    errors: tableErrors,
-  },
-  GetTableRteSpec: {
+  }),
+  GetTableRteSpec: onTable('get_rte_spec', reads('admin', delegated), {
     summary: 'Returns how the realtime engine writes a table',
-    method: 'POST',
-    path: '/v1/table/{id}/get_rte_spec',
+    body: 'none',
     aliases: ['/v1/table/{id}/get_lsm_write_spec'],
     forwardsAliases: true,
-    object: 'table',
-    body: 'none',
     unknownBranch: 'always',
-    effect: 'read',
-    group: 'admin',
-    delegated: true,
-    errors: tableErrors,
-  },
-  DescribeMaterializedView: {
+  }),
+  // The query may name tables that the caller may not see.
+  DescribeMaterializedView: onMaterializedView('describe', reads('admin', delegated), {
     summary: 'Describes a materialized view',
-    method: 'POST',
-    path: '/v1/materialized_view/{id}/describe',
-    object: 'materialized_view',
     body: 'none',
-    effect: 'read',
-    // The query may name tables that the caller may not see.
-    group: 'admin',
-    delegated: true,
-    errors: tableErrors,
-  },
-  DropMaterializedView: {
+  }),
+  DropMaterializedView: onMaterializedView('drop', commits('drop'), {
     summary: 'Drops a materialized view with its data',
-    method: 'POST',
-    path: '/v1/materialized_view/{id}/drop',
-    object: 'materialized_view',
     body: 'none',
     unknownBranch: 'always',
-    effect: 'commit',
-    group: 'drop',
     removesName: true,
     mayStartJob: true,
-    errors: tableErrors,
-  },
-  ListMaterializedViews: {
+  }),
+  ListMaterializedViews: onNamespace('materialized_view/list', reads('browse'), {
+    ...paged,
     summary: 'Lists the materialized views of a namespace',
-    method: 'GET',
-    path: '/v1/namespace/{id}/materialized_view/list',
-    object: 'namespace',
-    query: paging,
-    body: 'none',
-    effect: 'read',
-    group: 'browse',
     lists: 'views',
-    errors: namespaceErrors,
-  },
-  CreateView: {
+  }),
+  CreateView: onView('create', changes('admin', undelegated), {
     summary: 'Creates a view',
-    method: 'POST',
-    path: '/v1/view/{id}/create',
-    object: 'view',
-    body: 'json',
+    creates: true,
     unknownBranch: 'always',
     recorded: ['query'],
     requires: [readAnyTable],
-    effect: 'change',
-    group: 'admin',
-    delegated: false,
-    creates: true,
-    errors: ['NamespaceNotFound', 'TableAlreadyExists'],
-  },
-  DescribeView: {
-    summary: 'Describes a view',
-    method: 'POST',
-    path: '/v1/view/{id}/describe',
-    object: 'view',
-    body: 'none',
-    effect: 'read',
-    group: 'admin',
-    delegated: true,
-    errors: tableErrors,
-  },
-  DropView: {
+    errors: ['TableAlreadyExists'],
+  }),
+  DescribeView: onView('describe', reads('admin', delegated), { summary: 'Describes a view', body: 'none' }),
+  DropView: onView('drop', changes('drop'), {
     summary: 'Drops a view',
-    method: 'POST',
-    path: '/v1/view/{id}/drop',
-    object: 'view',
     body: 'none',
     unknownBranch: 'always',
-    effect: 'change',
-    group: 'drop',
     removesName: true,
     mayStartJob: true,
-    errors: tableErrors,
-  },
-  ListViews: {
+  }),
+  ListViews: onNamespace('view/list', reads('browse'), {
+    ...paged,
     summary: 'Lists the views of a namespace',
-    method: 'GET',
-    path: '/v1/namespace/{id}/view/list',
-    object: 'namespace',
-    query: paging,
-    body: 'none',
-    effect: 'read',
-    group: 'browse',
     lists: 'views',
-    errors: namespaceErrors,
-  },
-  CreateFunction: {
+  }),
+  CreateFunction: onFunction('create', changes('admin', undelegated), {
     summary: 'Creates a version of a function',
-    method: 'POST',
-    path: '/v1/function/{id}/create',
-    object: 'function',
-    body: 'json',
-    requires: [readAnyTable, useSecrets],
-    effect: 'change',
-    group: 'admin',
-    delegated: false,
-    status: 202,
     creates: true,
-    errors: namespaceErrors,
-  },
-  DescribeFunction: {
+    requires: [readAnyTable, useSecrets],
+    status: 202,
+  }),
+  // TableNotFound also means a missing function.
+  DescribeFunction: onFunction('describe', reads('admin', delegated), {
     summary: 'Describes a version of a function',
-    method: 'POST',
-    path: '/v1/function/{id}/describe',
-    object: 'function',
-    body: 'json',
-    effect: 'read',
-    group: 'admin',
-    delegated: true,
     describesKinds: ['function'],
-    // TableNotFound also means a missing function.
-    errors: tableErrors,
-  },
-  DropFunction: {
+  }),
+  DropFunction: onFunction('drop', changes('drop'), {
     summary: 'Drops a version of a function',
-    method: 'POST',
-    path: '/v1/function/{id}/drop',
-    object: 'function',
-    body: 'json',
     recorded: ['version'],
-    effect: 'change',
-    group: 'drop',
     removesName: true,
     mayStartJob: true,
-    errors: tableErrors,
-  },
+  }),
   // Its response contains code, not only names, so it is not filtered by visibility.
-  ListFunctions: {
+  ListFunctions: onNamespace('function/list', reads('admin', delegated), {
     summary: 'Lists the functions of a namespace',
     method: 'GET',
-    path: '/v1/namespace/{id}/function/list',
-    object: 'namespace',
-    query: { ...paging, include_definition: 'boolean' },
     body: 'none',
-    effect: 'read',
-    group: 'admin',
-    delegated: true,
-    errors: namespaceErrors,
-  },
+    query: { ...paging, include_definition: 'boolean' },
+  }),
   // A secret has no effect outside of its namespace before a function gets it, which UseSecret decides. Names of secrets say
   // what a team is connected to, so they are not in the group browse.
-  CreateSecret: {
+  CreateSecret: onSecret('create', changes('admin', delegated), {
     summary: 'Creates a secret',
-    method: 'POST',
-    path: '/v1/secret/{id}/create',
-    object: 'secret',
-    body: 'json',
-    holdsSecret: true,
-    effect: 'change',
-    group: 'admin',
-    delegated: true,
     creates: true,
-    errors: [...namespaceErrors, 'TableAlreadyExists'],
-  },
-  AlterSecret: {
-    summary: 'Replaces the value of a secret',
-    method: 'POST',
-    path: '/v1/secret/{id}/alter',
-    object: 'secret',
-    body: 'json',
     holdsSecret: true,
-    effect: 'change',
-    group: 'admin',
-    delegated: true,
-    errors: tableErrors,
-  },
-  DescribeSecret: {
+    errors: ['TableAlreadyExists'],
+  }),
+  AlterSecret: onSecret('alter', changes('admin', delegated), {
+    summary: 'Replaces the value of a secret',
+    holdsSecret: true,
+  }),
+  // TableNotFound also means a missing secret.
+  DescribeSecret: onSecret('describe', reads('admin', delegated), {
     summary: 'Describes a secret without its value',
-    method: 'POST',
-    path: '/v1/secret/{id}/describe',
-    object: 'secret',
     body: 'none',
-    effect: 'read',
-    group: 'admin',
-    delegated: true,
     describesKinds: ['secret'],
-    // TableNotFound also means a missing secret.
-    errors: tableErrors,
-  },
-  DropSecret: {
+  }),
+  DropSecret: onSecret('drop', changes('drop'), {
     summary: 'Drops a secret',
-    method: 'POST',
-    path: '/v1/secret/{id}/drop',
-    object: 'secret',
     body: 'none',
-    effect: 'change',
-    group: 'drop',
     removesName: true,
-    errors: tableErrors,
-  },
-  ListSecrets: {
+  }),
+  ListSecrets: onNamespace('secret/list', reads('admin', delegated), {
+    ...paged,
     summary: 'Lists the secrets of a namespace',
-    method: 'GET',
-    path: '/v1/namespace/{id}/secret/list',
-    object: 'namespace',
-    query: paging,
-    body: 'none',
-    effect: 'read',
-    group: 'admin',
-    delegated: true,
-    errors: namespaceErrors,
-  },
-  DiffTableBranches: {
+  }),
+  DiffTableBranches: onTable('branches/diff', reads('query'), {
     summary: 'Compares a branch of a table with main',
-    method: 'POST',
-    path: '/v1/table/{id}/branches/diff',
-    object: 'table',
-    body: 'json',
     facts: { sourceBranch: ['body.from_branch'] },
     requires: [readSourceBranch],
-    effect: 'read',
-    group: 'query',
     references: 'names',
-    errors: [...tableErrors, 'TableBranchNotFound'],
-  },
-  CherryPickTableBranch: {
+    errors: ['TableBranchNotFound'],
+  }),
+  CherryPickTableBranch: onTable('branches/cherry_pick', commits('admin', delegated), {
     summary: 'Applies the new columns of a branch of a table to main',
-    method: 'POST',
-    path: '/v1/table/{id}/branches/cherry_pick',
-    object: 'table',
-    body: 'json',
     facts: { sourceBranch: ['body.from_branch'] },
     // A dry run counts as a commit: an upstream that does not know the member would make one.
     recorded: ['dry_run'],
     describes: ['diff', 'preview'],
     requires: [readSourceBranch],
-    effect: 'commit',
-    group: 'admin',
-    delegated: true,
     statusWithoutEffect: 409,
     references: 'names',
     moves: true,
-    errors: [...tableErrors, 'TableBranchNotFound', 'ConcurrentModification'],
-  },
-  ListFunctionErrors: {
+    errors: ['TableBranchNotFound', 'ConcurrentModification'],
+  }),
+  // Messages may also quote the code of a function and its secrets.
+  ListFunctionErrors: onTable('errors', reads('admin', delegated), {
     summary: 'Lists the errors of functions in rows of a table',
-    method: 'POST',
-    path: '/v1/table/{id}/errors',
-    object: 'table',
-    body: 'json',
-    facts: { branch: ['body.branch'] },
+    facts: branchInBody,
     selectsJob: true,
     requires: [{ ...queryTable, requiredBy: 'messages with values of rows' }],
-    effect: 'read',
-    // Messages may also quote the code of a function and its secrets.
-    group: 'admin',
-    delegated: true,
-    errors: tableErrors,
-  },
-  ListJobs: {
-    summary: 'Lists jobs',
-    method: 'POST',
-    path: '/v1/jobs/list',
-    object: 'none',
-    body: 'json',
-    effect: 'read',
-    group: 'admin',
-    delegated: false,
-    errors: [],
-  },
-  DescribeJob: {
-    summary: 'Describes a job',
-    method: 'POST',
-    path: '/v1/jobs/describe',
-    object: 'none',
-    body: 'json',
-    namesJob: true,
-    effect: 'read',
-    group: 'admin',
-    delegated: false,
-    // No error of the interface means a missing job.
-    errors: ['TransactionNotFound'],
-  },
-  CancelJob: {
+  }),
+  ListJobs: onAll('jobs/list', reads('admin', undelegated), { summary: 'Lists jobs' }),
+  DescribeJob: onJob('describe', 'read', { summary: 'Describes a job' }),
+  CancelJob: onJob('cancel', 'change', {
     summary: 'Cancels a job',
-    method: 'POST',
-    path: '/v1/jobs/cancel',
-    object: 'none',
-    body: 'json',
-    namesJob: true,
     recorded: ['job_id'],
-    effect: 'change',
-    group: 'admin',
-    delegated: false,
-    errors: ['TransactionNotFound'],
-  },
-  PauseJob: {
+  }),
+  PauseJob: onJob('pause', 'change', {
     summary: 'Pauses a job',
-    method: 'POST',
-    path: '/v1/jobs/pause',
-    object: 'none',
-    body: 'json',
-    namesJob: true,
     recorded: ['job_id'],
-    effect: 'change',
-    group: 'admin',
-    delegated: false,
-    errors: ['TransactionNotFound'],
-  },
-  ResumeJob: {
+  }),
+  ResumeJob: onJob('resume', 'change', {
     summary: 'Resumes a job that was paused',
-    method: 'POST',
-    path: '/v1/jobs/resume',
-    object: 'none',
-    body: 'json',
-    namesJob: true,
     recorded: ['job_id'],
-    effect: 'change',
-    group: 'admin',
-    delegated: false,
-    errors: ['TransactionNotFound'],
-  },
-  QueryJobEvents: {
+  }),
+  QueryJobEvents: onJob('query_events', 'read', {
     summary: 'Queries the events of jobs',
-    method: 'POST',
-    path: '/v1/jobs/query_events',
-    object: 'none',
-    body: 'json',
-    namesJob: true,
-    effect: 'read',
-    group: 'admin',
-    delegated: false,
     response: 'arrow-stream',
-    errors: ['TransactionNotFound'],
-  },
-  // Grants of the server itself, beside the policies of the gateway: whoever may add one could open every table there.
-  // A subject may be an API key.
-  ListGrants: {
-    summary: 'Lists grants of the server',
-    method: 'POST',
-    path: '/admin/authz/acl/list',
-    object: 'none',
-    body: 'json',
-    holdsSecret: true,
-    effect: 'read',
-    group: undefined,
-    delegated: false,
-    errors: [],
-  },
-  AddGrant: {
+  }),
+  ListGrants: onGrants('acl/list', 'read', { summary: 'Lists grants of the server' }),
+  AddGrant: onGrants('acl/add', 'change', {
     summary: 'Adds a grant of the server',
-    method: 'POST',
-    path: '/admin/authz/acl/add',
-    object: 'none',
-    body: 'json',
-    holdsSecret: true,
     recorded: ['object', 'subject', 'privilege'],
-    effect: 'change',
-    group: undefined,
-    delegated: false,
     errors: ['ConcurrentModification'],
-  },
-  DeleteGrant: {
+  }),
+  DeleteGrant: onGrants('acl/delete', 'change', {
     summary: 'Deletes a grant of the server',
-    method: 'POST',
-    path: '/admin/authz/acl/delete',
-    object: 'none',
-    body: 'json',
-    holdsSecret: true,
     recorded: ['object', 'subject', 'privilege'],
-    effect: 'change',
-    group: undefined,
-    delegated: false,
-    errors: [],
-  },
-  ListRoleBindings: {
+  }),
+  ListRoleBindings: onGrants('role_binding/list', 'read', {
     summary: 'Lists who has which role of the server',
-    method: 'POST',
-    path: '/admin/authz/role_binding/list',
-    object: 'none',
-    body: 'json',
-    holdsSecret: true,
-    effect: 'read',
-    group: undefined,
-    delegated: false,
-    errors: [],
-  },
-  AddRoleBinding: {
+  }),
+  AddRoleBinding: onGrants('role_binding/add', 'change', {
     summary: 'Gives a role of the server',
-    method: 'POST',
-    path: '/admin/authz/role_binding/add',
-    object: 'none',
-    body: 'json',
-    holdsSecret: true,
     recorded: ['subject', 'role'],
-    effect: 'change',
-    group: undefined,
-    delegated: false,
     errors: ['ConcurrentModification'],
-  },
-  DeleteRoleBinding: {
+  }),
+  DeleteRoleBinding: onGrants('role_binding/delete', 'change', {
     summary: 'Takes a role of the server away',
-    method: 'POST',
-    path: '/admin/authz/role_binding/delete',
-    object: 'none',
-    body: 'json',
-    holdsSecret: true,
     recorded: ['subject', 'role'],
-    effect: 'change',
-    group: undefined,
-    delegated: false,
-    errors: [],
-  },
-  DescribePrincipal: {
-    summary: 'Describes a principal of the server',
-    method: 'POST',
-    path: '/admin/authz/principal',
-    object: 'none',
-    body: 'json',
-    holdsSecret: true,
-    effect: 'read',
-    group: undefined,
-    delegated: false,
-    errors: [],
-  },
-  DescribeGroup: {
-    summary: 'Describes a group of the server',
-    method: 'POST',
-    path: '/admin/authz/group',
-    object: 'none',
-    body: 'json',
-    holdsSecret: true,
-    effect: 'read',
-    group: undefined,
-    delegated: false,
-    errors: [],
-  },
-} as const satisfies Record<string, OperationDefinition>
+  }),
+  DescribePrincipal: onGrants('principal', 'read', { summary: 'Describes a principal of the server' }),
+  DescribeGroup: onGrants('group', 'read', { summary: 'Describes a group of the server' }),
+} satisfies Record<string, Definition>
 
 /** Name of an operation of the catalog API. */
 export type OperationName = keyof typeof operations
@@ -1891,71 +1217,19 @@ export type ExtraOperationName = string & { readonly [isExtra]: true }
 
 export type AnyOperationName = OperationName | ExtraOperationName
 
-export interface Operation {
+/** What is known of an operation: its entry, completed. */
+export interface Operation extends Required<Omit<Definition, 'query' | 'facts' | 'emptyIsAbsent'>> {
   readonly name: AnyOperationName
-  readonly summary: string
-  /** The official method. Requests to an upstream have it, except for HEAD. */
-  readonly method: 'GET' | 'POST'
-  /** All accepted methods. */
-  readonly methods: readonly Method[]
-  readonly path: string
-  readonly aliases: readonly string[]
-  readonly forwardsAliases: boolean
-  readonly requestHeaders: readonly string[]
-  readonly responseHeaders: readonly string[]
-  readonly object: ObjectKind
   readonly query: ReadonlyMap<string, ParameterType>
-  readonly required: readonly string[]
-  readonly droppedQuery: readonly string[]
-  readonly body: BodyForm
-  readonly alsoArrowSchema: boolean
-  readonly columnMetadata: ColumnMetadata | undefined
   /** Facts with their sources, in the order of the table. */
   readonly facts: readonly (readonly [FactName, readonly FactSource[]])[]
   /** Facts that a request can state in several sources. */
-  readonly factsWithSeveralSources: readonly (readonly [FactName, readonly FactSource[]])[]
-  readonly modes: readonly string[]
-  readonly behaviors: readonly string[]
-  readonly unknownBranch: 'always' | FactName | undefined
-  readonly entries: BatchEntries | undefined
-  /** As declared; requirements.ts completes and checks them. */
-  readonly requires: readonly RequirementDefinition[]
-  readonly requiredFacts: readonly ('manifestPath' | 'newName')[]
-  readonly vends: boolean
+  readonly factsWithSeveralSources: Operation['facts']
   readonly emptyIsAbsent: ReadonlySet<string>
-  readonly alsoFlat: boolean
-  readonly defaultedFlags: readonly string[]
-  readonly namesJob: boolean
-  readonly holdsSecret: boolean
-  readonly selectsJob: boolean
-  readonly multipart: 'begins' | 'names' | 'mayName' | undefined
   /** The same operation for a request that uploads a part of a multipart write. */
   readonly part: this | undefined
-  /** Further members of the body of an extra operation; those of the catalog API are in its request schema. */
-  readonly members: readonly string[]
-  readonly recorded: readonly string[]
-  readonly describes: readonly string[]
   /** Members of a JSON body that repeat the route and must equal it. */
   readonly routeMembers: readonly ('id' | 'index_name')[]
-  readonly effect: Effect
-  /** Undefined if policies must name the operation. */
-  readonly group: PermissionGroup | undefined
-  readonly isDelegated: boolean
-  readonly status: number
-  readonly statusWithoutEffect: number | undefined
-  readonly mayStartJob: boolean
-  readonly response: ResponseForm
-  readonly versions: VersionEffect | undefined
-  readonly statesVersion: boolean
-  readonly creates: boolean
-  readonly reveals: readonly ObjectKind[]
-  readonly describesKinds: readonly ObjectKind[]
-  readonly references: 'lists' | 'names' | undefined
-  readonly readsPart: ReadsPart | undefined
-  readonly lists: Listing | undefined
-  readonly removesName: boolean
-  readonly moves: boolean
-  readonly errors: readonly ErrorName[]
 }
 
 /** An operation of the catalog API. */
@@ -1963,79 +1237,87 @@ export interface BuiltInOperation extends Operation {
   readonly name: OperationName
 }
 
-function completeOperation(name: OperationName): BuiltInOperation {
-  const operation = completeDefinition(name, operations[name])
-  if (operation.multipart !== 'mayName') return operation
+const defaults = {
+  method: 'POST',
+  methods: [],
+  aliases: [],
+  forwardsAliases: false,
+  requestHeaders: [],
+  responseHeaders: [],
+  query: {},
+  required: [],
+  droppedQuery: [],
+  body: 'json',
+  alsoArrowSchema: false,
+  columnMetadata: undefined,
+  facts: {},
+  modes: [],
+  behaviors: [],
+  unknownBranch: undefined,
+  entries: undefined,
+  requires: [],
+  requiredFacts: [],
+  vends: false,
+  emptyIsAbsent: [],
+  alsoFlat: false,
+  defaultedFlags: [],
+  namesJob: false,
+  holdsSecret: false,
+  selectsJob: false,
+  multipart: undefined,
+  recorded: [],
+  describes: [],
+  members: [],
+  status: 200,
+  statusWithoutEffect: undefined,
+  mayStartJob: false,
+  response: 'json',
+  versions: undefined,
+  statesVersion: false,
+  creates: false,
+  reveals: [],
+  describesKinds: [],
+  references: undefined,
+  readsPart: undefined,
+  lists: undefined,
+  removesName: false,
+  moves: false,
+  errors: [],
+} satisfies Required<Omit<Definition, 'summary' | 'path' | 'object' | keyof Access>>
+
+/** Completes an entry by the defaults, and by what follows from it. */
+export function complete<Name extends AnyOperationName>(
+  name: Name,
+  definition: Definition,
+): Operation & { readonly name: Name } {
+  const entry: Required<Definition> = { ...defaults, ...definition }
+  const { path, method, methods, body } = entry
+  const facts = getKeys(entry.facts).map(
+    (fact) => [fact, (entry.facts[fact] ?? []).map(parseFactSource)] as const,
+  )
+  const routeMembers = (['id', 'index_name'] as const).filter((member) => path.includes(`{${member}}`))
+  const operation = {
+    ...entry,
+    name,
+    methods: methods.length === 0 ? [method] : methods,
+    query: new Map<string, ParameterType>([['delimiter', 'string'], ...Object.entries(entry.query)]),
+    facts,
+    factsWithSeveralSources: facts.filter(([, sources]) => sources.filter(isDirectSource).length > 1),
+    emptyIsAbsent: new Set(['id', 'context', ...entry.emptyIsAbsent]),
+    routeMembers: body === 'json' || body === 'none' ? routeMembers : [],
+    reveals: [...entry.reveals, ...entry.describesKinds],
+    errors: [...listMissing(entry), ...entry.errors],
+    part: undefined,
+  }
+  if (entry.multipart !== 'mayName') return operation
   return { ...operation, part: { ...operation, effect: 'change', versions: undefined } }
 }
 
-function completeDefinition(name: OperationName, definition: OperationDefinition): BuiltInOperation {
-  const facts = parseFacts(definition)
-  const routeMembers = (['id', 'index_name'] as const).filter((member) =>
-    definition.path.includes(`{${member}}`),
-  )
-  return {
-    name,
-    summary: definition.summary,
-    method: definition.method,
-    methods: listMethods(definition),
-    requestHeaders: definition.requestHeaders ?? [],
-    responseHeaders: definition.responseHeaders ?? [],
-    path: definition.path,
-    aliases: definition.aliases ?? [],
-    forwardsAliases: definition.forwardsAliases ?? false,
-    object: definition.object,
-    query: new Map([['delimiter', 'string'], ...Object.entries(definition.query ?? {})]),
-    required: definition.required ?? [],
-    droppedQuery: definition.droppedQuery ?? [],
-    body: definition.body,
-    alsoArrowSchema: definition.alsoArrowSchema ?? false,
-    columnMetadata: definition.columnMetadata,
-    facts,
-    factsWithSeveralSources: facts.filter(([, sources]) => sources.filter(isDirectSource).length > 1),
-    modes: definition.modes ?? [],
-    behaviors: definition.behaviors ?? [],
-    unknownBranch: definition.unknownBranch,
-    entries: definition.entries,
-    requires: definition.requires ?? [],
-    requiredFacts: definition.requiredFacts ?? [],
-    vends: definition.vends ?? false,
-    emptyIsAbsent: new Set(['id', 'context', ...(definition.emptyIsAbsent ?? [])]),
-    alsoFlat: definition.alsoFlat ?? false,
-    defaultedFlags: definition.defaultedFlags ?? [],
-    namesJob: definition.namesJob ?? false,
-    holdsSecret: definition.holdsSecret ?? false,
-    selectsJob: definition.selectsJob ?? false,
-    multipart: definition.multipart,
-    part: undefined,
-    members: [],
-    recorded: definition.recorded ?? [],
-    describes: definition.describes ?? [],
-    routeMembers: definition.body === 'json' || definition.body === 'none' ? routeMembers : [],
-    effect: definition.effect,
-    group: definition.group,
-    isDelegated: definition.delegated ?? delegatedGroups[definition.group],
-    status: definition.status ?? 200,
-    statusWithoutEffect: definition.statusWithoutEffect,
-    mayStartJob: definition.mayStartJob ?? false,
-    response: definition.response ?? 'json',
-    versions: definition.versions,
-    statesVersion: definition.statesVersion ?? false,
-    creates: definition.creates ?? false,
-    reveals: [...(definition.reveals ?? []), ...(definition.describesKinds ?? [])],
-    describesKinds: definition.describesKinds ?? [],
-    references: definition.references,
-    readsPart: definition.readsPart,
-    lists: definition.lists,
-    removesName: definition.removesName ?? false,
-    moves: definition.moves ?? false,
-    errors: definition.errors,
-  }
-}
-
-function listMethods({ method, alsoGet, alsoPost, alsoHead }: OperationDefinition): readonly Method[] {
-  if (alsoGet || alsoPost) return ['GET', 'POST']
-  return alsoHead ? [method, 'HEAD'] : [method]
+/** What an operation on an object finds missing: the namespace only, if it creates the object. */
+function listMissing({ object, creates }: Required<Definition>): readonly ErrorName[] {
+  if (object === 'none') return []
+  if (object === 'transaction') return ['TransactionNotFound']
+  return object === 'namespace' || creates ? ['NamespaceNotFound'] : ['NamespaceNotFound', 'TableNotFound']
 }
 
 /** A key of the properties is no source of the whole properties fact. */
@@ -2043,13 +1325,9 @@ function isDirectSource(source: FactSource): boolean {
   return source.in !== 'properties'
 }
 
-function parseFacts({ facts = {} }: OperationDefinition): Operation['facts'] {
-  return getKeys(facts).map((name) => [name, (facts[name] ?? []).map(parseFactSource)])
-}
-
 export const operationNames: readonly OperationName[] = getKeys(operations)
 
-const operationsByName = new Map(operationNames.map((name) => [name, completeOperation(name)]))
+const operationsByName = new Map(operationNames.map((name) => [name, complete(name, operations[name])]))
 
 export function getOperation(name: OperationName): BuiltInOperation {
   const operation = operationsByName.get(name)

@@ -1,3 +1,4 @@
+import { cacheByOperation } from '../../catalog-api/cache-by-operation.ts'
 import { refusal } from '../../catalog-api/catalog-error.ts'
 import { factForQueryMember } from '../../catalog-api/decisive-members.ts'
 import { isOpen } from '../../lib/json/json-form.ts'
@@ -167,26 +168,19 @@ function namesJobInBody({ namesJob, selectsJob }: Operation): boolean {
   return namesJob || selectsJob
 }
 
-const wantedByOperation = new WeakMap<Operation, ReadonlySet<string>>()
-
 /** Lists the members that repeat the route, state facts, name further objects or are recorded. */
-function listWantedMembers(operation: Operation): ReadonlySet<string> {
-  let names = wantedByOperation.get(operation)
-  if (names === undefined) {
-    const facts = operation.facts.flatMap(([, sources]) => sources.filter(({ in: part }) => part === 'body'))
-    names = new Set([
-      'id',
-      'context',
-      'index_name',
-      ...(namesJobInBody(operation) ? ['job_id'] : []),
-      ...facts.map(({ name }) => name),
-      ...listIdMembers(operation),
-      ...listDetailMembers(operation),
-    ])
-    wantedByOperation.set(operation, names)
-  }
-  return names
-}
+const listWantedMembers = cacheByOperation((operation): ReadonlySet<string> => {
+  const facts = operation.facts.flatMap(([, sources]) => sources.filter(({ in: part }) => part === 'body'))
+  return new Set([
+    'id',
+    'context',
+    'index_name',
+    ...(namesJobInBody(operation) ? ['job_id'] : []),
+    ...facts.map(({ name }) => name),
+    ...listIdMembers(operation),
+    ...listDetailMembers(operation),
+  ])
+})
 
 /** Whether the intent records the exact numbers of that member. */
 function recordsNumbers({ recorded, entries }: Operation, name: string): boolean {

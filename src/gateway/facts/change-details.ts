@@ -1,23 +1,19 @@
 import { truncateDetail, formatFactDetails } from '../../audit/records/fact-details.ts'
 import { filterMembers } from '../../audit/records/redaction.ts'
 import { isJson, type Details } from '../../audit/records/audit-record.ts'
+import { cacheByOperation } from '../../catalog-api/cache-by-operation.ts'
 import type { StatedFacts } from '../../catalog-api/facts.ts'
 import type { Operation } from '../../catalog-api/operations.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
 import { getMember, type JsonObject } from './stated-facts.ts'
 
-const detailMembersByOperation = new WeakMap<Operation, ReadonlySet<string>>()
-
 /** Lists the body members that the intent of a change may record. */
-export function listDetailMembers(operation: Operation): ReadonlySet<string> {
-  let members = detailMembersByOperation.get(operation)
-  if (members === undefined) {
-    const sources = operation.facts.flatMap(([, sourcesOfFact]) => sourcesOfFact)
-    const inBody = sources.filter(({ in: part }) => part === 'body').map(({ name }) => name)
-    detailMembersByOperation.set(operation, (members = new Set([...inBody, ...operation.recorded])))
-  }
-  return members
-}
+export const listDetailMembers: (operation: Operation) => ReadonlySet<string> = cacheByOperation(
+  ({ facts, recorded }) => {
+    const inBody = facts.flatMap(([, sources]) => sources.filter(({ in: part }) => part === 'body'))
+    return new Set([...inBody.map(({ name }) => name), ...recorded])
+  },
+)
 
 /**
  * Creates the details of a change for the audit log: the facts that were authorized, under their names in the

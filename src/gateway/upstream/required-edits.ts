@@ -1,4 +1,5 @@
 import { getResponseForm } from '../../catalog-api/body-forms.ts'
+import { cacheByOperation } from '../../catalog-api/cache-by-operation.ts'
 import { type Identifier, isWithin } from '../../catalog-api/identifiers.ts'
 import { isOperationName, uploadIdName, type Operation } from '../../catalog-api/operations.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
@@ -60,27 +61,19 @@ function createResponseEdits(request: PermittedRequest, sealedIds: SealedIds): R
   const described = getResponseForm(operation)
   const mayBeText = described?.kinds.has('object') === false
   const form =
-    withholdsDescription && described !== undefined && !mayBeText
-      ? getUndescribedForm(operation, described)
-      : undefined
+    withholdsDescription && described !== undefined && !mayBeText ? getUndescribedForm(operation) : undefined
   const replacedId = createIdReplacement(request, sealedIds)
   const isEdited = withholdsCredentials || form !== undefined || replacedId !== undefined
   return isEdited ? { withholdsCredentials, form, mayBeText, replacedId } : undefined
 }
 
-const undescribedForms = new WeakMap<Operation, JsonForm>()
-
 /** The form of a response to a caller that may not describe the object. */
-function getUndescribedForm(operation: Operation, described: JsonForm): JsonForm {
-  let form = undescribedForms.get(operation)
-  if (form === undefined) {
-    // The map is the whole response.
-    form =
-      operation.body === 'map' ? createObjectForm(new Map()) : omitMembers(described, operation.describes)
-    undescribedForms.set(operation, form)
-  }
-  return form
-}
+const getUndescribedForm = cacheByOperation((operation): JsonForm | undefined => {
+  // The map is the whole response.
+  if (operation.body === 'map') return createObjectForm(new Map())
+  const described = getResponseForm(operation)
+  return described && omitMembers(described, operation.describes)
+})
 
 /**
  * A caller sees one id of a job: the one that it sent, or that of the response to the request which started the job,
