@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
 import { parseIntoClientConfig } from 'pg-connection-string'
 import { followPostgresUrl } from './database/postgres-url.ts'
 import { openAccessTokens } from './http/access-tokens.ts'
@@ -66,31 +65,12 @@ export async function checkBackend(config: string, io: Io): Promise<void> {
   io.stdout.write(`${config}: the settings and their files can be used\n`)
 }
 
-/** The settings with absolute paths. Throws CommandFailure with all mistakes, each with its place. */
 async function readBackendSettings(config: string, io: Io): Promise<BackendSettings> {
-  const settings = await runStep(`the settings in ${config} cannot be used`, async () =>
+  return await runStep(`the settings in ${config} cannot be used`, async () =>
     readSettings(backendSettingsSchema, {
       file: config,
       text: await readFile(config, 'utf8'),
       environment: io.environment,
     }),
   )
-  const folder = dirname(config)
-  const absolute = (path: string | undefined): string | undefined => path && resolve(folder, path)
-  const { outbound, store } = settings
-  const { proxy } = outbound
-  return {
-    ...settings,
-    outbound: {
-      ...outbound,
-      caFile: absolute(outbound.caFile),
-      proxy: proxy && { ...proxy, credentialFile: absolute(proxy.credentialFile) },
-    },
-    accessTokenFiles: settings.accessTokenFiles?.map((file) => resolve(folder, file)),
-    data: { ...settings.data, folder: absolute(settings.data.folder) },
-    store: {
-      folder: absolute(store.folder),
-      postgres: store.postgres && { ...store.postgres, urlFile: absolute(store.postgres.urlFile) },
-    },
-  }
 }

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 import type { z } from 'zod'
-import { anyGatewaySchema, checkFolders, resolvePaths, type GatewaySettings } from './gateway-settings.ts'
+import { anyGatewaySchema, listUpstreams, type GatewaySettings } from './gateway-settings.ts'
 import { describeIssue } from './loading/describe-issue.ts'
 import { convertUnits } from './loading/setting-units.ts'
-import { toSchemaNode } from './loading/settings-schema.ts'
+import { resolvePaths, toSchemaNode } from './loading/settings-schema.ts'
 import { SettingsError } from './loading/read-settings.ts'
 
 /** Sections about ports, which an embedding application has itself. */
@@ -40,20 +40,18 @@ export function readEmbeddedSettings(
         : `${name}: unexpected: the application has its own`,
     )
   const node = toSchemaNode(anyGatewaySchema)
-  const base = resolve(folder)
-  const result = checkFolders(anyGatewaySchema, base).safeParse(
-    convertUnits(node, {
-      ...settings,
-      ...(prefix !== '' && { listen: { basePath: prefix } }),
-      // Not used: the schema requires a way to authenticate.
-      ...(isAuthenticated && { identity: { anonymous: true } }),
-    }),
-  )
+  const sent = convertUnits(node, {
+    ...settings,
+    ...(prefix !== '' && { listen: { basePath: prefix } }),
+    // Not used: the schema requires a way to authenticate.
+    ...(isAuthenticated && { identity: { anonymous: true } }),
+  })
+  const result = anyGatewaySchema.safeParse(resolvePaths(node, sent, resolve(folder)))
   const invalid = (result.error?.issues ?? [])
     .flatMap((issue) => describeIssue(issue, node, settings))
     .map(({ path, message }) => `${path.join('.') || 'settings'}: ${message}`)
   if (refused.length > 0 || !result.success) throw new SettingsError([...refused, ...invalid].join('\n'))
-  const complete = resolvePaths(result.data, base)
+  const complete = listUpstreams(result.data)
   // The application authenticates; a caller that it does not know is refused.
   return isAuthenticated ? { ...complete, identity: { issuers: [] } } : complete
 }

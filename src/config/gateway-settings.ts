@@ -1,13 +1,12 @@
 import { readFile } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
 import { hostNamePattern } from '../lib/http/host-name.ts'
-import { auditSchema, resolveAuditPaths } from './audit/audit-settings.ts'
+import { auditSchema } from './audit/audit-settings.ts'
+import { path } from './file-settings.ts'
 import { findClientStatementProblems } from './client-statement-problems.ts'
 import { findListenConflicts } from './listen-conflicts.ts'
 import { listenHost } from './listen-address.ts'
-import { limitsSchema, listenSchema, timeoutsSchema, type TlsSettings } from './listen-settings.ts'
-import { resolveUpstreamPaths } from './upstream/upstream-settings.ts'
+import { limitsSchema, listenSchema, timeoutsSchema } from './listen-settings.ts'
 import { listCommonSeparators } from '../catalog-api/identifiers.ts'
 import {
   findCallerIdentityProblem,
@@ -15,21 +14,19 @@ import {
   upstreamsSchema,
   type UpstreamSettings,
 } from './upstream/upstream-settings.ts'
-import { identitySchema, resolveIdentityPaths } from './identity/identity-settings.ts'
-import { resolveSharedLimitsPaths } from './shared-limits-settings.ts'
+import { identitySchema } from './identity/identity-settings.ts'
 import { findPassThroughProblems, passThroughSchema } from './pass-through-settings.ts'
 import { findUnknownDelegatedNames } from './policy-kubernetes-settings.ts'
-import { findNestedFolders, policySettingsSchema, resolvePolicyPaths } from './policy-settings.ts'
+import { policySettingsSchema } from './policy-settings.ts'
 import { readSettings } from './loading/read-settings.ts'
 import { logSchema } from './log-settings.ts'
 import { findImpossibleNamespaces } from './names-in-settings.ts'
 import { metricsSchema } from './metrics-settings.ts'
-import { outboundSchema, resolveOutboundPaths } from './outbound-settings.ts'
-import { tracesSchema, resolveTracesPaths } from './traces-settings.ts'
+import { outboundSchema } from './outbound-settings.ts'
+import { tracesSchema } from './traces-settings.ts'
 import { unsafeNames, findUnsafeSettings } from './unsafe-settings.ts'
 
 const port = z.int().min(0).max(65_535)
-const path = z.string().min(1)
 
 const crossSiteSchema = z.strictObject({
   allowedOrigins: z
@@ -177,54 +174,16 @@ export async function readGatewaySettings(
   file: string,
   environment: NodeJS.ProcessEnv,
 ): Promise<GatewaySettings> {
-  const folder = dirname(resolve(file))
-  const settings = readSettings(checkFolders(gatewaySettingsSchema, folder), {
-    file,
-    text: await readFile(file, 'utf8'),
-    environment,
-  })
-  return resolvePaths(settings, folder)
+  return listUpstreams(
+    readSettings(gatewaySettingsSchema, { file, text: await readFile(file, 'utf8'), environment }),
+  )
 }
 
-/** Adds the checks for which the folder of relative paths must be known. */
-export function checkFolders<Schema extends typeof anyGatewaySchema>(schema: Schema, folder: string): Schema {
-  return schema.superRefine(({ policies }, context) => {
-    for (const { path, message } of findNestedFolders(policies, folder))
-      context.addIssue({ code: 'custom', path: [...path], message })
-  })
-}
-
-/** Resolves paths against a folder: that of the settings file. */
-export function resolvePaths(sent: z.output<typeof gatewaySettingsSchema>, folder: string): GatewaySettings {
-  const { upstream, upstreams, listing, traces, ...settings } = sent
-  const absolute = (path: string): string => resolve(folder, path)
-  const { shared } = settings.limits
-  return {
-    ...settings,
-    limits: { ...settings.limits, ...(shared && { shared: resolveSharedLimitsPaths(shared, absolute) }) },
-    listen: {
-      ...settings.listen,
-      ...(settings.listen.tls && { tls: resolveTlsPaths(settings.listen.tls, absolute) }),
-    },
-    outbound: resolveOutboundPaths(settings.outbound, absolute),
-    upstreams: (upstreams ?? (upstream ? [upstream] : [])).map((each) =>
-      resolveUpstreamPaths(each, absolute),
-    ),
-    identity: resolveIdentityPaths(settings.identity, absolute),
-    policies: resolvePolicyPaths(settings.policies, absolute),
-    audit: resolveAuditPaths(settings.audit, absolute),
-    ...(traces && { traces: resolveTracesPaths(traces, absolute) }),
-    ...(listing && { listing: { tokenKeyFile: absolute(listing.tokenKeyFile) } }),
-  }
-}
-
-function resolveTlsPaths(tls: TlsSettings, absolute: (path: string) => string): TlsSettings {
-  const { clientCaFile: authority, clientCrlFile: revoked } = tls
-  return {
-    ...tls,
-    certFile: absolute(tls.certFile),
-    keyFile: absolute(tls.keyFile),
-    ...(authority !== undefined && { clientCaFile: absolute(authority) }),
-    ...(revoked !== undefined && { clientCrlFile: absolute(revoked) }),
-  }
+/** The settings as the gateway uses them: one upstream is a list of one. */
+export function listUpstreams({
+  upstream,
+  upstreams = upstream ? [upstream] : [],
+  ...settings
+}: z.output<typeof gatewaySettingsSchema>): GatewaySettings {
+  return { ...settings, upstreams }
 }

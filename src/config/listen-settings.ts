@@ -1,12 +1,12 @@
 import { isIPv6 } from 'node:net'
 import { z } from 'zod'
+import { path } from './file-settings.ts'
 import { validateAddressRange } from '../lib/net/address-range.ts'
 import { listenHost } from './listen-address.ts'
 import { callerLimitFields, findRepeatedNames } from './caller-limit-settings.ts'
 
 const milliseconds = z.int().positive().max(2_147_483_647)
 const count = z.int().positive()
-const path = z.string().min(1)
 /** Segments of unreserved characters (RFC 3986, 2.3), which no reader decodes or normalizes; no dot segments. */
 export const basePathPattern = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9\-._~]+)+$/
 

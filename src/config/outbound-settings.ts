@@ -1,8 +1,7 @@
 import { z } from 'zod'
+import { path } from './file-settings.ts'
 import { parseNoProxy } from '../lib/outbound/no-proxy.ts'
 import { originUrl } from './origin-url.ts'
-
-const path = z.string().min(1)
 
 const proxySchema = z
   .strictObject({
@@ -45,21 +44,3 @@ export const outboundSchema = z.strictObject({
     ),
   proxy: proxySchema.optional().describe('HTTP proxy for connections to other hosts; see docs/networks.md.'),
 })
-
-type OutboundSettings = z.output<typeof outboundSchema>
-
-export function resolveOutboundPaths(
-  { caFile, proxy }: OutboundSettings,
-  absolute: (path: string) => string,
-): OutboundSettings {
-  const { credentialFile } = proxy ?? {}
-  return {
-    ...(caFile !== undefined && { caFile: absolute(caFile) }),
-    ...(proxy && {
-      proxy: {
-        ...proxy,
-        ...(credentialFile !== undefined && { credentialFile: absolute(credentialFile) }),
-      },
-    }),
-  }
-}

@@ -1,7 +1,5 @@
 import { z } from 'zod'
-import { resolveTlsFiles, tlsFiles } from '../lib/tls/tls-files.ts'
-
-const path = z.string().min(1)
+import { path, tlsFiles } from './file-settings.ts'
 
 export const sharedLimitsSchema = z
   .strictObject({
@@ -28,17 +26,6 @@ export const sharedLimitsSchema = z
   })
 
 export type SharedLimitsSettings = z.output<typeof sharedLimitsSchema>
-
-export function resolveSharedLimitsPaths(
-  { tls, passwordFile, ...settings }: SharedLimitsSettings,
-  absolute: (path: string) => string,
-): SharedLimitsSettings {
-  return {
-    ...settings,
-    ...(tls && { tls: resolveTlsFiles(tls, absolute) }),
-    ...(passwordFile !== undefined && { passwordFile: absolute(passwordFile) }),
-  }
-}
 
 /** Settings are printed, so an address must not contain a password. */
 function isPlainAddress(text: string): boolean {

@@ -1,7 +1,7 @@
 import { unescape } from 'node:querystring'
 import { z } from 'zod'
+import { path, tlsFiles } from './file-settings.ts'
 import { receiverUrl, toSignalUrl } from './audit/receiver-settings.ts'
-import { tlsFiles } from '../lib/tls/tls-files.ts'
 
 export const tracesSchema = z
   .strictObject({
@@ -13,10 +13,7 @@ export const tracesSchema = z
     sampleRatio: z.number().min(0).max(1).default(1).describe('Sampling ratio of traces that start here.'),
     credential: z
       .strictObject({
-        file: z
-          .string()
-          .min(1)
-          .describe('File with the value of the authorization header; read for every batch.'),
+        file: path.describe('File with the value of the authorization header; read for every batch.'),
       })
       .optional()
       .describe('Credential for the endpoint.'),
@@ -28,18 +25,6 @@ export const tracesSchema = z
   )
 
 export type TracesSettings = z.output<typeof tracesSchema>
-
-export function resolveTracesPaths(
-  settings: TracesSettings,
-  absolute: (path: string) => string,
-): TracesSettings {
-  const { caFile, credential } = settings
-  return {
-    ...settings,
-    ...(caFile !== undefined && { caFile: absolute(caFile) }),
-    ...(credential && { credential: { ...credential, file: absolute(credential.file) } }),
-  }
-}
 
 /**
  * Returns where spans are posted, and with which headers, as the specification of OTLP exporters has it: the settings come

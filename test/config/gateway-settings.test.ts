@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import { readGatewaySettings, type GatewaySettings } from '../../src/config/gateway-settings.ts'
@@ -78,7 +78,9 @@ it.for<[folders: readonly string[], isNested: boolean]>([
       (error: Error) => error.message,
     )
     expect(message.replace(/^.*?: policies\./, '')).toBe(
-      isNested ? `folder: ${JSON.stringify(list.at(-1))}: expected a folder beside the others${nested}` : '',
+      isNested
+        ? `folder: ${JSON.stringify(resolve(folder, list.at(-1) ?? ''))}: expected a folder beside the others${nested}`
+        : '',
     )
   },
 )

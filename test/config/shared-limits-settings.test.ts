@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
-import { parse } from 'yaml'
+import { parse, stringify } from 'yaml'
 import { limitsSchema } from '../../src/config/listen-settings.ts'
-import { sharedLimitsSchema, resolveSharedLimitsPaths } from '../../src/config/shared-limits-settings.ts'
+import { readSettings } from '../../src/config/loading/read-settings.ts'
+import { sharedLimitsSchema } from '../../src/config/shared-limits-settings.ts'
 
 const address = 'rediss://limits.example:6379'
 
@@ -31,14 +32,16 @@ it.each(['redis://127.0.0.1', 'redis://[::1]:6380/0', 'rediss://limits.example/1
 it('paths are relative to the settings file', () => {
   const clientCertificate = { certFile: 'own.pem', keyFile: 'own.key' }
   const tls = { caFile: 'ca.pem', clientCertificate }
-  const settings = sharedLimitsSchema.parse({ url: address, passwordFile: 'password', tls })
-  expect(resolveSharedLimitsPaths(settings, (path) => `/etc/${path}`)).toMatchObject({
-    passwordFile: '/etc/password',
-    tls: {
-      caFile: '/etc/ca.pem',
-      clientCertificate: { certFile: '/etc/own.pem', keyFile: '/etc/own.key' },
+  const text = stringify({ url: address, passwordFile: 'password', tls })
+  expect(readSettings(sharedLimitsSchema, { file: '/etc/limits.yaml', text, environment: {} })).toMatchObject(
+    {
+      passwordFile: '/etc/password',
+      tls: {
+        caFile: '/etc/ca.pem',
+        clientCertificate: { certFile: '/etc/own.pem', keyFile: '/etc/own.key' },
+      },
     },
-  })
+  )
 })
 
 it('the example in docs/limits.md is valid', async () => {

@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { backendSettingsSchema } from '../../src/backend/settings/backend-settings.ts'
 import { parseDuration } from '../../src/catalog-api/schemas/duration.ts'
@@ -76,7 +75,7 @@ it.each(withCatalog)(
     const settings = readSettings(backendSettingsSchema, { file, text, environment })
     expect(container.ports).toEqual([{ name: 'http', containerPort: settings.listen.port }])
     const [token = ''] = settings.accessTokenFiles ?? []
-    expect(await readFile(join(dirname(file), token), 'utf8')).toBe('the-token-of-the-catalog')
+    expect(await readFile(token, 'utf8')).toBe('the-token-of-the-catalog')
   },
 )
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { listenHost, outboundSchema } from 'catalog-gateway/commands'
+import { listenHost, outboundSchema, path } from 'catalog-gateway/commands'
 import { dataSchema } from './storage-settings.ts'
 
 const mebibyte = 1024 * 1024
@@ -27,11 +27,7 @@ const postgresSchema = z
         'postgresql://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full; use urlFile for secrets.',
       secret: true,
     }),
-    urlFile: z
-      .string()
-      .min(1)
-      .optional()
-      .describe('File with the URL; changes of its user and password are followed.'),
+    urlFile: path.optional().describe('File with the URL; changes of its user and password are followed.'),
     schema: z
       .string()
       .regex(/^[a-z_][a-z0-9_]{0,62}$/)
@@ -67,7 +63,7 @@ export const backendSettingsSchema = z
         postgres: postgresSchema
           .optional()
           .describe('PostgreSQL database; by default SQLite, for a single process.'),
-        folder: z.string().min(1).optional().describe('Folder of the SQLite file; default: the data folder.'),
+        folder: path.optional().describe('Folder of the SQLite file; default: the data folder.'),
       })
       .refine(
         ({ postgres, folder }) => postgres === undefined || folder === undefined,
@@ -82,7 +78,7 @@ export const backendSettingsSchema = z
       secret: true,
     }),
     accessTokenFiles: z
-      .array(z.string().min(1))
+      .array(path)
       .min(1)
       .max(2)
       .optional()

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { originUrl } from 'catalog-gateway/commands'
+import { originUrl, path } from 'catalog-gateway/commands'
 
 const origin = originUrl.optional()
 
@@ -60,7 +60,7 @@ const s3Schema = z.strictObject({
 
 export const dataSchema = z
   .strictObject({
-    folder: z.string().min(1).optional().describe('Data folder; shared by replicas under the same path.'),
+    folder: path.optional().describe('Data folder; shared by replicas under the same path.'),
     s3: s3Schema
       .optional()
       .describe(

@@ -1,9 +1,9 @@
 import { z } from 'zod'
+import { path } from '../file-settings.ts'
 import { redactionSchema } from './redaction-settings.ts'
-import { sinksSchema, resolveSinkPaths } from './audit-sink-settings.ts'
+import { sinksSchema } from './audit-sink-settings.ts'
 
 const mebibyte = 1024 * 1024
-const path = z.string().min(1)
 
 /**
  * `strict`: without an intent on disk a change is refused (503), and its response waits for the outcome. `besteffort`:
@@ -42,18 +42,3 @@ export const auditSchema = z.strictObject({
 })
 
 export type AuditSettings = z.output<typeof auditSchema>
-
-export function resolveAuditPaths(
-  settings: AuditSettings,
-  absolute: (path: string) => string,
-): AuditSettings {
-  const { folder, sealKeyFile, redaction, sinks } = settings
-  const { keyFile } = redaction
-  return {
-    ...settings,
-    folder: absolute(folder),
-    ...(sealKeyFile !== undefined && { sealKeyFile: absolute(sealKeyFile) }),
-    redaction: { ...redaction, ...(keyFile !== undefined && { keyFile: absolute(keyFile) }) },
-    sinks: sinks.map((sink) => resolveSinkPaths(sink, absolute)),
-  }
-}

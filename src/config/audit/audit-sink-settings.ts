@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { path, tlsFiles } from '../file-settings.ts'
 import { receiverUrl } from './receiver-settings.ts'
-import { resolveTlsFiles, hasTlsFiles, tlsFiles } from '../../lib/tls/tls-files.ts'
+import { hasTlsFiles } from '../../lib/tls/tls-files.ts'
 
 const name = z
   .string()
@@ -17,7 +18,7 @@ const otlpSchema = z
     ...tlsFiles,
     credential: z
       .strictObject({
-        file: z.string().min(1).describe('File with the header `authorization`; read for every batch.'),
+        file: path.describe('File with the header `authorization`; read for every batch.'),
       })
       .optional(),
   })
@@ -41,13 +42,3 @@ export const sinksSchema = z
 
 export type SinkSettings = z.output<typeof sinksSchema>[number]
 export type OtlpSettings = z.output<typeof otlpSchema>
-
-export function resolveSinkPaths(settings: SinkSettings, absolute: (path: string) => string): SinkSettings {
-  if (settings.type === 'stdout') return settings
-  const { credential } = settings
-  return {
-    ...settings,
-    ...resolveTlsFiles(settings, absolute),
-    ...(credential && { credential: { file: absolute(credential.file) } }),
-  }
-}

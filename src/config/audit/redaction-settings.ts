@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { path } from '../file-settings.ts'
 
 export const redactionSchema = z.strictObject({
   recordedClaims: z.array(z.string().min(1)).default([]).describe('Token claims to record.'),
@@ -18,9 +19,7 @@ export const redactionSchema = z.strictObject({
     .array(z.enum(['principals', 'addresses']))
     .default([])
     .describe('What is replaced by a keyed hash, which is stable for the same value.'),
-  keyFile: z
-    .string()
-    .min(1)
+  keyFile: path
     .optional()
     .describe('Key of the hashes, at least 32 bytes; by default generated in the audit folder.'),
 })

@@ -1,17 +1,12 @@
 import { z } from 'zod'
-import { resolveTlsFiles } from '../../lib/tls/tls-files.ts'
+import { path } from '../file-settings.ts'
 import { apiKeyNameSchema, keyPrincipalSchema } from './api-key-name.ts'
 import { introspectionSchema } from './introspection-settings.ts'
 import { audienceSchema, sourceNameSchema, tokenIssuersSchema } from './token-issuer-settings.ts'
 
-const path = z.string().min(1)
-
 const bootstrapKeySchema = z
   .strictObject({
-    file: z
-      .string()
-      .min(1)
-      .describe('File with the key: 32 to 256 printable characters without spaces. Read at startup.'),
+    file: path.describe('File with the key: 32 to 256 printable characters without spaces. Read at startup.'),
     principal: keyPrincipalSchema.describe('Principal of the key.'),
     groups: z.array(apiKeyNameSchema).default([]).describe('Groups of the principal.'),
   })
@@ -42,13 +37,10 @@ export type KubernetesSettings = z.output<typeof kubernetesSchema>
 
 const assertionSchema = z.strictObject({
   issuer: z.string().min(1).describe('The iss claim: identifies this gateway to upstreams, such as its URL.'),
-  keyFile: z
-    .string()
-    .min(1)
-    .describe(
-      'Ed25519 private key that signs (PKCS #8, PEM), read at startup. Keys that follow it, private or public, are only ' +
-        'published in the JWKS, for key rotation.',
-    ),
+  keyFile: path.describe(
+    'Ed25519 private key that signs (PKCS #8, PEM), read at startup. Keys that follow it, private or public, are only ' +
+      'published in the JWKS, for key rotation.',
+  ),
 })
 
 export type AssertionSettings = z.output<typeof assertionSchema>
@@ -92,36 +84,6 @@ export const identitySchema = z
   })
 
 export type IdentitySettings = z.output<typeof identitySchema>
-
-export function resolveIdentityPaths(
-  settings: IdentitySettings,
-  absolute: (path: string) => string,
-): IdentitySettings {
-  const { apiKeys, bootstrapKey, issuers, introspection, assertion } = settings
-  return {
-    ...settings,
-    ...(apiKeys && {
-      apiKeys: {
-        store: absolute(apiKeys.store),
-        pepperFile: absolute(apiKeys.pepperFile),
-      },
-    }),
-    ...(bootstrapKey && { bootstrapKey: { ...bootstrapKey, file: absolute(bootstrapKey.file) } }),
-    issuers: issuers.map((issuer) => ({
-      ...issuer,
-      ...resolveTlsFiles(issuer, absolute),
-      jwks: 'file' in issuer.jwks ? { file: absolute(issuer.jwks.file) } : issuer.jwks,
-    })),
-    ...(introspection && {
-      introspection: {
-        ...introspection,
-        ...resolveTlsFiles(introspection, absolute),
-        clientSecretFile: absolute(introspection.clientSecretFile),
-      },
-    }),
-    ...(assertion && { assertion: { ...assertion, keyFile: absolute(assertion.keyFile) } }),
-  }
-}
 
 /** Names of the sources of principals, which prefix the names of their principals and groups. */
 export function listIssuerNames({

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { tlsFiles } from '../../lib/tls/tls-files.ts'
+import { path, tlsFiles } from '../file-settings.ts'
 import { audienceSchema, claimFields, sourceNameSchema } from './token-issuer-settings.ts'
 import { trustworthyUrlSchema } from './trustworthy-url.ts'
 
@@ -14,7 +14,7 @@ export const introspectionSchema = z
     issuer: text.describe('Expected iss of the response, if it has one.'),
     audience: audienceSchema,
     clientId: text.describe('Client id for HTTP Basic authentication of the gateway.'),
-    clientSecretFile: text.describe('File with the client secret.'),
+    clientSecretFile: path.describe('File with the client secret.'),
     ...claimFields,
   })
   .refine(({ caFile, url }) => caFile === undefined || url.startsWith('https:'), {

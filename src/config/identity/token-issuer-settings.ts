@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { tlsFiles } from '../../lib/tls/tls-files.ts'
+import { path, tlsFiles } from '../file-settings.ts'
 import { isTrustworthyUrl, trustworthyUrlSchema } from './trustworthy-url.ts'
 
 /** Asymmetric signatures only: with HS*, anyone who knows the public key of the issuer could sign. */
@@ -64,7 +64,7 @@ const remoteJwksSchema = z.strictObject({
 })
 
 const jwksFileSchema = z.strictObject({
-  file: text.describe('JWKS file; reloaded when it changes.'),
+  file: path.describe('JWKS file; reloaded when it changes.'),
 })
 
 const tokenIssuerSchema = z

@@ -1,3 +1,4 @@
+import { dirname, resolve } from 'node:path'
 import { isMap, isScalar, LineCounter, parse, parseDocument, type Document } from 'yaml'
 import type { z } from 'zod'
 import { findRedactedPaths } from './redact-secrets.ts'
@@ -12,7 +13,7 @@ import {
   listSettingVariables,
   type SettingVariable,
 } from './setting-variables.ts'
-import { toSchemaNode, type SchemaNode } from './settings-schema.ts'
+import { resolvePaths, toSchemaNode, type SchemaNode } from './settings-schema.ts'
 
 /** Invalid settings. The message lists every error on a line of its own, with file, line and column. */
 export class SettingsError extends Error {
@@ -20,7 +21,7 @@ export class SettingsError extends Error {
 }
 
 export interface SettingsSource {
-  /** File name for messages. */
+  /** File name for messages; paths are relative to its folder. */
   readonly file: string
   /** YAML. */
   readonly text: string
@@ -31,8 +32,8 @@ const redactedMessage = 'is a placeholder for a secret; expected the secret, or 
 
 /**
  * Reads settings from YAML and from the environment, which takes precedence. Values with a unit, such as `30s`, become
- * numbers in the unit of their setting. Unknown keys and unknown variables with our prefix are errors. Throws
- * SettingsError with all errors at once.
+ * numbers in the unit of their setting, and paths become absolute. Unknown keys and unknown variables with our prefix are
+ * errors. Throws SettingsError with all errors at once.
  */
 export function readSettings<Schema extends z.ZodType>(
   schema: Schema,
@@ -49,7 +50,8 @@ export function readSettings<Schema extends z.ZodType>(
   const node = toSchemaNode(schema)
   const { applied, diagnostics } = applyEnvironment(document, node, source.environment)
   const content = toPlainValue(document, source.file) ?? {}
-  const result = schema.safeParse(convertUnits(node, content))
+  const sent = resolvePaths(node, convertUnits(node, content), dirname(resolve(source.file)))
+  const result = schema.safeParse(sent)
   const hidden = findRedactedPaths(content).map((path) => ({ path, message: redactedMessage }))
   if (result.success && diagnostics.length + hidden.length === 0) return result.data
   for (const { path, message } of [

@@ -1,6 +1,7 @@
+import { resolve } from 'node:path'
 import { z } from 'zod'
 
-/** The parts of a JSON Schema that locate settings and mark secrets. */
+/** The parts of a JSON Schema that locate settings, and mark secrets and paths. */
 const schemaNode = z
   .object({
     type: z.string(),
@@ -26,6 +27,8 @@ const schemaNode = z
     required: z.array(z.string()),
     /** Set with `meta`: never printed. */
     secret: z.literal(true),
+    /** Set with `meta`: the name of a file or a folder. */
+    path: z.literal(true),
   })
   .partial()
 
@@ -84,4 +87,13 @@ export function mapSettings(schema: SchemaNode, settings: unknown, change: Chang
     )
   }
   return mapValue(listAlternatives(schema), settings, '')
+}
+
+/** Returns a copy of settings in which all paths are absolute: relative ones are relative to the folder. */
+export function resolvePaths(schema: SchemaNode, settings: unknown, folder: string): unknown {
+  return mapSettings(schema, settings, (value, nodes) =>
+    typeof value === 'string' && value !== '' && nodes.some(({ path }) => path === true)
+      ? resolve(folder, value)
+      : value,
+  )
 }

@@ -1,6 +1,5 @@
 import { z } from 'zod'
-
-const path = z.string().min(1)
+import { path } from '../file-settings.ts'
 
 /** Credential of one service for another: the value of a header. */
 export const credentialSchema = z

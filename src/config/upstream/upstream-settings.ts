@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { resolveTlsFiles, tlsFiles } from '../../lib/tls/tls-files.ts'
+import { tlsFiles } from '../file-settings.ts'
 import {
   assertIdentifier,
   assertSeparable,
@@ -155,18 +155,6 @@ function hasHttpsIfTlsFiles({
   clientCertificate,
 }: z.output<typeof upstreamFieldsSchema>): boolean {
   return (caFile === undefined && clientCertificate === undefined) || url.startsWith('https:')
-}
-
-export function resolveUpstreamPaths(
-  settings: UpstreamSettings,
-  absolute: (path: string) => string,
-): UpstreamSettings {
-  const { credential } = settings
-  return {
-    ...settings,
-    ...resolveTlsFiles(settings, absolute),
-    ...(credential?.file !== undefined && { credential: { ...credential, file: absolute(credential.file) } }),
-  }
 }
 
 /** Returns why the upstream cannot identify the caller in this way; undefined if it can. */

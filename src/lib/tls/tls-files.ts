@@ -1,24 +1,11 @@
 import { createSecureContext } from 'node:tls'
-import { z } from 'zod'
 import { readKeyPair, readPemFile } from './pem-file.ts'
 
-const path = z.string().min(1)
-
-/** TLS settings of a client, as members of a zod object. */
-export const tlsFiles = {
-  caFile: path
-    .optional()
-    .describe('PEM file: CA certificates to trust instead of those of the system and of `outbound.caFile`.'),
-  clientCertificate: z
-    .strictObject({
-      certFile: path.describe('PEM file: the certificate chain of the gateway.'),
-      keyFile: path.describe('PEM file: the private key of the certificate.'),
-    })
-    .optional()
-    .describe('Client certificate of the gateway.'),
+/** The files of a client. */
+export interface TlsFiles {
+  readonly caFile?: string | undefined
+  readonly clientCertificate?: { readonly certFile: string; readonly keyFile: string } | undefined
 }
-
-export type TlsFiles = z.output<z.ZodObject<typeof tlsFiles>>
 
 /** PEM texts; by default, those of the system are trusted. */
 export interface TlsMaterial {
@@ -29,18 +16,6 @@ export interface TlsMaterial {
 
 export function hasTlsFiles({ caFile, clientCertificate }: TlsFiles): boolean {
   return caFile !== undefined || clientCertificate !== undefined
-}
-
-export function resolveTlsFiles(
-  { caFile: authority, clientCertificate: client }: TlsFiles,
-  absolute: (path: string) => string,
-): TlsFiles {
-  return {
-    ...(authority !== undefined && { caFile: absolute(authority) }),
-    ...(client && {
-      clientCertificate: { certFile: absolute(client.certFile), keyFile: absolute(client.keyFile) },
-    }),
-  }
 }
 
 /** The files of the settings. */
