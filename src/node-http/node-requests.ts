@@ -70,19 +70,12 @@ export class NodeRequests {
     onRequest: (request: IncomingRequest, response: NodeResponse) => void,
   ): void {
     const { scheduler, sendTimeoutMs, isDraining, onConnectionError } = this.#handler
-    const { socket, addresses } = request
     const response = new NodeResponse(request, rawResponse, {
       isLast: isDraining,
       lingerSlots: this.#lingerSlots,
       onLastResponse: () => requests.close(),
     })
-    // The client reads nothing of its response.
-    const onTimeout = (): void => {
-      if (socket.writableLength === 0) return
-      onConnectionError('send_timeout', addresses)
-      response.destroy()
-    }
-    rawResponse.setTimeout(sendTimeoutMs, ownedBy(request, onTimeout))
+    limitSending(rawResponse, request, sendTimeoutMs, onConnectionError, () => response.destroy())
     const serve = ownedBy(request, () => {
       if (!response.isDestroyed) onRequest(request, response)
     })
@@ -120,6 +113,22 @@ export function readNodeHead({
   if (httpVersion === '0.9') throw malformed('the head does not start with a request line')
   const headers = rawHeaders.map((text, index) => (index % 2 === 0 ? text.toLowerCase() : text))
   return createParsedRequestHead({ method, target: url, version: httpVersion }, headers)
+}
+
+/** Reports and aborts a response of which the client reads nothing for that time. */
+export function limitSending(
+  response: ServerResponse,
+  request: IncomingRequest,
+  sendTimeoutMs: number,
+  onConnectionError: (reason: 'send_timeout', addresses: ConnectionAddresses) => void,
+  abort: () => void,
+): void {
+  const onTimeout = (): void => {
+    if (request.socket.writableLength === 0) return
+    onConnectionError('send_timeout', request.addresses)
+    abort()
+  }
+  response.setTimeout(sendTimeoutMs, ownedBy(request, onTimeout))
 }
 
 function refuse(response: ServerResponse, error: ErrorResponse | undefined): void {

@@ -28,6 +28,31 @@ const uploadCheckIntervalMs = 1_000
 /** Bytes of a connection when its last response ended. */
 const bytesBefore = new WeakMap<Socket, { readonly read: number; readonly written: number }>()
 
+/** Counts the bytes of a request and its response, heads included. Those of pipelined requests may count for the one before. */
+export class ByteCount {
+  readonly #socket: Socket
+  readonly #before: { readonly read: number; readonly written: number }
+
+  constructor(socket: Socket) {
+    this.#socket = socket
+    this.#before = bytesBefore.get(socket) ?? { read: 0, written: 0 }
+  }
+
+  get received(): number {
+    return this.#socket.bytesRead - this.#before.read
+  }
+
+  get sent(): number {
+    return this.#socket.bytesWritten - this.#before.written
+  }
+
+  /** What follows counts for the next response. */
+  end(): void {
+    const { bytesRead: read, bytesWritten: written } = this.#socket
+    bytesBefore.set(this.#socket, { read, written })
+  }
+}
+
 /**
  * The response to a request of node:http, as the pipeline writes it. Like the responses of http1/, it never has more or less
  * than its content-length, and an aborted one never looks complete.
@@ -45,8 +70,7 @@ export class NodeResponse implements TaskOwner {
   readonly #response: ServerResponse
   readonly #socket: Socket
   readonly #connection: NodeConnection
-  readonly #readBefore: number
-  readonly #writtenBefore: number
+  readonly #bytes: ByteCount
   #state: 'open' | 'ended' | 'complete' | 'destroyed' = 'open'
   #isBodiless = false
   /** Of the body, by the content-length; Infinity without one. */
@@ -63,9 +87,7 @@ export class NodeResponse implements TaskOwner {
     this.#response = response
     this.#socket = request.socket
     this.#connection = connection
-    const { read, written } = bytesBefore.get(request.socket) ?? { read: 0, written: 0 }
-    this.#readBefore = read
-    this.#writtenBefore = written
+    this.#bytes = new ByteCount(request.socket)
     response
       .on('drain', () => this.onDrain.call())
       .on(
@@ -80,13 +102,12 @@ export class NodeResponse implements TaskOwner {
       .on('error', () => undefined)
   }
 
-  /** Heads included. Bytes of pipelined requests may count for the one before. */
   get bytesReceived(): number {
-    return this.#socket.bytesRead - this.#readBefore
+    return this.#bytes.received
   }
 
   get bytesSent(): number {
-    return this.#socket.bytesWritten - this.#writtenBefore
+    return this.#bytes.sent
   }
 
   get hasHead(): boolean {
@@ -248,8 +269,7 @@ export class NodeResponse implements TaskOwner {
   #close(state: 'complete' | 'destroyed'): void {
     if (this.#state === 'complete' || this.#state === 'destroyed') return
     this.#state = state
-    const { bytesRead, bytesWritten } = this.#socket
-    bytesBefore.set(this.#socket, { read: bytesRead, written: bytesWritten })
+    this.#bytes.end()
     this.onClose.call()
   }
 }

@@ -1,18 +1,17 @@
-import { requestIdHeader } from '../../catalog-api/headers.ts'
+import type { IncomingHttpHeaders } from 'node:http'
 import { parseConnectionTokens } from '../../lib/http/connection-tokens.ts'
-import type { ReceivedHead } from '../received-head.ts'
 import type { PassThroughPaths } from './pass-through-target.ts'
 
 /**
- * Content negotiation, conditional requests, and what browsers send to web applications. Credentials of the gateway are
- * not among them; cookies belong to the application, because the gateway reads none.
+ * Content, content negotiation, conditional requests, and what browsers send to web applications. Credentials of the gateway
+ * and headers of proxies are not among them; cookies belong to the application, because the gateway reads none.
  */
 const requestHeaders = new Set(
   (
     'accept accept-encoding accept-language access-control-request-headers access-control-request-method cache-control ' +
-    'cookie if-match if-modified-since if-none-match if-range if-unmodified-since last-event-id origin pragma range ' +
-    'referer sec-fetch-dest sec-fetch-mode sec-fetch-site sec-fetch-user traceparent tracestate user-agent ' +
-    'x-csrf-token x-requested-with x-xsrf-token'
+    'content-encoding content-length content-type cookie if-match if-modified-since if-none-match if-range ' +
+    'if-unmodified-since last-event-id origin pragma range referer sec-fetch-dest sec-fetch-mode sec-fetch-site ' +
+    'sec-fetch-user traceparent tracestate user-agent x-csrf-token x-requested-with x-xsrf-token'
   ).split(' '),
 )
 
@@ -33,46 +32,28 @@ const responseHeaders = new Set(
   ).split(' '),
 )
 
-type HeadersByName = Readonly<Record<string, string | string[] | undefined>>
-
-/** Creates the headers of a request that goes upstream: never a credential of the gateway, nor headers of proxies. */
-export function createForwardedHeaders(head: ReceivedHead): Record<string, string> {
-  const headers = new Map([[requestIdHeader, head.requestId]])
-  for (let index = 0; index < head.headers.length; index += 2) {
-    const name = head.headers[index] ?? ''
-    if (!requestHeaders.has(name)) continue
-    const before = headers.get(name)
-    const value = head.headers[index + 1] ?? ''
-    headers.set(name, before === undefined ? value : `${before}${name === 'cookie' ? '; ' : ', '}${value}`)
-  }
-  if (head.contentType !== undefined) headers.set('content-type', head.contentType)
-  if (head.contentEncoding !== undefined) headers.set('content-encoding', head.contentEncoding)
-  if (head.contentLength !== undefined) headers.set('content-length', String(head.contentLength))
-  return Object.fromEntries(headers)
+/** Keeps the headers that an application may get. */
+export function keepRequestHeaders(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  return keep(headers, requestHeaders)
 }
 
 /**
- * Creates the headers of a response from those of the upstream. A `location` within the upstream of the route becomes one
- * below the prefix; `target` is the URL that was requested of the upstream.
+ * Keeps the headers that a client may get. A `location` within the upstream of the route becomes one below the prefix;
+ * `target` is the URL that was requested of the upstream.
  */
-export function createResponseHeaders(
-  received: HeadersByName,
-  paths: PassThroughPaths,
-  target: URL,
-): Record<string, string | string[]> {
-  const listed = new Set([received['connection'] ?? []].flat().flatMap(parseConnectionTokens))
-  const headers = new Map<string, string | string[]>()
-  for (const [name, value] of Object.entries(received)) {
-    if (value === undefined || !responseHeaders.has(name) || listed.has(name)) continue
-    headers.set(name, name === 'location' ? relocate(String(value), paths, target) : value)
-  }
-  return Object.fromEntries(headers)
+export function keepResponseHeaders(
+  headers: IncomingHttpHeaders,
+  { prefix, upstreamPath }: PassThroughPaths,
+  target: string,
+): IncomingHttpHeaders {
+  const kept = keep(headers, responseHeaders)
+  if (kept.location === undefined || !URL.canParse(kept.location, target)) return kept
+  const { origin, pathname, search, hash } = new URL(kept.location, target)
+  if (origin !== new URL(target).origin || !`${pathname}/`.startsWith(`${upstreamPath}/`)) return kept
+  return { ...kept, location: prefix + pathname.slice(upstreamPath.length) + search + hash }
 }
 
-function relocate(location: string, { prefix, upstreamPath }: PassThroughPaths, target: URL): string {
-  if (!URL.canParse(location, target.href)) return location
-  const { origin, pathname, search, hash } = new URL(location, target)
-  const isWithin = pathname === upstreamPath || pathname.startsWith(`${upstreamPath}/`)
-  if (origin !== target.origin || !isWithin) return location
-  return prefix + pathname.slice(upstreamPath.length) + search + hash
+function keep(headers: IncomingHttpHeaders, names: ReadonlySet<string>): IncomingHttpHeaders {
+  const listed = new Set([headers.connection ?? []].flat().flatMap(parseConnectionTokens))
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => names.has(name) && !listed.has(name)))
 }

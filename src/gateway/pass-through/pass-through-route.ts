@@ -1,7 +1,5 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
-import { Pool, type buildConnector, type Dispatcher } from 'undici'
+import { Pool, type buildConnector } from 'undici'
 import type { PassThroughRouteSettings } from '../../config/pass-through-settings.ts'
-import type { Principal } from '../../identity/principal.ts'
 import type { Outbound } from '../../lib/outbound/outbound.ts'
 import { createUndiciConnector } from '../../lib/outbound/undici-connector.ts'
 import { LimitExceeded } from '../../limits/limit-exceeded.ts'
@@ -10,13 +8,6 @@ import { createBuckets } from '../../limits/token-buckets.ts'
 import { passThroughBounds, upstreamBounds } from '../bounds.ts'
 import { createPassThroughPaths, type PassThroughPaths } from './pass-through-target.ts'
 
-/** Seconds of changes that may come at once. */
-const burstSeconds = 10
-/** How many times the changes of one caller all callers of a route for anyone may make: they have many addresses. */
-const strangers = 10
-/** Bytes of a path per change, so that long paths do not fill the audit log either. */
-const bytesPerChange = 1024
-
 /** An open pass-through route. */
 export interface PassThroughRoute {
   readonly settings: PassThroughRouteSettings
@@ -24,16 +15,9 @@ export interface PassThroughRoute {
   /** Scheme, host and port of the upstream. */
   readonly origin: URL
   readonly connect: buildConnector.connector
-  /** Sends a request, which is aborted by the signal of `abortable`. Redirects are not followed. */
-  readonly client: Pick<Dispatcher, 'request'>
-  readonly abortable: AsyncLocalStorage<AbortSignal>
+  readonly pool: Pool
   readonly capacity: FairCapacity
-  /**
-   * Limits the audited requests of a caller, since each adds a record to the log that all callers share. Throws
-   * LimitExceeded (429): a change that is not recorded must not be forwarded.
-   */
-  readonly admitChange: (caller: string, path: string) => void
-  close(): Promise<void>
+  readonly admitChange: ReturnType<typeof createChangeLimit>
 }
 
 /** `catalogUrls` are those of the configured catalogs. */
@@ -44,41 +28,35 @@ export async function openPassThroughRoute(
 ): Promise<PassThroughRoute> {
   const { prefix, allow } = settings
   const upstream = new URL(settings.upstream)
-  const connect = createUndiciConnector(
-    await outbound.openClient(`passThrough.${prefix}`, {}),
-    upstreamBounds.connectTimeoutMs,
-  )
+  const opener = await outbound.openClient(`passThrough.${prefix}`, {})
+  const connect = createUndiciConnector(opener, upstreamBounds.connectTimeoutMs)
+  const headersTimeout = passThroughBounds.responseHeadersTimeoutMs
   // A stream of events may be silent for long.
-  const pool = new Pool(upstream.origin, {
-    connect,
-    headersTimeout: passThroughBounds.responseHeadersTimeoutMs,
-    bodyTimeout: 0,
-  })
-  const abortable = new AsyncLocalStorage<AbortSignal>()
+  const pool = new Pool(upstream.origin, { connect, headersTimeout, bodyTimeout: 0 })
+  const catalogs = catalogUrls.map((url) => new URL(url))
   return {
     settings,
-    paths: createPassThroughPaths(
-      prefix,
-      upstream,
-      catalogUrls.map((url) => new URL(url)),
-    ),
+    paths: createPassThroughPaths(prefix, upstream, catalogs),
     origin: new URL(upstream.origin),
     connect,
-    client: createAbortableClient(pool, () => abortable.getStore()),
-    abortable,
+    pool,
     capacity: new FairCapacity(passThroughBounds.maxRequests, 1),
     admitChange: createChangeLimit(prefix, allow === 'anyone'),
-    close: () => pool.destroy(),
   }
 }
 
-/** Whether the rule of a route allows an authenticated caller. */
-export function allows({ allow }: PassThroughRouteSettings, { name, groups }: Principal): boolean {
-  if (allow === 'anyone' || allow.any === true) return true
-  return (allow.users ?? []).includes(name) || (allow.groups ?? []).some((group) => groups.has(group))
-}
+/** Seconds of changes that may come at once. */
+const burstSeconds = 10
+/** How many times the changes of one caller all callers of a route for anyone may make: they have many addresses. */
+const strangers = 10
+/** Bytes of a path per change, so that long paths do not fill the audit log either. */
+const bytesPerChange = 1024
 
-function createChangeLimit(prefix: string, isForAnyone: boolean): PassThroughRoute['admitChange'] {
+/**
+ * Creates the limit of the audited requests of a caller, since each adds a record to the log that all callers share. It
+ * throws LimitExceeded (429): a change that is not recorded must not be forwarded.
+ */
+function createChangeLimit(prefix: string, isForAnyone: boolean): (caller: string, path: string) => void {
   const { changesPerSecond } = passThroughBounds
   const burst = burstSeconds * changesPerSecond
   const ofCaller = createBuckets({ perSecond: changesPerSecond, burst })
@@ -95,26 +73,4 @@ function createChangeLimit(prefix: string, isForAnyone: boolean): PassThroughRou
     ofCaller.take(caller, tokens, now)
     ofAll.take('', tokens, now)
   }
-}
-
-/** Requests of a pool that are aborted by a signal, for which @fastify/http-proxy has no option. */
-function createAbortableClient(
-  pool: Pool,
-  getSignal: () => AbortSignal | undefined,
-): Pick<Dispatcher, 'request'> {
-  function request<Opaque = null>(
-    options: Dispatcher.RequestOptions<Opaque>,
-  ): Promise<Dispatcher.ResponseData<Opaque>>
-  function request<Opaque = null>(
-    options: Dispatcher.RequestOptions<Opaque>,
-    callback: (error: Error | null, data: Dispatcher.ResponseData<Opaque>) => void,
-  ): void
-  function request<Opaque = null>(
-    options: Dispatcher.RequestOptions<Opaque>,
-    callback?: (error: Error | null, data: Dispatcher.ResponseData<Opaque>) => void,
-  ): Promise<Dispatcher.ResponseData<Opaque>> | void {
-    const abortable = { ...options, signal: getSignal() }
-    return callback === undefined ? pool.request(abortable) : pool.request(abortable, callback)
-  }
-  return { request }
 }

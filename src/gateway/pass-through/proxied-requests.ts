@@ -1,141 +1,208 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import type { Socket } from 'node:net'
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import { refusal, type CatalogError } from '../../catalog-api/catalog-error.ts'
+import { Readable } from 'node:stream'
+import httpProxy from '@fastify/http-proxy'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
 import { requestIdHeader } from '../../catalog-api/headers.ts'
+import { webSocketMethod } from '../../config/pass-through-settings.ts'
 import { IncomingRequest } from '../../http1/server/incoming-request.ts'
 import { RequestError } from '../../http1/server/request-error.ts'
+import { ownedBy } from '../../lib/async/owned-tasks.ts'
 import { readConnectionAddresses } from '../../lib/net/connection-addresses.ts'
-import { readNodeHead } from '../../node-http/node-requests.ts'
+import { limitSending, readNodeHead } from '../../node-http/node-requests.ts'
+import { ByteCount } from '../../node-http/node-response.ts'
 import { clientBounds } from '../bounds.ts'
 import { ClientDisconnected } from '../client-disconnected.ts'
 import { toCatalogError } from '../error-response.ts'
-import { ownedBy } from '../../lib/async/owned-tasks.ts'
 import type { RequestObserver } from '../observability/request-observer.ts'
 import { Trace } from '../trace.ts'
+import { admitRequest, checkUpload, type AdmitOptions, type AdmittedRequest } from './admit-request.ts'
+import { keepRequestHeaders, keepResponseHeaders } from './forwarded-headers.ts'
+import type { PassThroughRoute } from './pass-through-route.ts'
+import { createTunnelOptions } from './web-socket-tunnel.ts'
 
 /** A request from its head to the end of its response or WebSocket connection. */
-export interface ProxiedRequest {
-  readonly request: IncomingRequest
+interface ProxiedRequest {
   readonly trace: Trace
   /** Aborted at that end. */
   readonly ended: AbortSignal
+  /** Undefined before. */
+  admitted: AdmittedRequest | undefined
 }
 
-/** Observes and refuses the requests of the pass-through port like those of the catalog. */
-export interface ProxiedRequests {
-  /** Starts to observe a request. Throws CatalogError (400) for a head that the catalog's server would refuse. */
-  start(request: FastifyRequest, reply: FastifyReply): ProxiedRequest
+/** The requests of the pass-through port, observed and refused like those of the catalog, forwarded by @fastify/http-proxy. */
+export class ProxiedRequests {
+  readonly #observer: RequestObserver
+  readonly #routes: readonly PassThroughRoute[]
+  readonly #options: AdmitOptions
+  readonly #started = new WeakMap<object, ProxiedRequest>()
+
+  constructor(observer: RequestObserver, routes: readonly PassThroughRoute[], options: AdmitOptions) {
+    this.#observer = observer
+    this.#routes = routes
+    this.#options = options
+  }
+
+  /** Rejects with CatalogError unless the request may be forwarded. */
+  async admit({ raw }: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const request = this.#read(raw)
+    const trace = new Trace(request)
+    void reply.header(requestIdHeader, trace.requestId)
+    this.#observer.requestStarted(trace, request)
+    const { sendTimeoutMs } = clientBounds
+    limitSending(reply.raw, request, sendTimeoutMs, this.#observer.connectionRejected, () =>
+      request.destroy(),
+    )
+    const started: ProxiedRequest = {
+      trace,
+      ended: this.#observe(reply, request, trace),
+      admitted: undefined,
+    }
+    this.#started.set(raw, started)
+    started.admitted = await admitRequest(request, trace, started.ended, this.#routes, this.#options)
+    // The plugin reads it.
+    raw.url = started.admitted.head.target
+  }
+
+  /** The body of an admitted request, which ends only if its caller is still allowed. */
+  checkBody<Body>(raw: object, body: Body): Body | Readable {
+    const { admitted } = this.#started.get(raw) ?? {}
+    return admitted?.head.hasBody === true && body instanceof Readable
+      ? Readable.from(checkUpload(body, admitted, this.#options), { objectMode: false })
+      : body
+  }
+
   /** Sends the response to a request that failed. */
-  refuse(cause: unknown, request: FastifyRequest, reply: FastifyReply): void
-}
+  readonly refuse = (cause: unknown, { raw }: FastifyRequest, reply: FastifyReply): void => {
+    const started = this.#started.get(raw)
+    if (started?.ended.aborted === true) {
+      reply.hijack()
+      return
+    }
+    const error = toPassThroughError(cause)
+    const requestId = started?.trace.requestId ?? randomUUID()
+    const addresses = readConnectionAddresses(raw.socket)
+    if (started) this.#observer.requestRefused(started.trace, error)
+    else this.#observer.connectionRejected('malformed_request', addresses, error.message)
+    // Neither the rest of an upload nor another protocol is read.
+    if (!raw.complete || raw.headers.upgrade !== undefined) void reply.header('connection', 'close')
+    void reply
+      .code(error.status)
+      .headers({ 'content-type': 'application/json', [requestIdHeader]: requestId, ...error.headers })
+      // Fastify adds a charset to text.
+      .send(Buffer.from(JSON.stringify(error.toResponse(requestId))))
+  }
 
-/** `isDraining`: whether each response is the last one of its connection. */
-export function createProxiedRequests(observer: RequestObserver, isDraining: () => boolean): ProxiedRequests {
-  const started = new WeakMap<IncomingMessage, ProxiedRequest>()
-  /** Bytes of a connection when its last response ended. */
-  const bytesBefore = new WeakMap<Socket, { readonly read: number; readonly written: number }>()
-
-  /** Reports the end of the response, or that of the connection if it serves WebSocket. */
-  function observe(
-    raw: IncomingMessage,
-    reply: FastifyReply,
-    request: IncomingRequest,
-    trace: Trace,
-  ): AbortSignal {
-    const { socket } = raw
-    const response = reply.raw
-    const before = bytesBefore.get(socket)
-    const end = new AbortController()
-    const onEnd = ownedBy(request, () => {
-      end.abort(new ClientDisconnected('the client closed the connection'))
-      const { bytesRead: read, bytesWritten: written } = socket
-      bytesBefore.set(socket, { read, written })
-      const isTunnel = reply.sent && !response.headersSent
-      observer.requestEnded(trace, {
-        status: isTunnel ? 101 : response.statusCode,
-        hasHead: isTunnel || response.headersSent,
-        isComplete: isTunnel || response.writableFinished,
-        bytesReceived: read - (before?.read ?? 0),
-        bytesSent: written - (before?.written ?? 0),
-      })
+  /** Serves a route by @fastify/http-proxy: its paths, its bodies and its WebSocket connections. */
+  async serve(app: FastifyInstance, route: PassThroughRoute): Promise<void> {
+    const { settings, paths, origin, pool } = route
+    const tunnels = createTunnelOptions(route, (_headers, { raw }) => this.#find(route, raw).headers)
+    await app.register(httpProxy, {
+      prefix: paths.prefix,
+      upstream: origin.origin + paths.upstreamPath,
+      undici: pool,
+      handler: (request, reply) => this.#forward(route, request, reply),
+      ...(settings.methods.includes(webSocketMethod) && tunnels),
     })
-    if (raw.headers.upgrade === undefined) response.once('close', onEnd)
-    else socket.once('close', onEnd)
-    return end.signal
   }
 
-  return {
-    start({ raw }, reply) {
-      if (isDraining()) void reply.header('connection', 'close')
-      const addresses = readConnectionAddresses(raw.socket)
-      const request = readRequest(raw, addresses, observer)
-      const trace = new Trace(request)
-      void reply.header(requestIdHeader, trace.requestId)
-      observer.requestStarted(trace, request)
-      // A client that has closed its side may have left, too.
-      const onTimeout = (): void => {
-        if (raw.socket.writableLength === 0 && !raw.socket.readableEnded) return
-        observer.connectionRejected('send_timeout', addresses)
-        request.destroy()
-      }
-      reply.raw.setTimeout(clientBounds.sendTimeoutMs, ownedBy(request, onTimeout))
-      const proxied = { request, trace, ended: observe(raw, reply, request, trace) }
-      started.set(raw, proxied)
-      return proxied
-    },
-    refuse(cause, { raw }, reply) {
-      const proxied = started.get(raw)
-      if (cause instanceof ClientDisconnected || proxied?.ended.aborted === true) {
-        reply.hijack()
-        return
-      }
-      const error = toPassThroughError(cause)
-      const requestId = proxied?.trace.requestId ?? randomUUID()
-      if (proxied !== undefined) observer.requestRefused(proxied.trace, error)
-      // Those of the upstream.
-      for (const name of Object.keys(reply.getHeaders())) reply.removeHeader(name)
-      // Neither the rest of an upload nor another protocol is read.
-      if (!raw.complete || raw.headers.upgrade !== undefined || isDraining())
-        void reply.header('connection', 'close')
-      void reply
-        .code(error.status)
-        .headers({ 'content-type': 'application/json', [requestIdHeader]: requestId, ...error.headers })
-        // Fastify adds a charset to text.
-        .send(Buffer.from(JSON.stringify(error.toResponse(requestId))))
-    },
+  /** The plugin cannot abort a request whose client has left. Redirects are not followed, and nothing is sent again. */
+  async #forward(
+    route: PassThroughRoute,
+    { raw, body: sent }: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> {
+    const { pool, origin, paths } = route
+    const { admitted, ended, headers } = this.#find(route, raw)
+    const { method, target } = admitted.head
+    const path = admitted.upstreamPath + (/\?.*/.exec(target)?.[0] ?? '')
+    const body = sent instanceof Readable ? sent : null
+    const response = await pool.request({ method, path, headers, body, signal: ended }).catch(failUpstream)
+    const { href } = new URL(admitted.upstreamPath, origin)
+    void reply
+      .code(response.statusCode)
+      .headers(keepResponseHeaders(response.headers, paths, href))
+      .send(response.body)
+    // Events may come late.
+    reply.raw.flushHeaders()
+    return reply
   }
-}
 
-function readRequest(
-  raw: IncomingMessage,
-  addresses: ReturnType<typeof readConnectionAddresses>,
-  { connectionRejected }: RequestObserver,
-): IncomingRequest {
-  const { socket } = raw
-  try {
+  /** Finds an admitted request of the route, and the headers that its upstream gets. */
+  #find(route: PassThroughRoute, raw: IncomingMessage) {
+    const { admitted, ended } = this.#started.get(raw) ?? {}
+    if (admitted?.route !== route || ended === undefined) throw new Error('the request was not admitted')
+    const headers = { ...keepRequestHeaders(raw.headers), [requestIdHeader]: admitted.head.requestId }
+    return { admitted, ended, headers }
+  }
+
+  #read(raw: IncomingMessage): IncomingRequest {
+    const { socket } = raw
+    const addresses = readConnectionAddresses(socket)
     return new IncomingRequest(readNodeHead(raw), performance.now(), {
       socket,
       addresses,
       applyFlowControl: () => undefined,
       destroy: () => socket.destroy(),
-      fail(error) {
+      fail: (error) => {
         socket.destroy()
-        connectionRejected('internal_error', addresses, error.stack)
+        this.#observer.connectionRejected('internal_error', addresses, error.stack)
       },
     })
-  } catch (error) {
-    if (!(error instanceof RequestError)) throw error
-    connectionRejected(error.reason, addresses, error.message)
-    throw refusal('malformed_request', 'malformed HTTP/1.1 request')
+  }
+
+  /** Reports the end of the response, or that of the connection if it serves WebSocket. */
+  #observe(reply: FastifyReply, request: IncomingRequest, trace: Trace): AbortSignal {
+    const { socket } = request
+    const response = reply.raw
+    const isUpgrade = request.singleHeader('upgrade') !== undefined
+    const bytes = new ByteCount(socket)
+    const end = new AbortController()
+    const onEnd = ownedBy(request, () => {
+      end.abort(new ClientDisconnected('the client closed the connection'))
+      const isTunnel = isUpgrade && reply.sent && !response.headersSent
+      this.#observer.requestEnded(trace, {
+        status: isTunnel ? 101 : response.statusCode,
+        hasHead: isTunnel || response.headersSent,
+        isComplete: isTunnel || response.writableFinished,
+        bytesReceived: bytes.received,
+        bytesSent: bytes.sent,
+      })
+      bytes.end()
+    })
+    if (isUpgrade) socket.once('close', onEnd)
+    else response.once('close', onEnd)
+    return end.signal
   }
 }
 
 /** The error that a client gets for any other: internal, or that of what it sent. */
 function toPassThroughError(error: unknown): CatalogError {
+  if (error instanceof RequestError) return refusal('malformed_request', 'malformed HTTP/1.1 request')
   const status = error instanceof Error && 'statusCode' in error ? Number(error.statusCode) : 0
   return status >= 400 && status < 500
     ? refusal('invalid_request', 'the request cannot be forwarded as it was sent', { cause: error })
     : toCatalogError(error)
+}
+
+const messages = {
+  upstream_connect_timeout: 'upstream connect timeout',
+  upstream_timeout: 'the upstream did not respond in time',
+  upstream_unreachable: 'the upstream could not be reached, or closed the connection',
+} as const
+
+/** Codes of undici and of Node.js, by the reason that the client gets. */
+const reasonByCode: Readonly<Record<string, keyof typeof messages>> = {
+  CONNECT_TIMEOUT: 'upstream_connect_timeout',
+  UND_ERR_HEADERS_TIMEOUT: 'upstream_timeout',
+  ETIMEDOUT: 'upstream_connect_timeout',
+}
+
+/** Throws what a client gets for a request that failed: the error of its body, or 502 or 504. */
+function failUpstream(error: unknown): never {
+  if (error instanceof CatalogError) throw error
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const reason = reasonByCode[code] ?? 'upstream_unreachable'
+  throw refusal(reason, messages[reason], { cause: error })
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
-import { holdBack } from '../../../src/gateway/pass-through/hold-back.ts'
+import { holdBack } from '../../../src/gateway/pass-through/web-socket-tunnel.ts'
 
 /** A connection of two sides of WebSocket. */
 async function connectSides(): Promise<[near: WebSocket, far: WebSocket]> {

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { readAuditLog, type StoredRecord } from '../../../src/audit/storage/read-audit-log.ts'
@@ -7,7 +6,6 @@ import { countRefusals } from '../support/count-refusals.ts'
 import { expectError } from '../support/expect-error.ts'
 import type { TestedGateway } from '../support/open-gateway.ts'
 import { startGatewayWithRoute } from '../support/pass-through-gateway.ts'
-import { openRawConnection } from '../support/raw-connection.ts'
 import { readRaw, rawRequest } from '../support/raw-request.ts'
 import { eventually } from '../../support/eventually.ts'
 
@@ -108,32 +106,17 @@ it('requests are counted as PassThrough', async () => {
 })
 
 it.for([
-  ['bytes that are no request', ['GARBAGE'], 400],
   ['a head without a host', ['GET /ui HTTP/1.1', 'connection: close'], 400],
-  ['a head that is too large', ['GET /ui HTTP/1.1', 'host: g', `a: ${'x'.repeat(40_000)}`], 431],
   [
     'a repeated credential',
     ['GET /ui HTTP/1.1', 'host: g', 'x-api-key: a', 'x-api-key: b', 'connection: close'],
     400,
   ],
   ['a target that cannot be decoded', ['GET /ui/%ff HTTP/1.1', 'host: g', 'connection: close'], 400],
-  ['an unknown expectation', ['GET /ui HTTP/1.1', 'host: g', 'expect: more', 'connection: close'], 417],
-  ['a method that nothing allows', ['PROPFIND /ui HTTP/1.1', 'host: g', 'connection: close'], 404],
+  ['a method that nothing allows', ['PROPFIND /ui HTTP/1.1', 'host: g', 'connection: close'], 405],
 ] as const)('%s is an error in the shape of the interface', async ([, lines, status]) => {
   const { port, application } = await startGatewayWithRoute()
   const text = (await readRaw(port.url, rawRequest(lines))).toString()
   expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [^]*x-request-id: [^]*"instance":`, 'i'))
   expect(application.requests).toEqual([])
-})
-
-it('100 (Continue) is sent for a request that is allowed', async () => {
-  const { gateway, port } = await startGatewayWithRoute({ route: { methods: ['POST'] } })
-  const lines = ['POST /ui HTTP/1.1', 'host: g', 'content-length: 1', 'expect: 100-continue']
-  const refused = await readRaw(port.url, rawRequest([...lines, 'connection: close']))
-  expect(refused.toString()).toMatch(/^HTTP\/1\.1 401 /)
-  const connection = openRawConnection(port.url)
-  connection.write(rawRequest([...lines, `x-api-key: ${gateway.key('dev')}`]))
-  const [first] = (await once(connection.socket, 'data')) as [Buffer]
-  expect(first.toString()).toBe('HTTP/1.1 100 Continue\r\n\r\n')
-  connection.socket.destroy()
 })
