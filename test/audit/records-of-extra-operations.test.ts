@@ -3,10 +3,11 @@ import { planLookups } from '../../src/audit/in-doubt/in-doubt-changes.ts'
 import { KnownVersions } from '../../src/audit/in-doubt/known-versions.ts'
 import { openAuditLog } from '../../src/audit/log/audit-log.ts'
 import type { IntentEntry } from '../../src/audit/records/audit-record.ts'
-import { replayRecord } from '../../src/audit/replay/replay-record.ts'
+import { readRecordedCall } from '../../src/audit/records/recorded-call.ts'
 import { readAuditLog, type StoredRecord } from '../../src/audit/storage/read-audit-log.ts'
 import { createExtraOperations } from '../../src/catalog-api/extra-operation.ts'
 import type { Operation } from '../../src/catalog-api/operations.ts'
+import { replayCall } from '../../src/policy/analysis/replay.ts'
 import { compilePolicies } from '../../src/policy/policy-set.ts'
 import { parsePolicies } from '../../src/policy/language/parse-policies.ts'
 import { createPolicyVocabulary } from '../../src/policy/language/policy-vocabulary.ts'
@@ -54,7 +55,8 @@ function isAllowedInReplay(...operations: readonly string[]): boolean | undefine
   const text = formatPolicies([{ name: 'p', namespace: [], rules }])
   const { documents } = parsePolicies(text, 'p.yaml', createPolicyVocabulary({ extraOperations: declared }))
   const stored = { kind: 'intent', time: '2026-06-15T12:00:00Z', ...extraIntent('r', 'CompactTable') }
-  return replayRecord(stored as unknown as StoredRecord, compilePolicies(documents), () => [])?.isAllowed
+  const call = readRecordedCall(stored as unknown as StoredRecord)
+  return call && replayCall(call, { candidate: compilePolicies(documents) }).isAllowed
 }
 
 it('a replay decides by the name alone', () => {

@@ -5,15 +5,14 @@ import { printJson, printLine, type Io } from '../common/io.ts'
 import { formatExample } from '../common/new-command.ts'
 import { readAuditLog } from '../../audit/storage/read-audit-log.ts'
 import { listKeys } from '../../identity/api-keys/key-store.ts'
-import type { LoadedPolicies } from '../../policy/source/load-policies.ts'
 import { groupBy } from '../../lib/group-by.ts'
-import { createGroupFinder, type FindGroups } from '../../audit/replay/known-groups.ts'
+import { readRecordedCall } from '../../audit/records/recorded-call.ts'
 import {
   countCalls,
-  createReplayTally,
   describeReplayedCalls,
+  ReplayTally,
   type ReplayedCalls,
-} from '../../audit/replay/replay-tally.ts'
+} from '../../policy/analysis/replay-tally.ts'
 import { collect, jsonOption, parseTimeOrAge } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { LogProblems } from '../common/log-problems.ts'
@@ -76,14 +75,15 @@ async function replay(
 ): Promise<void> {
   const { vocabulary } = await readPolicyContext({ config }, io)
   const { set } = await requirePolicies(candidate, vocabulary)
-  const policies = current.length === 0 ? undefined : await requirePolicies(current, vocabulary)
-  const groupsOf = await loadGroups(keys, policies)
-  const tally = createReplayTally(set, groupsOf, policies)
+  const inForce = current.length === 0 ? undefined : await requirePolicies(current, vocabulary)
+  const stored = keys === undefined ? [] : await runStep('the keys cannot be listed', () => listKeys(keys))
+  const groupsOfKeys = new Map(stored.map(({ id, groups }) => [id, groups]))
+  const tally = new ReplayTally({ candidate: set, keys: groupsOfKeys, current: inForce?.set })
   const problems = new LogProblems(io)
   await runStep('the audit log cannot be read', async () => {
     for await (const record of readAuditLog(audit, since, problems.report)) {
       if (since !== undefined && Date.parse(record.time) < since.getTime()) continue
-      tally.add(record)
+      tally.add(readRecordedCall(record))
     }
   })
   const { calls, unchanged, changed, undecided, restricted, decidedByGroups } = tally.getResult()
@@ -115,26 +115,19 @@ async function replay(
     throw new CommandFailure(`${countCalls(restricted)} calls would be restricted otherwise`)
 }
 
-async function loadGroups(
-  keys: string | undefined,
-  policies: LoadedPolicies | undefined,
-): Promise<FindGroups> {
-  const stored = keys === undefined ? [] : await runStep('the keys cannot be listed', () => listKeys(keys))
-  return createGroupFinder(new Map(stored.map(({ id, groups }) => [id, groups])), policies)
-}
-
 function printReplay(io: Io, changed: readonly ReplayedCalls[], undecided: readonly ReplayedCalls[]): void {
-  for (const [operation, ofOperation] of groupBy(changed, ({ example }) => example.operation)) {
+  for (const [operation, ofOperation] of groupBy(changed, ({ example }) => example.call.operation)) {
     printLine(io, operation)
     for (const { example, count } of ofOperation) {
-      const { principal, wasAllowed, recordedRule, decidingRule, time, id, request } = example
+      const { decidingRule } = example
+      const { principal, wasAllowed, rule, time, id, request } = example.call
       printLine(
         io,
         `  ${principal}: ${formatOutcome(wasAllowed)} -> ${formatOutcome(!wasAllowed)}, ${formatCount(count, 'call')}`,
       )
       printLine(
         io,
-        `    before: ${formatOutcome(wasAllowed)} ${recordedRule ? `by ${formatRuleReference(recordedRule)}` : 'as no rule allowed it'}`,
+        `    before: ${formatOutcome(wasAllowed)} ${rule ? `by ${formatRuleReference(rule)}` : 'as no rule allowed it'}`,
       )
       printLine(
         io,
@@ -151,9 +144,8 @@ function printReplay(io: Io, changed: readonly ReplayedCalls[], undecided: reado
 
 function printRestricted(io: Io, restricted: readonly ReplayedCalls[]): void {
   for (const { example, count } of restricted) {
-    const { operation, principal, restrictions, time, id, request } = example
-    if (restrictions === undefined) continue
-    const { before, after, possible } = restrictions
+    const { operation, principal, time, id, request } = example.call
+    const { before, after, possible } = example.restrictions ?? { before: [], after: [], possible: [] }
     printLine(io, `${operation} by ${principal}, ${formatCount(count, 'call')}`)
     printLine(io, `  before: ${formatRestrictions(before)}`)
     printLine(

@@ -1,7 +1,7 @@
-import { countCalls, createReplayTally, describeReplayedCalls } from '../../audit/replay/replay-tally.ts'
-import { createGroupFinder } from '../../audit/replay/known-groups.ts'
+import { readRecordedCall } from '../../audit/records/recorded-call.ts'
 import type { RuleReference } from '../../policy/engine/decision.ts'
 import { describeVerdict, explainDecision } from '../../policy/analysis/explain-decision.ts'
+import { countCalls, describeReplayedCalls, ReplayTally } from '../../policy/analysis/replay-tally.ts'
 import type { Finding } from '../../policy/analysis/lint/finding.ts'
 import { lintWithShadowPolicies } from '../../policy/analysis/lint/lint-policies.ts'
 import { collectDocuments, findTagProblems } from '../../policy/source/document-problems.ts'
@@ -82,9 +82,9 @@ export async function createPlaygroundReport(
   }
   const before = compileContents({ documents: inForce, tests: [] })
   const findings = lintWithShadowPolicies(after).filter((one) => one.file === name)
-  const tally = createReplayTally(after.set, createGroupFinder(new Map(), before), before)
+  const tally = new ReplayTally({ candidate: after.set, current: before.set })
   const since = new Date(Date.now() - replayedMs)
-  const isCut = await readRecentRecords(auditFolder, since, (record) => tally.add(record))
+  const isCut = await readRecentRecords(auditFolder, since, (record) => tally.add(readRecordedCall(record)))
   return {
     findings: findings.slice(0, maxFindings).map(({ level, check, line, column, message }) => ({
       level,
@@ -147,7 +147,7 @@ function createAnswer(request: AuthorizationRequest, before: LoadedPolicies, aft
   }
 }
 
-function describeReplay(tally: ReturnType<typeof createReplayTally>) {
+function describeReplay(tally: ReplayTally) {
   const { calls, unchanged, changed, undecided, restricted } = tally.getResult()
   const shown = changed.toSorted((one, other) => other.count - one.count).slice(0, maxChanged)
   return {

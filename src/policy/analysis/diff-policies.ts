@@ -15,7 +15,7 @@ import {
   type DecisionDifference,
   type KnownInputs,
 } from './find-difference.ts'
-import { listDistinctNames } from './name-classes.ts'
+import { listNameClasses } from './name-classes.ts'
 import { rulesInEffect } from './rules-in-effect.ts'
 
 export interface DecisionChange extends DecisionDifference {
@@ -37,7 +37,7 @@ export interface PolicyDiff {
  * A finite comparison suffices. A decision depends on the policies of the namespaces from the root to the object, and a
  * namespace without policies in either set is decided like its nearest ancestor with policies; so the namespaces of the
  * policies and the root represent all. Within a namespace only the patterns of `tables` distinguish names, so a name
- * for each pattern and for each two that overlap represents all (`listDistinctNames`). All permissions are compared. Rules distinguish
+ * for each pattern and for each two that overlap represents all (`listNameClasses`). All permissions are compared. Rules distinguish
  * callers by name, groups and keys: first each named subject, an unnamed caller and an anonymous caller are compared;
  * if none of these differs, all combinations (`findDifference`).
  */
@@ -56,8 +56,7 @@ export function diffPolicies(one: PolicySet, other: PolicySet): PolicyDiff {
       positions.push({ namespace, table: undefined })
       return []
     }
-    const tagged = readsTags ? [one, other].flatMap((set) => set.listTaggedTables(namespace)) : []
-    const tables = new Set([...listDistinctNames(own.flatMap(({ rules }) => rules)), ...tagged])
+    const tables = listNameClasses([one, other], namespace)
     const ownPositions = [undefined, ...tables].map((table) => ({ namespace, table }))
     positions.push(...ownPositions)
     return ownPositions.flatMap((position) =>

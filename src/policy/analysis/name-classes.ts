@@ -1,21 +1,28 @@
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
-import { assertName } from '../../catalog-api/identifiers.ts'
+import { assertName, isSameIdentifier, type Identifier } from '../../catalog-api/identifiers.ts'
 import type { PolicyRule } from '../language/policy-document.ts'
+import type { PolicySet } from '../policy-set.ts'
 
 /**
- * Returns names of tables that the patterns of the rules tell apart: one for each pattern, and for each overlap of a pattern
- * of an allow and one of a deny. In each, `*` is a letter that no pattern has, so that another pattern matches the name only
- * if it matches every name of its kind: of all names that one rule allows, or that two decide about, it is the one about
- * which the fewest others decide.
+ * Returns names that represent the tables of a namespace: the declared tables, one name for each pattern of its rules, and
+ * one for each overlap of a pattern of an allow and one of a deny. In each, `*` is a letter that no pattern has, so that
+ * another pattern matches the name only if it matches every name of its kind: of all names that one rule allows, or that two
+ * decide about, it is the one about which the fewest others decide.
  */
-export function listDistinctNames(rules: readonly PolicyRule[]): readonly string[] {
+export function listNameClasses(sets: readonly PolicySet[], namespace: Identifier): readonly string[] {
+  const rules = sets.flatMap((set) =>
+    set
+      .documentsAbove(namespace)
+      .flatMap((one) => (isSameIdentifier(one.namespace, namespace) ? one.rules : [])),
+  )
   const patternsOf = (effect: PolicyRule['effect']): ReadonlySet<string> =>
     new Set(rules.flatMap((rule) => (rule.effect === effect ? (rule.tables ?? []) : [])))
   const [allows, denies] = [patternsOf('allow'), patternsOf('deny')]
   const overlaps = [...allows].flatMap((one) => [...denies].flatMap((other) => intersectPatterns(one, other)))
   const patterns = [...new Set([...allows, ...denies, ...overlaps])]
   const letter = unusedLetter(patterns.join(''))
-  return [...new Set(patterns.map((pattern) => pattern.replaceAll('*', letter)))]
+  const names = patterns.map((pattern) => pattern.replaceAll('*', letter))
+  return [...new Set([...names, ...sets.flatMap((set) => set.listTaggedTables(namespace))])]
 }
 
 /** Interleavings of patterns with many `*` would be too many; names in the others are names of both patterns, too. */

@@ -2,7 +2,7 @@ import { groupBy } from '../../lib/group-by.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import { isNamespaceMember, namespaceKey, type ObjectPosition } from '../engine/object-position.ts'
 import type { PolicySet } from '../policy-set.ts'
-import { listDistinctNames } from './name-classes.ts'
+import { listNameClasses } from './name-classes.ts'
 import { whoCan, type Entitlement, type Entitlements } from './who-can.ts'
 
 /** Objects that have a tag, or columns with it, and the callers that may use a permission on them. */
@@ -24,11 +24,7 @@ export function whoCanTag(
   const byNamespace = groupBy(set.documents, ({ namespace }) => namespaceKey(namespace))
   return [...byNamespace.values()].flatMap((own) => {
     const namespace = own[0]?.namespace ?? []
-    const names = [
-      ...listDistinctNames(own.flatMap(({ rules }) => rules)),
-      ...set.listTaggedTables(namespace),
-    ]
-    const tables = isNamespaceMember(permission) ? new Set(names) : []
+    const tables = isNamespaceMember(permission) ? listNameClasses([set], namespace) : []
     return [undefined, ...tables].flatMap((table) => {
       const position = { namespace, table }
       const columns = findTaggedColumns(set, position, tag)

@@ -1,14 +1,13 @@
 import { expect, it } from 'vitest'
 import type { StoredRecord } from '../../../src/audit/storage/read-audit-log.ts'
 import type { IntentEntry } from '../../../src/audit/records/audit-record.ts'
-import { createGroupFinder } from '../../../src/audit/replay/known-groups.ts'
-import { replayRecord } from '../../../src/audit/replay/replay-record.ts'
+import { readRecordedCall } from '../../../src/audit/records/recorded-call.ts'
+import { replayCall } from '../../../src/policy/analysis/replay.ts'
 import { compilePolicies } from '../../../src/policy/policy-set.ts'
-import { anIntent } from '../intent-fixtures.ts'
-import { parseDocuments } from '../../policy/parse-documents.ts'
-import type { WrittenRule } from '../../policy/policy-builder.ts'
+import { anIntent } from '../../audit/intent-fixtures.ts'
+import { parseDocuments } from '../parse-documents.ts'
+import type { WrittenRule } from '../policy-builder.ts'
 
-const findGroups = createGroupFinder(new Map(), undefined)
 const part = { policy: 'p', rule: 'part', file: 'p.yaml', line: 1 }
 
 function restrictionsOf(
@@ -29,13 +28,10 @@ function restrictionsOf(
   const principal = { ...entry.principal, name: 'ann', ...(groups && { groups }) }
   const stored = { kind: 'intent', time: '2026-06-15T12:00:00Z', ...entry, principal, effect: 'read' }
   const read = { operation: 'QueryTable', id: ['a', 't'], ...more }
-  const call = replayRecord(
-    { ...stored, ...read } as unknown as StoredRecord,
-    compilePolicies(documents),
-    findGroups,
-  )
-  expect(call?.isAllowed).toBe(true)
-  return call?.restrictions
+  const call = readRecordedCall({ ...stored, ...read } as unknown as StoredRecord)
+  const replayed = call && replayCall(call, { candidate: compilePolicies(documents) })
+  expect(replayed?.isAllowed).toBe(true)
+  return replayed?.restrictions
 }
 
 const ann = { users: ['ann'] }

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest'
 import type { StoredRecord } from '../../../src/audit/storage/read-audit-log.ts'
 import type { IntentEntry } from '../../../src/audit/records/audit-record.ts'
+import { readRecordedCall } from '../../../src/audit/records/recorded-call.ts'
 import { getOperation, type OperationName } from '../../../src/catalog-api/operations.ts'
-import { createGroupFinder, inferGroups } from '../../../src/audit/replay/known-groups.ts'
-import { replayRecord } from '../../../src/audit/replay/replay-record.ts'
-import { compilePolicies } from '../../../src/policy/policy-set.ts'
-import { anIntent } from '../intent-fixtures.ts'
-import { parseDocuments } from '../../policy/parse-documents.ts'
-import type { WrittenRule } from '../../policy/policy-builder.ts'
+import { replayCall } from '../../../src/policy/analysis/replay.ts'
+import { compilePolicies, type PolicySet } from '../../../src/policy/policy-set.ts'
+import { anIntent } from '../../audit/intent-fixtures.ts'
+import { parseDocuments } from '../parse-documents.ts'
+import type { WrittenPolicy, WrittenRule } from '../policy-builder.ts'
 
 const everything: WrittenRule = { id: 'all', effect: 'allow', subjects: { any: true }, operations: ['all'] }
 
@@ -20,26 +20,39 @@ const deny = (when: string, operations = ['all']): WrittenRule => ({
   when,
 })
 
-const findGroups = createGroupFinder(new Map(), undefined)
+const beneath = (rest: Partial<WrittenPolicy>): WrittenPolicy => ({
+  name: 'beneath',
+  namespace: ['a', 'b'],
+  rules: [],
+  ...rest,
+})
 
 interface Recorded extends Partial<IntentEntry> {
   readonly operation: OperationName
 }
 
+function compileRules(rules: readonly WrittenRule[], others: readonly WrittenPolicy[] = []): PolicySet {
+  return compilePolicies(parseDocuments([{ name: 'p', namespace: [], rules }, ...others]))
+}
+
 /** Returns `allowed` or `denied` under those rules, or the unrecorded input. */
-function replayed(record: Recorded, rules: readonly WrittenRule[]): string {
-  const documents = parseDocuments([{ name: 'p', namespace: [], rules }])
+function replayed(
+  record: Recorded,
+  rules: readonly WrittenRule[],
+  others: readonly WrittenPolicy[] = [],
+): string {
+  const candidate = compileRules(rules, others)
   const { effect, object } = getOperation(record.operation)
   const id = object === 'namespace' ? ['a'] : ['a', 't']
   const { details: _details, ...entry } = anIntent('r1')
   const principal = { ...entry.principal, groups: [] }
   const stored = { kind: 'intent', time: '2026-06-15T12:00:00Z', ...entry, principal, id, effect, ...record }
-  const call = replayRecord(stored as unknown as StoredRecord, compilePolicies(documents), findGroups)
-  if (call?.isAllowed === undefined) return call?.missing.join(' and ') ?? 'no call'
-  return call.isAllowed ? 'allowed' : 'denied'
+  const call = readRecordedCall(stored as unknown as StoredRecord)
+  if (call === undefined) return 'no call'
+  const { isAllowed, missing } = replayCall(call, { candidate })
+  if (isAllowed === undefined) return missing.join(' and ')
+  return isAllowed ? 'allowed' : 'denied'
 }
-
-const reported = { facts: 1 } as const
 
 it.each<[string, Recorded, string]>([
   ['a branch', { operation: 'UpdateTable', details: { branch: 'ci/7' } }, 'branch == "ci/7"'],
@@ -69,8 +82,8 @@ it.each<[string, Recorded, string]>([
   ['that there is no metadata', { operation: 'CreateTableVersion', details: {} }, 'metadata.size() == 0'],
   ['a fact that the operation does not have', { operation: 'DropTable', details: {} }, 'mode == ""'],
 ])('a record determines %s', (_what, record, when) => {
-  expect(replayed({ ...record, ...reported }, [only(when)])).toBe('allowed')
-  expect(replayed({ ...record, ...reported }, [only(`!(${when})`)])).toBe('denied')
+  expect(replayed(record, [only(when)])).toBe('allowed')
+  expect(replayed(record, [only(`!(${when})`)])).toBe('denied')
 })
 
 it.each<[string, Recorded, string]>([
@@ -91,32 +104,28 @@ it.each<[string, Recorded, string]>([
   ],
   ['what was read', { operation: 'QueryTable', details: {} }, 'branch == "main"'],
 ])('%s is not recorded, and not guessed', (_what, record, when) => {
-  expect(replayed({ ...record, ...reported }, [only(when)])).toBe(`whether ${when}`)
-  expect(replayed({ ...record, ...reported }, [everything, deny(when)])).toBe(`whether ${when}`)
+  expect(replayed(record, [only(when)])).toBe(`whether ${when}`)
+  expect(replayed(record, [everything, deny(when)])).toBe(`whether ${when}`)
 })
 
 it.each<[string, Recorded]>([
   ['a whole table', { operation: 'DropTable', details: {} }],
   ['a tag', { operation: 'DeleteTableTag', details: { tag: 'v1' } }],
 ])('an unknown branch counts against the caller, as in the decision: %s', (_what, record) => {
-  expect(replayed({ ...record, ...reported }, [only('branch == "main"')])).toBe('denied')
-  expect(replayed({ ...record, ...reported }, [everything, deny('branch == "ci/7"')])).toBe('denied')
+  expect(replayed(record, [only('branch == "main"')])).toBe('denied')
+  expect(replayed(record, [everything, deny('branch == "ci/7"')])).toBe('denied')
   const others = deny('branch != "" && !branch.like("ci/*")', ['change'])
-  expect(replayed({ ...record, ...reported }, [everything, others])).toBe('denied')
+  expect(replayed(record, [everything, others])).toBe('denied')
 })
 
 it('an unknown fact together with an unrecorded one leaves the decision open', () => {
-  const record = {
-    operation: 'UpdateTableTag',
-    details: { tag: `${'x'.repeat(1024)}...` },
-    ...reported,
-  } as const
+  const record = { operation: 'UpdateTableTag', details: { tag: `${'x'.repeat(1024)}...` } } as const
   const when = 'branch == "main" && tag == "v1"'
   expect(replayed(record, [everything, deny(when)])).toBe(`whether ${when}`)
 })
 
 const needing = (operation: Recorded['operation'], permission: string, more: object = {}) =>
-  ({ operation, objects: [{ operation: permission, id: ['a', 't'], ...more }], ...reported }) as Recorded
+  ({ operation, objects: [{ operation: permission, id: ['a', 't'], ...more }] }) as Recorded
 /** Rules that allow everything except the operation if the condition holds. */
 const rules = (operation: string, when: string) => [everything, deny(when, [operation])]
 
@@ -139,8 +148,19 @@ it('decides each further permission of the record with its own facts', () => {
   expect(replayed(entry, rules('CreateTableVersion', 'branch == "main"'))).toBe('allowed')
 })
 
+it.each<[string, readonly WrittenPolicy[], string]>([
+  ['allow it', [], 'allowed'],
+  ['deny it on some tables', [beneath({ rules: [deny('true')] })], 'what the policies beneath say'],
+  ['deny something else', [beneath({ rules: [deny('true', ['QueryTable'])] })], 'allowed'],
+  ['do not inherit', [beneath({ inherit: false })], 'what the policies beneath say'],
+])('a permission on all descendants is decided if the policies beneath %s', (_what, policies, expected) => {
+  const objects = [{ operation: 'DropTable' as const, id: ['a'] }]
+  const record = { operation: 'DropNamespace' as const, details: { behavior: 'cascade' }, objects }
+  expect(replayed(record, [everything], policies)).toBe(expected)
+})
+
 it('a permission that is not in the record was not required', () => {
-  const record = { operation: 'CreateTable', details: {}, ...reported } as const
+  const record = { operation: 'CreateTable', details: {} } as const
   const closed = {
     ...everything,
     id: 'no',
@@ -150,28 +170,12 @@ it('a permission that is not in the record was not required', () => {
   expect(replayed(record, [everything, closed])).toBe('allowed')
 })
 
-it('treats facts in records of earlier versions as unrecorded', () => {
-  const old = { operation: 'UpdateTable', details: { branch: 'ci/7', mode: 'append' } } as const
-  expect(replayed(old, [only('branch == "ci/7"')])).toBe('whether branch == "ci/7"')
-  expect(replayed({ ...old, ...reported }, [only('branch == "ci/7"')])).toBe('allowed')
-  const made = { operation: 'CreateTable', details: {} } as const
-  expect(replayed(made, [only('location == ""')])).toMatch(/^whether location == ""/)
-  const closed = { ...everything, id: 'no', effect: 'deny' as const, operations: ['ChooseLocation'] }
-  expect(replayed(made, [everything, closed])).toBe(
-    'whether it also required ChooseLocation and whether it also required ReferenceData',
-  )
-  expect(replayed({ operation: 'DropTable', details: { branch: 'ci/7' } }, [only('branch == "ci/7"')])).toBe(
-    'denied',
-  )
-})
-
 const pseudonym = '0123456789abcdef0123456789abcdef'
 const hidden = {
   operation: 'DropTable',
   details: {},
   client: `a-${pseudonym}`,
   principal: { name: `p-${pseudonym}`, method: 'api-key', credentialId: `c-${pseudonym}`, groups: ['g'] },
-  ...reported,
 } as const
 const byUser: WrittenRule = { ...everything, id: 'user', subjects: { users: ['ann'] } }
 const byKey: WrittenRule = { ...everything, id: 'key', subjects: { keys: ['0123456789ab'] } }
@@ -193,19 +197,27 @@ it.each<[string, readonly WrittenRule[], string]>([
   expect(replayed(hidden, policies)).toBe(expected)
 })
 
-it('a pseudonym reveals no group of a rule that also names a user', () => {
+it.each([
+  ['a group of a rule that names it alone', { groups: ['h'] }, 'allowed'],
+  [
+    'no group of a rule that also names a user',
+    { groups: ['h'], users: ['ann'] },
+    'all groups of the caller',
+  ],
+] as const)('a pseudonym reveals %s', (_what, subjects, expected) => {
+  const current = compileRules([{ ...everything, id: 'r', subjects }])
   const rule = { policy: 'p', rule: 'r', file: 'p.yaml', line: 1 }
-  const infer = (subjects: WrittenRule['subjects']) =>
-    inferGroups(
-      { principal: hidden.principal, rule },
-      parseDocuments([{ name: 'p', namespace: [], rules: [{ ...everything, id: 'r', subjects }] }]),
-    )
-  expect(infer({ groups: ['g'] })).toEqual(['g'])
-  expect(infer({ groups: ['g'], users: ['ann'] })).toEqual([])
+  const principal = { ...hidden.principal, groupsOmitted: 1 }
+  const record = { ...hidden, id: ['a', 't'], principal, rule, policyRevision: current.revision }
+  const stored = { kind: 'intent', effect: 'change', time: '2026-06-15T12:00:00Z', ...record }
+  const call = readRecordedCall(stored as unknown as StoredRecord)
+  const candidate = compileRules([{ ...everything, subjects: { groups: ['h'] } }])
+  const replayed = call && replayCall(call, { candidate, current })
+  expect(replayed?.isAllowed === true ? 'allowed' : replayed?.missing.join()).toBe(expected)
 })
 
 it('a listing that no rule allows may have returned visible objects', () => {
-  const record = { operation: 'ListTables', details: {}, ...reported } as const
+  const record = { operation: 'ListTables', details: {} } as const
   expect(replayed(record, [])).toBe('what the listing may show')
   expect(replayed(record, [everything])).toBe('allowed')
 })

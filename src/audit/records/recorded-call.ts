@@ -1,0 +1,69 @@
+import { findOperation, type Operation } from '../../catalog-api/operations.ts'
+import { permissionNames, type Permission } from '../../catalog-api/permissions.ts'
+import { mayRequireOtherObjects } from '../../catalog-api/requirements.ts'
+import type { RecordedCall, RecordedCaller } from '../../policy/analysis/replay-call.ts'
+import type { AuditedPrincipal, Details, IntentEntry, RefusalEntry } from './audit-record.ts'
+import type { StoredRecord } from '../storage/read-audit-log.ts'
+import { parseFactDetails } from './fact-details.ts'
+import { isPseudonym } from './redaction.ts'
+
+/** Returns what a record says of a call that policies decided; undefined if it is about none. */
+export function readRecordedCall(record: StoredRecord): RecordedCall | undefined {
+  if (record.kind !== 'intent' && record.kind !== 'refusal') return undefined
+  const { operation, id, principal, time, request, client, rule, policyRevision } = record
+  if (operation === undefined || id === undefined || principal === undefined) return undefined
+  const common = {
+    time,
+    request,
+    operation,
+    id,
+    principal: principal.name,
+    caller: readCaller(principal),
+    clientAddress: isPseudonym(client) ? undefined : client,
+    rule,
+    policyRevision,
+  }
+  if (record.kind === 'intent') return { ...common, ...readAllowed(record) }
+  if (record.reason !== 'no_rule' && record.reason !== 'denied') return undefined
+  const refused = parseRefusedPermission(record)
+  return { ...common, wasAllowed: false, refused, facts: undefined, objects: [], restrictedBy: [] }
+}
+
+function readCaller({ name, method, credentialId, issuer, ...principal }: AuditedPrincipal): RecordedCaller {
+  const key = method === 'api-key' ? credentialId : ''
+  return {
+    method,
+    user: isPseudonym(name) ? undefined : name,
+    key: isPseudonym(key) ? undefined : key,
+    ...(issuer !== undefined && { issuer }),
+    groups: principal.groups && [...principal.groups],
+    hasOtherGroups: principal.groupsOmitted !== undefined,
+  }
+}
+
+function readAllowed({ operation, effect, details, objects = [], restrictedBy = [] }: IntentEntry) {
+  const definition = findOperation(operation)
+  // The details of a read, and of the operation that started a job, are no facts.
+  const readFacts = (one: Operation | undefined, recorded: Details = {}) =>
+    one === undefined || effect === 'read' ? undefined : parseFactDetails(one, recorded)
+  return {
+    wasAllowed: true,
+    refused: undefined,
+    restrictedBy,
+    facts: readFacts(definition, details),
+    objects: objects.map((object) => ({
+      permission: object.operation,
+      id: object.id,
+      facts: definition?.namesJob ? undefined : readFacts(findOperation(object.operation), object.details),
+    })),
+  }
+}
+
+/** Parses the refused permission from the text of what the request needs; it may concern another object. */
+function parseRefusedPermission({ operation, details }: RefusalEntry): Permission | undefined {
+  const definition = operation && findOperation(operation)
+  if (definition === undefined || mayRequireOtherObjects(definition)) return undefined
+  const needs = details?.['needs']
+  const named = typeof needs === 'string' ? /^\w+/.exec(needs)?.[0] : undefined
+  return permissionNames.find((permission) => permission === named)
+}
