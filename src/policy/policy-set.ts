@@ -76,7 +76,7 @@ export interface Question {
 
 interface Result {
   readonly kind: ResultKind
-  /** The rule that decides; undefined if none allows it, and if the result is open. */
+  /** The rule that decides or, if the result is open, an allow that may; undefined if none allows it. */
   readonly by: RuleAbout | undefined
 }
 
@@ -162,8 +162,6 @@ export interface Grounds {
 /** Sets of restrictions that met on a table: combining them takes milliseconds for thousands of columns. */
 const maxCombinedRestrictions = 1_000
 
-const noSubjects: ReadonlySet<number> = new Set()
-
 /** Compiles valid documents with unique names, in the order of their files. */
 export function compilePolicies(
   documents: readonly PolicyDocument[],
@@ -234,7 +232,7 @@ export function* compileSteps(
     const { node, depth, table, tags } = locate(root, position)
     const evaluation: Evaluation = {
       input: { ...input, permission, tags },
-      caller: { subjects: noSubjects, key: '', known: caller },
+      caller: subjects.resolveKnown(caller),
       table,
       depth,
       knownConditions: conditions,
@@ -245,8 +243,9 @@ export function* compileSteps(
     }
     const deciding = evaluate(node, evaluation, visit)
     const kind = resultKind(deciding, evaluation)
-    if (deciding === undefined || kind === 'open') return { kind, by: undefined }
-    const { document, rule } = deciding
+    const by = deciding ?? evaluation.openAllow
+    if (by === undefined) return { kind, by }
+    const { document, rule } = by
     return { kind, by: { document, rule, implication: rule.implied.get(permission) } }
   }
 

@@ -26,7 +26,7 @@ export class RuleIndex {
   first(evaluation: Evaluation, table: TableSelector): CompiledRule | undefined {
     if (!this.#permissions.has(evaluation.input.permission)) return undefined
     const { subjects, known } = evaluation.caller
-    if (known !== undefined) return earliest(this.#all, evaluation, table, undefined)
+    if (known !== undefined && subjects.size === 0) return earliest(this.#all, evaluation, table, undefined)
     let first: CompiledRule | undefined
     // A token may have hundreds of groups and a namespace hundreds of subjects: iterate over the smaller set.
     if (subjects.size < this.#bySubject.size) {

@@ -7,7 +7,7 @@ export interface NumberedCaller {
   readonly subjects: ReadonlySet<number>
   /** Equal for callers that all rules treat alike, conditions aside. */
   readonly key: string
-  /** For a caller of whom not all is known: then the other members have no meaning. */
+  /** For analyses: then `subjects` is empty, unless all of the caller is known. */
   readonly known: KnownCaller | undefined
 }
 
@@ -19,6 +19,7 @@ export interface SubjectNumbers {
   numbersOf(subjects: NumberedSubjects): readonly number[]
   /** Cached per principal. All rules must be compiled first: subjects numbered later are missed. */
   resolveCaller(principal: Principal): NumberedCaller
+  resolveKnown(caller: KnownCaller): NumberedCaller
 }
 
 /** Numbers of every authenticated caller and of every anonymous caller. */
@@ -38,9 +39,8 @@ export function createSubjectNumbers(): SubjectNumbers {
     return number
   }
 
-  function numbersOf({ name, method, credentialId, groups: callerGroups }: Principal): readonly number[] {
-    if (method === 'anonymous') return [anonymousNumber]
-    const found = [anyNumber, users.get(name), method === 'api-key' ? keys.get(credentialId) : undefined]
+  function numbersOf(name: string, key: string, callerGroups: ReadonlySet<string>): readonly number[] {
+    const found = [anyNumber, users.get(name), keys.get(key)]
     for (const group of callerGroups) found.push(groups.get(group))
     return found.filter((number) => number !== undefined)
   }
@@ -58,13 +58,22 @@ export function createSubjectNumbers(): SubjectNumbers {
     resolveCaller(principal) {
       let caller = callers.get(principal)
       if (caller === undefined) {
-        const numbers = numbersOf(principal).toSorted((one, other) => one - other)
+        const { name, method, credentialId, groups: callerGroups } = principal
+        const key = method === 'api-key' ? credentialId : ''
+        const found = method === 'anonymous' ? [anonymousNumber] : numbersOf(name, key, callerGroups)
+        const numbers = found.toSorted((one, other) => one - other)
         callers.set(
           principal,
           (caller = { subjects: new Set(numbers), key: numbers.join(), known: undefined }),
         )
       }
       return caller
+    },
+    resolveKnown(known) {
+      const { isAnonymous, user, key, groups: callerGroups, excludedGroups } = known
+      const isWhole =
+        isAnonymous === false && user !== undefined && key !== undefined && excludedGroups === 'all'
+      return { subjects: new Set(isWhole ? numbersOf(user, key, callerGroups) : []), key: '', known }
     },
   }
 }

@@ -1,5 +1,5 @@
-import { qualifiedRuleName } from '../../testing/decision-test.ts'
-import type { PolicyDocument, PolicyRule } from '../../language/policy-document.ts'
+import type { LocatedRule } from '../../engine/compiled-rule.ts'
+import type { AcceptedFinding, PolicyDocument } from '../../language/policy-document.ts'
 
 /** Severity. `error`: a rule that can never decide. `warning`: probably a mistake. `info`: worth a review. `accepted`: intended. */
 export type FindingLevel = 'error' | 'warning' | 'info' | 'accepted'
@@ -17,24 +17,52 @@ export interface Finding {
   readonly message: string
 }
 
+/** Continues the name of the rule with the message. */
 export function createFinding(
-  document: PolicyDocument,
-  rule: PolicyRule,
+  { document, rule }: LocatedRule,
   level: FindingLevel,
   check: string,
   message: string,
 ): Finding {
-  const name = qualifiedRuleName({ policy: document.name, rule: rule.id })
-  const { file } = document
-  const { line, column } = rule
-  return {
-    level,
-    check,
-    file,
-    line,
-    column,
-    policy: document.name,
-    rule: rule.id,
-    message: `${name} ${message}`,
+  const { name, file } = document
+  const { line, column, id } = rule
+  return { level, check, file, line, column, policy: name, rule: id, message: `${name}/${id} ${message}` }
+}
+
+/** `sales/write (sales.yaml:7)`. */
+export function nameRule({ document, rule }: LocatedRule): string {
+  return `${document.name}/${rule.id} (${document.file}:${rule.line})`
+}
+
+/**
+ * Returns the findings, with level `accepted` and the reason if a comment accepts them. Adds a warning for each comment
+ * without a finding: it hides nothing now and would hide a mistake later.
+ */
+export function acceptFindings(
+  findings: readonly Finding[],
+  documents: readonly PolicyDocument[],
+): readonly Finding[] {
+  // The documents of a file have the same comments: each is of that in which it is, or of the next one.
+  const acceptances = new Map<AcceptedFinding, PolicyDocument>()
+  for (const document of documents) {
+    for (const one of document.accepted)
+      if (!acceptances.has(one) || document.line <= one.about) acceptances.set(one, document)
   }
+  const unused = new Set(acceptances.keys())
+  const result = findings.map((finding): Finding => {
+    const { file, line, check, message } = finding
+    for (const [accepted, document] of acceptances) {
+      if (document.file !== file || accepted.about !== line || accepted.check !== check) continue
+      unused.delete(accepted)
+      return { ...finding, level: 'accepted', message: `${message}; accepted: ${accepted.reason}` }
+    }
+    return finding
+  })
+  for (const accepted of unused) {
+    const { file = '', name: policy = '' } = acceptances.get(accepted) ?? {}
+    const { check, about, line, column } = accepted
+    const message = `accepts a finding of the check "${check}" about line ${about}, but there is none; remove the comment`
+    result.push({ level: 'warning', check: 'accept', file, line, column, policy, message })
+  }
+  return result
 }

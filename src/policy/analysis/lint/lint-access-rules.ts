@@ -1,14 +1,157 @@
-import type { LocatedRule } from '../../engine/compiled-rule.ts'
-import type { Identifier } from '../../../catalog-api/identifiers.ts'
+import { isWithin } from '../../../catalog-api/identifiers.ts'
 import { permissionGroups, type Permission } from '../../../catalog-api/permissions.ts'
-import { createFinding, type Finding } from './finding.ts'
+import { groupBy } from '../../../lib/group-by.ts'
+import type { Condition } from '../../conditions/condition.ts'
+import { sampleName } from '../../conditions/name-pattern.ts'
+import type { LocatedRule } from '../../engine/compiled-rule.ts'
+import type { Step } from '../../engine/evaluate.ts'
+import {
+  anonymousSubject,
+  knownAsOnly,
+  knownFromSubject,
+  listSubjects,
+  matchSubjects,
+  type KnownCaller,
+  type Subject,
+} from '../../engine/subject.ts'
 import { describeImplication } from '../../language/deny-coverage.ts'
-import type { PolicyDocument, PolicyRule } from '../../language/policy-document.ts'
 import { describePermissionSet } from '../../language/describe-permissions.ts'
+import type { PolicyRule } from '../../language/policy-document.ts'
+import type { PolicySet, Question } from '../../policy-set.ts'
 import { readsPart } from '../reaching-restrictions.ts'
-import type { PolicySet } from '../../policy-set.ts'
-import { indexRulesBySubject, rulesForSubjects, type RulesBySubject } from './rules-by-subject.ts'
-import { matchSubjects, knownFromSubject, listSubjects } from '../../engine/subject.ts'
+import { createFinding, nameRule, type Finding } from './finding.ts'
+
+/** Finds rules that never decide, and grants and denies that forget whom "every caller" includes. */
+export function lintAccessRules(set: PolicySet): readonly Finding[] {
+  const rules = set.documents.flatMap((document) => document.rules.map((rule) => ({ document, rule })))
+  const findShadowed = createShadowedFinder(set, rules)
+  const forAnonymous = rules.filter(({ rule }) => rule.effect === 'allow' && rule.subjects.anonymous)
+  return rules.flatMap((own) => [
+    ...(own.rule.effect === 'allow' ? [...findUnreachable(own, set), ...findGrantsToEveryone(own)] : []),
+    ...findShadowed(own),
+    ...findDeniesWithoutAnonymous(own, forAnonymous, set),
+  ])
+}
+
+/** Lists the questions that represent all to which the rule applies, if its condition is true. */
+function listQuestions(
+  { document, rule }: LocatedRule,
+  permission: Permission,
+  know: (subject: Subject) => KnownCaller = knownFromSubject,
+): readonly Question[] {
+  const { namespace } = document
+  const get = ({ text }: Condition) => (text === rule.condition?.text ? 'true' : 'open')
+  const tables = rule.tables?.map(sampleName) ?? [undefined]
+  return listSubjects(rule.subjects)
+    .map(know)
+    .filter((caller) => matchSubjects(rule.subjects, caller) !== false)
+    .flatMap((caller) =>
+      tables.map((table) => ({
+        permission,
+        position: { namespace, table },
+        caller,
+        conditions: { get },
+      })),
+    )
+}
+
+/** Finds permissions of an allow that a namespace above reserves or that rules deny to all its callers. */
+function findUnreachable(own: LocatedRule, set: PolicySet): readonly Finding[] {
+  const { permissions } = own.rule
+  const { namespace } = own.document
+  const above = namespace.length === 0 ? [] : set.documentsAbove(namespace.slice(0, -1))
+  const lost = [...permissions].flatMap((permission) => {
+    const reserving = above.find(({ final }) => final.has(permission))
+    const cause = reserving
+      ? `final in ${reserving.name} (${reserving.file}:${reserving.line})`
+      : findDenial(own, permission, set)
+    return cause === undefined ? [] : [{ permission, cause }]
+  })
+  if (lost.length === 0) return []
+  const causes = [...groupBy(lost, ({ cause }) => cause)].map(
+    ([cause, ofCause]) =>
+      `${describePermissionSet(new Set(ofCause.map(({ permission }) => permission)))}: ${cause}`,
+  )
+  const isAll = lost.length === permissions.size
+  const summary = isAll ? 'can never allow anything' : 'never allows some of its operations'
+  // A group may contain more operations than intended, so a partial loss is only informational.
+  return [createFinding(own, isAll ? 'error' : 'info', 'unreachable', `${summary}: ${causes.join('; ')}`)]
+}
+
+function findDenial(own: LocatedRule, permission: Permission, set: PolicySet): string | undefined {
+  // What is known of all of a caller is decided faster.
+  const alone = listQuestions(own, permission, knownAsOnly)
+  if (alone.some((question) => set.evaluate(question).kind !== 'denied')) return undefined
+  let cause: string | undefined
+  for (const question of listQuestions(own, permission)) {
+    const { kind, by } = set.evaluate(question)
+    if (kind !== 'denied') return undefined
+    cause ??= by && `denied by ${nameRule(by)}${describeImplication(by.implication)}`
+  }
+  return cause
+}
+
+/**
+ * Finds rules that are never the first decisive step, if the steps are ordered from the root down, and in a namespace from
+ * wider rules to narrower ones. As another rule is the first one wherever these are, all can be removed at once.
+ */
+function createShadowedFinder(
+  set: PolicySet,
+  rules: readonly LocatedRule[],
+): (own: LocatedRule) => readonly Finding[] {
+  const order = new Map(rules.map(({ rule }, index) => [rule, index]))
+  const bySubject = groupBy(
+    rules.flatMap(({ rule }) => listSubjects(rule.subjects).map((subject) => ({ rule, subject }))),
+    ({ rule, subject }) => mentionKey(rule, subject),
+  )
+  /** Evaluating each of thousands of rules against all others of its namespace would take minutes. */
+  const isNamedAlone = (rule: PolicyRule): boolean =>
+    !bySubject.has(`${rule.effect} any `) &&
+    listSubjects(rule.subjects).some((subject) => bySubject.get(mentionKey(rule, subject))?.length === 1)
+
+  function precedes(one: LocatedRule, other: LocatedRule): boolean {
+    const [first, second] = [one, other].map(({ document, rule }) => [
+      document.namespace.length,
+      rule.tables === undefined ? 0 : 1,
+      rule.subjects.any ? 0 : 1,
+      -rule.permissions.size,
+      order.get(rule) ?? 0,
+    ])
+    const different = first?.findIndex((value, index) => value !== second?.[index]) ?? -1
+    return (first?.[different] ?? 0) < (second?.[different] ?? 0)
+  }
+
+  return (own) => {
+    const { rule } = own
+    // Another deny does not limit what may be read.
+    if (rule.restriction !== undefined || isNamedAlone(rule)) return []
+    const covering = new Map<PolicyRule, LocatedRule>()
+    for (const permission of rule.permissions) {
+      for (const question of listQuestions(own, permission)) {
+        let first: LocatedRule | undefined
+        set.evaluate(question, (step) => {
+          const isDecisive = step.rule.effect === rule.effect && appliesLike(rule, step)
+          if (isDecisive && precedes(step, own) && (first === undefined || precedes(step, first)))
+            first = step
+        })
+        if (first === undefined) return []
+        covering.set(first.rule, first)
+      }
+    }
+    const names = [...covering.values()].map(nameRule).join(' and ')
+    return [createFinding(own, 'warning', 'shadowed', `is redundant: covered by ${names}`)]
+  }
+}
+
+function mentionKey({ effect }: PolicyRule, { kind, name }: Subject): string {
+  return `${effect} ${kind} ${name}`
+}
+
+/** Equal subjects have equal exceptions. */
+function appliesLike(rule: PolicyRule, { outcome, condition, rule: other }: Step): boolean {
+  const isSame = JSON.stringify(other.subjects) === JSON.stringify(rule.subjects)
+  return outcome === 'applies' || (outcome === 'open' && condition === undefined && isSame)
+}
 
 /** Groups that may be granted to everybody without a warning. */
 const harmlessGroups = ['browse', 'query', 'write', 'create', 'commit'] as const
@@ -17,195 +160,47 @@ const harmlessPermissions: ReadonlySet<Permission> = new Set(
 )
 
 /** What no group holds is risky: policies must name it for a reason, and nothing is known of an extra operation. */
-function isRisky(permission: Permission): boolean {
-  return !harmlessPermissions.has(permission)
-}
-
-/** Finds rules that can never decide, redundant rules, and risky grants to all callers. */
-export function lintAccessRules(set: PolicySet): readonly Finding[] {
-  const { documents } = set
-  const forAnonymous = listRules(documents).filter(({ rule }) => isGrantToAnonymous(rule))
-  const allows = indexRulesBySubject(documents, 'allow')
-  const denies = indexRulesBySubject(documents, 'deny')
-  const order = new Map(documents.flatMap(({ rules }) => rules).map((rule, position) => [rule, position]))
-  return documents.flatMap((document) =>
-    document.rules.flatMap((rule) => {
-      const located = { document, rule }
-      return [
-        ...(rule.effect === 'allow' ? findUnreachable(located, denies, set) : []),
-        ...findRedundant(located, rule.effect === 'allow' ? allows : denies, set, order),
-        ...findGrantsToEveryone(located),
-        ...findDeniesWithoutAnonymous(located, forAnonymous, set),
-      ]
-    }),
-  )
-}
-
-/** Finds permissions of an allow rule that a namespace above reserves or that a rule denies to all its callers. */
-function findUnreachable(
-  { document, rule }: LocatedRule,
-  denies: RulesBySubject,
-  set: PolicySet,
-): readonly Finding[] {
-  const above = documentsStrictlyAbove(set, document.namespace)
-  const denying = rulesForSubjects(denies, document.namespace, listSubjects(rule.subjects)).filter(
-    (other) => other.rule.condition === undefined && coversRule(other, { document, rule }),
-  )
-  const lost = new Map<string, Permission[]>()
-  for (const permission of rule.permissions) {
-    const cause = findReservation(above, permission) ?? findDenial(denying, permission)
-    if (cause !== undefined) lost.set(cause, [...(lost.get(cause) ?? []), permission])
-  }
-  const count = [...lost.values()].flat().length
-  if (count === 0) return []
-  const causes = [...lost].map(
-    ([cause, permissions]) => `${describePermissionSet(new Set(permissions))}: ${cause}`,
-  )
-  const isAll = count === rule.permissions.size
-  // A group may contain more operations than intended, so a partial loss is only informational.
-  const summary = isAll ? 'can never allow anything' : 'never allows some of its operations'
-  return [
-    createFinding(
-      document,
-      rule,
-      isAll ? 'error' : 'info',
-      'unreachable',
-      `${summary}: ${causes.join('; ')}`,
-    ),
-  ]
-}
-
-function findReservation(above: readonly PolicyDocument[], permission: Permission): string | undefined {
-  const by = above.find((other) => other.final.has(permission))
-  return by && `final in ${by.name} (${by.file}:${by.line})`
-}
-
-function findDenial(denying: readonly LocatedRule[], permission: Permission): string | undefined {
-  const by = denying.find(({ rule }) => rule.permissions.has(permission))
-  if (by === undefined) return undefined
-  const reference = `${by.document.name}/${by.rule.id} (${by.document.file}:${by.rule.line})`
-  return `denied by ${reference}${describeImplication(by.rule.implied.get(permission))}`
-}
-
-function coversRule(wider: LocatedRule, own: LocatedRule): boolean {
-  return coversObjectsOf(wider, own) && coversSubjectsOf(wider.rule, own.rule)
-}
-
-function findRedundant(
-  { document, rule }: LocatedRule,
-  candidates: RulesBySubject,
-  set: PolicySet,
-  order: ReadonlyMap<PolicyRule, number>,
-): readonly Finding[] {
-  // Another deny does not limit what may be read.
-  if (rule.restriction !== undefined) return []
-  for (const { document: other, rule: wider } of rulesForSubjects(
-    candidates,
-    document.namespace,
-    listSubjects(rule.subjects),
-  )) {
-    const isWider =
-      wider !== rule &&
-      (wider.condition === undefined || wider.condition.text === rule.condition?.text) &&
-      [...rule.permissions].every((permission) => wider.permissions.has(permission)) &&
-      coversRule({ document: other, rule: wider }, { document, rule }) &&
-      isEffectiveIn({ document: other, rule: wider }, document, set)
-    if (!isWider) continue
-    const isSame = other === document || other.namespace.length === document.namespace.length
-    const isMutual =
-      isSame && rule.permissions.size === wider.permissions.size && coversSubjectsOf(rule, wider)
-    if (isMutual && (order.get(rule) ?? 0) < (order.get(wider) ?? 0)) continue
-    const reference = `${other.name}/${wider.id} (${other.file}:${wider.line})`
-    return [createFinding(document, rule, 'warning', 'shadowed', `is redundant: covered by ${reference}`)]
-  }
-  return []
-}
-
-/** Whether an allow of the rule is effective in the namespace of the other document, which is the same or beneath. */
-function isEffectiveIn(
-  { document, rule }: LocatedRule,
-  { namespace }: PolicyDocument,
-  set: PolicySet,
-): boolean {
-  if (rule.effect === 'deny') return true
-  const isAbove = document.namespace.length < namespace.length
-  const between = isAbove
-    ? set.documentsAbove(namespace).filter((other) => other.namespace.length > document.namespace.length)
-    : []
-  if (between.some(({ inherit }) => !inherit)) return false
-  return !documentsStrictlyAbove(set, document.namespace).some((other) =>
-    [...rule.permissions].some((permission) => other.final.has(permission)),
-  )
-}
-
-function documentsStrictlyAbove(set: PolicySet, namespace: Identifier): readonly PolicyDocument[] {
-  return namespace.length === 0 ? [] : set.documentsAbove(namespace.slice(0, -1))
-}
-
-/** Whether the rule, in the same namespace or above, covers every object of `own`. */
-function coversObjectsOf({ document, rule }: LocatedRule, own: LocatedRule): boolean {
-  if (rule.tables === undefined) return true
-  if (document.namespace.length !== own.document.namespace.length) return false
-  return own.rule.tables?.every((pattern) => rule.tables?.includes(pattern)) === true
-}
-
-function coversSubjectsOf(rule: PolicyRule, own: PolicyRule): boolean {
-  return listSubjects(own.subjects).every((subject) => {
-    const known = knownFromSubject(subject)
-    if (matchSubjects(own.subjects, known) === false) return true
-    if (matchSubjects(rule.subjects, known) === true) return true
-    // Equal subjects have equal exceptions.
-    return JSON.stringify(rule.subjects) === JSON.stringify(own.subjects)
-  })
-}
-
-function findGrantsToEveryone({ document, rule }: LocatedRule): readonly Finding[] {
-  const granted = new Set([...rule.permissions].filter(isRisky))
-  if (rule.effect === 'deny' || granted.size === 0) return []
-  const { any, anonymous } = rule.subjects
+function findGrantsToEveryone(own: LocatedRule): readonly Finding[] {
+  const { permissions, subjects } = own.rule
+  const granted = new Set([...permissions].filter((permission) => !harmlessPermissions.has(permission)))
+  if (granted.size === 0) return []
   const names = describePermissionSet(granted)
   const messages = [
-    ...(any ? [`allows ${names} to every caller; name users or groups instead of "any"`] : []),
-    ...(anonymous ? [`allows ${names} to callers without a credential; name users or groups instead`] : []),
+    ...(subjects.any ? [`allows ${names} to every caller; name users or groups instead of "any"`] : []),
+    ...(subjects.anonymous
+      ? [`allows ${names} to callers without a credential; name users or groups instead`]
+      : []),
   ]
-  return messages.map((message) => createFinding(document, rule, 'warning', 'everybody', message))
+  return messages.map((message) => createFinding(own, 'warning', 'everybody', message))
 }
 
 /** Finds denies for all authenticated callers that leave a permission allowed to anonymous callers. */
 function findDeniesWithoutAnonymous(
   own: LocatedRule,
-  forAnonymous: readonly LocatedRule[],
+  grants: readonly LocatedRule[],
   set: PolicySet,
 ): readonly Finding[] {
-  const { effect, subjects, permissions, restriction } = own.rule
+  const { effect, subjects, permissions, restriction, tables } = own.rule
   if (effect === 'allow' || !subjects.any || subjects.anonymous) return []
-  const grant = forAnonymous.find(
-    (other) =>
-      [...other.rule.permissions].some(
-        (permission) => permissions.has(permission) || (restriction !== undefined && readsPart(permission)),
-      ) && canOverlap(own, other, set),
-  )
+  const isDenied = (permission: Permission): boolean =>
+    permissions.has(permission) || (restriction !== undefined && readsPart(permission))
+  const isLeft = (grant: LocatedRule): boolean => {
+    const [deny, allow] = [own.document.namespace, grant.document.namespace]
+    // A deny of tables does not reach beneath its namespace.
+    const isBeneath = isWithin(allow, deny) && (tables === undefined || isWithin(deny, allow))
+    if (!isBeneath && !isWithin(deny, allow)) return false
+    const namespace = isBeneath ? allow : deny
+    const names = (tables ?? grant.rule.tables)?.map(sampleName) ?? [undefined]
+    const caller = knownAsOnly(anonymousSubject)
+    return [...grant.rule.permissions].filter(isDenied).some((permission) =>
+      names.some((table) => {
+        const { kind, by } = set.evaluate({ permission, position: { namespace, table }, caller })
+        return kind !== 'denied' && by?.rule === grant.rule
+      }),
+    )
+  }
+  const grant = grants.find(isLeft)
   if (grant === undefined) return []
-  const { document, rule } = grant
-  const reference = `${document.name}/${rule.id} (${document.file}:${rule.line})`
-  const message = `does not cover anonymous callers, which ${reference} allows the same; expected "everyone: true"`
-  return [createFinding(own.document, own.rule, 'warning', 'anonymous', message)]
-}
-
-function canOverlap(one: LocatedRule, other: LocatedRule, set: PolicySet): boolean {
-  const [upper, lower] =
-    one.document.namespace.length < other.document.namespace.length ? [one, other] : [other, one]
-  const above = upper.document.namespace
-  const { namespace } = lower.document
-  if (!above.every((part, depth) => part === namespace[depth])) return false
-  if (above.length < namespace.length && upper.rule.tables !== undefined) return false
-  return isEffectiveIn(upper, lower.document, set)
-}
-
-function isGrantToAnonymous({ effect, subjects }: PolicyRule): boolean {
-  return effect === 'allow' && subjects.anonymous
-}
-
-function listRules(documents: readonly PolicyDocument[]): readonly LocatedRule[] {
-  return documents.flatMap((document) => document.rules.map((rule) => ({ document, rule })))
+  const message = `does not cover anonymous callers, which ${nameRule(grant)} allows the same; expected "everyone: true"`
+  return [createFinding(own, 'warning', 'anonymous', message)]
 }

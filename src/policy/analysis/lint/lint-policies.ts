@@ -1,15 +1,12 @@
-import type { Finding } from './finding.ts'
-import { createFolderRequirements } from './namespace-limits.ts'
-import { lintConditions, lintGrants } from './lint-conditions.ts'
-import { lintManifests } from './lint-manifests.ts'
-import { acceptFindings } from './accept-findings.ts'
 import { mergeByPolicy } from '../../language/policy-instance.ts'
-import { lintSubjects, type KnownCredentials } from './lint-subjects.ts'
+import type { PolicySet } from '../../policy-set.ts'
+import { acceptFindings, type Finding } from './finding.ts'
 import { lintAccessRules } from './lint-access-rules.ts'
 import { lintBranchBypass } from './lint-branch-bypass.ts'
+import { lintConditions } from './lint-conditions.ts'
+import { lintManifests } from './lint-manifests.ts'
+import { lintSubjects, type KnownCredentials } from './lint-subjects.ts'
 import { lintTableBypass } from './lint-table-bypass.ts'
-import { createUnrestrictedGrantsFinder } from './unrestricted-grants.ts'
-import type { PolicySet } from '../../policy-set.ts'
 
 interface LintedPolicies {
   /** Those in force. */
@@ -36,15 +33,12 @@ export function lintWithShadowPolicies(
 /** Runs all checks on policies, as if all were in force. Findings are sorted by file and line. */
 export function lintPolicies(set: PolicySet, known?: KnownCredentials): readonly Finding[] {
   const { documents } = set
-  const findGrants = createUnrestrictedGrantsFinder(set)
-  const requiresFolders = createFolderRequirements(set)
   const findings = [
     ...lintAccessRules(set),
     ...lintConditions(documents),
-    ...lintGrants(documents),
-    ...lintBranchBypass(set, findGrants),
-    ...lintManifests(documents, findGrants, requiresFolders),
-    ...lintTableBypass(set, findGrants, requiresFolders),
+    ...lintBranchBypass(set),
+    ...lintManifests(set),
+    ...lintTableBypass(set),
     ...(known === undefined ? [] : lintSubjects(documents, known)),
   ]
   const merged = mergeByPolicy(
@@ -56,10 +50,7 @@ export function lintPolicies(set: PolicySet, known?: KnownCredentials): readonly
 }
 
 function sortFindings(findings: readonly Finding[]): readonly Finding[] {
-  return findings.toSorted((one, other) => compareText(one.file, other.file) || one.line - other.line)
-}
-
-function compareText(one: string, other: string): number {
-  if (one === other) return 0
-  return one < other ? -1 : 1
+  return findings.toSorted((one, other) =>
+    one.file === other.file ? one.line - other.line : one.file < other.file ? -1 : 1,
+  )
 }

@@ -22,7 +22,7 @@ export function lintSubjects(
         ...listNames(rule, 'groups').map((name) => findPrefixProblem('group', name, known)),
         ...listNames(rule, 'users').map((name) => findPrefixProblem('user', name, known)),
       ].flatMap((message) =>
-        message === undefined ? [] : [createFinding(document, rule, 'warning', 'subject', message)],
+        message === undefined ? [] : [createFinding({ document, rule }, 'warning', 'subject', message)],
       ),
     ),
   )

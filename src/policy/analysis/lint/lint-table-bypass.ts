@@ -1,32 +1,20 @@
-import type { LocatedRule } from '../../engine/compiled-rule.ts'
-import { isWithin, type Identifier } from '../../../catalog-api/identifiers.ts'
+import { isSameIdentifier, isWithin, type Identifier } from '../../../catalog-api/identifiers.ts'
 import { isInNamespace } from '../../../catalog-api/object-kinds.ts'
-import {
-  getOperation,
-  isOperationName,
-  operationNames,
-  type Operation,
-} from '../../../catalog-api/operations.ts'
+import { getOperation, isOperationName, operationNames } from '../../../catalog-api/operations.ts'
 import type { Permission } from '../../../catalog-api/permissions.ts'
 import { destinationPermission } from '../../../catalog-api/requirements.ts'
 import { groupBy } from '../../../lib/group-by.ts'
+import type { Condition } from '../../conditions/condition.ts'
+import { matchesAny, sampleName } from '../../conditions/name-pattern.ts'
+import type { LocatedRule } from '../../engine/compiled-rule.ts'
+import type { ObjectPosition } from '../../engine/object-position.ts'
+import { knownAsOnly, listSubjects, matchSubjects, type Subject } from '../../engine/subject.ts'
 import { listNamedPermissions } from '../../language/deny-coverage.ts'
-import type { PolicyDocument, PolicyRule } from '../../language/policy-document.ts'
-import { namespaceKey } from '../../engine/object-position.ts'
+import type { PolicyRule } from '../../language/policy-document.ts'
 import type { PolicySet } from '../../policy-set.ts'
-import {
-  knownAsOnly,
-  knownFromSubject,
-  listSubjects,
-  matchSubjects,
-  type Subject,
-} from '../../engine/subject.ts'
-import { constantResult } from './constant-condition.ts'
+import { findGrant, isOnFolders, listPositions, maxCandidates } from './find-grant.ts'
 import { createFinding, type Finding } from './finding.ts'
-import type { RequiresFolders } from './namespace-limits.ts'
 import { manifestOperations } from './lint-manifests.ts'
-import { maxRules } from './rules-by-subject.ts'
-import type { FindUnrestrictedGrants } from './unrestricted-grants.ts'
 
 /** A way to use the content of a table that a rule on its name does not cover. */
 interface Way {
@@ -39,16 +27,12 @@ interface Way {
 
 const operations = operationNames.map(getOperation)
 
-const moves: readonly Way[] = operations
-  .filter((operation) => operation.moves)
-  .map(({ name }) => ({ permissions: [name], place: 'table', effect: 'moves it' }))
-
 /** Moves to a name of the caller's choice: they can leave the namespace of a rule without `tables`. */
-const leavingMoves = operations.filter(
-  ({ moves, facts }) => moves && facts.some(([fact]) => fact === 'newName'),
-)
+const leavingMoves = operations
+  .filter(({ moves, facts }) => moves && facts.some(([fact]) => fact === 'newName'))
+  .map(({ name }) => name)
 
-const otherWays: readonly Way[] = [
+const ways: readonly Way[] = [
   ...operations
     .filter(({ object, effect, facts }) => {
       return object === 'table' && effect === 'change' && facts.some(([fact]) => fact === 'location')
@@ -67,86 +51,55 @@ const otherWays: readonly Way[] = [
   { permissions: ['VendCredentials'], place: 'table', effect: 'gives access to its files past the gateway' },
 ]
 
-const elsewherePermissions = otherWays
+const elsewherePermissions = ways
   .filter(({ place }) => place === 'any table')
   .flatMap(({ permissions }) => permissions)
   .concat(destinationPermission)
 
-/** Subjects and namespaces tried per rule; bounds the time of lint. */
-const maxCandidates = 20
-
 /** Finds denies of tables whose callers can use the content of these tables in a way that the rule does not cover. */
-export function lintTableBypass(
-  set: PolicySet,
-  findGrants: FindUnrestrictedGrants,
-  requiresFolders: RequiresFolders,
-): readonly Finding[] {
-  const { documents } = set
-  const grants = documents.flatMap((document) =>
-    document.rules
-      .filter(
-        ({ effect, permissions }) =>
-          effect === 'allow' && elsewherePermissions.some((one) => permissions.has(one)),
-      )
-      .map((rule) => ({ document, rule })),
+export function lintTableBypass(set: PolicySet): readonly Finding[] {
+  const rules = set.documents.flatMap((document) => document.rules.map((rule) => ({ document, rule })))
+  const grants = rules.filter(
+    ({ rule }) => rule.effect === 'allow' && elsewherePermissions.some((one) => rule.permissions.has(one)),
   )
-  const grantsByNamespace = groupBy(grants, ({ document }) => namespaceKey(document.namespace))
 
-  /** The rules that together allow a way to the subject in a namespace; undefined if they do not. */
-  function findWay(own: LocatedRule, way: Way, subject: Subject): readonly LocatedRule[] | undefined {
-    for (const namespace of listPlaces(own, way, subject)) {
-      const granted = findGrants(subject, namespace)
-      const rules = way.permissions.flatMap((permission) => granted.get(permission) ?? [])
-      if (rules.length === way.permissions.length) return [...new Set(rules)]
-    }
-    return undefined
-  }
-
-  function listPlaces({ document }: LocatedRule, { place }: Way, subject: Subject): readonly Identifier[] {
-    if (place === 'root') return [[]]
-    if (place === 'table') return [document.namespace]
-    // The folders of the namespace itself contain the table.
-    const elsewhere = listGrantingDocuments(subject).filter((grant) => !requiresFolders(grant, subject))
-    return [document.namespace, ...elsewhere.map(({ namespace }) => namespace).slice(0, maxCandidates)]
-  }
-
-  function listGrantingDocuments(subject: Subject): readonly PolicyDocument[] {
-    const known = knownFromSubject(subject)
-    return grants
-      .slice(0, maxRules)
-      .filter(({ rule }) => matchSubjects(rule.subjects, known) === true)
-      .map(({ document }) => document)
-  }
-
-  /** The rules that together allow the subject to move tables out of the namespace of a rule. */
-  function findLeavingRules(
-    { document }: LocatedRule,
-    { name }: Operation,
+  /** The rules that together allow the permissions at one of the positions. */
+  function findRules(
+    own: LocatedRule,
     subject: Subject,
+    permissions: readonly Permission[],
+    positions: Iterable<ObjectPosition>,
   ): readonly LocatedRule[] | undefined {
-    const move = findGrants(subject, document.namespace).get(name)
-    if (move === undefined) return undefined
-    for (const { namespace } of listGrantingDocuments(subject).slice(0, maxCandidates)) {
-      const creation = findGrants(subject, namespace).get(destinationPermission)
-      if (!isWithin(namespace, document.namespace) && creation !== undefined)
-        return [...new Set([move, creation])]
+    for (const position of positions) {
+      // The folders of the namespace itself contain the table.
+      const isElsewhere = !isSameIdentifier(own.document.namespace, position.namespace)
+      const holds = (condition: Condition): boolean =>
+        condition.text === own.rule.condition?.text || (isElsewhere && isOnFolders(condition))
+      const found = permissions.flatMap((one) => findGrant(set, one, position, subject, holds) ?? [])
+      if (found.length === permissions.length)
+        return [...new Map(found.map((one) => [one.rule, one])).values()]
     }
     return undefined
   }
 
-  function findLeavingMove(own: LocatedRule): Finding | undefined {
-    for (const operation of leavingMoves) {
-      if (deniesMove(own.rule, operation.name)) continue
-      for (const subject of listCallers(own)) {
-        const rules = findLeavingRules(own, operation, subject)
-        if (rules === undefined) continue
-        const message =
-          'denies tables of its namespace, but the same callers can move them out of it: ' +
-          `${operation.name} with ${destinationPermission} elsewhere (${rules.map(describeRule).join(' and ')})`
-        return createFinding(own.document, own.rule, 'warning', 'way-around', message)
-      }
+  /** Namespaces with grants to the subject. */
+  function listGranting(subject: Subject): readonly Identifier[] {
+    const namespaces = grants
+      .filter(({ rule }) => matchSubjects(rule.subjects, knownAsOnly(subject)) === true)
+      .map(({ document }) => document.namespace)
+    return namespaces.slice(0, maxCandidates)
+  }
+
+  function* listPlaces({ document, rule }: LocatedRule, { place }: Way, subject: Subject) {
+    const { namespace } = document
+    const { tables = [] } = rule
+    if (place === 'root') yield { namespace: [], table: undefined }
+    else if (place === 'table') for (const one of tables) yield { namespace, table: sampleName(one) }
+    else {
+      for (const position of listPositions(set, namespace))
+        if (position.table === undefined || !matchesAny(tables, position.table)) yield position
+      for (const other of listGranting(subject)) yield* listPositions(set, other)
     }
-    return undefined
   }
 
   /**
@@ -154,55 +107,59 @@ export function lintTableBypass(
    * else, so that exceptions of the rule do not excuse them.
    */
   function listCallers({ document, rule }: LocatedRule): readonly Subject[] {
-    const { namespace } = document
-    const above = [...namespace, ''].flatMap(
-      (_, depth) => grantsByNamespace.get(namespaceKey(namespace.slice(0, depth))) ?? [],
+    const above = grants.filter((grant) => isWithin(document.namespace, grant.document.namespace))
+    const named = [rule, ...above.map((grant) => grant.rule)].flatMap(({ subjects }) =>
+      listSubjects(subjects),
     )
-    const others = above.slice(0, maxRules).flatMap((grant) => listSubjects(grant.rule.subjects))
-    const covered = [...listSubjects(rule.subjects), ...others].filter(
-      (subject) => matchSubjects(rule.subjects, knownAsOnly(subject)) === true,
-    )
-    return [...new Map(covered.map((subject) => [JSON.stringify(subject), subject])).values()].slice(
-      0,
-      maxCandidates,
-    )
+    const covered = named.filter((subject) => matchSubjects(rule.subjects, knownAsOnly(subject)) === true)
+    const distinct = new Map(covered.map((subject) => [JSON.stringify(subject), subject]))
+    return [...distinct.values()].slice(0, maxCandidates)
   }
 
-  function findOpenWays(own: LocatedRule): readonly (readonly [Way, readonly LocatedRule[]])[] {
+  function findOpenWays(own: LocatedRule): readonly OpenWay[] {
     const callers = listCallers(own)
-    return [...moves, ...otherWays].flatMap((way) => {
+    return ways.flatMap((way) => {
       for (const subject of callers) {
-        if (isDenied(own, way, subject, set)) continue
-        const rules = findWay(own, way, subject)
-        if (rules !== undefined) return [[way, rules] as const]
+        const found = findRules(own, subject, way.permissions, listPlaces(own, way, subject))
+        if (found !== undefined) return [{ way, rules: found }]
       }
       return []
     })
   }
 
-  return documents.flatMap((document) =>
-    document.rules.flatMap((rule) => {
-      if (!protectsContent(rule)) return []
-      if (rule.tables === undefined) {
-        const finding = document.namespace.length === 0 ? undefined : findLeavingMove({ document, rule })
-        return finding === undefined ? [] : [finding]
+  function findLeavingMove(own: LocatedRule): string | undefined {
+    const { namespace } = own.document
+    for (const move of leavingMoves) {
+      for (const subject of listCallers(own)) {
+        const moving = findRules(own, subject, [move], listPositions(set, namespace))
+        if (moving === undefined) continue
+        const elsewhere = listGranting(subject).filter((other) => !isWithin(other, namespace))
+        const places = elsewhere.flatMap((other) => listPositions(set, other))
+        const creating = findRules(own, subject, [destinationPermission], places)
+        if (creating !== undefined)
+          return `${move} with ${destinationPermission} elsewhere (${describeRules([...moving, ...creating])})`
       }
-      const open = findOpenWays({ document, rule })
+    }
+    return undefined
+  }
+
+  return rules
+    .filter(({ rule }) => protectsContent(rule))
+    .flatMap((own) => {
+      const { tables, restriction } = own.rule
+      if (tables === undefined) {
+        const move = own.document.namespace.length === 0 ? undefined : findLeavingMove(own)
+        const message = `denies tables of its namespace, but the same callers can move them out of it: ${move}`
+        return move === undefined ? [] : [createFinding(own, 'warning', 'way-around', message)]
+      }
+      const open = findOpenWays(own)
       if (open.length === 0) return []
-      const level = open.every(([way]) => moves.includes(way)) ? 'info' : 'warning'
       const what =
-        rule.restriction === undefined
+        restriction === undefined
           ? 'denies tables, but the same callers can use their content otherwise'
           : 'restricts tables, but the same callers can reach all of their content otherwise'
-      const message = `${what}: ${describeWays(open)}`
-      return [createFinding(document, rule, level, 'way-around', message)]
-    }),
-  )
-}
-
-/** Whether the rule itself denies the move, in some requests at least: then it does not lead past the rule. */
-function deniesMove({ permissions, condition }: PolicyRule, move: Permission): boolean {
-  return permissions.has(move) && (condition === undefined || constantResult(condition, move) !== 'false')
+      return [createFinding(own, 'warning', 'way-around', `${what}: ${describeWays(open)}`)]
+    })
 }
 
 /** Whether the rule denies something on existing tables to some callers. */
@@ -215,40 +172,21 @@ function protectsContent(rule: PolicyRule): boolean {
   })
 }
 
-/** Whether a deny in the namespace closes a way on the same tables to the subject. */
-function isDenied(
-  { document, rule }: LocatedRule,
-  { place, permissions }: Way,
-  subject: Subject,
-  set: PolicySet,
-): boolean {
-  if (place !== 'table') return false
-  const denies = set
-    .documentsAbove(document.namespace)
-    .flatMap(({ namespace, rules }) => (namespace.length === document.namespace.length ? rules : []))
-  return denies.some(
-    (deny) =>
-      deny.effect === 'deny' &&
-      (deny.condition === undefined || deny.condition.text === rule.condition?.text) &&
-      permissions.some((permission) => deny.permissions.has(permission)) &&
-      rule.tables?.every((pattern) => deny.tables?.includes(pattern) === true) === true &&
-      matchSubjects(deny.subjects, knownAsOnly(subject)) === true,
-  )
+interface OpenWay {
+  readonly way: Way
+  readonly rules: readonly LocatedRule[]
 }
 
-function describeWays(ways: readonly (readonly [Way, readonly LocatedRule[]])[]): string {
-  const byEffect = groupBy(
-    ways,
-    ([{ effect }, rules]) => `${effect} (${rules.map(describeRule).join(' and ')})`,
-  )
+function describeWays(open: readonly OpenWay[]): string {
+  const byEffect = groupBy(open, ({ way, rules }) => `${way.effect} (${describeRules(rules)})`)
   return [...byEffect]
-    .map(([text, alike]) => {
-      const names = alike.map(([{ permissions }]) => permissions.join(' with '))
-      return `${names.join(' or ')} ${text}`
-    })
+    .map(([text, alike]) => `${alike.map(({ way }) => way.permissions.join(' with ')).join(' or ')} ${text}`)
     .join('; ')
 }
 
-function describeRule({ document, rule }: LocatedRule): string {
-  return `${document.name}/${rule.id}, ${document.file}:${rule.line}`
+function describeRules(rules: readonly LocatedRule[]): string {
+  const names = rules.map(
+    ({ document, rule }) => `${document.name}/${rule.id}, ${document.file}:${rule.line}`,
+  )
+  return [...new Set(names)].join(' and ')
 }

@@ -100,3 +100,18 @@ it.each([
   )
   if (what !== 'of any kind') expect(redundantCount).toBeGreaterThan(numRuns / 50)
 })
+
+function rule(id: string, operations: readonly string[]): WrittenRule {
+  return { id, effect: 'allow', subjects: { groups: ['ops'] }, operations }
+}
+
+it('reports a rule that several others cover together, in any order', () => {
+  const below = {
+    name: 'below',
+    namespace: ['a'],
+    rules: [rule('some', ['query']), rule('both', ['query', 'write'])],
+  }
+  const top = { name: 'top', namespace: [], rules: [rule('writes', ['write']), rule('reads', ['read'])] }
+  expect(shadowed([below])).toEqual(new Set(['below/some']))
+  expect(shadowed([below, top])).toEqual(new Set(['below/some', 'below/both']))
+})

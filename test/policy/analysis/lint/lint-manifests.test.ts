@@ -1,7 +1,5 @@
 import { expect, it } from 'vitest'
-import { createFolderRequirements } from '../../../../src/policy/analysis/lint/namespace-limits.ts'
 import { lintManifests } from '../../../../src/policy/analysis/lint/lint-manifests.ts'
-import { createUnrestrictedGrantsFinder } from '../../../../src/policy/analysis/lint/unrestricted-grants.ts'
 import { compilePolicies } from '../../../../src/policy/policy-set.ts'
 import { parseDocuments } from '../../parse-documents.ts'
 import type { WrittenCommits, WrittenPolicy, WrittenRule } from '../../policy-builder.ts'
@@ -9,10 +7,7 @@ import type { WrittenCommits, WrittenPolicy, WrittenRule } from '../../policy-bu
 function found(policies: readonly WrittenPolicy[]): readonly string[] {
   const documents = parseDocuments(policies)
   const set = compilePolicies(documents)
-  const findGrants = createUnrestrictedGrantsFinder(set)
-  return lintManifests(documents, findGrants, createFolderRequirements(set)).map(
-    ({ level, check, message }) => `${level} ${check} ${message}`,
-  )
+  return lintManifests(set).map(({ level, check, message }) => `${level} ${check} ${message}`)
 }
 
 const rule = (operations: readonly string[], rest: Partial<WrittenRule> = {}): WrittenRule => ({
