@@ -8,10 +8,14 @@ import type { PolicyDocument } from '../policy/language/policy-document.ts'
 import { createRuleReference } from '../policy/engine/compiled-rule.ts'
 import type { PolicySet } from '../policy/policy-set.ts'
 import type { RestrictionReport } from '../policy/restrictions/restriction.ts'
-import { createRestrictionReport, listRestrictions } from '../policy/analysis/reaching-restrictions.ts'
+import {
+  createRestrictionReport,
+  listRestrictions,
+  readsPart,
+} from '../policy/analysis/reaching-restrictions.ts'
 import { listPermissions } from '../policy/language/describe-permissions.ts'
 import { listSubjects, type Subject } from '../policy/engine/subject.ts'
-import { reportEntitlement, whoCan } from '../policy/analysis/who-can.ts'
+import { listTaggedColumns, reportEntitlement, whoCan, type Sight } from '../policy/analysis/who-can.ts'
 
 /** A direct child namespace that policies mention. */
 export interface NamespaceEntry {
@@ -25,9 +29,13 @@ export interface AccessReport {
   /** The object, as commands read it. */
   readonly id: string
   readonly groups: readonly { readonly name: string; readonly operations: readonly string[] }[]
+  /** Of a table: its tagged columns. */
+  readonly columns: readonly string[]
   readonly callers: readonly {
     readonly subject: Subject
     readonly grants: readonly Grant[]
+    /** Of a table: what a caller that is the subject and nothing else sees of it, at best. */
+    readonly sees?: Sight
   }[]
   /** For a namespace: rules that additionally decide on tables of these names. */
   readonly forTables: readonly {
@@ -89,7 +97,11 @@ export function createAccessReport(
   return {
     id: formatIdentifierText(id),
     groups: shown.filter(({ operations }) => operations.length > 0),
-    callers: [...callers.values()],
+    columns: kind === 'table' ? listTaggedColumns(set, position) : [],
+    callers: [...callers.values()].map((caller) => ({
+      ...caller,
+      ...(kind === 'table' && { sees: findSight(caller.grants) }),
+    })),
     forTables:
       kind === 'namespace'
         ? [
@@ -98,6 +110,11 @@ export function createAccessReport(
           ]
         : [],
   }
+}
+
+function findSight(grants: readonly Grant[]): Sight {
+  const sights = new Set(grants.flatMap(({ operation, sees }) => (readsPart(operation) ? [sees] : [])))
+  return (['all', 'part'] as const).find((sight) => sights.has(sight)) ?? 'nothing'
 }
 
 function appliesToKind(permission: Permission, kind: 'namespace' | 'table'): boolean {

@@ -87,8 +87,10 @@ it('the report shows whom a restriction leaves a part of a table, and which', ()
   const { callers } = createAccessReport(set, 'table', ['prod', 'raw', 'people'])
   const any = callers.find(({ subject }) => subject.kind === 'any')
   expect(any?.grants.find(({ operation }) => operation === 'QueryTable')).toMatchObject({
+    sees: 'all',
     restrictedBy: [{ ...restriction, subjects: [{ kind: 'group', name: 'temps' }] }],
   })
+  expect(any?.sees).toBe('all')
   expect(any?.grants.find(({ operation }) => operation === 'ListTableTags')).toMatchObject({
     unless: [{ rule: { rule: 'eu' }, subjects: [{ name: 'temps' }] }],
   })
@@ -96,6 +98,35 @@ it('the report shows whom a restriction leaves a part of a table, and which', ()
   expect(others.flatMap(({ grants }) => grants).filter(({ restrictedBy }) => restrictedBy)).toEqual([])
   const { forTables } = createAccessReport(set, 'namespace', ['prod', 'raw'])
   expect(forTables).toMatchObject([{ rule: { rule: 'eu' }, tables: ['people'], restriction }])
+})
+
+function restrict(id: string, groups: readonly string[], columns: Readonly<Record<string, string>>) {
+  return { id, subjects: { groups, except: { groups: ['office'] } }, tables: ['people'], columns }
+}
+
+it('the report says what a caller that is nothing else sees of a table', () => {
+  const rule = { id: 'read', effect: 'allow', operations: ['read', 'write'] } as const
+  const policies = parseDocuments([
+    {
+      name: 'hr',
+      namespace: ['hr'],
+      tags: { tables: { people: { columns: { id: 'number', ssn: { type: 'text', tags: ['pii'] } } } } },
+      restrict: [
+        restrict('some', ['analysts', 'temps'], { id: 'number' }),
+        restrict('none', ['temps'], { ssn: 'text' }),
+      ],
+      rules: [{ ...rule, subjects: { groups: ['analysts', 'temps', 'office'] } }],
+    },
+  ])
+  const { columns, callers } = createAccessReport(compilePolicies(policies), 'table', ['hr', 'people'])
+  expect(columns).toEqual(['ssn'])
+  expect(callers.map(({ subject, sees }) => [subject.name, sees])).toEqual([
+    ['analysts', 'part'],
+    ['temps', 'nothing'],
+    ['office', 'all'],
+  ])
+  const writes = callers[0]?.grants.filter(({ operation }) => operation === 'UpdateTable')
+  expect(writes).toMatchObject([{ sees: 'nothing' }])
 })
 
 it('the report lists the extra operations that policies name', () => {

@@ -1,3 +1,5 @@
+import { printLine, type Io } from '../common/io.ts'
+import type { Condition } from '../../policy/conditions/condition.ts'
 import type { RuleReference } from '../../policy/engine/decision.ts'
 import { qualifiedRuleName } from '../../policy/testing/decision-test.ts'
 import { describeImplication } from '../../policy/language/deny-coverage.ts'
@@ -67,6 +69,11 @@ export function formatCondition(text: string): string {
   return isRequirement(text) ? `it fails the requirement ${onOneLine(text)}` : onOneLine(text)
 }
 
+/** `if` and the condition; nothing without one. */
+export function formatIf(condition: Condition | undefined): readonly string[] {
+  return condition === undefined ? [] : [`if ${formatCondition(condition.text)}`]
+}
+
 /** `branch == "main" is false`; of a requirement, whether the request fails or meets it. */
 export function formatConditionResult(text: string, result: ConditionResult): string {
   const line = onOneLine(text)
@@ -81,6 +88,22 @@ function isRequirement(condition: string): boolean {
 
 function onOneLine(condition: string): string {
   return condition.replaceAll(/\s+/g, ' ').trim()
+}
+
+interface PrintedGrant {
+  readonly what: string
+  /** The rule. */
+  readonly by: string
+  readonly limits: readonly string[]
+}
+
+/** Prints what rules allow, each with its conditions and limits beneath. */
+export function printGrants(io: Io, grants: readonly PrintedGrant[], indent = '  '): void {
+  const lines = alignColumns(grants.map(({ what, by }) => [`${indent}${what}`, `by ${by}`]))
+  for (const [index, { limits }] of grants.entries()) {
+    printLine(io, lines[index] ?? '')
+    for (const limit of limits) printLine(io, `${indent}  ${limit}`)
+  }
 }
 
 /** Aligns columns, two spaces apart; the last column is not padded. */

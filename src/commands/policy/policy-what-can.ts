@@ -12,11 +12,11 @@ import { noteUnknownGroups } from './note-mistakes.ts'
 import { readPolicyContext } from './policy-context.ts'
 import { addSourceOptions, requireSources, type SourceOptions } from './policy-sources.ts'
 import {
-  alignColumns,
-  formatCondition,
+  formatIf,
   formatReachingRule,
   formatRestrictedBy,
   formatRuleReference,
+  printGrants,
 } from './format-policy.ts'
 
 interface Options extends CallerOptions, SourceOptions {
@@ -53,34 +53,21 @@ async function list(options: Options, io: Io): Promise<void> {
 function printEntry(io: Io, { namespace, permits }: NamespaceAccess): void {
   const where = namespace.length === 0 ? 'everywhere' : `${formatIdentifierText(namespace)} and beneath`
   printLine(io, `${where}${permits.length === 0 ? ': nothing' : ''}`)
-  const lines = alignColumns(
-    permits.map(({ rule, permissions }) => [
-      `  ${describePermissionSet(permissions)}${formatTables(rule.rule.tables)}`,
-      `by ${formatReachingRule(rule)}`,
-    ]),
-  )
-  for (const [index, permit] of permits.entries()) {
-    printLine(io, lines[index] ?? '')
-    for (const line of formatLimits(permit)) printLine(io, `    ${line}`)
-  }
+  printGrants(io, permits.map(toGrant))
 }
 
-function formatLimits({
-  rule,
-  permissions,
-  overridingDenies,
-  restrictions,
-}: PermittedAccess): readonly string[] {
-  const { condition } = rule.rule
-  return [
-    ...(condition === undefined ? [] : [`if ${formatCondition(condition.text)}`]),
+function toGrant({ rule, permissions, overridingDenies, restrictions }: PermittedAccess) {
+  const limits = [
+    ...formatIf(rule.rule.condition),
     ...restrictions.map((one) => formatRestrictedBy(one, formatTables(one.rule.tables, one.exceptTables))),
     ...overridingDenies.map((deny) => {
       const denied = new Set([...permissions].filter((permission) => deny.rule.permissions.has(permission)))
-      const when = deny.rule.condition === undefined ? '' : ` if ${formatCondition(deny.rule.condition.text)}`
-      return `unless denied: ${describePermissionSet(denied)}${formatTables(deny.rule.tables)}${when}  by ${formatRuleReference(createRuleReference(deny))}`
+      const when = formatIf(deny.rule.condition).map((text) => ` ${text}`)
+      return `unless denied: ${describePermissionSet(denied)}${formatTables(deny.rule.tables)}${when.join('')}  by ${formatRuleReference(createRuleReference(deny))}`
     }),
   ]
+  const what = `${describePermissionSet(permissions)}${formatTables(rule.rule.tables)}`
+  return { what, by: formatReachingRule(rule), limits }
 }
 
 function formatTables(tables: readonly string[] | undefined, except: readonly string[] = []): string {

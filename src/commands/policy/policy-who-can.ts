@@ -5,33 +5,30 @@ import { printJson, printLine, type Io } from '../common/io.ts'
 import { formatExample } from '../common/new-command.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
-import type { Permission } from '../../catalog-api/permissions.ts'
-import type { PolicySet } from '../../policy/policy-set.ts'
 import { listTags } from '../../policy/tags/declared-tags.ts'
 import { objectKindOfPermission, objectPosition } from '../../policy/engine/object-position.ts'
 import { createRuleReference } from '../../policy/engine/compiled-rule.ts'
-import type { Step } from '../../policy/engine/evaluate.ts'
-import type { ReachingRestriction } from '../../policy/analysis/reaching-restrictions.ts'
-import { whoCanTag } from '../../policy/analysis/who-can-tag.ts'
 import {
   reportEntitlement,
   whoCan,
+  whoCanTag,
   type Entitlement,
   type Entitlements,
-  type Overriding,
+  type Sight,
+  type TaggedEntitlements,
 } from '../../policy/analysis/who-can.ts'
 import { idArgument, operationArgument, requirePermission } from './policy-options.ts'
 import { noteListing, noteMistakenId } from './note-mistakes.ts'
 import { readPolicyContext } from './policy-context.ts'
 import { addSourceOptions, requireSources, type SourceOptions } from './policy-sources.ts'
 import {
-  alignColumns,
-  formatCondition,
+  formatIf,
   formatNamedSubjects,
   formatReachingRule,
   formatRestrictedBy,
   formatPolicySubject,
   formatPolicySubjects,
+  printGrants,
 } from './format-policy.ts'
 
 interface Options extends SourceOptions {
@@ -73,26 +70,39 @@ async function list(
 ): Promise<void> {
   const context = await readPolicyContext(options, io)
   const operation = requirePermission(name, context.vocabulary, command)
+  const { tag, json } = options
+  if ((tag === undefined) === (id === undefined)) command.error('error: expected either an id or --tag <tag>')
   const { documents, set } = await requireSources(options, context, io)
   noteListing(operation, io)
-  if (options.tag !== undefined && id === undefined) {
-    listTagged(set, operation, options.tag, options, command, io)
+  if (id !== undefined) {
+    noteMistakenId(operation, id, documents, io)
+    const entitlements = whoCan(set, operation, objectPosition(objectKindOfPermission(operation), id))
+    if (json) printJson(io, toReport(entitlements))
+    else printEntitlements(`${operation} on ${formatIdentifierText(id)}`, entitlements, io)
     return
   }
-  if (options.tag !== undefined || id === undefined)
-    return command.error('error: expected either an id or --tag <tag>')
-  noteMistakenId(operation, id, documents, io)
-  const entitlements = whoCan(set, operation, objectPosition(objectKindOfPermission(operation), id))
-  if (options.json) {
-    printJson(io, toReport(entitlements))
-    return
-  }
-  printEntitlements(`${operation} on ${formatIdentifierText(id)}`, entitlements, io)
+  const { all } = listTags(set.documents.map(({ tags }) => tags))
+  if (tag === undefined || !all.has(tag))
+    return command.error(
+      `error: no policy declares the tag ${JSON.stringify(tag)}${suggestSimilar(tag ?? '', all)}`,
+    )
+  const found = whoCanTag(set, operation, tag)
+  if (json)
+    printJson(
+      io,
+      found.map(({ position, ...entitlements }) => ({ ...position, ...toReport(entitlements) })),
+    )
+  else for (const one of found) printEntitlements(formatTagged(`${operation} on`, one), one, io)
+  if (!json && found.length === 0) printLine(io, `nothing that ${operation} applies to has the tag ${tag}`)
 }
 
-function toReport({ allowed, overruled }: Entitlements) {
+function toReport({ columns, allowed, overruled }: Entitlements) {
   return {
-    allowed: allowed.map(toEntitlementReport),
+    ...(columns.length > 0 && { columns }),
+    allowed: allowed.map((entitlement) => ({
+      subject: entitlement.subject,
+      ...reportEntitlement(entitlement, (subjects) => subjects),
+    })),
     overruled: overruled.map(({ subject, allowedBy, deniedBy }) => ({
       subject,
       rule: createRuleReference(allowedBy),
@@ -101,87 +111,59 @@ function toReport({ allowed, overruled }: Entitlements) {
   }
 }
 
-/** Prints the callers that are allowed something on all that has a tag. */
-function listTagged(
-  set: PolicySet,
-  operation: Permission,
-  tag: string,
-  { json }: Options,
-  command: Command,
-  io: Io,
-): void {
-  const { all } = listTags(set.documents.map(({ tags }) => tags))
-  if (!all.has(tag))
-    command.error(`error: no policy declares the tag ${JSON.stringify(tag)}${suggestSimilar(tag, all)}`)
-  const found = whoCanTag(set, operation, tag)
-  if (json) {
-    printJson(
-      io,
-      found.map(({ position, columns, hidden, ...entitlements }) => ({
-        ...position,
-        ...(columns.length > 0 && { columns }),
-        ...toReport(entitlements),
-        hidden: hidden.map(toEntitlementReport),
-      })),
-    )
+function formatTagged(
+  start: string,
+  { position: { namespace, table }, columns }: TaggedEntitlements,
+): string {
+  const id = formatIdentifierText(table === undefined ? namespace : [...namespace, table])
+  const which = columns.length === 0 ? '' : ` (${columns.join(', ')})`
+  return `${start} ${id}${table === undefined ? ' and beneath' : which}`
+}
+
+/** Says apart who sees the tagged columns of a table, the table without them, and nothing, if that differs. */
+function printEntitlements(title: string, { columns, allowed, overruled }: Entitlements, io: Io): void {
+  printLine(io, `${title}: ${allowed.length === 0 ? 'nobody' : ''}`.trimEnd())
+  const isWhole = allowed.every(({ restrictions }) => restrictions.length === 0)
+  const names = columns.join(', ')
+  const sights: Readonly<Record<Sight, string>> = {
+    all: columns.length === 0 ? 'the whole table' : names,
+    part: columns.length === 0 ? 'a part of the table' : `the table without ${names}`,
+    nothing: 'nothing',
+  }
+  const denied = overruled.map(
+    ({ subject, allowedBy, deniedBy }) =>
+      `${formatPolicySubject(subject)}: ${formatReachingRule(allowedBy)} allows it, ${formatReachingRule(deniedBy)} denies it`,
+  )
+  if (isWhole) {
+    printGrants(io, allowed.map(toGrant))
+    for (const line of denied) printLine(io, `  not ${line}`)
     return
   }
-  for (const { position, columns, hidden, ...entitlements } of found) {
-    const { namespace, table } = position
-    const what =
-      table === undefined
-        ? `${formatIdentifierText(namespace)} and beneath`
-        : formatIdentifierText([...namespace, table])
-    const which = columns.length === 0 ? '' : ` (${columns.join(', ')})`
-    printEntitlements(`${operation} on ${what}${which}`, entitlements, io)
-    for (const { subject, reaching, restrictions } of hidden) {
-      const by = restrictions.map((one) => formatReachingRule(one.reaching)).join(' and ')
-      printLine(io, `  not ${formatPolicySubject(subject)}: ${formatReachingRule(reaching)} allows it, ${by}`)
-    }
-  }
-  if (found.length === 0) printLine(io, `nothing that ${operation} applies to has the tag ${tag}`)
-}
-
-function printEntitlements(title: string, { allowed, overruled }: Entitlements, io: Io): void {
-  printLine(io, `${title}: ${allowed.length === 0 ? 'nobody' : ''}`.trimEnd())
-  const lines = alignColumns(
-    allowed.map(({ subject, reaching }) => [
-      `  ${formatPolicySubject(subject)}`,
-      `by ${formatReachingRule(reaching)}`,
-    ]),
-  )
-  for (const [index, entitlement] of allowed.entries()) {
-    printLine(io, lines[index] ?? '')
-    for (const line of formatLimits(entitlement)) printLine(io, `    ${line}`)
-  }
-  for (const { subject, allowedBy, deniedBy } of overruled) {
-    printLine(
-      io,
-      `  not ${formatPolicySubject(subject)}: ${formatReachingRule(allowedBy)} allows it, ${formatReachingRule(deniedBy)} denies it`,
-    )
+  for (const sight of ['all', 'part', 'nothing'] as const) {
+    const own = allowed.filter(({ sees }) => sees === sight)
+    const others = sight === 'nothing' ? denied : []
+    if (own.length + others.length > 0) printLine(io, `  sees ${sights[sight]}:`)
+    printGrants(io, own.map(toGrant), '    ')
+    for (const line of others) printLine(io, `    ${line}`)
   }
 }
 
-function formatLimits({ reaching, except, overridingDenies, restrictions }: Entitlement): readonly string[] {
-  const { condition } = reaching
-  return [
-    ...(condition === undefined ? [] : [`if ${formatCondition(condition.text)}`]),
+function toGrant({ subject, reaching, except, overridingDenies, restrictions }: Entitlement) {
+  const limits = [
+    ...formatIf(reaching.condition),
     ...(except === undefined ? [] : [`except ${formatNamedSubjects(except)}`]),
-    ...restrictions.map(formatRestriction),
-    ...overridingDenies.map(formatOverridingDeny),
+    ...restrictions.map(({ reaching, subjects, isForSubject }) => {
+      if (subjects === undefined) return formatRestrictedBy(reaching)
+      const scope = isForSubject
+        ? subjects.except && ` unless also ${formatNamedSubjects(subjects.except)}`
+        : ` if also ${formatPolicySubjects(subjects)}`
+      return formatRestrictedBy(reaching, scope)
+    }),
+    ...overridingDenies.map(({ reaching, subjects }) => {
+      const whom = subjects === undefined ? '' : ` ${formatPolicySubjects(subjects)}`
+      const when = formatIf(reaching.condition).map((text) => ` ${text}`)
+      return `unless denied:${whom}${when.join('')}  by ${formatReachingRule(reaching)}`
+    }),
   ]
-}
-
-function formatRestriction({ reaching, subjects }: Overriding<ReachingRestriction>): string {
-  return formatRestrictedBy(reaching, subjects && ` for ${formatPolicySubjects(subjects)}`)
-}
-
-function formatOverridingDeny({ reaching, subjects }: Overriding<Step>): string {
-  const whom = subjects === undefined ? '' : ` ${formatPolicySubjects(subjects)}`
-  const condition = reaching.condition === undefined ? '' : ` if ${formatCondition(reaching.condition.text)}`
-  return `unless denied:${whom}${condition}  by ${formatReachingRule(reaching)}`
-}
-
-function toEntitlementReport(entitlement: Entitlement): unknown {
-  return { subject: entitlement.subject, ...reportEntitlement(entitlement, (subjects) => subjects) }
+  return { what: formatPolicySubject(subject), by: formatReachingRule(reaching), limits }
 }

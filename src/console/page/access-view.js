@@ -47,7 +47,7 @@ async function showAccess() {
 }
 
 /** @param {AccessReport} report */
-function reportView({ id, groups, callers, forTables }) {
+function reportView({ id, groups, columns, callers, forTables }) {
   const title = element('h3', {}, 'On ', quoted(id))
   if (callers.length === 0)
     return [
@@ -62,9 +62,11 @@ function reportView({ id, groups, callers, forTables }) {
       ...tableRules(forTables),
     ]
   const detail = element('div', {})
-  const columns = [{ title: 'Caller' }, ...groups.map(({ name }) => ({ title: name }))]
+  const isTable = callers.some(({ sees }) => sees !== undefined)
+  const head = ['Caller', ...(isTable ? ['Sees'] : []), ...groups.map(({ name }) => name)]
   const rows = callers.map((caller) => [
     callerButton(caller, detail),
+    ...(isTable ? [sightCell(caller, columns)] : []),
     ...groups.map(({ operations }) => grantCell(caller, operations)),
   ])
   const matrix = element('div', {
@@ -73,10 +75,28 @@ function reportView({ id, groups, callers, forTables }) {
     tabindex: '0',
     'aria-label': 'Callers by operations',
   })
-  matrix.append(table(columns, rows))
+  matrix.append(
+    table(
+      head.map((title) => ({ title })),
+      rows,
+    ),
+  )
   const note =
-    'Number of allowed operations of the group; “if” depends on a condition; “in part” is restricted to columns or rows; “not” names callers that are denied.'
+    'What somebody may do who is the caller and nothing else: the number of operations of the group; “if” depends on a condition. Select a caller for the rules, and for others that it also may be.'
   return [title, matrix, element('p', { class: 'quiet' }, note), detail, ...tableRules(forTables)]
+}
+
+/**
+ * @param {Caller} caller
+ * @param {readonly string[]} tagged
+ */
+function sightCell({ sees }, tagged) {
+  const names = tagged.join(', ')
+  if (sees === 'nothing') return element('span', { class: 'quiet' }, 'nothing')
+  if (sees === 'all') return tagged.length === 0 ? 'the whole table' : quoted(names)
+  return tagged.length === 0
+    ? 'a part of the table'
+    : element('span', {}, 'the table without ', quoted(names))
 }
 
 /**
@@ -84,34 +104,18 @@ function reportView({ id, groups, callers, forTables }) {
  * @param {readonly string[]} operations
  */
 function grantCell({ grants }, operations) {
-  const own = grants.filter(({ operation }) => operations.includes(operation))
+  const own = grants.filter(({ operation, sees }) => operations.includes(operation) && sees !== 'nothing')
   const certain = new Set(own.filter((grant) => !isConditional(grant)).map(({ operation }) => operation))
   const all = new Set(own.map(({ operation }) => operation))
   if (all.size === 0) return element('span', { class: 'quiet' }, '–')
   const text = all.size === operations.length ? 'all' : `${all.size} of ${operations.length}`
-  const denied = [...new Set(own.flatMap(deniedSubjects))]
   const hasCondition = certain.size < all.size
-  const isRestricted = own.some(({ restrictedBy }) => restrictedBy !== undefined)
-  return element(
-    'span',
-    { class: hasCondition || isRestricted || denied.length > 0 ? 'some' : 'good' },
-    [text, ...(isRestricted ? ['in part'] : []), ...(hasCondition ? ['if'] : [])].join(', '),
-    denied.length === 0 ? undefined : element('span', {}, '; not ', quoted(denied.join(', '))),
-  )
+  return element('span', { class: hasCondition ? 'some' : 'good' }, hasCondition ? `${text}, if` : text)
 }
 
 /** @param {Grant} grant */
 function isConditional({ if: condition, unless }) {
   return condition !== undefined || unless.some((deny) => deny.if !== undefined)
-}
-
-/**
- * Callers that the grant covers and that never have the permission, whatever they send.
- * @param {Grant} grant
- */
-function deniedSubjects({ except = [], unless }) {
-  const denied = unless.flatMap((deny) => (deny.if === undefined ? (deny.subjects ?? []) : []))
-  return [...except, ...denied].map(callerText)
 }
 
 /**
@@ -165,9 +169,10 @@ function reasonItem({ grant: { rule, if: condition, except, restrictedBy = [], u
 
 /** @param {NonNullable<Grant['restrictedBy']>[number]} restriction */
 function restrictionItem(restriction) {
-  const { subjects } = restriction
+  const { subjects, except } = restriction
   return [
-    ...(subjects ? [element('p', {}, 'as ', quoted(subjects.map(callerText).join(', ')))] : []),
+    ...(subjects ? [element('p', {}, 'if also ', quoted(subjects.map(callerText).join(', ')))] : []),
+    ...(except ? [element('p', {}, 'unless also ', quoted(except.map(callerText).join(', ')))] : []),
     restrictionView(restriction),
   ]
 }

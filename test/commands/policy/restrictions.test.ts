@@ -10,6 +10,7 @@ const restriction = `    - id: eu
       columns: { id: number, name: text }
       rows: region = 'EU' and tenant in $principal.claims.tenants
 `
+const noOffice = restriction.replace(', except: { groups: [office] }', '')
 const crm = (restrictions: string): string => `apiVersion: catalog-gateway/v1
 kind: AccessPolicy
 metadata: { name: crm }
@@ -74,9 +75,40 @@ it.for([
 ] as const)('who-can marks callers as restricted: %s', async ([, parameters, isRestricted]) => {
   const folder = await folderWith(restriction)
   const { output } = await runCommand(['policy', 'who-can', '--policies', folder, ...parameters])
-  const line = `    restricted by crm/eu (crm.yaml:8) for every caller except group office${left}\n`
+  const line = `      restricted by crm/eu (crm.yaml:8) unless also group office${left}\n`
   expect(output).toContain('group analysts')
   expect(output.includes(line), output).toBe(isRestricted)
+  expect(output.includes('  sees a part of the table:\n'), output).toBe(isRestricted)
+})
+
+it('who-can says apart who sees the tagged columns, the table without them, and nothing', async () => {
+  const folder = await temporaryFolder()
+  const rest = `    - { id: closed, subjects: { users: [al] }, tables: [customers], columns: { ssn: text } }
+tags:
+  tables:
+    customers: { columns: { id: number, ssn: { type: text, tags: [pii] } } }
+`
+  const text = crm(noOffice.replace('name: text', 'ssn: text').replace(/ +rows: .*\n/, '') + rest).replace(
+    'groups: [analysts] }, operations',
+    'groups: [analysts, temps], users: [al] }, operations',
+  )
+  const temps = `    - { id: temps, subjects: { groups: [temps], users: [al] }, tables: [customers], columns: { id: number } }\n`
+  await writeFile(join(folder, 'crm.yaml'), text.replace('tags:\n', `${temps}tags:\n`))
+  const whoCan = ['policy', 'who-can', '--policies', folder, 'QueryTable', 'crm/customers']
+  const { output } = await runCommand(whoCan)
+  expect(output.split('\n').filter((line) => /^ {2}sees|^ {4}(user|group)/.test(line))).toEqual([
+    '  sees ssn:',
+    '    group analysts  by crm/reads (crm.yaml:6)',
+    '  sees the table without ssn:',
+    '    group temps  by crm/reads (crm.yaml:6)',
+    '  sees nothing:',
+    '    user al  by crm/reads (crm.yaml:6)',
+  ])
+  const { columns, allowed } = JSON.parse((await runCommand([...whoCan, '--json'])).output)
+  expect(columns).toEqual(['ssn'])
+  expect(new Set(allowed.map(({ sees }: { sees: string }) => sees))).toEqual(
+    new Set(['all', 'part', 'nothing']),
+  )
 })
 
 it('what-can marks permissions as restricted', async () => {
@@ -107,8 +139,6 @@ it('who-can and what-can print restrictions as JSON', async () => {
   const permissions = await runCommand(['policy', 'what-can', '--policies', folder, ...caller])
   expect(JSON.parse(permissions.output)).toMatchObject([{ permits: [{ restrictedBy }] }])
 })
-
-const noOffice = restriction.replace(', except: { groups: [office] }', '')
 
 it.for<[string, string, string, readonly string[]]>([
   [

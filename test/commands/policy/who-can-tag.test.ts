@@ -33,11 +33,14 @@ async function whoCan(...parameters: readonly string[]) {
   return runCommand(['policy', 'who-can', '--policies', folder, ...parameters])
 }
 
-it('lists the callers of all that has a tag, and those that see nothing of tagged columns', async () => {
+it('lists the callers of all that has a tag: who sees tagged columns, and who sees the table without them', async () => {
   expect((await whoCan('--tag', 'pii', 'QueryTable')).output).toBe(`QueryTable on crm/leads (email):
-  group office  by crm/reads (p.yaml:13)
-    restricted by crm/no-pii (p.yaml:11) for group analysts: columns id number; rows all
-  not group analysts: crm/reads (p.yaml:13) allows it, crm/no-pii (p.yaml:11), which leaves only reading a part of its tables
+  sees email:
+    group office  by crm/reads (p.yaml:13)
+      restricted by crm/no-pii (p.yaml:11) if also group analysts: columns id number; rows all
+  sees the table without email:
+    group analysts  by crm/reads (p.yaml:13)
+      restricted by crm/no-pii (p.yaml:11): columns id number; rows all
 QueryTable on crm/calls:
   group analysts  by crm/reads (p.yaml:13)
   group office    by crm/reads (p.yaml:13)
@@ -53,8 +56,10 @@ it('prints them as JSON', async () => {
     namespace: ['crm'],
     table: 'leads',
     columns: ['email'],
-    allowed: [{ subject: { kind: 'group', name: 'office' } }],
-    hidden: [{ subject: { kind: 'group', name: 'analysts' } }],
+    allowed: [
+      { subject: { kind: 'group', name: 'analysts' }, sees: 'part' },
+      { subject: { kind: 'group', name: 'office' }, sees: 'all' },
+    ],
   })
 })
 

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { anonymousPrincipal, type Principal } from '../../../src/identity/principal.ts'
 import type { ObjectKind } from '../../../src/catalog-api/operations.ts'
 import { diffPolicies, type DecisionChange } from '../../../src/policy/analysis/diff-policies.ts'
-import { whoCanTag } from '../../../src/policy/analysis/who-can-tag.ts'
+import { whoCanTag } from '../../../src/policy/analysis/who-can.ts'
 import { intersectPatterns } from '../../../src/policy/analysis/name-classes.ts'
 import { createNameMatcher } from '../../../src/policy/conditions/name-pattern.ts'
 import {
