@@ -22,17 +22,17 @@ export interface ReplayedCall {
   readonly decidingRule: RuleAbout | undefined
   readonly missing: readonly string[]
   /** Undefined for a call that is not allowed, and if the restrictions of its table stay. */
-  readonly restrictions?: RestrictionNames | undefined
+  readonly restrictions?:
+    | {
+        /** Those in the record. */
+        readonly before: readonly string[]
+        readonly after: readonly string[]
+        /** Those that depend on who the caller is, which the record does not say. */
+        readonly possible: readonly string[]
+      }
+    | undefined
   /** Source of the groups of the caller without which the call would be undecided. */
   readonly groupSource?: GroupSource | undefined
-}
-
-interface RestrictionNames {
-  /** Those in the record. */
-  readonly before: readonly string[]
-  readonly after: readonly string[]
-  /** Those that depend on who the caller is, which the record does not say. */
-  readonly possible: readonly string[]
 }
 
 /** `recorded` in the audit log, today's groups of an API key in the key store, or `inferred` from the deciding rule. */
@@ -215,7 +215,7 @@ function replayRestrictions(
   { operation, id, restrictedBy }: RecordedCall,
   candidate: PolicySet,
   caller: KnownCaller,
-): RestrictionNames | undefined {
+): ReplayedCall['restrictions'] {
   const definition = findOperation(operation)
   if (definition === undefined) return undefined
   const before = restrictedBy.map(qualifiedRuleName)
