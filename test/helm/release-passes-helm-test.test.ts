@@ -113,8 +113,8 @@ it.skipIf(!hasOpenssl())(
   async () => {
     const root = await temporaryFolder()
     const release = { root, manifests: goldenManifests('defaults'), secrets: await secretsOf(root) }
-    const { issue } = await makeAuthority(root, 'unknown')
-    const server = createTlsServer(await issue('gateway', 'IP:127.0.0.1', { usage: 'serverAuth' }))
+    const authority = await makeAuthority(root, 'unknown')
+    const server = createTlsServer(await authority.issue('gateway', 'IP:127.0.0.1', { usage: 'serverAuth' }))
     const port = await freePort()
     onTestFinished(() => void server.close())
     server.listen(port, '127.0.0.1')
