@@ -2,70 +2,29 @@ import { sql } from 'kysely'
 import type { Logger } from 'pino'
 import { CatalogError, type OperationName } from 'catalog-gateway/catalog-api'
 import type { CatalogCall, CatalogOperations, Upload } from './catalog/catalog-call.ts'
-import type { CatalogContext } from './catalog/context/catalog-context.ts'
-import { batchCommitTables, batchCreateTableVersions } from './catalog/batches/commit-batch.ts'
-import {
-  addColumns,
-  addNullColumns,
-  alterColumns,
-  dropColumns,
-  updateFieldMetadata,
-} from './catalog/tables/change-columns.ts'
-import { deleteFromTable, mergeInsertIntoTable, updateTable } from './catalog/rows/change-rows.ts'
-import { backfillColumns, createBackfillWork } from './catalog/jobs/backfill-columns.ts'
-import { cancelJob, describeJob, listJobs } from './catalog/jobs/job-operations.ts'
-import { queryJobEvents } from './catalog/jobs/job-events.ts'
-import { JobRunner } from './catalog/jobs/job-runner.ts'
-import { createNamespace } from './catalog/namespaces/create-namespace.ts'
-import { createTable } from './catalog/tables/create-table.ts'
-import { createTableVersion } from './catalog/versions/create-table-version.ts'
-import { declareTable } from './catalog/tables/declare-table.ts'
-import { batchDeleteTableVersions } from './catalog/versions/delete-versions.ts'
-import { deregisterTable } from './catalog/tables/deregister-table.ts'
-import { describeNamespace } from './catalog/namespaces/describe-namespace.ts'
-import { describeTable, requireTableExists } from './catalog/tables/describe-table.ts'
-import { dropNamespace } from './catalog/namespaces/drop-namespace.ts'
-import { dropTable } from './catalog/tables/drop-table.ts'
-import { listAllTables, listNamespaces, listTables } from './catalog/namespaces/listings.ts'
-import { requireNamespace } from './catalog/context/require-objects.ts'
-import { markFileName } from './catalog/startup/claim-storage.ts'
-import { openCatalogContext } from './catalog/startup/open-catalog-context.ts'
-import { analyzeTableQueryPlan, explainTableQueryPlan } from './catalog/rows/query-plans.ts'
-import { registerTable } from './catalog/tables/register-table.ts'
-import { renameTable } from './catalog/tables/rename-table.ts'
-import { restoreTable } from './catalog/versions/restore-table.ts'
-import { countTableRows, insertIntoTable, queryTable } from './catalog/rows/insert-and-query.ts'
-import { getTableStats, updateTableSchemaMetadata } from './catalog/tables/table-metadata.ts'
-import {
-  createTableBranch,
-  deleteTableBranch,
-  listTableBranches,
-} from './catalog/references/table-branches.ts'
-import {
-  createIndexWork,
-  createTableIndex,
-  describeTableIndexStats,
-  dropTableIndex,
-  listTableIndices,
-  prewarmTableData,
-  prewarmTableIndex,
-} from './catalog/tables/table-indexes.ts'
-import {
-  createTableTag,
-  deleteTableTag,
-  getTableTagVersion,
-  listTableTags,
-  updateTableTag,
-} from './catalog/references/table-tags.ts'
-import { describeTableVersion, listTableVersions } from './catalog/versions/table-versions.ts'
-import { describeTransaction } from './catalog/versions/transactions.ts'
+import type { CatalogContext } from './catalog/context.ts'
+import { batchCommitTables, batchCreateTableVersions } from './catalog/commit-batch.ts'
+import * as columns from './catalog/columns.ts'
+import * as rows from './catalog/rows.ts'
+import { cancelJob, describeJob, listJobs, queryJobEvents } from './catalog/jobs.ts'
+import { JobRunner } from './catalog/job-runner.ts'
+import * as namespaces from './catalog/namespaces.ts'
+import { createTable } from './catalog/create-table.ts'
+import { createTableVersion } from './catalog/create-version.ts'
+import * as tables from './catalog/tables.ts'
+import { batchDeleteTableVersions } from './catalog/delete-versions.ts'
+import { deregisterTable, registerTable } from './catalog/register-table.ts'
+import { requireNamespace } from './catalog/find-table.ts'
+import { markFileName, openCatalogContext } from './catalog/open-context.ts'
+import * as versions from './catalog/versions.ts'
+import * as references from './catalog/references.ts'
+import * as indexes from './catalog/indexes.ts'
 import type { BackendSettings } from './settings/backend-settings.ts'
 import type { Outbound } from 'catalog-gateway/lib'
 import { openEngine } from './engine/lancedb-engine.ts'
-import { MemoryBudget } from './engine/memory-budget.ts'
+import { MemoryBudget, readBody } from './http/request-body.ts'
 import { openManifestStore } from './engine/manifest/manifest-store.ts'
 import { openStorage } from './storage/open-storage.ts'
-import { readBody } from './http/request-body.ts'
 import { unsupportedOperations } from './unsupported-operations.ts'
 
 /** Buffers a whole upload for an engine that cannot stream it, within the memory budget. */
@@ -110,8 +69,8 @@ export async function openCatalog(
   }
   const memory = new MemoryBudget(maxUploadMemoryBytes)
   const jobs = new JobRunner(context, {
-    AlterTableBackfillColumns: createBackfillWork(context),
-    CreateTableIndex: createIndexWork(context),
+    AlterTableBackfillColumns: columns.createBackfillWork(context),
+    CreateTableIndex: indexes.createIndexWork(context),
   })
   const operations = createOperations(context, jobs, (upload, use) =>
     memory.run(async (reserve) =>
@@ -151,68 +110,69 @@ function createOperations(
   receive: ReceiveUpload,
 ): Omit<CatalogOperations, UnsupportedOperation> {
   return {
-    CreateNamespace: ({ id, request }) => createNamespace(context, id, request),
-    ListNamespaces: ({ id, request }) => listNamespaces(context, id, request),
-    DescribeNamespace: ({ id }) => describeNamespace(context, id),
+    CreateNamespace: ({ id, request }) => namespaces.createNamespace(context, id, request),
+    ListNamespaces: ({ id, request }) => namespaces.listNamespaces(context, id, request),
+    DescribeNamespace: ({ id }) => namespaces.describeNamespace(context, id),
     NamespaceExists: async ({ id }) => {
       await requireNamespace(context.database, id)
     },
-    DropNamespace: ({ id, request }) => dropNamespace(context, id, request),
+    DropNamespace: ({ id, request }) => namespaces.dropNamespace(context, id, request),
     CreateTable: ({ id, request, upload }) =>
       receive(upload, (bytes) => createTable(context, id, request, bytes)),
-    DeclareTable: ({ id, request }) => declareTable(context, id, request),
-    DescribeTable: ({ id, request, schemaDialect }) => describeTable(context, id, request, schemaDialect),
-    TableExists: ({ id, request }) => requireTableExists(context, id, request),
-    ListTables: ({ id, request }) => listTables(context, id, request),
-    ListAllTables: ({ delimiter, request }) => listAllTables(context, delimiter, request),
-    DropTable: ({ id }) => dropTable(context, id),
+    DeclareTable: ({ id, request }) => tables.declareTable(context, id, request),
+    DescribeTable: ({ id, request, schemaDialect }) =>
+      tables.describeTable(context, id, request, schemaDialect),
+    TableExists: ({ id, request }) => tables.requireTableExists(context, id, request),
+    ListTables: ({ id, request }) => namespaces.listTables(context, id, request),
+    ListAllTables: ({ delimiter, request }) => namespaces.listAllTables(context, delimiter, request),
+    DropTable: ({ id }) => tables.dropTable(context, id),
     RegisterTable: ({ id, request }) => registerTable(context, id, request),
     DeregisterTable: ({ id }) => deregisterTable(context, id),
-    RenameTable: ({ id, request }) => renameTable(context, id, request),
+    RenameTable: ({ id, request }) => tables.renameTable(context, id, request),
     InsertIntoTable: ({ id, request, upload }) =>
-      receive(upload, (bytes) => insertIntoTable(context, id, request, bytes)),
-    QueryTable: ({ id, request }) => queryTable(context, id, request),
-    CountTableRows: ({ id, request }) => countTableRows(context, id, request),
+      receive(upload, (bytes) => rows.insertIntoTable(context, id, request, bytes)),
+    QueryTable: ({ id, request }) => rows.queryTable(context, id, request),
+    CountTableRows: ({ id, request }) => rows.countTableRows(context, id, request),
     MergeInsertIntoTable: ({ id, request, upload }) =>
-      receive(upload, (bytes) => mergeInsertIntoTable(context, id, request, bytes)),
-    UpdateTable: ({ id, request }) => updateTable(context, id, request),
-    DeleteFromTable: ({ id, request }) => deleteFromTable(context, id, request),
-    ExplainTableQueryPlan: ({ id, request }) => explainTableQueryPlan(context, id, request),
-    AnalyzeTableQueryPlan: ({ id, request }) => analyzeTableQueryPlan(context, id, request),
-    GetTableStats: ({ id, request }) => getTableStats(context, id, request),
-    UpdateTableSchemaMetadata: ({ id, request }) => updateTableSchemaMetadata(context, id, request),
+      receive(upload, (bytes) => rows.mergeInsertIntoTable(context, id, request, bytes)),
+    UpdateTable: ({ id, request }) => rows.updateTable(context, id, request),
+    DeleteFromTable: ({ id, request }) => rows.deleteFromTable(context, id, request),
+    ExplainTableQueryPlan: ({ id, request }) => rows.explainTableQueryPlan(context, id, request),
+    AnalyzeTableQueryPlan: ({ id, request }) => rows.analyzeTableQueryPlan(context, id, request),
+    GetTableStats: ({ id, request }) => tables.getTableStats(context, id, request),
+    UpdateTableSchemaMetadata: ({ id, request }) => tables.updateTableSchemaMetadata(context, id, request),
     AlterTableAddColumns: ({ id, request, upload }) =>
       upload === undefined
-        ? addColumns(context, id, request)
-        : receive(upload, (bytes) => addNullColumns(context, id, request.branch, bytes)),
-    AlterTableAlterColumns: ({ id, request }) => alterColumns(context, id, request),
-    AlterTableDropColumns: ({ id, request }) => dropColumns(context, id, request),
-    UpdateFieldMetadata: ({ id, request }) => updateFieldMetadata(context, id, request),
-    ListTableVersions: ({ id, request }) => listTableVersions(context, id, request),
-    DescribeTableVersion: ({ id, request }) => describeTableVersion(context, id, request),
+        ? columns.addColumns(context, id, request)
+        : receive(upload, (bytes) => columns.addNullColumns(context, id, request.branch, bytes)),
+    AlterTableAlterColumns: ({ id, request }) => columns.alterColumns(context, id, request),
+    AlterTableDropColumns: ({ id, request }) => columns.dropColumns(context, id, request),
+    UpdateFieldMetadata: ({ id, request }) => columns.updateFieldMetadata(context, id, request),
+    ListTableVersions: ({ id, request }) => versions.listTableVersions(context, id, request),
+    DescribeTableVersion: ({ id, request }) => versions.describeTableVersion(context, id, request),
     CreateTableVersion: ({ id, request }) => createTableVersion(context, id, request),
     BatchCreateTableVersions: ({ request }) => batchCreateTableVersions(context, request),
     BatchCommitTables: ({ request }) => batchCommitTables(context, request),
-    DescribeTransaction: ({ id }) => describeTransaction(context, id),
+    DescribeTransaction: ({ id }) => versions.describeTransaction(context, id),
     BatchDeleteTableVersions: ({ id, request }) => batchDeleteTableVersions(context, id, request),
-    RestoreTable: ({ id, request }) => restoreTable(context, id, request),
-    ListTableTags: ({ id, request }) => listTableTags(context, id, request),
-    GetTableTagVersion: ({ id, request }) => getTableTagVersion(context, id, request),
-    CreateTableTag: ({ id, request }) => createTableTag(context, id, request),
-    UpdateTableTag: ({ id, request }) => updateTableTag(context, id, request),
-    DeleteTableTag: ({ id, request }) => deleteTableTag(context, id, request),
-    ListTableBranches: ({ id, request }) => listTableBranches(context, id, request),
-    CreateTableBranch: ({ id, request }) => createTableBranch(context, id, request),
-    DeleteTableBranch: ({ id, request }) => deleteTableBranch(context, id, request),
-    CreateTableIndex: ({ id, request }) => createTableIndex(context, jobs, id, request),
-    CreateTableScalarIndex: ({ id, request }) => createTableIndex(context, jobs, id, request),
-    ListTableIndices: ({ id, request }) => listTableIndices(context, id, request),
+    RestoreTable: ({ id, request }) => versions.restoreTable(context, id, request),
+    ListTableTags: ({ id, request }) => references.listTableTags(context, id, request),
+    GetTableTagVersion: ({ id, request }) => references.getTableTagVersion(context, id, request),
+    CreateTableTag: ({ id, request }) => references.createTableTag(context, id, request),
+    UpdateTableTag: ({ id, request }) => references.updateTableTag(context, id, request),
+    DeleteTableTag: ({ id, request }) => references.deleteTableTag(context, id, request),
+    ListTableBranches: ({ id, request }) => references.listTableBranches(context, id, request),
+    CreateTableBranch: ({ id, request }) => references.createTableBranch(context, id, request),
+    DeleteTableBranch: ({ id, request }) => references.deleteTableBranch(context, id, request),
+    CreateTableIndex: ({ id, request }) => indexes.createTableIndex(context, jobs, id, request),
+    CreateTableScalarIndex: ({ id, request }) => indexes.createTableIndex(context, jobs, id, request),
+    ListTableIndices: ({ id, request }) => indexes.listTableIndices(context, id, request),
     DescribeTableIndexStats: ({ id, indexName, request }) =>
-      describeTableIndexStats(context, id, indexName, request),
-    DropTableIndex: ({ id, indexName, request }) => dropTableIndex(context, id, indexName, request),
-    PrewarmTableIndex: ({ id, indexName }) => prewarmTableIndex(context, id, indexName),
-    PrewarmTableData: ({ id }) => prewarmTableData(context, id),
-    AlterTableBackfillColumns: ({ id, request }) => backfillColumns(context, jobs, id, request),
+      indexes.describeTableIndexStats(context, id, indexName, request),
+    DropTableIndex: ({ id, indexName, request }) => indexes.dropTableIndex(context, id, indexName, request),
+    PrewarmTableIndex: ({ id, indexName }) => indexes.prewarmTableIndex(context, id, indexName),
+    PrewarmTableData: ({ id }) => indexes.prewarmTableData(context, id),
+    AlterTableBackfillColumns: ({ id, request }) => columns.backfillColumns(context, jobs, id, request),
     ListJobs: ({ delimiter, request }) => listJobs(context, delimiter, request),
     DescribeJob: ({ request }) => describeJob(context, request),
     CancelJob: ({ request }) => cancelJob(context, request),

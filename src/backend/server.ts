@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import fastify, { type FastifyInstance } from 'fastify'
 import { destination, pino, type Logger } from 'pino'
 import {
   acceptRequestId,
@@ -12,8 +12,7 @@ import {
   respondToUnparsed,
   toUnparsedRequestError,
 } from 'catalog-gateway/catalog-api'
-import { openAccessTokens, type AccessTokens } from './http/access-tokens.ts'
-import { createAccessTokenCheck } from './http/verify-access-token.ts'
+import { openAccessTokens, type AccessTokens, createAccessTokenCheck } from './http/access-tokens.ts'
 import { sendResponse, toCatalogError, sendError } from './http/send-response.ts'
 import { openCatalog, type Catalog } from './open-catalog.ts'
 import type { BackendSettings } from './settings/backend-settings.ts'
@@ -100,20 +99,16 @@ function createServer(
     const requestId = acceptRequestId(request.headers[requestIdHeader])
     const dialect = selectClientDialect(request.headers)
     const signal = createAbortSignal(reply.raw)
+    /** A target beside the catalog API. */
+    const page = ['GET', 'HEAD'].includes(request.method) ? request.originalUrl : undefined
     let operation: BuiltInOperation | undefined
     reply.header(requestIdHeader, requestId).headers(dialect.responseHeaders)
     try {
-      if (isGetOrHead(request) && request.originalUrl === '/livez') {
-        if (!catalog.isAlive()) {
-          throw new CatalogError('ServiceUnavailable', 'the engine is stalled; restart the catalog')
-        }
-        return reply.send({ status: 'ok' })
-      }
-      if (isGetOrHead(request) && request.originalUrl === '/readyz') {
-        await catalog.checkReady()
-        return reply.send({ status: 'ok' })
-      }
-      if (isGetOrHead(request) && request.originalUrl === openApiPath) {
+      if (page === '/livez' && !catalog.isAlive())
+        throw new CatalogError('ServiceUnavailable', 'the engine is stalled; restart the catalog')
+      if (page === '/readyz') await catalog.checkReady()
+      if (page === '/livez' || page === '/readyz') return reply.send({ status: 'ok' })
+      if (page === openApiPath) {
         reply.headers({ 'content-type': 'application/json', 'cache-control': 'no-cache', etag: documentTag })
         const known = request.headers['if-none-match']
         if (known !== undefined && listsEntityTag(known, documentTag)) return reply.code(304).send()
@@ -136,10 +131,6 @@ function createServer(
     }
   })
   return server
-}
-
-function isGetOrHead({ method }: FastifyRequest): boolean {
-  return method === 'GET' || method === 'HEAD'
 }
 
 function createAbortSignal(response: ServerResponse): AbortSignal {

@@ -6,7 +6,7 @@ import type {
   RequestOf,
   ResponseOf,
 } from 'catalog-gateway/catalog-api'
-import type { SchemaDialect } from '../engine/schema/schema-dialect.ts'
+import type { SchemaDialect } from '../engine/schema/schema-json.ts'
 
 export type RequestMembers = Readonly<Record<string, unknown>>
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { sql, type Selectable } from 'kysely'
 import type { ErrorName } from 'catalog-gateway/catalog-api'
-import type { CatalogDatabase, CatalogTables, JobState } from './database-schema.ts'
+import type { CatalogDatabase, CatalogTables, JobState } from './schema.ts'
 
 export interface NewJob {
   readonly operation: string

@@ -1,12 +1,12 @@
 import { join } from 'node:path'
+import { type FollowSetting, makeFolder, fixed, type Followed, readSecret } from 'catalog-gateway/lib'
+import { Kysely, SqliteDialect, type SqliteDatabase, type SqliteStatement } from 'kysely'
+import Libsql from 'libsql'
 import type { Logger } from 'pino'
-import type { BackendSettings } from '../settings/backend-settings.ts'
+import { type BackendSettings, postgresUrlSchema } from '../settings/backend-settings.ts'
 import type { AdvisoryLocks } from './advisory-locks.ts'
 import { openPostgres } from './postgres.ts'
-import { followPostgresUrl } from './postgres-url.ts'
-import { openSqlite } from './sqlite.ts'
-import type { CatalogDatabase } from './database-schema.ts'
-import { type FollowSetting, makeFolder } from 'catalog-gateway/lib'
+import { type CatalogDatabase, migrateDatabase, type CatalogTables } from './schema.ts'
 
 export interface OpenedDatabase {
   readonly database: CatalogDatabase
@@ -41,5 +41,111 @@ export async function openDatabase(
       await database.destroy()
       await locks.close()
     },
+  }
+}
+
+type PostgresSettings = NonNullable<BackendSettings['store']['postgres']>
+
+/**
+ * The URL of the settings, or that of its file, in which the user and the password may change. A file with another
+ * host, database or parameter keeps the last value: connections of one process must not be to two databases, and a URL
+ * that is cut off may lack `sslmode`. Rejects if the first read fails.
+ */
+export async function followPostgresUrl(
+  { url = '', urlFile }: Pick<PostgresSettings, 'url' | 'urlFile'>,
+  follow: FollowSetting,
+): Promise<Followed<string>> {
+  if (urlFile === undefined) return fixed(url)
+  let server: string | undefined
+  return follow({
+    setting: 'store.postgres.urlFile',
+    files: [urlFile],
+    async read() {
+      const read = await readSecret(urlFile)
+      const problem = postgresUrlSchema.safeParse(read).error?.issues[0]
+      if (problem !== undefined) throw new Error(`${problem.message}: ${urlFile}`)
+      server ??= omitUser(read)
+      if (omitUser(read) !== server) {
+        throw new Error(
+          `expected the same URL but for user and password; others require a restart: ${urlFile}`,
+        )
+      }
+      return read
+    },
+  })
+}
+
+function omitUser(url: string): string {
+  return url.replace(/^([a-z]+:\/\/)[^/?#]*@/, '$1')
+}
+
+/** How long opening waits for another process that holds the file. */
+const busyTimeoutMs = 1000
+
+/**
+ * Creates a missing file and migrates its schema. A commit is on disk before it resolves. The file is exclusive to this
+ * process: a second process that opens it fails.
+ */
+export async function openSqlite(file: string): Promise<CatalogDatabase> {
+  const connection = connect(file)
+  const database = new Kysely<CatalogTables>({ dialect: new SqliteDialect({ database: connection }) })
+  try {
+    await migrateDatabase(database, 'text')
+  } catch (error) {
+    await database.destroy()
+    throw error
+  }
+  return database
+}
+
+function connect(file: string): SqliteDatabase {
+  const connection = new Libsql(file)
+  try {
+    connection.exec(`pragma busy_timeout = ${busyTimeoutMs}`)
+    connection.exec('pragma locking_mode = exclusive')
+    connection.exec('pragma journal_mode = wal')
+    connection.exec('pragma synchronous = full')
+    connection.exec('pragma foreign_keys = on')
+  } catch (error) {
+    connection.close()
+    throw new Error('the catalog store cannot be opened; does another process use the same data folder?', {
+      cause: error,
+    })
+  }
+  return withPreparedStatements(connection)
+}
+
+/** The catalog has a fixed set of queries; preparing one takes longer than running it, so each is prepared once. */
+function withPreparedStatements(connection: Libsql.Database): SqliteDatabase {
+  const statements = new Map<string, SqliteStatement>()
+  return {
+    prepare(sql) {
+      const prepared = statements.get(sql)
+      if (prepared !== undefined) return prepared
+      const statement = prepare(connection, sql)
+      statements.set(sql, statement)
+      return statement
+    },
+    close() {
+      statements.clear()
+      // Unfinalized statements keep the file open until they are garbage-collected, so release the lock first.
+      for (const pragma of ['journal_mode = delete', 'locking_mode = normal', 'user_version']) {
+        connection.prepare(`pragma ${pragma}`).all()
+      }
+      connection.close()
+    },
+  }
+}
+
+/** A full disk ends a transaction by itself; the error of the missing transaction to roll back would hide the cause. */
+function prepare(connection: Libsql.Database, sql: string): SqliteStatement {
+  const statement = connection.prepare<[readonly unknown[]]>(sql)
+  if (sql !== 'rollback') return statement
+  const noChanges = { changes: 0, lastInsertRowid: 0 }
+  return {
+    reader: false,
+    all: () => [],
+    iterate: () => [].values(),
+    run: (parameters) => (connection.inTransaction ? statement.run(parameters) : noChanges),
   }
 }

@@ -1,14 +1,13 @@
 import { Socket } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
+import { withTimeout, type Followed, Backoff } from 'catalog-gateway/lib'
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { parseIntoClientConfig } from 'pg-connection-string'
 import type { Logger } from 'pino'
-import { withTimeout, type Followed } from 'catalog-gateway/lib'
 import { AdvisoryLocks } from './advisory-locks.ts'
-import { migrateDatabase, postgresNameType } from './migrate.ts'
-import { databaseUnavailableError, isReadOnlyServer, isRejectedLogin } from './postgres-errors.ts'
-import { withSerializableTransactions } from './serializable-transactions.ts'
-import type { CatalogDatabase, CatalogTables } from './database-schema.ts'
+import { databaseUnavailableError, isReadOnlyServer, isRejectedLogin, isConflict } from './postgres-errors.ts'
+import { migrateDatabase, postgresNameType, type CatalogDatabase, type CatalogTables } from './schema.ts'
 
 export interface PostgresOptions {
   /** `postgresql://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full`; new connections use its current value. */
@@ -173,3 +172,41 @@ async function connectForLocks(client: pg.Client, onLost: () => void, timeoutMs:
 /** 64-bit numbers are parsed as numbers, as in SQLite: the catalog API has none beyond 2^53. */
 const getTypeParser: typeof pg.types.getTypeParser = (type: number, format?: 'text' | 'binary') =>
   type === int8TypeId ? Number : pg.types.getTypeParser(type, format)
+
+const maxAttempts = 12
+const pauseBounds = { minMs: 2, maxMs: 50 }
+
+/**
+ * Makes every transaction serializable, as in SQLite. Conflicting ones are retried a bounded number of times, so their
+ * work must have no side effects outside the database. An error of `checkCommit` prevents the commit.
+ */
+function withSerializableTransactions(database: CatalogDatabase, checkCommit: () => void): CatalogDatabase {
+  const begin = database.transaction.bind(database)
+  const transaction: CatalogDatabase['transaction'] = () => {
+    const builder = begin().setIsolationLevel('serializable')
+    const execute = builder.execute.bind(builder)
+    const executeWithRetries: typeof execute = (work) =>
+      withRetries(() =>
+        execute(async (transactionDatabase) => {
+          const result = await work(transactionDatabase)
+          checkCommit()
+          return result
+        }),
+      )
+    return Object.assign(builder, { execute: executeWithRetries })
+  }
+  return Object.assign(database, { transaction })
+}
+
+async function withRetries<Result>(run: () => Promise<Result>): Promise<Result> {
+  const pauses = new Backoff(pauseBounds)
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await run()
+    } catch (error) {
+      if (!isConflict(error) || attempt === maxAttempts) throw error
+      // Random pauses keep the same transactions from colliding again.
+      await setTimeout(pauses.next())
+    }
+  }
+}

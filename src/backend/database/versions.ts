@@ -1,6 +1,6 @@
 import { sql, type Selectable } from 'kysely'
 import { parseProperties, type Properties } from './objects.ts'
-import type { CatalogDatabase, CatalogTables } from './database-schema.ts'
+import type { CatalogDatabase, CatalogTables } from './schema.ts'
 
 /** The record of a version that a client commits. */
 export interface VersionRecord {

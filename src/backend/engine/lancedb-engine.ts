@@ -2,92 +2,117 @@ import { LRUCache } from 'lru-cache'
 import { CatalogError, type TableQuery } from 'catalog-gateway/catalog-api'
 import { localFileStorage } from '../storage/local-storage.ts'
 import type { Storage } from '../storage/storage.ts'
-import { joinFiles, streamToFile } from './arrow/arrow-file.ts'
-import type { UploadedFile } from './arrow/arrow-file.ts'
+import { joinFiles, streamToFile, type UploadedFile } from './arrow/arrow-file.ts'
 import { readFileSchema } from './arrow/arrow-frames.ts'
 import { openColumns } from './tables/columns.ts'
 import { assertUploadNotComputed } from './tables/computed-columns.ts'
-import { castDictionaryColumns } from './query/dictionary-columns.ts'
-import type { CountOptions, DescribeOptions, Engine, TableDescription } from './engine.ts'
-import type { TablePoint } from './table-point.ts'
+import { castDictionaryColumns, runQuery } from './query/run-query.ts'
+import {
+  type TablePoint,
+  type VersionPoint,
+  connect,
+  openTable,
+  splitLocation,
+  type EngineContext,
+  changeTable,
+  retryConflicts,
+} from './native/open-table.ts'
 import { withCatalogErrors, withUploadErrors } from './native/native-errors.ts'
 import { openIndexes } from './tables/indexes.ts'
 import { readVersionManifest } from './manifest/manifest-store.ts'
 import { loadNative } from './native/native-module.ts'
 import { KeyedLock } from './keyed-lock.ts'
-import { connect, openTable, splitLocation } from './native/open-table.ts'
-import type { EngineContext } from './native/open-table.ts'
 import { openPlans } from './query/query-plans.ts'
 import { rejectUnsupported } from './query/native-query.ts'
 import { openBranches, openTags } from './tables/tags-and-branches.ts'
-import { changeTable, retryConflicts } from './native/change-table.ts'
 import { openRows } from './tables/rows.ts'
-import { runQuery } from './query/run-query.ts'
-import { assertStorable } from './schema/assert-storable.ts'
-import { schemaToJson } from './schema/schema-json.ts'
-import { changeSchemaMetadata } from './manifest/change-schema-metadata.ts'
+import { assertStorable } from './schema/fields.ts'
+import { schemaToJson, type SchemaDialect } from './schema/schema-json.ts'
+import { changeSchemaMetadata, type MetadataChanges } from './manifest/schema-metadata.ts'
 import { createStallDetector } from './native/stall-detector.ts'
-import { omitMainBranch } from './manifest/versions-folder.ts'
-import { parenthesizeCondition } from './sql/validate-expression.ts'
+import { omitMainBranch } from './manifest/manifest-files.ts'
+import { parenthesizeCondition } from './sql/expressions.ts'
 
-/** The storage of the tables (default: local files) and the engine's own memory limits in bytes. */
+/** The storage of the tables; default: local files. */
 export interface EngineOptions {
   readonly storage?: Storage | undefined
-  readonly indexCacheBytes?: number | undefined
-  readonly metadataCacheBytes?: number | undefined
   /** Limit for the decoded rows of one upload. */
   readonly decodedUploadBytes?: number | undefined
 }
 
+/** Of a location. */
+type OptionalPoint = Omit<TablePoint, 'location'>
+
 const mebibyte = 1024 * 1024
+const indexCacheBytes = 64 * mebibyte
+const metadataCacheBytes = 32 * mebibyte
 const openFolders = 64
 /** Enough to write data files during the commit of another append, and few enough to rarely conflict. */
 const maxAppends = 4
 
 /** Throws a plain error if the installed package is not the pinned one. */
-export function openEngine(options: EngineOptions = {}): Engine {
-  const {
-    storage = localFileStorage,
-    indexCacheBytes = 64 * mebibyte,
-    metadataCacheBytes = 32 * mebibyte,
-  } = options
+export function openEngine(options: EngineOptions = {}) {
+  const { storage = localFileStorage, decodedUploadBytes = 1024 * mebibyte } = options
   const native = loadNative()
   const context: EngineContext = {
     native,
     storage,
     connections: new LRUCache({ max: openFolders }),
     session: new native.Session(BigInt(indexCacheBytes), BigInt(metadataCacheBytes)),
-    decodedUploadBytes: options.decodedUploadBytes ?? 1024 * mebibyte,
+    decodedUploadBytes,
     appends: new KeyedLock({ maxShared: maxAppends }),
     changes: new KeyedLock(),
   }
   return {
-    create: async (location, upload, mode) =>
+    /** Creates a table from a complete Arrow IPC stream; `overwrite` adds a version to an existing table. */
+    create: async (location: string, upload: Uint8Array, mode: 'create' | 'overwrite') =>
       withUploadErrors(async () => createTable(context, location, upload, mode)),
-    insert: async (location, upload, mode, branch) =>
+    /** Appends the rows of a complete Arrow IPC stream, or replaces all rows by them. */
+    insert: async (location: string, upload: Uint8Array, mode: 'append' | 'overwrite', branch?: string) =>
       withUploadErrors(async () => insertRows(context, { location, branch }, upload, mode)),
-    query: async (location, query) => withCatalogErrors(async () => queryRows(context, location, query)),
-    count: async (location, options = {}) =>
-      withCatalogErrors(async () => countRows(context, location, options)),
-    describe: async (location, options = {}) =>
-      withCatalogErrors(async () => describeTable(context, location, options)),
+    /**
+     * Resolves once the schema and the first rows are known, so a failing query still gets an error response; then yields
+     * the bytes of one Arrow IPC file with backpressure. `return()` of the iterator cancels the query.
+     */
+    query: async (location: string, query: TableQuery): Promise<AsyncIterable<Uint8Array>> =>
+      withCatalogErrors(async () => queryRows(context, location, query)),
+    count: async (
+      location: string,
+      { predicate, ...point }: OptionalPoint & { predicate?: string | undefined } = {},
+    ) =>
+      withCatalogErrors(async () =>
+        (await openTable(context, { ...point, location })).countRows(parenthesizeCondition(predicate)),
+      ),
+    describe: async (
+      location: string,
+      { includeStats, ...point }: OptionalPoint & { includeStats?: true } = {},
+    ) => withCatalogErrors(async () => describeTable(context, { ...point, location }, includeStats === true)),
     tags: openTags(context),
     branches: openBranches(context),
     indexes: openIndexes(context),
-    restore: async (point) =>
-      withCatalogErrors(async () => changeTable(context, point, async (table) => table.restore())),
-    measure: async (point) => withCatalogErrors(async () => (await openTable(context, point)).stats()),
-    changeMetadata: async (point, changes) =>
-      withCatalogErrors(async () => changeSchemaMetadata(storage, point, changes)),
     rows: openRows(context),
     columns: openColumns(context),
     plans: openPlans(context),
-    drop: async (location) =>
+    restore: async (point: VersionPoint) =>
+      withCatalogErrors(async () => changeTable(context, point, async (table) => table.restore())),
+    /** Measures the newest version of a branch. */
+    measure: async (point: TablePoint) =>
+      withCatalogErrors(async () => (await openTable(context, point)).stats()),
+    /** Adds a version unless nothing changes; null removes a key. Returns the resulting metadata. */
+    changeMetadata: async (point: TablePoint, changes: MetadataChanges) =>
+      withCatalogErrors(async () => changeSchemaMetadata(storage, point, changes)),
+    /** Deletes the data with all versions. An empty location is no error. */
+    drop: async (location: string) =>
       withCatalogErrors(async () => storage.removeAll(splitLocation(location).location)),
+    /** Whether the engine has stopped working and needs a new process. Call it every few seconds. */
     isStalled: createStallDetector(native),
+    /** Releases caches and handles; the engine cannot be used afterwards. */
     close: async () => closeConnections(context),
   }
 }
+
+/** A `location` is an absolute folder of the storage whose name ends in `.lance`. Methods throw only CatalogError. */
+export type Engine = ReturnType<typeof openEngine>
 
 async function createTable(
   context: EngineContext,
@@ -167,26 +192,19 @@ async function queryRows(
   return joinFiles(first, async () => withCatalogErrors(next))
 }
 
-async function countRows(context: EngineContext, location: string, options: CountOptions): Promise<number> {
-  const table = await openTable(context, { ...options, location })
-  return table.countRows(parenthesizeCondition(options.predicate))
-}
-
-async function describeTable(
-  context: EngineContext,
-  location: string,
-  options: DescribeOptions,
-): Promise<TableDescription> {
-  const table = await openTable(context, { ...options, location })
+async function describeTable(context: EngineContext, point: TablePoint, includeStats: boolean) {
+  const table = await openTable(context, point)
   const [version, schemaFile] = await Promise.all([table.version(), table.schema()])
   const schema = readFileSchema(schemaFile)
-  const manifest = options.includeStats
-    ? await readVersionManifest(context.storage, location, version, options.branch)
+  const manifest = includeStats
+    ? await readVersionManifest(context.storage, point.location, version, point.branch)
     : undefined
   return {
     version,
+    /** The schema metadata, which is the metadata of the table. */
     metadata: schema.metadata,
-    schema: (dialect) => schemaToJson(schema, dialect),
+    /** Throws Unsupported if the dialect has no name for a type. */
+    schema: (dialect: SchemaDialect) => schemaToJson(schema, dialect),
     ...(manifest && { stats: { numFragments: manifest.fragments, numDeletedRows: manifest.deletedRows } }),
   }
 }

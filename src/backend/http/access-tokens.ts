@@ -1,7 +1,8 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import type { BackendSettings } from '../settings/backend-settings.ts'
-import { accessTokenSchema } from '../settings/backend-settings.ts'
+import { CatalogError } from 'catalog-gateway/catalog-api'
 import { fixed, type Followed, type FollowSetting, hasErrorCode } from 'catalog-gateway/lib'
+import { type BackendSettings, accessTokenSchema } from '../settings/backend-settings.ts'
 
 /** The access tokens that the catalog accepts; undefined if requests are not authenticated. */
 export type AccessTokens = Followed<readonly string[] | undefined>
@@ -34,4 +35,25 @@ async function readTokens(files: readonly string[]): Promise<readonly string[]> 
   const tokens = texts.flat()
   if (tokens.length === 0) throw new Error(`expected an access token in ${files.join(' or ')}`)
   return tokens
+}
+
+/** Compares in constant time; throws Unauthenticated (401). Without access tokens, every request passes. */
+export function createAccessTokenCheck(
+  getTokens: () => readonly string[] | undefined,
+): (authorization: string | undefined) => void {
+  return (authorization) => {
+    const tokens = getTokens()
+    if (tokens === undefined) return
+    const sent = /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
+    if (sent !== undefined && tokens.some((token) => timingSafeEqual(digest(sent), digest(token)))) return
+    throw new CatalogError(
+      'Unauthenticated',
+      sent === undefined ? 'no bearer token was sent' : 'invalid bearer token',
+      { headers: { 'www-authenticate': 'Bearer' } },
+    )
+  }
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
 }

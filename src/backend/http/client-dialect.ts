@@ -10,7 +10,7 @@ import {
 } from 'catalog-gateway/catalog-api'
 import { getMembers, isObject } from 'catalog-gateway/lib'
 import type { RequestMembers } from '../catalog/catalog-call.ts'
-import type { SchemaDialect } from '../engine/schema/schema-dialect.ts'
+import type { SchemaDialect } from '../engine/schema/schema-json.ts'
 
 /**
  * All deviations of LanceDB's remote client (`connect("db://...")`) from the catalog API are here, except spellings

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { arrowFileType, arrowStreamType, CatalogError, type Operation } from 'catalog-gateway/catalog-api'
 import { isObject } from 'catalog-gateway/lib'
-import { toStorageFullError } from '../storage/full-storage.ts'
+import { toStorageFullError } from '../storage/storage-errors.ts'
 import { toPostgresCatalogError } from '../database/postgres-errors.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { DataSettings } from '../settings/storage-settings.ts'
+import type { DataSettings } from '../settings/backend-settings.ts'
 import { localFileStorage } from './local-storage.ts'
 import { makeFolder, type Outbound } from 'catalog-gateway/lib'
 import type { OpenedStorage } from './storage.ts'

@@ -10,7 +10,7 @@ import {
 } from '@aws-sdk/client-s3'
 import { setTimeout } from 'node:timers/promises'
 import { invalidInput } from 'catalog-gateway/catalog-api'
-import { toUnavailableError, getHttpStatus, wasRetried } from './s3-errors.ts'
+import { toUnavailableError, getHttpStatus, wasRetried } from './storage-errors.ts'
 import {
   isSameTag,
   type FileInfo,

@@ -55,7 +55,7 @@ export interface Storage {
   removeAll(folder: string, except?: ReadonlySet<string>): Promise<void>
   /** Rejects a folder of a table with a link out of the table: InvalidInput, or ENOENT if it does not exist. */
   assertNoLinks(location: string, folder: string): Promise<void>
-  /** See `ManifestStore.assertConfined`. */
+  /** Rejects a dataset that does not exist, or with anything but folders and files on its path from `root`: InvalidInput. */
   assertConfined(root: string, location: string): Promise<void>
 }
 

@@ -1,11 +1,16 @@
-import { CatalogError } from 'catalog-gateway/catalog-api'
-import { measureBatch } from './arrow-batch.ts'
-import type { BatchSize } from './arrow-batch.ts'
-import { isArrowFile, malformedArrowError, readFrames, readWithin } from './arrow-frames.ts'
-import type { Frame } from './arrow-frames.ts'
-import { buildFooter } from './arrow-footer.ts'
-import { mergeDictionaries } from './merge-dictionaries.ts'
-import type { FileBlock } from './arrow-footer.ts'
+import {
+  DataType,
+  type Dictionary,
+  makeData,
+  Table,
+  tableFromIPC,
+  tableToIPC,
+  Vector,
+  vectorFromArray,
+} from 'apache-arrow'
+import { CatalogError, invalidInput, quoteForMessage } from 'catalog-gateway/catalog-api'
+import { measureBatch, type BatchSize } from './arrow-batch.ts'
+import { isArrowFile, malformedArrowError, readFrames, readWithin, type Frame } from './arrow-frames.ts'
 
 /** An Arrow IPC file under construction. */
 interface FileBuilder {
@@ -141,4 +146,114 @@ function appendBytes(builder: FileBuilder, bytes: Uint8Array): void {
 
 function finishFile(builder: FileBuilder): Uint8Array[] {
   return [endOfStream, buildFooter(builder.schema, builder.dictionaries, builder.batches)]
+}
+
+interface FileBlock {
+  readonly offset: number
+  /** Bytes before the body, including the continuation marker and the length. */
+  readonly metadataLength: number
+  readonly bodyLength: number
+}
+
+const blockSize = 24
+/** The root offset, the table's directory of four fields and the table: version, schema, two vectors. */
+const tablePosition = 16
+const versionPosition = 20
+const schemaPosition = 24
+const dictionariesPosition = 28
+const batchesPosition = 32
+const vectorsPosition = 36
+
+/** The footer must repeat the schema; FlatBuffers offsets are relative, so it contains a copy of the schema message. */
+function buildFooter(
+  schema: Frame,
+  dictionaries: readonly FileBlock[],
+  batches: readonly FileBlock[],
+): Buffer {
+  const batchesVector = vectorsPosition + 4 + blockSize * dictionaries.length + 4
+  // Blocks contain 64-bit numbers, so the first one is aligned to 8, and its length is 4 bytes before.
+  const schemaMessage = align(batchesVector + 4 + blockSize * batches.length)
+  const length = align(schemaMessage + schema.metadata.length)
+  const footer = Buffer.alloc(length + 10)
+  footer.writeUInt32LE(tablePosition, 0)
+  footer.writeUInt16LE(12, 4)
+  footer.writeUInt16LE(20, 6)
+  for (const [field, position] of [
+    versionPosition,
+    schemaPosition,
+    dictionariesPosition,
+    batchesPosition,
+  ].entries()) {
+    footer.writeUInt16LE(position - tablePosition, 8 + 2 * field)
+  }
+  footer.writeInt32LE(tablePosition - 4, tablePosition)
+  footer.writeInt16LE(schema.formatVersion, versionPosition)
+  footer.writeUInt32LE(schemaMessage + schema.header.bb_pos - schemaPosition, schemaPosition)
+  footer.writeUInt32LE(vectorsPosition - dictionariesPosition, dictionariesPosition)
+  footer.writeUInt32LE(batchesVector - batchesPosition, batchesPosition)
+  writeBlocks(footer, vectorsPosition, dictionaries)
+  writeBlocks(footer, batchesVector, batches)
+  footer.set(schema.metadata, schemaMessage)
+  footer.writeInt32LE(length, length)
+  footer.write('ARROW1', length + 4, 'latin1')
+  return footer
+}
+
+function writeBlocks(footer: Buffer, position: number, blocks: readonly FileBlock[]): void {
+  footer.writeUInt32LE(blocks.length, position)
+  for (const [index, block] of blocks.entries()) {
+    const start = position + 4 + blockSize * index
+    footer.writeBigInt64LE(BigInt(block.offset), start)
+    footer.writeInt32LE(block.metadataLength, start + 8)
+    footer.writeBigInt64LE(BigInt(block.bodyLength), start + 16)
+  }
+}
+
+function align(length: number): number {
+  return (length + 7) & ~7
+}
+
+/**
+ * Converts an Arrow IPC stream that replaces dictionaries, which a file cannot, into one in which each column has one
+ * dictionary with the values of all. Throws InvalidInput if the indices of a column cannot count them, and Unsupported for
+ * streams that this process cannot decode, such as compressed ones.
+ */
+function mergeDictionaries(stream: Uint8Array): Uint8Array {
+  try {
+    const table = tableFromIPC(stream)
+    const columns = table.schema.fields.map(({ name, type }, index) => {
+      const column: Vector | null = table.getChildAt(index)
+      return [name, column !== null && DataType.isDictionary(type) ? mergeColumn(name, column) : column]
+    })
+    return tableToIPC(new Table(table.schema, Object.fromEntries(columns)), 'stream')
+  } catch (error) {
+    if (error instanceof CatalogError) throw error
+    const message =
+      'a dictionary is replaced between batches; use a delta, or send the rows in several requests'
+    throw new CatalogError('Unsupported', message, { cause: error })
+  }
+}
+
+function mergeColumn(name: string, column: Vector<Dictionary>): Vector<Dictionary> {
+  const values: unknown[] = []
+  const starts = new Map<Vector | undefined, number>()
+  for (const { dictionary } of column.data) {
+    if (starts.has(dictionary)) continue
+    starts.set(dictionary, values.length)
+    for (const value of dictionary ?? []) values.push(value)
+  }
+  const { type } = column
+  const dictionary = vectorFromArray(values, type.dictionary)
+  return new Vector(
+    column.data.map((data) => {
+      const start = starts.get(data.dictionary) ?? 0
+      const shifted = data.values.map((index) => index + start)
+      if (shifted.some((index, row) => index !== Number(data.values[row]) + start)) {
+        const message = `the column ${quoteForMessage(name)} has more values than its indices count; use wider ones`
+        throw invalidInput(message)
+      }
+      const { length, nullCount, nullBitmap, offset } = data
+      return makeData({ type, length, nullCount, nullBitmap, offset, data: shifted, dictionary })
+    }),
+  )
 }

@@ -2,10 +2,9 @@ import path from 'node:path'
 import { CatalogError, isBranchName } from 'catalog-gateway/catalog-api'
 import type { Storage } from '../../storage/storage.ts'
 import { maxManifestBytes } from './inspect-staging.ts'
-import type { ListedVersion, ManifestStore, StoredTransaction } from './manifest-records.ts'
+import type { ListedVersion, StoredTransaction, StoredVersion } from './manifest-records.ts'
 import { parseManifest, parseTransaction, type ManifestTransaction } from './manifest.ts'
-import { formatManifestName } from './manifest-names.ts'
-import { omitMainBranch, versionsFolder } from './versions-folder.ts'
+import { formatManifestName, omitMainBranch, versionsFolder } from './manifest-files.ts'
 
 const versionPattern = /^[1-9]\d{0,15}$/
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
@@ -14,9 +13,22 @@ const transactionFilePattern = /^\d+-([0-9a-f-]{36})\.txn$/
 /** Manifests that may be read for one transaction. */
 const maxSearchedVersions = 200
 
-type Versions = Pick<ManifestStore, 'list' | 'describe'>
+export interface Versions {
+  /** Lists versions, newest first; none before the first commit. */
+  readonly list: (location: string, branch: string | undefined) => Promise<readonly ListedVersion[]>
+  /** Returns one version, by default the newest; undefined if it does not exist. */
+  readonly describe: (
+    location: string,
+    version: number | undefined,
+    branch: string | undefined,
+  ) => Promise<StoredVersion | undefined>
+}
 
-/** See ManifestStore. Failed and unfinished commits have no version and are not found. */
+/**
+ * Finds the commit with that number on main, or with that UUID on any branch; undefined if there is none. Without a
+ * transaction file of that UUID, only the newest 200 versions are searched. Failed and unfinished commits have no version
+ * and are not found.
+ */
 export async function findTransaction(
   storage: Storage,
   versions: Versions,

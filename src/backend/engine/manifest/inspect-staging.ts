@@ -2,16 +2,25 @@ import { invalidInput } from 'catalog-gateway/catalog-api'
 import { isNotFoundError } from '../../storage/local-storage.ts'
 import { isSameTag, type FileContent, type Storage } from '../../storage/storage.ts'
 import type { NamingScheme, StagedManifest, StagingRequest } from './manifest-records.ts'
-import { parseStagingName, formatManifestName } from './manifest-names.ts'
+import {
+  parseStagingName,
+  formatManifestName,
+  omitMainBranch,
+  versionsFolder,
+  readStoredVersion,
+} from './manifest-files.ts'
 import { parseManifest } from './manifest.ts'
-import { readStoredVersion } from './stored-version.ts'
-import { omitMainBranch, versionsFolder } from './versions-folder.ts'
 
 /** Larger manifests are rejected unread. */
 export const maxManifestBytes = 512 * 1024 * 1024
 const schemes: readonly NamingScheme[] = ['V2', 'V1']
 
-/** The path of the request is never opened: it must equal a possible path of the version, which is built here. */
+/**
+ * Verifies a staging manifest. Throws InvalidInput unless it is in the `_versions` folder of the branch under the final
+ * name followed by `-` and a UUID, is a regular file without a symbolic link on the path, and has the size, version and
+ * branch of the request. A published one is found by its entity tag, so a request may be repeated. The path of the request
+ * is never opened: it must equal a possible path of the version, which is built here.
+ */
 export async function inspectStaging(
   storage: Storage,
   location: string,

@@ -1,13 +1,22 @@
 import { createRequire } from 'node:module'
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
-import type { AddResult, ConnectionOptions, Session } from '@lancedb/lancedb'
-import { changeMethods, type NativeTableChanges } from './native-changes.ts'
-import {
-  referenceMethods,
-  type NativeIndexFactories,
-  type NativeTableReferences,
-} from './native-references.ts'
+import type {
+  AddColumnsResult,
+  AddColumnsSql,
+  AlterColumnsResult,
+  DeleteResult,
+  DropColumnsResult,
+  MergeResult,
+  TableStatistics,
+  UpdateFieldMetadataResult,
+  UpdateResult,
+  AddResult,
+  ConnectionOptions,
+  Session,
+  IndexConfig,
+  IndexStatistics,
+} from '@lancedb/lancedb'
 
 /** A handle of the engine to the tables of one folder. */
 export interface NativeConnection {
@@ -19,7 +28,7 @@ export interface NativeConnection {
 }
 
 /** A handle of the engine to one version of a table. */
-export interface NativeTable extends NativeTableChanges, NativeTableReferences<NativeTable> {
+export interface NativeTable {
   schema(): Promise<Buffer>
   version(): Promise<number>
   checkout(version: number): Promise<void>
@@ -28,7 +37,91 @@ export interface NativeTable extends NativeTableChanges, NativeTableReferences<N
   query(): NativeQuery
   /** In the order of the ids. */
   takeRowIds(ids: bigint[]): NativeScan
+  stats(): Promise<TableStatistics>
+  update(predicate: string | null, columns: [column: string, expression: string][]): Promise<UpdateResult>
+  delete(predicate: string): Promise<DeleteResult>
+  mergeInsert(on: string[]): NativeMerge
+  addColumns(columns: AddColumnsSql[]): Promise<AddColumnsResult>
+  /** The columns of an Arrow IPC file, with null as values. */
+  addColumnsWithSchema(file: Buffer): Promise<AddColumnsResult>
+  alterColumns(alterations: NativeAlteration[]): Promise<AlterColumnsResult>
+  dropColumns(columns: string[]): Promise<DropColumnsResult>
+  updateFieldMetadata(updates: NativeFieldUpdate[]): Promise<UpdateFieldMetadataResult>
+  tags(): Promise<NativeTags>
+  branches(): Promise<NativeBranches>
+  /** Only on a handle opened at a version. */
+  restore(): Promise<void>
+  createIndex(
+    index: NativeIndex,
+    column: string,
+    replace: boolean,
+    waitSeconds: null,
+    name: string | null,
+    train: boolean,
+  ): Promise<void>
+  dropIndex(name: string): Promise<void>
+  listIndices(): Promise<IndexConfig[]>
+  prewarmIndex(name: string): Promise<void>
+  indexStats(name: string): Promise<IndexStatistics | null>
 }
+
+/** A merge builder; all methods but `setTimeout` and `execute` return a new one. */
+export interface NativeMerge {
+  whenMatchedUpdateAll(condition: string | null): NativeMerge
+  whenNotMatchedInsertAll(): NativeMerge
+  whenNotMatchedBySourceDelete(condition: string | null): NativeMerge
+  useIndex(use: boolean): NativeMerge
+  /** Milliseconds in 32 bits; greater numbers wrap around. */
+  setTimeout(milliseconds: number): void
+  execute(file: Buffer): Promise<MergeResult>
+}
+
+/** A change of a column; `dataType` is JSON text with a type name of the Lance format. */
+export interface NativeAlteration {
+  path: string
+  rename?: string
+  nullable?: boolean
+  dataType?: string
+}
+
+/** A change of field metadata; null removes a key. */
+interface NativeFieldUpdate {
+  path: string
+  metadata: Record<string, string | null>
+  replace: boolean
+}
+
+interface NativeTags {
+  create(name: string, version: number): Promise<void>
+  update(name: string, version: number): Promise<void>
+  delete(name: string): Promise<void>
+}
+
+interface NativeBranches {
+  create(name: string, from: string | null, version: number | null): Promise<NativeTable>
+  checkout(name: string, version: number | null): Promise<NativeTable>
+  delete(name: string): Promise<void>
+}
+
+/** An index configuration of the engine; opaque. */
+export interface NativeIndex {
+  readonly constructor: { readonly name: string }
+}
+
+type IndexMethod =
+  | 'btree'
+  | 'bitmap'
+  | 'labelList'
+  | 'fm'
+  | 'fts'
+  | 'ivfFlat'
+  | 'ivfPq'
+  | 'ivfRq'
+  | 'hnswPq'
+  | 'hnswSq'
+
+/** The constructors of index configurations; numbers have 32 bits and wrap around, and undefined is the default. */
+export type NativeIndexFactories = Readonly<Record<IndexMethod, (...parameters: unknown[]) => NativeIndex>>
 
 /** What is read of rows; every returned Arrow buffer is an IPC file. */
 export interface NativeScan {
@@ -107,10 +200,14 @@ const vectorMethods =
 /** The methods that must exist. The handles are not public in the package, so another version may lack them. */
 const requiredMethods: Readonly<Record<string, string>> = {
   Connection: 'createTable createEmptyTable openTable close',
-  Table: `schema version checkout add countRows query takeRowIds ${changeMethods.table} ${referenceMethods.table}`,
-  NativeMergeInsertBuilder: changeMethods.merge,
-  Tags: referenceMethods.tags,
-  Branches: referenceMethods.branches,
+  Table:
+    'schema version checkout add countRows query takeRowIds stats update delete mergeInsert addColumns ' +
+    'addColumnsWithSchema alterColumns dropColumns updateFieldMetadata tags branches restore createIndex dropIndex ' +
+    'listIndices indexStats prewarmIndex',
+  NativeMergeInsertBuilder:
+    'whenMatchedUpdateAll whenNotMatchedInsertAll whenNotMatchedBySourceDelete useIndex setTimeout execute',
+  Tags: 'create update delete',
+  Branches: 'create checkout delete',
   Query: `${queryMethods} nearestTo`,
   VectorQuery: `${queryMethods} ${vectorMethods}`,
   TakeQuery: 'select selectColumns withRowId outputSchema execute',

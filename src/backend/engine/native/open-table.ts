@@ -3,9 +3,20 @@ import type { Session } from '@lancedb/lancedb'
 import type { LRUCache } from 'lru-cache'
 import type { Storage } from '../../storage/storage.ts'
 import type { KeyedLock } from '../keyed-lock.ts'
-import type { TablePoint } from '../table-point.ts'
+import { omitMainBranch } from '../manifest/manifest-files.ts'
+import { translateEngineError } from './native-errors.ts'
 import type { NativeConnection, NativeModule, NativeTable } from './native-module.ts'
-import { omitMainBranch } from '../manifest/versions-folder.ts'
+
+/** An absent, empty or `main` branch is the main branch. Without a version: the newest one, the only writable one. */
+export interface TablePoint {
+  readonly location: string
+  readonly branch?: string | undefined
+  readonly version?: number | undefined
+}
+
+export interface VersionPoint extends TablePoint {
+  readonly version: number
+}
 
 interface OpenedConnection {
   readonly connection: Promise<NativeConnection>
@@ -65,4 +76,32 @@ export function splitLocation(location: string): { location: string; folder: str
   if (!isAbsolute || !location.endsWith('.lance')) throw new Error(`not the location of a table: ${location}`)
   const { dir, name } = path.posix.parse(location)
   return { location, folder: dir, name }
+}
+
+const maxAttempts = 5
+
+/**
+ * Changes a table, one change at a time. Concurrent changes mostly conflict, and the engine repeats all work of one that
+ * has lost, so that a long change would lose to every stream of short ones.
+ */
+export async function changeTable<Result>(
+  context: EngineContext,
+  point: TablePoint,
+  change: (table: NativeTable) => Promise<Result>,
+): Promise<Result> {
+  return await context.changes.runExclusive(point.location, () =>
+    retryConflicts(async () => change(await openTable(context, point))),
+  )
+}
+
+/** Retries a write that lost to a concurrent one, which has written nothing. `write` must open the table itself. */
+export async function retryConflicts<Result>(write: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await write()
+    } catch (error) {
+      const failure = translateEngineError(error)
+      if (failure.kind !== 'ConcurrentModification' || attempt === maxAttempts) throw failure
+    }
+  }
 }

@@ -7,7 +7,7 @@ import type {
   NativeTextQueries,
   NativeVectorQuery,
 } from '../native/native-module.ts'
-import { parenthesizeExpression } from '../sql/validate-expression.ts'
+import { parenthesizeExpression } from '../sql/expressions.ts'
 
 /** The selected columns, in the form of the engine's `select`. */
 export type Selection = [alias: string, expression: string][]

@@ -1,20 +1,15 @@
 import type { TableQuery } from 'catalog-gateway/catalog-api'
 import type { Storage } from '../../storage/storage.ts'
-import type { TablePoint } from '../table-point.ts'
+import { type TablePoint, openTable, type EngineContext } from '../native/open-table.ts'
 import { withCatalogErrors } from '../native/native-errors.ts'
-import { openTable } from '../native/open-table.ts'
-import type { EngineContext } from '../native/open-table.ts'
 import { correctSearch } from './multi-vector-search.ts'
 import { rejectUnsupported, toNativeQuery } from './native-query.ts'
 
-/** Query plans as human-readable text, without paths of this machine. */
-export interface QueryPlans {
-  explain(point: TablePoint, query: TableQuery, verbose: boolean): Promise<string>
-  analyze(point: TablePoint, query: TableQuery): Promise<string>
-}
-
-/** Opens the part of the engine that explains queries. The point overrides any version or branch in the query. */
-export function openPlans(context: EngineContext): QueryPlans {
+/**
+ * Opens the part of the engine that explains queries as human-readable text, without paths of this machine. The point
+ * overrides any version or branch in the query.
+ */
+export function openPlans(context: EngineContext) {
   const { storage } = context
   const prepare = async (point: TablePoint, query: TableQuery) => {
     rejectUnsupported(query)
@@ -23,11 +18,11 @@ export function openPlans(context: EngineContext): QueryPlans {
     return toNativeQuery(table, factories, (await correctSearch(table, factories, query)).query)
   }
   return {
-    explain: async (point, query, verbose) =>
+    explain: async (point: TablePoint, query: TableQuery, verbose: boolean): Promise<string> =>
       withCatalogErrors(async () =>
         removePaths(storage, await (await prepare(point, query)).explainPlan(verbose), point.location),
       ),
-    analyze: async (point, query) =>
+    analyze: async (point: TablePoint, query: TableQuery): Promise<string> =>
       withCatalogErrors(async () =>
         removePaths(storage, await (await prepare(point, query)).analyzePlan(), point.location),
       ),

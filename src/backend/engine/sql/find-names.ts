@@ -1,4 +1,4 @@
-import { readTokens } from './measure-sql.ts'
+import { readTokens } from './expressions.ts'
 
 /**
  * Functions whose value differs between evaluations, or depends on the build. The engine replaces some of them by a

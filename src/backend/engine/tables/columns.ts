@@ -8,17 +8,12 @@ import {
 import { readSchemaStream } from 'catalog-gateway/lib'
 import { streamToFile } from '../arrow/arrow-file.ts'
 import { malformedArrowError, readFileSchema } from '../arrow/arrow-frames.ts'
-import type { TablePoint } from '../table-point.ts'
+import { type TablePoint, openTable, type EngineContext, changeTable } from '../native/open-table.ts'
 import { withCatalogErrors } from '../native/native-errors.ts'
-import { assertStorable } from '../schema/assert-storable.ts'
-import { findField } from '../schema/field-path.ts'
-import { toLanceType } from '../schema/lance-type.ts'
-import type { NativeAlteration } from '../native/native-changes.ts'
-import { openTable } from '../native/open-table.ts'
-import type { EngineContext } from '../native/open-table.ts'
-import { changeTable } from '../native/change-table.ts'
-import type { NativeTable } from '../native/native-module.ts'
-import { parenthesizeCondition, parenthesizeExpression } from '../sql/validate-expression.ts'
+import { assertStorable, findField } from '../schema/fields.ts'
+import { toLanceType } from '../schema/schema-json.ts'
+import type { NativeAlteration, NativeTable } from '../native/native-module.ts'
+import { parenthesizeCondition, parenthesizeExpression } from '../sql/expressions.ts'
 import {
   addComputedColumns,
   assertDefinitionsKept,
@@ -31,34 +26,6 @@ import {
 type Alteration = RequestOf<'AlterTableAlterColumns'>['alterations'][number]
 type FieldUpdate = RequestOf<'UpdateFieldMetadata'>['updates'][number]
 
-/** Schema changes of a table. Each creates a version. */
-export interface TableColumns {
-  names(point: TablePoint): Promise<readonly string[]>
-  /** Adds columns, each with the values of a SQL expression over existing columns. */
-  add(
-    point: TablePoint,
-    columns: readonly { readonly name: string; readonly expression: string }[],
-  ): Promise<number>
-  /** Adds columns that are null until a backfill computes their expressions. */
-  addComputed(point: TablePoint, columns: readonly ComputedColumn[]): Promise<number>
-  /** Adds the columns of a complete Arrow IPC stream of a schema without rows. Their values are null. */
-  addNull(point: TablePoint, schema: Uint8Array): Promise<number>
-  alter(point: TablePoint, alterations: readonly Alteration[]): Promise<number>
-  drop(point: TablePoint, columns: readonly string[]): Promise<number>
-  /**
-   * Checks the parameters of `backfill` for the newest version, and returns that version. Throws InvalidInput for a
-   * column that is missing or has no expression, and for an invalid condition.
-   */
-  checkBackfill(point: TablePoint, column: string, where: string | undefined): Promise<number>
-  /** Computes a computed column in the rows that a condition selects, or in all rows, by one commit. */
-  backfill(point: TablePoint, column: string, where: string | undefined): Promise<BackfillResult>
-  /** Changes the metadata of fields. Returns the resulting metadata by field path. */
-  updateMetadata(
-    point: TablePoint,
-    updates: readonly FieldUpdate[],
-  ): Promise<{ version: number; fields: Record<string, Record<string, string>> }>
-}
-
 interface BackfillResult {
   readonly rows: number
   /** Rows that the condition does not select. */
@@ -68,16 +35,16 @@ interface BackfillResult {
   readonly version: number
 }
 
-export function openColumns(context: EngineContext): TableColumns {
+/** Schema changes of a table. Each creates a version. */
+export function openColumns(context: EngineContext) {
   const write = async <Result>(point: TablePoint, change: (table: NativeTable) => Promise<Result>) =>
     withCatalogErrors(async () => changeTable(context, point, change))
   return {
-    names: async (point) =>
-      withCatalogErrors(async () => {
-        const table = await openTable(context, point)
-        return readFileSchema(await table.schema()).fields.map(({ name }) => name)
-      }),
-    add: (point, columns) =>
+    /** Adds columns, each with the values of a SQL expression over existing columns. */
+    add: (
+      point: TablePoint,
+      columns: readonly { readonly name: string; readonly expression: string }[],
+    ): Promise<number> =>
       write(point, async (table) => {
         const added = columns.map(({ name, expression }) => ({
           name,
@@ -85,19 +52,30 @@ export function openColumns(context: EngineContext): TableColumns {
         }))
         return (await table.addColumns(added)).version
       }),
-    addNull: (point, schema) => write(point, (table) => addNullColumns(context, table, schema)),
-    addComputed: (point, columns) =>
+    /** Adds the columns of a complete Arrow IPC stream of a schema without rows. Their values are null. */
+    addNull: (point: TablePoint, schema: Uint8Array): Promise<number> =>
+      write(point, (table) => addNullColumns(context, table, schema)),
+    /** Adds columns that are null until a backfill computes their expressions. */
+    addComputed: (point: TablePoint, columns: readonly ComputedColumn[]): Promise<number> =>
       write(point, async (table) => (await addComputedColumns(table, columns)).version),
-    alter: (point, alterations) => write(point, (table) => alterColumns(table, alterations)),
-    drop: (point, columns) =>
+    alter: (point: TablePoint, alterations: readonly Alteration[]): Promise<number> =>
+      write(point, (table) => alterColumns(table, alterations)),
+    drop: (point: TablePoint, columns: readonly string[]): Promise<number> =>
       write(point, async (table) => {
         assertNotInputs(readFileSchema(await table.schema()), [], columns)
         return (await table.dropColumns([...columns])).version
       }),
-    checkBackfill: async (point, column, where) =>
+    /**
+     * Checks the parameters of `backfill` for the newest version, and returns that version. Throws InvalidInput for a
+     * column that is missing or has no expression, and for an invalid condition.
+     */
+    checkBackfill: async (point: TablePoint, column: string, where: string | undefined): Promise<number> =>
       withCatalogErrors(async () => checkBackfill(await openTable(context, point), column, where)),
-    backfill: (point, column, where) => write(point, (table) => backfill(table, column, where)),
-    updateMetadata: (point, updates) =>
+    /** Computes a computed column in the rows that a condition selects, or in all rows, by one commit. */
+    backfill: (point: TablePoint, column: string, where: string | undefined): Promise<BackfillResult> =>
+      write(point, (table) => backfill(table, column, where)),
+    /** Changes the metadata of fields. Returns the resulting metadata by field path. */
+    updateMetadata: (point: TablePoint, updates: readonly FieldUpdate[]) =>
       write(point, (table) => updateMetadata(context, point, table, updates)),
   }
 }

@@ -1,12 +1,12 @@
+import { DataType, Field, Schema, Table, tableFromIPC, tableToIPC } from 'apache-arrow'
+import { Type } from 'apache-arrow/fb/type'
 import { CatalogError, invalidInput, quoteForMessage, type RequestOf } from 'catalog-gateway/catalog-api'
-import type { ArrowField, ArrowSchema } from 'catalog-gateway/lib'
-import { buildSchemaFile } from '../arrow/computed-schema.ts'
-import { readFileSchema } from '../arrow/arrow-frames.ts'
-import { findColumnsWithValues } from '../arrow/columns-with-values.ts'
+import { type ArrowField, type ArrowSchema, readSchema } from 'catalog-gateway/lib'
+import { readFileSchema, readFrames, readWithin } from '../arrow/arrow-frames.ts'
 import type { NativeTable } from '../native/native-module.ts'
-import { findField, readColumnName } from '../schema/field-path.ts'
+import { findField, readColumnName } from '../schema/fields.ts'
+import { parenthesizeExpression } from '../sql/expressions.ts'
 import { findColumns, findVolatileFunction } from '../sql/find-names.ts'
-import { parenthesizeExpression } from '../sql/validate-expression.ts'
 
 /** The metadata of a computed column, as LanceDB writes it. */
 const metadataPrefix = 'computed_column'
@@ -170,4 +170,83 @@ export function requireComputedColumn(schema: ArrowSchema, name: string): Comput
     )
   }
   return { name, expression }
+}
+
+interface NewField {
+  /** An Arrow IPC file whose first field has the type. */
+  readonly typeFile: Uint8Array
+  readonly name: string
+  readonly metadata: Readonly<Record<string, string>>
+}
+
+/**
+ * Builds an Arrow IPC file of nullable fields without rows. A dictionary type becomes the type of its values. Throws
+ * InvalidInput for a field without a type, and Unsupported for a type that this process cannot write.
+ */
+function buildSchemaFile(fields: readonly NewField[]): Buffer {
+  const schema = new Schema(fields.map(buildField))
+  return Buffer.from(tableToIPC(new Table(schema), 'file'))
+}
+
+function buildField({ typeFile, name, metadata }: NewField): Field {
+  const type = readFirstType(typeFile, name)
+  if (DataType.isNull(type)) {
+    throw invalidInput(
+      `the column ${quoteForMessage(name)} has no type; expected an expression like CAST(NULL AS int)`,
+    )
+  }
+  const plain: DataType = DataType.isDictionary(type) ? type.valueType : type
+  return new Field(name, plain, true, new Map(Object.entries(metadata)))
+}
+
+function readFirstType(file: Uint8Array, name: string): DataType {
+  let schema: Schema
+  try {
+    schema = tableFromIPC(file).schema
+  } catch (error) {
+    const message = `the type of the column ${quoteForMessage(name)} is not supported by this catalog; cast its value to another type`
+    throw new CatalogError('Unsupported', message, { cause: error })
+  }
+  const [first] = schema.fields
+  if (first === undefined) throw new Error('an Arrow IPC file without a field')
+  return first.type
+}
+
+/** The number of a column's first node in each record batch, and its field. */
+type ColumnNode = readonly [node: number, field: ArrowField]
+
+/**
+ * Returns the columns of a complete Arrow IPC stream that have a value other than null, by the counts in the headers of
+ * its record batches. Throws InvalidInput for a malformed stream.
+ */
+function findColumnsWithValues(stream: Uint8Array): ReadonlySet<string> {
+  const found = new Set<string>()
+  let columns: readonly ColumnNode[] = []
+  for (const { kind, header, bytes, metadata } of readFrames(stream)) {
+    readWithin(bytes.byteOffset - stream.byteOffset, () => {
+      if (kind === 'schema') columns = numberNodes(readSchema(header, metadata.length).fields)
+      if (kind !== 'batch') return
+      for (const [index, { name, type }] of columns) {
+        const node = header.nodes(index)
+        if (type.id !== Type.Null && node !== null && node.nullCount() < node.length()) found.add(name)
+      }
+    })
+  }
+  return found
+}
+
+/** Nodes are in depth-first order of the fields. */
+function numberNodes(fields: readonly ArrowField[]): ColumnNode[] {
+  let next = 0
+  return fields.map((field) => {
+    const first = next
+    next += countNodes(field)
+    return [first, field]
+  })
+}
+
+/** The children of a dictionary column are in its dictionary. */
+function countNodes({ children, indexType }: ArrowField): number {
+  if (indexType !== undefined) return 1
+  return children.reduce((count, child) => count + countNodes(child), 1)
 }

@@ -1,3 +1,4 @@
+import type { IndexConfig, IndexStatistics } from '@lancedb/lancedb'
 import { Type } from 'apache-arrow/fb/type'
 import {
   CatalogError,
@@ -8,50 +9,40 @@ import {
 } from 'catalog-gateway/catalog-api'
 import type { ArrowSchema } from 'catalog-gateway/lib'
 import { readFileSchema } from '../arrow/arrow-frames.ts'
-import type { TablePoint } from '../table-point.ts'
-import { changeTable, retryConflicts } from '../native/change-table.ts'
 import { withCatalogErrors, translateEngineError } from '../native/native-errors.ts'
-import { formatIndexType, sizePartitions, toNativeIndex } from './native-index.ts'
-import type { NativeIndexConfiguration, NativeIndexStatistics } from '../native/native-references.ts'
-import type { NativeTable } from '../native/native-module.ts'
-import { openTable, type EngineContext } from '../native/open-table.ts'
+import type { NativeTable, NativeIndex, NativeIndexFactories } from '../native/native-module.ts'
+import {
+  type TablePoint,
+  changeTable,
+  retryConflicts,
+  openTable,
+  type EngineContext,
+} from '../native/open-table.ts'
 
-/** The type is spelled as in the catalog API. */
-export type TableIndex = NativeIndexConfiguration
-
-type IndexStatistics = NativeIndexStatistics
-
-export interface TableIndexes {
-  /**
-   * Replaces an index with the same name, column and type. Takes minutes for a large table. Builds of one table must not
-   * run concurrently. Throws Unsupported, TableIndexAlreadyExists, InvalidInput.
-   */
-  create(point: TablePoint, request: IndexRequest): Promise<void>
-  /** Unordered. */
-  list(point: TablePoint): Promise<readonly TableIndex[]>
-  describe(point: TablePoint, name: string): Promise<IndexStatistics | undefined>
-  /** Loads the index into the cache, as far as it has room. */
-  prewarm(point: TablePoint, name: string): Promise<void>
-  /** Throws TableIndexNotFound. */
-  drop(point: TablePoint, name: string): Promise<void>
-}
-
-export function openIndexes(context: EngineContext): TableIndexes {
+export function openIndexes(context: EngineContext) {
   return {
-    create: (point, request) => retryConflicts(() => createIndex(context, point, request)),
-    list: async (point) =>
+    /**
+     * Replaces an index with the same name, column and type. Takes minutes for a large table. Builds of one table must not
+     * run concurrently. Throws Unsupported, TableIndexAlreadyExists, InvalidInput.
+     */
+    create: (point: TablePoint, request: IndexRequest): Promise<void> =>
+      retryConflicts(() => createIndex(context, point, request)),
+    /** Unordered. The types are spelled as in the catalog API. */
+    list: async (point: TablePoint): Promise<readonly IndexConfig[]> =>
       await withCatalogErrors(async () => {
         const indexes = await (await openTable(context, point)).listIndices()
         return indexes.map((index) => ({ ...index, indexType: formatIndexType(index.indexType) }))
       }),
-    describe: async (point, name) =>
+    describe: async (point: TablePoint, name: string): Promise<IndexStatistics | undefined> =>
       await withCatalogErrors(async () => {
         const found = await (await openTable(context, point)).indexStats(name)
         return found === null ? undefined : { ...found, indexType: formatIndexType(found.indexType) }
       }),
-    prewarm: async (point, name) =>
+    /** Loads the index into the cache, as far as it has room. */
+    prewarm: async (point: TablePoint, name: string): Promise<void> =>
       await withCatalogErrors(async () => (await openTable(context, point)).prewarmIndex(name)),
-    drop: async (point, name) =>
+    /** Throws TableIndexNotFound. */
+    drop: async (point: TablePoint, name: string): Promise<void> =>
       await withCatalogErrors(async () =>
         changeTable(context, point, async (table) => table.dropIndex(name)),
       ),
@@ -94,4 +85,81 @@ function rejectFloatColumns({ fields }: ArrowSchema, column: string): void {
   const vector = fields.find(({ name }) => name === column)
   if (vector?.children[0]?.type.id !== Type.FloatingPoint) return
   throw invalidInput('hamming distance requires a column of uint8 vectors')
+}
+
+/** As many as a request may name. */
+const maxPartitions = 65_536
+
+/** Members by which text would be split or matched differently, with the value that the engine works by. */
+const fixedTextMembers = [
+  ['lance_tokenizer', 'text'],
+  ['custom_stop_words', undefined],
+  ['document_granularity', 'row'],
+  ['split_identifiers', false],
+  ['split_on_numerics', false],
+  ['preserve_original', false],
+  ['index_operators', false],
+] as const satisfies readonly (readonly [member: keyof IndexRequest, value: unknown])[]
+
+const vectorMembers = ['distance_type', 'num_partitions'] as const
+const trainingMembers = ['max_iterations', 'sample_rate'] as const
+const graphMembers = ['m', 'ef_construction'] as const
+
+type Factory = readonly [method: keyof NativeIndexFactories, ...members: (keyof IndexRequest)[]]
+
+/** The factory of each type, with the members in the order of its parameters. */
+const indexFactories: Readonly<Partial<Record<IndexRequest['index_type'], Factory>>> = {
+  BTREE: ['btree'],
+  BITMAP: ['bitmap'],
+  LABEL_LIST: ['labelList'],
+  FM: ['fm'],
+  FTS: [
+    'fts',
+    'with_position',
+    'base_tokenizer',
+    'language',
+    'max_token_length',
+    'lower_case',
+    'stem',
+    'remove_stop_words',
+    'ascii_folding',
+    'min_ngram_length',
+    'max_ngram_length',
+    'prefix_only',
+  ],
+  IVF_FLAT: ['ivfFlat', ...vectorMembers, ...trainingMembers],
+  IVF_PQ: ['ivfPq', ...vectorMembers, 'num_sub_vectors', 'num_bits', ...trainingMembers],
+  IVF_RQ: ['ivfRq', ...vectorMembers, 'num_bits', ...trainingMembers],
+  IVF_HNSW_PQ: ['hnswPq', ...vectorMembers, 'num_sub_vectors', ...trainingMembers, ...graphMembers],
+  IVF_HNSW_SQ: ['hnswSq', ...vectorMembers, ...trainingMembers, ...graphMembers],
+}
+
+/** Throws Unsupported (406) for an index that the engine cannot build, or only with other results. */
+function toNativeIndex(factories: NativeIndexFactories, request: IndexRequest): NativeIndex {
+  const [method, ...members] = indexFactories[request.index_type] ?? []
+  if (method === undefined) {
+    throw new CatalogError(
+      'Unsupported',
+      `an index of the type ${request.index_type} is not supported by the engine of this catalog`,
+    )
+  }
+  for (const [member, value] of fixedTextMembers) {
+    const sent = request[member]
+    if (sent === undefined || sent === value) continue
+    throw new CatalogError('Unsupported', `${member} is not supported by the engine of this catalog`)
+  }
+  return factories[method](...members.map((member) => request[member]))
+}
+
+/** Replaces `target_partition_size`, which the engine does not know, by the number of partitions for those rows. */
+function sizePartitions(request: IndexRequest, rows: number): IndexRequest {
+  const { target_partition_size: size, num_partitions: partitions } = request
+  if (size === undefined || partitions !== undefined) return request
+  return { ...request, num_partitions: Math.min(Math.max(1, Math.ceil(rows / size)), maxPartitions) }
+}
+
+/** Converts the engine's spelling of a type, `IvfHnswPq`, to that of the catalog API: `IVF_HNSW_PQ`. */
+function formatIndexType(type: string): string {
+  const spelled = type.replaceAll(/(?<=[a-z])[A-Z]/g, '_$&').toUpperCase()
+  return spelled === 'INVERTED' ? 'FTS' : spelled
 }

@@ -1,13 +1,10 @@
 import type { MergeInsert } from 'catalog-gateway/catalog-api'
 import { streamToFile } from '../arrow/arrow-file.ts'
-import type { TablePoint } from '../table-point.ts'
+import { type TablePoint, type EngineContext, changeTable } from '../native/open-table.ts'
 import { withCatalogErrors, withUploadErrors } from '../native/native-errors.ts'
-import type { NativeMerge } from '../native/native-changes.ts'
-import type { NativeTable } from '../native/native-module.ts'
-import type { EngineContext } from '../native/open-table.ts'
+import type { NativeMerge, NativeTable } from '../native/native-module.ts'
 import { assertUpdatesNotComputed, assertUploadNotComputed } from './computed-columns.ts'
-import { changeTable } from '../native/change-table.ts'
-import { parenthesizeCondition, parenthesizeExpression } from '../sql/validate-expression.ts'
+import { parenthesizeCondition, parenthesizeExpression } from '../sql/expressions.ts'
 
 export interface MergeCounts {
   readonly version: number
@@ -16,27 +13,21 @@ export interface MergeCounts {
   readonly deleted: number
 }
 
-/** Changes of existing rows. Each creates a version, even if no row changes. */
-export interface TableRows {
-  /** Merges the rows of a complete Arrow IPC stream by their key columns. */
-  merge(point: TablePoint, upload: Uint8Array, merge: MergeInsert): Promise<MergeCounts>
-  /** Sets columns to SQL expressions in the rows that a predicate selects, or in all rows. */
-  update(
-    point: TablePoint,
-    predicate: string | undefined,
-    updates: readonly (readonly [column: string, expression: string])[],
-  ): Promise<{ version: number; rows: number }>
-  delete(point: TablePoint, predicate: string): Promise<{ version: number; rows: number }>
-}
-
 /** The engine's number has 32 bits and wraps around: 49 days count as no limit. */
 const maxTimeoutMs = 0xffffffff
 
-export function openRows(context: EngineContext): TableRows {
+/** Changes of existing rows. Each creates a version, even if no row changes. */
+export function openRows(context: EngineContext) {
   return {
-    merge: async (point, upload, merge) =>
+    /** Merges the rows of a complete Arrow IPC stream by their key columns. */
+    merge: async (point: TablePoint, upload: Uint8Array, merge: MergeInsert): Promise<MergeCounts> =>
       withUploadErrors(async () => mergeRows(context, point, upload, merge)),
-    update: async (point, predicate, updates) =>
+    /** Sets columns to SQL expressions in the rows that a predicate selects, or in all rows. */
+    update: async (
+      point: TablePoint,
+      predicate: string | undefined,
+      updates: readonly (readonly [column: string, expression: string])[],
+    ): Promise<{ version: number; rows: number }> =>
       withCatalogErrors(async () =>
         changeTable(context, point, async (table) => {
           await assertUpdatesNotComputed(
@@ -51,7 +42,7 @@ export function openRows(context: EngineContext): TableRows {
           return { version, rows: rowsUpdated }
         }),
       ),
-    delete: async (point, predicate) =>
+    delete: async (point: TablePoint, predicate: string): Promise<{ version: number; rows: number }> =>
       withCatalogErrors(async () =>
         changeTable(context, point, async (table) => {
           const { numDeletedRows, version } = await table.delete(parenthesizeExpression(predicate))

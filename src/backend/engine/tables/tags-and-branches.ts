@@ -3,10 +3,9 @@ import { z } from 'zod'
 import { CatalogError, invalidInput, quoteForMessage } from 'catalog-gateway/catalog-api'
 import { isNotFoundError } from '../../storage/local-storage.ts'
 import type { Storage } from '../../storage/storage.ts'
-import { omitMainBranch, versionsFolder } from '../manifest/versions-folder.ts'
-import type { TablePoint, VersionPoint } from '../table-point.ts'
+import { omitMainBranch, versionsFolder } from '../manifest/manifest-files.ts'
+import { type TablePoint, type VersionPoint, openTable, type EngineContext } from '../native/open-table.ts'
 import { withCatalogErrors } from '../native/native-errors.ts'
-import { openTable, type EngineContext } from '../native/open-table.ts'
 
 /** Real files have some hundred bytes. */
 const maxFileBytes = 64 * 1024
@@ -28,67 +27,57 @@ export type TableTag = Readonly<z.output<typeof tagFile>>
 /** Starts at a version of its parent (default: main). `createAt` is in seconds since 1970. */
 type TableBranch = Readonly<z.output<typeof branchFile>>
 
-/** Clients may write the files of tags and branches. A file that cannot be read is InvalidTableState. */
-export interface TableTags {
-  list(location: string): Promise<ReadonlyMap<string, TableTag>>
-  find(location: string, name: string): Promise<TableTag | undefined>
-  /** Throws TableTagAlreadyExists, TableVersionNotFound. */
-  create(point: VersionPoint, name: string): Promise<void>
-  /** Moves an existing tag to another version. Throws TableTagNotFound, TableVersionNotFound. */
-  update(point: VersionPoint, name: string): Promise<void>
-  /** Throws TableTagNotFound. */
-  delete(location: string, name: string): Promise<void>
+/**
+ * Tags are files shared by the engine and its clients; they are read here but written only by the engine. A file that
+ * cannot be read is InvalidTableState.
+ */
+export function openTags(context: EngineContext) {
+  const { storage } = context
+  const openNativeTags = async ({ location, branch }: TablePoint) =>
+    await (await openTable(context, { location, branch })).tags()
+  return {
+    list: (location: string): Promise<ReadonlyMap<string, TableTag>> =>
+      readAll(storage, location, 'tags', tagFile),
+    find: (location: string, name: string): Promise<TableTag | undefined> =>
+      readOne(storage, location, 'tags', name, tagFile),
+    /** Throws TableTagAlreadyExists, TableVersionNotFound. */
+    create: (point: VersionPoint, name: string): Promise<void> =>
+      withCatalogErrors(async () => (await openNativeTags(point)).create(name, point.version)),
+    /** Moves an existing tag to another version. Throws TableTagNotFound, TableVersionNotFound. */
+    update: (point: VersionPoint, name: string): Promise<void> =>
+      withCatalogErrors(async () => (await openNativeTags(point)).update(name, point.version)),
+    /** Throws TableTagNotFound. */
+    delete: (location: string, name: string): Promise<void> =>
+      withCatalogErrors(async () => (await openNativeTags({ location })).delete(name)),
+  }
 }
 
 /**
  * The branches of a table except main. A file that cannot be read is InvalidTableState, a name that no branch can have
  * InvalidInput.
  */
-export interface TableBranches {
-  list(location: string): Promise<ReadonlyMap<string, TableBranch>>
-  find(location: string, name: string): Promise<TableBranch | undefined>
-  /** Creates a branch at a point. The caller has checked that the name is free. Throws InvalidInput. */
-  create(point: TablePoint, name: string): Promise<void>
-  /** Throws TableBranchNotFound, and InvalidInput if other branches depend on it. */
-  delete(location: string, name: string): Promise<void>
-}
-
-/** Tags are files shared by the engine and its clients; they are read here but written only by the engine. */
-export function openTags(context: EngineContext): TableTags {
-  const { storage } = context
-  const openNativeTags = async ({ location, branch }: TablePoint) =>
-    await (await openTable(context, { location, branch })).tags()
-  return {
-    list: (location) => readAll(storage, location, 'tags', tagFile),
-    find: (location, name) => readOne(storage, location, 'tags', name, tagFile),
-    create: (point, name) =>
-      withCatalogErrors(async () => (await openNativeTags(point)).create(name, point.version)),
-    update: (point, name) =>
-      withCatalogErrors(async () => (await openNativeTags(point)).update(name, point.version)),
-    delete: (location, name) =>
-      withCatalogErrors(async () => (await openNativeTags({ location })).delete(name)),
-  }
-}
-
-export function openBranches(context: EngineContext): TableBranches {
+export function openBranches(context: EngineContext) {
   const { storage } = context
   const openNativeBranches = async (location: string) =>
     await (await openTable(context, { location })).branches()
   return {
-    list: (location) => readAll(storage, location, 'branches', branchFile),
-    find: async (location, name) => {
+    list: (location: string): Promise<ReadonlyMap<string, TableBranch>> =>
+      readAll(storage, location, 'branches', branchFile),
+    find: async (location: string, name: string): Promise<TableBranch | undefined> => {
       // Validates the name: the engine fails with one that leads out of the table.
       branchFolder(location, name)
       return await readOne(storage, location, 'branches', name, branchFile)
     },
-    create: ({ location, branch, version }, name) =>
+    /** Creates a branch at a point. The caller has checked that the name is free. Throws InvalidInput. */
+    create: ({ location, branch, version }: TablePoint, name: string): Promise<void> =>
       withCatalogErrors(async () => {
         if (storage.isAsciiOnly && /[^ -~]/.test(name)) {
           throw invalidInput('in an object store, the name of a branch has only ASCII characters')
         }
         await (await openNativeBranches(location)).create(name, branch ?? null, version ?? null)
       }),
-    delete: (location, name) =>
+    /** Throws TableBranchNotFound, and InvalidInput if other branches depend on it. */
+    delete: (location: string, name: string): Promise<void> =>
       withCatalogErrors(async () => {
         const others = [...(await readAll(storage, location, 'branches', branchFile)).keys()].filter(
           (other) => other !== name,

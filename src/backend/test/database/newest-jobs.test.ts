@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { insertJob, listNewestJobs } from '../../database/jobs.ts'
-import { openSqlite } from '../../database/sqlite.ts'
+import { openSqlite } from '../../database/open-database.ts'
 import { temporaryFolder } from '../../../../test/support/temporary-folder.ts'
 
 it('the newest jobs are those that were created last', async () => {

@@ -16,11 +16,15 @@ import {
   listNewestJobs,
   listUnfinishedJobs,
 } from '../../database/jobs.ts'
-import { listNamespaceNames, listTableNames, listTablePaths } from '../../database/listings.ts'
-import { hasChildren, listUnfinishedCreations, removeNamespace } from '../../database/remove-objects.ts'
-import { openSqlite } from '../../database/sqlite.ts'
-import type { CatalogDatabase, CatalogTables } from '../../database/database-schema.ts'
-import { hasPendingChanges } from '../../database/pending-deletions.ts'
+import { listNamespaceNames, listTableNames, listTablePaths } from '../../database/objects.ts'
+import {
+  hasChildren,
+  listUnfinishedCreations,
+  removeNamespace,
+  hasPendingChanges,
+} from '../../database/removals.ts'
+import { openSqlite } from '../../database/open-database.ts'
+import type { CatalogDatabase, CatalogTables } from '../../database/schema.ts'
 import {
   findVersionMetadata,
   deleteVersionRecordsBefore,

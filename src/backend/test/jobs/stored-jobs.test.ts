@@ -1,7 +1,7 @@
 import { tableFromIPC, type Utf8 } from 'apache-arrow'
 import { expect, it } from 'vitest'
 import { eventually } from '../../../../test/support/eventually.ts'
-import type { JobState } from '../../database/database-schema.ts'
+import type { JobState } from '../../database/schema.ts'
 import { orders, streamOf } from '../engine/sample-tables.ts'
 import { errorOf, responseOf, runningBackend } from '../support/running-backend.ts'
 import { waitForJob } from './wait-for-job.ts'

@@ -4,7 +4,7 @@ import { connect, createServer, type AddressInfo, type Server } from 'node:net'
 import { S3Client } from '@aws-sdk/client-s3'
 import { inject, onTestFinished } from 'vitest'
 import { getGlobalDispatcher } from 'undici'
-import { assumeRole } from '../../storage/assume-role.ts'
+import { assumeRole } from '../../storage/vending.ts'
 import { freePort } from '../../../../test/support/free-port.ts'
 
 /** Starts a token service that ignores the session policy: its credentials have all rights of the role. */

@@ -1,7 +1,7 @@
 import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
 import { expect, it, onTestFinished } from 'vitest'
 import { getGlobalDispatcher } from 'undici'
-import { assumeRole } from '../../storage/assume-role.ts'
+import { assumeRole } from '../../storage/vending.ts'
 import { startSigningServices } from './token-service.ts'
 
 const region = 'eu-central-1'

@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { startConnectProxy } from '../../../../test/support/connect-proxy.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
 import { openEngine } from '../../engine/lancedb-engine.ts'
-import { addOutboundOptions } from '../../storage/engine-options.ts'
+import { addOutboundOptions } from '../../storage/open-s3.ts'
 import { localFileStorage } from '../../storage/local-storage.ts'
 
 const proxyUrl = new URL('http://proxy.example:3128')

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { buildSessionPolicy } from '../../storage/session-policy.ts'
+import { buildSessionPolicy } from '../../storage/vending.ts'
 
 const location = 's3://lake/some/prefix/tables/0123456789abcdef0123456789abcdef.lance'
 

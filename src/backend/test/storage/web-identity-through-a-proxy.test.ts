@@ -5,7 +5,7 @@ import { readOnce } from '../../../lib/fs/file-follower.ts'
 import { openOutbound } from '../../../lib/outbound/outbound.ts'
 import { startConnectProxy } from '../../../../test/support/connect-proxy.ts'
 import { temporaryFolder } from '../../../../test/support/temporary-folder.ts'
-import { dataSchema } from '../../settings/storage-settings.ts'
+import { dataSchema } from '../../settings/backend-settings.ts'
 import { openStorage } from '../../storage/open-storage.ts'
 
 it('the token of a workload is exchanged for credentials through the proxy of the settings', async () => {

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect, it } from 'vitest'
-import { formatManifestName } from '../../../engine/manifest/manifest-names.ts'
+import { formatManifestName } from '../../../engine/manifest/manifest-files.ts'
 import { openManifestStore } from '../../../engine/manifest/manifest-store.ts'
 import { localFileStorage } from '../../../storage/local-storage.ts'
 import { temporaryFolder } from '../../../../../test/support/temporary-folder.ts'

@@ -4,7 +4,7 @@ import { connect } from '@lancedb/lancedb'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { parseManifest } from '../../../engine/manifest/manifest.ts'
-import { formatManifestName, parseManifestName } from '../../../engine/manifest/manifest-names.ts'
+import { formatManifestName, parseManifestName } from '../../../engine/manifest/manifest-files.ts'
 import { CatalogError } from '../../../../catalog-api/catalog-error.ts'
 import { freshEngine, orders, streamOf } from '../sample-tables.ts'
 

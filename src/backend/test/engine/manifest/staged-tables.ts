@@ -1,7 +1,7 @@
 import { copyFile, mkdir, readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { randomUUID } from 'node:crypto'
-import { formatManifestName } from '../../../engine/manifest/manifest-names.ts'
+import { formatManifestName } from '../../../engine/manifest/manifest-files.ts'
 import { freshEngine, orders, streamOf } from '../sample-tables.ts'
 
 /**

@@ -2,7 +2,7 @@ import { mkdir, rename, symlink, truncate, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect, it } from 'vitest'
 import type { StagingRequest } from '../../../engine/manifest/manifest-records.ts'
-import { formatManifestName } from '../../../engine/manifest/manifest-names.ts'
+import { formatManifestName } from '../../../engine/manifest/manifest-files.ts'
 import { openManifestStore } from '../../../engine/manifest/manifest-store.ts'
 import { tableWithStaging } from './staged-tables.ts'
 

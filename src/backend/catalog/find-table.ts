@@ -1,0 +1,168 @@
+import {
+  CatalogError,
+  formatIdentifierForMessage,
+  type Identifier,
+  namespaceNotFound,
+  tableNotFound,
+  invalidInput,
+  quoteForMessage,
+} from 'catalog-gateway/catalog-api'
+import {
+  findObject,
+  type NamespaceEntry,
+  type TableEntry,
+  findTableState,
+  setTableState,
+} from '../database/objects.ts'
+import type { CatalogDatabase } from '../database/schema.ts'
+import type { TablePoint } from '../engine/native/open-table.ts'
+import type { TableTag } from '../engine/tables/tags-and-branches.ts'
+import {
+  tableLocation,
+  type CatalogContext,
+  branchNotFoundError,
+  normalizeBranch,
+  mainBranch,
+} from './context.ts'
+import { reconcileIfPending, reconcileVersions } from './reconcile.ts'
+
+/** Throws NamespaceNotFound (404). */
+export async function requireNamespace(database: CatalogDatabase, id: Identifier): Promise<NamespaceEntry> {
+  const found = await findObject(database, id)
+  if (found?.kind === 'namespace') return found
+  throw namespaceNotFound(id)
+}
+
+/** The table may be only declared. Throws TableNotFound, or NamespaceNotFound for its namespace (both 404). */
+export async function requireTable(database: CatalogDatabase, id: Identifier): Promise<TableEntry> {
+  const found = await findObject(database, id)
+  if (found?.kind === 'table' && found.state !== 'creating') return found
+  await requireNamespace(database, id.slice(0, -1))
+  throw tableNotFound(id)
+}
+
+/** Finds the table again under its lock. Throws ConcurrentModification (409) if another table has the id now. */
+export async function requireSameTable(
+  database: CatalogDatabase,
+  id: Identifier,
+  objectId: string,
+): Promise<TableEntry> {
+  const table = await requireTable(database, id)
+  if (table.objectId === objectId) return table
+  throw new CatalogError(
+    'ConcurrentModification',
+    `the table ${formatIdentifierForMessage(id)} was replaced while the request waited for a lock`,
+  )
+}
+
+export function alreadyExistsError(kind: 'Table' | 'Namespace', id: Identifier): CatalogError {
+  return new CatalogError(
+    `${kind}AlreadyExists`,
+    `the name ${formatIdentifierForMessage(id)} is taken: it already exists`,
+  )
+}
+
+/** Throws TableNotFound (404), also for a table that is only declared. */
+export async function requireTableWithData(context: CatalogContext, id: Identifier): Promise<TableEntry> {
+  const table = await requireTable(context.database, id)
+  if (await hasData(context, table)) return table
+  throw new CatalogError(
+    'TableNotFound',
+    `the table ${formatIdentifierForMessage(id)} is declared but has no data yet`,
+  )
+}
+
+/** Whether a table has data; reconciles it first. The caller must not hold the data lock. */
+export async function hasData(context: CatalogContext, table: TableEntry): Promise<boolean> {
+  await reconcileIfPending(context, table)
+  if (table.state === 'ready') return true
+  return await context.dataLock.runExclusive(table.objectId, () => hasDataUnderLock(context, table))
+}
+
+/**
+ * Whether a table has data. Also checks the location of a declared table, because a client may have written the data
+ * itself. The caller holds the data lock. Throws ConcurrentModification (409) if the table no longer exists.
+ */
+export async function hasDataUnderLock(context: CatalogContext, table: TableEntry): Promise<boolean> {
+  const state = await findTableState(context.database, table.objectId)
+  if (state === undefined) {
+    throw new CatalogError(
+      'ConcurrentModification',
+      'the table was dropped while the request waited for a lock',
+    )
+  }
+  if (state === 'ready') return true
+  await context.commitLock.runExclusive(table.objectId, () => reconcileVersions(context, table))
+  const latest = await context.manifestStore.describe(tableLocation(context, table), undefined, undefined)
+  if (latest === undefined) return false
+  await setTableState(context.database, table.objectId, 'ready')
+  return true
+}
+
+/** A point in the history of a table as requests name it. Null is the same as absent. */
+export interface PointRequest {
+  readonly branch?: string | null | undefined
+  readonly version?: number | null | undefined
+  /** Stands for a branch and a version, and excludes both. */
+  readonly tag?: string | null | undefined
+}
+
+/**
+ * Finds a table with data and resolves the requested point. Throws TableNotFound, TableBranchNotFound, TableTagNotFound
+ * or TableVersionNotFound (404), and InvalidInput (400) for a tag together with a branch or a version.
+ */
+export async function requirePoint(
+  context: CatalogContext,
+  id: Identifier,
+  request: PointRequest,
+): Promise<{ readonly table: TableEntry; readonly point: TablePoint }> {
+  const table = await requireTableWithData(context, id)
+  return { table, point: await resolvePoint(context, id, table, request) }
+}
+
+/** Resolves the requested point of a table with data. Throws like `requirePoint`. */
+export async function resolvePoint(
+  context: CatalogContext,
+  id: Identifier,
+  table: TableEntry,
+  request: PointRequest,
+): Promise<TablePoint> {
+  const location = tableLocation(context, table)
+  const { branch, version } = await resolveReference(context, location, request)
+  if (branch !== mainBranch && (await context.engine.branches.find(location, branch)) === undefined) {
+    throw branchNotFoundError(branch)
+  }
+  const point = { location, branch: branch === mainBranch ? undefined : branch, version }
+  if (version !== undefined) await requireVersion(context, id, { ...point, version })
+  return point
+}
+
+async function resolveReference(
+  context: CatalogContext,
+  location: string,
+  { branch, version, tag }: PointRequest,
+): Promise<{ branch: string; version: number | undefined }> {
+  if (tag == null || tag === '') return { branch: normalizeBranch(branch), version: version ?? undefined }
+  if (version != null || branch) throw invalidInput('tag cannot be combined with version or branch')
+  const found = await requireTag(context, location, tag)
+  return { branch: normalizeBranch(found.branch), version: found.version }
+}
+
+async function requireVersion(
+  context: CatalogContext,
+  id: Identifier,
+  { location, branch, version }: TablePoint,
+): Promise<void> {
+  if ((await context.manifestStore.describe(location, version, branch)) !== undefined) return
+  throw new CatalogError(
+    'TableVersionNotFound',
+    `the ${branch === undefined ? 'table' : `branch ${quoteForMessage(branch)} of`} ${formatIdentifierForMessage(id)} has no version ${version}`,
+  )
+}
+
+/** Throws TableTagNotFound (404). */
+export async function requireTag(context: CatalogContext, location: string, tag: string): Promise<TableTag> {
+  const found = await context.engine.tags.find(location, tag)
+  if (found !== undefined) return found
+  throw new CatalogError('TableTagNotFound', `the table has no tag ${quoteForMessage(tag)}`)
+}

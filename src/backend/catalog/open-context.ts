@@ -1,0 +1,111 @@
+import { getMembers, type FollowSetting } from 'catalog-gateway/lib'
+import type { Logger } from 'pino'
+import { findTableById } from '../database/objects.ts'
+import { openDatabase } from '../database/open-database.ts'
+import { hasPendingChanges } from '../database/removals.ts'
+import { readCatalogIdentity, recordStorageMarked, type CatalogDatabase } from '../database/schema.ts'
+import type { Engine } from '../engine/lancedb-engine.ts'
+import type { ManifestStore } from '../engine/manifest/manifest-store.ts'
+import type { BackendSettings } from '../settings/backend-settings.ts'
+import type { OpenedStorage } from '../storage/storage.ts'
+import { type CatalogContext, type Lock, openLock, openTurns } from './context.ts'
+import { reconcileIfPending } from './reconcile.ts'
+import { startRepairLoop } from './repair.ts'
+
+/** Contains a JSON object with `catalog`: the id of the catalog that owns the storage. */
+export const markFileName = 'catalog.json'
+const maxMarkBytes = 1024
+
+/** Claims unmarked storage once, then verifies its mark: two catalogs would delete each other's manifests. */
+async function claimStorage(
+  database: CatalogDatabase,
+  { storage, root }: Pick<OpenedStorage, 'storage' | 'root'>,
+  lock: Lock,
+): Promise<void> {
+  await lock.runExclusive(markFileName, async () => {
+    const { catalogId, isMarked } = await readCatalogIdentity(database)
+    const file = `${root}/${markFileName}`
+    if (!isMarked) await storage.create(file, Buffer.from(`${JSON.stringify({ catalog: catalogId })}\n`))
+    const mark = await storage.read(file, maxMarkBytes)
+    const owner = mark && parseOwner(mark.bytes.toString())
+    if (owner !== catalogId) throw new Error(formatOwnershipError(root, catalogId, owner))
+    if (!isMarked) await recordStorageMarked(database)
+  })
+}
+
+function parseOwner(text: string): string | undefined {
+  try {
+    const { catalog } = getMembers(JSON.parse(text))
+    return typeof catalog === 'string' ? catalog : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function formatOwnershipError(root: string, catalogId: string, owner: string | undefined): string {
+  const expected = `expected its ${markFileName} to name ${catalogId}, the catalog of this store`
+  return owner === undefined
+    ? `the storage at ${root} has no owner mark of this catalog: ${expected}`
+    : `the storage at ${root} belongs to the catalog ${owner}: ${expected}`
+}
+
+/** Opens or creates a catalog, and repairs it after a crash while it serves requests. Rejects if the storage belongs to another catalog. */
+export async function openCatalogContext(
+  settings: Pick<BackendSettings, 'data' | 'store'>,
+  opened: OpenedStorage,
+  engine: Engine,
+  manifestStore: ManifestStore,
+  log: Logger,
+  follow: FollowSetting,
+): Promise<CatalogContext> {
+  const { storage, root, getClientOptions } = opened
+  const openedDatabase = await openDatabase(settings.store, settings.data.folder, log, follow)
+  const context: CatalogContext = {
+    database: openedDatabase.database,
+    engine,
+    manifestStore,
+    storage,
+    getClientOptions,
+    root,
+    nameLock: openLock('name', openedDatabase.locks),
+    locationLock: openLock('location', openedDatabase.locks),
+    dataLock: createReconcilingLock(openLock('data', openedDatabase.locks), (objectId) =>
+      reconcileTableById(context, objectId),
+    ),
+    writeTurns: openTurns('write', openedDatabase.locks),
+    commitLock: openLock('commit', openedDatabase.locks),
+    jobLock: openLock('job', openedDatabase.locks),
+    log,
+    close: async () => {
+      await stopRepairing()
+      await openedDatabase.close()
+    },
+  }
+  try {
+    await claimStorage(openedDatabase.database, opened, openLock('storage', openedDatabase.locks))
+  } catch (error) {
+    await openedDatabase.close()
+    throw error
+  }
+  const stopRepairing = startRepairLoop(context)
+  return context
+}
+
+async function reconcileTableById(context: CatalogContext, objectId: string): Promise<void> {
+  if (!(await hasPendingChanges(context.database, objectId))) return
+  const table = await findTableById(context.database, objectId)
+  if (table !== undefined) await reconcileIfPending(context, table)
+}
+
+/** Reconciles before work under the data lock, so that nothing is written between a batch commit and its manifests. */
+function createReconcilingLock(lock: Lock, reconcile: (objectId: string) => Promise<void>): Lock {
+  const reconcileFirst = async <Result>(objectId: string, work: () => Promise<Result>): Promise<Result> => {
+    await reconcile(objectId)
+    return await work()
+  }
+  return {
+    runExclusive: (objectId, work) => lock.runExclusive(objectId, () => reconcileFirst(objectId, work)),
+    runShared: (objectId, work) => lock.runShared(objectId, () => reconcileFirst(objectId, work)),
+    runIfFree: (objectId, work) => lock.runIfFree(objectId, () => reconcileFirst(objectId, work)),
+  }
+}

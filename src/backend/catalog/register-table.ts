@@ -1,0 +1,133 @@
+import {
+  CatalogError,
+  type Identifier,
+  invalidInput,
+  quoteForMessage,
+  type RequestOf,
+  type ResponseOf,
+} from 'catalog-gateway/catalog-api'
+import {
+  findObject,
+  insertRegisteredTable,
+  setProperties,
+  type Properties,
+  type TableEntry,
+} from '../database/objects.ts'
+import { isLocationTaken, releaseTable } from '../database/removals.ts'
+import type { CatalogDatabase } from '../database/schema.ts'
+import { tableLocation, type CatalogContext } from './context.ts'
+import { requireNamespace, requireSameTable, alreadyExistsError, requireTable } from './find-table.ts'
+import { lockTables } from './table-locks.ts'
+
+type Request = RequestOf<'RegisterTable'>
+
+const registrationFolder = 'tables'
+
+/**
+ * Adds an existing dataset as a table. `location` is relative to the folder `tables` and ends in `.lance`. Overwrite
+ * replaces the table of that name and keeps the old data. Throws TableAlreadyExists (409) if the name is taken or the
+ * dataset belongs to another table; InvalidInput (400) for any other location.
+ */
+export async function registerTable(
+  context: CatalogContext,
+  id: Identifier,
+  request: Request,
+): Promise<ResponseOf<'RegisterTable'>> {
+  const location = `${registrationFolder}/${parseLocation(request.location)}`
+  const properties = request.properties ?? {}
+  await context.locationLock.runExclusive(location, async () => {
+    await requireDataset(context, location)
+    await recordTable(context, id, request, location, properties)
+  })
+  return { location: tableLocation(context, { location }), properties }
+}
+
+/** The caller holds the location lock, so that the dataset is not deleted. */
+async function recordTable(
+  context: CatalogContext,
+  id: Identifier,
+  request: Request,
+  location: string,
+  properties: Properties,
+): Promise<void> {
+  const existing = await findObject(context.database, id)
+  const replaced = request.mode === 'Overwrite' && existing?.kind === 'table' ? existing : undefined
+  await lockTables(context, replaced === undefined ? [] : [replaced], () =>
+    context.database.transaction().execute(async (database) => {
+      await requireNamespace(database, id.slice(0, -1))
+      if (replaced?.location === location) {
+        await requireSameTable(database, id, replaced.objectId)
+        return await setProperties(database, replaced.objectId, properties)
+      }
+      if (replaced !== undefined) await releaseExisting(database, id, replaced)
+      if (await isLocationTaken(database, location)) throw locationTakenError(request.location)
+      if (!(await insertRegisteredTable(database, id, location, properties)))
+        throw alreadyExistsError('Table', id)
+    }),
+  )
+}
+
+async function releaseExisting(database: CatalogDatabase, id: Identifier, table: TableEntry): Promise<void> {
+  await requireSameTable(database, id, table.objectId)
+  await releaseTable(database, table.objectId)
+}
+
+/** No folder on the path is a dataset: datasets never nest, so unique locations share no file. */
+function parseLocation(location: string): string {
+  const segments = location.split('/')
+  const folders = segments.slice(0, -1)
+  const isValid =
+    segments.every((segment) => segment !== '' && segment !== '.' && segment !== '..') &&
+    !/[\p{Cc}\p{Cs}\\:]/u.test(location) &&
+    /.\.lance$/.test(location) &&
+    !folders.some((folder) => folder.toLowerCase().endsWith('.lance'))
+  if (isValid) return location
+  throw invalidInput(
+    `location is ${quoteForMessage(location)}; expected a relative path to a dataset in the folder of the tables of this ` +
+      'catalog: names joined by "/", the last one ending in ".lance"',
+  )
+}
+
+/** Throws InvalidInput unless the location contains a dataset that the engine can read, without links. */
+async function requireDataset(context: CatalogContext, location: string): Promise<void> {
+  const folder = tableLocation(context, { location })
+  try {
+    await context.manifestStore.assertConfined(context.root, folder)
+    await context.engine.describe(folder)
+  } catch (error) {
+    if (!(error instanceof CatalogError) || error.status >= 500) throw error
+    throw invalidInput('location: no readable dataset found', { cause: error })
+  }
+}
+
+function locationTakenError(location: string): CatalogError {
+  return new CatalogError(
+    'TableAlreadyExists',
+    `the dataset at ${quoteForMessage(location)} belongs to a table that exists`,
+  )
+}
+
+/** Removes a table and keeps its data, which RegisterTable can add again. Throws TableNotFound (404). */
+export async function deregisterTable(
+  context: CatalogContext,
+  id: Identifier,
+): Promise<ResponseOf<'DeregisterTable'>> {
+  const table = await requireTable(context.database, id)
+  return await lockTables(context, [table], () =>
+    context.database
+      .transaction()
+      .execute((database) => deregisterInTransaction(context, database, id, table.objectId)),
+  )
+}
+
+/** Deregisters a table in a transaction; see `deregisterTable`. The caller holds its locks. */
+export async function deregisterInTransaction(
+  context: CatalogContext,
+  database: CatalogDatabase,
+  id: Identifier,
+  objectId: string,
+): Promise<ResponseOf<'DeregisterTable'>> {
+  const table = await requireSameTable(database, id, objectId)
+  await releaseTable(database, objectId)
+  return { id, location: tableLocation(context, table), properties: { ...table.properties } }
+}

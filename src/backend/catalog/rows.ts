@@ -1,0 +1,237 @@
+import {
+  CatalogError,
+  type Identifier,
+  type RequestOf,
+  type ResponseOf,
+  formatIdentifierForMessage,
+} from 'catalog-gateway/catalog-api'
+import {
+  setTableState,
+  type TableEntry,
+  findTableById,
+  setProperties,
+  type Properties,
+} from '../database/objects.ts'
+import { withoutRows } from '../engine/arrow/arrow-file.ts'
+import type { TablePoint } from '../engine/native/open-table.ts'
+import type { MergeCounts } from '../engine/tables/rows.ts'
+import {
+  tableLocation,
+  type CatalogContext,
+  branchNotFoundError,
+  normalizeBranch,
+  mainBranch,
+} from './context.ts'
+import { requireTable, hasDataUnderLock, hasData, resolvePoint, requirePoint } from './find-table.ts'
+import { recordCommitted } from './reconcile.ts'
+import { writeRows } from './table-locks.ts'
+
+/**
+ * Appends or replaces rows; creates the data of a declared table. Throws TableNotFound or TableBranchNotFound (404).
+ */
+export async function insertIntoTable(
+  context: CatalogContext,
+  id: Identifier,
+  request: RequestOf<'InsertIntoTable'>,
+  upload: Uint8Array,
+): Promise<ResponseOf<'InsertIntoTable'>> {
+  if (request.upload_id !== undefined)
+    throw new CatalogError('Unsupported', 'upload_id is not supported by this catalog')
+  const table = await requireTable(context.database, id)
+  const point = await resolvePoint(context, id, table, { branch: request.branch })
+  const mode = request.mode === 'Append' ? 'append' : 'overwrite'
+  const insert = async () => {
+    const { version, rows } = await context.engine.insert(point.location, upload, mode, point.branch)
+    return { version, num_inserted_rows: rows }
+  }
+  // The engine resolves concurrent appends.
+  if (mode === 'append' && (await hasData(context, table))) {
+    return await writeRows(context, table.objectId, insert)
+  }
+  return await context.dataLock.runExclusive(table.objectId, async () =>
+    (await hasDataUnderLock(context, table)) ? await insert() : await createByInsert(context, table, upload),
+  )
+}
+
+export async function countTableRows(
+  context: CatalogContext,
+  id: Identifier,
+  request: RequestOf<'CountTableRows'>,
+): Promise<ResponseOf<'CountTableRows'>> {
+  const { point } = await requirePoint(context, id, request)
+  return await context.engine.count(point.location, { ...point, predicate: request.predicate })
+}
+
+/** Runs a query. Yields the bytes of one Arrow IPC file. */
+export async function queryTable(
+  context: CatalogContext,
+  id: Identifier,
+  request: RequestOf<'QueryTable'>,
+): Promise<AsyncIterable<Uint8Array>> {
+  const { point } = await requirePoint(context, id, request)
+  return await context.engine.query(point.location, request)
+}
+
+/** Creates the data of a declared table. The caller holds the data lock. */
+async function createByInsert(
+  context: CatalogContext,
+  table: TableEntry,
+  upload: Uint8Array,
+): Promise<ResponseOf<'InsertIntoTable'>> {
+  const { version, rows } = await context.engine.create(tableLocation(context, table), upload, 'create')
+  await recordCreated(context, table)
+  return { version, num_inserted_rows: rows }
+}
+
+/** Records that a declared table has data now. */
+async function recordCreated(context: CatalogContext, table: TableEntry): Promise<void> {
+  await recordCommitted(context, table, 'first rows of a table', () =>
+    setTableState(context.database, table.objectId, 'ready'),
+  )
+}
+
+export async function explainTableQueryPlan(
+  context: CatalogContext,
+  id: Identifier,
+  request: RequestOf<'ExplainTableQueryPlan'>,
+): Promise<string> {
+  const point = await requireQueryPoint(context, id, request)
+  return await context.engine.plans.explain(point, request.query, request.verbose)
+}
+
+export async function analyzeTableQueryPlan(
+  context: CatalogContext,
+  id: Identifier,
+  request: RequestOf<'AnalyzeTableQueryPlan'>,
+): Promise<string> {
+  const point = await requireQueryPoint(context, id, request)
+  return await context.engine.plans.analyze(point, request.query)
+}
+
+async function requireQueryPoint(
+  context: CatalogContext,
+  id: Identifier,
+  { branch, query }: RequestOf<'ExplainTableQueryPlan'>,
+): Promise<TablePoint> {
+  const { point } = await requirePoint(context, id, {
+    branch: query.branch || branch,
+    version: query.version,
+  })
+  return point
+}
+
+/** A declared table is created by the first merge; if that inserts nothing, it is TableNotFound (404). */
+export async function mergeInsertIntoTable(
+  context: CatalogContext,
+  id: Identifier,
+  request: RequestOf<'MergeInsertIntoTable'>,
+  upload: Uint8Array,
+): Promise<ResponseOf<'MergeInsertIntoTable'>> {
+  for (const member of ['use_rte', 'use_lsm'] as const) {
+    if (request[member] === true)
+      throw new CatalogError('Unsupported', `${member} is not supported by this catalog`)
+  }
+  const table = await requireTable(context.database, id)
+  if (!(await hasData(context, table))) {
+    const created = await createByMerge(context, id, table, request, upload)
+    if (created !== undefined) return created
+  }
+  const point = await resolvePoint(context, id, table, request)
+  return toResponse(
+    await writeRows(context, table.objectId, () => context.engine.rows.merge(point, upload, request)),
+  )
+}
+
+/**
+ * Merges into an empty table, so that what every later merge refuses is refused by the first one. Returns undefined if another
+ * request has created the data meanwhile.
+ */
+async function createByMerge(
+  context: CatalogContext,
+  id: Identifier,
+  table: TableEntry,
+  request: RequestOf<'MergeInsertIntoTable'>,
+  upload: Uint8Array,
+): Promise<ResponseOf<'MergeInsertIntoTable'> | undefined> {
+  if (normalizeBranch(request.branch) !== mainBranch)
+    throw branchNotFoundError(normalizeBranch(request.branch))
+  if (!request.when_not_matched_insert_all) {
+    throw new CatalogError(
+      'TableNotFound',
+      `the table ${formatIdentifierForMessage(id)} is declared but has no data yet, and the merge inserts none`,
+    )
+  }
+  return await context.dataLock.runExclusive(table.objectId, async () => {
+    if (await hasDataUnderLock(context, table)) return undefined
+    const point = { location: tableLocation(context, table) }
+    await context.engine.create(point.location, withoutRows(upload), 'create')
+    const merge = () => context.engine.rows.merge(point, upload, request)
+    try {
+      const merged = await merge()
+      // Keys that are there twice would make every later merge of them ambiguous.
+      const { version } = request.when_matched_update_all ? await merge() : merged
+      await recordCreated(context, table)
+      return toResponse({ ...merged, version })
+    } catch (error) {
+      await context.engine.drop(point.location)
+      throw error
+    }
+  })
+}
+
+function toResponse({
+  version,
+  inserted,
+  updated,
+  deleted,
+}: MergeCounts): ResponseOf<'MergeInsertIntoTable'> {
+  return { version, num_inserted_rows: inserted, num_updated_rows: updated, num_deleted_rows: deleted }
+}
+
+/**
+ * Properties of the request are added to those of the table. If the database fails after the rows were updated, the
+ * response is a success without them.
+ */
+export async function updateTable(
+  context: CatalogContext,
+  id: Identifier,
+  request: RequestOf<'UpdateTable'>,
+): Promise<ResponseOf<'UpdateTable'>> {
+  const { table, point } = await requirePoint(context, id, { branch: request.branch })
+  const { version, rows } = await writeRows(context, table.objectId, () =>
+    context.engine.rows.update(point, request.predicate, request.updates),
+  )
+  const properties =
+    request.properties === undefined
+      ? table.properties
+      : await addProperties(context, table, request.properties)
+  return { version, updated_rows: rows, properties: { ...properties } }
+}
+
+async function addProperties(
+  context: CatalogContext,
+  table: TableEntry,
+  added: Properties,
+): Promise<Properties> {
+  const recorded = await recordCommitted(context, table, 'properties of an update', () =>
+    context.database.transaction().execute(async (database) => {
+      const { properties: existing } = (await findTableById(database, table.objectId)) ?? table
+      const properties = { ...existing, ...added }
+      await setProperties(database, table.objectId, properties)
+      return properties
+    }),
+  )
+  return recorded ?? table.properties
+}
+
+export async function deleteFromTable(
+  context: CatalogContext,
+  id: Identifier,
+  { branch, predicate }: RequestOf<'DeleteFromTable'>,
+): Promise<ResponseOf<'DeleteFromTable'>> {
+  const { table, point } = await requirePoint(context, id, { branch })
+  const { version, rows } = await writeRows(context, table.objectId, () =>
+    context.engine.rows.delete(point, predicate),
+  )
+  return { version, num_deleted_rows: rows }
+}

@@ -1,0 +1,55 @@
+import { Type } from 'apache-arrow/fb/type'
+import { CatalogError, quoteForMessage } from 'catalog-gateway/catalog-api'
+import type { ArrowField, ArrowSchema } from 'catalog-gateway/lib'
+
+/** A name, or a name in backticks with embedded backticks doubled. */
+const segment = /(?:`((?:[^`]|``)*)`|([^.`]+))(?:\.|$)/gy
+
+/** `path` has the names from the column down, joined by `.`; a name that contains a dot is in backticks. */
+function splitPath(path: string): string[] {
+  return Array.from(
+    path.matchAll(segment),
+    ([, quoted, plain = '']) => quoted?.replaceAll('``', '`') ?? plain,
+  )
+}
+
+/** Returns the name of the column that contains the field. */
+export function readColumnName(path: string): string {
+  return splitPath(path)[0] ?? path
+}
+
+export function findField(schema: ArrowSchema, path: string): ArrowField | undefined {
+  let fields = schema.fields
+  let found: ArrowField | undefined
+  for (const name of splitPath(path)) {
+    found = fields.find((field) => field.name === name)
+    if (found === undefined) return undefined
+    fields = found.children
+  }
+  return found
+}
+
+/**
+ * Throws TableSchemaValidationError (400) for a column that the engine would accept in a new table, but could not read
+ * later: one without a name or with a backtick in it, and binary values of a fixed size below 1.
+ */
+export function assertStorable({ fields }: ArrowSchema): void {
+  for (const field of fields) {
+    if (field.name === '' || field.name.includes('`'))
+      throw columnError(field.name, 'expected a name that is not empty and contains no backtick')
+    assertSizes(field, field.name)
+  }
+}
+
+function assertSizes({ type, children }: ArrowField, path: string): void {
+  if (type.id === Type.FixedSizeBinary && type.length < 1)
+    throw columnError(path, `a fixed_size_binary of size ${type.length}; expected a size of at least 1`)
+  for (const child of children) assertSizes(child, `${path}.${child.name}`)
+}
+
+function columnError(column: string, problem: string): CatalogError {
+  return new CatalogError(
+    'TableSchemaValidationError',
+    `invalid column ${quoteForMessage(column)}: ${problem}`,
+  )
+}
