@@ -64,13 +64,6 @@ it('applies the conditions of a merge to updates and deletes', async () => {
   ])
 })
 
-it('merges by several columns', async () => {
-  const { post } = await withTable()
-  expect(await post('/v1/table/t/merge_insert?on=id&on=name', named({ 1: 'order 1', 2: 'two' }))).toEqual(
-    responseOf({ version: 2, num_inserted_rows: 1, num_updated_rows: 0, num_deleted_rows: 0 }),
-  )
-})
-
 it('a merge creates a table that is only declared, unless it inserts nothing', async () => {
   const { post } = await runningBackend()
   await post('/v1/table/d/declare', {})

@@ -29,21 +29,6 @@ it('rows are appended, replaced and counted', async () => {
   )
 })
 
-it('rejects invalid inserts and counts', async () => {
-  const { post } = await withTable()
-  expect(await post('/v1/table/t/insert?mode=upsert', streamOf(orders(1)))).toEqual(errorOf('InvalidInput'))
-  expect(await post('/v1/table/t/insert?branch=dev', streamOf(orders(1)))).toEqual(
-    errorOf('TableBranchNotFound'),
-  )
-  expect(await post('/v1/table/t/insert', Buffer.from('no Arrow'))).toEqual(errorOf('InvalidInput'))
-  expect(await post('/v1/table/x/insert', streamOf(orders(1)))).toEqual(errorOf('TableNotFound'))
-  expect(await post('/v1/table/t/count_rows', { predicate: 'no such thing' })).toEqual(
-    errorOf('InvalidInput'),
-  )
-  expect(await post('/v1/table/t/count_rows', { version: 9 })).toEqual(errorOf('TableVersionNotFound'))
-  expect(await post('/v1/table/t/count_rows', { branch: 'dev' })).toEqual(errorOf('TableBranchNotFound'))
-})
-
 it('returns an Arrow file for a query', async () => {
   const { post } = await withTable()
   const { status, bytes, headers } = await post('/v1/table/t/query', {
@@ -58,15 +43,6 @@ it('returns an Arrow file for a query', async () => {
     { id: 1, name: 'order 1' },
     { id: 2, name: 'order 2' },
   ])
-})
-
-it('rejects an invalid query', async () => {
-  const { post } = await withTable()
-  expect(await post('/v1/table/t/query', { k: 1, filter: 'id >> >' })).toEqual(errorOf('InvalidInput'))
-  expect(await post('/v1/table/t/query', { k: 1, filter: 'nothing > 1' })).toEqual(errorOf('InvalidInput'))
-  expect(await post('/v1/table/t/query', { k: 'many' })).toEqual(errorOf('InvalidInput'))
-  expect(await post('/v1/table/t/query', { k: 1, branch: 'dev' })).toEqual(errorOf('TableBranchNotFound'))
-  expect(await post('/v1/table/t/query', { k: 1, version: 9 })).toEqual(errorOf('TableVersionNotFound'))
 })
 
 const missing = 'no\nthing'

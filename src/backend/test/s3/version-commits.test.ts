@@ -1,14 +1,11 @@
-import { setTimeout } from 'node:timers/promises'
 import { connectNamespace } from '@lancedb/lancedb'
 import { expect, onTestFinished, it, vi } from 'vitest'
-import { eventually } from '../../../../test/support/eventually.ts'
 import { directOutbound } from '../../../lib/outbound/outbound.ts'
 import { openManifestStore } from '../../engine/manifest/manifest-store.ts'
 import { openStorage } from '../../storage/open-storage.ts'
 import { backendSettings } from '../support/backend-settings.ts'
 import { orders, streamOf } from '../engine/sample-tables.ts'
 import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
-import { runningProcess } from '../support/running-process.ts'
 import { freshBucket } from './object-store.ts'
 import { committer } from './staged-objects.ts'
 
@@ -125,49 +122,4 @@ it('commits versions that the catalog client wrote to the object store', async (
   expect((await get('/v1/table/a$t/count_rows')).json).toBe(4)
   const { versions } = (await post('/v1/table/a$t/version/list')).json as { versions: { version: number }[] }
   expect(versions.map(({ version }) => version)).toEqual([1, 2, 3, 4])
-})
-
-it('leaves each batch complete or undone if killed', async () => {
-  const bucket = await freshBucket()
-  const { settings, folder } = bucket
-  const ids = ['a', 'b']
-  const first = await runningBackend(settings, folder)
-  const locations = []
-  for (const id of ids) locations.push(await locationOf(first.post, id))
-  await first.stop()
-  const clients = await Promise.all(locations.map((location) => committer(bucket, location)))
-  const batches: { version: number }[][] = []
-  for (let batch = 0; batch < 3; batch += 1) {
-    const staged = await Promise.all(clients.map((client) => client.stage()))
-    batches.push(staged.map((request, index) => ({ id: [ids[index]], ...request })))
-  }
-  const { url, kill } = await runningProcess(folder, 'silent', settings)
-  const work = (async () => {
-    for (const entries of batches) {
-      const body = JSON.stringify({ entries })
-      await fetch(`${url}/v1/table/version/batch-create`, { method: 'POST', body })
-    }
-  })().catch(() => {})
-  // Any moment within the batches is good.
-  await setTimeout(100 + Math.random() * 300)
-  await kill()
-  await work
-
-  const { post, get, stop } = await runningBackend(settings, folder)
-  const newest = await Promise.all(
-    ids.map(async (id) => {
-      const { json } = await post(`/v1/table/${id}/version/list?descending=true&limit=1`)
-      return (json as { versions: { version: number }[] }).versions[0]?.version ?? 0
-    }),
-  )
-  expect(new Set(newest).size).toBe(1)
-  // The repair of a start does not hold up requests.
-  await eventually(async () => expect(await bucket.keys('some/prefix/commits/')).toEqual([]))
-  const done = (newest[0] ?? 0) - (batches[0]?.[0]?.version ?? 0) + 1
-  // No manifest is lost: what was not committed can be sent again.
-  for (const entries of batches.slice(done)) {
-    expect((await post('/v1/table/version/batch-create', { entries })).status).toBe(200)
-  }
-  for (const id of ids) expect((await get(`/v1/table/${id}/count_rows`)).json).toBe(4)
-  await stop()
 })

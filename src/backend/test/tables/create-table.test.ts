@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { expect, it } from 'vitest'
-import { orders, schemaOnly, streamOf } from '../engine/sample-tables.ts'
+import { orders, streamOf } from '../engine/sample-tables.ts'
 import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
 
 it('creates a table from a stream, in a folder that does not reveal its name', async () => {
@@ -21,15 +21,10 @@ it('creates a table from a stream, in a folder that does not reveal its name', a
   expect(await get('/v1/table?include_declared=false')).toEqual(responseOf({ tables: ['a$orders'] }))
 })
 
-it('supports the creation modes', async () => {
+it('overwriting replaces properties, and creates what is not there', async () => {
   const { post } = await runningBackend()
   const stream = streamOf(orders(3))
   await post('/v1/table/t/create', stream)
-  expect(await post('/v1/table/t/create?mode=create', stream)).toEqual(errorOf('TableAlreadyExists'))
-  const exists = responseOf({ location: expect.any(String), version: 1, properties: {} })
-  expect(await post('/v1/table/t/create?mode=exist_ok', stream)).toEqual(exists)
-  expect(await post('/v1/table/t/create?mode=ExistOk', stream)).toEqual(exists)
-  expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(3))
   const overwritten = await post(
     '/v1/table/t/create?mode=Overwrite&properties=%7B%22x%22:%221%22%7D',
     streamOf(orders(2)),
@@ -37,18 +32,9 @@ it('supports the creation modes', async () => {
   expect(overwritten).toEqual(
     responseOf({ location: expect.any(String), version: 2, properties: { x: '1' } }),
   )
-  expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(2))
-  expect(await post('/v1/table/t/count_rows', { version: 1 })).toEqual(responseOf(3))
   expect(await post('/v1/table/new/create?mode=overwrite', stream)).toEqual(
     responseOf({ location: expect.any(String), version: 1, properties: {} }),
   )
-  expect(await post('/v1/table/t/create?mode=perhaps', stream)).toEqual(errorOf('InvalidInput'))
-})
-
-it('a schema without rows makes an empty table', async () => {
-  const { post } = await runningBackend()
-  expect((await post('/v1/table/t/create', schemaOnly())).status).toBe(200)
-  expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(0))
 })
 
 it('creates nothing from a body that is not a stream', async () => {
@@ -90,20 +76,6 @@ it('requires a namespace and a free name, and rejects a location', async () => {
   expect(await post('/v1/table/t/create', stream, properties)).toEqual(
     responseOf({ location: expect.any(String), version: 1, properties: { x: '1' } }),
   )
-})
-
-it('lets exactly one of many concurrent creations win', async () => {
-  const { post, dataFolder } = await runningBackend()
-  const responses = await Promise.all(
-    Array.from({ length: 12 }, (_, index) => post('/v1/table/t/create', streamOf(orders(index + 1)))),
-  )
-  expect(responses.filter(({ status }) => status === 200)).toHaveLength(1)
-  for (const response of responses.filter(({ status }) => status !== 200)) {
-    expect(response).toEqual(errorOf('TableAlreadyExists'))
-  }
-  const winner = responses.findIndex(({ status }) => status === 200)
-  expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(winner + 1))
-  expect(await tableFolders(dataFolder)).toHaveLength(1)
 })
 
 it('gives each concurrent overwrite its own version', async () => {

@@ -32,18 +32,6 @@ it('describes the location of a table and, if requested, its content', async () 
   )
 })
 
-it('describes an old version', async () => {
-  const { post } = await withTable()
-  await post('/v1/table/a$t/insert', streamOf(orders(1)))
-  const body = { version: 1, load_detailed_metadata: true }
-  expect(await post('/v1/table/a$t/describe', body)).toEqual(
-    responseOf(expect.objectContaining({ version: 1, stats: { num_deleted_rows: 0, num_fragments: 1 } })),
-  )
-  expect(await post('/v1/table/a$t/describe', { version: 7 })).toEqual(errorOf('TableVersionNotFound'))
-  expect((await post('/v1/table/a$t/exists', { version: 2 })).status).toBe(200)
-  expect(await post('/v1/table/a$t/exists', { version: 3 })).toEqual(errorOf('TableVersionNotFound'))
-})
-
 it('never describes main for a branch or a tag', async () => {
   const { post } = await withTable()
   expect(await post('/v1/table/a$t/describe', { branch: 'dev' })).toEqual(errorOf('TableBranchNotFound'))
@@ -66,11 +54,4 @@ it('reports missing objects as not found', async () => {
     expect(await post(`/v1/table/a$x/${operation}`, { k: 1 })).toEqual(errorOf('TableNotFound'))
     expect(await post(`/v1/table/x$t/${operation}`, { k: 1 })).toEqual(errorOf('NamespaceNotFound'))
   }
-})
-
-it('requires a query flag and the body member to agree', async () => {
-  const { post } = await withTable()
-  const target = '/v1/table/a$t/describe?check_declared=true'
-  expect(await post(target, { check_declared: false })).toEqual(errorOf('InvalidInput'))
-  expect((await post(target, { check_declared: true })).status).toBe(200)
 })

@@ -58,13 +58,3 @@ it('rejects renaming to a taken name, a missing namespace or an invalid name', a
   expect(await rename({})).toEqual(errorOf('InvalidInput'))
   expect(await post('/v1/table/a$x/rename', { new_table_name: 'y' })).toEqual(errorOf('TableNotFound'))
 })
-
-it('lets exactly one of many concurrent renames win', async () => {
-  const { post, get } = await withTable()
-  const responses = await Promise.all(
-    Array.from({ length: 10 }, (_, index) => post('/v1/table/a$t/rename', { new_table_name: `u${index}` })),
-  )
-  expect(responses.filter(({ status }) => status === 200)).toHaveLength(1)
-  expect(responses.filter(({ status }) => status === 404)).toHaveLength(9)
-  expect(((await get('/v1/table')).json as { tables: string[] }).tables).toHaveLength(1)
-})

@@ -162,15 +162,6 @@ it('rejects a branch from a missing branch or version', async () => {
   expect(await post('/v1/table/none/branches/list')).toEqual(errorOf('TableNotFound'))
 })
 
-it('lets exactly one of many concurrent branch creations win', async () => {
-  const { branch } = await withVersions()
-  const responses = await Promise.all(Array.from({ length: 5 }, () => branch('create', { name: 'x' })))
-  expect(responses.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([
-    200, 409, 409, 409, 409,
-  ])
-  expect(await branch('create', { name: 'x' })).toEqual(errorOf('TableBranchAlreadyExists'))
-})
-
 it('does not delete a branch that has branches or tags', async () => {
   const { branch, post } = await withVersions()
   await branch('create', { name: 'dev' })

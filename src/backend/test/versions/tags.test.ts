@@ -12,19 +12,6 @@ async function withVersions() {
   return { ...backend, tag }
 }
 
-it('a tag is made, read, moved, listed and deleted', async () => {
-  const { tag, get } = await withVersions()
-  expect(await tag('create', { tag: 'v1.0', version: 1 })).toEqual(responseOf({}))
-  expect(await tag('version', { tag: 'v1.0' })).toEqual(responseOf({ version: 1 }))
-  expect(await tag('update', { tag: 'v1.0', version: 2 })).toEqual(responseOf({}))
-  const tags = { 'v1.0': { version: 2, manifestSize: expect.any(Number) } }
-  expect(await tag('list')).toEqual(responseOf({ tags }))
-  expect(await tag('list', null)).toEqual(responseOf({ tags }))
-  expect(await get('/v1/table/t/tags/list')).toEqual(responseOf({ tags }))
-  expect(await tag('delete', { tag: 'v1.0' })).toEqual(responseOf({}))
-  expect(await tag('list')).toEqual(responseOf({ tags: {} }))
-})
-
 it('a tag survives a restart', async () => {
   const { tag, restart } = await withVersions()
   await tag('create', { tag: 'née-日本', version: 3 })
@@ -104,16 +91,6 @@ it('tags are listed page by page, in the order of bytes', async () => {
   expect(none).toEqual([])
   expect(await list(`limit=9&page_token=${encodeURIComponent(String(token))}`)).toEqual(await list(''))
   expect(await list('limit=0&page_token=a')).toEqual([[], 'a'])
-})
-
-it('lets exactly one of many concurrent tag creations win', async () => {
-  const { tag } = await withVersions()
-  const responses = await Promise.all(
-    [1, 2, 3, 1, 2, 3].map((version) => tag('create', { tag: 'x', version })),
-  )
-  expect(responses.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([
-    200, 409, 409, 409, 409, 409,
-  ])
 })
 
 it('resolves a tag when a table is described', async () => {
