@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { refusal } from './catalog-error.ts'
+import { quoteForMessage } from './identifiers.ts'
 
 export const headerDialectNames = ['catalog', 'lance'] as const
 
@@ -139,4 +141,16 @@ function translateHeader(header: string, from: HeaderDialect, to: HeaderDialect)
   if (header === source.location) return target.location
   if (header === source.properties) return target.properties
   return target.context + header.slice(source.context.length)
+}
+
+/** Clients also send an Arrow stream as bytes of no particular type. */
+const grammar = /^(?:application\/vnd\.apache\.arrow\.stream|application\/octet-stream)\s*(?:;|$)/i
+
+/** Throws InvalidInput (400) for the content-type of anything but an Arrow stream; none at all is accepted. */
+export function assertArrowContentType(contentType: string | undefined): void {
+  if (contentType === undefined || grammar.test(contentType)) return
+  throw refusal(
+    'unsupported_content_type',
+    `the content-type is ${quoteForMessage(contentType)}; expected ${arrowStreamType}`,
+  )
 }

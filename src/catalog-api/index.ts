@@ -1,5 +1,5 @@
 /** What the package of the bundled catalog uses: ids, operations, headers, errors and schemas of the catalog API. */
-export { assertArrowContentType } from './arrow-content-type.ts'
+export { assertArrowContentType } from './headers.ts'
 export { CatalogError, type CatalogErrorOptions, type ErrorName, invalidInput } from './catalog-error.ts'
 export {
   acceptRequestId,

@@ -2,7 +2,6 @@ import { assertFactSource } from './decisive-members.ts'
 import { refusal, type CatalogError } from './catalog-error.ts'
 import { assertDelimiter, defaultDelimiter, quoteForMessage } from './identifiers.ts'
 import type { Operation, ParameterType } from './operations.ts'
-import { decodeComponent } from './percent-encoding.ts'
 
 /**
  * Query parameters besides `delimiter`, decoded once; booleans are `true` or `false`. Paging and timeout are absent if
@@ -138,4 +137,32 @@ function repeatedParameterError(name: string): CatalogError {
 /** Queries are form-encoded: real clients write a space as `+`. */
 function decodeQuery(text: string, label: string): string {
   return decodeComponent(text.includes('+') ? text.replaceAll('+', '%20') : text, label)
+}
+
+const extraEncodedCharacters = /[!'()*]/g
+const unreserved = /^[A-Za-z0-9\-._~]*$/
+
+/**
+ * Decodes a part of a request target once. `label` names it in errors. Throws InvalidInput (400) for what is not UTF-8,
+ * and for a NUL character.
+ */
+export function decodeComponent(text: string, label: string): string {
+  if (!text.includes('%')) return text
+  let decoded: string
+  try {
+    decoded = decodeURIComponent(text)
+  } catch {
+    throw refusal('malformed_target', `${label} is percent-encoded but not valid UTF-8`)
+  }
+  if (decoded.includes('\0')) throw refusal('invalid_request', `${label} contains a NUL character`)
+  return decoded
+}
+
+/** Percent-encodes everything but the unreserved characters (RFC 3986, 2.3). */
+export function encodeComponent(text: string): string {
+  if (unreserved.test(text)) return text
+  return encodeURIComponent(text).replace(
+    extraEncodedCharacters,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
 }

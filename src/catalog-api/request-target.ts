@@ -9,8 +9,14 @@ import {
 } from './identifiers.ts'
 import { formatIdentifierForMessage } from './not-found.ts'
 import { apiPaths, uploadIdName, type BuiltInOperation, type Operation } from './operations.ts'
-import { decodeComponent, encodeComponent } from './percent-encoding.ts'
-import { isUnsigned64, readQuery, unsigned64, type QueryParameters } from './query-parameters.ts'
+import {
+  decodeComponent,
+  encodeComponent,
+  isUnsigned64,
+  readQuery,
+  unsigned64,
+  type QueryParameters,
+} from './query-parameters.ts'
 import {
   builtInRoutes,
   columnSegment,

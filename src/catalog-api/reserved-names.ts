@@ -2,8 +2,18 @@ import { decisiveMembers } from './decisive-members.ts'
 import { apiKeyHeader, factHeaders, lancedbDatabaseHeader, lancedbPrefixHeader } from './headers.ts'
 import { collectMemberNames, describeSchema, type JsonSchema } from './openapi/json-schemas.ts'
 import { getOperation, operationNames } from './operations.ts'
-import { isReferenceSwitch } from './reference-switches.ts'
 import { operationSchemas } from './schemas/operation-schemas.ts'
+
+/** As in `external_blob_mode`, `allow_external_blob_outside_bases`, `initial_bases` and `target_bases` of Lance. */
+const switchName = /externalblob|^(?:.*[^a-z])?(?:(?:initial|target)?bases|basepaths)$/
+
+/**
+ * Whether an option of this name would let values refer to further objects, or a table to further folders: the catalog
+ * reads them with its own credential. `name` is folded (`foldName`).
+ */
+export function isReferenceSwitch(name: string): boolean {
+  return switchName.test(name)
+}
 
 /** Names of credentials, of callers, and of other places of an object, as other servers call them. */
 const sensitiveName =

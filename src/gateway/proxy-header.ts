@@ -1,3 +1,4 @@
+import { listHeader } from '../lib/http/header-list.ts'
 import { refusal } from '../catalog-api/catalog-error.ts'
 import type { ListenSettings } from '../config/listen-settings.ts'
 import { createAddressMatcher } from '../lib/net/address-range.ts'
@@ -22,22 +23,13 @@ export function createProxyHeaderReader(
   const isTrusted = createAddressMatcher(trustedProxies)
   return ({ addresses: { peer }, head }, connectionTokens) => {
     if (!isTrusted(peer)) return undefined
-    const value = findHeader(head.headers, header, isList)
-    if (value !== undefined && connectionTokens.includes(header)) {
+    const values = listHeader(head.headers, header)
+    if (values.length === 0) return undefined
+    if (values.length > 1 && !isList) throw refusal('repeated_header', `the header "${header}" is repeated`)
+    if (connectionTokens.includes(header)) {
       const message = `the connection header lists "${header}", which the gateway must check`
       throw refusal('ambiguous_header', message)
     }
-    return value
+    return values.join()
   }
-}
-
-function findHeader(headers: readonly string[], name: string, isList: boolean): string | undefined {
-  let found: string | undefined
-  for (let index = 0; index < headers.length; index += 2) {
-    if (headers[index] !== name) continue
-    if (found !== undefined && !isList) throw refusal('repeated_header', `the header "${name}" is repeated`)
-    const value = headers[index + 1] ?? ''
-    found = found === undefined ? value : `${found},${value}`
-  }
-  return found
 }

@@ -1,6 +1,6 @@
 import { getAddressKey } from '../lib/net/address-key.ts'
 import { createBuckets } from './token-buckets.ts'
-import { LimitExceeded } from './limit-exceeded.ts'
+import { LimitExceeded } from './limit.ts'
 import type { FailedAuthenticationSettings } from '../config/caller-limit-settings.ts'
 
 export interface FailedAuthentications {

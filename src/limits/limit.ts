@@ -1,5 +1,5 @@
-import type { LimitReason } from './limit-exceeded.ts'
 import type { LimitKeyFunction, LimitedRequest } from './limit-key.ts'
+import { CatalogError } from '../catalog-api/catalog-error.ts'
 
 /** All methods are synchronous, so that all limits of a request are checked before any is charged. */
 export interface Limit {
@@ -20,4 +20,18 @@ export interface LimitLease {
   readonly countSent?: (bytes: number) => void
   /** Reports the end of the request; called once. */
   readonly release: () => void
+}
+
+type LimitReason =
+  | 'rate_limited'
+  | 'quota_exceeded'
+  | 'concurrency_limited'
+  | 'too_many_failed_authentications'
+
+/** A caller has exceeded a limit: 429 with `retry-after` in whole seconds, which the message repeats. */
+export class LimitExceeded extends CatalogError {
+  constructor(reason: LimitReason, message: string, waitMs: number) {
+    const seconds = String(Math.max(1, Math.ceil(waitMs / 1000)))
+    super('Throttling', `${message}; retry in ${seconds} s`, { reason, headers: { 'retry-after': seconds } })
+  }
 }

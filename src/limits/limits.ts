@@ -1,12 +1,13 @@
 import { createBuckets, type BucketFactory } from './token-buckets.ts'
 import { createByteQuota } from './byte-quota.ts'
-import { createConcurrencyLimit } from './concurrency-limit.ts'
 import { createFailedAuthentications, type FailedAuthentications } from './failed-authentications.ts'
-import type { Limit, LimitLease } from './limit.ts'
-import { LimitExceeded } from './limit-exceeded.ts'
-import { createRateLimit } from './rate-limit.ts'
-import type { LimitedRequest } from './limit-key.ts'
-import type { CallerLimitSettings } from '../config/caller-limit-settings.ts'
+import { type Limit, type LimitLease, LimitExceeded } from './limit.ts'
+import { type LimitedRequest, createLimitKeyFunction } from './limit-key.ts'
+import type {
+  CallerLimitSettings,
+  ConcurrencySettings,
+  RateSettings,
+} from '../config/caller-limit-settings.ts'
 
 export interface Limits {
   /**
@@ -119,5 +120,47 @@ function combineLeases(leases: readonly LimitLease[]): LimitLease {
     release() {
       for (const lease of leases) lease.release()
     },
+  }
+}
+
+/** The end of a running request cannot be predicted. */
+const estimatedWaitMs = 1000
+
+/** Counts requests from admission to the end of the response. */
+function createConcurrencyLimit(settings: ConcurrencySettings): Limit {
+  const { name, maxRequests } = settings
+  const running = new Map<string, number>()
+  return {
+    reason: 'concurrency_limited',
+    title: `the limit "${name}" of ${maxRequests} requests at a time (limits.concurrency of the gateway)`,
+    keyFor: createLimitKeyFunction(settings),
+    waitMs: (key) => ((running.get(key) ?? 0) < maxRequests ? 0 : estimatedWaitMs),
+    take(key) {
+      running.set(key, (running.get(key) ?? 0) + 1)
+      return {
+        release() {
+          const left = (running.get(key) ?? 1) - 1
+          if (left > 0) running.set(key, left)
+          else running.delete(key)
+        },
+      }
+    },
+  }
+}
+
+/** Each request takes a token. */
+function createRateLimit(settings: RateSettings, makeBuckets: BucketFactory): Limit {
+  const { name, perSecond, burst = Math.max(1, Math.ceil(perSecond)) } = settings
+  const buckets = makeBuckets(name, { perSecond, burst })
+  return {
+    reason: 'rate_limited',
+    title: `the limit "${name}" of ${perSecond} requests a second (limits.rates of the gateway)`,
+    keyFor: createLimitKeyFunction(settings),
+    waitMs: (key, _request, now) => buckets.waitMs(key, 1, now),
+    take(key, _request, now) {
+      buckets.take(key, 1, now)
+      return undefined
+    },
+    chargeEntries: (key, requests, now) => buckets.take(key, requests, now),
   }
 }

@@ -12,7 +12,6 @@ import {
   type ConnectionAddresses,
 } from '../lib/net/connection-addresses.ts'
 import { getAddressKey } from '../lib/net/address-key.ts'
-import { isDisconnect } from '../lib/net/is-disconnect.ts'
 import { hasClientCertificate } from '../lib/tls/client-chain.ts'
 import { ConnectionSet, type ConnectionSetOptions, type ListenerHandler } from './connection-set.ts'
 import { RequestError } from '../http1/server/request-error.ts'
@@ -274,4 +273,9 @@ const tcpOptions = { allowHalfOpen: true, noDelay: true, keepAlive: true }
 /** Both ends: a client may use one port for connections to several addresses of the listener. */
 function formatEnds({ localAddress, localPort, remoteAddress, remotePort }: Socket): string {
   return `${localAddress} ${localPort} ${remoteAddress} ${remotePort}`
+}
+
+/** Whether the peer has closed the connection without waiting for the rest: not an error of what it sent. */
+function isDisconnect({ code }: NodeJS.ErrnoException): boolean {
+  return code === 'ECONNRESET' || code === 'EPIPE'
 }

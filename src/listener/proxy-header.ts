@@ -1,6 +1,5 @@
 import { isIPv4, isIPv6, SocketAddress } from 'node:net'
-import { toCanonicalAddress } from '../lib/net/canonical-address.ts'
-import { unknownAddress } from '../lib/net/connection-addresses.ts'
+import { toCanonicalAddress, unknownAddress } from '../lib/net/connection-addresses.ts'
 import { malformed } from '../http1/server/request-error.ts'
 
 /** A header of PROXY protocol, version 1 or 2. */

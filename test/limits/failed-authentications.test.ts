@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createFailedAuthentications } from '../../src/limits/failed-authentications.ts'
-import { LimitExceeded } from '../../src/limits/limit-exceeded.ts'
+import { LimitExceeded } from '../../src/limits/limit.ts'
 
 it('concurrent failures block their address no longer than a single one', () => {
   const authentications = createFailedAuthentications({ perSecond: 0.01 })

@@ -94,7 +94,7 @@ export const equivalentMutants: readonly EquivalentMutants[] = [
     reason: 'A text before a parenthesis is refused as a name of a function, too, with the same message.',
   },
   {
-    file: 'src/gateway/restrictions/change-members.ts',
+    file: 'src/gateway/restrictions/restrict-request.ts',
     line: "{ visitName: (name, depth) => (depth === 1 && changes.has(name) ? 'removal' : 'nothing') },",
     changes: ["'nothing' -> ''"],
     reason: 'Every other interest is none.',

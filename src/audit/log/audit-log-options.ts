@@ -1,7 +1,6 @@
-import type { AuditMode, AuditSettings } from '../../config/audit/audit-settings.ts'
+import type { AuditMode, AuditSettings, RedactionSettings } from '../../config/audit/audit-settings.ts'
 import type { AuditLogEvent } from './chain-writer.ts'
 import type { AuditObserver } from './group-commit.ts'
-import type { RedactionSettings } from '../../config/audit/redaction-settings.ts'
 import type { Retention } from './retention.ts'
 
 export interface AuditLogOptions {

@@ -5,7 +5,7 @@ import { ChainWriter } from './chain-writer.ts'
 import { lockFile, type FileLock } from '../../lib/fs/file-lock.ts'
 import { GroupCommit, type AuditUnavailable, type PendingRecord } from './group-commit.ts'
 import type { AuditLogOptions } from './audit-log-options.ts'
-import type { AuditMode } from '../../config/audit/audit-settings.ts'
+import { type AuditMode, redactionSchema } from '../../config/audit/audit-settings.ts'
 import {
   createRecord,
   createOutcomeRecord,
@@ -25,11 +25,10 @@ import type {
 } from '../records/audit-record.ts'
 import { recoverFolder, type Recovery } from './recovery.ts'
 import { openRedaction, type Redaction } from '../records/redaction.ts'
-import { redactionSchema } from '../../config/audit/redaction-settings.ts'
 import { createRequestRecordFactory, type RequestRecordFactory } from '../records/request-records.ts'
 import { planRemoval, removeSegments, type Retention } from './retention.ts'
 import { openSealKey } from '../records/seal-key.ts'
-import { syncFolder } from '../../lib/fs/sync-folder.ts'
+import { syncFolder } from '../../lib/fs/write-atomically.ts'
 import type { DurableEnd } from '../sinks/sink.ts'
 import { makeFolder } from '../../lib/fs/make-folder.ts'
 

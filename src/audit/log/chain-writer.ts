@@ -5,7 +5,7 @@ import { RecordGroup, createSealRequest, type ChainState, type SealOptions } fro
 import { createRecord, type UnchainedRecord } from '../records/unchained-record.ts'
 import type { ChainEnd, FileTampering, OpenIntent } from '../records/audit-record.ts'
 import type { Recovery, Repair } from './recovery.ts'
-import { syncFolder } from '../../lib/fs/sync-folder.ts'
+import { syncFolder } from '../../lib/fs/write-atomically.ts'
 import { SegmentFile } from './segment-file.ts'
 import { createChainId, formatSegmentName } from '../storage/segment-names.ts'
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { ChainEnd } from '../records/audit-record.ts'
 import { listSegments } from '../storage/log-segments.ts'
 import { compareByAge } from '../storage/segment-names.ts'
-import { syncFolder } from '../../lib/fs/sync-folder.ts'
+import { syncFolder } from '../../lib/fs/write-atomically.ts'
 import { ignoreMissing } from '../../lib/fs/system-error.ts'
 
 export interface Retention {

@@ -1,7 +1,7 @@
 import { constants, type Stats } from 'node:fs'
 import { open, rename, rm, stat, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { syncFolder } from '../../lib/fs/sync-folder.ts'
+import { syncFolder } from '../../lib/fs/write-atomically.ts'
 import { ignoreMissing } from '../../lib/fs/system-error.ts'
 import type { FileTampering } from '../records/audit-record.ts'
 import { writeAll } from '../../lib/fs/write-all.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { countSchema, fullTextQuerySchema } from './full-text-query.ts'
-import { int64, requestSchema } from './members.ts'
+import { int64, requestSchema, flagMember, optionalMember } from './members.ts'
 
 const maxVectors = 1000
 const distanceTypes = ['l2', 'cosine', 'dot', 'hamming'] as const
@@ -105,3 +105,37 @@ export const queryTableRequestSchema = requestSchema({
 }).meta({ id: 'QueryTableRequest' })
 
 export type TableQuery = Readonly<z.output<typeof queryTableRequestSchema>>
+
+/**
+ * The query is the member `query` (ExplainTableQueryPlan, and older texts for AnalyzeTableQueryPlan) or the request
+ * itself.
+ */
+function nestQuery(members: unknown, isQuery: (members: object) => boolean): unknown {
+  if (typeof members !== 'object' || members === null) return members
+  const query: unknown = Reflect.get(members, 'query')
+  const isNested = typeof query === 'object' && query !== null
+  return isNested || !isQuery(members) ? members : { ...members, query: { ...members, id: undefined } }
+}
+
+const planRequest = requestSchema({
+  branch: optionalMember(z.string()),
+  query: queryTableRequestSchema,
+  verbose: flagMember,
+}).refine(
+  ({ branch, query }) => !branch || !query.branch || branch === query.branch,
+  'expected one branch, not two',
+)
+
+export const planSchemas = {
+  ExplainTableQueryPlan: {
+    request: z.preprocess(
+      (members) => nestQuery(members, (query) => 'k' in query || 'vector' in query),
+      planRequest,
+    ),
+    response: z.string(),
+  },
+  AnalyzeTableQueryPlan: {
+    request: z.preprocess((members) => nestQuery(members, () => true), planRequest),
+    response: z.string(),
+  },
+}

@@ -7,7 +7,10 @@ import {
   propertiesSchema,
   requestSchema,
   changeResponseSchema,
+  responseSchema,
 } from './members.ts'
+import { operations } from '../operations.ts'
+import { modeMember } from './modes.ts'
 
 const branch = optionalMember(z.string())
 const column = z.string().min(1)
@@ -94,5 +97,58 @@ export const rowChangeSchemas = {
   DeleteFromTable: {
     request: requestSchema({ branch, predicate: z.string().trim().min(1, predicateMessage) }),
     response: changeResponseSchema({ version: int64.optional(), num_deleted_rows: int64.optional() }),
+  },
+}
+
+const multipartWriteRequest = requestSchema({ branch: optionalMember(z.string()), upload_id: z.string() })
+
+/** The members of InsertIntoTable are query parameters: its body is an Arrow stream. */
+export const rowSchemas = {
+  InsertIntoTable: {
+    request: requestSchema({
+      branch,
+      mode: modeMember(operations.InsertIntoTable.modes),
+      upload_id: optionalMember(z.string()).describe(
+        'Of a multipart write that the caller began on this table and branch: the rows are a part of it.',
+      ),
+      upload_part_id: optionalMember(z.string()).describe('Any text that no other part has.'),
+    }),
+    response: changeResponseSchema({ version: int64.optional(), num_inserted_rows: int64.optional() }),
+  },
+  CreateMultipartWrite: {
+    request: requestSchema({ branch }),
+    response: responseSchema({ upload_id: z.string() }),
+  },
+  CompleteMultipartWrite: {
+    request: multipartWriteRequest,
+    response: changeResponseSchema({ version: int64.optional() }),
+  },
+  AbortMultipartWrite: { request: multipartWriteRequest, response: responseSchema({}) },
+  CountTableRows: {
+    request: requestSchema({
+      version: optionalMember(int64),
+      branch,
+      predicate: optionalMember(z.string()),
+    }),
+    response: int64,
+  },
+}
+
+const version = optionalMember(int64)
+
+/** A nested column is a path with dots. The members of GetTableBlob are query parameters. */
+export const blobSchemas = {
+  FetchTableBlobs: {
+    request: requestSchema({ version, branch, column, row_ids: z.array(int64) }),
+  },
+  /** `row_is_address`: whether the row id is the address of the row in the files of the dataset. */
+  GetTableBlob: {
+    request: requestSchema({
+      version,
+      branch,
+      source_uri: optionalMember(z.string()),
+      source_commit_micros: optionalMember(int64),
+      row_is_address: optionalMember(z.boolean()),
+    }),
   },
 }

@@ -12,8 +12,10 @@ import {
   environmentVariableName,
   listSettingVariables,
   type SettingVariable,
-} from './setting-variables.ts'
-import { resolvePaths, toSchemaNode, type SchemaNode } from './settings-schema.ts'
+  resolvePaths,
+  toSchemaNode,
+  type SchemaNode,
+} from './settings-schema.ts'
 
 /** Invalid settings. The message lists every error on a line of its own, with file, line and column. */
 export class SettingsError extends Error {

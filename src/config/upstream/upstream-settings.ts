@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { tlsFiles } from '../file-settings.ts'
+import { tlsFiles, path } from '../file-settings.ts'
 import {
   assertIdentifier,
   assertSeparable,
@@ -9,11 +9,39 @@ import {
 import { headerDialectNames } from '../../catalog-api/headers.ts'
 import type { AssertionSettings } from '../identity/identity-settings.ts'
 import { toError } from '../../lib/errors/to-error.ts'
-import { allowedHeadersSettings } from './allowed-headers-settings.ts'
+import { allowedHeadersSettings, allowedQueryParametersSetting } from './allowed-headers-settings.ts'
 import { allowedMembersSetting } from './allowed-members-setting.ts'
-import { allowedQueryParametersSetting } from './allowed-query-parameters-setting.ts'
-import { credentialSchema } from './credential-settings.ts'
 import { extraOperationsSetting, findExtraOperationProblems } from './extra-operations-setting.ts'
+
+/** Credential of one service for another: the value of a header. */
+const credentialSchema = z
+  .strictObject({
+    header: z
+      .enum(['authorization', 'x-api-key'])
+      .default('authorization')
+      .describe('Header of the credential.'),
+    value: z
+      .string()
+      .min(1)
+      .optional()
+      .meta({ description: 'Header value; use `file` for secrets.', secret: true }),
+    file: path.optional().describe('File with the header value, or with a Bearer token alone.'),
+  })
+  .refine(
+    ({ value, file }) => (value === undefined) !== (file === undefined),
+    'expected either value or file',
+  )
+  .superRefine(({ header, value }, context) => {
+    const problem = value === undefined ? undefined : findCredentialProblem(header, value)
+    if (problem !== undefined) context.addIssue({ code: 'custom', path: ['value'], message: problem })
+  })
+
+/** Returns why a value cannot be that of the header; undefined if it can. The message does not contain the value. */
+export function findCredentialProblem(header: string, value: string): string | undefined {
+  // RFC 9110, section 11.4.
+  const hasScheme = header !== 'authorization' || /^[A-Za-z][\w.+-]* +\S/.test(value.trim())
+  return hasScheme ? undefined : 'has no scheme; expected a value such as "Bearer TOKEN"'
+}
 
 const milliseconds = z.int().positive().max(2_147_483_647)
 

@@ -4,11 +4,12 @@ import { getOperation, type Operation, type OperationName } from '../../catalog-
 import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
 import { isObject } from '../../lib/json/is-object.ts'
 import { operationFactsOf } from '../../policy/conditions/operation-facts.ts'
-import { assertManifestPath } from '../facts/manifest-path.ts'
-import { describeJsonValue } from '../facts/fact-values.ts'
+import { assertManifestPath, describeJsonValue } from '../facts/fact-values.ts'
 import { getMember, readEntryFacts, type JsonObject } from '../facts/stated-facts.ts'
 import type { RequiredPermission } from './required-permission.ts'
-import { listWithheldPermissions } from './withheld-permissions.ts'
+import type { StatedFacts } from '../../catalog-api/facts.ts'
+import { getRequirements } from '../../catalog-api/requirements.ts'
+import { permissionFacts } from '../../policy/conditions/permission-facts.ts'
 
 /**
  * Lists the permissions that the entries of a batch require, in order; none for other operations. Facts are read from
@@ -115,4 +116,24 @@ function readEntryObject(value: unknown, what: string): JsonObject {
     throw refusal('invalid_body', `"${what}" in the body is ${describeJsonValue(value)}; expected an object`)
   }
   return value
+}
+
+/**
+ * Lists the permissions on an object without which its storage credentials are removed from the response to the
+ * operation: it may have those of any object that the request names.
+ */
+export function listWithheldPermissions(
+  operation: Operation,
+  { kind, id }: Pick<RequiredPermission, 'kind' | 'id'>,
+  stated: StatedFacts,
+): readonly RequiredPermission[] {
+  return getRequirements(operation)
+    .filter(({ isWithheld }) => isWithheld)
+    .map(({ permission }) => ({
+      permission,
+      kind,
+      id,
+      facts: permissionFacts(permission, id, stated),
+      fallback: 'withheld',
+    }))
 }

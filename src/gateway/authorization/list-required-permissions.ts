@@ -22,13 +22,12 @@ import {
 } from '../../policy/conditions/operation-facts.ts'
 import { requirementFacts } from '../../policy/conditions/permission-facts.ts'
 import { objectKindOfPermission } from '../../policy/engine/object-position.ts'
-import { listBatchPermissions } from './batch-permissions.ts'
-import { assertManifestPath } from '../facts/manifest-path.ts'
+import { listBatchPermissions, listWithheldPermissions } from './batch-permissions.ts'
+import { assertManifestPath } from '../facts/fact-values.ts'
 import type { StartedWork } from '../facts/sealed-ids.ts'
 import { getMember, type JsonObject } from '../facts/stated-facts.ts'
 import { findIdMember, findReferencedIds, hasMemberAtAnyDepth } from './referenced-objects.ts'
 import type { RequiredPermission } from './required-permission.ts'
-import { listWithheldPermissions } from './withheld-permissions.ts'
 import type { Matched } from '../context.ts'
 
 /**

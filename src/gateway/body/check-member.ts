@@ -1,13 +1,28 @@
 import { factForMember } from '../../catalog-api/decisive-members.ts'
 import type { FactName } from '../../catalog-api/facts.ts'
 import { listIdMembers, type Operation } from '../../catalog-api/operations.ts'
-import { refusal, type CatalogError } from '../../catalog-api/catalog-error.ts'
+import { refusal, CatalogError } from '../../catalog-api/catalog-error.ts'
 import { isSameIdentifier, quoteForMessage, type Identifier } from '../../catalog-api/identifiers.ts'
-import { describeJsonValue, parseFactMember } from '../facts/fact-values.ts'
-import type { Matched } from '../context.ts'
-import { assertBodyContext } from './body-context.ts'
+import { describeJsonValue, parseFactMember, respellWord } from '../facts/fact-values.ts'
+import type { Matched, Received } from '../context.ts'
 import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
-import { respellWord } from '../facts/word-spelling.ts'
+import { getMembers } from '../../lib/json/is-object.ts'
+import { contextKeyToHeader } from '../context-keys.ts'
+import { hasHeader } from '../../lib/http/header-list.ts'
+
+/** Throws InvalidInput (400) if the context of a body contains a key that only headers or the gateway may set. */
+function assertBodyContext(context: unknown): void {
+  for (const key of Object.keys(getMembers(context))) {
+    const header = contextKeyToHeader(key)
+    if (header instanceof CatalogError) throw header
+  }
+}
+
+/** Whether a header of the request has the same meaning as a context entry of the body; the header takes precedence. */
+export function isOverriddenByHeader(key: string, { head }: Received): boolean {
+  const name = contextKeyToHeader(key)
+  return typeof name === 'string' && hasHeader(head.headers, name)
+}
 
 /**
  * Compares a body member with the route, the query and the table of facts. Returns replacement JSON if the member must

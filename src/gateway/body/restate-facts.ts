@@ -1,17 +1,16 @@
 import { refusal } from '../../catalog-api/catalog-error.ts'
 import { headerDialects } from '../../catalog-api/headers.ts'
-import type { FactSource } from '../../catalog-api/facts.ts'
+import type { FactSource, StatedFacts } from '../../catalog-api/facts.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
 import type { BodyChecker } from './body-checker.ts'
 import type { OpenObjectReference } from '../json/json-transformer.ts'
-import type { StatedFacts } from '../../catalog-api/facts.ts'
 import type { Operation } from '../../catalog-api/operations.ts'
 import { isObject } from '../../lib/json/is-object.ts'
 import type { ReceivedHead } from '../received-head.ts'
-import type { FactValue } from '../facts/fact-values.ts'
-import { findHeader, getMember } from '../facts/stated-facts.ts'
-import { respellWord } from '../facts/word-spelling.ts'
+import { type FactValue, respellWord } from '../facts/fact-values.ts'
+import { findHeader } from '../../lib/http/header-list.ts'
+import { getMember } from '../facts/stated-facts.ts'
 
 /*
  * Some facts have several sources, for old clients or in the interface itself, and a catalog may read any of them. The

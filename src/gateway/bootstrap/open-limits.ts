@@ -5,13 +5,12 @@ import { createLimits, type Limits } from '../../limits/limits.ts'
 import type { SharedLimits } from '../../limits/shared/shared-limits.ts'
 import { createLoadShedder, type LoadShedder } from '../../limits/overload/load-shedder.ts'
 import { RequestQueue } from '../../http1/server/request-queue.ts'
-import { registerBodyMemoryMetrics } from '../../observability/metrics/body-memory-metrics.ts'
 import { registerSharedLimitsMetrics } from '../../observability/metrics/shared-limits-metrics.ts'
-import { registerLoadSheddingMetrics } from '../../observability/metrics/load-shedding-metrics.ts'
 import { computeBodyMemory, passThroughBounds, upstreamBounds } from '../bounds.ts'
 import { countListingConnections } from '../upstream/upstream.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import type { Bootstrap } from './open-observability.ts'
+import { Gauge, type Registry } from 'prom-client'
 
 /** The limits of a gateway, and its shared capacity. */
 export interface OpenedLimits {
@@ -95,4 +94,34 @@ async function allowedConnections({ settings, log }: Pick<Bootstrap, 'settings' 
 function countPassThroughConnections({ passThrough }: Bootstrap['settings']): number {
   const { maxConnections, maxRequests } = passThroughBounds
   return passThrough === undefined ? 0 : maxConnections + passThrough.routes.length * maxRequests
+}
+
+function registerBodyMemoryMetrics(registry: Registry, memory: BodyMemory): void {
+  const gauge = (name: string, help: string, value: () => number): void => {
+    registry.registerMetric(
+      new Gauge({
+        name: `catalog_gateway_${name}`,
+        help,
+        registers: [],
+        collect() {
+          this.set(value())
+        },
+      }),
+    )
+  }
+  gauge('json_memory_bytes', 'Memory reserved for JSON request bodies.', () => memory.reservedBytes())
+  gauge('max_json_memory_bytes', 'Limit of the memory for JSON request bodies.', () => memory.maxBytes)
+}
+
+function registerLoadSheddingMetrics(registry: Registry, shedding: LoadShedder): void {
+  const gauge = new Gauge({
+    name: 'catalog_gateway_load_shed_ratio',
+    help: 'Ratio of the requests of a class that load shedding refuses (0 to 1), by upstream and class.',
+    labelNames: ['upstream', 'class'],
+    registers: [],
+    collect() {
+      for (const { ratio, ...labels } of shedding.shedRatios()) this.set(labels, ratio)
+    },
+  })
+  registry.registerMetric(gauge)
 }

@@ -1,17 +1,37 @@
 import type { GatewaySettings } from '../../config/gateway-settings.ts'
 import type { ClosingStack } from '../../lib/async/closing-stack.ts'
-import { createFileFollower, type FileFollower } from '../../lib/fs/file-follower.ts'
+import {
+  createFileFollower,
+  type FileFollower,
+  createReloadLog,
+  type ReloadObserver,
+} from '../../lib/fs/file-follower.ts'
 import { openOutbound, type Outbound } from '../../lib/outbound/outbound.ts'
 import { openLog, type GatewayLog, type Logger } from '../../observability/log/gateway-log.ts'
-import { registerFileMetrics } from '../../observability/metrics/file-metrics.ts'
 import { createMetrics, type Metrics } from '../../observability/metrics/metrics.ts'
 import type { SpanObserver } from '../../observability/traces/span-queue.ts'
-import type { Traces } from '../../observability/traces/traces.ts'
+import type { Traces, SpanBounds } from '../../observability/traces/traces.ts'
 import { areTracesDisabled, listUnreadVariables, type TracesSettings } from '../../config/traces-settings.ts'
 import { version } from '../../version.ts'
-import { registerLogMetrics } from '../../observability/metrics/log-metrics.ts'
-import type { GatewayTuning } from './gateway-tuning.ts'
-import { registerSpanMetrics } from '../../observability/traces/span-metrics.ts'
+import type { AuditLogOptions } from '../../audit/log/audit-log-options.ts'
+import type { ClusterAccess } from '../../lib/kubernetes/in-cluster.ts'
+import type { BodyBounds, ClientBounds, UpstreamBounds } from '../bounds.ts'
+import type { ResolutionTimes } from '../changes/outcome-resolver.ts'
+import { Counter, Gauge, type Registry } from 'prom-client'
+
+/** Deviations from the fixed bounds: tests and benchmarks need short times, small queues and few connections. */
+export interface GatewayTuning {
+  readonly clients?: Partial<ClientBounds> | undefined
+  readonly bodies?: Partial<BodyBounds> | undefined
+  readonly maxJsonMemoryBytes?: number | undefined
+  readonly upstream?: Partial<UpstreamBounds> | undefined
+  readonly auditLog?: Pick<AuditLogOptions, 'segmentBytes'> | undefined
+  readonly sharedLimitsTimeoutMs?: number | undefined
+  readonly resolution?: Partial<ResolutionTimes> | undefined
+  readonly loadSheddingThresholdMs?: number | undefined
+  readonly apiServer?: ClusterAccess | undefined
+  readonly spans?: Partial<SpanBounds> | undefined
+}
 
 export interface Bootstrap {
   readonly settings: GatewaySettings
@@ -63,4 +83,70 @@ async function openTraces(
 ): Promise<Traces> {
   const library = await import('../../observability/traces/traces.ts')
   return library.openTraces(settings, version, observer, outbound, spans)
+}
+
+/** Logs and counts the reloads of files. `listFailing` returns the settings whose last reload failed. */
+function registerFileMetrics(
+  registry: Registry,
+  log: Logger,
+  listFailing: () => readonly string[],
+): ReloadObserver {
+  const reloads = new Counter({
+    name: 'catalog_gateway_file_reloads_total',
+    help: 'Reloads of changed files by setting and result (success, failure).',
+    labelNames: ['setting', 'result'],
+    registers: [registry],
+  })
+  const outdated = new Gauge({
+    name: 'catalog_gateway_files_outdated',
+    help: 'Settings whose files could not be read at their last change; the last good value stays in use.',
+    registers: [],
+    collect() {
+      this.set(listFailing().length)
+    },
+  })
+  registry.registerMetric(outdated)
+  const reloadLog = createReloadLog(log)
+  return {
+    reloaded(setting) {
+      reloads.inc({ setting, result: 'success' })
+      reloadLog.reloaded(setting)
+    },
+    failed(setting, cause) {
+      reloads.inc({ setting, result: 'failure' })
+      reloadLog.failed(setting, cause)
+    },
+  }
+}
+
+function registerLogMetrics(registry: Registry): (lines: number) => void {
+  const counter = new Counter({
+    name: 'catalog_gateway_log_lines_dropped_total',
+    help: 'Log lines dropped because standard error failed or was blocked for too long.',
+    registers: [registry],
+  })
+  return (lines) => counter.inc(lines)
+}
+
+/** Counts dropped spans, and logs when the receiver starts and stops failing. */
+function registerSpanMetrics(registry: Registry, log: Logger): SpanObserver {
+  const counter = new Counter({
+    name: 'catalog_gateway_trace_spans_dropped_total',
+    help: 'Spans that were not exported, by reason (queue_full, export_failed).',
+    labelNames: ['reason'],
+    registers: [registry],
+  })
+  let isFailing = false
+  return {
+    dropped(spans, reason, cause) {
+      counter.inc({ reason }, spans)
+      if (reason !== 'export_failed' || isFailing) return
+      isFailing = true
+      log.warn({ error: String(cause) }, 'span export failed')
+    },
+    exported() {
+      if (isFailing) log.info('span export recovered')
+      isFailing = false
+    },
+  }
 }

@@ -9,7 +9,7 @@ import { watchFolders } from '../../policy/source/folder-source.ts'
 import { listIgnoredFiles, namePolicyFolders } from '../../policy/source/policy-folder.ts'
 import { combineSources, type PolicySource } from '../../policy/source/policy-source.ts'
 import { createSettingsVocabulary } from '../../policy/source/settings-vocabulary.ts'
-import type { PoliciesFollower } from '../observability/policies-follower.ts'
+import type { PoliciesFollower } from '../observability/console-recorder.ts'
 import type { Bootstrap } from './open-observability.ts'
 import type { PolicyResources } from './open-policy-resources.ts'
 

@@ -10,10 +10,17 @@ import { listServerCertificateFiles, readServerCertificates } from '../../lib/tl
 import { clientBounds } from '../bounds.ts'
 import { createGatewayServer } from '../gateway-server.ts'
 import type { PassThroughServer } from '../pass-through/pass-through-server.ts'
-import type { GatewayTuning } from './gateway-tuning.ts'
-import { openAdmin } from './open-admin.ts'
+import { type GatewayTuning, openObservability, type Bootstrap } from './open-observability.ts'
 import { openGateway, type OpenedGateway } from './open-gateway.ts'
-import { openObservability, type Bootstrap } from './open-observability.ts'
+import { addConsole, type ConsoleSource } from '../../console/console.ts'
+import { createAdminServer, listen } from '../../observability/health/admin-server.ts'
+import {
+  registerReadinessMetrics,
+  readReadiness,
+  type Readiness,
+  type ReadinessCheck,
+} from '../../observability/health/readiness.ts'
+import { collectDefaultMetrics, Counter, Registry } from 'prom-client'
 
 export interface GatewayOptions {
   readonly settings: GatewaySettings
@@ -115,4 +122,56 @@ async function openRoutes(
   if (passThrough === undefined) return undefined
   const { openPassThrough } = await import('../pass-through/pass-through-server.ts')
   return await openPassThrough({ settings, passThrough, admission, observer, outbound, tls })
+}
+
+/**
+ * Opens the admin port with metrics, health and, given `console`, the console. `onReadinessAsked` is called for each
+ * request for `/readyz`. Resolves with the URL of the port.
+ */
+async function openAdmin(
+  { settings, closers, metrics }: Bootstrap,
+  checks: readonly ReadinessCheck[],
+  console: ConsoleSource | undefined,
+  onReadinessAsked: () => void,
+): Promise<string> {
+  const registries = [getProcessMetrics(), metrics.registry]
+  registerReadinessMetrics(metrics.registry, checks)
+  const findReadiness = (): Promise<Readiness> => {
+    onReadinessAsked()
+    return readReadiness(checks)
+  }
+  const admin = createAdminServer(registries, findReadiness, settings.admin)
+  closers.push(() => admin.close())
+  if (console !== undefined) await addConsole(admin, console)
+  return listen(admin, settings.admin)
+}
+
+/** Default metrics of prom-client that promtool rejects by name. */
+const misnamedMetrics = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+]
+
+let registry: Registry | undefined
+
+/** One registry for all gateways of a process, since prom-client cannot stop its event loop monitor. */
+function getProcessMetrics(): Registry {
+  if (registry !== undefined) return registry
+  registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  for (const name of misnamedMetrics) registry.removeSingleMetric(name)
+  let counted = 0
+  const active = new Counter({
+    name: 'nodejs_eventloop_active_seconds_total',
+    help: 'Time in which the event loop was at work: its rate is the share of one core that it may use.',
+    registers: [],
+    collect() {
+      const seconds = performance.eventLoopUtilization().active / 1000
+      this.inc(Math.max(0, seconds - counted))
+      counted = Math.max(counted, seconds)
+    },
+  })
+  registry.registerMetric(active)
+  return registry
 }

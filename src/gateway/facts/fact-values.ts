@@ -4,6 +4,7 @@ import {
   factTypes,
   type FactName,
   type FactType,
+  hasFactType,
 } from '../../catalog-api/facts.ts'
 import { refusal, type CatalogError } from '../../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
@@ -151,4 +152,39 @@ export function describeJsonValue(value: unknown): string {
   if (Array.isArray(value)) return 'a list'
   if (typeof value === 'object') return 'an object'
   return typeof value === 'string' ? quoteForMessage(value) : JSON.stringify(value)
+}
+
+/**
+ * Throws InvalidInput (400) unless the path is a canonical path of the staging manifest of some table. Only the catalog
+ * knows whether it is below this table. `where` is the member that contains it.
+ */
+export function assertManifestPath(path: string | undefined, where: string): void {
+  if (path === undefined) throw refusal('invalid_body', `the body has no "${where}", the staging manifest`)
+  const segments = path
+    .replace(/^[a-z][a-z0-9+.-]*:\/\//, '')
+    .replace(/^\//, '')
+    .split('/')
+  const plain = segments.every((segment) => segment !== '' && segment !== '.' && segment !== '..')
+  // oxlint-disable-next-line no-control-regex
+  if (!plain || /[\u0000-\u001f\\%]/.test(path) || segments.at(-2) !== '_versions') {
+    throw refusal(
+      'invalid_body',
+      `"${where}" is ${quoteForMessage(path)}; expected the path of a staging manifest in a folder "_versions"`,
+    )
+  }
+}
+
+/**
+ * Returns a mode or behavior as it is forwarded, so that catalogs read the one that was decided. The names of the
+ * operation, in PascalCase or snake_case and in any case, stay as they are; another spelling, such as that of LanceDB's
+ * client with quotes inside of the text, becomes the name.
+ */
+export function respellWord({ modes, behaviors }: Operation, fact: FactName, text: string): string {
+  if (!hasFactType(fact, 'word')) return text
+  const word = canonicalizeWord(text)
+  const name = (fact === 'behavior' ? behaviors : modes).find((one) => canonicalizeWord(one) === word)
+  // A word that is not known is refused.
+  if (name === undefined) return text
+  const spellings = [name, name.replaceAll(/(?<=.)[A-Z]/g, '_$&')].map((one) => one.toLowerCase())
+  return /^[A-Za-z_]+$/.test(text) && spellings.includes(text.toLowerCase()) ? text : name
 }

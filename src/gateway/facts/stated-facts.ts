@@ -1,4 +1,5 @@
-import { factHeaders } from '../../catalog-api/headers.ts'
+import { findHeader } from '../../lib/http/header-list.ts'
+import { factHeaders, headerDialects } from '../../catalog-api/headers.ts'
 import {
   describeFactSource,
   hasFactType,
@@ -9,8 +10,7 @@ import {
 import { refusal } from '../../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import type { Operation } from '../../catalog-api/operations.ts'
-import { isReferenceSwitch } from '../../catalog-api/reference-switches.ts'
-import { foldName } from '../../catalog-api/reserved-names.ts'
+import { isReferenceSwitch, foldName } from '../../catalog-api/reserved-names.ts'
 import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
 import { isObject } from '../../lib/json/is-object.ts'
 import {
@@ -28,6 +28,8 @@ import {
   formatFactForMessage,
   type FactValue,
 } from './fact-values.ts'
+import type { RequestFacts } from '../../policy/conditions/authorization-request.ts'
+import type { ReceivedHead } from '../received-head.ts'
 
 export type JsonObject = Readonly<Record<string, unknown>>
 
@@ -186,10 +188,35 @@ function assertAscii(text: string, where: string): void {
   throw refusal('invalid_body', `${where} has a non-ASCII character; escape it in JSON`)
 }
 
-/** Finds the value of a header among names and values in turn. */
-export function findHeader(headers: readonly string[], name: string): string | undefined {
-  for (let index = 0; index < headers.length; index += 2) {
-    if (headers[index] === name) return headers[index + 1]
+/** Creates the facts that do not depend on the operation. Each is computed only if a condition reads it. */
+export function createRequestFacts(head: ReceivedHead, now: Date): RequestFacts {
+  return new HeadFacts(head, now)
+}
+
+/** A class: creating an object literal with getters takes microseconds for each request. */
+class HeadFacts implements RequestFacts {
+  readonly clientAddress: string
+  readonly now: Date
+  readonly #headers: readonly string[]
+  #context: ReadonlyMap<string, string> | undefined
+
+  constructor({ client, headers }: ReceivedHead, now: Date) {
+    this.clientAddress = client
+    this.now = now
+    this.#headers = headers
   }
-  return undefined
+
+  get context(): ReadonlyMap<string, string> {
+    return (this.#context ??= readContext(this.#headers))
+  }
+}
+
+function readContext(headers: readonly string[]): ReadonlyMap<string, string> {
+  const { context } = headerDialects.catalog
+  const entries = new Map<string, string>()
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = headers[index] ?? ''
+    if (name.startsWith(context)) entries.set(name.slice(context.length), headers[index + 1] ?? '')
+  }
+  return entries
 }

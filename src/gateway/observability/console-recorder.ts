@@ -14,9 +14,15 @@ import type { PolicySource } from '../../policy/source/policy-source.ts'
 import type { PolicyDocument } from '../../policy/language/policy-document.ts'
 import { readReadiness, type ReadinessCheck } from '../../observability/health/readiness.ts'
 import { version } from '../../version.ts'
-import type { PoliciesFollower } from './policies-follower.ts'
 import type { RequestReporter } from './request-reporter.ts'
 import type { Upstream } from '../upstream/upstream.ts'
+
+/** Receives the policies in force. */
+export interface PoliciesFollower {
+  loaded(documents: readonly PolicyDocument[]): void
+  /** A change could not be loaded. */
+  failed(): void
+}
 
 /** Records what the console shows, from the start of the gateway on. */
 export interface ConsoleRecorder {

@@ -11,12 +11,14 @@ import type { ConnectionAddresses } from '../../lib/net/connection-addresses.ts'
 import type { ConnectionErrorReason } from '../../listener/connection-set.ts'
 import { CrossSiteError } from '../assert-same-site.ts'
 import { DeniedError } from '../authorization/denied-error.ts'
-import { createNamespaceLabeler } from '../../observability/metrics/namespace-label.ts'
 import type { CredentialRefusalRecorder } from './credential-refusal-recorder.ts'
 import { createRestrictionObserver } from './restriction-observer.ts'
 import type { RequestReporter } from './request-reporter.ts'
 import { type PassThroughTrace, type Trace, stages } from '../trace.ts'
 import type { DurationHistogram } from '../../observability/metrics/duration-histogram.ts'
+import { getNamespaceDepth } from '../../catalog-api/object-kinds.ts'
+import type { RouteMatch } from '../../catalog-api/request-target.ts'
+import { otherNamespaces } from '../../config/metrics-settings.ts'
 
 /** Receives the events of requests from the server. */
 export interface RequestObserver {
@@ -202,5 +204,23 @@ function createStageTimer(histogram: DurationHistogram): (trace: Trace) => void 
       const ms = stageMs[index] ?? NaN
       if (!Number.isNaN(ms)) series[index]?.observe(ms / 1000)
     }
+  }
+}
+
+/**
+ * Namespaces outside of the configured list are `other`, so that callers cannot create series. Undefined without a
+ * list.
+ */
+function createNamespaceLabeler(
+  names: readonly string[] | undefined,
+): ((route: RouteMatch | undefined) => string) | undefined {
+  if (names === undefined) return undefined
+  const known = new Set(names)
+  return (route) => {
+    if (route === undefined) return otherNamespaces
+    const { operation, id } = route
+    // The id of a table in the root namespace begins with the name of the table.
+    const first = getNamespaceDepth(operation.object, id) > 0 ? id[0] : undefined
+    return first !== undefined && known.has(first) ? first : otherNamespaces
   }
 }

@@ -5,8 +5,8 @@ import type { DownstreamRequest, ObservedResponse } from '../downstream.ts'
 import type { Traces } from '../../observability/traces/traces.ts'
 import type { RequestEnd } from './request-end.ts'
 import { formatRequestLogLine } from './request-log-line.ts'
-import { createSpanAttributes } from './span-attributes.ts'
 import type { Trace } from '../trace.ts'
+import type { Attributes } from '@opentelemetry/api'
 
 /** Reports single requests: log lines and, if traces are on, spans. */
 export interface RequestReporter {
@@ -53,4 +53,26 @@ function writeLogLine(
       : 'info'
   if (!log.logger.isLevelEnabled(level)) return
   log.write(level, formatRequestLogLine(trace, response, end), 'request completed')
+}
+
+/**
+ * Creates the attributes of the request span: with the principal, and without its address, the object and credentials. Names follow the HTTP semantic conventions of OpenTelemetry, if there is one.
+ */
+function createSpanAttributes(
+  trace: Trace,
+  { operation, decision, status, refusal }: RequestEnd,
+): Attributes {
+  const { upstream } = trace
+  const { route, principal } = trace.progress
+  return {
+    'catalog_gateway.request': trace.requestId,
+    'catalog_gateway.operation': operation,
+    'catalog_gateway.decision': decision,
+    'http.response.status_code': status,
+    'http.request.method': trace.method,
+    ...(route && { 'http.route': route.operation.path }),
+    ...(upstream !== undefined && { 'catalog_gateway.upstream': upstream }),
+    ...(refusal && { 'error.type': refusal.reason, 'catalog_gateway.stage': trace.stage }),
+    ...(principal && { 'enduser.id': principal.name }),
+  }
 }

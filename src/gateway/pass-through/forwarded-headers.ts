@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { parseConnectionTokens } from '../../lib/http/connection-tokens.ts'
+import { parseConnectionTokens } from '../../lib/http/header-list.ts'
 import type { PassThroughPaths } from './pass-through-target.ts'
 
 /**

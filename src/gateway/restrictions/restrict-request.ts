@@ -3,7 +3,6 @@ import type { RouteMatch } from '../../catalog-api/request-target.ts'
 import type { CallerRestriction } from '../../policy/restrictions/restriction.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 import type { Payload } from '../body/payload.ts'
-import { changeMembers } from './change-members.ts'
 import { restrictQuery } from './restrict-query.ts'
 import {
   assertMembersUnderstood,
@@ -12,6 +11,8 @@ import {
   unsupportedError,
   type MemberChanges,
 } from './restricted-read.ts'
+import { concatChunks } from '../body/read-body.ts'
+import { JsonTransformer } from '../json/json-transformer.ts'
 
 interface RestrictableRequest {
   readonly route: RouteMatch
@@ -105,4 +106,21 @@ function changePayload(payload: Payload, changes: MemberChanges): Payload {
     form: 'bytes',
     bytes: changeMembers(payload.form === 'none' ? Buffer.alloc(0) : payload.bytes, changes),
   }
+}
+
+/**
+ * Replaces, adds and removes members of a JSON object that was checked, for which nothing and `null` count as `{}`. All
+ * others stay as they were sent, numbers too.
+ */
+export function changeMembers(body: Buffer, changes: MemberChanges): Buffer {
+  const json = new JsonTransformer(
+    { visitName: (name, depth) => (depth === 1 && changes.has(name) ? 'removal' : 'nothing') },
+    body.length,
+  )
+  json.push(body)
+  const { root } = json
+  if (root === undefined) return changeMembers(Buffer.from('{}'), changes)
+  json.end()
+  for (const [name, value] of changes) if (value !== undefined) json.addMember(root, name, value)
+  return concatChunks(json.takeRest())
 }

@@ -6,8 +6,7 @@ import { createAuthorizationRequest, decidePartially, type Decisions } from '../
 import { listHeadPermissions } from '../authorization/list-required-permissions.ts'
 import type { PermissionDecision } from '../authorization/required-permission.ts'
 import { advance, type Authenticated } from '../context.ts'
-import { createRequestFacts } from '../facts/head-facts.ts'
-import { readHeadFacts } from '../facts/stated-facts.ts'
+import { createRequestFacts, readHeadFacts } from '../facts/stated-facts.ts'
 
 /** Proof that the policies allow the head of a request. The class is private, so only this module creates one. */
 class HeadPermit implements Decisions {

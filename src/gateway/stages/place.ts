@@ -1,11 +1,10 @@
-import { isWithin } from '../../catalog-api/identifiers.ts'
+import { isWithin, isSameIdentifier } from '../../catalog-api/identifiers.ts'
 import { notInDatabaseError } from '../../catalog-api/place-in-database.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
 import type { CheckDecision } from '../body/checked-source.ts'
 import type { Payload } from '../body/payload.ts'
 import { restateHead } from '../body/restate-facts.ts'
-import { advance } from '../context.ts'
-import { openUploadId } from '../facts/named-multipart-write.ts'
+import { advance, type Authenticated } from '../context.ts'
 import type { SealedIds } from '../facts/sealed-ids.ts'
 import { restrictRequest } from '../restrictions/restrict-request.ts'
 import { tryRestriction, type TriedRestriction } from '../restrictions/try-restriction.ts'
@@ -14,6 +13,9 @@ import { findSoleUpstream } from '../upstream/sole-upstream.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import { createDecisionCheck, type AuthorizeBodyOptions, type Permitted } from './authorize-body.ts'
+import { canonicalizeBranch, type StatedFacts } from '../../catalog-api/facts.ts'
+import { refusal } from '../../catalog-api/catalog-error.ts'
+import { uploadIdName } from '../../catalog-api/operations.ts'
 
 /** A request with all that its upstream receives. */
 export interface Placed extends Permitted {
@@ -82,4 +84,30 @@ function assertWithinDatabase({ route, database, permit }: Permitted): void {
   )
   if (outside === undefined) return
   throw notInDatabaseError(`${route.operation.name} with ${outside.requiredPermission.requiredBy ?? 'code'}`)
+}
+
+/**
+ * Returns the route of a request with the id that the upstream has given to the multipart write which the request names.
+ * Throws InvalidInput (400) if the caller did not begin it on this table and branch, at the upstream that has them now.
+ * One message for all cases: it says nothing of the writes of others.
+ */
+function openUploadId(
+  { route, routeUpstream, principal }: Authenticated,
+  { branch }: StatedFacts,
+  sealedIds: SealedIds,
+): RouteMatch {
+  const { operation, id, parameters } = route
+  const sealed = operation.multipart === undefined ? undefined : parameters.get(uploadIdName)
+  if (typeof sealed !== 'string') return route
+  const write = sealedIds.open('multipart write', sealed, principal)
+  const isHere =
+    write !== undefined &&
+    isSameIdentifier(write.id, id) &&
+    canonicalizeBranch(write.branch) === canonicalizeBranch(branch) &&
+    write.upstream === routeUpstream.name
+  if (isHere) return { ...route, parameters: new Map(parameters).set(uploadIdName, write.upstreamId) }
+  throw refusal(
+    'unknown_multipart_write',
+    `the query parameter "${uploadIdName}" names no multipart write that you began on this branch of the table`,
+  )
 }

@@ -10,12 +10,11 @@ import {
   lancedbDatabaseHeader,
   lancedbPrefixHeader,
   requestIdHeader,
+  type HeaderDialect,
 } from '../../catalog-api/headers.ts'
-import type { HeaderDialect } from '../../catalog-api/headers.ts'
 import { CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
-import { parseConnectionTokens } from '../../lib/http/connection-tokens.ts'
-import { removeHeaders } from '../../lib/http/header-list.ts'
+import { parseConnectionTokens, removeHeaders } from '../../lib/http/header-list.ts'
 import { isHostAndPort } from '../../lib/http/host-name.ts'
 import { readSendingPage, sendingPageHeaders } from '../../lib/http/sending-page.ts'
 import { contextKeyToHeader } from '../context-keys.ts'

@@ -1,5 +1,5 @@
 import { getResponseForm } from '../../catalog-api/body-forms.ts'
-import type { CatalogError } from '../../catalog-api/catalog-error.ts'
+import { CatalogError, type ErrorName } from '../../catalog-api/catalog-error.ts'
 import { scheduleAtTickEnd } from '../../lib/async/owned-tasks.ts'
 import { leavesOpen, toUnknownOutcome } from '../changes/outcome.ts'
 import { ClientDisconnected } from '../client-disconnected.ts'
@@ -8,13 +8,13 @@ import type { DownstreamResponse } from '../downstream.ts'
 import { formatErrorResponse, toCatalogError } from '../error-response.ts'
 import { createResponseContext } from '../gateway-headers.ts'
 import { assertNotCompressed } from '../upstream/content-coding.ts'
-import { hideRestricted } from '../restrictions/hide-restricted.ts'
 import type { ResponseEditor } from '../upstream/required-edits.ts'
 import { createUpstreamError } from '../upstream/upstream-error.ts'
 import type { Recorded } from './record.ts'
 import { hasHeader, removeHeaders } from '../../lib/http/header-list.ts'
 import { getMembers } from '../../lib/json/is-object.ts'
 import { parseJsonBytes } from '../../lib/json/parse-json-bytes.ts'
+import type { CallerRestriction } from '../../policy/restrictions/restriction.ts'
 
 const lengthHeader: ReadonlySet<string> = new Set(['content-length'])
 
@@ -78,4 +78,34 @@ function sendError(request: Recorded, response: DownstreamResponse): CatalogErro
   response.writeHead(shown.status, headers)
   scheduleAtTickEnd(response, () => response.end(body))
   return error
+}
+
+/** Errors that say nothing about rows and columns, by what their code means. */
+const otherErrors: ReadonlySet<ErrorName> = new Set([
+  'NamespaceNotFound',
+  'TableNotFound',
+  'Throttling',
+  'ServiceUnavailable',
+])
+
+/**
+ * Replaces the error of an upstream about a restricted table by one that is always the same: engines list hidden columns and quote
+ * hidden values.
+ */
+export function hideRestricted(
+  error: CatalogError,
+  restriction: CallerRestriction | undefined,
+): CatalogError {
+  if (restriction === undefined) return error
+  const { kind, status, headers } = error
+  if (otherErrors.has(kind)) {
+    return new CatalogError(kind, `the upstream refused the request with status ${status}`, {
+      status,
+      headers,
+    })
+  }
+  return new CatalogError(
+    'InvalidInput',
+    'the catalog cannot answer this for a caller who may read a part of the table only',
+  )
 }

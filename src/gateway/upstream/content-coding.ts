@@ -1,10 +1,10 @@
+import { findHeader } from '../../lib/http/header-list.ts'
 import { refusal } from '../../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 
 /** The content coding of a response, whose headers alternate names and values; undefined if there is none. */
 export function getContentCoding(headers: readonly string[]): string | undefined {
-  const index = headers.findIndex((name, position) => position % 2 === 0 && name === 'content-encoding')
-  const coding = index === -1 ? undefined : headers[index + 1]
+  const coding = findHeader(headers, 'content-encoding')
   return coding === undefined || coding.toLowerCase() === 'identity' ? undefined : coding
 }
 

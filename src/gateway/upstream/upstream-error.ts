@@ -1,3 +1,4 @@
+import { findHeader } from '../../lib/http/header-list.ts'
 import { CatalogError, refusal, type ErrorName } from '../../catalog-api/catalog-error.ts'
 import { challenge } from '../../identity/authentication-error.ts'
 import { parseErrorResponse } from '../../catalog-api/responses/read-error-response.ts'
@@ -37,7 +38,7 @@ export function createUpstreamError(
   // With its usual status, not 501: a failure might be retried, and would count as one.
   if (kind === 'Unsupported' && status >= 500) return new CatalogError(kind, missingOperation, { cause })
   const retained = forwardedErrorHeaders.flatMap((name): [string, string][] => {
-    const value = getHeaderValue(headers, name)
+    const value = findHeader(headers, name)
     return value === undefined ? [] : [[name, value]]
   })
   return new CatalogError(kind, createErrorMessage(kind, status, message, getContentCoding(headers)), {
@@ -64,9 +65,4 @@ function createErrorMessage(
   return coding === undefined
     ? refused
     : `${refused}; its body has the content-encoding ${quoteForMessage(coding)}, expected none, as requested`
-}
-
-function getHeaderValue(headers: readonly string[], name: string): string | undefined {
-  const index = headers.findIndex((header, position) => position % 2 === 0 && header === name)
-  return index === -1 ? undefined : headers[index + 1]
 }

@@ -4,8 +4,7 @@ import { readHeaderValue } from '../../lib/fs/read-secret.ts'
 import type { Outbound } from '../../lib/outbound/outbound.ts'
 import { createSocketOpener } from '../../lib/outbound/socket-opener.ts'
 import { listTlsFiles, readTlsFiles, type TlsMaterial } from '../../lib/tls/tls-files.ts'
-import { findCredentialProblem } from '../../config/upstream/credential-settings.ts'
-import type { UpstreamSettings } from '../../config/upstream/upstream-settings.ts'
+import { findCredentialProblem, type UpstreamSettings } from '../../config/upstream/upstream-settings.ts'
 import type { UpstreamOptions } from './upstream.ts'
 
 /**

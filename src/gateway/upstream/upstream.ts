@@ -17,7 +17,6 @@ import type { CallerHeaders } from './caller-headers.ts'
 import type { CallerIdentity } from '../../config/upstream/upstream-settings.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import { createConnectionSlots, type ConnectionSlots } from './connection-slots.ts'
-import { createRetryBudget, type RetryBudget } from './retry-budget.ts'
 import { createHttp1Client, type Http1Client } from '../../http1/client/http1-client.ts'
 import { startHealthChecker, type HealthChecker } from './health-checker.ts'
 import { createTransitionReporter, type UpstreamObserver } from './upstream-observer.ts'
@@ -190,4 +189,32 @@ function createDatabaseHeaders(database: string | undefined): string[] {
   const slash = database.indexOf('/')
   if (slash === -1) return [lancedbDatabaseHeader, database]
   return [lancedbDatabaseHeader, database.slice(0, slash), lancedbPrefixHeader, database.slice(slash + 1)]
+}
+
+/** Limits retries to a small ratio of all requests, so that they cannot multiply the load of a failing upstream. */
+interface RetryBudget {
+  /** Called for the first attempt of a request. */
+  deposit(): void
+  /** Whether a retry is allowed now; uses the budget if so. */
+  tryWithdraw(): boolean
+}
+
+/** Maximum burst of retries after an idle period. */
+const maxSavedRetries = 50
+
+/** Creates a full budget. `budgetPercent` is the maximum ratio of retries to requests over time, in whole percent. */
+export function createRetryBudget(budgetPercent: number): RetryBudget {
+  // In hundredths of a retry: sums of fractions are inexact.
+  const most = budgetPercent === 0 ? 0 : maxSavedRetries * 100
+  let saved = most
+  return {
+    deposit() {
+      saved = Math.min(most, saved + budgetPercent)
+    },
+    tryWithdraw() {
+      if (saved < 100) return false
+      saved -= 100
+      return true
+    },
+  }
 }

@@ -19,6 +19,7 @@ import { Timestamp } from 'apache-arrow/fb/timestamp'
 import { Type } from 'apache-arrow/fb/type'
 import { Union } from 'apache-arrow/fb/union'
 import type { UnionMode } from 'apache-arrow/fb/union-mode'
+import { MessageFrames } from './message-frames.ts'
 
 interface IntType {
   readonly id: Type.Int
@@ -214,4 +215,22 @@ function readIntType(type: Int): IntType {
 
 function readList<Item>(length: number, read: (index: number) => Item): Item[] {
   return Array.from({ length }, (_, index) => read(index))
+}
+
+/**
+ * Reads an Arrow IPC stream of a schema and nothing else; safe for untrusted input. Returns undefined for anything else,
+ * and for a schema above 1 MiB.
+ */
+export function readSchemaStream(stream: Uint8Array): ArrowSchema | undefined {
+  let schema: ArrowSchema | undefined
+  const frames = new MessageFrames(({ kind, header }, { length }) => {
+    if (kind !== 'schema') throw new RangeError('the stream has rows')
+    schema = readSchema(header, length)
+  })
+  try {
+    frames.push(Buffer.from(stream.buffer, stream.byteOffset, stream.byteLength))
+    return frames.isWhole ? schema : undefined
+  } catch {
+    return undefined
+  }
 }

@@ -3,7 +3,7 @@ import { open, readFile, realpath, rename, rm, stat, type FileHandle } from 'nod
 import { dirname } from 'node:path'
 import { withFileLock } from './file-lock.ts'
 import { ignoreMissing } from './system-error.ts'
-import { syncFolder } from './sync-folder.ts'
+import { syncFolder } from './write-atomically.ts'
 
 /**
  * Replaces the text of a file by the result of `change` (undefined: no file exists). Readers see the old text or the

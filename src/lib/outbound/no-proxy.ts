@@ -1,5 +1,6 @@
-import { BlockList, isIP } from 'node:net'
+import { isIP } from 'node:net'
 import { domainToASCII } from 'node:url'
+import { createAddressMatcher, validateAddressRange } from '../net/address-range.ts'
 
 /** A host that connections go to. */
 export interface ProxiedHost {
@@ -42,13 +43,10 @@ export function splitNoProxy(text: string): readonly string[] {
 /** Whether a host is the machine itself: never reached through a proxy. */
 export function isLoopback(host: string): boolean {
   const name = toComparableName(host)
-  if (isIP(name) !== 0) return isInRanges(loopbackRanges, name)
-  return name === 'localhost' || name.endsWith('.localhost')
+  return isLoopbackAddress(name) || name === 'localhost' || name.endsWith('.localhost')
 }
 
-const loopbackRanges = new BlockList()
-loopbackRanges.addSubnet('127.0.0.0', 8, 'ipv4')
-loopbackRanges.addAddress('::1', 'ipv6')
+const isLoopbackAddress = createAddressMatcher(['127.0.0.0/8', '::1/128'])
 
 function parseEntry(entry: string): MatchesHost | undefined {
   if (entry === '*') return allHosts
@@ -59,26 +57,17 @@ function parseEntry(entry: string): MatchesHost | undefined {
   const name = toComparableName(isBareIpv6 ? entry : (bracketed ?? plain ?? ''))
   const port = isBareIpv6 || portText === undefined ? undefined : Number(portText)
   if (port !== undefined && (port < 1 || port > 65_535)) return undefined
-  const matchesName = bracketed !== undefined || isIP(name) !== 0 ? parseAddress(name) : parseName(name)
+  const matchesName =
+    bracketed !== undefined || isIP(name) !== 0
+      ? parseRange(`${name}/${isIP(name) === 6 ? 128 : 32}`)
+      : parseName(name)
   return matchesName && ((host) => (port === undefined || host.port === port) && matchesName(host))
 }
 
-function parseRange(entry: string): MatchesHost | undefined {
-  const [address = '', length = '', ...rest] = entry.split('/')
-  const version = isIP(address)
-  const isLength = /^\d{1,3}$/.test(length) && Number(length) <= (version === 6 ? 128 : 32)
-  if (version === 0 || !isLength || rest.length > 0) return undefined
-  const ranges = new BlockList()
-  ranges.addSubnet(address, Number(length), toFamily(version))
-  return ({ host }) => isInRanges(ranges, host)
-}
-
-function parseAddress(address: string): MatchesHost | undefined {
-  const version = isIP(address)
-  if (version === 0) return undefined
-  const ranges = new BlockList()
-  ranges.addAddress(address, toFamily(version))
-  return ({ host }) => isInRanges(ranges, host)
+function parseRange(range: string): MatchesHost | undefined {
+  if (validateAddressRange(range) !== undefined) return undefined
+  const isInRange = createAddressMatcher([range])
+  return ({ host }) => isInRange(host)
 }
 
 function parseName(text: string): MatchesHost | undefined {
@@ -93,13 +82,4 @@ function parseName(text: string): MatchesHost | undefined {
 function toComparableName(name: string): string {
   const ascii = /^[ -~]*$/.test(name) ? name : domainToASCII(name)
   return ascii.toLowerCase().replace(/(?<=.)\.$/, '')
-}
-
-function isInRanges(ranges: BlockList, host: string): boolean {
-  const version = isIP(host)
-  return version !== 0 && ranges.check(host, toFamily(version))
-}
-
-function toFamily(version: number): 'ipv4' | 'ipv6' {
-  return version === 6 ? 'ipv6' : 'ipv4'
 }

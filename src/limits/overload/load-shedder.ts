@@ -2,7 +2,6 @@ import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { getOperation, operationNames, type Operation } from '../../catalog-api/operations.ts'
 import type { CapacityHolder } from './fair-capacity.ts'
 import { getPoolName, poolNames, type PoolName } from './pool-name.ts'
-import { createShedController, type ShedController } from './shed-controller.ts'
 import { shedClasses, getShedClass, type ShedClass } from './shed-class.ts'
 
 /** Sheds requests for rows before listings, and small reads never. */
@@ -124,5 +123,32 @@ function createEvenShedder(controller: ShedController): (shedClass: ShedClass) =
     if (accumulated[shedClass] < 1) return false
     accumulated[shedClass] -= 1
     return true
+  }
+}
+
+/** The ratio rises in proportion to the excess delay and falls more slowly, so that it converges. */
+export interface ShedController {
+  /** Must be called with the current delay at every tick. */
+  observe(delayMs: number): void
+  shedRatio(shedClass: ShedClass): number
+}
+
+const risePerTick = 0.1
+/** A single tick is not conclusive, regardless of its delay. */
+const maxRisePerTick = 0.4
+const fallPerTick = 0.05
+/** Excess that must accumulate before anything is refused: ignores short delays. */
+const slack = 1
+
+/** If the overload persists, the classes are shed one after the other. */
+export function createShedController(maxDelayMs: number): ShedController {
+  let pressure = 0
+  return {
+    observe(delayMs) {
+      const rise = Math.min(maxRisePerTick, (risePerTick * delayMs) / maxDelayMs)
+      const change = delayMs > maxDelayMs ? rise : -fallPerTick
+      pressure = Math.min(slack + shedClasses.length, Math.max(0, pressure + change))
+    },
+    shedRatio: (shedClass) => Math.min(1, Math.max(0, pressure - slack - shedClasses.indexOf(shedClass))),
   }
 }

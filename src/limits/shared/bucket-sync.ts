@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Backoff } from '../../lib/async/backoff.ts'
-import { createNotifier } from '../../lib/async/notifier.ts'
 import type { BucketStore } from './bucket-store.ts'
 import type { Charge, SharedBuckets, SyncState } from './shared-buckets.ts'
 import { withTimeout } from '../../lib/async/with-timeout.ts'
@@ -123,4 +122,35 @@ export function createBucketSync(options: BucketSyncOptions): BucketSync {
 function splitCharges(charges: readonly Charge[]): readonly (readonly Charge[])[] {
   const count = Math.ceil(charges.length / maxKeys)
   return Array.from({ length: count }, (_, index) => charges.slice(index * maxKeys, (index + 1) * maxKeys))
+}
+
+/** Wakes the waiting task; a notification without one wakes the next `wait`. */
+interface Notifier {
+  readonly notify: () => void
+  /** Resolves on notification, or after `ms` milliseconds. */
+  readonly wait: (ms: number) => Promise<void>
+}
+
+function createNotifier(): Notifier {
+  let isNotified = false
+  let wake: (() => void) | undefined
+  return {
+    notify() {
+      isNotified = true
+      wake?.()
+    },
+    async wait(ms) {
+      if (!isNotified) {
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, ms)
+          wake = () => {
+            clearTimeout(timer)
+            resolve()
+          }
+        })
+      }
+      wake = undefined
+      isNotified = false
+    },
+  }
 }

@@ -12,7 +12,6 @@ import {
 import { readHeaderValue } from '../../lib/fs/read-secret.ts'
 import { createHttpPoster } from '../../lib/outbound/http-poster.ts'
 import type { Outbound } from '../../lib/outbound/outbound.ts'
-import { createPerformanceEpoch } from '../../lib/time/performance-epoch.ts'
 import { createOtlpExporter } from './otlp-exporter.ts'
 import { startRequestSpans, type RequestSpans } from './request-spans.ts'
 import { createSpanQueue, type SpanObserver } from './span-queue.ts'
@@ -121,4 +120,18 @@ const headerGetter: TextMapGetter<IncomingHttpHeaders> = {
     const isValid = name !== 'traceparent' || (value.length <= maxTraceparentLength && !value.includes(','))
     return isValid ? value : undefined
   },
+}
+
+/**
+ * Returns the wall-clock time (milliseconds since 1970) at which performance.now() was 0; off by at most one
+ * millisecond. It never decreases unless the wall clock is set back: later events get later times.
+ */
+export function createPerformanceEpoch(clock = Date.now, sinceStart = () => performance.now()): () => number {
+  let epoch = -Infinity
+  return () => {
+    // The clock truncates to whole milliseconds, so each sample is up to one too low; the maximum of many is best.
+    const latest = clock() - sinceStart()
+    if (latest > epoch || latest < epoch - 1) epoch = latest
+    return epoch
+  }
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { redactionSchema } from '../../../src/config/audit/redaction-settings.ts'
+import { redactionSchema } from '../../../src/config/audit/audit-settings.ts'
 import { sinksSchema } from '../../../src/config/audit/audit-sink-settings.ts'
 import { otlpSettings, linesInLog } from '../../audit/sinks/log-with-sinks.ts'
 import { distinct, fails, linesOf, startReceiver, takes } from '../../audit/sinks/http-receiver.ts'

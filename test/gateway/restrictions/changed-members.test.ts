@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { changeMembers } from '../../../src/gateway/restrictions/change-members.ts'
+import { changeMembers } from '../../../src/gateway/restrictions/restrict-request.ts'
 
 const changes = new Map<string, unknown>([
   ['filter', 'a'],

@@ -13,7 +13,7 @@ import {
 import { expect, it } from 'vitest'
 import { CatalogError } from '../../../src/catalog-api/catalog-error.ts'
 import { readRestrictedRows } from '../../../src/gateway/restrictions/restricted-rows.ts'
-import { hideRestricted } from '../../../src/gateway/restrictions/hide-restricted.ts'
+import { hideRestricted } from '../../../src/gateway/stages/respond.ts'
 import { expectLinearCost } from '../../support/cost-growth.ts'
 import { runAtOnce } from '../../../src/lib/async/run-in-slices.ts'
 import { trimDescription } from '../../../src/gateway/restrictions/trim-description.ts'

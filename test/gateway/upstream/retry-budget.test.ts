@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createRetryBudget } from '../../../src/gateway/upstream/retry-budget.ts'
+import { createRetryBudget } from '../../../src/gateway/upstream/upstream.ts'
 
 /** Number of retries that are allowed after that many requests. */
 function allowed(budgetPercent: number, requests: number): number {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createPerformanceEpoch } from '../../../src/lib/time/performance-epoch.ts'
+import { createPerformanceEpoch } from '../../../src/observability/traces/traces.ts'
 
 /** A machine started at time 1000.4, whose clock can be changed by `setClock`. */
 function machine() {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createShedController, type ShedController } from '../../../src/limits/overload/shed-controller.ts'
+import { createShedController, type ShedController } from '../../../src/limits/overload/load-shedder.ts'
 import { getOperation } from '../../../src/catalog-api/operations.ts'
 import { getShedClass, shedClasses } from '../../../src/limits/overload/shed-class.ts'
 
