@@ -13,6 +13,7 @@ import {
   findDifference,
   noKnownInputs,
   type DecisionDifference,
+  type RuleDecision,
   type KnownInputs,
 } from './find-difference.ts'
 import { listNameClasses } from './name-classes.ts'
@@ -37,7 +38,8 @@ export interface PolicyDiff {
  * A finite comparison suffices. A decision depends on the policies of the namespaces from the root to the object, and a
  * namespace without policies in either set is decided like its nearest ancestor with policies; so the namespaces of the
  * policies and the root represent all. Within a namespace only the patterns of `tables` distinguish names, so a name
- * for each pattern and for each two that overlap represents all (`listNameClasses`). All permissions are compared. Rules distinguish
+ * for each pattern and for each two that overlap represents all (`listNameClasses`). Of permissions that the same rules are
+ * about, one represents all. Rules distinguish
  * callers by name, groups and keys: first each named subject, an unnamed caller and an anonymous caller are compared;
  * if none of these differs, all combinations (`findDifference`).
  */
@@ -59,13 +61,36 @@ export function diffPolicies(one: PolicySet, other: PolicySet): PolicyDiff {
     const tables = listNameClasses([one, other], namespace)
     const ownPositions = [undefined, ...tables].map((table) => ({ namespace, table }))
     positions.push(...ownPositions)
+    const above = [one, other].flatMap((set) => set.documentsAbove(namespace))
+    const classes = [...groupBy(permissions, (permission) => describeClass(permission, above)).values()]
     return ownPositions.flatMap((position) =>
-      permissions
-        .filter((permission) => position.table === undefined || isNamespaceMember(permission))
-        .flatMap((permission) => findChangesAt(one, other, position, permission)),
+      classes.flatMap((alike) => {
+        const [first] = alike
+        if (first === undefined || (position.table !== undefined && !isNamespaceMember(first))) return []
+        const changes = findChangesAt(one, other, position, first)
+        return alike.flatMap((permission) => changes.map((change) => changePermission(change, permission)))
+      }),
     )
   })
   return { changes, positions }
+}
+
+/** Equal for permissions that rules do not tell apart. A condition on tags is evaluated, and may read the permission. */
+function describeClass(permission: Permission, documents: readonly PolicyDocument[]): string {
+  const about = documents.flatMap(({ rules }) => rules.map(({ permissions }) => permissions.has(permission)))
+  const readsTags = documents.some(({ rules }) =>
+    rules.some(({ permissions, condition }) => permissions.has(permission) && condition?.tags.length),
+  )
+  const final = documents.map((document) => document.final.has(permission))
+  return JSON.stringify([about, final, isNamespaceMember(permission), readsTags && permission])
+}
+
+function changePermission(change: DecisionChange, permission: Permission): DecisionChange {
+  const [before, after] = [change.before, change.after].map(({ allowed, decidingRule }) => {
+    const implication = decidingRule?.rule.implied.get(permission)
+    return { allowed, decidingRule: decidingRule && { ...decidingRule, implication } }
+  }) as [RuleDecision, RuleDecision]
+  return { ...change, permission, before, after }
 }
 
 /** Cached per document, because many namespaces share ancestors. */

@@ -1,5 +1,6 @@
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { assertName, isSameIdentifier, type Identifier } from '../../catalog-api/identifiers.ts'
+import { createNameMatcher } from '../conditions/name-pattern.ts'
 import type { PolicyRule } from '../language/policy-document.ts'
 import type { PolicySet } from '../policy-set.ts'
 
@@ -21,8 +22,15 @@ export function listNameClasses(sets: readonly PolicySet[], namespace: Identifie
   const overlaps = [...allows].flatMap((one) => [...denies].flatMap((other) => intersectPatterns(one, other)))
   const patterns = [...new Set([...allows, ...denies, ...overlaps])]
   const letter = unusedLetter(patterns.join(''))
-  const names = patterns.map((pattern) => pattern.replaceAll('*', letter))
-  return [...new Set([...names, ...sets.flatMap((set) => set.listTaggedTables(namespace))])]
+  // Names that match the same patterns are decided alike.
+  const matchers = [...new Set([...allows, ...denies])].map(createNameMatcher)
+  const names = new Map<string, string>()
+  for (const pattern of patterns) {
+    const name = pattern.replaceAll('*', letter)
+    const matching = matchers.map((matches) => (matches(name) ? 1 : 0)).join('')
+    if (!names.has(matching)) names.set(matching, name)
+  }
+  return [...new Set([...names.values(), ...sets.flatMap((set) => set.listTaggedTables(namespace))])]
 }
 
 /** Interleavings of patterns with many `*` would be too many; names in the others are names of both patterns, too. */
