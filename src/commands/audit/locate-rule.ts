@@ -5,7 +5,7 @@ import { compileContents, readPolicies } from '../../policy/source/load-policies
 import { namePolicyFolders } from '../../policy/source/policy-folder.ts'
 import { createSettingsVocabulary } from '../../policy/source/settings-vocabulary.ts'
 import { runStep } from '../common/command-failure.ts'
-import { anySettings } from '../policy/policy-context.ts'
+import { anySettings } from '../policy/policy-sources.ts'
 
 /** Returns where a recorded rule is now, in words; `revision` is that of the policies of the decision. */
 export type LocateRule = (rule: RuleReference, revision: string | undefined) => string

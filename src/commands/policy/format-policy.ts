@@ -27,6 +27,12 @@ export function formatReachingRule(reaching: LocatedRule & Partial<RuleAbout>): 
   return formatRuleReference(createRuleReference(reaching)) + reason
 }
 
+/** `allowed by` the rule; `denied, as no rule allows it`. */
+export function formatDecided(isAllowed: boolean, by: string | undefined): string {
+  const word = isAllowed ? 'allowed' : 'denied'
+  return by === undefined ? `${word}, as no rule allows it` : `${word} by ${by}`
+}
+
 /** `group analysts`, `every caller`, `callers without a credential`. */
 export function formatPolicySubject({ kind, name }: Subject): string {
   if (kind === 'anonymous') return 'callers without a credential'

@@ -20,18 +20,18 @@ import type { ObjectPosition } from '../../policy/engine/object-position.ts'
 import type { LoadedPolicies } from '../../policy/source/load-policies.ts'
 import type { KnownCaller } from '../../policy/engine/subject.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
-import { applyCandidates } from './apply-candidates.ts'
-import { readPolicyContext, type PolicyContext } from './policy-context.ts'
+import { applyCandidates } from './cluster.ts'
 import {
   addClusterOptions,
   combineSources,
   printRefused,
+  readPolicyContext,
   requirePolicies,
   type SourceOptions,
 } from './policy-sources.ts'
-import { readCluster } from './read-cluster.ts'
 import {
   formatConditionResult,
+  formatDecided,
   formatReachingRule,
   formatColumns,
   formatPolicySubjects,
@@ -109,43 +109,29 @@ async function loadSides(
   command: Command,
   io: Io,
 ): Promise<Sides> {
-  const context = await readPolicyContext(options, io)
+  const { policies, apply, kubernetes } = options
   const [first = '', second, ...others] = folders
-  if (options.kubernetes) {
-    if (second !== undefined) command.error('error: expected one folder with --kubernetes: the candidates')
-    return loadClusterSides(first, options, context, io)
-  }
-  if (options.apply) command.error('error: expected --kubernetes with --apply')
-  if (second === undefined || others.length > 0)
+  if (kubernetes && second !== undefined)
+    command.error('error: expected one folder with --kubernetes: the candidates')
+  if (apply && !kubernetes) command.error('error: expected --kubernetes with --apply')
+  if (!kubernetes && (second === undefined || others.length > 0))
     command.error(
       'error: expected two folders, the current and the candidate policies; or --kubernetes and one',
     )
-  const { vocabulary } = context
-  const { policies } = options
-  return [
-    await requirePolicies([...policies, first], vocabulary),
-    await requirePolicies([...policies, second], vocabulary),
-  ]
-}
-
-async function loadClusterSides(
-  folder: string,
-  options: Options,
-  context: PolicyContext,
-  io: Io,
-): Promise<Sides> {
-  const { policies, apply } = options
-  const { vocabulary } = context
-  const cluster = await readCluster(context.namespaces)
-  if (!apply) {
-    const before = printRefused(io, await combineSources(policies, cluster, context))
-    return [before, await requirePolicies([...policies, folder], vocabulary)]
-  }
-  const resources = await runStep(`the policies in ${folder} cannot be applied`, () =>
-    applyCandidates(cluster.resources, folder, vocabulary),
+  const context = await readPolicyContext(options, io)
+  const { vocabulary, cluster } = context
+  if (cluster === undefined)
+    return [
+      await requirePolicies([...policies, first], vocabulary),
+      await requirePolicies([...policies, second ?? ''], vocabulary),
+    ]
+  const before = await combineSources(policies, context)
+  if (!apply) return [printRefused(before, io), await requirePolicies([...policies, first], vocabulary)]
+  const resources = await runStep(`the policies in ${first} cannot be applied`, () =>
+    applyCandidates(cluster.resources, first, vocabulary),
   )
-  const before = await combineSources(policies, cluster, context)
-  return [before, printRefused(io, await combineSources(policies, { ...cluster, resources }, context))]
+  const after = await combineSources(policies, { ...context, cluster: { ...cluster, resources } })
+  return [before, printRefused(after, io)]
 }
 
 function printDiff(io: Io, found: PolicyDiff, documents: readonly PolicyDocument[]): void {
@@ -184,10 +170,7 @@ function formatPosition({ namespace, table }: ObjectPosition, isWhole: boolean):
 }
 
 function formatDecision({ allowed, decidingRule }: RuleDecision): string {
-  const word = allowed ? 'allowed' : 'denied'
-  return decidingRule === undefined
-    ? `${word}, as no rule allows it`
-    : `${word} by ${formatReachingRule(decidingRule)}`
+  return formatDecided(allowed, decidingRule && formatReachingRule(decidingRule))
 }
 
 function formatCaller({ user, key, groups, excludedGroups }: KnownCaller): string {

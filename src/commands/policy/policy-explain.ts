@@ -7,7 +7,6 @@ import { formatExample } from '../common/new-command.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { getOperation, isOperationName } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
-import type { Allowed, Decision } from '../../policy/engine/decision.ts'
 import {
   describeVerdict,
   explainDecision,
@@ -36,7 +35,6 @@ import {
   type FactOptions,
 } from './policy-options.ts'
 import { noteMistakenId, noteUnknownGroups } from './note-mistakes.ts'
-import { readPolicyContext } from './policy-context.ts'
 import { addSourceOptions, requireSources, type SourceOptions } from './policy-sources.ts'
 import type { CallerRestriction } from '../../policy/restrictions/restriction.ts'
 import {
@@ -79,11 +77,10 @@ async function explain(
   command: Command,
   io: Io,
 ): Promise<void> {
-  const context = await readPolicyContext(options, io)
-  const operation = requirePermission(name, context.vocabulary, command)
+  const { documents, set, vocabulary } = await requireSources(options, io)
+  const operation = requirePermission(name, vocabulary, command)
   const problem = diagnoseFacts(operation, options.fact)
   if (problem !== undefined) command.error(`error: ${problem}`)
-  const { documents, set } = await requireSources(options, context, io)
   noteUnknownGroups(options, documents, io)
   noteMistakenId(operation, id, documents, io)
   const request = createAuthorizationRequest(
@@ -111,40 +108,34 @@ async function explain(
     })
     return
   }
-  const deciding = findDecidingRule(levels, decision)
-  const by = byVisibility ? describeVisibility(byVisibility) : describeDeciding(deciding)
+  const { rule } = decision
+  const deciding = levels
+    .flatMap(({ rules }) => rules)
+    .find((one) => one.document.name === rule?.policy && one.rule.id === rule.rule)
+  const byRule = deciding === undefined ? 'no rule allows it' : `by ${formatReachingRule(deciding)}`
+  const by = byVisibility
+    ? `no rule allows it itself, but it shows what is visible beneath, by ${formatRuleReference(byVisibility.rule)}`
+    : byRule
   const result = decision.allowed ? 'allowed' : 'denied'
   printLine(io, `${result}  ${request.principal.name}: ${operation} on ${formatIdentifierText(id)}\n  ${by}`)
   if (message !== undefined) printLine(io, `  message  ${message}  (in a response 403)`)
   if (contact !== undefined) printLine(io, `  contact  ${contact}  (in a response 403)`)
-  if (restriction !== undefined) printRestriction(io, restriction)
+  if (restriction !== undefined) {
+    printLine(
+      io,
+      `  restricted by ${restriction.parts.map((part) => formatRuleReference(part.rule)).join(' and ')}`,
+    )
+    printLine(io, `    columns  ${formatColumns(restriction.columns)}`)
+    printLine(io, `    rows     ${restriction.rows ?? 'all'}`)
+  }
   printLine(io, `  facts  ${formatFacts(request)}`)
   if (tags !== '') printLine(io, `  tags   ${tags}`)
   if (levels.length === 0) printLine(io, 'no policy applies to this object or its parents')
   for (const level of levels) printLevel(io, level)
 }
 
-function findDecidingRule(levels: readonly ExplainedLevel[], { rule }: Decision): Step | undefined {
-  const rules = levels.flatMap((level) => level.rules)
-  return rules.find((one) => one.document.name === rule?.policy && one.rule.id === rule.rule)
-}
-
-function describeDeciding(deciding: Step | undefined): string {
-  return deciding === undefined ? 'no rule allows it' : `by ${formatReachingRule(deciding)}`
-}
-
-function describeVisibility({ rule }: Allowed): string {
-  return `no rule allows it itself, but it shows what is visible beneath, by ${formatRuleReference(rule)}`
-}
-
 function reportRestriction({ columns, rows, parts }: CallerRestriction): unknown {
   return { columns: Object.fromEntries(columns), rows, rules: parts.map(({ rule }) => rule) }
-}
-
-function printRestriction(io: Io, { columns, rows, parts }: CallerRestriction): void {
-  printLine(io, `  restricted by ${parts.map(({ rule }) => formatRuleReference(rule)).join(' and ')}`)
-  printLine(io, `    columns  ${formatColumns(columns)}`)
-  printLine(io, `    rows     ${rows ?? 'all'}`)
 }
 
 function listDecidedFacts({ permission, operation }: AuthorizationRequest): readonly DecidedFact[] {

@@ -12,8 +12,7 @@ import { listIgnoredFiles, namePolicyFolders } from '../../policy/source/policy-
 import { lintWithShadowPolicies } from '../../policy/analysis/lint/lint-policies.ts'
 import type { PolicyProblem } from '../../policy/language/policy-error.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
-import { readPolicyContext } from './policy-context.ts'
-import { addSourceOptions, loadSources, selectFolders, type SourceOptions } from './policy-sources.ts'
+import { addSourceOptions, loadSources, type SourceOptions } from './policy-sources.ts'
 import { alignColumns } from './format-policy.ts'
 
 interface Options extends SourceOptions {
@@ -37,10 +36,9 @@ export function addLint(policy: Command, io: Io): void {
 
 async function lint(options: Options, io: Io): Promise<void> {
   const { strict, json } = options
-  const context = await readPolicyContext(options, io)
-  const loaded = await loadSources(options, context)
-  const known = context.settings && (await readKnownCredentials(context.settings))
-  const folders = namePolicyFolders(selectFolders(options, context))
+  const loaded = await loadSources(options, io)
+  const known = loaded.settings && (await readKnownCredentials(loaded.settings))
+  const folders = namePolicyFolders(loaded.folders)
   const ignored = await Promise.all(folders.map(listIgnoredFiles))
   const findings = [
     ...loaded.refused.map(toFinding),

@@ -16,9 +16,8 @@ import {
 import { collect, jsonOption, parseTimeOrAge } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { LogProblems } from '../common/log-problems.ts'
-import { configOption, readPolicyContext } from './policy-context.ts'
-import { requirePolicies } from './policy-sources.ts'
-import { formatReachingRule, formatRuleReference } from './format-policy.ts'
+import { configOption, readPolicyContext, requirePolicies } from './policy-sources.ts'
+import { formatDecided, formatReachingRule, formatRuleReference } from './format-policy.ts'
 
 interface Options {
   readonly audit: string
@@ -73,7 +72,7 @@ async function replay(
   { audit, candidate, current, config, keys, since, failOnChange, json }: Options,
   io: Io,
 ): Promise<void> {
-  const { vocabulary } = await readPolicyContext({ config }, io)
+  const { vocabulary } = await readPolicyContext({ ...(config !== undefined && { config }) }, io)
   const { set } = await requirePolicies(candidate, vocabulary)
   const inForce = current.length === 0 ? undefined : await requirePolicies(current, vocabulary)
   const stored = keys === undefined ? [] : await runStep('the keys cannot be listed', () => listKeys(keys))
@@ -121,17 +120,12 @@ function printReplay(io: Io, changed: readonly ReplayedCalls[], undecided: reado
     for (const { example, count } of ofOperation) {
       const { decidingRule } = example
       const { principal, wasAllowed, rule, time, id, request } = example.call
+      const [before, after] = wasAllowed ? ['allowed', 'denied'] : ['denied', 'allowed']
+      printLine(io, `  ${principal}: ${before} -> ${after}, ${formatCount(count, 'call')}`)
+      printLine(io, `    before: ${formatDecided(wasAllowed, rule && formatRuleReference(rule))}`)
       printLine(
         io,
-        `  ${principal}: ${formatOutcome(wasAllowed)} -> ${formatOutcome(!wasAllowed)}, ${formatCount(count, 'call')}`,
-      )
-      printLine(
-        io,
-        `    before: ${formatOutcome(wasAllowed)} ${rule ? `by ${formatRuleReference(rule)}` : 'as no rule allowed it'}`,
-      )
-      printLine(
-        io,
-        `    after:  ${formatOutcome(!wasAllowed)} ${decidingRule ? `by ${formatReachingRule(decidingRule)}` : 'as no rule allows it'}`,
+        `    after:  ${formatDecided(!wasAllowed, decidingRule && formatReachingRule(decidingRule))}`,
       )
       printLine(io, `    for example ${time} on ${formatIdentifierText(id)}, request ${request}`)
     }
@@ -163,8 +157,4 @@ function printRestricted(io: Io, restricted: readonly ReplayedCalls[]): void {
 
 function formatRestrictions(names: readonly string[]): string {
   return names.length === 0 ? 'not restricted' : `restricted by ${names.join(' and ')}`
-}
-
-function formatOutcome(isAllowed: boolean): string {
-  return isAllowed ? 'allowed' : 'denied'
 }

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
+import { readGatewaySettings, type GatewaySettings } from '../../config/gateway-settings.ts'
 import { formatProblem, type PolicyProblem } from '../../policy/language/policy-error.ts'
-import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
+import { createPolicyVocabulary, type PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
 import { assertAnyPolicy } from '../../policy/source/document-problems.ts'
 import {
   compileContents,
@@ -8,27 +9,11 @@ import {
   type LoadedPolicies,
   type PolicyContents,
 } from '../../policy/source/load-policies.ts'
+import { createSettingsVocabulary } from '../../policy/source/settings-vocabulary.ts'
 import { collect } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import type { Io } from '../common/io.ts'
-import { configOption, type PolicyContext } from './policy-context.ts'
-import { divideResources, readCluster, type Cluster } from './read-cluster.ts'
-import type { DecisionTest } from '../../policy/testing/decision-test.ts'
-import { parsePolicyFile } from '../../policy/source/parse-policy-files.ts'
-import { formatResource, qualifyName } from '../../policy/source/kubernetes/resource-text.ts'
-import {
-  createReviewer,
-  listDocuments,
-  listRefusals,
-  type NamespaceContent,
-  type Review,
-} from '../../policy/source/kubernetes/review-resources.ts'
-
-interface LoadedResources {
-  readonly reviews: readonly Review[]
-  /** Those of accepted policies. */
-  readonly tests: readonly DecisionTest[]
-}
+import { readCluster, reviewCluster, type Cluster } from './cluster.ts'
 
 /** Which policies a command is about. */
 export interface SourceOptions {
@@ -58,61 +43,92 @@ export function addClusterOptions(command: Command): Command {
     .option(...configOption)
 }
 
+export const configOption = [
+  '--config <file>',
+  'the settings of the gateway: its policy folders, extra operations that policies name, Kubernetes namespaces that count',
+] as const
+
+/** What a command knows of the gateway and the cluster whose policies it is about. */
+export interface PolicyContext {
+  /** The operations that policies may name: those of the catalog API, and extra ones of the settings. */
+  readonly vocabulary: PolicyVocabulary
+  readonly settings: GatewaySettings | undefined
+  /** Undefined without `--kubernetes`. */
+  readonly cluster: Cluster | undefined
+}
+
+/** The vocabulary without settings: the policies may be those of `dev`. */
+export const anySettings = createPolicyVocabulary({ acceptsDevelopment: true })
+
+/**
+ * Reads the settings and the cluster of kubectl, as the options say. Throws CommandFailure with all errors in the settings,
+ * and if they use no resources although the command does.
+ */
+export async function readPolicyContext(
+  { config, kubernetes }: Partial<SourceOptions>,
+  { environment }: Io,
+): Promise<PolicyContext> {
+  const settings =
+    config === undefined
+      ? undefined
+      : await runStep(`the settings in ${config} cannot be used`, () =>
+          readGatewaySettings(config, environment),
+        )
+  const namespaces = settings?.policies.kubernetes?.namespaces
+  if (kubernetes && settings !== undefined && namespaces === undefined)
+    throw new CommandFailure(
+      `the settings in ${config ?? ''} contain no policies.kubernetes, so their gateway uses no resources; omit --kubernetes`,
+    )
+  return {
+    vocabulary: settings === undefined ? anySettings : createSettingsVocabulary(settings),
+    settings,
+    cluster: kubernetes && (await readCluster(namespaces)),
+  }
+}
+
 /** Policies as a gateway uses them. */
-export interface LoadedSources extends LoadedPolicies {
+export interface LoadedSources extends LoadedPolicies, PolicyContext {
+  readonly folders: readonly string[]
   /** Errors in resources: the gateway does not use these resources, or only what they restrict. */
   readonly refused: readonly PolicyProblem[]
 }
 
 /**
- * Loads the policies of folders, of a cluster, or of both. Throws CommandFailure with all errors in the folders, and if
- * there are no policies.
+ * Loads the policies of folders, of a cluster, or of both; those of the folders of the settings if no other source is given.
+ * Throws CommandFailure with all errors in the folders, and if there are no policies.
  */
-export async function loadSources(options: SourceOptions, context: PolicyContext): Promise<LoadedSources> {
-  const cluster = options.kubernetes && (await readCluster(context.namespaces))
-  return combineSources(selectFolders(options, context), cluster, context)
-}
-
-/** Returns the folders that a command reads: those of the settings if no other source is given. */
-export function selectFolders(
-  { policies, kubernetes }: SourceOptions,
-  { settings }: PolicyContext,
-): readonly string[] {
-  return policies.length === 0 && !kubernetes ? (settings?.policies.folder ?? []) : policies
+export async function loadSources(options: SourceOptions, io: Io): Promise<LoadedSources> {
+  const context = await readPolicyContext(options, io)
+  const { policies, kubernetes } = options
+  const folders = policies.length === 0 && !kubernetes ? (context.settings?.policies.folder ?? []) : policies
+  return combineSources(folders, context)
 }
 
 /** Like `loadSources`, and prints the errors in resources. */
-export async function requireSources(
-  options: SourceOptions,
-  context: PolicyContext,
-  io: Io,
-): Promise<LoadedPolicies> {
-  return printRefused(io, await loadSources(options, context))
+export async function requireSources(options: SourceOptions, io: Io): Promise<LoadedSources> {
+  return printRefused(await loadSources(options, io), io)
+}
+
+export function printRefused<Loaded extends LoadedSources>(loaded: Loaded, { stderr }: Io): Loaded {
+  for (const problem of loaded.refused) stderr.write(`refused: ${formatProblem(problem)}\n`)
+  return loaded
 }
 
 export async function combineSources(
   folders: readonly string[],
-  cluster: Cluster | undefined,
-  { vocabulary, namespaces }: PolicyContext,
+  context: PolicyContext,
 ): Promise<LoadedSources> {
+  const { vocabulary, settings, cluster } = context
   const files = await readFolders(folders, vocabulary)
-  const contents = cluster === undefined ? [] : divideResources(cluster, namespaces)
-  if (folders.length === 0 && contents.every(({ resources }) => resources.length === 0))
+  const namespaces = settings?.policies.kubernetes?.namespaces
+  const resources = cluster && (await reviewCluster(cluster, namespaces, vocabulary))
+  if (folders.length === 0 && resources === undefined)
     throw new CommandFailure(
       'the cluster has no AccessPolicy resources that count; see --config, and the context of kubectl',
     )
-  const { reviews, tests } = await loadResources(contents, vocabulary)
-  const resources = { documents: listDocuments(reviews), tests }
-  const merged = {
-    documents: [...files.documents, ...resources.documents],
-    tests: [...files.tests, ...resources.tests],
-  }
-  return { ...compileContents(merged), refused: listRefusals(reviews) }
-}
-
-export function printRefused<Loaded extends LoadedSources>({ stderr }: Io, loaded: Loaded): Loaded {
-  for (const problem of loaded.refused) stderr.write(`refused: ${formatProblem(problem)}\n`)
-  return loaded
+  const { documents = [], tests = [], refused = [] } = resources ?? {}
+  const merged = { documents: [...files.documents, ...documents], tests: [...files.tests, ...tests] }
+  return { ...context, ...compileContents(merged), folders, refused }
 }
 
 /** Loads the policies of folders. Throws CommandFailure with all errors, or if there are no policies. */
@@ -133,20 +149,4 @@ async function readFolders(
     if (folders.length > 0) assertAnyPolicy(names, contents.documents.length)
     return contents
   })
-}
-
-/** Reads the resources of Kubernetes namespaces once, as a gateway does that watches them. */
-async function loadResources(
-  contents: readonly NamespaceContent[],
-  vocabulary: PolicyVocabulary,
-): Promise<LoadedResources> {
-  const reviews = await createReviewer(vocabulary)(contents)
-  const accepted = reviews.filter(({ reason }) => reason === 'Accepted')
-  const tests = accepted.flatMap(({ resource }) =>
-    parsePolicyFile(formatResource(resource), vocabulary).tests.map((test) => ({
-      ...test,
-      document: qualifyName(resource, test.document),
-    })),
-  )
-  return { reviews, tests }
 }

@@ -16,7 +16,6 @@ import { jsonOption } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'
 import { formatExample } from '../common/new-command.ts'
-import { readPolicyContext } from './policy-context.ts'
 import { addSourceOptions, requireSources, type SourceOptions } from './policy-sources.ts'
 import { formatRuleReference } from './format-policy.ts'
 
@@ -42,10 +41,8 @@ export function addTest(policy: Command, io: Io): void {
 
 async function test(options: Options, io: Io): Promise<void> {
   const { tests, json } = options
-  const context = await readPolicyContext(options, io)
-  const { vocabulary } = context
-  const loaded = await requireSources(options, context, io)
-  const all = [...loaded.tests, ...(tests === undefined ? [] : await loadTests(tests, vocabulary))]
+  const loaded = await requireSources(options, io)
+  const all = [...loaded.tests, ...(tests === undefined ? [] : await loadTests(tests, loaded.vocabulary))]
   if (all.length === 0) {
     throw new CommandFailure(
       'no tests in the policies; add "tests" to a policy or write a document of kind DecisionTable',

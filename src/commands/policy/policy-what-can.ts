@@ -9,7 +9,6 @@ import { createRestrictionReport } from '../../policy/analysis/reaching-restrict
 import { whatCan, type PermittedAccess, type NamespaceAccess } from '../../policy/analysis/what-can.ts'
 import { createPrincipal, addCallerOptions, type CallerOptions } from './policy-options.ts'
 import { noteUnknownGroups } from './note-mistakes.ts'
-import { readPolicyContext } from './policy-context.ts'
 import { addSourceOptions, requireSources, type SourceOptions } from './policy-sources.ts'
 import {
   formatIf,
@@ -40,7 +39,7 @@ export function addWhatCan(policy: Command, io: Io): void {
 }
 
 async function list(options: Options, io: Io): Promise<void> {
-  const { documents, set } = await requireSources(options, await readPolicyContext(options, io), io)
+  const { documents, set } = await requireSources(options, io)
   noteUnknownGroups(options, documents, io)
   const caller = createPrincipal(options)
   const entries = whatCan(set, caller)

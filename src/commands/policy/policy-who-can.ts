@@ -19,7 +19,6 @@ import {
 } from '../../policy/analysis/who-can.ts'
 import { idArgument, operationArgument, requirePermission } from './policy-options.ts'
 import { noteListing, noteMistakenId } from './note-mistakes.ts'
-import { readPolicyContext } from './policy-context.ts'
 import { addSourceOptions, requireSources, type SourceOptions } from './policy-sources.ts'
 import {
   formatIf,
@@ -68,11 +67,10 @@ async function list(
   command: Command,
   io: Io,
 ): Promise<void> {
-  const context = await readPolicyContext(options, io)
-  const operation = requirePermission(name, context.vocabulary, command)
   const { tag, json } = options
   if ((tag === undefined) === (id === undefined)) command.error('error: expected either an id or --tag <tag>')
-  const { documents, set } = await requireSources(options, context, io)
+  const { documents, set, vocabulary } = await requireSources(options, io)
+  const operation = requirePermission(name, vocabulary, command)
   noteListing(operation, io)
   if (id !== undefined) {
     noteMistakenId(operation, id, documents, io)

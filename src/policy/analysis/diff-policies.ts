@@ -86,11 +86,11 @@ function describeClass(permission: Permission, documents: readonly PolicyDocumen
 }
 
 function changePermission(change: DecisionChange, permission: Permission): DecisionChange {
-  const [before, after] = [change.before, change.after].map(({ allowed, decidingRule }) => {
+  const decide = ({ allowed, decidingRule }: RuleDecision): RuleDecision => {
     const implication = decidingRule?.rule.implied.get(permission)
     return { allowed, decidingRule: decidingRule && { ...decidingRule, implication } }
-  }) as [RuleDecision, RuleDecision]
-  return { ...change, permission, before, after }
+  }
+  return { ...change, permission, before: decide(change.before), after: decide(change.after) }
 }
 
 /** Cached per document, because many namespaces share ancestors. */
