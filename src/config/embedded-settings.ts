@@ -3,7 +3,8 @@ import type { z } from 'zod'
 import { anyGatewaySchema, listUpstreams, type GatewaySettings } from './gateway-settings.ts'
 import { describeIssue } from './loading/describe-issue.ts'
 import { convertUnits } from './loading/setting-units.ts'
-import { resolvePaths, toSchemaNode } from './loading/settings-schema.ts'
+import { toSchemaNode } from '../lib/schema-node.ts'
+import { resolvePaths } from './loading/settings-schema.ts'
 import { SettingsError } from './loading/read-settings.ts'
 
 /** Sections about ports, which an embedding application has itself. */

@@ -1,11 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { backendSettingsSchema } from '../../src/backend/settings/backend-settings.ts'
 import { gatewaySettingsSchema } from '../../src/config/gateway-settings.ts'
-import {
-  environmentVariableName,
-  toSchemaNode,
-  type SchemaNode,
-} from '../../src/config/loading/settings-schema.ts'
+import { environmentVariableName } from '../../src/config/loading/settings-schema.ts'
+import { toSchemaNode, type SchemaNode } from '../../src/lib/schema-node.ts'
 import { settingUnits } from '../../src/config/loading/setting-units.ts'
 import { typeOf } from './setting-types.ts'
 

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import { explainRemovedSetting, explainRemovedValue } from '../removed.ts'
 import { findUnitOfName, type SettingUnit } from './setting-units.ts'
-import { listConstants, listMembers, type SchemaNode } from './settings-schema.ts'
+import { listConstants, listMembers, type SchemaNode } from '../../lib/schema-node.ts'
 
 type Path = (string | number)[]
 

@@ -13,9 +13,8 @@ import {
   listSettingVariables,
   type SettingVariable,
   resolvePaths,
-  toSchemaNode,
-  type SchemaNode,
 } from './settings-schema.ts'
+import { toSchemaNode, type SchemaNode } from '../../lib/schema-node.ts'
 
 /** Invalid settings. The message lists every error on a line of its own, with file, line and column. */
 export class SettingsError extends Error {

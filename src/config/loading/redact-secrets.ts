@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { mapSettings, toSchemaNode } from './settings-schema.ts'
+import { mapSettings, toSchemaNode } from '../../lib/schema-node.ts'
 
 /** Printed instead of a secret. Settings that contain it are refused, so that it is never used as one. */
 const redactedValue = '(hidden)'

@@ -1,5 +1,5 @@
 import { parseDuration } from '../../catalog-api/schemas/duration.ts'
-import { mapSettings, type SchemaNode } from './settings-schema.ts'
+import { mapSettings, type SchemaNode } from '../../lib/schema-node.ts'
 
 /** The unit of a numeric setting, which the end of its name states. */
 export interface SettingUnit {

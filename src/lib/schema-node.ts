@@ -1,0 +1,93 @@
+import { z } from 'zod'
+
+/** The parts of a JSON Schema that locate what it describes, and mark secrets and paths. */
+const schemaNode = z
+  .object({
+    type: z.string(),
+    get properties() {
+      return z.record(z.string(), schemaNode)
+    },
+    get additionalProperties() {
+      return z.union([z.boolean(), schemaNode])
+    },
+    get items() {
+      return schemaNode
+    },
+    get anyOf() {
+      return z.array(schemaNode)
+    },
+    get oneOf() {
+      return z.array(schemaNode)
+    },
+    description: z.string(),
+    default: z.unknown(),
+    enum: z.array(z.unknown()),
+    const: z.union([z.string(), z.number(), z.boolean(), z.null()]),
+    minimum: z.number(),
+    maximum: z.number(),
+    exclusiveMinimum: z.number(),
+    required: z.array(z.string()),
+    /** Set with `meta`: never printed. */
+    secret: z.literal(true),
+    /** Set with `meta`: the name of a file or a folder. */
+    path: z.literal(true),
+  })
+  .partial()
+
+export type SchemaNode = z.output<typeof schemaNode>
+
+export function toSchemaNode(schema: z.ZodType): SchemaNode {
+  return schemaNode.parse(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }))
+}
+
+/** Returns the node and the alternatives that it offers, at any depth. */
+function listAlternatives(node: SchemaNode): readonly SchemaNode[] {
+  return [node, ...[...(node.anyOf ?? []), ...(node.oneOf ?? [])].flatMap(listAlternatives)]
+}
+
+/** Returns the names of the settings of a section; of alternatives, those of all. */
+export function listMembers(schema: SchemaNode, path: readonly (string | number)[]): readonly string[] {
+  const section = path.reduce(findChildren, listAlternatives(schema))
+  return section.flatMap(({ properties }) => Object.keys(properties ?? {}))
+}
+
+/** Returns the values that a setting may have, of all alternatives that allow one value each. */
+export function listConstants(
+  schema: SchemaNode,
+  path: readonly (string | number)[],
+): readonly (string | number | boolean | null)[] {
+  const nodes = path.reduce(findChildren, listAlternatives(schema))
+  return nodes.flatMap((node) => (node.const === undefined ? [] : [node.const]))
+}
+
+/** Returns the alternatives of a member, or of the items of a list, of any of the nodes. */
+function findChildren(nodes: readonly SchemaNode[], key: string | number): readonly SchemaNode[] {
+  return nodes.flatMap(({ items, properties = {}, additionalProperties }) => {
+    const any = typeof additionalProperties === 'object' ? additionalProperties : undefined
+    const member = Object.hasOwn(properties, key) ? properties[key] : any
+    const child = typeof key === 'number' ? items : member
+    return child === undefined ? [] : listAlternatives(child)
+  })
+}
+
+/**
+ * Returns what replaces a value, or the value itself. `nodes` are its schema and the alternatives of it, `name` is the key
+ * of the value, or of the list that holds it.
+ */
+type ChangeSetting = (value: unknown, nodes: readonly SchemaNode[], name: string) => unknown
+
+/** Returns a copy of settings with each value changed; what a section or a list contains, only if it stays. */
+export function mapSettings(schema: SchemaNode, settings: unknown, change: ChangeSetting): unknown {
+  function mapValue(nodes: readonly SchemaNode[], value: unknown, name: string): unknown {
+    if (value === undefined || value === null) return value
+    const changed = change(value, nodes, name)
+    if (changed !== value) return changed
+    if (Array.isArray(value))
+      return value.map((item, index) => mapValue(findChildren(nodes, index), item, name))
+    if (typeof value !== 'object') return value
+    return Object.fromEntries(
+      Object.entries(value).map(([key, member]) => [key, mapValue(findChildren(nodes, key), member, key)]),
+    )
+  }
+  return mapValue(listAlternatives(schema), settings, '')
+}
