@@ -5,7 +5,8 @@ import {
   policyResourceName,
   resourceApiVersion,
 } from '../../src/policy/language/api-version.ts'
-import { createPolicySchema } from '../../src/policy/language/policy-json-schema.ts'
+import { policySchema } from '../../src/policy/language/policy-schema.ts'
+import { toJsonSchema } from '../../src/policy/language/schema-parts.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -60,7 +61,7 @@ function column(name: string, field: string, description: string): Json {
 
 /** Returns the structural schema of AccessPolicy resources. */
 export function createResourceSchema(): Json {
-  const { properties, definitions, required, anyOf } = createPolicySchema()
+  const { properties, required, anyOf } = toJsonSchema(policySchema)
   const { metadata: _, ...fields } = properties as Readonly<Record<string, Json>>
   const members = {
     ...fields,
@@ -68,7 +69,6 @@ export function createResourceSchema(): Json {
   }
   const { properties: converted, ...rest } = toStructural(
     { type: 'object', properties: members, required, anyOf },
-    definitions as Json,
     '',
   )
   return {
@@ -138,13 +138,13 @@ function toRules(...rules: readonly (readonly [rule: string, message: string])[]
 }
 
 /**
- * Converts a schema of draft 7 to a structural one of Kubernetes, which has no references and states the type of each value.
+ * Converts a schema of draft 7 to a structural one of Kubernetes, which states the type of each value.
  * The API server cannot refuse unknown members (`additionalProperties: false`) and removes them unless it preserves them, as
  * it removes members that are null and may not be: a rule with a misspelt or an empty condition would apply always. So it
  * preserves them all, for the admission policy and the gateway to refuse.
  */
-function toStructural(schema: Json, definitions: Json, path: string): Json {
-  const converted = convertSchema(schema, definitions, path)
+function toStructural(schema: Json, path: string): Json {
+  const converted = convertSchema(schema, path)
   return restrictions
     .filter(([pattern]) => pattern.test(path))
     .reduce<Json>((before, [, restrict]) => {
@@ -155,13 +155,9 @@ function toStructural(schema: Json, definitions: Json, path: string): Json {
     }, converted)
 }
 
-function convertSchema(schema: Json, definitions: Json, path: string): Json {
-  const { $ref, const: only, additionalProperties, properties, items, anyOf, oneOf, ...rest } = schema
-  if (typeof $ref === 'string') {
-    const referred = definitions[$ref.replace('#/definitions/', '')] as Json
-    return convertSchema({ ...referred, ...rest }, definitions, path)
-  }
-  if (only !== undefined) return convertSchema({ ...rest, enum: [only] }, definitions, path)
+function convertSchema(schema: Json, path: string): Json {
+  const { const: only, additionalProperties, properties, items, anyOf, oneOf, ...rest } = schema
+  if (only !== undefined) return convertSchema({ ...rest, enum: [only] }, path)
   const types = ((anyOf ?? []) as readonly Json[]).map(({ type }) => type)
   if (types.includes('object')) {
     // Alternatives of another shape, which a structural schema cannot have: the gateway checks them.
@@ -169,7 +165,7 @@ function convertSchema(schema: Json, definitions: Json, path: string): Json {
     return { ...rest, ...type, 'x-kubernetes-preserve-unknown-fields': true }
   }
   const convert = (child: unknown, part: string): Json =>
-    toStructural(child as Json, definitions, `${path}${part}`.replace(/^\./, ''))
+    toStructural(child as Json, `${path}${part}`.replace(/^\./, ''))
   const required = (rest['required'] ?? []) as readonly string[]
   const isMap = typeof additionalProperties === 'object'
   const isObject = rest['type'] === 'object' && !isMap

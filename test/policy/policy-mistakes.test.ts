@@ -259,12 +259,12 @@ it.each<[string, Record<string, string>, message: string]>([
   [
     'no columns',
     { columns: '' },
-    '6:5 error restrict[0].columns is no map of columns; expected for example { id: number, name: text }',
+    '6:5 error restrict[0].columns is missing; expected a map of columns, such as { id: number, name: text }',
   ],
   [
     'a list of columns',
     { columns: '[id]' },
-    '9:14 error restrict[0].columns is no map of columns; expected for example { id: number, name: text }',
+    '9:14 error restrict[0].columns is a list; expected a map of columns, such as { id: number, name: text }',
   ],
   [
     'an unknown type',

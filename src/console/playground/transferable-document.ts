@@ -1,7 +1,7 @@
 import { restoreRequirement } from '../../policy/conditions/commit-requirements.ts'
 import type { Condition, RequirementData } from '../../policy/conditions/condition.ts'
 import type { PolicyDocument, PolicyRule } from '../../policy/language/policy-document.ts'
-import { compileCached } from '../../policy/language/read-condition.ts'
+import { compileCached } from '../../policy/language/read-rule.ts'
 
 /** A policy document that can be posted between threads: plain data, without compiled conditions. */
 export type TransferableDocument = Omit<PolicyDocument, 'rules'> & {

@@ -1,52 +1,23 @@
+import { z } from 'zod'
+import type { ParsedNode } from 'yaml'
 import { runAtOnce, type Steps } from '../../lib/async/run-in-slices.ts'
-import type { Permission } from '../../catalog-api/permissions.ts'
+import { isObject } from '../../lib/json/is-object.ts'
 import { acceptanceHint } from '../../config/unsafe-settings.ts'
+import type { DecisionTest } from '../testing/decision-test.ts'
+import { fileApiVersion } from './api-version.ts'
+import { readForEach } from './for-each.ts'
+import { LocatedYaml, type ReportProblem } from './located-yaml.ts'
+import { Place, type Lenient } from './place.ts'
 import type { AcceptedFinding, PolicyDocument, PolicyInstance, PolicyRule } from './policy-document.ts'
 import type { PolicyProblem } from './policy-error.ts'
-import { readCommits } from './read-commits.ts'
-import { readInstances } from './for-each.ts'
-import { nameDocument } from './policy-instance.ts'
-import { readRestriction } from './read-restrictions.ts'
-import { readTags } from './read-tags.ts'
-import { fileApiVersion, policyKind, resourceApiVersion } from './api-version.ts'
-import {
-  decisionTableFields,
-  documentFields,
-  metadataFields,
-  policyModes,
-  resourceMetadataFields,
-} from './policy-fields.ts'
-import { readAccepted } from './read-accepted.ts'
-import { readTextMap } from './read-values.ts'
-import type { DecisionTest } from '../testing/decision-test.ts'
+import { mergeInstances, nameDocument } from './policy-instance.ts'
+import { decisionTableSchema, metadataSchemas, policySchema } from './policy-schema.ts'
 import { builtInVocabulary, type PolicyVocabulary } from './policy-vocabulary.ts'
-import { readTests } from './read-tests.ts'
-import { readLabel, readNamespace, readPermissions, readRule } from './read-rule.ts'
-import {
-  createChoiceReader,
-  Field,
-  type Fields,
-  createFieldsReader,
-  readItems,
-  readOptional,
-  readLine,
-  readText,
-  type ReportProblem,
-} from './field.ts'
-import { reportRepeatedKeys, type YamlNode } from './yaml/yaml-node.ts'
-import { createLocator, readYaml, type Locate, type Position } from './yaml/read-yaml.ts'
-
-const noPermissions: ReadonlySet<Permission> = new Set()
-
-const readDocumentFields = createFieldsReader(documentFields)
-const readDecisionTableFields = createFieldsReader(decisionTableFields)
-const readMetadataFields = createFieldsReader(metadataFields)
-const readResourceMetadataFields = createFieldsReader(resourceMetadataFields)
-const readVersion = createChoiceReader([fileApiVersion, resourceApiVersion])
-const readKind = createChoiceReader([policyKind])
-const readModeName = createChoiceReader(policyModes)
-const readInherit = createChoiceReader([true, false])
-const readOnDeny = createChoiceReader([403, 404])
+import { readNamespace, readPermissions } from './read-names.ts'
+import { readRestriction, readTags } from './read-restriction.ts'
+import { readCommits, readRule } from './read-rule.ts'
+import { readTest } from './read-tests.ts'
+import { createLocator, readYaml, type Locate } from './read-yaml.ts'
 
 /** Content of one policy file. If there is any problem, the policies must not be used. */
 export interface ParsedPolicies {
@@ -77,205 +48,190 @@ export function* parsePolicySteps(
   const locate = createLocator(text)
   const problems: PolicyProblem[] = []
   const report: ReportProblem = (offset, message) => problems.push({ file, ...locate(offset), message })
-  const documents: PolicyDocument[] = []
-  const accepted = readAccepted(text)
-  const tests: DecisionTest[] = []
-  for (const node of readYaml(text, report)) {
-    const field = Field.forDocument(node, text)
-    if (isDecisionTable(node)) tests.push(...readDecisionTable(field, file, locate, report, vocabulary))
-    else
-      yield* readInstances(field, report, function* (field, report, instance) {
-        const policy = yield* readDocument(field, instance, accepted, file, locate, report, tests, vocabulary)
-        if (policy !== undefined) documents.push(policy)
-      })
+  const parsed: ParsedFile = {
+    file,
+    text,
+    locate,
+    vocabulary,
+    accepted: readAccepted(text),
+    documents: [],
+    tests: [],
+  }
+  for (const root of readYaml(text, report)) {
+    yield* readWhole(parsed, root, report)
     yield
   }
   problems.sort(
     (one, other) => (one.line ?? 0) - (other.line ?? 0) || (one.column ?? 0) - (other.column ?? 0),
   )
-  return { documents, tests, problems }
+  return { documents: parsed.documents, tests: parsed.tests, problems }
 }
 
-function isDecisionTable(node: YamlNode): boolean {
-  const kind = node.kind === 'map' ? node.entries.find(({ key }) => key === 'kind')?.value : undefined
-  return kind?.kind === 'scalar' && kind.value === 'DecisionTable'
+/** A file that is parsed, with what was found in it. */
+interface ParsedFile {
+  readonly file: string
+  readonly text: string
+  readonly locate: Locate
+  readonly vocabulary: PolicyVocabulary
+  readonly accepted: readonly AcceptedFinding[]
+  readonly documents: PolicyDocument[]
+  readonly tests: DecisionTest[]
 }
 
-function readDecisionTable(
-  field: Field,
-  file: string,
-  locate: Locate,
-  report: ReportProblem,
-  vocabulary: PolicyVocabulary,
-): readonly DecisionTest[] {
-  reportRepeatedKeys(field.node, report)
-  const fields = readDecisionTableFields(field, report)
-  if (fields === undefined) return []
-  const name = readName(fields, report)?.name
-  const location = { document: name ?? '', file }
-  return readTests(fields.get('tests'), location, (offset) => locate(offset).line, report, vocabulary)
+interface Problem {
+  readonly offset: number
+  readonly message: string
 }
 
-/** Reads a policy document and adds its tests to `tests`. */
+/**
+ * Reads a document; if it has `forEach`, once for each value. An error that all values have is reported once, any other with
+ * the values that have it.
+ */
+function* readWhole(parsed: ParsedFile, root: ParsedNode, report: ReportProblem): Steps<void> {
+  const { text, locate } = parsed
+  const found: Problem[] = []
+  const yaml = new LocatedYaml(root, text, undefined, (offset, message) => found.push({ offset, message }))
+  const place = Place.ofDocument(yaml, locate, report)
+  const isTable = isObject(yaml.value) && yaml.value['kind'] === 'DecisionTable'
+  const instances = isTable ? undefined : readForEach(place, yaml.value)
+  if (instances === undefined) {
+    for (const { offset, message } of found) report(offset, message)
+    if (isTable) readDecisionTable(parsed, place)
+    else yield* readDocument(parsed, place, undefined)
+    return
+  }
+  const problems: { readonly item: Problem; readonly instance: PolicyInstance }[] = []
+  for (const instance of instances) {
+    const reportOwn: ReportProblem = (offset, message) =>
+      problems.push({ item: { offset, message }, instance })
+    const filled = new LocatedYaml(root, text, instance, reportOwn)
+    yield* readDocument(parsed, Place.ofDocument(filled, locate, reportOwn), instance)
+  }
+  const merged = mergeInstances(problems, instances.length, ({ offset }) => String(offset))
+  for (const { offset, message } of merged) report(offset, message)
+}
+
+function readDecisionTable({ file, tests, vocabulary }: ParsedFile, place: Place): void {
+  const table = place.check(tableSchema)
+  const document = readName(place, table?.apiVersion) ?? ''
+  tests.push(...readTests(place, table?.tests, { document, file }, vocabulary))
+}
+
+/** The other fields are read for themselves. */
+const filledSchema = policySchema.extend({
+  forEach: z.unknown().optional(),
+  metadata: z.unknown().optional(),
+})
+const tableSchema = decisionTableSchema.extend({ metadata: z.unknown().optional() })
+
 function* readDocument(
-  field: Field,
+  { file, accepted, documents, tests, vocabulary }: ParsedFile,
+  place: Place,
   instance: PolicyInstance | undefined,
-  accepted: readonly AcceptedFinding[],
-  file: string,
-  locate: Locate,
-  report: ReportProblem,
-  tests: DecisionTest[],
-  vocabulary: PolicyVocabulary,
-): Steps<PolicyDocument | undefined> {
-  reportRepeatedKeys(field.node, report)
-  const fields = readDocumentFields(field, report)
-  if (fields === undefined) return undefined
-  const named = readName(fields, report)
-  readKind(fields.get('kind'), report)
-  const isShadow =
-    readOptional(fields, 'mode', (field) => readMode(field, report, vocabulary), report) === 'shadow'
-  const namespace = readNamespace(fields.get('namespace'), report, vocabulary)
-  const inherit = readOptional(fields, 'inherit', readInherit, report) ?? true
-  const final =
-    readOptional(fields, 'final', (field) => readReserved(field, report, vocabulary), report) ?? noPermissions
-  const onDeny = readOptional(fields, 'onDeny', readOnDeny, report)
-  const contact = readOptional(fields, 'contact', readLine, report)
-  const tags = readOptional(fields, 'tags', (field) => readTags(field, locate, report, vocabulary), report)
-  const rules = yield* readRules(fields, locate, report, vocabulary)
-  const name = nameDocument(named?.name ?? '', instance)
-  const expected = readOptional(
-    fields,
-    'tests',
-    (field) =>
-      readTests(field, { document: name, file }, (offset) => locate(offset).line, report, vocabulary),
-    report,
-  )
-  tests.push(...(expected ?? []))
-  if (named === undefined) return undefined
-  return {
+): Steps<void> {
+  const policy = place.check(filledSchema)
+  if (policy === undefined) return
+  const policyName = readName(place, policy.apiVersion)
+  const { mode, tags, inherit = true, onDeny, contact } = policy
+  if (mode === 'development' && !vocabulary.options.acceptsDevelopment) {
+    place
+      .at('mode')
+      .report(
+        ' is development: the policy is for `catalog-gateway dev` alone; expected another folder, ' +
+          `${acceptanceHint('development-policies')} in the settings`,
+      )
+  }
+  const namespace = readNamespace(place.at('namespace'), policy.namespace, vocabulary)
+  // Operations that policies beneath cannot allow are denied to them, so they are completed as those of a deny.
+  const reserved = readPermissions(place.at('final'), policy.final, vocabulary, 'deny')
+  const declared = 'tags' in policy ? readTags(place.at('tags'), tags, vocabulary) : undefined
+  const rules = yield* readRules(place, policy, vocabulary)
+  const name = nameDocument(policyName ?? '', instance)
+  tests.push(...readTests(place, policy.tests, { document: name, file }, vocabulary))
+  if (policyName === undefined) return
+  documents.push({
     name,
     instance,
-    isShadow,
+    isShadow: mode === 'shadow',
     namespace,
     inherit,
-    final,
+    final: vocabulary.coverDeny(reserved, { includesMoves: false }).permissions,
     onDeny,
     contact,
-    tags,
+    tags: declared,
     accepted,
     rules,
     file,
-    ...locate(named.offset),
-  }
+    ...place.at('metadata', 'name').position,
+  })
 }
 
-function readMode(
-  field: Field,
-  report: ReportProblem,
-  { options }: PolicyVocabulary,
-): (typeof policyModes)[number] | undefined {
-  const mode = readModeName(field, report)
-  if (mode === 'development' && !options.acceptsDevelopment) {
-    report(
-      field.offset,
-      `${field.name} is development: the policy is for \`catalog-gateway dev\` alone; expected another folder, ` +
-        `${acceptanceHint('development-policies')} in the settings`,
-    )
-  }
-  return mode
+/** Reads the name in the metadata that the version allows. */
+function readName(
+  place: Place,
+  apiVersion: keyof typeof metadataSchemas = fileApiVersion,
+): string | undefined {
+  return place.at('metadata').check(metadataSchemas[apiVersion])?.name
 }
 
-interface Name {
-  readonly name: string
-  readonly offset: number
-}
-
-/** Reads `apiVersion` and the metadata that it allows. */
-function readName(fields: Fields<'apiVersion' | 'metadata'>, report: ReportProblem): Name | undefined {
-  const isResource = readVersion(fields.get('apiVersion'), report) === resourceApiVersion
-  const field = fields.get('metadata')
-  const nameField = isResource ? readResourceMetadata(field, report) : readFileMetadata(field, report)
-  const name = nameField && readLabel(nameField, report)
-  return nameField && name !== undefined ? { name, offset: nameField.offset } : undefined
-}
-
-function readFileMetadata(field: Field, report: ReportProblem): Field | undefined {
-  const metadata = readMetadataFields(field, report)
-  if (metadata) readOptional(metadata, 'description', readText, report)
-  return metadata?.get('name')
-}
-
-function readResourceMetadata(field: Field, report: ReportProblem): Field | undefined {
-  const metadata = readResourceMetadataFields(field, report)
-  if (metadata) {
-    readOptional(metadata, 'namespace', readText, report)
-    readOptional(metadata, 'labels', readTextMap, report)
-    readOptional(metadata, 'annotations', readTextMap, report)
-  }
-  return metadata?.get('name')
-}
-
-type ReadRule = (
-  item: Field,
-  position: Position,
-  report: ReportProblem,
+function readTests(
+  place: Place,
+  tests: Lenient<z.output<typeof policySchema>>['tests'] = [],
+  location: Pick<DecisionTest, 'document' | 'file'>,
   vocabulary: PolicyVocabulary,
-) => PolicyRule | undefined
-
-/** Operations that policies beneath cannot allow are denied to them, so they are completed as those of a deny. */
-function readReserved(
-  field: Field,
-  report: ReportProblem,
-  vocabulary: PolicyVocabulary,
-): ReadonlySet<Permission> {
-  const named = readPermissions(field, report, vocabulary, 'deny')
-  return vocabulary.coverDeny(named, { includesMoves: false }).permissions
+): readonly DecisionTest[] {
+  return tests.flatMap((test, index) =>
+    test === undefined ? [] : (readTest(place.at('tests', index), test, location, vocabulary) ?? []),
+  )
 }
 
 /** Reads rules, restrictions and commit requirements, in the order of their lines. */
 function* readRules(
-  fields: Fields<'rules' | 'commits' | 'restrict' | 'tags'>,
-  locate: Locate,
-  report: ReportProblem,
+  place: Place,
+  policy: Lenient<z.output<typeof filledSchema>>,
   vocabulary: PolicyVocabulary,
 ): Steps<readonly PolicyRule[]> {
-  const rules: PolicyRule[] = []
   // Line of each rule, by id.
   const lines = new Map<string, number>()
-  function* readAll(items: readonly Field[], read: ReadRule): Steps<void> {
-    for (const item of items) {
+  const rules = 'commits' in policy ? [...readCommits(place.at('commits'), policy.commits, vocabulary)] : []
+  for (const rule of rules) lines.set(rule.id, rule.line)
+  function* readAll<Written>(
+    name: 'restrict' | 'rules',
+    items: readonly (Written | undefined)[] = [],
+    read: (place: Place, written: Written, vocabulary: PolicyVocabulary) => PolicyRule | undefined,
+  ): Steps<void> {
+    for (const [index, item] of items.entries()) {
       yield
-      const rule = read(item, locate(item.offset), report, vocabulary)
+      const at = place.at(name, index)
+      const rule = item && read(at, item, vocabulary)
       if (rule === undefined) continue
       const before = lines.get(rule.id)
       if (before === undefined) lines.set(rule.id, rule.line)
-      else report(item.offset, `${item.name}: duplicate rule id "${rule.id}", also in line ${before}`)
+      else at.report(`: duplicate rule id "${rule.id}", also in line ${before}`)
       rules.push(rule)
     }
   }
-  const required = readOptional(
-    fields,
-    'commits',
-    (field) => readCommits(field, locate, report, vocabulary),
-    report,
-  )
-  for (const rule of required ?? []) {
-    lines.set(rule.id, rule.line)
-    rules.push(rule)
-  }
-  const restrictions = readOptional(
-    fields,
-    'restrict',
-    (field) => readItems(field, '[{ id, subjects, tables, columns }]', report) ?? [],
-    report,
-  )
-  if (restrictions !== undefined) yield* readAll(restrictions, readRestriction)
-  const hasOthers = required !== undefined || restrictions !== undefined || fields.has('tags')
-  if (!hasOthers || fields.has('rules')) {
-    yield* readAll(
-      readItems(fields.get('rules'), '[{ id, effect, subjects, operations }]', report) ?? [],
-      readRule,
-    )
-  }
-  return hasOthers ? rules.toSorted((one, other) => one.line - other.line) : rules.slice()
+  yield* readAll('restrict', policy.restrict, readRestriction)
+  yield* readAll('rules', policy.rules, readRule)
+  if (!['rules', 'commits', 'restrict', 'tags'].some((name) => name in policy))
+    place.at('rules').report(' is missing; expected a list, such as [{ id, effect, subjects, operations }]')
+  return rules.toSorted((one, other) => one.line - other.line)
+}
+
+const accepting = /^(?<before>.*?)#\s*lint: ok\s+(?<check>[\w-]+)\s+(?<reason>\S.*?)\s*$/
+
+/**
+ * Reads the comments `# lint: ok CHECK reason` of a file. Each accepts findings about the line that it ends or, if it has a
+ * line of its own, about the next line that is no comment.
+ */
+function readAccepted(text: string): readonly AcceptedFinding[] {
+  if (!text.includes('lint: ok')) return []
+  const lines = text.split('\n')
+  return lines.flatMap((line, index) => {
+    const { before, check, reason } = accepting.exec(line)?.groups ?? {}
+    if (before === undefined || check === undefined || reason === undefined) return []
+    const below = lines.slice(index + 1).findIndex((other) => !/^\s*(?:#|$)/.test(other))
+    const target = before.trim() === '' ? index + 1 + below : index
+    return [{ check, reason, about: target + 1, line: index + 1, column: before.length + 1 }]
+  })
 }

@@ -1,104 +1,90 @@
-import { CatalogError } from '../../catalog-api/catalog-error.ts'
-import { describeJoinedName, formatNameList, splitNames } from '../../catalog-api/identifier-text.ts'
-import { assertName, type Identifier } from '../../catalog-api/identifiers.ts'
+import { LRUCache } from 'lru-cache'
+import type { z } from 'zod'
 import { isInNamespace } from '../../catalog-api/object-kinds.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
-import type { Position } from './yaml/read-yaml.ts'
-import { isConditionError, type Condition } from '../conditions/condition.ts'
-import { describeRegularExpression } from '../conditions/name-pattern.ts'
-import { nothingImplied } from './deny-coverage.ts'
-import { rejectPlaceholder } from './placeholder.ts'
-import { ruleFields } from './policy-fields.ts'
-import type { PolicyRule } from './policy-document.ts'
-import { objectKindOfPermission } from '../engine/object-position.ts'
-import type { PolicyVocabulary } from './policy-vocabulary.ts'
-import { compileCached, readCondition } from './read-condition.ts'
-import { everyone, readSubjects } from './read-subjects.ts'
-import { readTime } from './read-values.ts'
-import { suggestSimilar } from '../../lib/suggest-similar.ts'
+import { parseTimestamp } from '../../lib/time/parse-timestamp.ts'
 import {
-  anyText,
-  createChoiceReader,
-  createFieldsReader,
-  readLine,
-  readOptional,
-  readNonEmptyTexts,
-  readText,
-  readTexts,
-  watchProblems,
-  type ValidateText,
-  type Field,
-  type ReportProblem,
-} from './field.ts'
-
-const readRuleFields = createFieldsReader(ruleFields)
-const readEffect = createChoiceReader(['allow', 'deny'])
-
-const maxLabelLength = 128
-const labelGrammar = new RegExp(`^[A-Za-z0-9][A-Za-z0-9._-]{0,${maxLabelLength - 1}}$`)
+  allowOnlyFolders,
+  requireMetadataKeys,
+  type CommitRequirement,
+} from '../conditions/commit-requirements.ts'
+import type { ConditionError } from '../conditions/condition-errors.ts'
+import { compileCondition, isConditionError, type Condition } from '../conditions/condition.ts'
+import { validateFolder } from '../conditions/storage-path.ts'
+import { objectKindOfPermission } from '../engine/object-position.ts'
+import { nothingImplied } from './deny-coverage.ts'
+import type { Lenient, Place } from './place.ts'
+import type { NamedSubjects, PolicyRule, Subjects } from './policy-document.ts'
+import { describePlaceholder } from './policy-instance.ts'
+import type { commitsSchema, namedSubjectsSchema, ruleSchema, subjectsSchema } from './policy-schema.ts'
+import type { PolicyVocabulary } from './policy-vocabulary.ts'
+import { readPermissions, readTables, readTexts } from './read-names.ts'
 
 /** Reads a rule. Reports all errors; returns undefined if the effect is invalid. */
 export function readRule(
-  field: Field,
-  position: Position,
-  report: ReportProblem,
+  place: Place,
+  rule: Lenient<z.output<typeof ruleSchema>>,
   vocabulary: PolicyVocabulary,
 ): PolicyRule | undefined {
-  const fields = readRuleFields(field, report)
-  if (fields === undefined) return undefined
-  const id = readRuleId(fields.get('id'), position, report)
-  const effect = readEffect(fields.get('effect'), report)
-  const ofSubjects = watchProblems(report)
-  const subjects = readSubjects(fields.get('subjects'), ofSubjects.report)
-  const ofOperations = watchProblems(report)
-  const named = readPermissions(fields.get('operations'), ofOperations.report, vocabulary, effect)
-  const tables = readOptional(fields, 'tables', (item) => readTables(item, report, vocabulary), report)
-  if (tables !== undefined && named.size > 0 && ![...named].some(isTablePermission)) {
-    report(
-      fields.get('tables').offset,
-      `${fields.get('tables').name} has no effect: none of the operations applies to a table`,
-    )
-  }
-  const until = readOptional(fields, 'until', (item) => readEnd(item, effect, report), report)
-  const condition = limitCondition(readOptional(fields, 'when', readCondition, report), until, (message) =>
-    report(fields.get('until').offset, `${fields.get('until').name}: ${message}`),
-  )
-  const message = readOptional(fields, 'message', readLine, report)
-  if (message !== undefined && effect === 'allow' && !fields.has('when') && !fields.has('until')) {
-    const { name, offset } = fields.get('message')
-    report(offset, `${name} has no effect: an allow without "when" and "until" refuses nobody`)
-  }
+  const { effect, message } = rule
+  const subjects = readSubjects(place.at('subjects'), rule.subjects)
+  const named = readPermissions(place.at('operations'), rule.operations, vocabulary, effect)
+  const tables = 'tables' in rule ? readTables(place.at('tables'), rule.tables, vocabulary) : undefined
+  if (tables !== undefined && named.size > 0 && ![...named].some(isTablePermission))
+    place.at('tables').report(' has no effect: none of the operations applies to a table')
+  const until = readEnd(place.at('until'), rule.until, effect)
+  const own = rule.when === undefined ? undefined : readCondition(place.at('when'), rule.when)
+  const condition = limitCondition(place.at('until'), own, until)
+  if (message !== undefined && effect === 'allow' && !('when' in rule) && !('until' in rule))
+    place.at('message').report(' has no effect: an allow without "when" and "until" refuses nobody')
   if (effect === undefined) return undefined
   const rest = {
     tables,
     condition,
     ...(until !== undefined && { until }),
     ...(message !== undefined && { message }),
-    ...position,
+    ...place.position,
   }
+  const id = rule.id ?? nameUnnamed(place)
   if (effect === 'allow')
     return { id, effect, subjects, permissions: named, implied: nothingImplied, ...rest }
   // What cannot be read of a deny counts as all, so that an error does not lift it.
-  const denied = ofOperations.hasProblems() ? vocabulary.expand(['all'], 'deny') : named
+  const denied = place.at('operations').isFaulty ? vocabulary.expand(['all'], 'deny') : named
   // Another name, or another namespace, has other tags.
   const includesMoves = tables !== undefined || (condition !== undefined && condition.tags.length > 0)
   const coverage = vocabulary.coverDeny(denied, { includesMoves })
-  return { id, effect, subjects: ofSubjects.hasProblems() ? everyone : subjects, ...coverage, ...rest }
+  return { id, effect, subjects: place.at('subjects').isFaulty ? everyone : subjects, ...coverage, ...rest }
+}
+
+/** Without an id, a deny would be lifted. */
+export function nameUnnamed({ position: { line, column } }: Place): string {
+  return `unnamed-${line}-${column}`
+}
+
+function isTablePermission(permission: Permission): boolean {
+  return permission === 'ReadAnyTable' || isInNamespace(objectKindOfPermission(permission))
 }
 
 /** Reads the end of an allow rule, in UTC. */
 function readEnd(
-  field: Field,
+  place: Place,
+  until: string | undefined,
   effect: 'allow' | 'deny' | undefined,
-  report: ReportProblem,
 ): string | undefined {
+  if (until === undefined) return undefined
   if (effect === 'deny') {
-    const hint = 'a deny may have "when: now < timestamp(…)"'
-    report(field.offset, `${field.name} is allowed only with effect: allow; ${hint}`)
+    place.report(' is allowed only with effect: allow; a deny may have "when: now < timestamp(…)"')
     return undefined
   }
-  const until = readTime(field, report)
-  return until === undefined ? undefined : new Date(until).toISOString().replace('.000Z', 'Z')
+  return new Date(parseTimestamp(until)).toISOString().replace('.000Z', 'Z')
+}
+
+/** Reads a condition in CEL. Errors are reported at the exact character in the file. */
+function readCondition(place: Place, text: string): Condition | undefined {
+  const condition = compileCached(text)
+  if (!isConditionError(condition)) return condition
+  place.reportCharacter(condition.index, `: ${condition.message}`)
+  return undefined
 }
 
 /**
@@ -106,141 +92,138 @@ function readEnd(
  * `now` in conditions: nothing is cached past it, and changes are decided again at the end of their body.
  */
 function limitCondition(
+  place: Place,
   condition: Condition | undefined,
   until: string | undefined,
-  report: (message: string) => void,
 ): Condition | undefined {
   if (until === undefined) return condition
   const end = `now < timestamp("${until}")`
   // A line break, because the condition may end with a comment.
   const limited = compileCached(condition === undefined ? end : `${end} && (${condition.text}\n)`)
   if (!isConditionError(limited)) return limited
-  report(`with "when", the condition ${limited.message}`)
+  place.report(`: with "when", the condition ${limited.message}`)
   return undefined
 }
 
-/** Reads the id of a rule. Instead of an invalid one, returns one with the position: without an id, a deny would be lifted. */
-export function readRuleId(field: Field, { line, column }: Position, report: ReportProblem): string {
-  return readLabel(field, report) ?? `unnamed-${line}-${column}`
-}
-
-/** Reads the name of a policy or the id of a rule, restricted to characters that are safe in log lines. */
-export function readLabel(field: Field, report: ReportProblem): string | undefined {
-  const label = readText(field, report)
-  if (label === undefined || labelGrammar.test(label)) return label
-  report(
-    field.offset,
-    `${field.name} is ${JSON.stringify(label)}; expected 1 to ${maxLabelLength} letters, digits or any of . _ -`,
-  )
-  return undefined
-}
-
-/** Reads a namespace. An invalid name is an error, because the policy would never apply. */
-export function readNamespace(field: Field, report: ReportProblem, vocabulary: PolicyVocabulary): Identifier {
-  return readIdentifier(field, report, vocabulary, (part) =>
-    part.includes('*') ? (item) => `${item} contains "*"; ${exactNamespaces}` : rejectPlaceholder(part),
-  )
-}
-
-const exactNamespaces =
-  "namespaces must be named exactly; for several, list their names: forEach: { team: [crm, billing] } with namespace: ['{team}']"
-
-/** Reads an id as a list of names. Reports names that no object has. */
-export function readIdentifier(
-  field: Field,
-  report: ReportProblem,
-  { options: { separators } }: PolicyVocabulary,
-  validate: ValidateText = anyText,
-): Identifier {
-  const expected = (): string =>
-    formatNameList(listTexts(field).flatMap((text) => splitNames(text, ['/', ...separators])))
-  return readTexts(
-    field,
-    '[prod, sales]',
-    report,
-    (part) => validate(part) ?? rejectSeparators(part, separators, expected) ?? validateName(part),
-  )
-}
-
-function listTexts({ node }: Field): readonly string[] {
-  const items = node?.kind === 'list' ? node.items : []
-  return items.flatMap((item) =>
-    item.kind === 'scalar' && typeof item.value === 'string' ? [item.value] : [],
-  )
-}
-
-export function readPermissions(
-  field: Field,
-  report: ReportProblem,
-  vocabulary: PolicyVocabulary,
-  effect: 'allow' | 'deny' = 'allow',
-): ReadonlySet<Permission> {
-  const validate = (name: string): ReturnType<ValidateText> => validatePermission(name, vocabulary)
-  return vocabulary.expand(readNonEmptyTexts(field, '[read, InsertIntoTable]', report, validate), effect)
-}
-
-function validatePermission(name: string, vocabulary: PolicyVocabulary): ReturnType<ValidateText> {
-  if (vocabulary.has(name)) return undefined
-  const { names, groups } = vocabulary.permissions
-  const suggestion = suggestSimilar(name, [...names, ...groups.keys()])
-  return (item) => `${item}: unknown operation or group ${JSON.stringify(name)}${suggestion}`
-}
-
-function isTablePermission(permission: Permission): boolean {
-  return permission === 'ReadAnyTable' || isInNamespace(objectKindOfPermission(permission))
-}
-
-/** Reads patterns of names; all tables if one cannot be read, as a deny must not lose those that it covers. */
-export function readTables(
-  field: Field,
-  report: ReportProblem,
-  vocabulary: PolicyVocabulary,
-): readonly string[] {
-  const watched = watchProblems(report)
-  const tables = readNonEmptyTexts(field, '[orders, "evt_*"]', watched.report, (pattern) =>
-    pattern.includes('**')
-      ? (item) => `${item} contains "**"; omit "tables" for everything beneath the namespace`
-      : (rejectAnchors(pattern) ?? validateTableName(pattern, vocabulary)),
-  )
-  return watched.hasProblems() ? ['*'] : tables
-}
-
-/** Validates the name of a table in the namespace of the policy, or a pattern of names. */
-export function validateTableName(
-  pattern: string,
-  { options: { separators } }: PolicyVocabulary,
-): ReturnType<ValidateText> {
-  return rejectSeparators(pattern, separators, () => oneName) ?? validateName(pattern.replaceAll('*', 'x'))
-}
-
-/** Names may contain most characters of regular expressions, which `policy lint` reports; "^…$" is never a name. */
-function rejectAnchors(pattern: string): ReturnType<ValidateText> {
-  const problem = /^\^.*\$$/.test(pattern) ? describeRegularExpression(pattern) : undefined
-  return problem === undefined ? undefined : (item) => `${item}: ${problem}`
-}
-
-const oneName = 'the name alone: the namespace is that of the policy'
-
-/** Rejects a text with a separator; `expected` is what the message expects instead. */
-function rejectSeparators(
-  name: string,
-  separators: readonly string[],
-  expected: () => string,
-): ReturnType<ValidateText> {
-  const message = describeJoinedName(name, separators, expected)
-  return message === undefined ? undefined : (item) => `${item}: ${message}`
-}
-
-/** Rejects names that no object can have: the rule or policy would silently never apply. */
-function validateName(name: string): ReturnType<ValidateText> {
-  const message = (item: string): string | undefined => {
-    try {
-      assertName(name, item)
-      return undefined
-    } catch (error) {
-      if (!(error instanceof CatalogError)) throw error
-      return error.message
-    }
+export function compileCached(text: string): Condition | ConditionError {
+  let condition = conditionCache.get(text)
+  if (condition === undefined) {
+    condition = compileCondition(text)
+    conditionCache.set(text, condition)
   }
-  return message('') === undefined ? undefined : (item) => message(item) ?? ''
+  return condition
+}
+
+/** Many rules have equal conditions. */
+const conditionCache = new LRUCache<string, Condition | ConditionError>({ max: 1000 })
+
+/** Every caller, with a credential or without. */
+const everyone: Subjects = {
+  users: [],
+  groups: [],
+  keys: [],
+  any: true,
+  anonymous: true,
+  except: undefined,
+}
+
+export function readSubjects(
+  place: Place,
+  subjects: Lenient<z.output<typeof subjectsSchema>> | undefined,
+): Subjects {
+  if (subjects === undefined) return { ...noSubjects, any: false, anonymous: false, except: undefined }
+  const named = Object.keys(subjects).filter((key) => key !== 'except')
+  if (named.length === 0) place.report(' names no subject; expected users, groups or "any: true"')
+  const { everyone = false, any = everyone, anonymous = everyone, except } = subjects
+  if (everyone && named.length > 1)
+    place.report(' has more than "everyone: true", which is every caller; expected only "except" beside it')
+  return {
+    ...readNamedSubjects(place, subjects),
+    any,
+    anonymous,
+    except: except && readExceptions(place.at('except'), except),
+  }
+}
+
+type WrittenNames = Lenient<z.output<typeof namedSubjectsSchema>>
+
+function readExceptions(place: Place, names: WrittenNames): NamedSubjects {
+  if (Object.keys(names).length === 0) place.report(' names no subject; expected users or groups')
+  return readNamedSubjects(place, names)
+}
+
+const noNames: readonly string[] = []
+const noSubjects: NamedSubjects = { users: noNames, groups: noNames, keys: noNames }
+
+function readNamedSubjects(place: Place, names: WrittenNames): NamedSubjects {
+  const users = readSubjectNames(place, 'users', names)
+  const groups = readSubjectNames(place, 'groups', names)
+  const keys = readSubjectNames(place, 'keys', names)
+  // The principals in the tokens of the accounts.
+  const accounts = names.serviceAccounts?.flatMap(
+    (account) => account?.replace(/^(.+):(.+)\/(.+)$/, '$1:system:serviceaccount:$2:$3') ?? [],
+  )
+  return { users: accounts === undefined ? users : [...users, ...accounts], groups, keys }
+}
+
+function readSubjectNames(
+  place: Place,
+  field: 'users' | 'groups' | 'keys',
+  { [field]: names }: WrittenNames,
+): readonly string[] {
+  return names === undefined ? noNames : readTexts(place.at(field), names, describeSubjectName)
+}
+
+function describeSubjectName(name: string): string | undefined {
+  // oxlint-disable-next-line no-control-regex
+  if (name === '' || /[\u0000-\u001f\u007f-\u009f]/.test(name))
+    return ` is ${JSON.stringify(name)}, which is not a valid name`
+  if (!name.includes('*')) return describePlaceholder(name)
+  return ' contains "*"; names are exact; use "any: true" for every caller'
+}
+
+const requirements: readonly (readonly [
+  name: 'folders' | 'metadata',
+  create: (texts: readonly string[]) => CommitRequirement,
+  describe: (text: string) => string | undefined,
+])[] = [
+  ['folders', allowOnlyFolders, validateFolder],
+  ['metadata', requireMetadataKeys, () => undefined],
+]
+
+/**
+ * Reads what is required of commits as rules that deny those that do not meet it, with the ids `commits.folders` and
+ * `commits.metadata`. Reports all errors.
+ */
+export function readCommits(
+  place: Place,
+  commits: Lenient<z.output<typeof commitsSchema>> = {},
+  vocabulary: PolicyVocabulary,
+): readonly PolicyRule[] {
+  const isMistaken = place.isFaulty && !place.at('except').isFaulty
+  const except = commits.except && readExceptions(place.at('except'), commits.except)
+  const createRule = (place: Place, id: string, requirement?: CommitRequirement): PolicyRule => ({
+    id,
+    effect: 'deny',
+    subjects: { ...everyone, except },
+    // Nothing fulfils a requirement that cannot be read.
+    permissions: requirement?.permissions ?? vocabulary.expand(['change', 'credentials'], 'deny'),
+    implied: nothingImplied,
+    tables: undefined,
+    condition: requirement?.condition,
+    ...(requirement !== undefined && { message: requirement.message }),
+    ...place.position,
+  })
+  const rules = requirements.flatMap(([name, create, describe]) => {
+    if (!(name in commits)) return []
+    const item = place.at(name)
+    const texts = readTexts(item, commits[name], (text) => {
+      const problem = describe(text)
+      return problem === undefined ? undefined : `: ${problem}`
+    })
+    return [createRule(item, `commits.${name}`, item.isFaulty ? undefined : create(texts))]
+  })
+  if (rules.length > 0) return rules
+  if (!isMistaken) place.report(' requires nothing; expected folders, metadata, or both')
+  return [createRule(place, 'commits')]
 }

@@ -1,6 +1,6 @@
 import type { unknown } from '../conditions/fact.ts'
 import type { ColumnType } from '../restrictions/column-type.ts'
-import type { Position } from '../language/yaml/read-yaml.ts'
+import type { Position } from '../language/read-yaml.ts'
 
 /** Tags by name; `unknown` if the policies contradict each other about them. */
 export type TagNames = readonly string[] | typeof unknown

@@ -52,10 +52,7 @@ it.each([
     'unknown field "metadata.description"; with apiVersion: catalog-gateway.dev/v1 it is the annotation "catalog-gateway.dev/description"',
   ],
   ['{ name: p, lables: {} }', 'unknown field "metadata.lables"; did you mean "labels"?'],
-  [
-    '{ name: p, annotations: { a: 1 } }',
-    'metadata.annotations is not a map of strings; expected for example { ticket: "T-1" }',
-  ],
+  ['{ name: p, annotations: { a: 1 } }', 'metadata.annotations.a is 1; expected text: put it in quotes'],
   ['{ name: p, namespace: [a] }', 'metadata.namespace is a list; expected text'],
   ['{}', 'metadata.name is missing; expected text'],
 ])('metadata of a resource that is refused: %s', (metadata, message) => {

@@ -294,6 +294,16 @@ it.each([
     'tests: [{ as: { anonymous: true, user: al }, operations: [read], namespace: [], expect: deny }]',
     '5:15 tests[0].as must not describe an anonymous caller further',
   ],
+  [
+    'tests: [{ operations: [read], namespace: [], expect: deny, given: *x }]',
+    '5:67 tests[0].given is an alias; aliases are not supported; expected fields: address, now, context, mode, ' +
+      'behavior, branch, tag, location, manifestPath, destination, metadata, properties',
+  ],
+  [
+    'tests: [{ operations: [read], namespace: [], expect: deny, as: { claims: { a: [*x] } } }]',
+    '5:80 tests[0].as.claims.a[0] is an alias, which is not followed',
+  ],
+  ['tags: { tables: { __proto__: { columns: { a: text } } } }', '5:19 the key "__proto__" is not supported'],
   ['onDeny: 401', '5:9 onDeny is 401; expected 403 or 404'],
   ['contact: " "', '5:10 contact is " "; expected one line of 1 to 200 characters'],
   ['contact: "a\\nb"', '5:10 contact is "a\\nb"; expected one line of 1 to 200 characters'],

@@ -5,11 +5,11 @@ import { conditionFunctions } from '../../../src/policy/conditions/condition-fun
 import { conditionVariables } from '../../../src/policy/conditions/condition-variables.ts'
 import { parsePolicies } from '../../../src/policy/language/parse-policies.ts'
 import {
-  commitFields,
-  documentFields,
-  ruleFields,
-  subjectFields,
-} from '../../../src/policy/language/policy-fields.ts'
+  commitsSchema,
+  policySchema,
+  ruleSchema,
+  subjectsSchema,
+} from '../../../src/policy/language/policy-schema.ts'
 import { factsReference } from './facts-reference.ts'
 import { readTable, replaceTable } from './generated-table.ts'
 import { requirementsReference } from './requirements-reference.ts'
@@ -71,8 +71,8 @@ it.each([
 })
 
 it('shows every field of the language', () => {
-  const fields = [documentFields, ruleFields, subjectFields, commitFields]
-  for (const name of fields.flatMap((fields) => Object.keys(fields))) {
+  const schemas = [policySchema, ruleSchema, subjectsSchema, commitsSchema]
+  for (const name of schemas.flatMap(({ shape }) => Object.keys(shape))) {
     expect(readme).toMatch(new RegExp(`\\b${name}\\b`))
   }
 })

@@ -5,22 +5,20 @@ import {
 } from '../../helm/custom-resource-definition.ts'
 import { listUndelegatedPermissions } from '../../helm/undelegated-permissions.ts'
 import { listUnknownMembers } from '../../helm/unknown-members.ts'
-import {
-  createDecisionTableSchema,
-  createPolicySchema,
-} from '../../../src/policy/language/policy-json-schema.ts'
+import { decisionTableSchema, policySchema } from '../../../src/policy/language/policy-schema.ts'
+import { toJsonSchema } from '../../../src/policy/language/schema-parts.ts'
 
 /**
  * Regenerates the schemas in policies/, and in the chart the CustomResourceDefinition and what its rules of admission refer
  * to: `npm run schema`.
  */
 for (const [name, schema] of Object.entries({
-  'schema.json': createPolicySchema(),
-  'decision-table.schema.json': createDecisionTableSchema(),
+  'schema.json': policySchema,
+  'decision-table.schema.json': decisionTableSchema,
 })) {
   await writeFile(
     new URL(`../../../policies/${name}`, import.meta.url),
-    `${JSON.stringify(schema, undefined, 2)}\n`,
+    `${JSON.stringify(toJsonSchema(schema), undefined, 2)}\n`,
   )
 }
 

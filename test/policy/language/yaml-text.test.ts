@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { createLocator, readYaml } from '../../../src/policy/language/yaml/read-yaml.ts'
+import { createLocator, readYaml } from '../../../src/policy/language/read-yaml.ts'
 
 /** Returns the number of documents. */
 function read(text: string, error: (offset: number, message: string) => void): number {

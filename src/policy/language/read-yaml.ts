@@ -1,0 +1,108 @@
+import { Composer, CST, isScalar, LineCounter, type ParsedNode } from 'yaml'
+import { parseYamlTokens } from '../../lib/yaml/yaml-tokens.ts'
+
+/** Line and column, both from 1. */
+export interface Position {
+  readonly line: number
+  readonly column: number
+}
+
+export type Locate = (offset: number) => Position
+
+/** Yields the content of each document of a text that is not empty and has no error. Keys may be repeated. */
+export function* readYaml(
+  text: string,
+  error: (offset: number, message: string) => void,
+): Generator<ParsedNode, void> {
+  // Pretty errors repeat the position and quote the file.
+  const composer = new Composer({
+    prettyErrors: false,
+    schema: 'core',
+    resolveKnownTags: false,
+    // Only once variables are replaced can it be said which keys are equal.
+    uniqueKeys: false,
+  })
+  for (const document of composer.compose(reportIgnoredErrors(parseYamlTokens(text, error)))) {
+    const { contents } = document
+    // Errors after the first one are only its consequences.
+    const [first] = [...document.errors, ...document.warnings]
+    if (first !== undefined) error(first.pos[0], first.message + suggestQuotes(first.message))
+    const isEmpty = contents === null || (isScalar(contents) && contents.value === null)
+    if (!isEmpty && first === undefined) yield contents
+  }
+
+  function* reportIgnoredErrors(tokens: Iterable<CST.Token>): Generator<CST.Token> {
+    for (const token of tokens) {
+      if (token.type === 'document') {
+        for (const { offset, message } of findIgnoredErrors(token)) error(offset, message)
+      }
+      yield token
+    }
+  }
+}
+
+export function createLocator(text: string): Locate {
+  const lines = new LineCounter()
+  lines.addNewLine(0)
+  for (const { index } of text.matchAll(/\n/g)) lines.addNewLine(index + 1)
+  return (offset) => {
+    const { line, col } = lines.linePos(offset)
+    return { line, column: col }
+  }
+}
+
+/** A condition often begins with a quote, as in `when: "reason" in context`, or with `!`. */
+function suggestQuotes(message: string): string {
+  if (/^Tags and anchors must be separated|^Unresolved tag: !/.test(message)) return quotedNegationHint
+  return message === 'Unexpected scalar at node end'
+    ? `; put the whole value in quotes of the other kind, such as '"reason" in context'`
+    : ''
+}
+
+/** The end of an error message: a text that is negated becomes a YAML tag. */
+const quotedNegationHint = `; put a condition that begins with "!" in quotes, such as '!branch.like("ci/*")'`
+
+interface YamlError {
+  readonly offset: number
+  readonly message: string
+}
+
+/**
+ * Returns errors that the library ignores: content that it drops, such as `b` in `? "a" b` and the negation in `! a`, a
+ * YAML tag, and unterminated quotes that end with an escaped quote, such as `'a''`, which would turn all text up to there
+ * into one value.
+ */
+function findIgnoredErrors(document: CST.Document): readonly YamlError[] {
+  const errors: YamlError[] = []
+  CST.visit(document, (item) => {
+    const { start, key, sep = [], value } = item
+    for (const token of [...start, ...sep]) {
+      if (token.type === 'tag' && token.source === '!')
+        errors.push({
+          offset: token.offset,
+          message: `"!" before a space is a YAML tag${quotedNegationHint}`,
+        })
+    }
+    for (const token of [key, value]) {
+      if (token && isUnclosed(token)) errors.push({ offset: token.offset, message: 'unterminated quote' })
+    }
+    if (!('explicitKey' in item) || value === undefined) return
+    const hasColon = sep.some(({ type }) => type === 'map-value-ind')
+    if (!hasColon) {
+      errors.push({ offset: value.offset, message: 'missing colon after a key' })
+    }
+  })
+  return errors
+}
+
+/** Whether the final quote is escaped, that is, preceded by an odd number of escape characters. */
+function isUnclosed(token: CST.Token): boolean {
+  const isDouble = token.type === 'double-quoted-scalar'
+  if (!isDouble && token.type !== 'single-quoted-scalar') return false
+  const { source } = token
+  if (!source.endsWith(isDouble ? '"' : "'")) return false
+  const escape = isDouble ? '\\' : "'"
+  let first = source.length - 1
+  while (first > 1 && source[first - 1] === escape) first--
+  return (source.length - 1 - first) % 2 === 1
+}
