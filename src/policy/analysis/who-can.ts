@@ -21,7 +21,7 @@ import {
 import { rulesInEffect } from './rules-in-effect.ts'
 
 /** A deny, or a restriction, of callers that another rule allows. */
-export interface Overriding<Rule extends LocatedRule> {
+interface Overriding<Rule extends LocatedRule> {
   readonly reaching: Rule
   /** The affected callers; undefined for all of them. */
   readonly subjects: Subjects | undefined

@@ -26,7 +26,7 @@ import {
 type Alteration = RequestOf<'AlterTableAlterColumns'>['alterations'][number]
 type FieldUpdate = RequestOf<'UpdateFieldMetadata'>['updates'][number]
 
-interface BackfillResult {
+export interface BackfillResult {
   readonly rows: number
   /** Rows that the condition does not select. */
   readonly remaining: number

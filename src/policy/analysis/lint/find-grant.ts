@@ -31,7 +31,7 @@ export function constantResult(
 }
 
 /** Facts of requests that change a whole table. */
-export function wholeTableFacts(permission: Permission): OperationFacts {
+function wholeTableFacts(permission: Permission): OperationFacts {
   const facts = constantFacts(permission)
   // An overwrite may also replace the rows of one branch only.
   if (permission === 'OverwriteTable') return { ...facts, branch: unknown }
