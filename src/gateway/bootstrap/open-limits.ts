@@ -1,3 +1,4 @@
+import { registerGauge } from '../../observability/metrics/register-gauge.ts'
 import { readFile } from 'node:fs/promises'
 import { createBodyMemory, type BodyMemory } from '../../limits/overload/body-memory.ts'
 import { FairCapacity } from '../../limits/overload/fair-capacity.ts'
@@ -97,20 +98,15 @@ function countPassThroughConnections({ passThrough }: Bootstrap['settings']): nu
 }
 
 function registerBodyMemoryMetrics(registry: Registry, memory: BodyMemory): void {
-  const gauge = (name: string, help: string, value: () => number): void => {
-    registry.registerMetric(
-      new Gauge({
-        name: `catalog_gateway_${name}`,
-        help,
-        registers: [],
-        collect() {
-          this.set(value())
-        },
-      }),
-    )
-  }
-  gauge('json_memory_bytes', 'Memory reserved for JSON request bodies.', () => memory.reservedBytes())
-  gauge('max_json_memory_bytes', 'Limit of the memory for JSON request bodies.', () => memory.maxBytes)
+  registerGauge(registry, 'json_memory_bytes', 'Memory reserved for JSON request bodies.', () =>
+    memory.reservedBytes(),
+  )
+  registerGauge(
+    registry,
+    'max_json_memory_bytes',
+    'Limit of the memory for JSON request bodies.',
+    () => memory.maxBytes,
+  )
 }
 
 function registerLoadSheddingMetrics(registry: Registry, shedding: LoadShedder): void {

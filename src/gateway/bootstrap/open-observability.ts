@@ -17,7 +17,8 @@ import type { AuditLogOptions } from '../../audit/log/audit-log-options.ts'
 import type { ClusterAccess } from '../../lib/kubernetes/in-cluster.ts'
 import type { BodyBounds, ClientBounds, UpstreamBounds } from '../bounds.ts'
 import type { ResolutionTimes } from '../changes/outcome-resolver.ts'
-import { Counter, Gauge, type Registry } from 'prom-client'
+import { Counter, type Registry } from 'prom-client'
+import { registerGauge } from '../../observability/metrics/register-gauge.ts'
 
 /** Deviations from the fixed bounds: tests and benchmarks need short times, small queues and few connections. */
 export interface GatewayTuning {
@@ -97,15 +98,12 @@ function registerFileMetrics(
     labelNames: ['setting', 'result'],
     registers: [registry],
   })
-  const outdated = new Gauge({
-    name: 'catalog_gateway_files_outdated',
-    help: 'Settings whose files could not be read at their last change; the last good value stays in use.',
-    registers: [],
-    collect() {
-      this.set(listFailing().length)
-    },
-  })
-  registry.registerMetric(outdated)
+  registerGauge(
+    registry,
+    'files_outdated',
+    'Settings whose files could not be read at their last change; the last good value stays in use.',
+    () => listFailing().length,
+  )
   const reloadLog = createReloadLog(log)
   return {
     reloaded(setting) {

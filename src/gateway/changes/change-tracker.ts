@@ -1,4 +1,5 @@
-import { Counter, Gauge, type Registry } from 'prom-client'
+import { Counter, type Registry } from 'prom-client'
+import { registerGauge } from '../../observability/metrics/register-gauge.ts'
 import type { AuditLog, IntentReceipt } from '../../audit/log/audit-log.ts'
 import { AuditUnavailable } from '../../audit/log/group-commit.ts'
 import { planLookups, readInDoubtChanges } from '../../audit/in-doubt/in-doubt-changes.ts'
@@ -122,15 +123,12 @@ function createChangeMetrics(registry: Registry, countInDoubt: () => number) {
     labelNames: ['operation', 'effect', 'result'],
     registers,
   })
-  // eslint-disable-next-line no-new
-  new Gauge({
-    name: 'catalog_gateway_audit_in_doubt_changes',
-    help: 'In-doubt changes: the outcome is unknown and not resolved yet.',
-    registers,
-    collect() {
-      this.set(countInDoubt())
-    },
-  })
+  registerGauge(
+    registry,
+    'audit_in_doubt_changes',
+    'In-doubt changes: the outcome is unknown and not resolved yet.',
+    countInDoubt,
+  )
   return {
     change: memoize((operation: string, effect: string, result: string) =>
       changes.labels(operation, effect, result),

@@ -1,4 +1,4 @@
-import { Gauge } from 'prom-client'
+import { registerGauge } from '../../observability/metrics/register-gauge.ts'
 import type { AuditLog } from '../../audit/log/audit-log.ts'
 import { AuthenticationError } from '../../identity/authentication-error.ts'
 import type { CatalogError } from '../../catalog-api/catalog-error.ts'
@@ -64,7 +64,12 @@ export function createRequestObserver(
   const observeRestriction = createRestrictionObserver(metrics, log)
   const timeStages = createStageTimer(metrics.stageSeconds)
   const inProgress = { count: 0 }
-  registerRequestsInProgress(metrics, inProgress)
+  registerGauge(
+    metrics.registry,
+    'active_requests',
+    'Requests whose response is not complete.',
+    () => inProgress.count,
+  )
   return {
     requestStarted(trace, request) {
       inProgress.count += 1
@@ -126,18 +131,6 @@ export function createRequestObserver(
     timeStages(trace)
     reporter.requestEnded(trace, response, { operation, status, decision, refusal, endedAt: now })
   }
-}
-
-function registerRequestsInProgress({ registry }: Metrics, inProgress: { readonly count: number }): void {
-  const gauge = new Gauge({
-    name: 'catalog_gateway_active_requests',
-    help: 'Requests whose response is not complete.',
-    registers: [],
-    collect() {
-      this.set(inProgress.count)
-    },
-  })
-  registry.registerMetric(gauge)
 }
 
 function recordDenial(audit: AuditLog, trace: Trace, error: DeniedError): void {

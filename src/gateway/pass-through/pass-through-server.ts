@@ -82,6 +82,7 @@ export async function openPassThrough({
     socket.on('error', () => undefined).once('close', () => sockets.delete(socket))
   })
   let currentContext = tls?.context
+  let isDraining = false
 
   const requests = new ProxiedRequests(observer, routes, admission)
   const app = fastify({
@@ -93,7 +94,10 @@ export async function openPassThrough({
   app.setNotFoundHandler(() => {
     throw refusal('unknown_route', 'unknown route')
   })
-  app.addHook('onRequest', (request, reply) => requests.admit(request, reply))
+  app.addHook('onRequest', (request, reply) => {
+    if (isDraining) void reply.header('connection', 'close')
+    return requests.admit(request, reply)
+  })
   app.addHook('preParsing', async ({ raw }, _reply, body) => requests.checkBody(raw, body))
   for (const route of routes) await app.register((scope) => requests.serve(scope, route))
   await app.ready()
@@ -114,6 +118,7 @@ export async function openPassThrough({
       return `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`
     },
     async close(delayMs) {
+      isDraining = true
       if (server.listening) await pause(delayMs)
       // Connections whose response was under way.
       const idle = setInterval(() => server.closeIdleConnections(), idleCheckMs)

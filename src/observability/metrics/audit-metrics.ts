@@ -1,6 +1,7 @@
 import type { StatsFs } from 'node:fs'
 import { statfs } from 'node:fs/promises'
-import { Counter, Gauge, type Registry } from 'prom-client'
+import { Counter, type Registry } from 'prom-client'
+import { registerGauge } from './register-gauge.ts'
 import type { AuditLogEvent } from '../../audit/log/chain-writer.ts'
 import type { AuditLog, AuditStatus } from '../../audit/log/audit-log.ts'
 import type { Logger } from '../log/gateway-log.ts'
@@ -9,15 +10,8 @@ import type { Logger } from '../log/gateway-log.ts'
 const exactHexDigits = 12
 
 export function registerAuditMetrics(registry: Registry, audit: AuditLog): void {
-  const gauge = (name: string, help: string, read: (status: AuditStatus) => number) =>
-    new Gauge({
-      name: `catalog_gateway_audit_${name}`,
-      help,
-      registers: [registry],
-      collect() {
-        this.set(read(audit.status()))
-      },
-    })
+  const gauge = (name: string, help: string, read: (status: AuditStatus) => number): void =>
+    registerGauge(registry, `audit_${name}`, help, () => read(audit.status()))
   gauge('writable', 'Whether changes can be recorded (1); if not (0), changes are refused.', ({ writable }) =>
     writable ? 1 : 0,
   )
@@ -27,15 +21,8 @@ export function registerAuditMetrics(registry: Registry, audit: AuditLog): void 
 
 /** The size and the free space of the volume of the audit log, which only grows unless there is a retention. */
 export function registerAuditVolumeMetrics(registry: Registry, folder: string): void {
-  const gauge = (name: string, help: string, read: (volume: StatsFs) => number) =>
-    new Gauge({
-      name: `catalog_gateway_audit_volume_${name}`,
-      help,
-      registers: [registry],
-      async collect() {
-        this.set(await statfs(folder).then(read, () => NaN))
-      },
-    })
+  const gauge = (name: string, help: string, read: (volume: StatsFs) => number): void =>
+    registerGauge(registry, `audit_volume_${name}`, help, () => statfs(folder).then(read, () => NaN))
   gauge(
     'available_bytes',
     'Free space on the volume of the audit log; NaN if it cannot be read.',
@@ -50,24 +37,18 @@ export function registerAuditVolumeMetrics(registry: Registry, folder: string): 
 
 /** A truncated log can be detected from stored metrics. The hash is no label: each would be a new series. */
 export function registerAuditHeadMetrics(registry: Registry, audit: AuditLog): void {
-  const sequence = new Gauge({
-    name: 'catalog_gateway_audit_head_sequence',
-    help: 'Sequence number of the last durable audit record of the current chain.',
-    registers: [],
-    collect() {
-      this.set(audit.status().head.seq)
-    },
-  })
-  const hash = new Gauge({
-    name: 'catalog_gateway_audit_head_hash',
-    help: 'First 12 hex digits of the hash of that record, as a number; in hex, the beginning of its hash.',
-    registers: [],
-    collect() {
-      this.set(Number.parseInt(audit.status().head.hash.slice(0, exactHexDigits), 16))
-    },
-  })
-  registry.registerMetric(sequence)
-  registry.registerMetric(hash)
+  registerGauge(
+    registry,
+    'audit_head_sequence',
+    'Sequence number of the last durable audit record of the current chain.',
+    () => audit.status().head.seq,
+  )
+  registerGauge(
+    registry,
+    'audit_head_hash',
+    'First 12 hex digits of the hash of that record, as a number; in hex, the beginning of its hash.',
+    () => Number.parseInt(audit.status().head.hash.slice(0, exactHexDigits), 16),
+  )
 }
 
 export function createAuditEventLogger(registry: Registry, log: Logger): (event: AuditLogEvent) => void {

@@ -1,4 +1,5 @@
 import { Gauge, type Registry } from 'prom-client'
+import { registerGauge } from './register-gauge.ts'
 import type { Authenticator } from '../../identity/authenticate.ts'
 import type { JwksStatus } from '../../identity/jwt/jwks.ts'
 
@@ -7,18 +8,8 @@ export function registerIdentityMetrics(
   authenticator: Pick<Authenticator, 'status'>,
 ): void {
   registerIssuerMetrics(registry, authenticator)
-  const gauge = (name: string, help: string, read: () => number | undefined) =>
-    new Gauge({
-      name: `catalog_gateway_${name}`,
-      help,
-      registers: [registry],
-      collect() {
-        // The default of a gauge, 0, would be a valid time.
-        const value = read()
-        if (value === undefined) this.remove()
-        else this.set(value)
-      },
-    })
+  const gauge = (name: string, help: string, read: () => number | undefined): void =>
+    registerGauge(registry, name, help, read)
   const keys = () => authenticator.status().apiKeys
   gauge('api_keys', 'API keys in the store, including revoked and expired ones.', () => keys().keys)
   gauge(
