@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -62,6 +62,9 @@ export async function openPassThrough({
     headersTimeout: clientBounds.headersTimeoutMs,
     keepAliveTimeout: timeouts.keepAliveTimeoutMs,
     requestTimeout,
+    // Of Node.js 24. Earlier ones wait for another protocol than WebSocket, too, which is refused.
+    shouldUpgradeCallback: (request: IncomingMessage): boolean =>
+      !ignoreUpgrade(request) && server.listenerCount('upgrade') > 0,
   }
   const server =
     tls === undefined
@@ -134,4 +137,14 @@ export async function openPassThrough({
       await Promise.all(routes.map(({ pool }) => pool.destroy()))
     },
   }
+}
+
+/** An upgrade to anything but WebSocket is as if it was not sent (RFC 9110, section 7.8). Returns whether it is. */
+function ignoreUpgrade({ headers, rawHeaders }: IncomingMessage): boolean {
+  if (headers.upgrade?.toLowerCase() === 'websocket') return false
+  delete headers.upgrade
+  for (let index = rawHeaders.length - 2; index >= 0; index -= 2) {
+    if (rawHeaders[index]?.toLowerCase() === 'upgrade') rawHeaders.splice(index, 2)
+  }
+  return true
 }

@@ -126,13 +126,25 @@ const upgrade = (target: string, ...more: string[]): string =>
 
 it.for([
   ['without a credential', '/ui/live', 'upgrade: websocket', 401],
-  ['for another protocol', '/ui/live', 'upgrade: h2c', 400],
   ['for a target with another meaning', '/ui/%2e%2e/live', 'upgrade: websocket', 400],
 ] as const)('an upgrade %s is refused', async ([what, target, header, status]) => {
   const { gateway, url, application } = await startGatewayWithWebSocket()
   const credential = what === 'without a credential' ? [] : [`x-api-key: ${gateway.key('dev')}`]
   const text = (await readRaw(url, upgrade(target, header, ...credential))).toString()
   expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [^]*"instance"`))
+  expect(application.requests).toEqual([])
+})
+
+const ignoresUpgrades = Number.parseInt(process.versions.node, 10) >= 24
+
+it.skipIf(!ignoresUpgrades)('an upgrade to another protocol is ignored', async () => {
+  const { gateway, url, application } = await startGatewayWithWebSocket()
+  const sent = upgrade('/ui/live', 'upgrade: h2c', `x-api-key: ${gateway.key('dev')}`)
+  // What the application says to a call.
+  const text = (
+    await readRaw(url, sent.replace('connection: upgrade', 'connection: upgrade, close'))
+  ).toString()
+  expect(text).toMatch(/^HTTP\/1\.1 404 /)
   expect(application.requests).toEqual([])
 })
 
