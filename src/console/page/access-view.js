@@ -82,7 +82,7 @@ function reportView({ id, groups, columns, callers, forTables }) {
     ),
   )
   const note =
-    'What somebody may do who is the caller and nothing else: the number of operations of the group; “if” depends on a condition. Select a caller for the rules, and for others that it also may be.'
+    'What somebody may do who is the caller and nothing else: the number of operations of the group; “if” depends on a condition; “not” names callers that are denied. Select a caller for the rules.'
   return [title, matrix, element('p', { class: 'quiet' }, note), detail, ...tableRules(forTables)]
 }
 
@@ -110,7 +110,22 @@ function grantCell({ grants }, operations) {
   if (all.size === 0) return element('span', { class: 'quiet' }, '–')
   const text = all.size === operations.length ? 'all' : `${all.size} of ${operations.length}`
   const hasCondition = certain.size < all.size
-  return element('span', { class: hasCondition ? 'some' : 'good' }, hasCondition ? `${text}, if` : text)
+  const denied = [...new Set(own.flatMap(deniedSubjects))]
+  return element(
+    'span',
+    { class: hasCondition || denied.length > 0 ? 'some' : 'good' },
+    hasCondition ? `${text}, if` : text,
+    denied.length === 0 ? undefined : element('span', {}, '; not ', quoted(denied.join(', '))),
+  )
+}
+
+/**
+ * Callers among those of the grant that never have the permission, whatever they send.
+ * @param {Grant} grant
+ */
+function deniedSubjects({ except = [], unless }) {
+  const denied = unless.flatMap((deny) => (deny.if === undefined ? (deny.subjects ?? []) : []))
+  return [...except, ...denied].map(callerText)
 }
 
 /** @param {Grant} grant */
