@@ -156,15 +156,17 @@ it('an allow and a deny of overlapping patterns are compared for a table of both
   expect(tables).toEqual([expect.stringMatching(/pii.*ssn|ssn.*pii/)])
 })
 
+function tenRules(letter: string, effect: 'allow' | 'deny'): readonly WrittenRule[] {
+  return Array.from({ length: 10 }, (_, at) => ({
+    ...rule(`${effect}${at}`, effect, `${letter}${at}`),
+    operations: ['read', 'write'],
+    tables: [`*${letter}${at}x*`],
+  }))
+}
+
 it('compares ten patterns of the kind *x* with ten others in a second', () => {
-  const rules = (letter: string, effect: 'allow' | 'deny') =>
-    Array.from({ length: 10 }, (_, at) => ({
-      ...rule(`${effect}${at}`, effect, `${letter}${at}`),
-      operations: ['read', 'write'],
-      tables: [`*${letter}${at}x*`],
-    }))
-  const allows = rules('p', 'allow')
-  const [before, after] = [allows, [...allows, ...rules('q', 'deny')]].map((rules) =>
+  const allows = tenRules('p', 'allow')
+  const [before, after] = [allows, [...allows, ...tenRules('q', 'deny')]].map((rules) =>
     compilePolicySet([{ name: 'p', namespace: ['a'], rules }]),
   ) as [PolicySet, PolicySet]
   const begin = performance.now()
