@@ -35,7 +35,7 @@ import {
   type FactOptions,
 } from './policy-options.ts'
 import { noteMistakenId, noteUnknownGroups } from './note-mistakes.ts'
-import { addSourceOptions, requireSources, type SourceOptions } from './policy-sources.ts'
+import { addSourceOptions, readPolicyContext, requireSources, type SourceOptions } from './policy-sources.ts'
 import type { CallerRestriction } from '../../policy/restrictions/restriction.ts'
 import {
   alignColumns,
@@ -77,10 +77,11 @@ async function explain(
   command: Command,
   io: Io,
 ): Promise<void> {
-  const { documents, set, vocabulary } = await requireSources(options, io)
-  const operation = requirePermission(name, vocabulary, command)
+  const context = await readPolicyContext(options, io)
+  const operation = requirePermission(name, context.vocabulary, command)
   const problem = diagnoseFacts(operation, options.fact)
   if (problem !== undefined) command.error(`error: ${problem}`)
+  const { documents, set } = await requireSources(options, io, context)
   noteUnknownGroups(options, documents, io)
   noteMistakenId(operation, id, documents, io)
   const request = createAuthorizationRequest(

@@ -95,18 +95,27 @@ export interface LoadedSources extends LoadedPolicies, PolicyContext {
 
 /**
  * Loads the policies of folders, of a cluster, or of both; those of the folders of the settings if no other source is given.
- * Throws CommandFailure with all errors in the folders, and if there are no policies.
+ * `given` is what the command has read already. Throws CommandFailure with all errors in the folders, and if there are no
+ * policies.
  */
-export async function loadSources(options: SourceOptions, io: Io): Promise<LoadedSources> {
-  const context = await readPolicyContext(options, io)
+export async function loadSources(
+  options: SourceOptions,
+  io: Io,
+  given?: PolicyContext,
+): Promise<LoadedSources> {
+  const context = given ?? (await readPolicyContext(options, io))
   const { policies, kubernetes } = options
   const folders = policies.length === 0 && !kubernetes ? (context.settings?.policies.folder ?? []) : policies
   return combineSources(folders, context)
 }
 
 /** Like `loadSources`, and prints the errors in resources. */
-export async function requireSources(options: SourceOptions, io: Io): Promise<LoadedSources> {
-  return printRefused(await loadSources(options, io), io)
+export async function requireSources(
+  options: SourceOptions,
+  io: Io,
+  given?: PolicyContext,
+): Promise<LoadedSources> {
+  return printRefused(await loadSources(options, io, given), io)
 }
 
 export function printRefused<Loaded extends LoadedSources>(loaded: Loaded, { stderr }: Io): Loaded {

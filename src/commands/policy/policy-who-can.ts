@@ -19,7 +19,7 @@ import {
 } from '../../policy/analysis/who-can.ts'
 import { idArgument, operationArgument, requirePermission } from './policy-options.ts'
 import { noteListing, noteMistakenId } from './note-mistakes.ts'
-import { addSourceOptions, requireSources, type SourceOptions } from './policy-sources.ts'
+import { addSourceOptions, readPolicyContext, requireSources, type SourceOptions } from './policy-sources.ts'
 import {
   formatIf,
   formatNamedSubjects,
@@ -69,8 +69,9 @@ async function list(
 ): Promise<void> {
   const { tag, json } = options
   if ((tag === undefined) === (id === undefined)) command.error('error: expected either an id or --tag <tag>')
-  const { documents, set, vocabulary } = await requireSources(options, io)
-  const operation = requirePermission(name, vocabulary, command)
+  const context = await readPolicyContext(options, io)
+  const operation = requirePermission(name, context.vocabulary, command)
+  const { documents, set } = await requireSources(options, io, context)
   noteListing(operation, io)
   if (id !== undefined) {
     noteMistakenId(operation, id, documents, io)
