@@ -19,32 +19,15 @@ import { projectFolder, startNode, type Program } from './built-program.ts'
  * the copy but the table and the schemas knows the operations.
  */
 const entries = `
-  CompactTable: {
+  CompactTable: onTable('compact', commits('admin', undelegated), {
     summary: 'Compacts a table',
-    method: 'POST',
-    path: '/v1/table/{id}/compact',
-    object: 'table',
-    body: 'json',
     facts: { branch: ['body.branch'], mode: ['body.mode'] },
     modes: ['Append', 'Overwrite'],
     recorded: ['target_rows'],
     requires: [overwriteTable, readAnyTableIf('udf'), useFunction],
-    effect: 'commit',
-    group: 'admin',
-    delegated: false,
     versions: 'next',
-    errors: tableErrors,
-  },
-  SampleTable: {
-    summary: 'Samples rows of a table',
-    method: 'POST',
-    path: '/v1/table/{id}/sample',
-    object: 'table',
-    body: 'json',
-    effect: 'read',
-    group: 'query',
-    errors: tableErrors,
-  },
+  }),
+  SampleTable: onTable('sample', reads('query'), { summary: 'Samples rows of a table' }),
 `
 const additions: readonly (readonly [file: string, before: string, added: string])[] = [
   ['src/catalog-api/operations.ts', 'export const operations = {', entries],
