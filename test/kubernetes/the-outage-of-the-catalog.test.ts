@@ -13,6 +13,7 @@ it('an upgrade of the catalog costs a short outage with typed errors, and no aud
   expect(losses.outageSeconds).toBeGreaterThan(0)
   // Some ten seconds; machines that run tests are slow.
   expect(losses.outageSeconds).toBeLessThan(60)
-  for (const failure of Object.keys(losses.failed)) expect(failure).toMatch(/^50[23] \w/)
+  // A change that was under way may have been done.
+  for (const failure of Object.keys(losses.failed)) expect(failure).toMatch(/^(424|50[23]) \w/)
   expect(losses.lostRecords).toEqual([])
 })
