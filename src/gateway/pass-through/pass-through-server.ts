@@ -78,6 +78,10 @@ export async function openPassThrough({
           handshakeTimeout: clientBounds.headersTimeoutMs,
         })
   server.maxConnections = passThroughBounds.maxConnections
+  // The bytes of a head are bounded: of more fields than Node's limit, the last ones would be missing.
+  server.maxHeadersCount = 0
+  // A client that has closed its side gets its response. Node has no option for it.
+  Object.assign(server, { httpAllowHalfOpen: true })
   const sockets = new Set<Socket>()
   server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
     sockets.add(socket)
