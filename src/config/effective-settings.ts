@@ -2,7 +2,7 @@ import { Document, isNode, isScalar } from 'yaml'
 import { gatewaySettingsSchema, type GatewaySettings } from './gateway-settings.ts'
 import { redactSecrets } from './loading/redact-secrets.ts'
 import { toSchemaNode } from '../lib/schema-node.ts'
-import { listSettingVariables } from './loading/settings-schema.ts'
+import { listSettingVariables } from './loading/setting-variables.ts'
 
 /**
  * Formats the effective settings as YAML with the same meaning for `serve`: all defaults filled in, comments on values

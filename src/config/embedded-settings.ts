@@ -2,9 +2,8 @@ import { resolve } from 'node:path'
 import type { z } from 'zod'
 import { anyGatewaySchema, listUpstreams, type GatewaySettings } from './gateway-settings.ts'
 import { describeIssue } from './loading/describe-issue.ts'
-import { convertUnits } from './loading/setting-units.ts'
+import { convertValues } from './loading/setting-units.ts'
 import { toSchemaNode } from '../lib/schema-node.ts'
-import { resolvePaths } from './loading/settings-schema.ts'
 import { SettingsError } from './loading/read-settings.ts'
 
 /** Sections about ports, which an embedding application has itself. */
@@ -41,13 +40,13 @@ export function readEmbeddedSettings(
         : `${name}: unexpected: the application has its own`,
     )
   const node = toSchemaNode(anyGatewaySchema)
-  const sent = convertUnits(node, {
+  const sent = {
     ...settings,
     ...(prefix !== '' && { listen: { basePath: prefix } }),
     // Not used: the schema requires a way to authenticate.
     ...(isAuthenticated && { identity: { anonymous: true } }),
-  })
-  const result = anyGatewaySchema.safeParse(resolvePaths(node, sent, resolve(folder)))
+  }
+  const result = anyGatewaySchema.safeParse(convertValues(node, sent, resolve(folder)))
   const invalid = (result.error?.issues ?? [])
     .flatMap((issue) => describeIssue(issue, node, settings))
     .map(({ path, message }) => `${path.join('.') || 'settings'}: ${message}`)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** The name of a file or a folder; a relative one is relative to the folder of the settings file (`resolvePaths`). */
+/** The name of a file or a folder; a relative one is relative to the folder of the settings file (`convertValues`). */
 export const path = z.string().min(1).meta({ path: true })
 
 /** TLS settings of a client, as members of a zod object. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { environmentVariableName } from '../../src/config/loading/settings-schema.ts'
+import { environmentVariableName } from '../../src/config/loading/setting-variables.ts'
 import { readSettings } from '../../src/config/loading/read-settings.ts'
 import { gatewaySettingsSchema } from '../../src/config/gateway-settings.ts'
 import {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { backendSettingsSchema } from '../../src/backend/settings/backend-settings.ts'
 import { gatewaySettingsSchema } from '../../src/config/gateway-settings.ts'
-import { environmentVariableName } from '../../src/config/loading/settings-schema.ts'
+import { environmentVariableName } from '../../src/config/loading/setting-variables.ts'
 import { toSchemaNode, type SchemaNode } from '../../src/lib/schema-node.ts'
 import { settingUnits } from '../../src/config/loading/setting-units.ts'
 import { typeOf } from './setting-types.ts'

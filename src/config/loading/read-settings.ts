@@ -6,14 +6,13 @@ import { explainRemovedSetting, removedSettings } from '../removed.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import { findTokenError } from '../../lib/yaml/yaml-tokens.ts'
 import { describeIssue } from './describe-issue.ts'
-import { convertUnits } from './setting-units.ts'
+import { convertValues } from './setting-units.ts'
 import {
   environmentPrefix,
   environmentVariableName,
   listSettingVariables,
   type SettingVariable,
-  resolvePaths,
-} from './settings-schema.ts'
+} from './setting-variables.ts'
 import { toSchemaNode, type SchemaNode } from '../../lib/schema-node.ts'
 
 /** Invalid settings. The message lists every error on a line of its own, with file, line and column. */
@@ -51,7 +50,7 @@ export function readSettings<Schema extends z.ZodType>(
   const node = toSchemaNode(schema)
   const { applied, diagnostics } = applyEnvironment(document, node, source.environment)
   const content = toPlainValue(document, source.file) ?? {}
-  const sent = resolvePaths(node, convertUnits(node, content), dirname(resolve(source.file)))
+  const sent = convertValues(node, content, dirname(resolve(source.file)))
   const result = schema.safeParse(sent)
   const hidden = findRedactedPaths(content).map((path) => ({ path, message: redactedMessage }))
   if (result.success && diagnostics.length + hidden.length === 0) return result.data

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { parseDuration } from '../../catalog-api/schemas/duration.ts'
 import { mapSettings, type SchemaNode } from '../../lib/schema-node.ts'
 
@@ -41,11 +42,17 @@ export function findUnitOfName(name: string): SettingUnit | undefined {
   return settingUnits.find(([ending]) => ending.test(name))?.[1]
 }
 
-/** Returns a copy of settings in which values with a unit, such as `30s`, are numbers in the unit of their setting. */
-export function convertUnits(schema: SchemaNode, settings: unknown): unknown {
+/**
+ * Returns a copy of settings in which values with a unit, such as `30s`, are numbers in the unit of their setting, and paths
+ * are absolute: relative ones are relative to the folder.
+ */
+export function convertValues(schema: SchemaNode, settings: unknown, folder: string): unknown {
   return mapSettings(schema, settings, (value, nodes, name) => {
-    if (typeof value !== 'string' || !nodes.some((node) => findUnit(name, node) !== undefined)) return value
-    const number = findUnitOfName(name)?.parse(value) ?? Number.NaN
-    return Number.isNaN(number) ? value : number
+    if (typeof value !== 'string') return value
+    if (nodes.some((node) => findUnit(name, node) !== undefined)) {
+      const number = findUnitOfName(name)?.parse(value) ?? Number.NaN
+      return Number.isNaN(number) ? value : number
+    }
+    return value !== '' && nodes.some(({ path }) => path === true) ? resolve(folder, value) : value
   })
 }

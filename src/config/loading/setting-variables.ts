@@ -1,14 +1,4 @@
-import { resolve } from 'node:path'
-import { mapSettings, type SchemaNode } from '../../lib/schema-node.ts'
-
-/** Returns a copy of settings in which all paths are absolute: relative ones are relative to the folder. */
-export function resolvePaths(schema: SchemaNode, settings: unknown, folder: string): unknown {
-  return mapSettings(schema, settings, (value, nodes) =>
-    typeof value === 'string' && value !== '' && nodes.some(({ path }) => path === true)
-      ? resolve(folder, value)
-      : value,
-  )
-}
+import type { SchemaNode } from '../../lib/schema-node.ts'
 
 export const environmentPrefix = 'CATALOG_GATEWAY__'
 
