@@ -128,7 +128,10 @@ it('reads at most one buffer while no chunk is released', async () => {
           if (isRetained && release !== undefined) lent.push(release)
           else release?.()
         },
-        onResponseEnd: () => resolve(),
+        onResponseEnd(last) {
+          bytes += last?.length ?? 0
+          resolve()
+        },
         onResponseError: reject,
       },
     )
