@@ -1,6 +1,6 @@
+import { EventEmitter, once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
-import { eventually } from '../../support/eventually.ts'
 
 /** A connection that sends arbitrary bytes at any time. It is closed at the end of the test. */
 export interface RawConnection {
@@ -21,22 +21,33 @@ export function openRawConnection(url: string): RawConnection {
   onTestFinished(() => void socket.destroy())
   let received = ''
   let isClosed = false
-  socket.setEncoding('latin1').on('data', (text: string) => (received += text))
-  socket.on('error', () => undefined).on('close', () => (isClosed = true))
+  // Not by polls: a thousand connections would keep the event loop busy with them.
+  const changes = new EventEmitter()
+  socket.setEncoding('latin1').on('data', (text: string) => {
+    received += text
+    changes.emit('change')
+  })
+  socket
+    .on('error', () => undefined)
+    .on('close', () => {
+      isClosed = true
+      changes.emit('change')
+    })
+  async function waitUntil(isReached: () => boolean, missing: string): Promise<string> {
+    const signal = AbortSignal.timeout(20_000)
+    while (!isReached()) {
+      await once(changes, 'change', { signal }).catch(() => {
+        throw new Error(`${missing} ${JSON.stringify(received)}`)
+      })
+    }
+    return received
+  }
   return {
     socket,
     write: (bytes) => void socket.write(bytes),
     received: () => received,
     isClosed: () => isClosed,
-    waitFor: (pattern) =>
-      eventually(() => {
-        if (!pattern.test(received)) throw new Error(`not ${pattern} in ${JSON.stringify(received)}`)
-        return received
-      }),
-    waitForEnd: () =>
-      eventually(() => {
-        if (!isClosed) throw new Error(`still open after ${JSON.stringify(received)}`)
-        return received
-      }),
+    waitFor: (pattern) => waitUntil(() => pattern.test(received), `not ${pattern} in`),
+    waitForEnd: () => waitUntil(() => isClosed, 'still open after'),
   }
 }
