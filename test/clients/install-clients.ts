@@ -5,8 +5,7 @@ import { installNewestLancedb, newestLancedb } from './javascript/javascript-cli
 import { installJavaClient, javaClients } from './java/java-libraries.ts'
 import { installPythonEnvironment, pythonEnvironments } from './python/python-environments.ts'
 import { fetchLancedbSources } from './rust/lancedb-sources.ts'
-import { fetchLancedbCrates, fetchRustCrates } from './rust/rust-crates.ts'
-import { isThorough } from '../support/thorough.ts'
+import { fetchRustCrates } from './rust/rust-programs.ts'
 import { getKeys } from '../../src/lib/get-keys.ts'
 
 declare module 'vitest' {
@@ -30,7 +29,6 @@ const installers: readonly Installer[] = [
   [newestLancedb, installNewestLancedb],
   ...javaClients.map((client): Installer => [client, () => installJavaClient(client)]),
   ['rust', fetchRustCrates],
-  ...(isThorough ? [['lancedb for rust', fetchLancedbCrates] satisfies Installer] : []),
   [
     'lancedb-sources',
     async () => {

@@ -3,10 +3,8 @@ import { expect, inject, it } from 'vitest'
 import { runningBackend } from '../../src/backend/test/support/running-backend.ts'
 import { allowEverything, type TestedGateway } from '../gateway/support/open-gateway.ts'
 import { startGatewayBefore } from '../gateway/support/running-gateway.ts'
-import { isThorough } from '../support/thorough.ts'
 import { scriptCommand } from './python/python-scripts.ts'
 import { runScenario } from './run-scenario.ts'
-import { buildRustProgram, rustTestMs } from './rust/rust-programs.ts'
 
 /** A gateway that leaves `analyst` two columns and two rows of the table `people`. */
 async function startRestricted(): Promise<TestedGateway> {
@@ -48,19 +46,6 @@ it.for(['lancedb-0.40.0', 'lancedb-0.27.1'] as const)(
     const gateway = await startRestricted()
     const command = scriptCommand(environment, 'lancedb_restricted_scenario.py')
     const { passed, failed } = await runScenario(command, gateway.url, gateway.key('analyst'))
-    expect(failed).toEqual([])
-    expect(passed).toHaveLength(11)
-  },
-)
-
-it(
-  'LanceDB for Rust reads the part that is left to its caller',
-  { timeout: rustTestMs },
-  async ({ skip }) => {
-    skip(!isThorough || !inject('installedClients').includes('lancedb for rust'), 'part of the long form')
-    const program = await buildRustProgram('restricted-reads')
-    const gateway = await startRestricted()
-    const { passed, failed } = await runScenario([program], gateway.url, gateway.key('analyst'))
     expect(failed).toEqual([])
     expect(passed).toHaveLength(11)
   },
