@@ -24,6 +24,23 @@ for (const name of ['alerts.yaml', 'accesspolicies.yaml']) {
   parsedTexts.set(canonical(content.spec ?? content), `files/${name}`)
 }
 
+const {
+  name: chartName,
+  version,
+  appVersion,
+} = parse(await readFile(join(chartFolder, 'Chart.yaml'), 'utf8')) as {
+  readonly name: string
+  readonly version: string
+  readonly appVersion: string
+}
+const labelsOfAll = Object.entries({
+  'app.kubernetes.io/name': chartName,
+  'app.kubernetes.io/instance': 'release',
+  'app.kubernetes.io/version': appVersion,
+  'app.kubernetes.io/managed-by': 'Helm',
+  'helm.sh/chart': `${chartName}-${version}`,
+})
+
 if (helms.length === 0) {
   console.warn(
     'SKIPPED: the tests of what helm makes of the chart, as there is no helm: npm run helm gets it.',
@@ -70,12 +87,20 @@ function keyOf({ kind, metadata }: Manifest): string {
 function withoutFiles(manifest: Manifest): Manifest {
   return JSON.parse(
     JSON.stringify(manifest, (key, value: unknown) => {
+      if (key === 'labels') return withoutLabelsOfAll(value as Manifest['metadata']['labels'])
       if (key === 'data' && manifest.kind === 'Secret') {
         return Object.fromEntries(Object.keys(value as object).map((name) => [name, 'cmFuZG9t']))
       }
       return texts.get(value) ?? (key === 'spec' ? (parsedTexts.get(canonical(value)) ?? value) : value)
     }),
   ) as Manifest
+}
+
+/** The labels without those that every object of the chart has; without one of these, they stay as they are. */
+function withoutLabelsOfAll(labels: Manifest['metadata']['labels']): object {
+  const isComplete = labelsOfAll.every(([name, value]) => labels[name] === value)
+  const names = new Set(isComplete ? labelsOfAll.map(([name]) => name) : [])
+  return Object.fromEntries(Object.entries(labels).filter(([name]) => !names.has(name)))
 }
 
 /** JSON without the order of members, which helm changes. */

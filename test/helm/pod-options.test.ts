@@ -13,7 +13,7 @@ describe.each([
   {
     component: 'gateway',
     values: 'pods',
-    workload: 'StatefulSet gatekeeper',
+    workload: 'StatefulSet release-catalog-gateway',
     extra: { initContainer: 'authorities', sidecar: 'audit-shipper', delayMs: 1000, revisions: 0 },
   },
   {
