@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
-import { expect, it, onTestFinished } from 'vitest'
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest'
 import { createKey, revokeKey } from '../../../src/identity/api-keys/key-store.ts'
 import { introspectionSchema } from '../../../src/config/identity/introspection-settings.ts'
 import { tokenIssuersSchema } from '../../../src/config/identity/token-issuer-settings.ts'
@@ -52,9 +52,25 @@ interface Fact {
 }
 
 /** Seconds from the head to the end of a token, or of a grant. */
-const lifetime = 6
+const lifetime = 60
 const soon = (): number => Math.ceil(Date.now() / 1000) + lifetime
-const wait = (): Promise<void> => pause(lifetime * 1000 + 1000)
+/** How far the clock of the gateway is ahead. */
+let aheadMs = 0
+const wait = (): Promise<void> => {
+  aheadMs += (lifetime + 1) * 1000
+  return Promise.resolve()
+}
+const LaterDate = new Proxy(Date, {
+  // The library of conditions accepts instances of `Date` itself only.
+  construct: (Real, [time = Real.now() + aheadMs]: [number?]) => new Real(time),
+  get: (Real, name) => (name === 'now' ? () => Real.now() + aheadMs : Reflect.get(Real, name)),
+})
+beforeEach(() => {
+  aheadMs = 0
+  vi.stubGlobal('Date', LaterDate)
+})
+afterEach(() => void vi.unstubAllGlobals())
+
 const edit = async (file: string, before: string, after: string): Promise<void> => {
   const text = await readFile(file, 'utf8')
   expect(text).toContain(before)
