@@ -1,7 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
-import { registerPolicyResourceMetrics } from '../../src/observability/metrics/policy-resource-metrics.ts'
 import { startGatewayAndUpstream } from '../gateway/support/running-gateway.ts'
 
 /** The rows of the table of metrics: name, type and help text. */
@@ -14,10 +12,7 @@ function rowsOf(metrics: string): string[][] {
 
 it('docs/observability.md lists every metric with its type and help text', async () => {
   const { gateway } = await startGatewayAndUpstream()
-  const registry = new Registry()
-  registerPolicyResourceMetrics(registry, [])
-  const ofGateway = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
-  const metrics = `${ofGateway}\n${await registry.metrics()}`
+  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
   const page = await readFile(new URL('../../docs/observability.md', import.meta.url), 'utf8')
   const listed = [...page.matchAll(/^\| (`catalog_gateway_.*) \|$/gm)].map(([, row = '']) =>
     row.split('|').map((cell) => cell.trim()),

@@ -1,9 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
-import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { registerPolicyResourceMetrics } from '../../src/observability/metrics/policy-resource-metrics.ts'
 import { openGateway, type TestedGateway } from '../gateway/support/open-gateway.ts'
 import {
   respondWith,
@@ -121,7 +119,6 @@ it.skipIf(!canScrape)(
 async function everyNameExists(prometheus: RunningPrometheus): Promise<void> {
   const recorded = new Set((await readRules()).map(({ record }) => record))
   const reported = new Set(Object.keys(await prometheus.get<Record<string, unknown>>('metadata')))
-  for (const name of await namesOfOtherGateways()) reported.add(name)
   const texts = [...(await readQueries()), ...(await readRules())].map(({ expr }) => expr)
   const named = new Set(
     texts.flatMap((expr) => expr.match(/\b(?:catalog_gateway|nodejs|process)[\w:]+/g) ?? []),
@@ -131,11 +128,4 @@ async function everyNameExists(prometheus: RunningPrometheus): Promise<void> {
     return !recorded.has(name) && !reported.has(name) && !reported.has(family)
   })
   expect(missing).toEqual([])
-}
-
-/** Metrics of policies in Kubernetes, which this gateway has not. */
-async function namesOfOtherGateways(): Promise<readonly string[]> {
-  const registry = new Registry()
-  registerPolicyResourceMetrics(registry, [])
-  return (await registry.getMetricsAsJSON()).map(({ name }) => name)
 }

@@ -4,13 +4,8 @@ import type { Retention } from '../../audit/log/retention.ts'
 import { createAuditLogOptions } from '../../audit/log/audit-log-options.ts'
 import { openSinks, type Sinks } from '../../audit/sinks/open-sinks.ts'
 import { version } from '../../version.ts'
-import {
-  createAuditEventLogger,
-  registerAuditHeadMetrics,
-  registerAuditMetrics,
-  registerAuditVolumeMetrics,
-} from '../../observability/metrics/audit-metrics.ts'
-import { registerSinkMetrics, createSinkObserver } from '../../observability/metrics/sink-metrics.ts'
+import { exportAudit, exportSinks } from '../../observability/metrics/gauges.ts'
+import { createAuditEventLogger, createSinkObserver } from '../../observability/observers.ts'
 import type { Bootstrap } from './open-observability.ts'
 
 /** The audit log and the sinks of its records. */
@@ -31,11 +26,11 @@ export async function openAudit(
     folder: audit.folder,
     settings: audit.sinks,
     resource: { gateway: hostname(), software: version },
-    observer: createSinkObserver(metrics.registry, log, audit.sinks),
+    observer: createSinkObserver(metrics, log, audit.sinks),
     outbound,
   })
   closers.push(() => sinks.close())
-  registerSinkMetrics(metrics.registry, sinks)
+  exportSinks(metrics, sinks)
   const options = createAuditLogOptions(audit)
   const auditLog = await openAuditLog({
     ...options,
@@ -49,19 +44,17 @@ export async function openAudit(
     software: version,
     observer: {
       flushed: (records, seconds) => {
-        metrics.auditRecords.inc(records)
-        metrics.auditFlushSeconds.observe(seconds)
+        metrics.audit_records_total.inc(records)
+        metrics.audit_flush_duration_seconds.observe(seconds)
         sinks.wake()
       },
-      failed: () => metrics.auditFailures.inc(),
-      dropped: () => metrics.auditDropped.inc(),
+      failed: () => metrics.audit_write_failures_total.inc(),
+      dropped: () => metrics.audit_records_dropped_total.inc(),
     },
-    onEvent: createAuditEventLogger(metrics.registry, log),
+    onEvent: createAuditEventLogger(metrics, log),
   })
   closers.push(() => auditLog.close())
   sinks.start(() => auditLog.durableEnd())
-  registerAuditHeadMetrics(metrics.registry, auditLog)
-  registerAuditMetrics(metrics.registry, auditLog)
-  registerAuditVolumeMetrics(metrics.registry, audit.folder)
+  exportAudit(metrics, auditLog, audit.folder)
   return { auditLog, sinks }
 }

@@ -1,9 +1,5 @@
 import type { StaticKey } from '../../identity/api-keys/api-keys.ts'
 import { openAssertionSigner } from '../../identity/assertion/assertions.ts'
-import {
-  registerCertificateMetrics,
-  type CertificateMetrics,
-} from '../../observability/metrics/certificate-metrics.ts'
 import type { ReadinessCheck } from '../../observability/health/readiness.ts'
 import { bodyBounds, clientBounds } from '../bounds.ts'
 import { startChangeTracker, type ChangeTracker } from '../changes/change-tracker.ts'
@@ -49,7 +45,6 @@ export interface OpenedGateway {
   readonly handler: RequestHandler
   readonly observer: RequestObserver
   readonly limiting: OpenedLimits
-  readonly certificates: CertificateMetrics
   readonly checks: readonly ReadinessCheck[]
   /** What the console shows; undefined without the console. `url` is that of the catalog, once the gateway listens. */
   readonly createConsole:
@@ -70,8 +65,7 @@ export async function openGateway(
   const authenticator = await openIdentity(observability, staticKey, auditLog)
   const { assertion } = settings.identity
   const assertions = assertion && (await openAssertionSigner(assertion, Date.now))
-  const certificates = registerCertificateMetrics(metrics.registry)
-  const upstreams = await openUpstreams(observability, assertions, certificates)
+  const upstreams = await openUpstreams(observability, assertions)
   changeTracker = await openChanges(observability, auditLog, upstreams)
   const limiting = await openLimits(observability, upstreams)
   const credentials = createCredentialRefusalRecorder(auditLog)
@@ -111,7 +105,7 @@ export async function openGateway(
     upstreams,
     auditLog,
     changeTracker,
-    listingObserver: createListingObserver(metrics.registry, log),
+    listingObserver: createListingObserver(metrics, log),
     pageTokens: createPageTokens(tokenSecret),
     sealedIds: createSealedIds(tokenSecret),
   }
@@ -133,7 +127,6 @@ export async function openGateway(
     handler,
     observer,
     limiting,
-    certificates,
     checks: createReadinessChecks({
       audit: auditLog,
       policies,
@@ -151,10 +144,9 @@ async function openChanges(
   audit: AuditLog,
   upstreams: Upstreams,
 ): Promise<ChangeTracker> {
-  const { registry } = metrics
   const { folder } = settings.audit
   const times = tuning.resolution
-  const changes = await startChangeTracker({ audit, folder, upstreams, registry, log, times })
+  const changes = await startChangeTracker({ audit, folder, upstreams, metrics, log, times })
   closers.push(() => changes.close())
   // The segments that unresolved changes need are known only now.
   audit.prune()

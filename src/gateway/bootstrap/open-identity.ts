@@ -4,7 +4,7 @@ import type { StaticKey } from '../../identity/api-keys/api-keys.ts'
 import { createAuthenticator, type Authenticator } from '../../identity/authenticate.ts'
 import { readBootstrapKey } from '../../identity/api-keys/bootstrap-key.ts'
 import { readPepper } from '../../identity/api-keys/pepper.ts'
-import { registerIdentityMetrics } from '../../observability/metrics/identity-metrics.ts'
+import { exportIdentity } from '../../observability/metrics/gauges.ts'
 import type { Bootstrap } from './open-observability.ts'
 
 /** Opens the authenticator. Every reload of its keys is counted, logged and recorded in the audit log. */
@@ -48,14 +48,14 @@ export async function openIdentity(
         return
       }
       if (outcome === 'missing-groups') {
-        metrics.tokensWithoutGroups.inc({ issuer: source })
+        metrics.tokens_without_groups_total.inc({ issuer: source })
         // Callers may have no groups: one line is a hint, the metric shows whether no token has them.
         if (!withoutGroups.has(source)) log.warn({ source }, 'groups claim not found in a token')
         withoutGroups.add(source)
         return
       }
       if (outcome === 'refused-keys') {
-        metrics.identityReloads.inc({ source, result: 'failure' })
+        metrics.identity_reloads_total.inc({ source, result: 'failure' })
         log.error({ source, error: String(cause) }, 'invalid API keys refused: the others are in force')
         return
       }
@@ -63,7 +63,7 @@ export async function openIdentity(
         log.warn({ source, error: String(cause) }, 'unusable keys in JWKS')
         return
       }
-      metrics.identityReloads.inc({ source, result: outcome === 'changed' ? 'success' : 'failure' })
+      metrics.identity_reloads_total.inc({ source, result: outcome === 'changed' ? 'success' : 'failure' })
       if (outcome === 'failed') {
         audit.recordReload({ what: 'keys', revision: source, details: { result: 'failure' } })
         log.error({ source, error: String(cause) }, 'key reload failed')
@@ -75,6 +75,6 @@ export async function openIdentity(
   })
   isOpen = true
   closers.push(() => authenticator.close())
-  registerIdentityMetrics(metrics.registry, authenticator)
+  exportIdentity(metrics, authenticator)
   return authenticator
 }

@@ -1,4 +1,3 @@
-import { registerGauge } from '../../observability/metrics/register-gauge.ts'
 import { readFile } from 'node:fs/promises'
 import { createBodyMemory, type BodyMemory } from '../../limits/overload/body-memory.ts'
 import { FairCapacity } from '../../limits/overload/fair-capacity.ts'
@@ -6,12 +5,11 @@ import { createLimits, type Limits } from '../../limits/limits.ts'
 import type { SharedLimits } from '../../limits/shared/shared-limits.ts'
 import { createLoadShedder, type LoadShedder } from '../../limits/overload/load-shedder.ts'
 import { RequestQueue } from '../../http1/server/request-queue.ts'
-import { registerSharedLimitsMetrics } from '../../observability/metrics/shared-limits-metrics.ts'
+import { createSyncObserver } from '../../observability/observers.ts'
 import { computeBodyMemory, passThroughBounds, upstreamBounds } from '../bounds.ts'
 import { countListingConnections } from '../upstream/upstream.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import type { Bootstrap } from './open-observability.ts'
-import { Gauge, type Registry } from 'prom-client'
 
 /** The limits of a gateway, and its shared capacity. */
 export interface OpenedLimits {
@@ -34,7 +32,6 @@ export async function openLimits(
   { settings, tuning, closers, metrics, log, outbound }: Bootstrap,
   upstreams: Upstreams,
 ): Promise<OpenedLimits> {
-  const { registry } = metrics
   const shared = await openShared({ settings, tuning, metrics, log, outbound })
   closers.push(() => shared?.close())
   const limits = createLimits(settings.limits, shared?.createBuckets)
@@ -43,11 +40,12 @@ export async function openLimits(
   const bodyMemory = createBodyMemory(
     tuning.maxJsonMemoryBytes ?? computeBodyMemory(settings.limits.maxJsonBytes),
   )
-  registerBodyMemoryMetrics(registry, bodyMemory)
+  metrics.json_memory_bytes(() => bodyMemory.reservedBytes())
+  metrics.max_json_memory_bytes(() => bodyMemory.maxBytes)
   const requestQueue = new RequestQueue()
   const shedding = createLoadShedder(requestQueue, upstreams.all, tuning.loadSheddingThresholdMs)
   closers.push(() => shedding.close())
-  registerLoadSheddingMetrics(registry, shedding)
+  metrics.load_shed_ratio(() => shedding.shedRatios().map(({ ratio, ...labels }) => [labels, ratio]))
   const activeRequests = new FairCapacity(maxConnections, 1)
   return { limits, shared, activeRequests, bodyMemory, shedding, requestQueue, maxConnections }
 }
@@ -60,7 +58,7 @@ async function openShared({
   outbound,
 }: Omit<Bootstrap, 'closers' | 'files'>): Promise<SharedLimits | undefined> {
   const { shared: sharing } = settings.limits
-  const observer = registerSharedLimitsMetrics(metrics.registry, log)
+  const observer = createSyncObserver(metrics, log)
   if (sharing === undefined) return undefined
   // Imported on demand: a gateway without shared limits does not load the client.
   const { openSharedLimits } = await import('../../limits/shared/shared-limits.ts')
@@ -95,29 +93,4 @@ async function allowedConnections({ settings, log }: Pick<Bootstrap, 'settings' 
 function countPassThroughConnections({ passThrough }: Bootstrap['settings']): number {
   const { maxConnections, maxRequests } = passThroughBounds
   return passThrough === undefined ? 0 : maxConnections + passThrough.routes.length * maxRequests
-}
-
-function registerBodyMemoryMetrics(registry: Registry, memory: BodyMemory): void {
-  registerGauge(registry, 'json_memory_bytes', 'Memory reserved for JSON request bodies.', () =>
-    memory.reservedBytes(),
-  )
-  registerGauge(
-    registry,
-    'max_json_memory_bytes',
-    'Limit of the memory for JSON request bodies.',
-    () => memory.maxBytes,
-  )
-}
-
-function registerLoadSheddingMetrics(registry: Registry, shedding: LoadShedder): void {
-  const gauge = new Gauge({
-    name: 'catalog_gateway_load_shed_ratio',
-    help: 'Ratio of the requests of a class that load shedding refuses (0 to 1), by upstream and class.',
-    labelNames: ['upstream', 'class'],
-    registers: [],
-    collect() {
-      for (const { ratio, ...labels } of shedding.shedRatios()) this.set(labels, ratio)
-    },
-  })
-  registry.registerMetric(gauge)
 }

@@ -1,11 +1,6 @@
 import type { GatewaySettings } from '../../config/gateway-settings.ts'
 import type { ClosingStack } from '../../lib/async/closing-stack.ts'
-import {
-  createFileFollower,
-  type FileFollower,
-  createReloadLog,
-  type ReloadObserver,
-} from '../../lib/fs/file-follower.ts'
+import { createFileFollower, type FileFollower } from '../../lib/fs/file-follower.ts'
 import { openOutbound, type Outbound } from '../../lib/outbound/outbound.ts'
 import { openLog, type GatewayLog, type Logger } from '../../observability/log/gateway-log.ts'
 import { createMetrics, type Metrics } from '../../observability/metrics/metrics.ts'
@@ -17,8 +12,7 @@ import type { AuditLogOptions } from '../../audit/log/audit-log-options.ts'
 import type { ClusterAccess } from '../../lib/kubernetes/in-cluster.ts'
 import type { BodyBounds, ClientBounds, UpstreamBounds } from '../bounds.ts'
 import type { ResolutionTimes } from '../changes/outcome-resolver.ts'
-import { Counter, type Registry } from 'prom-client'
-import { registerGauge } from '../../observability/metrics/register-gauge.ts'
+import { createReloadObserver, createSpanObserver } from '../../observability/observers.ts'
 
 /** Deviations from the fixed bounds: tests and benchmarks need short times, small queues and few connections. */
 export interface GatewayTuning {
@@ -57,14 +51,14 @@ export async function openObservability(
   tuning: GatewayTuning = {},
 ): Promise<Observability> {
   const metrics = createMetrics(version, settings.metrics)
-  const gatewayLog = openLog(settings.log, registerLogMetrics(metrics.registry))
+  const gatewayLog = openLog(settings.log, (lines) => metrics.log_lines_dropped_total.inc(lines))
   closers.push(() => gatewayLog.close())
   const log = gatewayLog.logger
-  const files = createFileFollower(registerFileMetrics(metrics.registry, log, () => files.listFailing()))
+  const files = createFileFollower(createReloadObserver(metrics, log, () => files.listFailing()))
   closers.push(() => files.close())
   const outbound = await openOutbound(settings.outbound, process.env, files.follow)
   for (const entry of outbound.malformedNoProxy) log.warn({ entry }, 'malformed entry of NO_PROXY')
-  const observer = registerSpanMetrics(metrics.registry, log)
+  const observer = createSpanObserver(metrics, log)
   const unread = settings.traces ? listUnreadVariables(process.env) : []
   if (unread.length > 0) log.warn({ variables: unread }, 'variables of OpenTelemetry without effect')
   const traces =
@@ -84,67 +78,4 @@ async function openTraces(
 ): Promise<Traces> {
   const library = await import('../../observability/traces/traces.ts')
   return library.openTraces(settings, version, observer, outbound, spans)
-}
-
-/** Logs and counts the reloads of files. `listFailing` returns the settings whose last reload failed. */
-function registerFileMetrics(
-  registry: Registry,
-  log: Logger,
-  listFailing: () => readonly string[],
-): ReloadObserver {
-  const reloads = new Counter({
-    name: 'catalog_gateway_file_reloads_total',
-    help: 'Reloads of changed files by setting and result (success, failure).',
-    labelNames: ['setting', 'result'],
-    registers: [registry],
-  })
-  registerGauge(
-    registry,
-    'files_outdated',
-    'Settings whose files could not be read at their last change; the last good value stays in use.',
-    () => listFailing().length,
-  )
-  const reloadLog = createReloadLog(log)
-  return {
-    reloaded(setting) {
-      reloads.inc({ setting, result: 'success' })
-      reloadLog.reloaded(setting)
-    },
-    failed(setting, cause) {
-      reloads.inc({ setting, result: 'failure' })
-      reloadLog.failed(setting, cause)
-    },
-  }
-}
-
-function registerLogMetrics(registry: Registry): (lines: number) => void {
-  const counter = new Counter({
-    name: 'catalog_gateway_log_lines_dropped_total',
-    help: 'Log lines dropped because standard error failed or was blocked for too long.',
-    registers: [registry],
-  })
-  return (lines) => counter.inc(lines)
-}
-
-/** Counts dropped spans, and logs when the receiver starts and stops failing. */
-function registerSpanMetrics(registry: Registry, log: Logger): SpanObserver {
-  const counter = new Counter({
-    name: 'catalog_gateway_trace_spans_dropped_total',
-    help: 'Spans that were not exported, by reason (queue_full, export_failed).',
-    labelNames: ['reason'],
-    registers: [registry],
-  })
-  let isFailing = false
-  return {
-    dropped(spans, reason, cause) {
-      counter.inc({ reason }, spans)
-      if (reason !== 'export_failed' || isFailing) return
-      isFailing = true
-      log.warn({ error: String(cause) }, 'span export failed')
-    },
-    exported() {
-      if (isFailing) log.info('span export recovered')
-      isFailing = false
-    },
-  }
 }

@@ -65,11 +65,11 @@ async function openSources(
 ): Promise<PolicySource> {
   const { folder } = settings.policies
   const announce = (revision: string): void => {
-    metrics.policyRevision.reset()
-    metrics.policyRevision.set({ revision }, 1)
-    metrics.policyLoaded.setToCurrentTime()
+    metrics.policy_info.reset()
+    metrics.policy_info.set({ revision }, 1)
+    metrics.policy_last_reload_success_timestamp_seconds.setToCurrentTime()
   }
-  metrics.policyReloadSuccessful.set(1)
+  metrics.policy_last_reload_successful.set(1)
   // Files come first: among rules of one namespace that apply, the first one is named in decisions.
   const sources = { folders: watchFolders(folder, vocabulary), resources: resources?.open }
   const source = await combineSources(sources, {
@@ -81,16 +81,16 @@ async function openSources(
       if (hasError) follower?.failed()
     },
     onReload: ({ set: { revision }, folder, hasError }) => {
-      metrics.policyReloads.inc({ result: 'success' })
-      metrics.policyReloadSuccessful.set(hasError ? 0 : 1)
+      metrics.policy_reloads_total.inc({ result: 'success' })
+      metrics.policy_last_reload_successful.set(hasError ? 0 : 1)
       announce(revision)
       audit.recordReload({ what: 'policies', revision })
       log.info({ revision, folder }, 'policies reloaded')
     },
     onError: (error, { set: { revision }, folder }) => {
       follower?.failed()
-      metrics.policyReloads.inc({ result: 'failure' })
-      metrics.policyReloadSuccessful.set(0)
+      metrics.policy_reloads_total.inc({ result: 'failure' })
+      metrics.policy_last_reload_successful.set(0)
       audit.recordReload({ what: 'policies', revision, details: { result: 'failure' } })
       log.error({ error: String(error), folder }, 'policy reload failed')
     },
@@ -103,7 +103,7 @@ async function openSources(
 function conditionReport(metrics: Bootstrap['metrics'], log: Bootstrap['log']): ReportConditionFailure {
   const lines = createLogThrottle(1)
   return ({ policy, rule, file, line }, effect, error) => {
-    metrics.policyConditionFailures.inc({ effect })
+    metrics.policy_condition_failures_total.inc({ effect })
     const suppressed = lines.take(effect)
     if (suppressed === undefined) return
     log.warn(
@@ -120,7 +120,7 @@ function shadowReport(
   const lines = createLogThrottle(10)
   return ({ request: { principal, permission, id }, live, candidate }) => {
     const change = candidate === undefined ? 'undecided' : live.allowed ? 'allow_to_deny' : 'deny_to_allow'
-    metrics.policyShadowDifferences.inc({ operation: permission, change })
+    metrics.policy_shadow_differences_total.inc({ operation: permission, change })
     const suppressed = lines.take(change)
     if (suppressed === undefined) return
     const rules = { rule: live.rule, candidateRule: candidate?.rule }

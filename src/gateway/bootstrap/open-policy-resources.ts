@@ -1,7 +1,6 @@
 import type { PolicyKubernetesSettings } from '../../config/policy-kubernetes-settings.ts'
 import { inCluster } from '../../lib/kubernetes/in-cluster.ts'
 import { createKubernetesClient } from '../../lib/kubernetes/kubernetes-client.ts'
-import { registerPolicyResourceMetrics } from '../../observability/metrics/policy-resource-metrics.ts'
 import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
 import {
   createKubernetesPolicies,
@@ -27,7 +26,10 @@ export function openPolicyResources(
   const client = createKubernetesClient(tuning.apiServer ?? inCluster)
   closers.push(() => client.close())
   const names = namespaces.map(({ name }) => name)
-  const gauges = registerPolicyResourceMetrics(metrics.registry, names)
+  const { policy_watch_connected: connected, policy_watch_last_connected_timestamp_seconds: lastConnected } =
+    metrics
+  for (const state of ['accepted', 'refused'] as const) metrics.policy_resources.set({ state }, 0)
+  for (const name of names) connected.set({ kubernetes_namespace: name }, 0)
   const status = createStatusWriter({
     client,
     onError: ({ message }) => log.warn({ error: message }, 'policy status not written'),
@@ -43,18 +45,20 @@ export function openPolicyResources(
     vocabulary,
     observer: {
       onConnect(namespace) {
-        gauges.setConnected(namespace, true)
+        connected.set({ kubernetes_namespace: namespace }, 1)
+        lastConnected.setToCurrentTime({ kubernetes_namespace: namespace })
         if (errors.delete(namespace)) log.info({ namespace }, 'policy watch connected')
       },
       onError(namespace, { message }) {
-        gauges.setConnected(namespace, false)
+        connected.set({ kubernetes_namespace: namespace }, 0)
         if (errors.get(namespace) !== message) log.warn({ namespace, error: message }, 'policy watch failed')
         errors.set(namespace, message)
       },
       onResults(results) {
         const remaining = results.filter(({ accepted }) => accepted.reason !== 'Terminating')
         const accepted = remaining.filter(isAccepted).length
-        gauges.setResources({ accepted, refused: remaining.length - accepted })
+        metrics.policy_resources.set({ state: 'accepted' }, accepted)
+        metrics.policy_resources.set({ state: 'refused' }, remaining.length - accepted)
         logChanges(remaining)
         status.report(results)
       },

@@ -1,6 +1,6 @@
 import type { AssertionSigner } from '../../identity/assertion/assertions.ts'
-import type { CertificateMetrics } from '../../observability/metrics/certificate-metrics.ts'
-import { registerUpstreamMetrics } from '../upstream/upstream-metrics.ts'
+import { exportCertificate } from '../../observability/metrics/gauges.ts'
+import { exportUpstreams } from '../upstream/upstream-metrics.ts'
 import { createCallerHeaders } from '../upstream/caller-headers.ts'
 import { readUpstreamOptions } from '../upstream/upstream-files.ts'
 import { createUpstreams, type Upstreams } from '../upstream/upstreams.ts'
@@ -12,12 +12,11 @@ import type { UpstreamObserver } from '../upstream/upstream-observer.ts'
 export async function openUpstreams(
   { settings, tuning, closers, metrics, log, files, outbound }: Bootstrap,
   assertions: AssertionSigner | undefined,
-  certificates: CertificateMetrics,
 ): Promise<Upstreams> {
   const options = await Promise.all(
     settings.upstreams.map(async (upstream) => ({
       ...(await readUpstreamOptions(upstream, outbound, files.follow, (certificate) =>
-        certificates.setUpstream(upstream.name, certificate),
+        exportCertificate(metrics, certificate, upstream.name),
       )),
       bounds: tuning.upstream,
       callerHeaders: createCallerHeaders(upstream.name, upstream.identity, assertions),
@@ -25,7 +24,7 @@ export async function openUpstreams(
   )
   const upstreams = createUpstreams(options, createUpstreamLog(log))
   closers.push(() => upstreams.close())
-  registerUpstreamMetrics(metrics.registry, upstreams.all)
+  exportUpstreams(metrics, upstreams.all)
   return upstreams
 }
 

@@ -13,9 +13,10 @@ import type { PassThroughServer } from '../pass-through/pass-through-server.ts'
 import { type GatewayTuning, openObservability, type Bootstrap } from './open-observability.ts'
 import { openGateway, type OpenedGateway } from './open-gateway.ts'
 import { addConsole, type ConsoleSource } from '../../console/console.ts'
+import { exportCertificate } from '../../observability/metrics/gauges.ts'
 import { createAdminServer, listen } from '../../observability/health/admin-server.ts'
 import {
-  registerReadinessMetrics,
+  exportReadiness,
   readReadiness,
   type Readiness,
   type ReadinessCheck,
@@ -53,15 +54,15 @@ export async function startGateway({ settings, staticKey, tuning }: GatewayOptio
     const scheme = listen.tls === undefined ? 'http' : 'https'
     const { basePath = '' } = listen
     const gateway = await openGateway(observability, { scheme, basePath, staticKey })
-    const { handler, observer, limiting, certificates } = gateway
+    const { handler, observer, limiting } = gateway
     const tls =
       listen.tls &&
       (await openCertificates(listen.tls, observability.files, (context) => {
         server.setCertificates(context)
         passThrough?.setCertificates(context)
-        certificates.setListener(context.cert)
+        exportCertificate(observability.metrics, context.cert)
       }))
-    certificates.setListener(tls?.context.cert)
+    exportCertificate(observability.metrics, tls?.context.cert)
     let isReadinessAsked = false
     const bounds = { ...clientBounds, ...tuning?.clients }
     const passThrough = await openRoutes(observability, gateway, tls)
@@ -135,7 +136,7 @@ async function openAdmin(
   onReadinessAsked: () => void,
 ): Promise<string> {
   const registries = [getProcessMetrics(), metrics.registry]
-  registerReadinessMetrics(metrics.registry, checks)
+  exportReadiness(metrics, checks)
   const findReadiness = (): Promise<Readiness> => {
     onReadinessAsked()
     return readReadiness(checks)

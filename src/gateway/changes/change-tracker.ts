@@ -1,5 +1,3 @@
-import { Counter, type Registry } from 'prom-client'
-import { registerGauge } from '../../observability/metrics/register-gauge.ts'
 import type { AuditLog, IntentReceipt } from '../../audit/log/audit-log.ts'
 import { AuditUnavailable } from '../../audit/log/group-commit.ts'
 import { planLookups, readInDoubtChanges } from '../../audit/in-doubt/in-doubt-changes.ts'
@@ -14,6 +12,7 @@ import type {
 import { findOperation } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import type { Logger } from '../../observability/log/gateway-log.ts'
+import type { Metrics } from '../../observability/metrics/metrics.ts'
 import { memoize } from '../../lib/memoize.ts'
 import { createOutcomeResolver, type ResolutionTimes } from './outcome-resolver.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
@@ -49,7 +48,7 @@ interface ChangeTrackerOptions {
   /** Folder of the audit log. */
   readonly folder: string
   readonly upstreams: Upstreams
-  readonly registry: Registry
+  readonly metrics: Metrics
   readonly log: Logger
   readonly times?: Partial<ResolutionTimes> | undefined
 }
@@ -59,24 +58,27 @@ interface ChangeTrackerOptions {
  * the log cannot be read.
  */
 export async function startChangeTracker(options: ChangeTrackerOptions): Promise<ChangeTracker> {
-  const { audit, folder, upstreams, registry, log, times } = options
+  const { audit, folder, upstreams, metrics, log, times } = options
   const known = new KnownVersions()
   const inDoubt = await readInDoubtChanges(folder, known)
-  const metrics = createChangeMetrics(registry, () => resolver.listInDoubtIntents().length)
+  metrics.audit_in_doubt_changes(() => resolver.listInDoubtIntents().length)
+  const counter = memoize((operation: string, effect: string, result: string) =>
+    metrics.changes_total.labels(operation, effect, result),
+  )
   const resolver = createOutcomeResolver({
     audit,
     known,
     upstreams: upstreams.all,
     times,
     onResolved({ result, evidence }, { intent: { request } }) {
-      metrics.resolved.inc({ result })
+      metrics.audit_resolutions_total.inc({ result })
       log.info({ requestId: request, result, evidence }, 'in-doubt change resolved')
     },
   })
   for (const change of inDoubt) resolver.add(change)
 
   function count({ operation, effect }: IntentEntry, result: OutcomeEntry['result']): void {
-    if (effect !== 'read') metrics.change(operation, effect, result).inc()
+    if (effect !== 'read') counter(operation, effect, result).inc()
   }
 
   function resolveLater(entry: IntentEntry, receipt: Promise<IntentReceipt>): void {
@@ -112,32 +114,5 @@ export async function startChangeTracker(options: ChangeTrackerOptions): Promise
     countFailed: (entry) => count(entry, 'failed'),
     listInDoubtIntents: () => resolver.listInDoubtIntents(),
     close: () => resolver.close(),
-  }
-}
-
-function createChangeMetrics(registry: Registry, countInDoubt: () => number) {
-  const registers = [registry]
-  const changes = new Counter({
-    name: 'catalog_gateway_changes_total',
-    help: 'Recorded changes by operation, effect (change, commit) and result (committed, rejected, failed, unknown).',
-    labelNames: ['operation', 'effect', 'result'],
-    registers,
-  })
-  registerGauge(
-    registry,
-    'audit_in_doubt_changes',
-    'In-doubt changes: the outcome is unknown and not resolved yet.',
-    countInDoubt,
-  )
-  return {
-    change: memoize((operation: string, effect: string, result: string) =>
-      changes.labels(operation, effect, result),
-    ),
-    resolved: new Counter({
-      name: 'catalog_gateway_audit_resolutions_total',
-      help: 'Resolved in-doubt changes by result (committed, not_committed, taken, undecided).',
-      labelNames: ['result'],
-      registers,
-    }),
   }
 }

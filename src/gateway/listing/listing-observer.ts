@@ -1,9 +1,9 @@
-import { Counter, type Registry } from 'prom-client'
 import type { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { createLogThrottle } from '../../observability/log/log-throttle.ts'
 import { describeCause } from '../describe-cause.ts'
 import type { OnNameLeftOut } from './listing-sources.ts'
 import type { Logger } from '../../observability/log/gateway-log.ts'
+import type { Metrics } from '../../observability/metrics/metrics.ts'
 
 /** Receives what listings leave out. */
 export interface ListingObserver {
@@ -17,24 +17,12 @@ export interface ListingObserver {
 const maxLinesPerSecond = 1
 
 /** Counts and logs what listings leave out. */
-export function createListingObserver(registry: Registry, log: Logger): ListingObserver {
-  const incomplete = new Counter({
-    name: 'catalog_gateway_incomplete_listings_total',
-    help: 'Listings of all tables that lack those of the upstream, because it failed.',
-    labelNames: ['upstream'],
-    registers: [registry],
-  })
-  const leftOut = new Counter({
-    name: 'catalog_gateway_listed_names_left_out_total',
-    help: 'Names in listings of the upstream that are not valid in ids and were left out, each time they were listed.',
-    labelNames: ['upstream'],
-    registers: [registry],
-  })
+export function createListingObserver(metrics: Metrics, log: Logger): ListingObserver {
   const missingLines = createLogThrottle(maxLinesPerSecond)
   const nameLines = createLogThrottle(maxLinesPerSecond)
   return {
     upstreamMissing(upstream, error, requestId) {
-      incomplete.inc({ upstream })
+      metrics.incomplete_listings_total.inc({ upstream })
       const suppressed = missingLines.take(upstream)
       if (suppressed === undefined) return
       log.warn(
@@ -50,7 +38,7 @@ export function createListingObserver(registry: Registry, log: Logger): ListingO
       )
     },
     nameLeftOut(upstream, { message }) {
-      leftOut.inc({ upstream })
+      metrics.listed_names_left_out_total.inc({ upstream })
       const suppressed = nameLines.take(upstream)
       if (suppressed === undefined) return
       // The message quotes, escapes and truncates the name.

@@ -1,4 +1,3 @@
-import { registerGauge } from '../../observability/metrics/register-gauge.ts'
 import type { AuditLog } from '../../audit/log/audit-log.ts'
 import { AuthenticationError } from '../../identity/authentication-error.ts'
 import type { CatalogError } from '../../catalog-api/catalog-error.ts'
@@ -54,25 +53,22 @@ export function createRequestObserver(
   const lines = createLogThrottle(maxLinesPerSecond)
   const nameNamespace = createNamespaceLabeler(namespaces)
   const counter = memoize((operation: string, status: string, decision: string, ...namespace: string[]) =>
-    metrics.requests.labels(operation, status, decision, ...namespace),
+    metrics.requests_total.labels(operation, status, decision, ...namespace),
   )
-  const countRefusal = memoize((stage: string, reason: string) => metrics.refusals.labels(stage, reason))
-  const requestTimer = memoize((operation: string) => metrics.requestSeconds.labels(operation))
+  const countRefusal = memoize((stage: string, reason: string) =>
+    metrics.refusals_total.labels(stage, reason),
+  )
+  const requestTimer = memoize((operation: string) => metrics.request_duration_seconds.labels(operation))
   const upstreamTimer = memoize((upstream: string, operation: string) =>
-    metrics.upstreamSeconds.labels(upstream, operation),
+    metrics.upstream_request_duration_seconds.labels(upstream, operation),
   )
   const observeRestriction = createRestrictionObserver(metrics, log)
-  const timeStages = createStageTimer(metrics.stageSeconds)
-  const inProgress = { count: 0 }
-  registerGauge(
-    metrics.registry,
-    'active_requests',
-    'Requests whose response is not complete.',
-    () => inProgress.count,
-  )
+  const timeStages = createStageTimer(metrics.stage_duration_seconds)
+  let inProgress = 0
+  metrics.active_requests(() => inProgress)
   return {
     requestStarted(trace, request) {
-      inProgress.count += 1
+      inProgress += 1
       reporter.requestStarted(trace, request)
     },
     requestEnded,
@@ -110,7 +106,7 @@ export function createRequestObserver(
 
   function requestEnded(trace: Trace, response: ObservedResponse): void {
     const now = performance.now()
-    inProgress.count -= 1
+    inProgress -= 1
     const { passThrough } = trace
     const operation =
       trace.progress.route?.operation.name ?? trace.document ?? (passThrough ? 'PassThrough' : 'unknown')

@@ -11,19 +11,19 @@ const maxLinesPerSecond = 10
 
 /** Creates a function that counts a request that restrictions, or those of shadow policies, apply to. */
 export function createRestrictionObserver(
-  metrics: Pick<Metrics, 'restrictedReads' | 'policyShadowRestrictions'>,
+  metrics: Metrics,
   log: Logger,
 ): (trace: Trace, namespace: readonly string[]) => void {
   const lines = createLogThrottle(maxLinesPerSecond)
   const counter = memoize((operation: string, result: string, ...namespace: string[]) =>
-    metrics.restrictedReads.labels(operation, result, ...namespace),
+    metrics.restricted_reads_total.labels(operation, result, ...namespace),
   )
 
   function reportShadow({ progress: { route, principal, triedRestriction } }: Trace): void {
     if (route === undefined || triedRestriction === undefined) return
     const { restriction, result, error } = triedRestriction
     const operation = route.operation.name
-    metrics.policyShadowRestrictions.inc({ operation, result })
+    metrics.policy_shadow_restrictions_total.inc({ operation, result })
     const suppressed = lines.take(result)
     if (suppressed === undefined) return
     const candidateRules = restriction.parts.map(({ rule }) => qualifiedRuleName(rule))

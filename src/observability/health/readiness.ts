@@ -1,4 +1,4 @@
-import { Gauge, type Registry } from 'prom-client'
+import type { Metrics } from '../metrics/metrics.ts'
 
 /** A condition for receiving requests. */
 export interface ReadinessCheck {
@@ -25,19 +25,12 @@ export async function readReadiness(checks: readonly ReadinessCheck[]): Promise<
   return { problems, warnings }
 }
 
-/** Shows later why requests were not routed to this gateway. */
-export function registerReadinessMetrics(registry: Registry, checks: readonly ReadinessCheck[]): void {
-  const gauge = new Gauge({
-    name: 'catalog_gateway_ready',
-    help: 'Whether a check of /readyz passes (1) or fails (0).',
-    labelNames: ['check'],
-    registers: [],
-    async collect() {
-      const { problems } = await readReadiness(checks)
-      for (const { name, isWarning = false } of checks) {
-        if (!isWarning) this.set({ check: name }, name in problems ? 0 : 1)
-      }
-    },
+/** Exports later why requests were not routed to this gateway. */
+export function exportReadiness({ ready }: Metrics, checks: readonly ReadinessCheck[]): void {
+  ready(async () => {
+    const { problems } = await readReadiness(checks)
+    return checks
+      .filter(({ isWarning = false }) => !isWarning)
+      .map(({ name }) => [{ check: name }, name in problems ? 0 : 1])
   })
-  registry.registerMetric(gauge)
 }

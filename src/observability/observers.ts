@@ -1,0 +1,124 @@
+import type { AuditLogEvent } from '../audit/log/chain-writer.ts'
+import type { SinkObserver } from '../audit/sinks/sink-delivery.ts'
+import { createReloadLog, type ReloadObserver } from '../lib/fs/file-follower.ts'
+import type { SyncObserver } from '../limits/shared/bucket-sync.ts'
+import type { Logger } from './log/gateway-log.ts'
+import { createLogThrottle } from './log/log-throttle.ts'
+import type { Metrics } from './metrics/metrics.ts'
+import type { SpanObserver } from './traces/span-queue.ts'
+
+/** Counts and logs what the audit log reports. */
+export function createAuditEventLogger(metrics: Metrics, log: Logger): (event: AuditLogEvent) => void {
+  return (event) => {
+    switch (event.kind) {
+      case 'tampered':
+        metrics.audit_tampered_total.inc()
+        log.error(
+          { file: event.file, change: event.tampering, lines: event.lines },
+          'audit log tampered with',
+        )
+        return
+      case 'key_generated':
+        log.info({ publicKeyFile: event.publicFile }, 'audit seal key created')
+        return
+      case 'pruned':
+        log.info({ files: event.files }, 'audit segments removed')
+        return
+      case 'pruning_failed':
+        log.error({ error: String(event.error) }, 'audit segment removal failed')
+        return
+      case 'recovered':
+        log.warn({ ...event.repair }, 'audit log recovered')
+    }
+  }
+}
+
+/** A failing sink fails repeatedly. */
+const maxLinesPerSecond = 1
+
+/** Counts deliveries from 0 for each sink, so that the first rejected record is an increase, and logs failures. */
+export function createSinkObserver(
+  metrics: Metrics,
+  log: Logger,
+  sinks: readonly { readonly name: string }[],
+): SinkObserver {
+  const {
+    audit_sink_records_delivered_total: delivered,
+    audit_sink_delivery_failures_total: failures,
+    audit_sink_records_rejected_total: rejected,
+  } = metrics
+  for (const { name: sink } of sinks)
+    for (const each of [delivered, failures, rejected]) each.inc({ sink }, 0)
+  const lines = createLogThrottle(maxLinesPerSecond)
+  return {
+    delivered: (sink, records) => delivered.inc({ sink }, records),
+    failed(sink, error) {
+      failures.inc({ sink })
+      const suppressed = lines.take(sink)
+      if (suppressed !== undefined)
+        log.warn({ sink, error: String(error), suppressed }, 'audit delivery failed')
+    },
+    cursorNotSaved: (sink, error) =>
+      log.warn({ sink, error: String(error) }, 'audit sink position not saved'),
+    rejected(sink, records, message) {
+      rejected.inc({ sink }, records)
+      log.error({ sink, records, message }, 'audit records rejected')
+    },
+  }
+}
+
+/** Counts synchronizations of shared limits, and logs when they start and stop failing. */
+export function createSyncObserver(metrics: Metrics, log: Logger): SyncObserver {
+  let isConnected: boolean | undefined
+  metrics.shared_limits_connected(() => (isConnected === undefined ? undefined : Number(isConnected)))
+  return {
+    synced(seconds) {
+      metrics.shared_limits_sync_duration_seconds.observe(seconds)
+      if (isConnected === false) log.info('shared limits connected')
+      isConnected = true
+    },
+    failed(error) {
+      metrics.shared_limits_sync_failures_total.inc()
+      if (isConnected !== false)
+        log.warn({ error: String(error) }, 'shared limits unavailable: counting locally')
+      isConnected = false
+    },
+  }
+}
+
+/** Logs and counts the reloads of files. `listFailing` returns the settings whose last reload failed. */
+export function createReloadObserver(
+  metrics: Metrics,
+  log: Logger,
+  listFailing: () => readonly string[],
+): ReloadObserver {
+  metrics.files_outdated(() => listFailing().length)
+  const reloadLog = createReloadLog(log)
+  return {
+    reloaded(setting) {
+      metrics.file_reloads_total.inc({ setting, result: 'success' })
+      reloadLog.reloaded(setting)
+    },
+    failed(setting, cause) {
+      metrics.file_reloads_total.inc({ setting, result: 'failure' })
+      reloadLog.failed(setting, cause)
+    },
+  }
+}
+
+/** Counts dropped spans, and logs when the receiver starts and stops failing. */
+export function createSpanObserver(metrics: Metrics, log: Logger): SpanObserver {
+  let isFailing = false
+  return {
+    dropped(spans, reason, cause) {
+      metrics.trace_spans_dropped_total.inc({ reason }, spans)
+      if (reason !== 'export_failed' || isFailing) return
+      isFailing = true
+      log.warn({ error: String(cause) }, 'span export failed')
+    },
+    exported() {
+      if (isFailing) log.info('span export recovered')
+      isFailing = false
+    },
+  }
+}
