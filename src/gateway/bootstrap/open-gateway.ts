@@ -12,7 +12,7 @@ import { createConsoleRecorder } from '../observability/console-recorder.ts'
 import { createCredentialRefusalRecorder } from '../observability/credential-refusal-recorder.ts'
 import { createReadinessChecks } from '../observability/gateway-readiness.ts'
 import { createRequestObserver, type RequestObserver } from '../observability/request-observer.ts'
-import { createRequestReporter } from '../observability/request-reporter.ts'
+import { createLogSink, endSpans } from '../observability/request-sinks.ts'
 import type { Scheme } from '../origin-form.ts'
 import { createClientAddressReader } from '../client-address.ts'
 import { createForwardedCertificateReader } from '../forwarded-certificate.ts'
@@ -70,15 +70,14 @@ export async function openGateway(
   const limiting = await openLimits(observability, upstreams)
   const credentials = createCredentialRefusalRecorder(auditLog)
   closers.push(() => credentials.close())
-  const requests = createRequestReporter(gatewayLog, traces)
-  const report = recorder?.wrapReporter(requests) ?? requests
   const { limits, listing } = settings
   const observer = createRequestObserver(
     metrics,
     log,
     auditLog,
     credentials,
-    report,
+    [createLogSink(gatewayLog), endSpans, ...(recorder ? [recorder.recordEnd] : [])],
+    traces,
     settings.metrics?.namespaces,
   )
   const tokenSecret = await openTokenSecret(settings.audit.folder, listing?.tokenKeyFile)

@@ -14,7 +14,7 @@ import type { PolicySource } from '../../policy/source/policy-source.ts'
 import type { PolicyDocument } from '../../policy/language/policy-document.ts'
 import { readReadiness, type ReadinessCheck } from '../../observability/health/readiness.ts'
 import { version } from '../../version.ts'
-import type { RequestReporter } from './request-reporter.ts'
+import type { RequestSink } from './request-sinks.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 
 /** Receives the policies in force. */
@@ -27,8 +27,7 @@ export interface PoliciesFollower {
 /** Records what the console shows, from the start of the gateway on. */
 export interface ConsoleRecorder {
   readonly policyFollower: PoliciesFollower
-  /** Wraps a reporter to record each request for the console. */
-  wrapReporter(report: RequestReporter): RequestReporter
+  readonly recordEnd: RequestSink
   createSource(parts: ConsoleSourceOptions): ConsoleSource
 }
 
@@ -48,31 +47,26 @@ export function createConsoleRecorder(): ConsoleRecorder {
   const inForce = createPoliciesInForce()
   return {
     policyFollower: inForce,
-    wrapReporter: (report) => ({
-      requestStarted: (trace, request) => report.requestStarted(trace, request),
-      requestEnded(trace, response, end) {
-        report.requestEnded(trace, response, end)
-        const { operation, status, decision, refusal, endedAt } = end
-        const { route, principal, headPermit } = trace.progress
-        const { upstream } = trace
-        const durationMs = endedAt - trace.startedAt
-        traffic.addRequest({ operation, status, decision, durationMs, upstream, principal: principal?.name })
-        if (refusal === undefined) return
-        traffic.addRefusal({
-          time: Date.now(),
-          stage: trace.stage,
-          reason: refusal.reason,
-          status,
-          operation,
-          id: route && formatIdentifierText(route.id),
-          principal: principal?.name,
-          client: trace.client,
-          requestId: trace.requestId,
-          denial: describeDenial(refusal, principal, trace.client),
-          restrictedBy: headPermit?.restriction?.parts.map(describeRestriction),
-        })
-      },
-    }),
+    recordEnd(trace, _response, { operation, status, decision, refusal, endedAt }) {
+      const { route, principal, headPermit } = trace.progress
+      const { upstream } = trace
+      const durationMs = endedAt - trace.startedAt
+      traffic.addRequest({ operation, status, decision, durationMs, upstream, principal: principal?.name })
+      if (refusal === undefined) return
+      traffic.addRefusal({
+        time: Date.now(),
+        stage: trace.stage,
+        reason: refusal.reason,
+        status,
+        operation,
+        id: route && formatIdentifierText(route.id),
+        principal: principal?.name,
+        client: trace.client,
+        requestId: trace.requestId,
+        denial: describeDenial(refusal, principal, trace.client),
+        restrictedBy: headPermit?.restriction?.parts.map(describeRestriction),
+      })
+    },
     createSource(parts) {
       const { audit, policies, sinks } = parts
       return {

@@ -1,23 +1,20 @@
 import type { AuditLog } from '../../audit/log/audit-log.ts'
-import type { Details, RefusalEntry } from '../../audit/records/audit-record.ts'
+import type { RefusalEntry } from '../../audit/records/audit-record.ts'
 import { getAddressKey } from '../../lib/net/address-key.ts'
 import type { Trace } from '../trace.ts'
 
 type RefusedRequest = Pick<Trace, 'requestId' | 'client' | 'peer' | 'progress' | 'policyRevision'>
 
-/** A refusal that callers, or pages in their browsers, can cause any number of times. */
-interface CredentialRefusal {
-  readonly status: number
-  readonly reason: string
-  readonly details?: Details
+type Refusal = Pick<RefusalEntry, 'status' | 'reason'> & {
+  readonly [Name in 'rule' | 'policyRevision' | 'details']?: RefusalEntry[Name] | undefined
 }
 
 /**
- * Records refusals in the audit log at a limited rate: guessing keys, sending none, or a page that sends requests in the
+ * Records refusals that callers, or pages in their browsers, can cause any number of times, at a limited rate: guessing keys, sending none, or a page that sends requests in the
  * name of its visitors cannot fill the disk.
  */
 export interface CredentialRefusalRecorder {
-  record(request: RefusedRequest, error: CredentialRefusal): void
+  record(request: RefusedRequest, refusal: Refusal): void
   /** Records counts that have not been recorded yet. */
   close(): void
 }
@@ -62,7 +59,7 @@ export function createCredentialRefusalRecorder(
         known.count += 1
         return
       }
-      const entry = createEntry(request, refusal)
+      const entry = createRefusalEntry(request, refusal)
       const counts = isFull ? { ...entry, client: 'several', peer: undefined } : entry
       counted.set(key, { entry: counts, since: new Date().toISOString(), count: isFull ? 1 : 0 })
       if (!isFull) audit.recordRefusal(entry)
@@ -74,9 +71,13 @@ export function createCredentialRefusalRecorder(
   }
 }
 
-function createEntry(request: RefusedRequest, { status, reason, details }: CredentialRefusal): RefusalEntry {
+/** Creates the audit record of a refusal, which keeps nothing of the request. */
+export function createRefusalEntry(
+  request: RefusedRequest,
+  { status, reason, details, rule, policyRevision = request.policyRevision }: Refusal,
+): RefusalEntry {
   const { route, principal } = request.progress
-  const { requestId, client, peer, policyRevision } = request
+  const { requestId, client, peer } = request
   return {
     request: requestId,
     status,
@@ -87,6 +88,7 @@ function createEntry(request: RefusedRequest, { status, reason, details }: Crede
       id: route.id.map((part) => Buffer.from(part).toString()),
     }),
     ...(principal && { principal }),
+    ...(rule && { rule }),
     ...(policyRevision !== undefined && { policyRevision }),
     client,
     peer,

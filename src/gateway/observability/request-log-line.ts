@@ -2,7 +2,7 @@ import { idToJson, memberToJson, memoizeText } from '../../audit/records/json-te
 import type { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { describeCause } from '../describe-cause.ts'
 import type { ObservedResponse } from '../downstream.ts'
-import type { RequestEnd } from './request-end.ts'
+import type { RequestEnd } from './request-sinks.ts'
 import type { Principal } from '../../identity/principal.ts'
 import type { RuleReference } from '../../policy/engine/decision.ts'
 import { qualifiedRuleName } from '../../policy/testing/decision-test.ts'

@@ -1,8 +1,10 @@
 import type { AuditLog } from '../../audit/log/audit-log.ts'
+import type { Details } from '../../audit/records/audit-record.ts'
 import { AuthenticationError } from '../../identity/authentication-error.ts'
 import type { CatalogError } from '../../catalog-api/catalog-error.ts'
 import type { Logger } from '../../observability/log/gateway-log.ts'
 import type { Metrics } from '../../observability/metrics/metrics.ts'
+import type { Traces } from '../../observability/traces/traces.ts'
 import { createLogThrottle } from '../../observability/log/log-throttle.ts'
 import { memoize } from '../../lib/memoize.ts'
 import type { DownstreamRequest, ObservedResponse } from '../downstream.ts'
@@ -10,10 +12,10 @@ import type { ConnectionAddresses } from '../../lib/net/connection-addresses.ts'
 import type { ConnectionErrorReason } from '../../listener/connection-set.ts'
 import { CrossSiteError } from '../assert-same-site.ts'
 import { DeniedError } from '../authorization/denied-error.ts'
-import type { CredentialRefusalRecorder } from './credential-refusal-recorder.ts'
+import { createRefusalEntry, type CredentialRefusalRecorder } from './credential-refusal-recorder.ts'
 import { createRestrictionObserver } from './restriction-observer.ts'
-import type { RequestReporter } from './request-reporter.ts'
-import { type PassThroughTrace, type Trace, stages } from '../trace.ts'
+import type { RequestEnd, RequestSink } from './request-sinks.ts'
+import { type Trace, stages } from '../trace.ts'
 import type { DurationHistogram } from '../../observability/metrics/duration-histogram.ts'
 import { getNamespaceDepth } from '../../catalog-api/object-kinds.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
@@ -47,7 +49,8 @@ export function createRequestObserver(
   log: Logger,
   audit: AuditLog,
   credentials: CredentialRefusalRecorder,
-  reporter: RequestReporter,
+  sinks: readonly RequestSink[],
+  traces: Traces | undefined,
   namespaces?: readonly string[],
 ): RequestObserver {
   const lines = createLogThrottle(maxLinesPerSecond)
@@ -69,20 +72,32 @@ export function createRequestObserver(
   return {
     requestStarted(trace, request) {
       inProgress += 1
-      reporter.requestStarted(trace, request)
+      if (traces === undefined) return
+      trace.spans = traces.startRequest(request.headersByName(), trace.startedAt)
+      if (trace.spans.isSampled) trace.traceId = trace.spans.traceId
+      trace.spans.startStage(trace.stage, trace.startedAt)
     },
     requestEnded,
     requestRefused(trace, error) {
-      const { reason } = error
+      const { status, reason } = error
       trace.refusal = error
       countRefusal(trace.stage, reason).inc()
       const isUnknown =
         error instanceof AuthenticationError || trace.progress.principal?.method === 'anonymous'
-      if (trace.passThrough?.isAllowed === false) recordRouteDenial(audit, trace, trace.passThrough, error)
-      else if (error instanceof CrossSiteError) recordCrossSite(credentials, trace, error)
-      else if (error instanceof DeniedError && !isUnknown) recordDenial(audit, trace, error)
-      else if (error instanceof DeniedError || error instanceof AuthenticationError) {
-        credentials.record(trace, { status: error.status, reason })
+      const { passThrough, method } = trace
+      const target = passThrough && { prefix: passThrough.prefix, method }
+      if (passThrough?.isAllowed === false) {
+        audit.recordRefusal(createRefusalEntry(trace, { status, reason, details: target }))
+      } else if (error instanceof CrossSiteError) {
+        trace.progress = { ...trace.progress, principal: error.principal }
+        // The caller did nothing wrong, and the other site can send any number of requests.
+        credentials.record(trace, { status, reason, details: { ...describePage(error.page), ...target } })
+      } else if (error instanceof DeniedError && !isUnknown) {
+        const { rule, revision: policyRevision } = error.decision
+        const details = { needs: error.needs }
+        audit.recordRefusal(createRefusalEntry(trace, { status, reason, rule, policyRevision, details }))
+      } else if (error instanceof DeniedError || error instanceof AuthenticationError) {
+        credentials.record(trace, { status, reason })
       }
     },
     connectionRejected(reason, addresses, cause) {
@@ -125,63 +140,17 @@ export function createRequestObserver(
     }
     trace.endStage(now)
     timeStages(trace)
-    reporter.requestEnded(trace, response, { operation, status, decision, refusal, endedAt: now })
+    const end: RequestEnd = { operation, status, decision, refusal, endedAt: now }
+    for (const sink of sinks) sink(trace, response, end)
   }
 }
 
-function recordDenial(audit: AuditLog, trace: Trace, error: DeniedError): void {
-  const { route, principal } = trace.progress
-  if (route === undefined || principal === undefined) return
-  const { reason, rule, revision } = error.decision
-  audit.recordRefusal({
-    request: trace.requestId,
-    status: error.status,
-    reason,
-    operation: route.operation.name,
-    id: route.id,
-    principal,
-    ...(rule && { rule }),
-    policyRevision: revision,
-    client: trace.client,
-    peer: trace.peer,
-    details: { needs: error.needs },
-  })
-}
-
-/** The caller did nothing wrong, and the other site can send any number of requests. */
-function recordCrossSite(
-  credentials: CredentialRefusalRecorder,
-  trace: Trace,
-  { status, reason, principal, page }: CrossSiteError,
-): void {
-  trace.progress = { ...trace.progress, principal }
-  const origin = page.origin?.slice(0, maxOriginLength)
-  const { passThrough, method } = trace
-  const details = {
-    ...(origin !== undefined && { origin }),
-    ...(page.site !== undefined && { site: page.site.slice(0, maxOriginLength) }),
-    ...(passThrough && { prefix: passThrough.prefix, method }),
+/** The page of another site, as far as it is recorded. */
+function describePage({ origin, site }: CrossSiteError['page']): Details {
+  return {
+    ...(origin !== undefined && { origin: origin.slice(0, maxOriginLength) }),
+    ...(site !== undefined && { site: site.slice(0, maxOriginLength) }),
   }
-  credentials.record(trace, { status, reason, details })
-}
-
-/** Records a caller that the rule of a pass-through route does not allow. */
-function recordRouteDenial(
-  audit: AuditLog,
-  { requestId, method, client, peer, progress: { principal } }: Trace,
-  { prefix }: PassThroughTrace,
-  { status, reason }: CatalogError,
-): void {
-  const details = { prefix, method }
-  audit.recordRefusal({
-    request: requestId,
-    status,
-    reason,
-    ...(principal && { principal }),
-    client,
-    peer,
-    details,
-  })
 }
 
 /** Creates a function that records the stage durations of a completed request. */
