@@ -2,18 +2,20 @@ import { z } from 'zod'
 import { functionOutput, functionReference } from './functions.ts'
 import { jsonArrowDataType, jsonArrowSchema, type JsonArrowDataType } from './json-arrow-schema.ts'
 import {
+  changeSchemas,
   int64,
+  optionalCount,
+  optionalFlag,
   optionalMember,
+  optionalProperties,
+  optionalText,
+  optionalTexts,
   propertiesSchema,
-  requestSchema,
-  changeResponseSchema,
-  responseSchema,
+  schemas,
 } from './members.ts'
 
-const branch = optionalMember(z.string())
+const branch = optionalText
 const path = z.string().min(1)
-const count = optionalMember(int64)
-const text = optionalMember(z.string())
 
 /** Columns that every table has without listing them in its schema. */
 const systemColumn = /^_row(id|addr|offset|_created_at_version|_last_updated_at_version)$/i
@@ -41,17 +43,17 @@ const virtualColumnOutput = z
     struct_field: z.string(),
     data_type: dataType,
     nullable: z.boolean(),
-    metadata: optionalMember(propertiesSchema),
+    metadata: optionalProperties,
   })
   .meta({ id: 'AddVirtualColumnOutputEntry' })
 
 /** The code that computes a virtual column, in base64, and its environment. */
 const virtualColumnCode = {
-  udf_backend: text,
-  auto_backfill: optionalMember(z.boolean()),
-  manifest: text,
-  manifest_checksum: text.describe('The SHA-256 of the manifest.'),
-  field_metadata: optionalMember(propertiesSchema),
+  udf_backend: optionalText,
+  auto_backfill: optionalFlag,
+  manifest: optionalText,
+  manifest_checksum: optionalText.describe('The SHA-256 of the manifest.'),
+  field_metadata: optionalProperties,
 }
 
 const addedVirtualColumn = z
@@ -68,11 +70,11 @@ const addedVirtualColumn = z
 
 const changedVirtualColumn = z
   .object({
-    input_columns: optionalMember(z.array(z.string())),
-    image: text,
-    udf: text.describe('Pickled code in base64.'),
-    udf_name: text,
-    udf_version: text,
+    input_columns: optionalTexts,
+    image: optionalText,
+    udf: optionalText.describe('Pickled code in base64.'),
+    udf_name: optionalText,
+    udf_version: optionalText,
     ...virtualColumnCode,
   })
   .meta({ id: 'AlterVirtualColumnEntry' })
@@ -108,10 +110,10 @@ const functionColumns = z
 const newColumn = z
   .object({
     name: columnName,
-    expression: optionalMember(z.string()),
+    expression: optionalText,
     computed: optionalMember(z.string().min(1)),
     /** For the columns of a function, as the remote client of LanceDB sends them. */
-    all_null: optionalMember(z.boolean()),
+    all_null: optionalFlag,
     virtual_column: optionalMember(addedVirtualColumn),
   })
   .meta({ id: 'AddColumnsEntry' })
@@ -120,7 +122,7 @@ const alteration = z
   .object({
     path,
     rename: optionalMember(columnName),
-    nullable: optionalMember(z.boolean()),
+    nullable: optionalFlag,
     data_type: optionalMember(dataType),
     virtual_column: optionalMember(changedVirtualColumn),
   })
@@ -135,7 +137,7 @@ const fieldUpdate = z
   .object({
     path,
     metadata: z.record(z.string(), z.string().nullable()),
-    replace: optionalMember(z.boolean()),
+    replace: optionalFlag,
   })
   .meta({ id: 'UpdateFieldMetadataEntry' })
 
@@ -154,46 +156,46 @@ function uniqueColumns<Entry extends z.ZodType>(entry: Entry, keyOf: (entry: z.o
  * unless `replace` is set; null removes a key.
  */
 export const columnSchemas = {
-  AlterTableAddColumns: {
-    request: requestSchema({
+  AlterTableAddColumns: schemas(
+    {
       branch,
       new_columns: uniqueColumns(newColumn, ({ name }) => name),
       function: optionalMember(functionColumns),
-      auto_refresh_enabled: optionalMember(z.boolean()),
-      auto_refresh_interval_seconds: optionalMember(int64),
-    }),
-    response: responseSchema({ version: int64 }),
-  },
-  AlterTableAlterColumns: {
-    request: requestSchema({ branch, alterations: uniqueColumns(alteration, (one) => one.path) }),
-    response: responseSchema({ version: int64 }),
-  },
-  AlterTableBackfillColumns: {
-    request: requestSchema({
+      auto_refresh_enabled: optionalFlag,
+      auto_refresh_interval_seconds: optionalCount,
+    },
+    { version: int64 },
+  ),
+  AlterTableAlterColumns: schemas(
+    { branch, alterations: uniqueColumns(alteration, (one) => one.path) },
+    { version: int64 },
+  ),
+  AlterTableBackfillColumns: schemas(
+    {
       branch,
       column: path,
-      where: text,
-      concurrency: count,
-      intra_applier_concurrency: count,
-      min_checkpoint_size: count,
-      max_checkpoint_size: count,
-      read_version: count,
-      task_size: count,
-      num_frags: count,
-      checkpoint_size: count,
-      commit_granularity: count,
+      where: optionalText,
+      concurrency: optionalCount,
+      intra_applier_concurrency: optionalCount,
+      min_checkpoint_size: optionalCount,
+      max_checkpoint_size: optionalCount,
+      read_version: optionalCount,
+      task_size: optionalCount,
+      num_frags: optionalCount,
+      checkpoint_size: optionalCount,
+      commit_granularity: optionalCount,
       batch_checkpoint_flush_interval_seconds: optionalMember(z.number()),
-      cluster: text,
-      manifest: text,
-    }),
-    response: responseSchema({ job_id: z.string() }),
-  },
-  AlterTableDropColumns: {
-    request: requestSchema({ branch, columns: uniqueColumns(path, (one) => one) }),
-    response: changeResponseSchema({ version: int64 }),
-  },
-  UpdateFieldMetadata: {
-    request: requestSchema({ branch, updates: uniqueColumns(fieldUpdate, (one) => one.path) }),
-    response: responseSchema({ version: int64, fields: z.record(z.string(), propertiesSchema).optional() }),
-  },
+      cluster: optionalText,
+      manifest: optionalText,
+    },
+    { job_id: z.string() },
+  ),
+  AlterTableDropColumns: changeSchemas(
+    { branch, columns: uniqueColumns(path, (one) => one) },
+    { version: int64 },
+  ),
+  UpdateFieldMetadata: schemas(
+    { branch, updates: uniqueColumns(fieldUpdate, (one) => one.path) },
+    { version: int64, fields: z.record(z.string(), propertiesSchema).optional() },
+  ),
 }

@@ -1,5 +1,13 @@
 import { z } from 'zod'
-import { flagMember, int64, optionalMember, pagingMembers, requestSchema, responseSchema } from './members.ts'
+import {
+  flagMember,
+  int64,
+  optionalMember,
+  optionalTexts,
+  pageSchemas,
+  pagingMembers,
+  schemas,
+} from './members.ts'
 
 /** Code, types and environments in responses have no schema here: only clients interpret them. */
 const definition = z.record(z.string(), z.unknown())
@@ -11,7 +19,7 @@ const list = z.array(z.string()).optional()
 export const functionReference = z
   .object({
     name: z.string(),
-    namespace_path: optionalMember(z.array(z.string())),
+    namespace_path: optionalTexts,
     object_id: text,
     location: text,
     version: text,
@@ -68,7 +76,7 @@ const secretBinding = z
   .object({
     kind: z.string(),
     variable: z.string(),
-    secret_ref: z.object({ name: z.string(), namespace_path: optionalMember(z.array(z.string())) }),
+    secret_ref: z.object({ name: z.string(), namespace_path: optionalTexts }),
   })
   .meta({ id: 'SecretBinding' })
 
@@ -103,24 +111,21 @@ const listedFunction = z
   .meta({ id: 'ListedFunction' })
 
 export const functionSchemas = {
-  CreateFunction: {
-    request: requestSchema({
+  CreateFunction: schemas(
+    {
       artifact: functionArtifact,
       signature: functionSignature,
       runtime: optionalMember(functionRuntime),
       secret_bindings: optionalMember(z.array(secretBinding)),
-    }),
-    response: responseSchema({ job_id: z.string() }),
-  },
-  DescribeFunction: { request: requestSchema({ version }), response: functionVersion },
-  DropFunction: {
-    request: requestSchema({ version }),
-    response: responseSchema({ dropped: z.boolean(), job_id: z.string().optional() }),
-  },
-  ListFunctions: {
-    request: requestSchema({ ...pagingMembers, include_definition: flagMember }),
-    response: responseSchema({ functions: z.array(listedFunction), page_token: z.string().optional() }),
-  },
+    },
+    { job_id: z.string() },
+  ),
+  DescribeFunction: { ...schemas({ version }, {}), response: functionVersion },
+  DropFunction: schemas({ version }, { dropped: z.boolean(), job_id: text }),
+  ListFunctions: pageSchemas(
+    { ...pagingMembers, include_definition: flagMember },
+    { functions: z.array(listedFunction) },
+  ),
 }
 
 const name = z.string()
@@ -128,18 +133,11 @@ const value = z.string()
 
 /** No response has the value of a secret. */
 export const secretSchemas = {
-  CreateSecret: { request: requestSchema({ value }), response: responseSchema({}) },
-  AlterSecret: { request: requestSchema({ value }), response: responseSchema({}) },
-  DescribeSecret: {
-    request: requestSchema({}),
-    response: responseSchema({ name, created_at_millis: int64, updated_at_millis: int64 }),
-  },
-  DropSecret: { request: requestSchema({}), response: responseSchema({}) },
-  ListSecrets: {
-    request: requestSchema(pagingMembers),
-    response: responseSchema({
-      secrets: z.array(z.object({ name }).meta({ id: 'ListedSecret' })),
-      page_token: z.string().optional(),
-    }),
-  },
+  CreateSecret: schemas({ value }, {}),
+  AlterSecret: schemas({ value }, {}),
+  DescribeSecret: schemas({}, { name, created_at_millis: int64, updated_at_millis: int64 }),
+  DropSecret: schemas({}, {}),
+  ListSecrets: pageSchemas(pagingMembers, {
+    secrets: z.array(z.object({ name }).meta({ id: 'ListedSecret' })),
+  }),
 }

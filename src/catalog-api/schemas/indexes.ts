@@ -1,12 +1,18 @@
 import { z } from 'zod'
 import { getKeys } from '../../lib/get-keys.ts'
 import {
+  changeResponseSchema,
+  changeSchemas,
   int64,
+  optionalCount,
+  optionalFlag,
   optionalMember,
+  optionalText,
+  optionalTexts,
+  pageSchemas,
   pagingMembers,
   requestSchema,
-  changeResponseSchema,
-  responseSchema,
+  schemas,
 } from './members.ts'
 
 const typeNames = {
@@ -64,19 +70,19 @@ const boundedInt = (max: number, min = 1) => optionalMember(z.int().min(min).max
 
 /** Members of the remote client of LanceDB. The bundled catalog refuses those that would change what a search finds. */
 const remoteMembers = {
-  metric_type: optionalMember(z.string()),
-  replace: optionalMember(z.boolean()),
-  lance_tokenizer: optionalMember(z.string()),
-  custom_stop_words: optionalMember(z.array(z.string())),
-  document_granularity: optionalMember(z.string()),
-  block_size: optionalMember(int64),
-  split_identifiers: optionalMember(z.boolean()),
-  split_on_numerics: optionalMember(z.boolean()),
-  preserve_original: optionalMember(z.boolean()),
-  index_operators: optionalMember(z.boolean()),
-  number_of_items: optionalMember(int64),
+  metric_type: optionalText,
+  replace: optionalFlag,
+  lance_tokenizer: optionalText,
+  custom_stop_words: optionalTexts,
+  document_granularity: optionalText,
+  block_size: optionalCount,
+  split_identifiers: optionalFlag,
+  split_on_numerics: optionalFlag,
+  preserve_original: optionalFlag,
+  index_operators: optionalFlag,
+  number_of_items: optionalCount,
   probability: optionalMember(z.number()),
-  page_size: optionalMember(int64),
+  page_size: optionalCount,
 }
 
 const vectorMembers = {
@@ -98,17 +104,17 @@ const vectorMembers = {
 
 /** The n-gram members are those of the remote client. */
 const textMembers = {
-  with_position: optionalMember(z.boolean()),
+  with_position: optionalFlag,
   base_tokenizer: optionalMember(caseInsensitiveWord(['simple', 'whitespace', 'raw', 'ngram'])),
   language: optionalMember(caseInsensitiveWord(languages)),
   max_token_length: boundedInt(65_536, 0),
-  lower_case: optionalMember(z.boolean()),
-  stem: optionalMember(z.boolean()),
-  remove_stop_words: optionalMember(z.boolean()),
-  ascii_folding: optionalMember(z.boolean()),
+  lower_case: optionalFlag,
+  stem: optionalFlag,
+  remove_stop_words: optionalFlag,
+  ascii_folding: optionalFlag,
   min_ngram_length: boundedInt(64),
   max_ngram_length: boundedInt(64),
-  prefix_only: optionalMember(z.boolean()),
+  prefix_only: optionalFlag,
 }
 
 const clusters = ['distance_type', 'num_partitions', 'sample_rate', 'max_iterations', 'target_partition_size']
@@ -126,7 +132,7 @@ const membersByIndexType: Readonly<Partial<Record<IndexType, readonly string[]>>
 }
 
 const createIndex = requestSchema({
-  branch: optionalMember(z.string()),
+  branch: optionalText,
   column: z.string().min(1),
   index_type: indexType,
   name: optionalMember(z.string().min(1).max(200)),
@@ -152,7 +158,7 @@ export function defaultIndexName(column: string): string {
   return `${column}_idx`
 }
 
-const pointMembers = { version: optionalMember(int64), branch: optionalMember(z.string()) }
+const pointMembers = { version: optionalCount, branch: optionalText }
 
 const indexContent = z
   .object({
@@ -185,26 +191,17 @@ export const indexSchemas = {
     }),
     response: startedResponse,
   },
-  ListTableIndices: {
-    request: requestSchema({ ...pointMembers, ...pagingMembers }),
-    response: responseSchema({ indexes: z.array(indexContent), page_token: z.string().optional() }),
-  },
-  DescribeTableIndexStats: {
-    request: requestSchema({ ...pointMembers, index_name: optionalMember(z.string()) }),
-    response: responseSchema({
+  ListTableIndices: pageSchemas({ ...pointMembers, ...pagingMembers }, { indexes: z.array(indexContent) }),
+  DescribeTableIndexStats: schemas(
+    { ...pointMembers, index_name: optionalText },
+    {
       distance_type: z.string().optional(),
       index_type: z.string().optional(),
       num_indexed_rows: int64.optional(),
       num_unindexed_rows: int64.optional(),
       num_indices: int64.optional(),
-    }),
-  },
-  DropTableIndex: {
-    request: requestSchema({ branch: optionalMember(z.string()), index_name: optionalMember(z.string()) }),
-    response: changeResponseSchema({}),
-  },
-  PrewarmTableIndex: {
-    request: requestSchema({ index_name: optionalMember(z.string()) }),
-    response: responseSchema({}),
-  },
+    },
+  ),
+  DropTableIndex: changeSchemas({ branch: optionalText, index_name: optionalText }, {}),
+  PrewarmTableIndex: schemas({ index_name: optionalText }, {}),
 }

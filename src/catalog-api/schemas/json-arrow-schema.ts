@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { int64, optionalMember, propertiesSchema } from './members.ts'
+import { optionalCount, optionalMember, propertiesSchema } from './members.ts'
 
 /** An Arrow type as JSON. */
 export interface JsonArrowDataType {
@@ -28,7 +28,7 @@ export const jsonArrowDataType: z.ZodType<JsonArrowDataType> = z
     get fields() {
       return optionalMember(z.array(jsonArrowField).readonly())
     },
-    length: optionalMember(int64),
+    length: optionalCount,
   })
   .meta({ id: 'JsonArrowDataType' })
 

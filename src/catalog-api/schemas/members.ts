@@ -6,10 +6,14 @@ export function optionalMember<Member extends z.ZodType>(member: Member) {
 }
 
 /** A flag that defaults to false. */
-export const flagMember = z
-  .boolean()
-  .nullish()
-  .transform((value) => value ?? false)
+export const flagMember = flagWithDefault(false)
+
+export function flagWithDefault(byDefault: boolean) {
+  return z
+    .boolean()
+    .nullish()
+    .transform((value) => value ?? byDefault)
+}
 
 /**
  * A non-negative i64: a count, a size or a version. Numbers above 2^53 - 1 are inexact in some readers, so they are
@@ -31,10 +35,14 @@ export const propertiesTextSchema = z.string().transform((text, context) => {
 
 export const identifierSchema = z.array(z.string())
 
-/** Last name of the previous page; absent or empty for the first page. */
-const pageToken = optionalMember(z.string())
+export const optionalText = optionalMember(z.string())
+export const optionalTexts = optionalMember(z.array(z.string()))
+export const optionalCount = optionalMember(int64)
+export const optionalFlag = optionalMember(z.boolean())
+export const optionalProperties = optionalMember(propertiesSchema)
 
-export const pagingMembers = { page_token: pageToken, limit: optionalMember(int64) }
+/** `page_token` is the last name of the previous page; absent or empty for the first page. */
+export const pagingMembers = { page_token: optionalText, limit: optionalCount }
 
 const responseContext = { context: propertiesSchema.optional() }
 
@@ -47,16 +55,74 @@ export function changeResponseSchema<Shape extends z.ZodRawShape>(shape: Shape) 
   return responseSchema({ ...shape, transaction_id: z.string().optional() })
 }
 
-const identity = z
-  .object({ api_key: optionalMember(z.string()), auth_token: optionalMember(z.string()) })
-  .meta({ id: 'Identity' })
+const identity = z.object({ api_key: optionalText, auth_token: optionalText }).meta({ id: 'Identity' })
 
 /** Headers carry `identity` and `context`; `id` must equal the route. Other members are refused. */
 export function requestSchema<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.object({
     id: optionalMember(identifierSchema),
     identity: optionalMember(identity),
-    context: optionalMember(propertiesSchema),
+    context: optionalProperties,
     ...shape,
   })
+}
+
+/** Creates the schemas of an operation from the members of its request and of a success. */
+export function schemas<Request extends z.ZodRawShape, Response extends z.ZodRawShape>(
+  request: Request,
+  response: Response,
+) {
+  return { request: requestSchema(request), response: responseSchema(response) }
+}
+
+/** `schemas` of a change. */
+export function changeSchemas<Request extends z.ZodRawShape, Response extends z.ZodRawShape>(
+  request: Request,
+  response: Response,
+) {
+  return { request: requestSchema(request), response: changeResponseSchema(response) }
+}
+
+/** `schemas` of a listing, whose response may have a token for the next page. */
+export function pageSchemas<Request extends z.ZodRawShape, Response extends z.ZodRawShape>(
+  request: Request,
+  response: Response,
+) {
+  return schemas(request, { ...response, page_token: z.string().optional() })
+}
+
+/**
+ * A PascalCase name of a closed set. Case is ignored; snake_case and the extra quotes of the LanceDB remote client
+ * (`"\"ExistOk\""`) are accepted. Parsed to the name itself.
+ */
+export function caseInsensitiveEnum<const Names extends readonly [string, ...string[]]>(names: Names) {
+  const spellings = new Map<string, Names[number]>()
+  for (const name of names) {
+    spellings.set(name.toLowerCase(), name)
+    spellings.set(name.replaceAll(/(?<=.)[A-Z]/g, '_$&').toLowerCase(), name)
+  }
+  const spelling = z.string().describe(describeNames(names))
+  return spelling.transform((text, context): Names[number] => {
+    const found = spellings.get(unquoteMode(text).toLowerCase())
+    if (found !== undefined) return found
+    context.addIssue({ code: 'custom', message: `expected one of ${names.join(', ')}` })
+    return z.NEVER
+  })
+}
+
+/** A mode, spelled as `caseInsensitiveEnum` accepts it; the first name is the default. */
+export function modeMember<const Names extends readonly [string, ...string[]]>(names: Names) {
+  return caseInsensitiveEnum(names)
+    .nullish()
+    .describe(`${describeNames(names)} ${names[0]} unless it is sent.`)
+    .transform((value): Names[number] => value ?? names[0])
+}
+
+/** Removes the extra quotes of the LanceDB remote client. */
+function unquoteMode(text: string): string {
+  return text.replace(/^"(.*)"$/s, '$1')
+}
+
+function describeNames(names: readonly string[]): string {
+  return `One of ${names.join(', ')}; case and underscores do not matter.`
 }

@@ -1,58 +1,41 @@
 import { z } from 'zod'
+import { operations } from '../operations.ts'
 import {
-  optionalMember,
+  changeSchemas,
+  flagWithDefault,
+  modeMember,
+  optionalProperties,
+  pageSchemas,
   pagingMembers,
   propertiesSchema,
   requestSchema,
-  changeResponseSchema,
   responseSchema,
+  schemas,
 } from './members.ts'
-import { operations } from '../operations.ts'
-import { modeMember } from './modes.ts'
 
 /** Members of ListTables and ListAllTables. */
-const listTables = {
-  request: requestSchema({
-    ...pagingMembers,
-    include_declared: z
-      .boolean()
-      .nullish()
-      .transform((value) => value ?? true),
-  }),
-  response: responseSchema({ tables: z.array(z.string()), page_token: z.string().optional() }),
-}
+const listTables = pageSchemas(
+  { ...pagingMembers, include_declared: flagWithDefault(true) },
+  { tables: z.array(z.string()) },
+)
+
+const properties = propertiesSchema.optional()
+const { CreateNamespace, DropNamespace } = operations
 
 export const namespaceSchemas = {
-  CreateNamespace: {
-    request: requestSchema({
-      mode: modeMember(operations.CreateNamespace.modes),
-      properties: optionalMember(propertiesSchema),
-    }),
-    response: changeResponseSchema({ properties: propertiesSchema.optional() }),
-  },
-  ListNamespaces: {
-    request: requestSchema(pagingMembers),
-    response: responseSchema({
-      namespaces: z.array(z.string()),
-      page_token: z.string().optional(),
-    }),
-  },
-  DescribeNamespace: {
-    request: requestSchema({}),
-    response: responseSchema({ properties: propertiesSchema.optional() }),
-  },
-  NamespaceExists: {
-    request: requestSchema({}),
-  },
+  CreateNamespace: changeSchemas(
+    { mode: modeMember(CreateNamespace.modes), properties: optionalProperties },
+    { properties },
+  ),
+  ListNamespaces: pageSchemas(pagingMembers, { namespaces: z.array(z.string()) }),
+  DescribeNamespace: schemas({}, { properties }),
+  NamespaceExists: { request: requestSchema({}) },
   DropNamespace: {
     request: requestSchema({
-      mode: modeMember(operations.DropNamespace.modes),
-      behavior: modeMember(operations.DropNamespace.behaviors),
+      mode: modeMember(DropNamespace.modes),
+      behavior: modeMember(DropNamespace.behaviors),
     }),
-    response: responseSchema({
-      properties: propertiesSchema.optional(),
-      transaction_id: z.array(z.string()).optional(),
-    }),
+    response: responseSchema({ properties, transaction_id: z.array(z.string()).optional() }),
   },
   ListTables: listTables,
   ListAllTables: listTables,

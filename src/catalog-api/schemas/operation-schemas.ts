@@ -1,17 +1,13 @@
 import type { z } from 'zod'
-import { batchSchemas } from './batches.ts'
-import { blobSchemas, rowChangeSchemas, rowSchemas } from './row-changes.ts'
+import { blobSchemas, realtimeEngineSchemas, rowChangeSchemas, rowSchemas } from './row-changes.ts'
 import { functionSchemas, secretSchemas } from './functions.ts'
-import { grantSchemas } from './grants.ts'
-import { jobSchemas } from './jobs.ts'
+import { grantSchemas, jobSchemas } from './grants-and-jobs.ts'
 import { columnSchemas } from './columns.ts'
-import { realtimeEngineSchemas } from './realtime-engine.ts'
 import { indexSchemas } from './indexes.ts'
 import { namespaceSchemas } from './namespaces.ts'
 import { planSchemas, queryTableRequestSchema } from './query.ts'
 import { tableMetadataSchemas, tableSchemas } from './tables.ts'
 import { referenceSchemas } from './tags-and-branches.ts'
-import { transactionSchemas } from './transactions.ts'
 import { versionSchemas } from './versions.ts'
 import { viewSchemas } from './views.ts'
 
@@ -28,8 +24,6 @@ export const operationSchemas = {
   ...versionSchemas,
   ...referenceSchemas,
   ...indexSchemas,
-  ...batchSchemas,
-  ...transactionSchemas,
   ...realtimeEngineSchemas,
   ...viewSchemas,
   ...functionSchemas,

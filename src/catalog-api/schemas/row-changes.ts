@@ -1,25 +1,29 @@
 import { z } from 'zod'
+import { operations } from '../operations.ts'
 import { durationSchema } from './duration.ts'
 import {
+  changeSchemas,
   flagMember,
+  flagWithDefault,
   int64,
+  modeMember,
+  optionalCount,
+  optionalFlag,
   optionalMember,
+  optionalProperties,
+  optionalText,
+  optionalTexts,
   propertiesSchema,
   requestSchema,
   changeResponseSchema,
-  responseSchema,
+  schemas,
 } from './members.ts'
-import { operations } from '../operations.ts'
-import { modeMember } from './modes.ts'
 
-const branch = optionalMember(z.string())
+const branch = optionalText
 const column = z.string().min(1)
 
 /** Clients omit true. */
-const flagDefaultingToTrue = z
-  .boolean()
-  .nullish()
-  .transform((value) => value ?? true)
+const flagDefaultingToTrue = flagWithDefault(true)
 
 /** Conditions that have no effect without their flag. */
 const conditionFlags = [
@@ -31,14 +35,14 @@ const mergeInsertRequest = requestSchema({
   branch,
   on: z.union([z.array(column).min(1), column.transform((one) => [one])], 'expected the names of columns'),
   when_matched_update_all: flagMember,
-  when_matched_update_all_filt: optionalMember(z.string()),
+  when_matched_update_all_filt: optionalText,
   when_not_matched_insert_all: flagDefaultingToTrue,
   when_not_matched_by_source_delete: flagMember,
-  when_not_matched_by_source_delete_filt: optionalMember(z.string()),
+  when_not_matched_by_source_delete_filt: optionalText,
   timeout: optionalMember(durationSchema),
   use_index: flagDefaultingToTrue,
-  use_rte: optionalMember(z.boolean()),
-  use_lsm: optionalMember(z.boolean()),
+  use_rte: optionalFlag,
+  use_lsm: optionalFlag,
 }).superRefine((merge, context) => {
   for (const [condition, flag] of conditionFlags) {
     if (merge[condition] === undefined || merge[flag]) continue
@@ -79,76 +83,116 @@ export const rowChangeSchemas = {
       num_deleted_rows: int64.optional(),
     }),
   },
-  UpdateTable: {
-    request: requestSchema({
+  /** `rows_updated` is the name in the remote client of LanceDB. */
+  UpdateTable: changeSchemas(
+    {
       branch,
-      predicate: optionalMember(z.string()).transform((text) => text?.trim() || undefined),
+      predicate: optionalText.transform((text) => text?.trim() || undefined),
       updates,
-      properties: optionalMember(propertiesSchema),
-    }),
-    response: changeResponseSchema({
+      properties: optionalProperties,
+    },
+    {
       version: int64,
       updated_rows: int64,
-      /** Its name in the remote client of LanceDB. */
       rows_updated: int64.optional(),
       properties: propertiesSchema.optional(),
-    }),
-  },
-  DeleteFromTable: {
-    request: requestSchema({ branch, predicate: z.string().trim().min(1, predicateMessage) }),
-    response: changeResponseSchema({ version: int64.optional(), num_deleted_rows: int64.optional() }),
-  },
+    },
+  ),
+  DeleteFromTable: changeSchemas(
+    { branch, predicate: z.string().trim().min(1, predicateMessage) },
+    { version: int64.optional(), num_deleted_rows: int64.optional() },
+  ),
 }
 
-const multipartWriteRequest = requestSchema({ branch: optionalMember(z.string()), upload_id: z.string() })
+const multipartWrite = { branch, upload_id: z.string() }
 
 /** The members of InsertIntoTable are query parameters: its body is an Arrow stream. */
 export const rowSchemas = {
-  InsertIntoTable: {
-    request: requestSchema({
+  InsertIntoTable: changeSchemas(
+    {
       branch,
       mode: modeMember(operations.InsertIntoTable.modes),
-      upload_id: optionalMember(z.string()).describe(
+      upload_id: optionalText.describe(
         'Of a multipart write that the caller began on this table and branch: the rows are a part of it.',
       ),
-      upload_part_id: optionalMember(z.string()).describe('Any text that no other part has.'),
-    }),
-    response: changeResponseSchema({ version: int64.optional(), num_inserted_rows: int64.optional() }),
-  },
-  CreateMultipartWrite: {
-    request: requestSchema({ branch }),
-    response: responseSchema({ upload_id: z.string() }),
-  },
-  CompleteMultipartWrite: {
-    request: multipartWriteRequest,
-    response: changeResponseSchema({ version: int64.optional() }),
-  },
-  AbortMultipartWrite: { request: multipartWriteRequest, response: responseSchema({}) },
+      upload_part_id: optionalText.describe('Any text that no other part has.'),
+    },
+    { version: int64.optional(), num_inserted_rows: int64.optional() },
+  ),
+  CreateMultipartWrite: schemas({ branch }, { upload_id: z.string() }),
+  CompleteMultipartWrite: changeSchemas(multipartWrite, { version: int64.optional() }),
+  AbortMultipartWrite: schemas(multipartWrite, {}),
   CountTableRows: {
-    request: requestSchema({
-      version: optionalMember(int64),
-      branch,
-      predicate: optionalMember(z.string()),
-    }),
+    request: requestSchema({ version: optionalCount, branch, predicate: optionalText }),
     response: int64,
   },
 }
 
-const version = optionalMember(int64)
-
-/** A nested column is a path with dots. The members of GetTableBlob are query parameters. */
+/**
+ * A nested column is a path with dots. The members of GetTableBlob are query parameters. `row_is_address`: whether the row
+ * id is the address of the row in the files of the dataset.
+ */
 export const blobSchemas = {
   FetchTableBlobs: {
-    request: requestSchema({ version, branch, column, row_ids: z.array(int64) }),
+    request: requestSchema({ version: optionalCount, branch, column, row_ids: z.array(int64) }),
   },
-  /** `row_is_address`: whether the row id is the address of the row in the files of the dataset. */
   GetTableBlob: {
     request: requestSchema({
-      version,
+      version: optionalCount,
       branch,
-      source_uri: optionalMember(z.string()),
-      source_commit_micros: optionalMember(int64),
-      row_is_address: optionalMember(z.boolean()),
+      source_uri: optionalText,
+      source_commit_micros: optionalCount,
+      row_is_address: optionalFlag,
     }),
   },
+}
+
+/** How rows are assigned to the writers of a table: by the hash of a column, by its value, or all to one. */
+const sharding = z
+  .object({
+    mode: z.string().describe('bucket, identity or unsharded'),
+    column: optionalMember(column),
+    num_buckets: optionalCount,
+  })
+  .meta({ id: 'RteSharding' })
+
+const writerDefaults = z.record(z.string(), z.string())
+
+/** Absent indexes are all of the table, present and future; an empty list is none. */
+const writeSpec = z
+  .object({
+    sharding,
+    maintained_indexes: z.array(z.string()).nullish(),
+    writer_config_defaults: writerDefaults.optional(),
+  })
+  .meta({ id: 'RteWriteSpec' })
+  .nullish()
+
+/** What each writer holds in memory and in storage. Only clients interpret it. */
+const writerState = z.looseObject({ shard_id: z.string(), status: z.string() }).meta({ id: 'RteWriterState' })
+
+/** Responses hold null if the realtime engine does not write the table. Their `lsm_` members are those to the aliases. */
+export const realtimeEngineSchemas = {
+  EnableTableRte: schemas(
+    {
+      sharding,
+      maintained_indexes: optionalTexts,
+      writer_config_defaults: optionalMember(writerDefaults),
+    },
+    {},
+  ),
+  DisableTableRte: schemas({}, {}),
+  FlushTableRte: { request: requestSchema({}) },
+  CompactTableRte: { request: requestSchema({}) },
+  GetTableRteStats: schemas(
+    {
+      include_sstable_rows: optionalFlag,
+      include_generation_rows: optionalFlag.describe('That of `get_lsm_stats`.'),
+    },
+    {
+      rte_stats: z.object({ table_shards: z.array(writerState) }).nullish(),
+      lsm_stats: z.object({ buckets: z.array(writerState) }).nullish(),
+    },
+  ),
+  GetTableRteSpec: schemas({}, { rte_spec: writeSpec, lsm_write_spec: writeSpec }),
 }

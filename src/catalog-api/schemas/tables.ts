@@ -1,123 +1,123 @@
 import { z } from 'zod'
+import { operations } from '../operations.ts'
+import { jsonArrowSchema } from './json-arrow-schema.ts'
 import {
+  changeResponseSchema,
+  changeSchemas,
   flagMember,
   identifierSchema,
   int64,
+  modeMember,
+  optionalCount,
+  optionalFlag,
   optionalMember,
+  optionalProperties,
+  optionalText,
+  optionalTexts,
   propertiesSchema,
   propertiesTextSchema,
   requestSchema,
-  changeResponseSchema,
-  responseSchema,
+  schemas,
 } from './members.ts'
-import { operations } from '../operations.ts'
-import { jsonArrowSchema } from './json-arrow-schema.ts'
-import { modeMember } from './modes.ts'
 
 const basicStats = z.object({ num_deleted_rows: int64, num_fragments: int64 }).meta({ id: 'TableBasicStats' })
 
+const location = z.string().optional()
+const properties = propertiesSchema.optional()
 /** Storage access, possibly with credentials that expire at `expires_at_millis`. */
 const storageOptions = propertiesSchema.readonly().optional()
 
 const removedTable = changeResponseSchema({
   id: identifierSchema.readonly().optional(),
-  location: z.string().optional(),
-  properties: propertiesSchema.optional(),
+  location,
+  properties,
 })
 
 /** The members of CreateTable are query parameters or headers: its body is an Arrow stream. */
 export const tableSchemas = {
-  CreateTable: {
-    request: requestSchema({
+  CreateTable: changeSchemas(
+    {
       mode: modeMember(operations.CreateTable.modes),
-      location: optionalMember(z.string()),
+      location: optionalText,
       properties: optionalMember(propertiesTextSchema),
       storage_options: optionalMember(propertiesTextSchema),
-    }),
-    response: changeResponseSchema({
-      location: z.string().optional(),
-      version: int64.optional(),
-      properties: propertiesSchema.optional(),
-      storage_options: storageOptions,
-    }),
-  },
+    },
+    { location, version: int64.optional(), properties, storage_options: storageOptions },
+  ),
   DeclareTable: {
     request: requestSchema({
-      location: optionalMember(z.string()),
-      vend_credentials: optionalMember(z.boolean()),
-      properties: optionalMember(propertiesSchema),
+      location: optionalText,
+      vend_credentials: optionalFlag,
+      properties: optionalProperties,
     }),
     response: changeResponseSchema({
-      location: z.string().optional(),
-      properties: propertiesSchema.optional(),
+      location,
+      properties,
       managed_versioning: z.boolean().optional(),
       storage_options: storageOptions,
     }).meta({ id: 'DeclareTableResponse' }),
   },
-  DescribeTable: {
-    request: requestSchema({
-      version: optionalMember(int64),
-      tag: optionalMember(z.string()),
-      branch: optionalMember(z.string()),
+  DescribeTable: schemas(
+    {
+      version: optionalCount,
+      tag: optionalText,
+      branch: optionalText,
       with_table_uri: flagMember,
       load_detailed_metadata: flagMember,
       check_declared: flagMember,
-      vend_credentials: optionalMember(z.boolean()),
-    }),
-    response: responseSchema({
+      vend_credentials: optionalFlag,
+    },
+    {
       table: z.string().optional(),
       namespace: identifierSchema.readonly().optional(),
-      location: z.string().optional(),
+      location,
       table_uri: z.string().optional(),
       version: int64.optional(),
       schema: jsonArrowSchema.optional(),
       stats: basicStats.optional(),
       metadata: propertiesSchema.readonly().optional(),
-      properties: propertiesSchema.optional(),
+      properties,
       managed_versioning: z.boolean().optional(),
       storage_options: storageOptions,
       is_only_declared: z.boolean().optional(),
-    }),
-  },
-  TableExists: { request: requestSchema({ version: optionalMember(int64) }) },
+    },
+  ),
+  TableExists: { request: requestSchema({ version: optionalCount }) },
   DropTable: {
     request: requestSchema({}),
     response: removedTable.extend({ job_id: z.string().optional() }),
   },
-  RegisterTable: {
-    request: requestSchema({
+  RegisterTable: changeSchemas(
+    {
       location: z.string(),
       mode: modeMember(operations.RegisterTable.modes),
-      properties: optionalMember(propertiesSchema),
-    }),
-    response: changeResponseSchema({
-      location: z.string().optional(),
-      properties: propertiesSchema.optional(),
-    }),
-  },
+      properties: optionalProperties,
+    },
+    { location, properties },
+  ),
   /** The version and the tag are those of the source; clients always send `is_shallow`. */
-  CloneTable: {
-    request: requestSchema({
+  CloneTable: changeSchemas(
+    {
       source_location: z.string().min(1),
-      source_version: optionalMember(int64),
-      source_tag: optionalMember(z.string()),
+      source_version: optionalCount,
+      source_tag: optionalText,
       is_shallow: flagMember,
-    }),
-    response: changeResponseSchema({}),
-  },
+    },
+    {},
+  ),
   DeregisterTable: {
     request: requestSchema({}),
     response: removedTable.meta({ id: 'DeregisterTableResponse' }),
   },
-  RenameTable: {
-    request: requestSchema({
+  /** `new_namespace` is the name in the remote client of LanceDB. */
+  RenameTable: changeSchemas(
+    {
       new_table_name: z.string(),
       new_namespace_id: optionalMember(identifierSchema),
-      /** Its name in the remote client of LanceDB. */
       new_namespace: optionalMember(identifierSchema),
-    }),
-    response: changeResponseSchema({}),
-  },
+    },
+    {},
+  ),
 }
 
 const lengths = z
@@ -130,26 +130,16 @@ const fragmentStats = z
 
 /** `metadata` is the whole body of UpdateTableSchemaMetadata; null removes a key. Its response is the bare map. */
 export const tableMetadataSchemas = {
-  GetTableStats: {
-    request: requestSchema({ branch: optionalMember(z.string()) }),
-    response: responseSchema({
-      total_bytes: int64,
-      num_rows: int64,
-      num_indices: int64,
-      fragment_stats: fragmentStats,
-    }),
-  },
+  GetTableStats: schemas(
+    { branch: optionalText },
+    { total_bytes: int64, num_rows: int64, num_indices: int64, fragment_stats: fragmentStats },
+  ),
   UpdateTableSchemaMetadata: {
     request: requestSchema({
-      branch: optionalMember(z.string()),
+      branch: optionalText,
       metadata: z.record(z.string(), z.string().nullable()),
     }),
     response: propertiesSchema,
   },
-  PrewarmTableData: {
-    request: requestSchema({
-      columns: optionalMember(z.array(z.string())).describe('All columns if it is absent or empty.'),
-    }),
-    response: responseSchema({}),
-  },
+  PrewarmTableData: schemas({ columns: optionalTexts.describe('All columns if it is absent or empty.') }, {}),
 }

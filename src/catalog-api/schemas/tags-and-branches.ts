@@ -1,13 +1,16 @@
 import { z } from 'zod'
 import {
+  changeSchemas,
   flagMember,
   int64,
-  optionalMember,
+  optionalCount,
+  optionalText,
+  pageSchemas,
   pagingMembers,
   propertiesSchema,
   requestSchema,
-  changeResponseSchema,
   responseSchema,
+  schemas,
 } from './members.ts'
 
 /** Percent-encoding triples the length at most, and file systems allow 255 bytes. */
@@ -110,7 +113,7 @@ const branchDiff = z
 
 const sourceBranch = z.string().min(1)
 
-const taggedVersion = { tag: tagName, version: int64.min(1), branch: optionalMember(z.string()) }
+const taggedVersion = { tag: tagName, version: int64.min(1), branch: optionalText }
 
 export const referenceSchemas = {
   ListTableTags: {
@@ -121,45 +124,26 @@ export const referenceSchemas = {
       z.record(z.string(), tagContents),
     ]),
   },
-  GetTableTagVersion: {
-    request: requestSchema({ tag: z.string() }),
-    response: responseSchema({ version: int64, branch: z.string().optional() }),
-  },
-  CreateTableTag: { request: requestSchema(taggedVersion), response: changeResponseSchema({}) },
-  UpdateTableTag: {
-    request: requestSchema({ ...taggedVersion, tag: z.string() }),
-    response: changeResponseSchema({}),
-  },
-  DeleteTableTag: { request: requestSchema({ tag: z.string() }), response: changeResponseSchema({}) },
-  ListTableBranches: {
-    request: requestSchema(pagingMembers),
-    response: responseSchema({
-      branches: z.record(z.string(), branchContents),
-      page_token: z.string().optional(),
-    }),
-  },
-  CreateTableBranch: {
-    request: requestSchema({
-      name: branchName,
-      from_branch: optionalMember(z.string()),
-      from_version: optionalMember(int64),
-    }),
-    response: changeResponseSchema({}),
-  },
-  DeleteTableBranch: { request: requestSchema({ name: z.string() }), response: changeResponseSchema({}) },
+  GetTableTagVersion: schemas({ tag: z.string() }, { version: int64, branch: z.string().optional() }),
+  CreateTableTag: changeSchemas(taggedVersion, {}),
+  UpdateTableTag: changeSchemas({ ...taggedVersion, tag: z.string() }, {}),
+  DeleteTableTag: changeSchemas({ tag: z.string() }, {}),
+  ListTableBranches: pageSchemas(pagingMembers, { branches: z.record(z.string(), branchContents) }),
+  CreateTableBranch: changeSchemas(
+    { name: branchName, from_branch: optionalText, from_version: optionalCount },
+    {},
+  ),
+  DeleteTableBranch: changeSchemas({ name: z.string() }, {}),
   /** No request has a target: it is main. */
-  DiffTableBranches: {
-    request: requestSchema({ from_branch: sourceBranch }),
-    response: responseSchema(branchDiff.shape),
-  },
+  DiffTableBranches: schemas({ from_branch: sourceBranch }, branchDiff.shape),
   /** `status` is `ready` after a dry run, `cherryPicked`, `failed` or `notImplemented`. */
-  CherryPickTableBranch: {
-    request: requestSchema({ from_branch: sourceBranch, dry_run: flagMember }),
-    response: changeResponseSchema({
+  CherryPickTableBranch: changeSchemas(
+    { from_branch: sourceBranch, dry_run: flagMember },
+    {
       status: z.string(),
       diff: branchDiff.optional(),
       preview: z.object({ promotedColumns: z.array(z.string()).optional() }).optional(),
       mainVersionAfter: int64.optional(),
-    }),
-  },
+    },
+  ),
 }

@@ -1,18 +1,26 @@
 import { z } from 'zod'
 import {
+  caseInsensitiveEnum,
+  changeResponseSchema,
+  changeSchemas,
   flagMember,
+  identifierSchema,
   int64,
+  modeMember,
+  optionalCount,
   optionalMember,
+  optionalProperties,
+  optionalText,
+  pageSchemas,
   pagingMembers,
   propertiesSchema,
   requestSchema,
-  changeResponseSchema,
-  responseSchema,
+  schemas,
 } from './members.ts'
-import { caseInsensitiveEnum } from './modes.ts'
+import { tableSchemas } from './tables.ts'
 
 /** A table version. Its manifest is an object-store key without a leading slash. */
-export const tableVersionSchema = z
+const tableVersion = z
   .object({
     version: int64,
     manifest_path: z.string(),
@@ -30,50 +38,107 @@ const versionRange = z
   .meta({ id: 'VersionRange' })
 
 /** In CreateTableVersion, `manifest_path` is the staging manifest; its name determines the scheme if none is sent. */
-export const versionSchemas = {
-  ListTableVersions: {
-    request: requestSchema({
-      branch: optionalMember(z.string()),
-      ...pagingMembers,
-      descending: flagMember,
-    }),
-    response: responseSchema({
-      versions: z.array(tableVersionSchema),
-      page_token: z.string().optional(),
-    }),
-  },
+const ofTable = {
+  ListTableVersions: pageSchemas(
+    { branch: optionalText, ...pagingMembers, descending: flagMember },
+    { versions: z.array(tableVersion) },
+  ),
   CreateTableVersion: {
     request: requestSchema({
       version: int64,
-      branch: optionalMember(z.string()),
+      branch: optionalText,
       manifest_path: z.string(),
-      manifest_size: optionalMember(int64),
-      e_tag: optionalMember(z.string()),
-      metadata: optionalMember(propertiesSchema),
+      manifest_size: optionalCount,
+      e_tag: optionalText,
+      metadata: optionalProperties,
       naming_scheme: optionalMember(caseInsensitiveEnum(['V1', 'V2'])),
     }),
-    response: changeResponseSchema({ version: tableVersionSchema.optional() }).meta({
+    response: changeResponseSchema({ version: tableVersion.optional() }).meta({
       id: 'CreateTableVersionResponse',
     }),
   },
-  DescribeTableVersion: {
-    request: requestSchema({
-      version: optionalMember(int64),
-      branch: optionalMember(z.string()),
-    }),
-    response: responseSchema({ version: tableVersionSchema }),
-  },
-  RestoreTable: {
-    request: requestSchema({ version: int64, branch: optionalMember(z.string()) }),
-    response: changeResponseSchema({}),
-  },
+  DescribeTableVersion: schemas({ version: optionalCount, branch: optionalText }, { version: tableVersion }),
+  RestoreTable: changeSchemas({ version: int64, branch: optionalText }, {}),
   BatchDeleteTableVersions: {
-    request: requestSchema({
-      branch: optionalMember(z.string()),
-      ranges: z.array(versionRange),
-    }),
+    request: requestSchema({ branch: optionalText, ranges: z.array(versionRange) }),
     response: changeResponseSchema({ deleted_count: int64.optional() }).meta({
       id: 'BatchDeleteTableVersionsResponse',
     }),
   },
+}
+
+/** A larger batch is an error, or an attack on the locks of the tables. */
+const maxBatchSize = 1000
+
+/** No route names the table, so the `id` that is optional elsewhere is required. */
+const requiredId = { id: identifierSchema.min(1, 'expected the id of a table') }
+
+const newVersion = ofTable.CreateTableVersion.request
+  .extend(requiredId)
+  .meta({ id: 'CreateTableVersionEntry' })
+
+/** An object with exactly one of these members. */
+function oneOf<Shape extends z.ZodRawShape>(shape: Shape) {
+  return z
+    .object(shape)
+    .refine(
+      (members: object) => Object.values(members).filter((member) => member !== undefined).length === 1,
+      `expected exactly one of ${Object.keys(shape).join(', ')}`,
+    )
+}
+
+const { DeclareTable, DeregisterTable } = tableSchemas
+const { CreateTableVersion, BatchDeleteTableVersions } = ofTable
+
+const change = oneOf({
+  declare_table: optionalMember(DeclareTable.request.extend(requiredId).meta({ id: 'DeclareTableEntry' })),
+  create_table_version: optionalMember(newVersion),
+  delete_table_versions: optionalMember(
+    BatchDeleteTableVersions.request.extend(requiredId).meta({ id: 'DeleteTableVersionsEntry' }),
+  ),
+  deregister_table: optionalMember(
+    DeregisterTable.request.extend(requiredId).meta({ id: 'DeregisterTableEntry' }),
+  ),
+}).meta({ id: 'CommitTableOperation' })
+
+const result = z
+  .strictObject({
+    declare_table: DeclareTable.response,
+    create_table_version: CreateTableVersion.response,
+    delete_table_versions: BatchDeleteTableVersions.response,
+    deregister_table: DeregisterTable.response,
+  })
+  .partial()
+  .meta({ id: 'CommitTableResult' })
+
+const status = caseInsensitiveEnum(['Queued', 'Running', 'Succeeded', 'Failed', 'Canceled'])
+const key = z.string().min(1)
+
+const action = oneOf({
+  setStatusAction: optionalMember(z.object({ status }).meta({ id: 'AlterTransactionSetStatus' })),
+  setPropertyAction: optionalMember(
+    z
+      .object({ key, value: z.string(), mode: modeMember(['Overwrite', 'Fail', 'Skip']) })
+      .meta({ id: 'AlterTransactionSetProperty' }),
+  ),
+  unsetPropertyAction: optionalMember(
+    z.object({ key, mode: modeMember(['Skip', 'Fail']) }).meta({ id: 'AlterTransactionUnsetProperty' }),
+  ),
+}).meta({ id: 'AlterTransactionAction' })
+
+const transaction = { status, properties: propertiesSchema.optional() }
+
+/** Versions of tables, alone and in batches, and transactions. */
+export const versionSchemas = {
+  ...ofTable,
+  BatchCreateTableVersions: changeSchemas(
+    { entries: z.array(newVersion).min(1).max(maxBatchSize) },
+    { versions: z.array(tableVersion) },
+  ),
+  BatchCommitTables: changeSchemas(
+    { operations: z.array(change).min(1).max(maxBatchSize) },
+    { results: z.array(result) },
+  ),
+  DescribeTransaction: schemas({}, transaction),
+  AlterTransaction: schemas({ actions: z.array(action).min(1).max(1000) }, transaction),
 }

@@ -3,16 +3,20 @@ import { getMembers } from '../../lib/json/is-object.ts'
 import {
   identifierSchema,
   int64,
+  optionalCount,
+  optionalFlag,
   optionalMember,
+  optionalText,
+  optionalTexts,
+  pageSchemas,
   pagingMembers,
   requestSchema,
   responseSchema,
+  schemas,
 } from './members.ts'
 import { jsonArrowSchema } from './json-arrow-schema.ts'
 
 const query = z.string().min(1)
-const count = optionalMember(int64)
-const text = optionalMember(z.string())
 
 /** A function that computes the rows of a materialized view. */
 const viewFunction = z
@@ -22,21 +26,21 @@ const viewFunction = z
     udtf_sha: z.string(),
     udtf_name: z.string(),
     udtf_version: z.string(),
-    input_columns: optionalMember(z.array(z.string())),
-    partition_by: text,
-    partition_by_indexed_column: text,
+    input_columns: optionalTexts,
+    partition_by: optionalText,
+    partition_by_indexed_column: optionalText,
     num_cpus: optionalMember(z.number()),
     num_gpus: optionalMember(z.number()),
-    memory: count,
+    memory: optionalCount,
     error_handling: optionalMember(z.record(z.string(), z.unknown())),
-    batch: optionalMember(z.boolean()),
-    manifest: text,
-    manifest_checksum: text,
+    batch: optionalFlag,
+    manifest: optionalText,
+    manifest_checksum: optionalText,
   })
   .meta({ id: 'MaterializedViewUdtfEntry' })
 
 /** Without data, the view is only declared. */
-const withNoData = optionalMember(z.boolean()).transform((value) => value ?? true)
+const withNoData = optionalFlag.transform((value) => value ?? true)
 
 const declaredForm = requestSchema({
   kind: z.enum(['query', 'udtf', 'chunker']),
@@ -44,7 +48,7 @@ const declaredForm = requestSchema({
   output_schema: z.string().describe('An Arrow schema in base64.'),
   udtf_spec: optionalMember(viewFunction),
   with_no_data: withNoData,
-  auto_refresh: optionalMember(z.boolean()),
+  auto_refresh: optionalFlag,
 })
 
 /** As the remote client of LanceDB sends it. */
@@ -64,20 +68,17 @@ const projection = z
   .object({ output_column: z.string(), expression: z.string() })
   .meta({ id: 'MaterializedViewProjection' })
 
-const view = responseSchema({
+const view = {
   name: z.string(),
   namespace: identifierSchema.readonly().optional(),
   query: z.string(),
   default_database: z.string(),
   default_namespace: identifierSchema.readonly().optional(),
   schema: jsonArrowSchema,
-})
+}
 
 /** Names directly in a namespace. */
-const names = {
-  request: requestSchema(pagingMembers),
-  response: responseSchema({ views: z.array(z.string()), page_token: z.string().optional() }),
-}
+const names = pageSchemas(pagingMembers, { views: z.array(z.string()) })
 
 /** If a job continues a drop, or fills a new view, the response contains its id. */
 const jobId = z.string().optional()
@@ -87,26 +88,26 @@ export const viewSchemas = {
     request: newMaterializedView,
     response: responseSchema({ version: int64.optional(), job_id: jobId }),
   },
-  RefreshMaterializedView: {
-    request: requestSchema({
-      src_version: count,
-      max_rows_per_fragment: count,
-      concurrency: count,
-      intra_applier_concurrency: count,
-      source_task_size: count,
-      output_limit: count,
-      cluster: text,
-      manifest: text,
-      full: optionalMember(z.boolean()),
-      source_version: count,
-      expected_incarnation: text,
-    }),
-    response: responseSchema({ job_id: z.string(), version: int64.optional() }),
-  },
+  RefreshMaterializedView: schemas(
+    {
+      src_version: optionalCount,
+      max_rows_per_fragment: optionalCount,
+      concurrency: optionalCount,
+      intra_applier_concurrency: optionalCount,
+      source_task_size: optionalCount,
+      output_limit: optionalCount,
+      cluster: optionalText,
+      manifest: optionalText,
+      full: optionalFlag,
+      source_version: optionalCount,
+      expected_incarnation: optionalText,
+    },
+    { job_id: z.string(), version: int64.optional() },
+  ),
   /** Without `query`, the definition consists of the other members. */
-  DescribeMaterializedView: {
-    request: requestSchema({}),
-    response: responseSchema({
+  DescribeMaterializedView: schemas(
+    {},
+    {
       query: z.string().optional(),
       source_table: z.string(),
       source_namespace: identifierSchema.readonly().optional(),
@@ -114,12 +115,12 @@ export const viewSchemas = {
       filter: z.string().optional(),
       limit: int64.optional(),
       incarnation: z.string().optional(),
-    }),
-  },
-  DropMaterializedView: { request: requestSchema({}), response: responseSchema({ job_id: jobId }) },
+    },
+  ),
+  DropMaterializedView: schemas({}, { job_id: jobId }),
   ListMaterializedViews: names,
-  CreateView: { request: requestSchema({ query }), response: view },
-  DescribeView: { request: requestSchema({}), response: view },
-  DropView: { request: requestSchema({}), response: responseSchema({ job_id: jobId }) },
+  CreateView: schemas({ query }, view),
+  DescribeView: schemas({}, view),
+  DropView: schemas({}, { job_id: jobId }),
   ListViews: names,
 }
