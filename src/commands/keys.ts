@@ -1,8 +1,8 @@
 import { userInfo } from 'node:os'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { parseDuration } from '../catalog-api/schemas/duration.ts'
-import type { StoredKey } from '../identity/api-keys/stored-key.ts'
-import { createKey, listKeys, revokeKey, rotateKey, type CreatedKey } from '../identity/api-keys/key-store.ts'
+import { listKeys, type StoredKey } from '../identity/api-keys/key-store-file.ts'
+import { createKey, revokeKey, rotateKey, type CreatedKey } from '../identity/api-keys/key-store.ts'
 import { readOrCreatePepper, readPepper } from '../identity/api-keys/pepper.ts'
 import { collect, jsonOption, parseTime } from './common/arguments.ts'
 import { runStep } from './common/command-failure.ts'
@@ -109,10 +109,10 @@ async function create(options: CreateOptions, io: Io): Promise<void> {
     createKey(store, await readOrCreatePepper(pepperFile, store), {
       principal,
       groups: group,
-      ...(subject !== undefined && { subject }),
-      ...(notBefore && { notBefore }),
-      ...(expires && { expiresAt: expires }),
-      ...(description !== undefined && { description }),
+      subject,
+      notBefore,
+      expiresAt: expires,
+      description,
       createdBy: getUserName(),
     }),
   )
@@ -137,15 +137,10 @@ async function list({ store, json }: ListOptions, io: Io): Promise<void> {
   const keys = await runStep('the keys cannot be listed', () => listKeys(store))
   const nowMs = Date.now()
   if (json) {
-    printJson(
+    return printJson(
       io,
-      keys.map((key) => ({
-        ...key,
-        hash: undefined,
-        state: getKeyState(key, nowMs),
-      })),
+      keys.map((key) => ({ ...key, hash: undefined, state: getKeyState(key, nowMs) })),
     )
-    return
   }
   for (const key of keys) {
     const { id, principal, groups, subject, createdAt, description } = key

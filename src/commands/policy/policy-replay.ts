@@ -4,7 +4,7 @@ import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'
 import { formatExample } from '../common/new-command.ts'
 import { readAuditLog } from '../../audit/storage/read-audit-log.ts'
-import { listKeys } from '../../identity/api-keys/key-store.ts'
+import { listKeys } from '../../identity/api-keys/key-store-file.ts'
 import { groupBy } from '../../lib/group-by.ts'
 import { readRecordedCall } from '../../audit/records/recorded-call.ts'
 import {

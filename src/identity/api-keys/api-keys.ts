@@ -1,25 +1,34 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto'
-import { assertPepperOfKeys, describeUnusableKeys } from './pepper.ts'
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { LRUCache } from 'lru-cache'
 import { apiKeyNameSchema } from '../../config/identity/api-key-name.ts'
-import { listKeyChanges, type ComparableKey } from './key-changes.ts'
-import type { StoredKey } from './stored-key.ts'
-import { readKeyFiles, readUsableKeys, computeKeyFilesStamp } from './read-key-files.ts'
-import { assertPepper, hashSecret, parseApiKey } from './api-key-format.ts'
-import type { ReportEvent } from '../identity-event.ts'
-import { openLastUsedRecorder } from './last-used.ts'
-import { openRecordedKeys, withoutHash, type RecordedKeys } from './recorded-keys.ts'
-import { listPrincipalExpiryTimes } from './principal-expiry-times.ts'
-import type { Principal } from '../principal.ts'
-import { createVerifiedKeyCache } from './verified-key-cache.ts'
-import { AuthenticationError } from '../authentication-error.ts'
-import { runAtOnce, runInSlices, type Steps } from '../../lib/async/run-in-slices.ts'
+import type { BootstrapKeySettings } from '../../config/identity/identity-settings.ts'
 import { followFiles } from '../../lib/fs/follow-files.ts'
+import { withoutReserve } from '../../lib/lru-bound.ts'
+import { AuthenticationError } from '../authentication-error.ts'
+import type { ReportEvent } from '../identity-event.ts'
+import type { Principal } from '../principal.ts'
+import { assertPepper, hashSecret, parseApiKey } from './api-key-format.ts'
+import { listKeyChanges, openRecordedKeys, type RecordedKeys } from './key-changes.ts'
+import { computeKeyFilesStamp, listKeys, readUsableKeys, type StoredKey } from './key-store-file.ts'
+import { openLastUsedRecorder } from './last-used.ts'
+import { assertPepperOfKeys, describeUnusableKeys } from './pepper.ts'
 
 /** A key known as clear text, for development or bootstrap: 8 to 256 printable characters without spaces. */
 export interface StaticKey {
   readonly text: string
   readonly principal: string
   readonly groups: readonly string[]
+}
+
+/** Reads the bootstrap key; ignores surrounding white space. Rejects if it is too short to be a secret. */
+export async function readBootstrapKey(settings: BootstrapKeySettings): Promise<StaticKey> {
+  const { file, principal, groups } = settings
+  const text = (await readFile(file, 'utf8')).trim()
+  if (!/^[!-~]{32,256}$/.test(text)) {
+    throw new Error(`${file}: expected a key of 32 to 256 printable characters without spaces`)
+  }
+  return { text, principal, groups }
 }
 
 export interface KeyStoreOptions {
@@ -64,6 +73,23 @@ interface VerifiedKey {
   readonly subject: string | undefined
 }
 
+/** A key whose secret was sent, whether it is valid now or not. Times are in milliseconds since 1970. */
+interface ProvenKey extends VerifiedKey {
+  readonly isRevoked: boolean
+  readonly notBefore: number
+  readonly expiresAt: number
+}
+
+interface LoadedKeys {
+  readonly all: readonly StoredKey[]
+  readonly byId: ReadonlyMap<string, StoredKey>
+  /** When principals lose their last key, in milliseconds since 1970, soonest first. */
+  readonly expiryTimes: readonly number[]
+}
+
+/** Far more than the number of keys in use at a time. */
+const maxProvenKeys = 50_000
+
 /**
  * Throws if the store cannot be read now or the pepper fits none of its keys, and leaves out its invalid entries; retains
  * the last valid keys if it cannot be loaded later. Keys of an earlier process are never used: they may have been revoked.
@@ -73,43 +99,28 @@ export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
   const pepper = store?.pepper ?? randomBytes(32)
   assertPepper(pepper)
   const matchStaticKey = createStaticKeyMatcher(options.staticKey)
-  const verifiedKeys = createVerifiedKeyCache<ProvenKey>()
+  /** Verifying a key takes 6 us, a cache hit less than one. Texts are stored as digests with a salt of this process. */
+  const provenKeys = new LRUCache<string, ProvenKey>(withoutReserve(maxProvenKeys))
+  const salt = randomBytes(16).toString('hex')
   let isOutdated = false
   let isFirst = true
-  /** The keys that were read last, until they are compared and recorded: those in force are retained in another form. */
-  let unrecorded: readonly StoredKey[] = []
   let reporting = Promise.resolve()
+  const onUnwritten = (cause: unknown): void => report({ source: 'api-keys', outcome: 'unwritten', cause })
 
   /** A start with one invalid entry has the other keys. Later the last keys are better: all of them were valid. */
   async function readKeys(file: string): Promise<LoadedKeys> {
-    if (!isFirst) return load(await readKeyFiles(file))
+    if (!isFirst) return loadKeys(await listKeys(file))
     isFirst = false
     const { keys, problems } = await readUsableKeys(file)
     assertPepperOfKeys(pepper, keys)
     isOutdated = problems.length > 0
     const refused = [...problems, describeUnusableKeys(pepper, keys) ?? []].flat()
     if (refused.length > 0) report({ source: 'api-keys', outcome: 'refused-keys', cause: refused.join('\n') })
-    return load(keys)
-  }
-
-  async function load(stored: readonly StoredKey[]): Promise<LoadedKeys> {
-    const keys = await runInSlices(loadKeys(stored))
-    unrecorded = stored
-    return keys
-  }
-
-  function takeUnrecorded(): readonly StoredKey[] {
-    const stored = unrecorded
-    unrecorded = []
-    return stored
+    return loadKeys(keys)
   }
 
   const recorded =
-    store?.recordedFile === undefined
-      ? undefined
-      : openRecordedKeys(store.recordedFile, (cause) =>
-          report({ source: 'api-keys', outcome: 'unwritten', cause }),
-        )
+    store?.recordedFile === undefined ? undefined : openRecordedKeys(store.recordedFile, onUnwritten)
   const followed =
     store &&
     (await followFiles({
@@ -117,29 +128,23 @@ export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
       read: () => readKeys(store.file),
       intervalMs: options.reloadIntervalMs,
       onChange(keys, before) {
-        verifiedKeys.clear()
+        provenKeys.clear()
         isOutdated = false
-        const stored = takeUnrecorded()
         // In the order of the readings: the last one that is saved is what the next start compares with.
-        reporting = reporting
-          .then(() => runInSlices(listKeyChanges(before.byId, keys.byId)))
-          .then((changes) =>
-            report({
-              source: 'api-keys',
-              outcome: 'changed',
-              changes,
-              onRecorded: () => recorded?.save(stored),
-            }),
-          )
+        reporting = reporting.then(async () => {
+          const changes = await listKeyChanges(before.all, keys.all)
+          const onRecorded = (): void => recorded?.save(keys.all)
+          report({ source: 'api-keys', outcome: 'changed', changes, onRecorded })
+        })
       },
       onError(cause) {
         isOutdated = true
         report({ source: 'api-keys', outcome: 'failed', cause })
       },
     }))
+  const noKeys = loadKeys([])
   const getKeys = (): LoadedKeys => followed?.current ?? noKeys
-  const found = takeUnrecorded()
-  if (recorded !== undefined) await reportFoundChanges(recorded, found, report)
+  if (recorded !== undefined) await reportFoundChanges(recorded, getKeys().all, report)
   const lastUsed =
     store?.lastUsedFile === undefined
       ? undefined
@@ -147,7 +152,7 @@ export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
           file: store.lastUsedFile,
           intervalMs: options.lastUsedIntervalMs,
           isKnown: (id) => getKeys().byId.has(id),
-          onError: (cause) => report({ source: 'api-keys', outcome: 'unwritten', cause }),
+          onError: onUnwritten,
         })
 
   return {
@@ -155,15 +160,15 @@ export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
       const staticKey = matchStaticKey(text)
       if (staticKey !== undefined) return staticKey
       const nowMs = now()
-      const digest = verifiedKeys.computeDigest(text)
-      let key = verifiedKeys.get(digest)
-      if (key === undefined) verifiedKeys.set(digest, (key = verifySecret(getKeys().byId, pepper, text)))
-      assertActive(key.stored, nowMs)
+      const digest = hash('sha256', salt + text, 'base64')
+      let key = provenKeys.get(digest)
+      if (key === undefined) provenKeys.set(digest, (key = verifySecret(getKeys().byId, pepper, text)))
+      assertActive(key, nowMs)
       lastUsed?.record(key.principal.credentialId, nowMs)
       return key
     },
     status: () => ({
-      keys: getKeys().byId.size,
+      keys: getKeys().all.length,
       isOutdated,
       nextExpiryMs: getKeys().expiryTimes.find((end) => end > now()),
     }),
@@ -179,103 +184,62 @@ export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
 /** Reports what changed since changes were last recorded. The first start only saves the keys. */
 async function reportFoundChanges(
   recorded: RecordedKeys,
-  stored: readonly StoredKey[],
+  keys: readonly StoredKey[],
   report: ReportEvent,
 ): Promise<void> {
-  const onRecorded = (): void => recorded.save(stored)
+  const onRecorded = (): void => recorded.save(keys)
   try {
-    const before = await recorded.read()
-    if (before === undefined) return onRecorded()
-    const [earlier, later] = [runAtOnce(loadKeys(before)), runAtOnce(loadKeys(stored.map(withoutHash)))]
-    const changes = runAtOnce(listKeyChanges(earlier.byId, later.byId))
+    const changes = await recorded.findChanges(keys)
+    if (changes === undefined) return onRecorded()
     if (changes.length > 0) report({ source: 'api-keys', outcome: 'found', changes, onRecorded })
   } catch (cause) {
     report({ source: 'api-keys', outcome: 'not-compared', cause, onRecorded })
   }
 }
 
-/** A key in the form that takes the least memory. Times are in milliseconds since 1970. */
-interface LoadedKey extends ComparableKey {
-  /** Bytes as Latin-1. */
-  readonly hash: string
+function loadKeys(all: readonly StoredKey[]): LoadedKeys {
+  const ends = new Map<string, number>()
+  for (const { principal, revokedAt, expiresAt } of all) {
+    if (revokedAt === undefined)
+      ends.set(principal, Math.max(parseTime(expiresAt, Infinity), ends.get(principal) ?? -Infinity))
+  }
+  return {
+    all,
+    byId: new Map(all.map((key) => [key.id, key])),
+    expiryTimes: [...ends.values()].filter(Number.isFinite).toSorted((one, other) => one - other),
+  }
 }
 
-/** A key whose secret was sent. */
-interface ProvenKey extends VerifiedKey {
-  readonly stored: LoadedKey
+function parseTime(time: string | undefined, otherwise: number): number {
+  return time === undefined ? otherwise : Date.parse(time)
 }
-
-interface LoadedKeys {
-  readonly byId: ReadonlyMap<string, LoadedKey>
-  /** Of `listPrincipalExpiryTimes`. */
-  readonly expiryTimes: Float64Array
-}
-
-const noKeys: LoadedKeys = { byId: new Map(), expiryTimes: new Float64Array() }
 
 // Compared if the id is unknown, so that all refusals take equally long.
-const placeholderHash = Buffer.alloc(32)
+const placeholderHash = '0'.repeat(64)
 
 /** Returns the key with this secret, regardless of its validity period. Throws AuthenticationError. */
 function verifySecret(keys: LoadedKeys['byId'], pepper: Uint8Array, text: string): ProvenKey {
   const parts = parseApiKey(text)
   if (parts === undefined) throw new AuthenticationError('malformed_api_key')
   const key = keys.get(parts.id)
-  const isMatch = timingSafeEqual(
-    hashSecret(pepper, parts.secret),
-    key === undefined ? placeholderHash : Buffer.from(key.hash, 'latin1'),
-  )
+  const stored = Buffer.from(key?.hash ?? placeholderHash, 'hex')
+  const isMatch = timingSafeEqual(hashSecret(pepper, parts.secret), stored)
   if (key === undefined) throw new AuthenticationError('unknown_api_key')
   if (!isMatch) throw new AuthenticationError('wrong_api_key_secret')
   return {
     principal: createApiKeyPrincipal(parts.id, key.principal, key.groups),
     subject: key.subject,
-    stored: key,
-  }
-}
-
-function assertActive(key: LoadedKey, nowMs: number): void {
-  if (key.isRevoked) throw new AuthenticationError('revoked_api_key')
-  if (nowMs < (key.notBefore ?? -Infinity)) throw new AuthenticationError('api_key_not_yet_valid')
-  if (nowMs >= (key.expiresAt ?? Infinity)) throw new AuthenticationError('expired_api_key')
-}
-
-function* loadKeys(stored: readonly StoredKey[]): Steps<LoadedKeys> {
-  const byId = new Map<string, LoadedKey>()
-  const groups = new Map<string, ReadonlySet<string>>()
-  for (const key of stored) {
-    byId.set(key.id, loadKey(key, shareGroups(groups, key.groups)))
-    yield
-  }
-  return { byId, expiryTimes: yield* listPrincipalExpiryTimes(byId.values()) }
-}
-
-/** Returns one set for all keys with these groups in this order. */
-function shareGroups(
-  shared: Map<string, ReadonlySet<string>>,
-  groups: readonly string[],
-): ReadonlySet<string> {
-  // Whatever characters names may have.
-  const name = JSON.stringify(groups)
-  const set = shared.get(name) ?? new Set(groups)
-  shared.set(name, set)
-  return set
-}
-
-function loadKey(key: StoredKey, groups: ReadonlySet<string>): LoadedKey {
-  return {
-    hash: Buffer.from(key.hash, 'hex').toString('latin1'),
-    principal: key.principal,
-    groups,
     // Regardless of its time: clocks differ, and a revocation is never recorded in advance.
     isRevoked: key.revokedAt !== undefined,
-    subject: key.subject,
-    notBefore: key.notBefore === undefined ? undefined : Date.parse(key.notBefore),
-    expiresAt: key.expiresAt === undefined ? undefined : Date.parse(key.expiresAt),
-    createdBy: key.createdBy,
-    revokedBy: key.revokedBy,
-    replaces: key.replaces,
+    notBefore: parseTime(key.notBefore, -Infinity),
+    expiresAt: parseTime(key.expiresAt, Infinity),
   }
+}
+
+function assertActive({ isRevoked, notBefore, expiresAt }: ProvenKey, nowMs: number): void {
+  if (isRevoked) throw new AuthenticationError('revoked_api_key')
+  if (nowMs < notBefore) throw new AuthenticationError('api_key_not_yet_valid')
+  if (nowMs >= expiresAt) throw new AuthenticationError('expired_api_key')
 }
 
 /** Retains only a hash of the static key, with a pepper of this process. */
@@ -285,16 +249,12 @@ function createStaticKeyMatcher(key: StaticKey | undefined): (text: string) => V
     throw new Error('a key as clear text must have 8 to 256 printable characters and no spaces')
   }
   const pepper = randomBytes(32)
-  const hash = hashSecret(pepper, key.text)
-  const principal = createApiKeyPrincipal(
-    'static',
-    apiKeyNameSchema.parse(key.principal),
-    new Set(key.groups),
-  )
+  const digest = hashSecret(pepper, key.text)
+  const principal = createApiKeyPrincipal('static', apiKeyNameSchema.parse(key.principal), key.groups)
   const verified: VerifiedKey = { principal, subject: undefined }
-  return (text) => (timingSafeEqual(hashSecret(pepper, text), hash) ? verified : undefined)
+  return (text) => (timingSafeEqual(hashSecret(pepper, text), digest) ? verified : undefined)
 }
 
-function createApiKeyPrincipal(id: string, name: string, groups: ReadonlySet<string>): Principal {
-  return { name, method: 'api-key', groups, credentialId: id }
+function createApiKeyPrincipal(id: string, name: string, groups: readonly string[]): Principal {
+  return { name, method: 'api-key', groups: new Set(groups), credentialId: id }
 }

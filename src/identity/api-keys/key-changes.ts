@@ -1,4 +1,10 @@
-import type { Steps } from '../../lib/async/run-in-slices.ts'
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { z } from 'zod'
+import { mapInSlices } from '../../lib/async/run-in-slices.ts'
+import { ignoreMissing } from '../../lib/fs/system-error.ts'
+import { writeAtomically } from '../../lib/fs/write-atomically.ts'
+import { storedKeySchema, type StoredKey } from './key-store-file.ts'
 
 /** A difference between two readings of a key store. Contains no hash. */
 export interface KeyChange {
@@ -16,40 +22,25 @@ export interface KeyChange {
   readonly members?: readonly string[]
 }
 
-/** What changes are found in, besides the id. */
-export interface ComparableKey {
-  readonly hash: string
-  readonly principal: string
-  readonly groups: ReadonlySet<string>
-  readonly subject: string | undefined
-  readonly isRevoked: boolean
-  readonly notBefore: number | undefined
-  readonly expiresAt: number | undefined
-  readonly createdBy: string | undefined
-  readonly revokedBy: string | undefined
-  readonly replaces: string | undefined
-}
-
 /** Lists the changes between two readings, by key: those of the later reading first, then removed ones. */
-export function* listKeyChanges(
-  earlier: ReadonlyMap<string, ComparableKey>,
-  later: ReadonlyMap<string, ComparableKey>,
-): Steps<readonly KeyChange[]> {
-  const changes: KeyChange[] = []
-  for (const [id, key] of later) {
-    changes.push(...compareKey(id, earlier.get(id), key))
-    yield
-  }
-  for (const [id, { principal }] of earlier) {
-    if (!later.has(id)) changes.push({ change: 'removed', key: id, principal })
-    yield
-  }
-  return changes
+export async function listKeyChanges(
+  earlier: readonly StoredKey[],
+  later: readonly StoredKey[],
+): Promise<readonly KeyChange[]> {
+  const before = new Map(earlier.map((key) => [key.id, key]))
+  const changes = await mapInSlices(later, (key) => compareKey(before.get(key.id), key))
+  for (const { id } of later) before.delete(id)
+  const removed = [...before.values()].map(({ id, principal }): KeyChange => ({
+    change: 'removed',
+    key: id,
+    principal,
+  }))
+  return [...changes.flat(), ...removed]
 }
 
-function compareKey(id: string, before: ComparableKey | undefined, key: ComparableKey): readonly KeyChange[] {
-  const which = { key: id, principal: key.principal }
-  const { createdBy, revokedBy, replaces } = key
+function compareKey(before: StoredKey | undefined, key: StoredKey): readonly KeyChange[] {
+  const { id, principal, createdBy, revokedBy, replaces, revokedAt } = key
+  const which = { key: id, principal }
   const revoked: KeyChange = {
     change: 'revoked',
     ...which,
@@ -62,29 +53,75 @@ function compareKey(id: string, before: ComparableKey | undefined, key: Comparab
       ...(createdBy !== undefined && { by: createdBy }),
       ...(replaces !== undefined && { replaces }),
     }
-    return key.isRevoked ? [created, revoked] : [created]
+    return revokedAt === undefined ? [created] : [created, revoked]
   }
-  const members = listChangedMembers(before, key)
+  const members = comparedMembers.filter((name) => toComparable(before, name) !== toComparable(key, name))
+  // A revocation has a change of its own; one that was undone is none.
+  if (before.revokedAt !== undefined && revokedAt === undefined) members.push('revokedAt')
   return [
-    ...(key.isRevoked && !before.isRevoked ? [revoked] : []),
+    ...(revokedAt !== undefined && before.revokedAt === undefined ? [revoked] : []),
     ...(members.length > 0 ? [{ change: 'changed', ...which, members } as const] : []),
   ]
 }
 
-function listChangedMembers(before: ComparableKey, key: ComparableKey): readonly string[] {
-  const members = [
-    // Its value is never reported.
-    ['hash', before.hash === key.hash],
-    ['principal', before.principal === key.principal],
-    ['groups', haveEqualItems(before.groups, key.groups)],
-    ['subject', before.subject === key.subject],
-    ['notBefore', before.notBefore === key.notBefore],
-    ['expiresAt', before.expiresAt === key.expiresAt],
-    ['revokedAt', !before.isRevoked || key.isRevoked],
-  ] as const
-  return members.flatMap(([name, isEqual]) => (isEqual ? [] : [name]))
+const comparedMembers: (keyof StoredKey)[] = [
+  // Its value is never reported.
+  'hash',
+  'principal',
+  'groups',
+  'subject',
+  'notBefore',
+  'expiresAt',
+]
+
+function toComparable(key: StoredKey, name: keyof StoredKey): unknown {
+  const value = key[name]
+  if (name === 'groups') return JSON.stringify([...new Set(key.groups)].toSorted())
+  return value !== undefined && (name === 'notBefore' || name === 'expiresAt')
+    ? Date.parse(String(value))
+    : value
 }
 
-function haveEqualItems(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
-  return one.size === other.size && [...one].every((item) => other.has(item))
+/** The keys whose changes have been recorded, in a file: a start finds in it what changed while no gateway ran. */
+export interface RecordedKeys {
+  /** Lists what changed since changes were recorded; undefined if there is no file. Rejects if it cannot be read. */
+  findChanges(keys: readonly StoredKey[]): Promise<readonly KeyChange[] | undefined>
+  /** Writes the file after those writes that have started. Failures are reported. */
+  save(keys: readonly StoredKey[]): void
+  /** Waits for the writes. */
+  close(): Promise<void>
+}
+
+const recordedSchema = z.strictObject({ keys: z.array(storedKeySchema) })
+
+/** The file has the format of a key store, without descriptions and with digests of the hashes: it verifies no key. */
+export function openRecordedKeys(file: string, onError: (cause: unknown) => void): RecordedKeys {
+  let writing = Promise.resolve()
+  let latest: readonly StoredKey[] = []
+
+  /** Skips keys that newer ones have replaced before their turn. */
+  async function write(keys: readonly StoredKey[]): Promise<void> {
+    if (keys !== latest) return
+    const texts = await mapInSlices(keys, (key) => JSON.stringify(withoutHash(key)))
+    await writeAtomically(file, `{"keys":[${texts.join(',')}]}\n`)
+  }
+
+  return {
+    async findChanges(keys) {
+      const text = await readFile(file, 'utf8').catch(ignoreMissing)
+      if (text === undefined) return undefined
+      return listKeyChanges(recordedSchema.parse(JSON.parse(text)).keys, keys.map(withoutHash))
+    },
+    save(keys) {
+      latest = keys
+      writing = writing.then(() => write(keys)).catch(onError)
+    },
+    close: () => writing,
+  }
+}
+
+/** Replaces the hash by its digest and omits the description, so that the key can be compared with a recorded one. */
+function withoutHash(key: StoredKey): StoredKey {
+  const digest = createHash('sha256').update(key.hash, 'hex').digest('hex')
+  return { ...key, description: undefined, hash: digest }
 }

@@ -1,5 +1,5 @@
-import { readFile, stat } from 'node:fs/promises'
-import { runAtOnce, runInSlices, type Steps } from '../../lib/async/run-in-slices.ts'
+import { readFile } from 'node:fs/promises'
+import { mapInSlices } from '../../lib/async/run-in-slices.ts'
 import { withFileLock } from '../../lib/fs/file-lock.ts'
 import { ignoreMissing } from '../../lib/fs/system-error.ts'
 import { writeAtomically } from '../../lib/fs/write-atomically.ts'
@@ -36,46 +36,33 @@ export function openLastUsedRecorder({
   const used = new Map<string, number>()
   /** Keys in the file or in a write that has started. */
   const persisted = new Set<string>()
-  let writing: Promise<void> | undefined
+  let writing: Promise<void> = Promise.resolve()
   let isWriteDue = false
   let firstUses: NodeJS.Timeout | undefined
 
   async function write(): Promise<void> {
     isWriteDue = false
+    for (const id of used.keys()) if (!isKnown(id)) used.delete(id)
+    for (const id of persisted) if (!isKnown(id)) persisted.delete(id)
     try {
       await withFileLock(`${file}.lock`, async () => {
-        const text = (await readFile(file, 'utf8').catch(ignoreMissing)) ?? '{}'
-        await writeAtomically(file, await runInSlices(addUses(text)))
+        const times = await parseTimes((await readFile(file, 'utf8').catch(ignoreMissing)) ?? '{}')
+        for (const id of times.keys()) if (isKnown(id)) persisted.add(id)
+        for (const [id, time] of used) times.set(id, Math.max(time, times.get(id) ?? 0))
+        const known = [...times].filter(([id]) => isKnown(id))
+        const lines = await mapInSlices(known, ([id, time]) => `  "${id}": "${new Date(time).toISOString()}"`)
+        await writeAtomically(file, `{\n${lines.join(',\n')}\n}\n`)
       })
     } catch (cause) {
       onError(cause)
     }
   }
 
-  /** Returns the new text of the file. */
-  function* addUses(text: string): Steps<string> {
-    const times = yield* parseTimes(text)
-    for (const id of times.keys()) {
-      if (isKnown(id)) persisted.add(id)
-      else times.delete(id)
-      yield
-    }
-    for (const [id, time] of used) {
-      if (isKnown(id)) times.set(id, Math.max(time, times.get(id) ?? 0))
-      else {
-        used.delete(id)
-        persisted.delete(id)
-      }
-      yield
-    }
-    return yield* formatTimes(times)
-  }
-
   /** Writes once, even if called again before the write starts. */
   function writeSoon(): void {
     if (isWriteDue) return
     isWriteDue = true
-    writing = (writing ?? Promise.resolve()).then(write)
+    writing = writing.then(write)
   }
 
   writeSoon()
@@ -99,39 +86,15 @@ export function openLastUsedRecorder({
   }
 }
 
-function* formatTimes(times: ReadonlyMap<string, number>): Steps<string> {
-  const lines: string[] = []
-  for (const [id, time] of times) {
-    lines.push(`  "${id}": "${new Date(time).toISOString()}"`)
-    yield
-  }
-  return `{\n${lines.join(',\n')}\n}\n`
-}
-
 const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/
 
-function* parseTimes(text: string): Steps<Map<string, number>> {
+async function parseTimes(text: string): Promise<Map<string, number>> {
   const content: unknown = JSON.parse(text)
   if (!isObject(content)) throw new Error('expected a JSON object with ids of keys and times in UTC')
-  const times = new Map<string, number>()
-  for (const [id, time] of Object.entries(content)) {
+  const times = await mapInSlices(Object.entries(content), ([id, time]): [string, number] => {
     const atMs = typeof time === 'string' && timePattern.test(time) ? Date.parse(time) : NaN
     if (Number.isNaN(atMs)) throw new Error(`expected a time in UTC at ${JSON.stringify(id)}`)
-    times.set(id, atMs)
-    yield
-  }
-  return times
-}
-
-/** Last-used times, in milliseconds. */
-export interface LastUsedTimes {
-  /** When they were written; later uses are missing. */
-  readonly asOf: number
-  readonly times: ReadonlyMap<string, number>
-}
-
-/** Reads the last-used times from a file. Rejects if there is no such file. */
-export async function readLastUsed(file: string): Promise<LastUsedTimes> {
-  const { mtime } = await stat(file)
-  return { asOf: mtime.getTime(), times: runAtOnce(parseTimes(await readFile(file, 'utf8'))) }
+    return [id, atMs]
+  })
+  return new Map(times)
 }

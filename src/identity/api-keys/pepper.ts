@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { hasErrorCode, ignoreMissing } from '../../lib/fs/system-error.ts'
 import { assertPepper, identifyPepper } from './api-key-format.ts'
-import { readKeyFiles } from './read-key-files.ts'
-import type { StoredKey } from './stored-key.ts'
+import { listKeys, type StoredKey } from './key-store-file.ts'
 
 const maxNamed = 5
 
@@ -46,7 +45,7 @@ export async function readOrCreatePepper(file: string, store: string): Promise<B
     return await readPepper(file)
   } catch (error) {
     if (!hasErrorCode(error, 'ENOENT')) throw error
-    const keys = (await readKeyFiles(store).catch(ignoreMissing)) ?? []
+    const keys = (await listKeys(store).catch(ignoreMissing)) ?? []
     if (keys.length > 0)
       throw new Error(`there is no file ${file}, and the keys in ${store} have a pepper; name its file`, {
         cause: error,

@@ -68,6 +68,26 @@ export function runInSlices<Result>(
   })
 }
 
+/** Maps items as an array does, in slices. */
+export function mapInSlices<Item, Result>(
+  items: readonly Item[],
+  map: (item: Item, index: number) => Result,
+): Promise<Result[]> {
+  return runInSlices(mapSteps(items, map))
+}
+
+function* mapSteps<Item, Result>(
+  items: readonly Item[],
+  map: (item: Item, index: number) => Result,
+): Steps<Result[]> {
+  const results: Result[] = []
+  for (const [index, item] of items.entries()) {
+    results.push(map(item, index))
+    yield
+  }
+  return results
+}
+
 /** Runs steps while the holder has time in this iteration. Returns whether the work is over. */
 function runSlice(holder: string | symbol, runStep: RunStep): boolean {
   const used = usedMs.get(holder) ?? 0

@@ -13,7 +13,7 @@ import { syncFolder } from './write-atomically.ts'
  */
 export async function replaceFile(
   path: string,
-  change: (text: string | undefined) => string,
+  change: (text: string | undefined) => string | Promise<string>,
   newMode = 0o600,
 ): Promise<void> {
   const target = (await realpath(path).catch(ignoreMissing)) ?? path
@@ -22,7 +22,7 @@ export async function replaceFile(
     const handle = await open(temporary, 'wx', newMode)
     try {
       await copyAccess(target, handle)
-      await handle.writeFile(change(await readFile(target, 'utf8').catch(ignoreMissing)))
+      await handle.writeFile(await change(await readFile(target, 'utf8').catch(ignoreMissing)))
       await handle.sync()
       await handle.close()
       await rename(temporary, target)

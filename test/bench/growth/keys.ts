@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openApiKeys } from '../../../src/identity/api-keys/api-keys.ts'
 import { generateApiKey, hashSecret, identifyPepper } from '../../../src/identity/api-keys/api-key-format.ts'
-import { formatKeyLines, formatKeyLine } from '../../../src/identity/api-keys/key-lines.ts'
+import { formatKeyLines, formatKeyLine } from '../../../src/identity/api-keys/key-store-file.ts'
 import { createKey, revokeKey } from '../../../src/identity/api-keys/key-store.ts'
 import { processorCost, type Growth } from './growth.ts'
 

@@ -1,28 +1,29 @@
 import { expect, it } from 'vitest'
-import { runAtOnce } from '../../../src/lib/async/run-in-slices.ts'
-import { listKeyChanges, type ComparableKey } from '../../../src/identity/api-keys/key-changes.ts'
+import { listKeyChanges } from '../../../src/identity/api-keys/key-changes.ts'
+import type { StoredKey } from '../../../src/identity/api-keys/key-store-file.ts'
 
-const key: ComparableKey = {
+const time = '2026-01-01T00:00:00Z'
+const key: StoredKey = {
+  id: 'k',
   hash: 'hash',
   principal: 'ada',
-  groups: new Set(['writers']),
-  subject: undefined,
-  isRevoked: false,
-  notBefore: undefined,
-  expiresAt: 2,
+  groups: ['writers', 'readers'],
+  createdAt: time,
+  expiresAt: '2026-02-01T00:00:00Z',
   createdBy: 'root',
-  revokedBy: undefined,
-  replaces: undefined,
 }
 
-function reading(one: ComparableKey | undefined): Map<string, ComparableKey> {
-  return new Map(one === undefined ? [] : [['k', one]])
-}
+const reading = (one: StoredKey | undefined): readonly StoredKey[] => (one === undefined ? [] : [one])
 
 const ada = { key: 'k', principal: 'ada' }
 
-it.each<[string, ComparableKey | undefined, ComparableKey | undefined, readonly unknown[]]>([
-  ['nothing', key, { ...key, groups: new Set(key.groups) }, []],
+it.each<[string, StoredKey | undefined, StoredKey | undefined, readonly unknown[]]>([
+  [
+    'nothing',
+    key,
+    { ...key, groups: ['readers', 'writers'], expiresAt: '2026-02-01T01:00:00.000+01:00', description: 'x' },
+    [],
+  ],
   ['a created key', undefined, key, [{ change: 'created', ...ada, by: 'root' }]],
   ['one without an actor', undefined, { ...key, createdBy: undefined }, [{ change: 'created', ...ada }]],
   [
@@ -34,13 +35,13 @@ it.each<[string, ComparableKey | undefined, ComparableKey | undefined, readonly 
   [
     'a revoked key',
     key,
-    { ...key, isRevoked: true, revokedBy: 'eve' },
+    { ...key, revokedAt: time, revokedBy: 'eve' },
     [{ change: 'revoked', ...ada, by: 'eve' }],
   ],
   [
     'a key that was created and revoked',
     undefined,
-    { ...key, isRevoked: true },
+    { ...key, revokedAt: time },
     [
       { change: 'created', ...ada, by: 'root' },
       { change: 'revoked', ...ada },
@@ -49,7 +50,7 @@ it.each<[string, ComparableKey | undefined, ComparableKey | undefined, readonly 
   ['a removed key', key, undefined, [{ change: 'removed', ...ada }]],
   [
     'a revocation that was undone',
-    { ...key, isRevoked: true },
+    { ...key, revokedAt: time },
     key,
     [{ change: 'changed', ...ada, members: ['revokedAt'] }],
   ],
@@ -60,9 +61,9 @@ it.each<[string, ComparableKey | undefined, ComparableKey | undefined, readonly 
       ...key,
       hash: 'other',
       principal: 'bob',
-      groups: new Set(['admins']),
+      groups: ['admins'],
       subject: 'corp:bob',
-      notBefore: 0,
+      notBefore: time,
       expiresAt: undefined,
     },
     [
@@ -77,9 +78,9 @@ it.each<[string, ComparableKey | undefined, ComparableKey | undefined, readonly 
   [
     'a further group',
     key,
-    { ...key, groups: new Set(['writers', 'admins']) },
+    { ...key, groups: ['writers', 'readers', 'admins'] },
     [{ change: 'changed', ...ada, members: ['groups'] }],
   ],
-])('lists %s', (_, before, after, changes) => {
-  expect(runAtOnce(listKeyChanges(reading(before), reading(after)))).toEqual(changes)
+])('lists %s', async (_, before, after, changes) => {
+  expect(await listKeyChanges(reading(before), reading(after))).toEqual(changes)
 })

@@ -4,18 +4,14 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { parse, stringify } from 'yaml'
-import { runAtOnce } from '../../../src/lib/async/run-in-slices.ts'
-import { parseKeyLines, splitKeyLines } from '../../../src/identity/api-keys/key-lines.ts'
-import { createKey, listKeys, revokeKey, rotateKey } from '../../../src/identity/api-keys/key-store.ts'
+import { createKey, revokeKey, rotateKey } from '../../../src/identity/api-keys/key-store.ts'
+import { listKeys, readKeyLines } from '../../../src/identity/api-keys/key-store-file.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const pepper = randomBytes(32)
 const request = { principal: 'loader', groups: ['writers'] }
 
-const readLines = (text: string) => {
-  const lines = splitKeyLines(text)
-  return lines && runAtOnce(parseKeyLines(lines))
-}
+const readLines = (text: string) => readKeyLines(text, 'keys.yaml')
 
 async function makeFile(text: string): Promise<string> {
   const file = join(await temporaryFolder(), 'keys.yaml')
@@ -23,7 +19,7 @@ async function makeFile(text: string): Promise<string> {
   return file
 }
 
-it('a store that is read by lines means the same to a YAML parser', () => {
+it('a store that is read by lines means the same to a YAML parser', async () => {
   const text = fc.string({
     unit: fc.oneof(
       fc.constantFrom('#', ':', '-', '{', ']', '"', '\\', ',', '&', '*', '|', '%', ' ', '\n'),
@@ -31,12 +27,13 @@ it('a store that is read by lines means the same to a YAML parser', () => {
     ),
   })
   const entry = fc.dictionary(text, fc.oneof(text, fc.array(text), fc.constant(null)))
-  fc.assert(
-    fc.property(fc.array(entry, { minLength: 1, maxLength: 3 }), fc.boolean(), (entries, isCommented) => {
+  const entries = fc.array(entry, { minLength: 1, maxLength: 3 })
+  await fc.assert(
+    fc.asyncProperty(entries, fc.boolean(), async (entries, isCommented) => {
       const lines = entries.map((each) => `  - ${JSON.stringify(each)}`)
       const store = ['# a: comment', 'keys:', ...(isCommented ? ['# - {}'] : []), ...lines, ''].join('\n')
-      const read = readLines(store)
-      if (read !== undefined) expect(read.map((key) => key.entry)).toEqual(parse(store).keys)
+      const read = await readLines(store)
+      if (read !== undefined) expect(read.value).toEqual(parse(store))
     }),
   )
 })
@@ -50,16 +47,15 @@ it.each([
   ['another indentation', '- {"id":"A"}'],
   ['another member of the store', 'other: 1'],
   ['a byte order mark', '  - {"id":"\ufeff"}'],
-])('leaves a store with %s to the YAML parser', (_what, line) => {
-  expect(readLines(`keys:\n  - {"id":"C"}\n${line}\n`)).toBeUndefined()
-  expect(readLines(`keys:\n${line}\n  - {"id":"C"}\n`)).toBeUndefined()
+])('leaves a store with %s to the YAML parser', async (_what, line) => {
+  expect(await readLines(`keys:\n  - {"id":"C"}\n${line}\n`)).toBeUndefined()
+  expect(await readLines(`keys:\n${line}\n  - {"id":"C"}\n`)).toBeUndefined()
 })
 
-it('numbers keys by their lines in the file', () => {
-  expect(readLines('# one\n\nkeys:\n  - {"id":"A"}\n  # two\n  - {"id":"B"}')).toEqual([
-    { entry: { id: 'A' }, line: 4 },
-    { entry: { id: 'B' }, line: 6 },
-  ])
+it('numbers keys by their lines in the file', async () => {
+  const read = await readLines('# one\n\nkeys:\n  - {"id":"A"}\n  # two\n  - {"id":"B"}')
+  expect(read?.value).toEqual({ keys: [{ id: 'A' }, { id: 'B' }] })
+  expect([0, 1].map((index) => read?.formatPosition(['keys', index]))).toEqual(['keys.yaml:4', 'keys.yaml:6'])
 })
 
 it('a command rewrites a store of a person with one line for each key, and loses no key and no comment', async () => {
@@ -72,7 +68,7 @@ it('a command rewrites a store of a person with one line for each key, and loses
   const { key } = await createKey(file, pepper, request)
   const stored = await readFile(file, 'utf8')
   expect(await listKeys(file)).toEqual([...made.map((each) => each.key), key])
-  expect(readLines(stored)).toHaveLength(3)
+  expect((await readLines(stored))?.value).toMatchObject({ keys: { length: 3 } })
   for (const comment of ['ask team-data', 'of sales', 'all', 'until May', 'of Bob', 'the end']) {
     expect(stored).toContain(`# ${comment}\n`)
   }

@@ -3,8 +3,8 @@ import { chmod, chown, readdir, readFile, stat, symlink, writeFile } from 'node:
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { ApiKeyStoreError, parseKeyStore } from '../../../src/identity/api-keys/key-store-file.ts'
-import { createKey, listKeys, revokeKey, rotateKey } from '../../../src/identity/api-keys/key-store.ts'
+import { ApiKeyStoreError, listKeys, parseKeyStore } from '../../../src/identity/api-keys/key-store-file.ts'
+import { createKey, revokeKey, rotateKey } from '../../../src/identity/api-keys/key-store.ts'
 import { readOrCreatePepper } from '../../../src/identity/api-keys/pepper.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -13,10 +13,9 @@ const loader = { principal: 'loader', groups: ['writers'] }
 /** Above the largest process id of Linux. */
 const noProcess = 4_194_305
 
-function problemsOf(text: string): readonly string[] {
+async function problemsOf(text: string): Promise<readonly string[]> {
   try {
-    parseKeyStore(text, 'keys.yaml')
-    return []
+    return (await parseKeyStore(text, 'keys.yaml')).problems
   } catch (error) {
     if (error instanceof ApiKeyStoreError) return error.problems
     throw error
@@ -43,15 +42,15 @@ it('lists keys in order of creation, without their secrets', async () => {
 // At this depth, the YAML library crashes the process.
 it.each(['[', '{ a: ', '- '])(
   'reports a store that nests %s too deeply as one problem, with its line',
-  (opening) => {
-    expect(problemsOf(`# keys\nkeys:\n  ${opening.repeat(20_000)}`)).toEqual([
+  async (opening) => {
+    expect(await problemsOf(`# keys\nkeys:\n  ${opening.repeat(20_000)}`)).toEqual([
       'keys.yaml:3: nested deeper than 200 levels',
     ])
   },
 )
 
-it('names a byte order mark within a store', () => {
-  expect(problemsOf('---\n\ufeffkeys: []\n')).toEqual([
+it('names a byte order mark within a store', async () => {
+  expect(await problemsOf('---\n\ufeffkeys: []\n')).toEqual([
     'keys.yaml:2: unexpected byte order mark (U+FEFF) within a document; remove it',
   ])
 })
@@ -184,9 +183,9 @@ it('preserves a link to the store', async () => {
   expect(await listKeys(link)).toHaveLength(2)
 })
 
-it('reports all errors of a store, each with its line, none with a value', () => {
+it('reports all errors of a store, each with its line, none with a value', async () => {
   const secret = 'cgk_pasted_here'
-  const problems = problemsOf(`keys:
+  const problems = await problemsOf(`keys:
   - id: short
     principal: corp:alice
     hash: ${secret}
@@ -220,15 +219,17 @@ it.each([
   ['a member twice', 'keys: []\nkeys: []', 'keys.yaml:2: '],
   ['an alias', 'a: &a []\nkeys: *a', 'keys.yaml:2: '],
   ['an alias of nothing', '\nkeys: *a', 'keys.yaml:2: '],
-])('rejects a store that holds %s', (_name, text, problem) => {
-  const problems = problemsOf(text)
+])('rejects a store that holds %s', async (_name, text, problem) => {
+  const problems = await problemsOf(text)
   expect(problems.length).toBeGreaterThan(0)
   expect(problems[0]).toContain(problem)
 })
 
-it('key ids are unique', () => {
+it('key ids are unique', async () => {
   const key = `id: ABCDEFGHIJKL, principal: a, hash: ${'0a'.repeat(32)}, createdAt: 2026-01-01T00:00:00Z`
-  expect(problemsOf(`keys:\n - {${key}}\n - {${key}}\n`)).toEqual(['keys.yaml:3: keys[1].id: duplicate id'])
+  expect(await problemsOf(`keys:\n - {${key}}\n - {${key}}\n`)).toEqual([
+    'keys.yaml:3: keys[1].id: duplicate id',
+  ])
 })
 
 it('refuses a second pepper beside the keys of a store', async () => {

@@ -1,16 +1,23 @@
 import { randomBytes } from 'node:crypto'
-import { readdir, stat, writeFile } from 'node:fs/promises'
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, it } from 'vitest'
 import { createKey } from '../../../src/identity/api-keys/key-store.ts'
 import { createAuthenticator } from '../../../src/identity/authenticate.ts'
-import { openLastUsedRecorder, readLastUsed } from '../../../src/identity/api-keys/last-used.ts'
+import { openLastUsedRecorder } from '../../../src/identity/api-keys/last-used.ts'
 import { authenticateApiKey, openAuthenticator, captureReason } from '../test-authenticator.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const pepper = randomBytes(32)
 const loader = { principal: 'loader', groups: [] }
+
+/** Times by key id, and when they were written, in milliseconds. */
+async function readLastUsed(file: string) {
+  const content: Record<string, string> = JSON.parse(await readFile(file, 'utf8'))
+  const times = new Map(Object.entries(content).map(([id, time]) => [id, Date.parse(time)]))
+  return { asOf: (await stat(file)).mtime.getTime(), times }
+}
 
 async function makeStore() {
   const file = join(await temporaryFolder(), 'keys.yaml')

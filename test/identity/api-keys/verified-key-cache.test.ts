@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { createKey, type NewKey } from '../../../src/identity/api-keys/key-store.ts'
 import { generateApiKey, parseApiKey, formatApiKey } from '../../../src/identity/api-keys/api-key-format.ts'
-import { createVerifiedKeyCache } from '../../../src/identity/api-keys/verified-key-cache.ts'
 import { authenticateApiKey, openAuthenticator, captureReason } from '../test-authenticator.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -41,18 +40,4 @@ it('a cached key proves neither an extended text nor another secret of its id', 
     'wrong_api_key_secret',
   )
   expect((await authenticateApiKey(authenticator, other.text)).name).toBe('other')
-})
-
-it('caches keys by a salted digest, and bounds their number', () => {
-  const proven = createVerifiedKeyCache<{ readonly number: number }>()
-  const digest = proven.computeDigest('cgk_a_secret')
-  expect(digest).toBe(proven.computeDigest('cgk_a_secret'))
-  expect(digest).not.toBe(createVerifiedKeyCache().computeDigest('cgk_a_secret'))
-  expect(digest).not.toContain('secret')
-
-  for (let number = 0; number < 50_001; number += 1) proven.set(String(number), { number })
-  expect(proven.get('0')).toBeUndefined()
-  expect(proven.get('50000')).toEqual({ number: 50_000 })
-  proven.clear()
-  expect(proven.get('50000')).toBeUndefined()
 })
