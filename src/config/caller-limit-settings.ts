@@ -1,41 +1,38 @@
 import { z } from 'zod'
 import { isOperationName } from '../catalog-api/operations.ts'
 import { permissionGroups } from '../catalog-api/permissions.ts'
-import { sharedLimitsSchema } from './shared-limits-settings.ts'
+import { dashedName, isPlainUrl, nonEmptyText, path, tlsFiles } from './setting-types.ts'
 
 const positiveCount = z.int().positive()
 const perSecond = z.number().positive().max(1e12)
 
 const selectionFields = {
-  name: z
-    .string()
-    .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'expected lower-case letters, digits and dashes')
-    .describe('Name of the limit in error messages.'),
+  name: dashedName.describe('Name of the limit in error messages.'),
   operations: z
     .array(z.string().refine(selectsOperations, 'expected an operation, or a group of them as in policies'))
     .min(1)
     .default(['all'])
     .describe('Operations, and groups as in policies, that the limit applies to.'),
   principals: z
-    .array(z.string().min(1))
+    .array(nonEmptyText)
     .min(1)
     .optional()
     .describe('Principals that the limit applies to; default: all.'),
   namespaces: z
-    .array(z.array(z.string().min(1)))
+    .array(z.array(nonEmptyText))
     .min(1)
     .optional()
     .describe('Namespaces that the limit applies to, each as a list of names; default: all.'),
+  per: z
+    .enum(['principal', 'namespace', 'address', 'all'])
+    .describe(
+      'Scope of the limit: each principal, each namespace (of the list, or else each top-level namespace), ' +
+        'each client address (IPv6: each /64 network), or all together.',
+    ),
 }
-
-const perSchema = z.enum(['principal', 'namespace', 'address', 'all'])
-const perDescription =
-  'Scope of the limit: each principal, each namespace (of the list, or else each top-level namespace), ' +
-  'each client address (IPv6: each /64 network), or all together.'
 
 const rateSchema = z.strictObject({
   ...selectionFields,
-  per: perSchema.describe(perDescription),
   perSecond: perSecond.describe('Sustained requests a second.'),
   burst: positiveCount
     .optional()
@@ -44,15 +41,39 @@ const rateSchema = z.strictObject({
 
 const bytesSchema = z.strictObject({
   ...selectionFields,
-  per: perSchema.describe(perDescription),
   perSecond: perSecond.describe('Sustained bytes a second, of request bodies and responses together.'),
 })
 
 const concurrencySchema = z.strictObject({
   ...selectionFields,
-  per: perSchema.describe(perDescription),
   maxRequests: positiveCount.describe('Maximum concurrent requests.'),
 })
+
+export const sharedLimitsSchema = z
+  .strictObject({
+    url: z
+      .url({ protocol: /^rediss?$/ })
+      .refine(
+        (text) => isPlainUrl(text, /^(\/\d{0,4})?$/),
+        'expected redis:// or rediss:// (TLS) with host, and optionally port and database',
+      )
+      .describe('URL of Redis or Valkey: rediss://limits.example:6379, with /2 for database 2.'),
+    username: nonEmptyText.optional().describe('User name; default: the default user.'),
+    passwordFile: path
+      .optional()
+      .describe('File with the password; read for every connection, like those of tls.'),
+    tls: z.strictObject(tlsFiles).optional().describe('TLS settings for rediss.'),
+  })
+  .refine(({ url, tls }) => tls === undefined || url.startsWith('rediss:'), {
+    path: ['tls'],
+    message: 'expected a rediss URL, because tls is set',
+  })
+  .refine(({ username, passwordFile }) => username === undefined || passwordFile !== undefined, {
+    path: ['username'],
+    message: 'expected passwordFile, because username is set',
+  })
+
+export type SharedLimitsSettings = z.output<typeof sharedLimitsSchema>
 
 const failedAuthenticationsSchema = z.strictObject({
   perSecond: perSecond.describe(

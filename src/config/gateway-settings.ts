@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { hostNamePattern } from '../lib/http/host-name.ts'
-import { auditSchema } from './audit/audit-settings.ts'
-import { path } from './file-settings.ts'
-import { findClientStatementProblems } from './client-statement-problems.ts'
+import { auditSchema } from './audit-settings.ts'
+import { addProblems, path, portNumber } from './setting-types.ts'
+import { findClientStatementProblems, findImpossibleNamespaces } from './settings-problems.ts'
 import { findListenConflicts } from './listen-conflicts.ts'
 import { listenHost } from './listen-address.ts'
 import { limitsSchema, listenSchema, timeoutsSchema } from './listen-settings.ts'
@@ -14,19 +14,13 @@ import {
   upstreamsSchema,
   type UpstreamSettings,
 } from './upstream/upstream-settings.ts'
-import { identitySchema } from './identity/identity-settings.ts'
+import { identitySchema } from './identity-settings.ts'
 import { findPassThroughProblems, passThroughSchema } from './pass-through-settings.ts'
-import { findUnknownDelegatedNames } from './policy-kubernetes-settings.ts'
-import { policySettingsSchema } from './policy-settings.ts'
+import { findUnknownDelegatedNames, policySettingsSchema } from './policy-settings.ts'
 import { readSettings } from './loading/read-settings.ts'
-import { logSchema } from './log-settings.ts'
-import { findImpossibleNamespaces } from './names-in-settings.ts'
-import { metricsSchema } from './metrics-settings.ts'
+import { logSchema, metricsSchema, tracesSchema } from './telemetry-settings.ts'
 import { outboundSchema } from './outbound-settings.ts'
-import { tracesSchema } from './traces-settings.ts'
 import { unsafeNames, findUnsafeSettings } from './unsafe-settings.ts'
-
-const port = z.int().min(0).max(65_535)
 
 const crossSiteSchema = z.strictObject({
   allowedOrigins: z
@@ -50,7 +44,7 @@ export const anyGatewaySchema = z
     admin: z
       .strictObject({
         host: listenHost.default('127.0.0.1').describe('Listen address.'),
-        port: port.default(2334).describe('0 picks a free one.'),
+        port: portNumber.default(2334).describe('0 picks a free one.'),
         allowedHosts: z
           .array(
             z
@@ -135,30 +129,20 @@ export const anyGatewaySchema = z
       addIssue(['upstreams', index, 'identity'], findCallerIdentityProblem(each, identity.assertion))
     }
     const catalogs = upstream === undefined ? upstreams : [upstream, ...upstreams]
-    for (const { path, message } of findListenConflicts(settings)) addIssue([...path], message)
-    for (const { path, message } of findPassThroughProblems({ ...settings, upstreams: catalogs })) {
-      addIssue([...path], message)
-    }
+    addProblems(context, findListenConflicts(settings))
+    addProblems(context, findPassThroughProblems({ ...settings, upstreams: catalogs }))
     if (context.issues.length === 0) {
-      for (const { path, message } of findUnknownDelegatedNames({ ...settings, upstreams: catalogs })) {
-        addIssue([...path], message)
-      }
-      for (const { path, message } of findImpossibleNamespaces(
-        settings,
-        listCommonSeparators(catalogs.map(({ delimiter }) => delimiter)),
-      )) {
-        addIssue([...path], message)
-      }
+      const separators = listCommonSeparators(catalogs.map(({ delimiter }) => delimiter))
+      addProblems(context, findUnknownDelegatedNames({ ...settings, upstreams: catalogs }))
+      addProblems(context, findImpossibleNamespaces(settings, separators))
     }
-    for (const { path, message } of findUnsafeSettings(settings)) addIssue([...path], message)
+    addProblems(context, findUnsafeSettings(settings))
   })
 
 /** Of a gateway with a server of its own. */
-export const gatewaySettingsSchema = anyGatewaySchema.superRefine((settings, context) => {
-  for (const { path, message } of findClientStatementProblems(settings)) {
-    context.addIssue({ code: 'custom', path: [...path], message })
-  }
-})
+export const gatewaySettingsSchema = anyGatewaySchema.superRefine((settings, context) =>
+  addProblems(context, findClientStatementProblems(settings)),
+)
 
 /** Effective settings of a gateway: defaults filled in, paths absolute. */
 export type GatewaySettings = Omit<z.output<typeof gatewaySettingsSchema>, 'upstream' | 'upstreams'> & {

@@ -1,3 +1,4 @@
+import type { SettingProblem } from './setting-types.ts'
 import { isSameListenAddress, leadsToAddress, type ListenAddress } from './listen-address.ts'
 
 interface ListeningSettings {
@@ -10,13 +11,8 @@ interface ListeningSettings {
     | undefined
 }
 
-interface ListenConflict {
-  readonly path: readonly (string | number)[]
-  readonly message: string
-}
-
 /** Returns ports that two servers of a gateway would listen on, and URLs that lead to the gateway itself. */
-export function findListenConflicts(settings: ListeningSettings): readonly ListenConflict[] {
+export function findListenConflicts(settings: ListeningSettings): readonly SettingProblem[] {
   const { listen, admin, upstream, upstreams = [], passThrough } = settings
   const servers = [
     { path: ['listen'], address: listen },

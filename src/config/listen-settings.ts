@@ -1,11 +1,10 @@
 import { isIPv6 } from 'node:net'
 import { z } from 'zod'
-import { path } from './file-settings.ts'
+import { milliseconds, path, portNumber } from './setting-types.ts'
 import { validateAddressRange } from '../lib/net/address-range.ts'
 import { listenHost } from './listen-address.ts'
 import { callerLimitFields, findRepeatedNames } from './caller-limit-settings.ts'
 
-const milliseconds = z.int().positive().max(2_147_483_647)
 const count = z.int().positive()
 /** Segments of unreserved characters (RFC 3986, 2.3), which no reader decodes or normalizes; no dot segments. */
 export const basePathPattern = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9\-._~]+)+$/
@@ -56,7 +55,7 @@ function toRange(text: string): string {
 /** The files of `tls` may change at run time. */
 export const listenSchema = z.strictObject({
   host: listenHost.default('127.0.0.1').describe('Listen address; 0.0.0.0 for all interfaces.'),
-  port: z.int().min(0).max(65_535).default(2333).describe('0 picks a free one.'),
+  port: portNumber.default(2333).describe('0 picks a free one.'),
   basePath: z
     .string()
     .regex(

@@ -1,17 +1,6 @@
 import { z } from 'zod'
-import { path } from './file-settings.ts'
 import { parseNoProxy } from '../lib/outbound/no-proxy.ts'
-
-/** URL of a server without anything but scheme, host and port: other parts may contain a secret, and would be printed. */
-export const originUrl = z
-  .url({ protocol: /^https?$/ })
-  .refine(isOrigin, 'expected scheme, host and port only')
-
-function isOrigin(text: string): boolean {
-  if (!URL.canParse(text)) return false
-  const { username, password, pathname, search, hash } = new URL(text)
-  return [username, password, search, hash].every((part) => part === '') && pathname === '/'
-}
+import { originUrl, path } from './setting-types.ts'
 
 const proxySchema = z
   .strictObject({

@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { apiPaths } from '../catalog-api/operations.ts'
 import { getBasePath } from '../lib/http/base-path.ts'
 import { basePathPattern } from './listen-settings.ts'
-import { isPlainUrl } from './upstream/upstream-settings.ts'
+import { httpUrl, isPlainUrl, nonEmptyText, portNumber, type SettingProblem } from './setting-types.ts'
 
-const names = z.array(z.string().min(1)).min(1)
+const names = z.array(nonEmptyText).min(1)
 
 /** Stands for WebSocket connections among the methods of a route. */
 export const webSocketMethod = 'WEBSOCKET'
@@ -34,9 +34,8 @@ const routeSchema = z.strictObject({
       'expected a path of letters, digits, "-", ".", "_", "~" and "/", without a slash at its end: "/ui"',
     )
     .describe('Path at the port; replaced by the path of `upstream`.'),
-  upstream: z
-    .url({ protocol: /^https?$/ })
-    .refine(isPlainUrl, 'expected a URL without user, password, query and fragment')
+  upstream: httpUrl
+    .refine((text) => isPlainUrl(text), 'expected a URL without user, password, query and fragment')
     .refine(hasPlainPath, 'expected a path of letters, digits, "-", ".", "_", "~" and "/"')
     .describe(
       'URL that replaces the prefix. Its certificate is verified by `outbound.caFile` or the system.',
@@ -56,13 +55,9 @@ const routeSchema = z.strictObject({
 })
 
 export const passThroughSchema = z.strictObject({
-  port: z
-    .int()
-    .min(0)
-    .max(65_535)
-    .describe(
-      'A port of its own, with the host of `listen.host` and the TLS of `listen.tls`. 0 picks a free one.',
-    ),
+  port: portNumber.describe(
+    'A port of its own, with the host of `listen.host` and the TLS of `listen.tls`. 0 picks a free one.',
+  ),
   routes: z.array(routeSchema).min(1).describe('What the port serves; any other path is unknown.'),
 })
 
@@ -74,19 +69,14 @@ interface RoutedSettings {
   readonly passThrough?: z.output<typeof passThroughSchema> | undefined
 }
 
-interface PassThroughProblem {
-  readonly path: readonly (string | number)[]
-  readonly message: string
-}
-
 /** Returns the routes that overlap a catalog at its host, or each other, and a port that could not know its clients. */
 export function findPassThroughProblems({
   listen,
   upstreams,
   passThrough,
-}: RoutedSettings): readonly PassThroughProblem[] {
+}: RoutedSettings): readonly SettingProblem[] {
   if (passThrough === undefined) return []
-  const problems: PassThroughProblem[] = []
+  const problems: SettingProblem[] = []
   const refuse = (path: readonly (string | number)[], message: string): void => {
     problems.push({ path: ['passThrough', ...path], message })
   }

@@ -1,7 +1,220 @@
 import { z } from 'zod'
-import { path } from './file-settings.ts'
+import { createExtraOperations, type ExtraOperationDeclaration } from '../catalog-api/extra-operation.ts'
+import {
+  assertIdentifier,
+  isWithin as isWithinNamespace,
+  type Identifier,
+} from '../catalog-api/identifiers.ts'
+import { createPermissionTable } from '../catalog-api/permissions.ts'
 import { isWithin } from '../lib/fs/is-within.ts'
-import { policyKubernetesSchema } from './policy-kubernetes-settings.ts'
+import { suggestSimilar } from '../lib/suggest-similar.ts'
+import { listIssuerNames, type IdentitySettings } from './identity-settings.ts'
+import {
+  addProblems,
+  findDuplicates,
+  findErrorMessage,
+  nonEmptyText,
+  path,
+  type SettingProblem,
+} from './setting-types.ts'
+
+const texts = z.array(nonEmptyText)
+
+const namespaceName = z
+  .string()
+  .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'expected the name of a Kubernetes namespace')
+
+const subjectsSchema = z.strictObject({
+  issuers: texts
+    .default([])
+    .describe('Names in `identity`: all their principals, groups and service accounts.'),
+  users: texts.default([]).describe('Names of principals.'),
+  groups: texts.default([]).describe('Names of groups.'),
+  keys: texts.default([]).describe('Ids of API keys.'),
+  any: z
+    .boolean()
+    .default(false)
+    .describe('Whether a rule may have `any: true`: every authenticated caller.'),
+  anonymous: z.boolean().default(false).describe('Whether a rule may have `anonymous: true`.'),
+})
+
+/** Members of a delegation, which a platform namespace does not have. */
+const delegationMembers = {
+  catalogNamespaces: z
+    .array(
+      z
+        .array(z.string())
+        .min(1, 'expected a namespace beneath the root: the root would be everything')
+        .refine(
+          (id) => findErrorMessage(() => assertIdentifier(id)) === undefined,
+          'expected a list of names',
+        ),
+    )
+    .min(1)
+    .optional()
+    .describe(
+      'Delegated namespaces of the catalog with everything beneath them, each as a list of names. No two of them may ' +
+        'overlap. Required without `platform: true`.',
+    ),
+  subjects: subjectsSchema
+    .optional()
+    .describe('Callers that its rules may name. Required without `platform: true`.'),
+  additionalPermissions: texts
+    .optional()
+    .describe(
+      'Operations and permissions that its rules may allow besides those of every delegation, see ' +
+        'docs/kubernetes-policies.md; default: none.',
+    ),
+}
+
+const namespaceSchema = z
+  .strictObject({
+    name: namespaceName.describe('Name of the Kubernetes namespace.'),
+    uid: nonEmptyText
+      .optional()
+      .describe(
+        'Its metadata.uid: a namespace that was deleted and created again is another one. Required without `platform: true`.',
+      ),
+    platform: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Whether its policies count fully, as those of files. Otherwise they are delegated: they only grant.',
+      ),
+    ...delegationMembers,
+  })
+  .transform((namespace, context): PolicyNamespace => {
+    const addIssue = (member: string, message: string): void =>
+      context.addIssue({ code: 'custom', path: [member], message })
+    const { name, uid, platform, ...delegation } = namespace
+    const { catalogNamespaces, subjects } = delegation
+    if (platform) {
+      for (const member of Object.keys(delegation))
+        addIssue(member, 'limits a delegation; expected either platform: true or limits')
+      return { platform, name, ...(uid !== undefined && { uid }) }
+    }
+    if (uid === undefined) {
+      const command = `kubectl get namespace ${name} --output jsonpath={.metadata.uid}`
+      addIssue('uid', `is missing; expected the output of: ${command}`)
+    }
+    if (catalogNamespaces === undefined)
+      addIssue('catalogNamespaces', 'is missing; expected it, or platform: true')
+    if (subjects === undefined || !Object.values(subjects).some(namesSubject))
+      addIssue('subjects', 'names no subject; expected issuers, users, groups, keys, any or anonymous')
+    if (uid === undefined || catalogNamespaces === undefined || subjects === undefined) return z.NEVER
+    return {
+      platform,
+      name,
+      uid,
+      catalogNamespaces,
+      subjects,
+      additionalPermissions: delegation.additionalPermissions ?? [],
+    }
+  })
+
+/** A Kubernetes namespace of a team: its policies grant within these limits. */
+export interface DelegatedNamespace {
+  readonly platform: false
+  readonly name: string
+  readonly uid: string
+  /** Neither overlaps another of any Kubernetes namespace. */
+  readonly catalogNamespaces: readonly Identifier[]
+  readonly subjects: z.output<typeof subjectsSchema>
+  readonly additionalPermissions: readonly string[]
+}
+
+/** A Kubernetes namespace of the platform, whose policies count as files do, or a delegated one. */
+export type PolicyNamespace =
+  | { readonly platform: true; readonly name: string; readonly uid?: string }
+  | DelegatedNamespace
+
+export const policyKubernetesSchema = z.strictObject({
+  namespaces: z
+    .array(namespaceSchema)
+    .min(1)
+    .superRefine((namespaces, context) => {
+      // An invalid namespace does not have the type of a valid one.
+      if (context.issues.length > 0) return
+      // One Kubernetes namespace must not have two entries: they would be delegated the limits of both.
+      for (const member of ['name', 'uid'] as const) {
+        const describe = (value: string): string => `duplicate ${member} of a Kubernetes namespace: ${value}`
+        addProblems(context, findDuplicates(namespaces, member, describe))
+      }
+      addProblems(context, findOverlaps(namespaces))
+    })
+    .describe('Kubernetes namespaces whose AccessPolicy resources are policies of this gateway.'),
+})
+
+export type PolicyKubernetesSettings = z.output<typeof policyKubernetesSchema>
+
+function namesSubject(value: boolean | readonly string[]): boolean {
+  return typeof value === 'boolean' ? value : value.length > 0
+}
+
+function findOverlaps(namespaces: readonly PolicyNamespace[]): readonly SettingProblem[] {
+  const problems: SettingProblem[] = []
+  const before: { readonly scope: Identifier; readonly name: string }[] = []
+  for (const [index, namespace] of namespaces.entries()) {
+    if (namespace.platform) continue
+    const { name, catalogNamespaces } = namespace
+    for (const [position, scope] of catalogNamespaces.entries()) {
+      const other = before.find(
+        (one) => isWithinNamespace(scope, one.scope) || isWithinNamespace(one.scope, scope),
+      )
+      before.push({ scope, name })
+      if (other === undefined) continue
+      const message = `${JSON.stringify(scope)} overlaps ${JSON.stringify(other.scope)} of ${other.name}`
+      problems.push({ path: [index, 'catalogNamespaces', position], message })
+    }
+  }
+  return problems
+}
+
+interface SettingsOfNames {
+  readonly policies: { readonly kubernetes?: PolicyKubernetesSettings | undefined }
+  readonly identity: IdentitySettings
+  readonly upstreams: readonly { readonly extraOperations?: readonly ExtraOperationDeclaration[] }[]
+}
+
+/** Returns names in delegations that the other settings do not have: of issuers, and of operations. */
+export function findUnknownDelegatedNames({
+  policies,
+  identity,
+  upstreams,
+}: SettingsOfNames): readonly SettingProblem[] {
+  const issuers = listIssuerNames(identity)
+  const permissions = createPermissionTable(createExtraOperations(upstreams)).names
+  return (policies.kubernetes?.namespaces ?? []).flatMap((namespace, index) => {
+    if (namespace.platform) return []
+    const { subjects, additionalPermissions } = namespace
+    const path = ['policies', 'kubernetes', 'namespaces', index]
+    return [
+      ...findUnknown(subjects.issuers, issuers, 'identity source', [...path, 'subjects', 'issuers']),
+      ...findUnknown(additionalPermissions, permissions, 'operation or permission', [
+        ...path,
+        'additionalPermissions',
+      ]),
+    ]
+  })
+}
+
+function findUnknown(
+  names: readonly string[],
+  known: readonly string[],
+  kind: string,
+  path: readonly (string | number)[],
+): readonly SettingProblem[] {
+  return names.flatMap((name, index) =>
+    known.includes(name)
+      ? []
+      : [
+          {
+            path: [...path, index],
+            message: `unknown ${kind} ${JSON.stringify(name)}${suggestSimilar(name, known)}`,
+          },
+        ],
+  )
+}
 
 export const policySettingsSchema = z.strictObject({
   folder: z

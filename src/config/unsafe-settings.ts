@@ -1,5 +1,6 @@
 import { isLoopback } from './listen-address.ts'
-import { isTrustworthyUrl } from './identity/trustworthy-url.ts'
+import type { ListenSettings } from './listen-settings.ts'
+import { isTrustworthyUrl, type SettingProblem } from './setting-types.ts'
 
 /** Settings that `unsafe` can accept. Tokens without an audience are not among them: no setting allows them. */
 export const unsafeNames = [
@@ -9,11 +10,6 @@ export const unsafeNames = [
   'plain-http-issuer',
 ] as const
 export type UnsafeName = (typeof unsafeNames)[number]
-
-export interface UnsafeSetting {
-  readonly path: readonly (string | number)[]
-  readonly message: string
-}
 
 export interface SafetyRelevantSettings {
   readonly admin: { readonly host: string; readonly console: boolean }
@@ -34,8 +30,8 @@ export function findUnsafeSettings({
   admin,
   identity,
   unsafe,
-}: SafetyRelevantSettings): readonly UnsafeSetting[] {
-  const found: UnsafeSetting[] = []
+}: SafetyRelevantSettings): readonly SettingProblem[] {
+  const found: SettingProblem[] = []
   const refuse = (name: UnsafeName, path: readonly (string | number)[], message: string): void => {
     if (!unsafe.includes(name)) found.push({ path, message: `${message}, ${acceptanceHint(name)}` })
   }
@@ -64,4 +60,21 @@ export function acceptanceHint(name: UnsafeName): string {
 
 function isPlainHttp(issuer: string): boolean {
   return /^http:/i.test(issuer) && !isTrustworthyUrl(issuer)
+}
+
+/** Returns what is allowed, but dangerous, each with the path of its setting. */
+export function findSettingsWarnings({ listen }: { readonly listen: ListenSettings }): readonly string[] {
+  const { host, tls, trustedProxies, clientCertificateFrom } = listen
+  const warnings: string[] = []
+  if (tls === undefined && !isLoopback(host) && trustedProxies.length === 0) {
+    warnings.push(
+      `listen.tls: without it, credentials and data pass ${host} in the clear; expected tls, or trustedProxies if a proxy in ` +
+        'front has it',
+    )
+  }
+  for (const range of trustedProxies.filter((each) => each.endsWith('/0'))) {
+    const claims = clientCertificateFrom === undefined ? 'any address' : 'any address and any certificate'
+    warnings.push(`listen.trustedProxies: with ${range}, every client can claim ${claims}`)
+  }
+  return warnings
 }

@@ -1,12 +1,15 @@
 import { hash } from 'node:crypto'
 import { createCallerReader } from './jwt/claims.ts'
 import { openIntrospection, type Introspection } from './introspection/introspection.ts'
-import type { IntrospectionSettings } from '../config/identity/introspection-settings.ts'
-import { tokenIssuersSchema, type TokenIssuerInput } from '../config/identity/token-issuer-settings.ts'
+import {
+  type IntrospectionSettings,
+  type TokenIssuerInput,
+  tokenIssuersSchema,
+} from '../config/token-issuer-settings.ts'
 import type { JwksStatus } from './jwt/jwks.ts'
 import { openFetchedJwks, openJwks, type JwksOptions } from './jwt/open-jwks.ts'
 import { clusterTokens, createClusterFetcher, readServiceAccount } from './jwt/service-account.ts'
-import { type KubernetesSettings } from '../config/identity/identity-settings.ts'
+import { type KubernetesSettings } from '../config/identity-settings.ts'
 import { AuthenticationError } from './authentication-error.ts'
 import type { TokenCacheOptions } from './jwt/token-cache.ts'
 import { hasJwtForm } from './jwt/parse-jwt.ts'

@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import { tokenIssuersSchema } from '../../src/config/identity/token-issuer-settings.ts'
+import { tokenIssuersSchema } from '../../src/config/token-issuer-settings.ts'
 import { runningBackend } from '../../src/backend/test/support/running-backend.ts'
 import { allowEverything } from '../gateway/support/open-gateway.ts'
 import { startGatewayBefore } from '../gateway/support/running-gateway.ts'

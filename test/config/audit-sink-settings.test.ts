@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
-import { sinksSchema } from '../../src/config/audit/audit-sink-settings.ts'
+import { sinksSchema } from '../../src/config/audit-settings.ts'
 
 const otlp = { name: 'a', type: 'otlp', url: 'https://collector.example/v1/logs' }
 
 it.each([
   ['two of one name', [otlp, otlp], 'duplicate sink name "a"'],
-  ['a name that is no file name', [{ ...otlp, name: '../a' }], 'pattern'],
+  ['a name that is no file name', [{ ...otlp, name: '../a' }], 'lower-case letters'],
   ['an unknown type', [{ ...otlp, type: 'syslog' }], 'Invalid discriminator'],
   ['an unknown key', [{ ...otlp, topic: 'audit' }], 'topic'],
   [

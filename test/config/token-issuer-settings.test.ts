@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { tokenIssuersSchema } from '../../src/config/identity/token-issuer-settings.ts'
+import { tokenIssuersSchema } from '../../src/config/token-issuer-settings.ts'
 
 const good = {
   name: 'corp',

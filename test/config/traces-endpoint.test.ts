@@ -1,5 +1,9 @@
 import { expect, it } from 'vitest'
-import { listUnreadVariables, resolveTracesEndpoint, tracesSchema } from '../../src/config/traces-settings.ts'
+import {
+  listUnreadVariables,
+  resolveTracesEndpoint,
+  tracesSchema,
+} from '../../src/config/telemetry-settings.ts'
 
 const ofAllSignals = 'http://collector:4318/otlp/'
 const ofTraces = 'http://traces:4318/custom'

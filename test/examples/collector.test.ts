@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { auditSchema } from '../../src/config/audit/audit-settings.ts'
+import { auditSchema } from '../../src/config/audit-settings.ts'
 import { projectFolder } from '../e2e/built-program.ts'
 
 interface Collector {

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { stringify } from 'yaml'
-import type { PolicyNamespace } from '../../src/config/policy-kubernetes-settings.ts'
+import type { PolicyNamespace } from '../../src/config/policy-settings.ts'
 import { chartFolder } from '../helm/chart.ts'
 import { helm, helms } from '../helm/helm-programs.ts'
 import {

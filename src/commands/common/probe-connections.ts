@@ -1,6 +1,6 @@
 import type { GatewaySettings } from '../../config/gateway-settings.ts'
 import { inCluster } from '../../lib/kubernetes/in-cluster.ts'
-import { resolveTracesEndpoint } from '../../config/traces-settings.ts'
+import { resolveTracesEndpoint } from '../../config/telemetry-settings.ts'
 import { openIssuerFetcher } from '../../identity/jwt/open-jwks.ts'
 import { defaultJwksTiming } from '../../identity/jwt/remote-jwks.ts'
 import { toError } from '../../lib/errors/to-error.ts'

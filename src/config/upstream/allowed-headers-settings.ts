@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { lancedbServerHeader } from '../../catalog-api/headers.ts'
 import { fieldNameGrammar } from '../../lib/http/header-list.ts'
+import { namesSetting } from '../setting-types.ts'
 import { foldName, isReservedName } from '../../catalog-api/reserved-names.ts'
 
 /**
@@ -93,17 +94,7 @@ const forbiddenResponseHeaders: ForbiddenHeaders = [
 ]
 
 const allowedHeadersSchema = (always: ReadonlySet<string>, reasons: ForbiddenHeaders) =>
-  z
-    .array(z.string().toLowerCase())
-    .default([])
-    .superRefine((names, context) => {
-      for (const [index, name] of names.entries()) {
-        const error = findHeaderProblem(name, always, reasons)
-        if (error !== undefined) {
-          context.addIssue({ code: 'custom', path: [index], message: `${JSON.stringify(name)}: ${error}` })
-        }
-      }
-    })
+  namesSetting((name) => findHeaderProblem(name, always, reasons), z.string().toLowerCase()).default([])
 
 export const allowedHeadersSettings = {
   allowedRequestHeaders: allowedHeadersSchema(allowedRequestHeaders, forbiddenRequestHeaders).describe(
@@ -127,27 +118,17 @@ function findHeaderProblem(
 export const parameterNameGrammar = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
 
 /** Query parameters outside the catalog API that an upstream receives. */
-export const allowedQueryParametersSetting = z
-  .array(z.string())
+export const allowedQueryParametersSetting = namesSetting(findProblem)
   .default([])
-  .superRefine((names, context) => {
-    const seen = new Set<string>()
-    for (const [index, name] of names.entries()) {
-      const problem = findProblem(name, seen)
-      if (problem !== undefined)
-        context.addIssue({ code: 'custom', path: [index], message: `${JSON.stringify(name)}: ${problem}` })
-      seen.add(foldName(name))
-    }
-  })
   .describe(
     'Names of query parameters that callers may send to this upstream besides those of the catalog API, each once. ' +
       'Policies do not see them; the audit records of changes contain them. Names that the catalog API has in any ' +
       'place, and names of credentials, are refused, regardless of case, - and _.',
   )
 
-function findProblem(name: string, seen: ReadonlySet<string>): string | undefined {
+function findProblem(name: string, before: readonly string[]): string | undefined {
   if (!parameterNameGrammar.test(name)) return 'expected a letter, then up to 63 letters, digits, "-" and "_"'
   if (isReservedName(name))
     return 'the catalog API has a parameter, member, fact or credential of this name, which the gateway must check'
-  return seen.has(foldName(name)) ? 'it is listed twice' : undefined
+  return before.some((other) => foldName(other) === foldName(name)) ? 'it is listed twice' : undefined
 }

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { getOperation, isOperationName, operationNames } from '../../catalog-api/operations.ts'
 import { findParents, getRequestForm } from '../../catalog-api/body-forms.ts'
 import { isReservedName } from '../../catalog-api/reserved-names.ts'
+import { addProblems } from '../setting-types.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
 
 const pathGrammar = /^[A-Za-z_][A-Za-z0-9_-]{0,63}(?:\.[A-Za-z_][A-Za-z0-9_-]{0,63}){0,7}$/
@@ -13,16 +14,11 @@ export const allowedMembersSetting = z
   .superRefine((members, context) => {
     for (const [operation, paths] of Object.entries(members)) {
       const problem = findOperationProblem(operation)
-      if (problem !== undefined) context.addIssue({ code: 'custom', path: [operation], message: problem })
-      for (const [index, path] of paths.entries()) {
-        const message =
-          problem === undefined ? findPathProblem(operation, path, paths.indexOf(path) < index) : undefined
+      if (problem !== undefined) addProblems(context, [{ path: [operation], message: problem }])
+      for (const [index, path] of problem === undefined ? paths.entries() : []) {
+        const message = findPathProblem(operation, path, paths.indexOf(path) < index)
         if (message !== undefined)
-          context.addIssue({
-            code: 'custom',
-            path: [operation, index],
-            message: `${JSON.stringify(path)}: ${message}`,
-          })
+          addProblems(context, [{ path: [operation, index], message: `${JSON.stringify(path)}: ${message}` }])
       }
     }
   })

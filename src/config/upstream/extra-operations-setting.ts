@@ -4,6 +4,7 @@ import { describeNameProblem, describePathProblem, unifies } from '../../catalog
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import { getOperation, operationNames } from '../../catalog-api/operations.ts'
 import { foldName, isDecisiveName, isDecisiveParameter } from '../../catalog-api/reserved-names.ts'
+import { addProblems, type SettingProblem } from '../setting-types.ts'
 import { parameterNameGrammar } from './allowed-headers-settings.ts'
 
 const querySchema = z
@@ -11,8 +12,7 @@ const querySchema = z
   .default({})
   .superRefine((query, context) => {
     for (const name of Object.keys(query)) {
-      const message = describeMemberProblem(name, isDecisiveParameter)
-      if (message !== undefined) context.addIssue({ code: 'custom', path: [name], message })
+      addProblem(context, describeMemberProblem(name, isDecisiveParameter), [name])
     }
   })
   .describe(
@@ -103,11 +103,10 @@ const extraOperationSchema = z
           : `expected no members in a body of the form ${body}`
       addProblem(context, message, ['members', index])
     }
-    if (method === 'GET' && body !== 'none')
-      context.addIssue({ code: 'custom', path: ['body'], message: 'expected none for the method GET' })
+    if (method === 'GET' && body !== 'none') addProblem(context, 'expected none for the method GET', ['body'])
     if (effect !== 'read' && (group === 'browse' || group === 'query')) {
       const message = `the group ${group} holds reads only; expected effect: read, or another group`
-      context.addIssue({ code: 'custom', path: ['group'], message })
+      addProblem(context, message, ['group'])
     }
   })
 
@@ -120,11 +119,6 @@ export const extraOperationsSetting = z
   )
 
 type ExtraOperations = z.output<typeof extraOperationsSetting>
-
-interface SettingProblem {
-  readonly path: readonly (string | number)[]
-  readonly message: string
-}
 
 /**
  * Finds extra operations that conflict with another one, of any upstream: two with one name must be equal, and two with
@@ -170,5 +164,5 @@ function addProblem(
   message: string | undefined,
   path: (string | number)[] = [],
 ): void {
-  if (message !== undefined) context.addIssue({ code: 'custom', path, message })
+  if (message !== undefined) addProblems(context, [{ path, message }])
 }

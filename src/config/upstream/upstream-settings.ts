@@ -1,5 +1,19 @@
 import { z } from 'zod'
-import { tlsFiles, path } from '../file-settings.ts'
+import { listTlsFiles } from '../../lib/tls/tls-files.ts'
+import {
+  addProblems,
+  dashedName,
+  findDuplicates,
+  findErrorMessage,
+  hasHttpsIfTlsFiles,
+  httpUrl,
+  isPlainUrl,
+  milliseconds,
+  nonEmptyText,
+  path,
+  tlsFiles,
+  tlsRequiresHttps,
+} from '../setting-types.ts'
 import {
   assertIdentifier,
   assertSeparable,
@@ -7,8 +21,7 @@ import {
   type Identifier,
 } from '../../catalog-api/identifiers.ts'
 import { headerDialectNames } from '../../catalog-api/headers.ts'
-import type { AssertionSettings } from '../identity/identity-settings.ts'
-import { toError } from '../../lib/errors/to-error.ts'
+import type { AssertionSettings } from '../identity-settings.ts'
 import { allowedHeadersSettings, allowedQueryParametersSetting } from './allowed-headers-settings.ts'
 import { allowedMembersSetting } from './allowed-members-setting.ts'
 import { extraOperationsSetting, findExtraOperationProblems } from './extra-operations-setting.ts'
@@ -20,9 +33,7 @@ const credentialSchema = z
       .enum(['authorization', 'x-api-key'])
       .default('authorization')
       .describe('Header of the credential.'),
-    value: z
-      .string()
-      .min(1)
+    value: nonEmptyText
       .optional()
       .meta({ description: 'Header value; use `file` for secrets.', secret: true }),
     file: path.optional().describe('File with the header value, or with a Bearer token alone.'),
@@ -43,8 +54,6 @@ export function findCredentialProblem(header: string, value: string): string | u
   return hasScheme ? undefined : 'has no scheme; expected a value such as "Bearer TOKEN"'
 }
 
-const milliseconds = z.int().positive().max(2_147_483_647)
-
 const timeoutsSchema = z.strictObject({
   totalTimeoutMs: milliseconds.default(3_600_000).describe('For a whole attempt.'),
 })
@@ -58,15 +67,10 @@ export type CallerIdentity = (typeof callerIdentities)[number]
 const databasePattern = /^[\x21-\x2e\x30-\x7e]+(\/[\x21-\x2e\x30-\x7e]+)*$/
 
 const upstreamFieldsSchema = z.strictObject({
-  name: z
-    .string()
-    .regex(/^[a-z0-9][a-z0-9-]{0,62}$/)
-    .default('catalog')
-    .describe('Name in metrics, the log and audit records.'),
-  url: z
-    .url({ protocol: /^https?$/ })
+  name: dashedName.default('catalog').describe('Name in metrics, the log and audit records.'),
+  url: httpUrl
     .refine(
-      isPlainUrl,
+      (text) => isPlainUrl(text),
       'expected a URL without user, password, query and fragment; set `credential` to authenticate',
     )
     .describe('URL of the catalog; a path is prepended to every route.'),
@@ -109,13 +113,11 @@ const upstreamFieldsSchema = z.strictObject({
   timeouts: timeoutsSchema.prefault({}),
 })
 
-const tlsRequiresHttps = 'expected an https URL, because TLS files are set'
-
 export const upstreamSchema = upstreamFieldsSchema
   .refine(hasHttpsIfTlsFiles, tlsRequiresHttps)
   .superRefine((upstream, context) => {
     for (const { path, message } of findExtraOperationProblems([upstream]))
-      context.addIssue({ code: 'custom', path: path.slice(1), message })
+      addProblems(context, [{ path: path.slice(1), message }])
   })
 
 /** Settings of several upstreams: each serves its namespaces; the one without namespaces serves the rest. */
@@ -129,7 +131,7 @@ export const upstreamsSchema = z
               .array(z.string())
               .min(1)
               .superRefine((id, context) => {
-                const message = findNameProblem(() => assertIdentifier(id))
+                const message = findErrorMessage(() => assertIdentifier(id))
                 if (message !== undefined) context.addIssue({ code: 'custom', message })
               }),
           )
@@ -143,19 +145,20 @@ export const upstreamsSchema = z
   .superRefine((upstreams, context) => {
     const addIssue = (path: (string | number)[], message: string): void =>
       context.addIssue({ code: 'custom', path, message })
-    for (const { path, message } of findExtraOperationProblems(upstreams)) addIssue([...path], message)
-    const names = new Set<string>()
+    addProblems(context, findExtraOperationProblems(upstreams))
+    addProblems(
+      context,
+      findDuplicates(upstreams, 'name', (name) => `duplicate upstream name "${name}"`),
+    )
     const prefixes = new Set<string>()
     for (const [index, upstream] of upstreams.entries()) {
-      const { name, namespaces = [], delimiter } = upstream
-      if (names.has(name)) addIssue([index, 'name'], `duplicate upstream name "${name}"`)
-      names.add(name)
+      const { namespaces = [], delimiter } = upstream
       for (const [position, namespace] of namespaces.entries()) {
         const prefix = JSON.stringify(namespace)
         if (prefixes.has(prefix))
           addIssue([index, 'namespaces', position], `${prefix} is assigned to two upstreams`)
         prefixes.add(prefix)
-        const message = findNameProblem(() => assertSeparable(namespace, listSeparators(delimiter)))
+        const message = findErrorMessage(() => assertSeparable(namespace, listSeparators(delimiter)))
         if (message !== undefined) addIssue([index, 'namespaces', position], message)
       }
     }
@@ -166,23 +169,6 @@ export const upstreamsSchema = z
 
 export type UpstreamSettings = z.output<typeof upstreamSchema> & {
   readonly namespaces?: readonly Identifier[] | undefined
-}
-
-function findNameProblem(assertNames: () => unknown): string | undefined {
-  try {
-    assertNames()
-    return undefined
-  } catch (error) {
-    return toError(error).message
-  }
-}
-
-function hasHttpsIfTlsFiles({
-  url,
-  caFile,
-  clientCertificate,
-}: z.output<typeof upstreamFieldsSchema>): boolean {
-  return (caFile === undefined && clientCertificate === undefined) || url.startsWith('https:')
 }
 
 /** Returns why the upstream cannot identify the caller in this way; undefined if it can. */
@@ -201,14 +187,6 @@ export function findCallerIdentityProblem(
   return isKeyMissing ? 'expected identity.assertion with the signing key' : undefined
 }
 
-/** Parts besides scheme, host and path would be ignored, or print a secret. */
-export function isPlainUrl(text: string): boolean {
-  if (!URL.canParse(text)) return false
-  const { username, password, search, hash } = new URL(text)
-  return [username, password, search, hash].every((part) => part === '')
-}
-
-export function listUpstreamFiles({ caFile, clientCertificate, credential }: UpstreamSettings): string[] {
-  const files = [caFile, clientCertificate?.certFile, clientCertificate?.keyFile, credential?.file]
-  return files.filter((file) => file !== undefined)
+export function listUpstreamFiles(upstream: UpstreamSettings): readonly string[] {
+  return [...listTlsFiles(upstream), upstream.credential?.file].filter((file) => file !== undefined)
 }

@@ -19,7 +19,7 @@ import { type Trace, stages } from '../trace.ts'
 import type { DurationHistogram } from '../../observability/metrics/duration-histogram.ts'
 import { getNamespaceDepth } from '../../catalog-api/object-kinds.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
-import { otherNamespaces } from '../../config/metrics-settings.ts'
+import { otherNamespaces } from '../../config/telemetry-settings.ts'
 
 /** Receives the events of requests from the server. */
 export interface RequestObserver {

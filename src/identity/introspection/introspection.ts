@@ -14,7 +14,7 @@ import {
   type ReadCaller,
 } from '../jwt/claims.ts'
 import { fetchDocument } from '../jwt/fetch-document.ts'
-import type { IntrospectionSettings } from '../../config/identity/introspection-settings.ts'
+import type { IntrospectionSettings } from '../../config/token-issuer-settings.ts'
 import type { ReportEvent } from '../identity-event.ts'
 import { AuthenticationError } from '../authentication-error.ts'
 import { estimateBytes, type VerifiedToken } from '../jwt/verified-token.ts'

@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici'
 import { z } from 'zod'
 import { fetchDocument } from './fetch-document.ts'
-import { trustworthyUrlSchema } from '../../config/identity/trustworthy-url.ts'
+import { trustworthyUrlSchema } from '../../config/setting-types.ts'
 
 /** Fetches the JSON of a JWKS from its issuer; rejects if that fails or the signal aborts. */
 export type FetchJwks = (signal: AbortSignal) => Promise<unknown>

@@ -7,7 +7,7 @@ import {
   createTokenPrincipal,
   type ReadCaller,
 } from './claims.ts'
-import type { TokenIssuer } from '../../config/identity/token-issuer-settings.ts'
+import type { TokenIssuer } from '../../config/token-issuer-settings.ts'
 import type { Jwks, JwksSnapshot } from './jwks.ts'
 import { AuthenticationError, type CredentialRefusal } from '../authentication-error.ts'
 import { createTokenCache, type TokenCacheOptions } from './token-cache.ts'

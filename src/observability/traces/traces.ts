@@ -15,7 +15,7 @@ import type { Outbound } from '../../lib/outbound/outbound.ts'
 import { createOtlpExporter } from './otlp-exporter.ts'
 import { startRequestSpans, type RequestSpans } from './request-spans.ts'
 import { createSpanQueue, type SpanObserver } from './span-queue.ts'
-import { resolveTracesEndpoint, type TracesSettings } from '../../config/traces-settings.ts'
+import { resolveTracesEndpoint, type TracesSettings } from '../../config/telemetry-settings.ts'
 
 export interface Traces {
   /** `startedAt` is a time of performance.now(). */

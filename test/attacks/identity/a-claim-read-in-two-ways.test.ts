@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { ClaimPath } from '../../../src/config/identity/token-issuer-settings.ts'
+import type { ClaimPath } from '../../../src/config/token-issuer-settings.ts'
 import { authenticateBearer, captureReason, openAuthenticator } from '../../identity/test-authenticator.ts'
 import { signToken, startIssuer, type TestIssuer } from '../../identity/jwt/token-issuer.ts'
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import type { IntentEntry } from '../../../src/audit/records/audit-record.ts'
-import { redactionSchema } from '../../../src/config/audit/audit-settings.ts'
+import { redactionSchema } from '../../../src/config/audit-settings.ts'
 import { aRefusal, anIntent, logOptions, ofKind, recordsOf } from '../audit-fixtures.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 

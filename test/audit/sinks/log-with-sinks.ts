@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest'
 import { openAuditLog, type AuditLog, type AuditLogOptions } from '../../../src/audit/log/audit-log.ts'
 import type { SinkObserver, DeliveryTuning } from '../../../src/audit/sinks/sink-delivery.ts'
 import { openSinks, type Sinks } from '../../../src/audit/sinks/open-sinks.ts'
-import { sinksSchema } from '../../../src/config/audit/audit-sink-settings.ts'
+import { sinksSchema } from '../../../src/config/audit-settings.ts'
 import { directOutbound } from '../../../src/lib/outbound/outbound.ts'
 import { logOptions, segmentsOf } from '../audit-fixtures.ts'
 

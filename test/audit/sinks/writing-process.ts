@@ -2,7 +2,7 @@
 import { writeSync } from 'node:fs'
 import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { openSinks } from '../../../src/audit/sinks/open-sinks.ts'
-import { sinksSchema } from '../../../src/config/audit/audit-sink-settings.ts'
+import { sinksSchema } from '../../../src/config/audit-settings.ts'
 import { directOutbound } from '../../../src/lib/outbound/outbound.ts'
 import { anIntent, committed } from '../intent-fixtures.ts'
 

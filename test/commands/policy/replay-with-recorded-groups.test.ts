@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { redactionSchema } from '../../../src/config/audit/audit-settings.ts'
+import { redactionSchema } from '../../../src/config/audit-settings.ts'
 import type { GatewaySetup, TestedGateway } from '../../gateway/support/open-gateway.ts'
 import { startGatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
 import { claimsWith, makeIssuerKey, signed } from '../../identity/jwt/forged-tokens.ts'

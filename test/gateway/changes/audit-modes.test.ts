@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { AuditSettings } from '../../../src/config/audit/audit-settings.ts'
+import type { AuditSettings } from '../../../src/config/audit-settings.ts'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
 

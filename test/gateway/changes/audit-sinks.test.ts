@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import { redactionSchema } from '../../../src/config/audit/audit-settings.ts'
-import { sinksSchema } from '../../../src/config/audit/audit-sink-settings.ts'
+import { redactionSchema, sinksSchema } from '../../../src/config/audit-settings.ts'
 import { otlpSettings, linesInLog } from '../../audit/sinks/log-with-sinks.ts'
 import { distinct, fails, linesOf, startReceiver, takes } from '../../audit/sinks/http-receiver.ts'
 import { respondWith } from '../support/recording-upstream.ts'

@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
-import { tokenIssuersSchema } from '../../../src/config/identity/token-issuer-settings.ts'
+import { tokenIssuersSchema } from '../../../src/config/token-issuer-settings.ts'
 import { runningBackend } from '../../../src/backend/test/support/running-backend.ts'
 import { hasBrowser, startBrowser } from '../../console/browser.ts'
 import { signToken, startIssuer, type TestIssuer } from '../../identity/jwt/token-issuer.ts'

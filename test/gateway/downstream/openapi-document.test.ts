@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { runningBackend } from '../../../src/backend/test/support/running-backend.ts'
 import { getOpenApiDocument } from '../../../src/catalog-api/openapi/openapi-document.ts'
 import { getOperation, operationNames } from '../../../src/catalog-api/operations.ts'
-import { tokenIssuersSchema } from '../../../src/config/identity/token-issuer-settings.ts'
+import { tokenIssuersSchema } from '../../../src/config/token-issuer-settings.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
 
 async function fetchDocument(url: string) {

@@ -3,10 +3,10 @@ import type { RequestListener } from 'node:http'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, it } from 'vitest'
 import {
+  type ClaimPath,
   introspectionSchema,
   type IntrospectionSettings,
-} from '../../../src/config/identity/introspection-settings.ts'
-import type { ClaimPath } from '../../../src/config/identity/token-issuer-settings.ts'
+} from '../../../src/config/token-issuer-settings.ts'
 import { authenticateBearer, openAuthenticator, captureReason, captureError } from '../test-authenticator.ts'
 import { createDeferred } from '../../gateway/support/waiting.ts'
 import { makeProviderKey, startIdentityProvider } from '../jwt/identity-provider.ts'

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { introspectionSchema } from '../../../src/config/identity/introspection-settings.ts'
+import { introspectionSchema } from '../../../src/config/token-issuer-settings.ts'
 import { createFileFollower } from '../../../src/lib/fs/file-follower.ts'
 import { openOutbound } from '../../../src/lib/outbound/outbound.ts'
 import { startServer } from '../jwt/token-issuer.ts'

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, it } from 'vitest'
-import type { TokenIssuerInput } from '../../../src/config/identity/token-issuer-settings.ts'
+import type { TokenIssuerInput } from '../../../src/config/token-issuer-settings.ts'
 import { authenticateBearer, openAuthenticator, captureReason } from '../test-authenticator.ts'
 import { claimsWith, makeIssuerKey, signed } from './forged-tokens.ts'
 import { makeProviderKey, startIdentityProvider } from './identity-provider.ts'

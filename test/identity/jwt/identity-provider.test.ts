@@ -1,5 +1,5 @@
 import { expect, onTestFinished, it } from 'vitest'
-import type { TokenIssuerInput } from '../../../src/config/identity/token-issuer-settings.ts'
+import type { TokenIssuerInput } from '../../../src/config/token-issuer-settings.ts'
 import { authenticateBearer, openAuthenticator, captureReason, captureError } from '../test-authenticator.ts'
 import { makeProviderKey, startIdentityProvider, type IdentityProvider } from './identity-provider.ts'
 import { eventually } from '../../support/eventually.ts'

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, it } from 'vitest'
-import { kubernetesSchema } from '../../../src/config/identity/identity-settings.ts'
+import { kubernetesSchema } from '../../../src/config/identity-settings.ts'
 import type { ClusterAccess } from '../../../src/lib/kubernetes/in-cluster.ts'
 import { authenticateBearer, openAuthenticator, captureReason } from '../test-authenticator.ts'
 import {

@@ -1,6 +1,6 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK, type JWTPayload } from 'jose'
-import type { TokenIssuerInput } from '../../../src/config/identity/token-issuer-settings.ts'
+import type { TokenIssuerInput } from '../../../src/config/token-issuer-settings.ts'
 import { freePort } from '../../support/free-port.ts'
 
 export interface SigningKey {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, it } from 'vitest'
-import type { ClaimPath, TokenIssuerInput } from '../../../src/config/identity/token-issuer-settings.ts'
+import type { ClaimPath, TokenIssuerInput } from '../../../src/config/token-issuer-settings.ts'
 import type { IdentityEvent } from '../../../src/identity/identity-event.ts'
 import { authenticateBearer, openAuthenticator, captureReason, captureError } from '../test-authenticator.ts'
 import { makeSigningKey, signToken, startIssuer, type TestIssuer } from './token-issuer.ts'

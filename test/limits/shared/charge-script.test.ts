@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { directOutbound } from '../../../src/lib/outbound/outbound.ts'
 import { openBucketStore } from '../../../src/limits/shared/bucket-store.ts'
-import { sharedLimitsSchema } from '../../../src/config/shared-limits-settings.ts'
+import { sharedLimitsSchema } from '../../../src/config/caller-limit-settings.ts'
 import { isWithoutRedis, startRedis } from './running-redis.ts'
 import { eventually } from '../../support/eventually.ts'
 

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { limitsSchema } from '../../../src/config/listen-settings.ts'
-import type { sharedLimitsSchema } from '../../../src/config/shared-limits-settings.ts'
+import type { sharedLimitsSchema } from '../../../src/config/caller-limit-settings.ts'
 import { allowEverything, type GatewaySetup, type TestedGateway } from '../../gateway/support/open-gateway.ts'
 import { startGatewayAndUpstream, startGatewayBefore } from '../../gateway/support/running-gateway.ts'
 

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
 import type { z } from 'zod'
-import { tracesSchema } from '../../../src/config/traces-settings.ts'
+import { tracesSchema } from '../../../src/config/telemetry-settings.ts'
 import type { GatewaySetup } from '../../gateway/support/open-gateway.ts'
 import { startGatewayAndUpstream, type GatewayAndUpstream } from '../../gateway/support/running-gateway.ts'
 import { startOtlpReceiver, type OtlpReceiver, type ReceivedSpan } from './otlp-receiver.ts'

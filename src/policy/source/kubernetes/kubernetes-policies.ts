@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { PolicyNamespace } from '../../../config/policy-kubernetes-settings.ts'
+import type { PolicyNamespace } from '../../../config/policy-settings.ts'
 import type { KubernetesClient } from '../../../lib/kubernetes/kubernetes-client.ts'
 import type { KubernetesObject } from '../../../lib/kubernetes/kubernetes-object.ts'
 import { policyResourceName } from '../../language/api-version.ts'

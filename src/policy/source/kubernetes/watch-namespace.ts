@@ -1,4 +1,4 @@
-import type { PolicyNamespace } from '../../../config/policy-kubernetes-settings.ts'
+import type { PolicyNamespace } from '../../../config/policy-settings.ts'
 import type { KubernetesClient } from '../../../lib/kubernetes/kubernetes-client.ts'
 import { toKubernetesError, KubernetesError } from '../../../lib/kubernetes/kubernetes-error.ts'
 import type { KubernetesObject } from '../../../lib/kubernetes/kubernetes-object.ts'

@@ -1,7 +1,4 @@
-import type {
-  DelegatedNamespace,
-  PolicyNamespace,
-} from '../../../../src/config/policy-kubernetes-settings.ts'
+import type { DelegatedNamespace, PolicyNamespace } from '../../../../src/config/policy-settings.ts'
 import type { KubernetesObject } from '../../../../src/lib/kubernetes/kubernetes-object.ts'
 import { builtInVocabulary } from '../../../../src/policy/language/policy-vocabulary.ts'
 import { createReviewer, type Review } from '../../../../src/policy/source/kubernetes/review-resources.ts'

@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import type { PolicyNamespace } from '../../../../src/config/policy-kubernetes-settings.ts'
+import type { PolicyNamespace } from '../../../../src/config/policy-settings.ts'
 import type { KubernetesObject } from '../../../../src/lib/kubernetes/kubernetes-object.ts'
 import { builtInVocabulary } from '../../../../src/policy/language/policy-vocabulary.ts'
 import {

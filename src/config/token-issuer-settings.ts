@@ -1,6 +1,13 @@
 import { z } from 'zod'
-import { path, tlsFiles } from '../file-settings.ts'
-import { isTrustworthyUrl, trustworthyUrlSchema } from './trustworthy-url.ts'
+import {
+  addProblems,
+  findDuplicates,
+  isTrustworthyUrl,
+  nonEmptyText,
+  path,
+  tlsFiles,
+  trustworthyUrlSchema,
+} from './setting-types.ts'
 
 /** Asymmetric signatures only: with HS*, anyone who knows the public key of the issuer could sign. */
 const algorithms = [
@@ -17,8 +24,6 @@ const algorithms = [
   'Ed25519',
 ] as const
 
-const text = z.string().min(1)
-
 /** Name of an identity source; the prefix of its principals and groups. */
 export const sourceNameSchema = z
   .string()
@@ -26,7 +31,7 @@ export const sourceNameSchema = z
   .describe('Prefix of the names of its principals and groups: corp:alice.')
 
 export const audienceSchema = z
-  .union([text, z.array(text).min(1)], {
+  .union([nonEmptyText, z.array(nonEmptyText).min(1)], {
     error: 'expected an audience (aud): without it, tokens for other services would be accepted',
   })
   .transform((audience) => (typeof audience === 'string' ? [audience] : audience))
@@ -38,13 +43,13 @@ const algorithmsSchema = z
   .default([...algorithms])
   .describe('Accepted signature algorithms; default: all of these, with keys that are strong enough.')
 
-const claimPathSchema = z.union([text, z.array(text).min(1).max(16)], {
+const claimPathSchema = z.union([nonEmptyText, z.array(nonEmptyText).min(1).max(16)], {
   error: 'expected the name of a claim, or a list of names from the outermost member to the innermost',
 })
 
 export type ClaimPath = z.output<typeof claimPathSchema>
 
-export const claimFields = {
+const claimFields = {
   subjectClaim: claimPathSchema
     .default('sub')
     .describe(
@@ -70,7 +75,7 @@ const jwksFileSchema = z.strictObject({
 const tokenIssuerSchema = z
   .strictObject({
     name: sourceNameSchema,
-    issuer: text.describe('Expected iss claim.'),
+    issuer: nonEmptyText.describe('Expected iss claim.'),
     audience: audienceSchema,
     algorithms: algorithmsSchema,
     jwks: z.union([remoteJwksSchema, jwksFileSchema]).prefault({}),
@@ -98,17 +103,32 @@ const tokenIssuerSchema = z
   )
 
 export const tokenIssuersSchema = z.array(tokenIssuerSchema).superRefine((issuers, context) => {
-  for (const member of ['name', 'issuer'] as const) {
-    const seen = new Set<string>()
-    for (const [index, issuer] of issuers.entries()) {
-      if (seen.has(issuer[member])) {
-        context.addIssue({ code: 'custom', path: [index, member], message: 'duplicate issuer' })
-      }
-      seen.add(issuer[member])
-    }
-  }
+  for (const member of ['name', 'issuer'] as const)
+    addProblems(
+      context,
+      findDuplicates(issuers, member, () => 'duplicate issuer'),
+    )
 })
 
 export type TokenIssuerInput = z.input<typeof tokenIssuerSchema>
 
 export type TokenIssuer = z.output<typeof tokenIssuerSchema>
+
+/** Authorization server for opaque tokens (RFC 7662); at most one. */
+export const introspectionSchema = z
+  .strictObject({
+    name: sourceNameSchema,
+    url: trustworthyUrlSchema.describe('The introspection endpoint.'),
+    caFile: tlsFiles.caFile,
+    issuer: nonEmptyText.describe('Expected iss of the response, if it has one.'),
+    audience: audienceSchema,
+    clientId: nonEmptyText.describe('Client id for HTTP Basic authentication of the gateway.'),
+    clientSecretFile: path.describe('File with the client secret.'),
+    ...claimFields,
+  })
+  .refine(({ caFile, url }) => caFile === undefined || url.startsWith('https:'), {
+    path: ['caFile'],
+    message: 'expected an https URL, because caFile is set',
+  })
+
+export type IntrospectionSettings = z.output<typeof introspectionSchema>

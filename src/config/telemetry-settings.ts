@@ -1,7 +1,32 @@
 import { unescape } from 'node:querystring'
 import { z } from 'zod'
-import { path, tlsFiles } from './file-settings.ts'
-import { receiverUrl, toSignalUrl } from './audit/receiver-settings.ts'
+import { path, receiverUrl, tlsFiles, toSignalUrl } from './setting-types.ts'
+
+/** `info` includes a line for every request; `warn` only events that need attention. */
+const logLevels = ['error', 'warn', 'info', 'debug', 'silent'] as const
+
+export type LogSettings = z.output<typeof logSchema>
+
+export const logSchema = z.strictObject({
+  level: z.enum(logLevels).default('info').describe('Minimum log level.'),
+})
+
+/** Label value of all namespaces that are not listed. */
+export const otherNamespaces = 'other'
+
+const maxNamespaces = 100
+
+export const metricsSchema = z.strictObject({
+  namespaces: z
+    .array(z.string().min(1).max(128))
+    .max(maxNamespaces)
+    .refine((names) => new Set(names).size === names.length, 'duplicate name')
+    .refine((names) => !names.includes(otherNamespaces), `expected no name "${otherNamespaces}"`)
+    .optional()
+    .describe('Top-level namespaces used as values of the label catalog_namespace; all others are "other".'),
+})
+
+export type MetricsSettings = z.output<typeof metricsSchema>
 
 export const tracesSchema = z
   .strictObject({

@@ -1,6 +1,44 @@
 import { z } from 'zod'
-import { path } from '../file-settings.ts'
-import { sinksSchema } from './audit-sink-settings.ts'
+import {
+  addProblems,
+  dashedName,
+  findDuplicates,
+  hasHttpsIfTlsFiles,
+  path,
+  receiverUrl,
+  tlsFiles,
+  tlsRequiresHttps,
+} from './setting-types.ts'
+
+const name = dashedName.describe('Name of the sink in metrics and of its position file.')
+
+const stdoutSchema = z.strictObject({ name, type: z.literal('stdout').describe('Type of the sink.') })
+
+const otlpSchema = z
+  .strictObject({
+    name,
+    type: z.literal('otlp').describe('Type of the sink.'),
+    url: receiverUrl.describe('URL that batches are sent to; without a path, to /v1/logs.'),
+    ...tlsFiles,
+    credential: z
+      .strictObject({
+        file: path.describe('File with the header `authorization`; read for every batch.'),
+      })
+      .optional(),
+  })
+  .refine(hasHttpsIfTlsFiles, tlsRequiresHttps)
+
+export const sinksSchema = z
+  .array(z.discriminatedUnion('type', [stdoutSchema, otlpSchema]))
+  .superRefine((sinks, context) =>
+    addProblems(
+      context,
+      findDuplicates(sinks, 'name', (name) => `duplicate sink name "${name}"`),
+    ),
+  )
+
+export type SinkSettings = z.output<typeof sinksSchema>[number]
+export type OtlpSettings = z.output<typeof otlpSchema>
 
 export const redactionSchema = z.strictObject({
   recordedClaims: z.array(z.string().min(1)).default([]).describe('Token claims to record.'),

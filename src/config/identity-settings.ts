@@ -1,8 +1,22 @@
 import { z } from 'zod'
-import { path } from '../file-settings.ts'
-import { apiKeyNameSchema, keyPrincipalSchema } from './api-key-name.ts'
-import { introspectionSchema } from './introspection-settings.ts'
-import { audienceSchema, sourceNameSchema, tokenIssuersSchema } from './token-issuer-settings.ts'
+import { addProblems, nonEmptyText, path, type SettingProblem } from './setting-types.ts'
+import {
+  audienceSchema,
+  introspectionSchema,
+  sourceNameSchema,
+  tokenIssuersSchema,
+} from './token-issuer-settings.ts'
+
+/** A principal or a group of API keys. A `:` is not allowed: it is reserved for names from tokens. */
+export const apiKeyNameSchema = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._@-]{0,127}$/, 'expected 1 to 128 letters, digits, or any of . _ @ -')
+
+/** Records, limits and the console give callers without a credential this name. */
+export const keyPrincipalSchema = apiKeyNameSchema.refine(
+  (name) => name !== 'anonymous',
+  'anonymous is the name of callers without a credential; choose another one',
+)
 
 const bootstrapKeySchema = z
   .strictObject({
@@ -26,9 +40,7 @@ export type ClientCertificateSettings = z.output<typeof clientCertificatesSchema
 export const kubernetesSchema = z.strictObject({
   name: sourceNameSchema,
   audience: audienceSchema,
-  issuer: z
-    .string()
-    .min(1)
+  issuer: nonEmptyText
     .default('https://kubernetes.default.svc.cluster.local')
     .describe('Issuer of the cluster (--service-account-issuer).'),
 })
@@ -36,7 +48,7 @@ export const kubernetesSchema = z.strictObject({
 export type KubernetesSettings = z.output<typeof kubernetesSchema>
 
 const assertionSchema = z.strictObject({
-  issuer: z.string().min(1).describe('The iss claim: identifies this gateway to upstreams, such as its URL.'),
+  issuer: nonEmptyText.describe('The iss claim: identifies this gateway to upstreams, such as its URL.'),
   keyFile: path.describe(
     'Ed25519 private key that signs (PKCS #8, PEM), read at startup. Keys that follow it, private or public, are only ' +
       'published in the JWKS, for key rotation.',
@@ -78,10 +90,7 @@ export const identitySchema = z
         'no way to authenticate: expected apiKeys, bootstrapKey, issuers, kubernetes, introspection, clientCertificates or anonymous',
     },
   )
-  .superRefine((settings, context) => {
-    for (const { path, message } of findSharedNames(settings))
-      context.addIssue({ code: 'custom', path, message })
-  })
+  .superRefine((settings, context) => addProblems(context, findSharedNames(settings)))
 
 export type IdentitySettings = z.output<typeof identitySchema>
 
@@ -93,11 +102,6 @@ export function listIssuerNames({
   clientCertificates,
 }: IdentitySettings): readonly string[] {
   return [...issuers, kubernetes, introspection, clientCertificates].flatMap((source) => source?.name ?? [])
-}
-
-interface SettingsProblem {
-  readonly path: string[]
-  readonly message: string
 }
 
 /**
@@ -112,8 +116,8 @@ function findSharedNames({
 }: Pick<
   IdentitySettings,
   'issuers' | 'kubernetes' | 'introspection' | 'clientCertificates'
->): SettingsProblem[] {
-  const errors: SettingsProblem[] = []
+>): readonly SettingProblem[] {
+  const errors: SettingProblem[] = []
   const names = new Map(issuers.map(({ name, issuer }) => [name, issuer]))
   function add(section: string, name: string, issuer: string, mayShareName: boolean): void {
     const other = names.get(name)
