@@ -3,16 +3,12 @@ import type { Identifier } from '../catalog-api/identifiers.ts'
 import { isInNamespace } from '../catalog-api/object-kinds.ts'
 import { isExtraOperationName, permissionGroups, type Permission } from '../catalog-api/permissions.ts'
 import type { RuleReference } from '../policy/engine/decision.ts'
-import { objectKindOfPermission } from '../policy/engine/object-position.ts'
+import { objectKindOfPermission, readsPart } from '../policy/engine/object-position.ts'
 import type { PolicyDocument } from '../policy/language/policy-document.ts'
 import { createRuleReference } from '../policy/engine/compiled-rule.ts'
 import type { PolicySet } from '../policy/policy-set.ts'
 import type { RestrictionReport } from '../policy/restrictions/restriction.ts'
-import {
-  createRestrictionReport,
-  listRestrictions,
-  readsPart,
-} from '../policy/analysis/reaching-restrictions.ts'
+import { createRestrictionReport, listRestrictions } from '../policy/analysis/reaching-restrictions.ts'
 import { listPermissions } from '../policy/language/describe-permissions.ts'
 import { listSubjects, type Subject } from '../policy/engine/subject.ts'
 import { listTaggedColumns, reportEntitlement, whoCan, type Sight } from '../policy/analysis/who-can.ts'

@@ -7,10 +7,16 @@ import {
   type ReportConditionFailure,
   type RuleContext,
 } from './engine/compiled-rule.ts'
-import { evaluate, resultKind, type ResultKind, type RuleAbout, type Step } from './engine/evaluate.ts'
+import {
+  evaluate,
+  listRestricting,
+  resultKind,
+  type ResultKind,
+  type RuleAbout,
+  type Visit,
+} from './engine/evaluate.ts'
 import {
   anyTable,
-  judgeRule,
   noKnownConditions,
   type Evaluation,
   type KnownConditions,
@@ -32,6 +38,7 @@ import {
 } from './engine/policy-node.ts'
 import {
   findTreePosition,
+  getTaggedColumns,
   getTaggedTable,
   listTagsBeneath,
   locate,
@@ -92,9 +99,10 @@ export interface PolicySet extends TagFinder {
   readonly documents: readonly PolicyDocument[]
   /**
    * Evaluates a question of which not everything need be known, for analyses. `visit` sees what becomes of each rule about
-   * the permission, from the namespace of the object upwards, and in each namespace in order.
+   * the permission, from the namespace of the object upwards, and in each namespace in order; and each restriction of the
+   * table that leaves a part of it to the permission.
    */
-  evaluate(question: Question, visit?: (step: Step) => void): Result
+  evaluate(question: Question, visit?: Visit): Result
   /** Returns the policies of the namespaces from the root to the given one. */
   documentsAbove(namespace: Identifier): readonly PolicyDocument[]
   /**
@@ -227,7 +235,7 @@ export function* compileSteps(
     return resultKind(rule, evaluation) === 'open' ? undefined : (rule?.decision ?? noRule)
   }
 
-  function evaluateQuestion(question: Question, visit?: (step: Step) => void): Result {
+  function evaluateQuestion(question: Question, visit?: Visit): Result {
     const { permission, position, caller, input, conditions = noKnownConditions } = question
     const { node, depth, table, tags } = locate(root, position)
     const evaluation: Evaluation = {
@@ -305,25 +313,18 @@ export function* compileSteps(
   function findRestriction(request: AuthorizationRequest): CallerRestriction | undefined {
     if (!hasRestrictions) return undefined
     const position = findTreePosition(root, request)
-    const { node, depth, table, tags } = position
+    const { node, depth, table } = position
     if (node.depth !== depth || node.restrictions === undefined) return undefined
-    const evaluation = createEvaluation(request, request.id, position)
-    const rules = node.restrictions.filter(
-      (rule) =>
-        rule.subjects.some((number) => evaluation.caller.subjects.has(number)) &&
-        judgeRule(rule, evaluation, table) === 'applies',
-    )
+    const rules = listRestricting(node, createEvaluation(request, request.id, position))
     if (rules.length === 0) return undefined
-    const declared = getTaggedTable(node, depth, table)
-    const key = `${rules.map(({ order }) => order).join()} ${declared === undefined ? '' : table}`
+    const key = `${rules.map(({ order }) => order).join()} ${getTaggedTable(node, depth, table) === undefined ? '' : table}`
     let combined = combinedRestrictions.get(key)
     if (combined === undefined) {
-      const tagged = declared ?? { ...tags, columns: new Map() }
-      const parts = rules.flatMap((rule) =>
-        rule.rule.restriction === undefined
-          ? []
-          : [{ ...resolveRestriction(rule.rule.restriction, tagged), rule: createRuleReference(rule) }],
-      )
+      const tagged = getTaggedColumns(node, depth, table)
+      const parts = rules.map((restricting) => ({
+        ...resolveRestriction(restricting.rule.restriction, tagged),
+        rule: createRuleReference(restricting),
+      }))
       combinedRestrictions.set(key, (combined = combineRestrictions(parts)))
     }
     return restrictCaller(combined, request.principal)

@@ -11,7 +11,7 @@ import {
   describeVerdict,
   explainDecision,
   type ExplainedLevel,
-} from '../../policy/analysis/explain-decision.ts'
+} from '../../policy/analysis/steps.ts'
 import { describeConditionError } from '../../policy/conditions/condition-errors.ts'
 import { createRuleReference } from '../../policy/engine/compiled-rule.ts'
 import type { Step } from '../../policy/engine/evaluate.ts'

@@ -1,6 +1,6 @@
 import { readRecordedCall } from '../../audit/records/recorded-call.ts'
 import type { RuleReference } from '../../policy/engine/decision.ts'
-import { describeVerdict, explainDecision } from '../../policy/analysis/explain-decision.ts'
+import { describeVerdict, explainDecision } from '../../policy/analysis/steps.ts'
 import { countCalls, describeReplayedCalls, ReplayTally } from '../../policy/analysis/replay-tally.ts'
 import type { Finding } from '../../policy/analysis/lint/finding.ts'
 import { lintWithShadowPolicies } from '../../policy/analysis/lint/lint-policies.ts'

@@ -1,28 +1,34 @@
-import type { Identifier } from '../../catalog-api/identifiers.ts'
+import { isWithin, type Identifier } from '../../catalog-api/identifiers.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
+import { runAtOnce } from '../../lib/async/run-in-slices.ts'
 import { groupBy } from '../../lib/group-by.ts'
-import type { Step } from '../engine/evaluate.ts'
 import { isNamespaceMember, namespaceKey, type ObjectPosition } from '../engine/object-position.ts'
-import { anonymousSubject, anySubject, knownAsOnly, listSubjects, type Subject } from '../engine/subject.ts'
+import { revisionSteps } from '../engine/policy-revision.ts'
+import {
+  anonymousSubject,
+  anyCaller,
+  anySubject,
+  knownAsOnly,
+  listSubjects,
+  type Subject,
+} from '../engine/subject.ts'
 import { listPermissions } from '../language/describe-permissions.ts'
-import type { PolicyDocument } from '../language/policy-document.ts'
+import type { PolicyDocument, Subjects } from '../language/policy-document.ts'
 import type { PolicySet } from '../policy-set.ts'
-import { formatTags } from '../tags/object-tags.ts'
 import {
   createSide,
-  findDifference,
-  noKnownInputs,
+  findDifferences,
+  isSameDependency,
   type DecisionDifference,
-  type RuleDecision,
   type KnownInputs,
+  type RuleDecision,
 } from './find-difference.ts'
 import { listNameClasses } from './name-classes.ts'
-import { rulesInEffect } from './rules-in-effect.ts'
+import { listOwnDocuments } from './steps.ts'
 
 export interface DecisionChange extends DecisionDifference {
   readonly position: ObjectPosition
   readonly permission: Permission
-  readonly direction: 'gains' | 'loses'
 }
 
 export interface PolicyDiff {
@@ -44,26 +50,18 @@ export interface PolicyDiff {
  * if none of these differs, all combinations (`findDifference`).
  */
 export function diffPolicies(one: PolicySet, other: PolicySet): PolicyDiff {
-  const contentOf = createContentCache()
-  const documents = [...one.documents, ...other.documents]
-  const permissions = listPermissions(documents)
-  const byNamespace = groupBy(documents, ({ namespace }) => namespaceKey(namespace))
-  const readsTags = documents.some(({ rules }) => rules.some(({ condition }) => condition?.tags.length))
+  const permissions = listPermissions([...one.documents, ...other.documents])
+  const namespaces = listNamespaces([one, other])
+  const edited = [...namespaces.values()].filter((namespace) => isEdited(one, other, namespace))
   const positions: ObjectPosition[] = []
-  const changes = [...new Map([['', []], ...byNamespace])].flatMap(([, own]) => {
-    const namespace = own[0]?.namespace ?? []
-    const contentIn = (set: PolicySet): string =>
-      contentOf(set.documentsAbove(namespace)) + (readsTags ? describeTagsIn(set, namespace) : '')
-    if (contentIn(one) === contentIn(other)) {
-      positions.push({ namespace, table: undefined })
-      return []
-    }
-    const tables = listNameClasses([one, other], namespace)
-    const ownPositions = [undefined, ...tables].map((table) => ({ namespace, table }))
-    positions.push(...ownPositions)
+  const changes = [...namespaces.values()].flatMap((namespace) => {
+    positions.push({ namespace, table: undefined })
+    if (!edited.some((above) => isWithin(namespace, above))) return []
+    const tables = listNameClasses([one, other], namespace).map((table) => ({ namespace, table }))
+    positions.push(...tables)
     const above = [one, other].flatMap((set) => set.documentsAbove(namespace))
     const classes = [...groupBy(permissions, (permission) => describeClass(permission, above)).values()]
-    return ownPositions.flatMap((position) =>
+    return [{ namespace, table: undefined }, ...tables].flatMap((position) =>
       classes.flatMap((alike) => {
         const [first] = alike
         if (first === undefined || (position.table !== undefined && !isNamespaceMember(first))) return []
@@ -73,6 +71,25 @@ export function diffPolicies(one: PolicySet, other: PolicySet): PolicyDiff {
     )
   })
   return { changes, positions }
+}
+
+function listNamespaces(sets: readonly PolicySet[]): ReadonlyMap<string, Identifier> {
+  const all = sets.flatMap((set) => set.documents.map(({ namespace }) => namespace))
+  return new Map([[], ...all].map((namespace) => [namespaceKey(namespace), namespace]))
+}
+
+/** Whether the policies of the namespace itself differ, or tags that conditions anywhere may read. */
+function isEdited(one: PolicySet, other: PolicySet, namespace: Identifier): boolean {
+  const [before, after] = [one, other].map((set) => {
+    const { ofObjects } = set.findTags({ namespace, table: undefined }).vocabulary
+    const tags = readsTags(set.documents) ? [...ofObjects].toSorted() : []
+    return JSON.stringify([runAtOnce(revisionSteps(listOwnDocuments(set, namespace))), tags])
+  })
+  return before !== after
+}
+
+function readsTags(documents: readonly PolicyDocument[]): boolean {
+  return documents.some(({ rules }) => rules.some(({ condition }) => condition?.tags.length))
 }
 
 /** Equal for permissions that rules do not tell apart. A condition on tags is evaluated, and may read the permission. */
@@ -93,73 +110,33 @@ function changePermission(change: DecisionChange, permission: Permission): Decis
   return { ...change, permission, before: decide(change.before), after: decide(change.after) }
 }
 
-/** Cached per document, because many namespaces share ancestors. */
-function createContentCache(): (documents: readonly PolicyDocument[]) => string {
-  const texts = new Map<PolicyDocument, string>()
-  return (documents) =>
-    documents
-      .map((document) => {
-        const { namespace, inherit, final, rules } = document
-        const known = texts.get(document)
-        if (known !== undefined) return known
-        const ruleContents = rules.map(({ effect, subjects, permissions, tables, condition }) => [
-          effect,
-          subjects,
-          [...permissions],
-          tables,
-          condition?.text,
-        ])
-        const text = JSON.stringify([namespace, inherit, [...final], ruleContents])
-        texts.set(document, text)
-        return text
-      })
-      .join('\n')
-}
-
-/** Describes the tags of all objects of a namespace; equal texts for equal tags. */
-function describeTagsIn(set: PolicySet, namespace: Identifier): string {
-  const tables = [undefined, ...set.listTaggedTables(namespace).toSorted()]
-  const tags = tables.map((table) => set.findTags({ namespace, table }))
-  const vocabulary = [...(tags[0]?.vocabulary.ofObjects ?? [])].toSorted()
-  return JSON.stringify([tables, tags.map(formatTags), vocabulary])
-}
-
 function findChangesAt(
   one: PolicySet,
   other: PolicySet,
   position: ObjectPosition,
   permission: Permission,
 ): readonly DecisionChange[] {
-  const before = rulesInEffect(one, position, permission)
-  const after = rulesInEffect(other, position, permission)
-  const [ofOne, ofOther] = [createSide(one, position, permission), createSide(other, position, permission)]
-  if (rulesKey(before) + ofOne.tags === rulesKey(after) + ofOther.tags) return []
-  const find = (start: KnownInputs): readonly DecisionChange[] => {
-    const [before, after] = [ofOne.decide(start), ofOther.decide(start)]
-    const isCertain = 'allowed' in before && 'allowed' in after
-    if (isCertain && before.allowed === after.allowed) return []
-    return (['gains', 'loses'] as const).flatMap((direction) => {
-      const found = findDifference(ofOne, ofOther, start, direction)
-      return found === undefined ? [] : [{ position, permission, direction, ...found }]
-    })
-  }
-  const changes = namedSubjects([...before, ...after]).flatMap((subject) =>
+  const [before, after] = [createSide(one, position, permission), createSide(other, position, permission)]
+  const anybody = { caller: anyCaller, conditions: new Map() }
+  const [rules, otherRules] = [before.listDependencies(anybody), after.listDependencies(anybody)]
+  if (isSameDependency(rules, otherRules)) return []
+  const find = (start: KnownInputs): readonly DecisionChange[] =>
+    findDifferences(before, after, start).map((difference) => ({ position, permission, ...difference }))
+  const named = [...rules, ...otherRules].flatMap(({ match }) => (typeof match === 'boolean' ? [] : match))
+  const changes = listMentioned(named).flatMap((subject) =>
     find({ caller: knownAsOnly(subject), conditions: new Map() }),
   )
-  return changes.length > 0 ? changes : find(noKnownInputs)
+  return changes.length > 0
+    ? changes
+    : find({ caller: { ...anyCaller, isAnonymous: false }, conditions: new Map() })
 }
 
-function rulesKey(rules: readonly Step[]): string {
-  return JSON.stringify(
-    rules.map(({ rule: { effect, subjects }, condition }) => [effect, subjects, condition?.text]),
-  )
-}
-
-function namedSubjects(rules: readonly Step[]): readonly Subject[] {
-  const named = rules.flatMap(({ rule: { subjects } }) => [
+/** An unnamed caller, an anonymous one, and each subject that a rule names, also in its exceptions. */
+function listMentioned(named: readonly Subjects[]): readonly Subject[] {
+  const mentioned = named.flatMap((subjects) => [
     ...listSubjects(subjects),
     ...(subjects.except ? listSubjects(subjects.except) : []),
   ])
   const always = [anySubject, anonymousSubject]
-  return [...new Map([...always, ...named].map((subject) => [JSON.stringify(subject), subject])).values()]
+  return [...new Map([...always, ...mentioned].map((subject) => [JSON.stringify(subject), subject])).values()]
 }

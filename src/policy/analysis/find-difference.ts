@@ -3,21 +3,16 @@ import type { Condition } from '../conditions/condition.ts'
 import type { ConditionResult } from '../engine/evaluation.ts'
 import type { RuleAbout, Step } from '../engine/evaluate.ts'
 import type { ObjectPosition } from '../engine/object-position.ts'
-import { anyCaller, type KnownCaller } from '../engine/subject.ts'
+import type { KnownCaller } from '../engine/subject.ts'
 import type { NamedSubjects } from '../language/policy-document.ts'
 import type { PolicySet, Question } from '../policy-set.ts'
 import { formatTags } from '../tags/object-tags.ts'
-import { listPossibleRules } from './rules-in-effect.ts'
+import { listSteps } from './steps.ts'
 
 /** Known inputs besides permission and object: the caller, and results of conditions by their text. */
 export interface KnownInputs {
   readonly caller: KnownCaller
   readonly conditions: ReadonlyMap<string, ConditionResult>
-}
-
-export const noKnownInputs: KnownInputs = {
-  caller: { ...anyCaller, isAnonymous: false },
-  conditions: new Map(),
 }
 
 export interface RuleDecision {
@@ -27,81 +22,10 @@ export interface RuleDecision {
 
 /** Inputs for which two policy sets decide differently, with both decisions. */
 export interface DecisionDifference {
+  readonly direction: 'gains' | 'loses'
   readonly known: KnownInputs
   readonly before: RuleDecision
   readonly after: RuleDecision
-}
-
-/** One of two policy sets, at one position and for one permission. */
-interface Side {
-  readonly tags: string
-  /** Returns the decision or, if it is open, the rules on which it depends. */
-  decide(known: KnownInputs): RuleDecision | { readonly possible: readonly Step[] }
-  /** The text of a condition, with the tags that it depends on. */
-  readonly textOf: (condition: Condition) => string
-}
-
-export function createSide(set: PolicySet, position: ObjectPosition, permission: Permission): Side {
-  const tags = formatTags(set.findTags(position))
-  const textOf = ({ text, tags: { length } }: Condition): string =>
-    length === 0 ? text : `${text} // tags: ${tags}`
-  return {
-    tags,
-    textOf,
-    decide({ caller, conditions }) {
-      // A condition on tags is evaluated: they may decide it.
-      const get = (condition: Condition): ConditionResult | undefined =>
-        conditions.get(textOf(condition)) ?? (condition.tags.length === 0 ? 'open' : undefined)
-      const question: Question = { permission, position, caller, conditions: { get } }
-      const { kind, by } = set.evaluate(question)
-      return kind === 'open'
-        ? { possible: listPossibleRules(set, question) }
-        : { allowed: kind === 'allowed', decidingRule: by }
-    },
-  }
-}
-
-const maxCases = 50_000
-
-/**
- * Searches for inputs that the policies allowed before and deny after (`loses`), or the reverse (`gains`); returns
- * undefined if there are none. The search splits cases by one name, group or condition at a time until both decisions are
- * certain or depend on equal rules in the same way, so it is complete for all callers and results of conditions. Throws
- * RangeError if there are too many cases.
- */
-export function findDifference(
-  before: Side,
-  after: Side,
-  start: KnownInputs,
-  direction: 'gains' | 'loses',
-): DecisionDifference | undefined {
-  let cases = 0
-  return search(start)
-
-  function search(known: KnownInputs): DecisionDifference | undefined {
-    if (++cases > maxCases) throw new RangeError('too many rules for one object to analyze all callers')
-    const one = before.decide(known)
-    if ('allowed' in one && one.allowed !== (direction === 'loses')) return undefined
-    const other = after.decide(known)
-    if ('allowed' in other && other.allowed !== (direction === 'gains')) return undefined
-    if ('allowed' in one && 'allowed' in other) return { known, before: one, after: other }
-    const open = [
-      ...('possible' in one ? one.possible.map((step) => describeStep(step, before)) : []),
-      ...('possible' in other ? other.possible.map((step) => describeStep(step, after)) : []),
-    ]
-    const count = 'possible' in one ? one.possible.length : 0
-    if (
-      count > 0 &&
-      'possible' in other &&
-      dependencyKey(open.slice(0, count)) === dependencyKey(open.slice(count))
-    )
-      return undefined
-    for (const next of splitCases(open, known)) {
-      const found = search(next)
-      if (found !== undefined) return found
-    }
-    return undefined
-  }
 }
 
 /** What a rule that may apply depends on. */
@@ -110,13 +34,80 @@ interface Dependency extends Pick<Step, 'match'> {
   readonly condition: string | undefined
 }
 
-function describeStep({ rule: { effect }, match, condition }: Step, { textOf }: Side): Dependency {
-  return { effect, match, condition: condition && textOf(condition) }
+/** One of two policy sets, at one position and for one permission. */
+interface Side {
+  /** Returns the decision; undefined if it is open. */
+  decide(known: KnownInputs): RuleDecision | undefined
+  /** Returns what an open decision depends on. */
+  listDependencies(known: KnownInputs): readonly Dependency[]
 }
 
-/** Equal for equivalent rules. */
-function dependencyKey(rules: readonly Dependency[]): string {
-  return [...new Set(rules.map((rule) => JSON.stringify(rule)))].toSorted().join('\n')
+export function createSide(set: PolicySet, position: ObjectPosition, permission: Permission): Side {
+  const tags = formatTags(set.findTags(position))
+  const textOf = ({ text, tags: { length } }: Condition): string =>
+    length === 0 ? text : `${text} // tags: ${tags}`
+  const ask = ({ caller, conditions }: KnownInputs): Question => {
+    // A condition on tags is evaluated: they may decide it.
+    const get = (condition: Condition): ConditionResult | undefined =>
+      conditions.get(textOf(condition)) ?? (condition.tags.length === 0 ? 'open' : undefined)
+    return { permission, position, caller, conditions: { get } }
+  }
+  return {
+    decide(known) {
+      const { kind, by } = set.evaluate(ask(known))
+      return kind === 'open' ? undefined : { allowed: kind === 'allowed', decidingRule: by }
+    },
+    listDependencies: (known) =>
+      listSteps(set, ask(known)).possible.map(({ rule: { effect }, match, condition }) => ({
+        effect,
+        match,
+        condition: condition && textOf(condition),
+      })),
+  }
+}
+
+const maxCases = 50_000
+
+/**
+ * Searches for inputs that the policies allowed before and deny after (`loses`), and the reverse (`gains`); returns the
+ * first of each. The search splits cases by one name, group or condition at a time until both decisions are certain or
+ * depend on equal rules in the same way, so it is complete for all callers and results of conditions. Throws RangeError if
+ * there are too many cases.
+ */
+export function findDifferences(
+  before: Side,
+  after: Side,
+  start: KnownInputs,
+): readonly DecisionDifference[] {
+  const found: { gains?: DecisionDifference; loses?: DecisionDifference } = {}
+  let cases = 0
+  search(start)
+  return [found.gains, found.loses].filter((difference) => difference !== undefined)
+
+  function search(known: KnownInputs): void {
+    if (++cases > maxCases) throw new RangeError('too many rules for one object to analyze all callers')
+    const [one, other] = [before.decide(known), after.decide(known)]
+    const mayGain = found.gains === undefined && one?.allowed !== true && other?.allowed !== false
+    const mayLose = found.loses === undefined && one?.allowed !== false && other?.allowed !== true
+    if (!mayGain && !mayLose) return
+    if (one !== undefined && other !== undefined) {
+      const direction = mayGain ? 'gains' : 'loses'
+      found[direction] = { direction, known, before: one, after: other }
+      return
+    }
+    const ofOne = one === undefined ? before.listDependencies(known) : []
+    const ofOther = other === undefined ? after.listDependencies(known) : []
+    if (one === undefined && other === undefined && isSameDependency(ofOne, ofOther)) return
+    for (const next of splitCases([...ofOne, ...ofOther], known)) search(next)
+  }
+}
+
+/** Whether the rules are equivalent. */
+export function isSameDependency(one: readonly Dependency[], other: readonly Dependency[]): boolean {
+  const [key, otherKey] = [one, other].map((rules) =>
+    [...new Set(rules.map((rule) => JSON.stringify(rule)))].toSorted().join('\n'),
+  )
+  return key === otherKey
 }
 
 /** Splits by the first input on which the rules depend. The cases are exhaustive. */

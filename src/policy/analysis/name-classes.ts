@@ -1,8 +1,8 @@
-import { CatalogError } from '../../catalog-api/catalog-error.ts'
-import { assertName, isSameIdentifier, type Identifier } from '../../catalog-api/identifiers.ts'
+import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { createNameMatcher } from '../conditions/name-pattern.ts'
 import type { PolicyRule } from '../language/policy-document.ts'
 import type { PolicySet } from '../policy-set.ts'
+import { listOwnDocuments } from './steps.ts'
 
 /**
  * Returns names that represent the tables of a namespace: the declared tables, one name for each pattern of its rules, and
@@ -11,11 +11,7 @@ import type { PolicySet } from '../policy-set.ts'
  * decide about, it is the one about which the fewest others decide.
  */
 export function listNameClasses(sets: readonly PolicySet[], namespace: Identifier): readonly string[] {
-  const rules = sets.flatMap((set) =>
-    set
-      .documentsAbove(namespace)
-      .flatMap((one) => (isSameIdentifier(one.namespace, namespace) ? one.rules : [])),
-  )
+  const rules = sets.flatMap((set) => listOwnDocuments(set, namespace).flatMap((one) => one.rules))
   const patternsOf = (effect: PolicyRule['effect']): ReadonlySet<string> =>
     new Set(rules.flatMap((rule) => (rule.effect === effect ? (rule.tables ?? []) : [])))
   const [allows, denies] = [patternsOf('allow'), patternsOf('deny')]
@@ -71,19 +67,10 @@ function prefix(letter: string, patterns: readonly string[]): readonly string[] 
   return [...new Set(longer)].slice(0, maxOverlaps)
 }
 
+/** All letters are valid in names. */
 function unusedLetter(text: string): string {
   for (let code = 'x'.codePointAt(0) ?? 0; ; code++) {
     const letter = String.fromCodePoint(code)
-    if (!text.includes(letter) && isValidName(letter)) return letter
-  }
-}
-
-function isValidName(name: string): boolean {
-  try {
-    assertName(name, 'a name')
-    return true
-  } catch (error) {
-    if (error instanceof CatalogError) return false
-    throw error
+    if (/\p{L}/u.test(letter) && !text.includes(letter)) return letter
   }
 }

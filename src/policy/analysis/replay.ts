@@ -11,9 +11,8 @@ import { anyCaller, matchSubjects, type KnownCaller } from '../engine/subject.ts
 import type { PolicySet, Question } from '../policy-set.ts'
 import { qualifiedRuleName } from '../testing/decision-test.ts'
 import { listNameClasses } from './name-classes.ts'
-import { restrictionsReaching } from './reaching-restrictions.ts'
-import { listPossibleRules } from './rules-in-effect.ts'
 import { listRequiredPermissions, type RecordedCall, type RequiredPermission } from './replay-call.ts'
+import { listSteps } from './steps.ts'
 
 export interface ReplayedCall {
   readonly call: RecordedCall
@@ -139,7 +138,7 @@ function decidePermission(
     input: createRecordedInput(call, required, groups),
   }
   const { kind: result, by: decidingRule } = candidate.evaluate(question)
-  if (result === 'open') return undecided(...describeOpen(listPossibleRules(candidate, question), call))
+  if (result === 'open') return undecided(...describeOpen(listSteps(candidate, question).possible, call))
   if (result === 'denied' && decidingRule === undefined && otherwise !== undefined) {
     if (otherwise !== 'entries') return undecided(otherwise)
     return { isAllowed: true, decidingRule, missing: [] }
@@ -221,12 +220,12 @@ function replayRestrictions(
   const before = restrictedBy.map(qualifiedRuleName)
   const [after, possible]: [string[], string[]] = [[], []]
   const position = objectPosition(definition.object, id)
-  for (const reaching of restrictionsReaching(candidate, position, definition.name)) {
-    const name = qualifiedRuleName(createRuleReference(reaching))
-    const match = matchSubjects(reaching.rule.subjects, caller)
+  const { restrictions } = listSteps(candidate, { permission: definition.name, position, caller })
+  for (const step of restrictions) {
+    const name = qualifiedRuleName(createRuleReference(step))
     // A restriction of the record named the caller.
-    if (match === true || (match !== false && before.includes(name))) after.push(name)
-    else if (match !== false) possible.push(name)
+    const applies = step.match === true || before.includes(name)
+    ;(applies ? after : possible).push(name)
   }
   const isSame =
     possible.length === 0 && after.length === before.length && before.every((name) => after.includes(name))

@@ -3,13 +3,14 @@ import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import { createRuleReference, type LocatedRule } from '../engine/compiled-rule.ts'
 import type { Step } from '../engine/evaluate.ts'
-import { namespaceKey } from '../engine/object-position.ts'
+import { namespaceKey, readsPart } from '../engine/object-position.ts'
 import { knownFromPrincipal, matchSubjects } from '../engine/subject.ts'
 import { listPermissions } from '../language/describe-permissions.ts'
+import type { PolicyRule } from '../language/policy-document.ts'
 import type { PolicySet } from '../policy-set.ts'
 import { qualifiedRuleName } from '../testing/decision-test.ts'
-import { listSteps } from './rules-in-effect.ts'
-import { listRestrictions, readsPart, type ReachingRestriction } from './reaching-restrictions.ts'
+import { listRestrictions, type ReachingRestriction } from './reaching-restrictions.ts'
+import { listSteps } from './steps.ts'
 
 export interface PermittedAccess {
   readonly rule: Step
@@ -55,42 +56,31 @@ function permitsInNamespace(
   caller: Principal,
 ): readonly PermittedAccess[] {
   const permitted = new Map<
-    string,
-    { rule: Step; permissions: Set<Permission>; overridingDenies: Set<Step> }
+    PolicyRule,
+    { rule: Step; permissions: Set<Permission>; denies: Map<PolicyRule, Step> }
   >()
   const known = knownFromPrincipal(caller)
-  const denyRules = new Map<string, Step>()
+  const position = { namespace, table: undefined }
   for (const permission of permissions) {
-    const question = { permission, position: { namespace, table: undefined }, caller: known }
-    const rules = listSteps(set, { ...question, conditions: { get: () => 'open' } }).filter((step) =>
-      canDecideIn(step, namespace),
-    )
-    const denies = rules.filter(({ rule }) => rule.effect === 'deny')
+    const question = { permission, position, caller: known, conditions: { get: () => 'open' as const } }
+    const steps = listSteps(set, question).rules.filter((step) => canDecideIn(step, namespace))
+    const denies = steps.filter(({ rule }) => rule.effect === 'deny')
     if (denies.some(({ rule }) => rule.tables === undefined && !rule.condition)) continue
-    for (const allow of rules.filter(({ rule }) => rule.effect === 'allow')) {
-      const key = ruleName(allow)
-      const permit = permitted.get(key) ?? {
-        rule: allow,
-        permissions: new Set(),
-        overridingDenies: new Set(),
-      }
-      permitted.set(key, permit)
+    for (const allow of steps.filter(({ rule }) => rule.effect === 'allow')) {
+      const permit = permitted.get(allow.rule) ?? { rule: allow, permissions: new Set(), denies: new Map() }
+      permitted.set(allow.rule, permit)
       permit.permissions.add(permission)
-      for (const deny of denies) {
-        // Each evaluation has its own steps.
-        const first = denyRules.get(ruleName(deny)) ?? deny
-        denyRules.set(ruleName(deny), first)
-        permit.overridingDenies.add(first)
-      }
+      for (const deny of denies) permit.denies.set(deny.rule, deny)
     }
   }
   const restrictions = listRestrictions(set, namespace).filter(
     ({ rule }) => matchSubjects(rule.subjects, known) === true,
   )
-  return [...permitted.values()].map((permit) => ({
-    ...permit,
-    overridingDenies: [...permit.overridingDenies],
-    restrictions: [...permit.permissions].some(readsPart) ? restrictions : [],
+  return [...permitted.values()].map(({ rule, permissions, denies }) => ({
+    rule,
+    permissions,
+    overridingDenies: [...denies.values()],
+    restrictions: [...permissions].some(readsPart) ? restrictions : [],
   }))
 }
 

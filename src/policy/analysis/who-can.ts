@@ -1,8 +1,9 @@
 import type { Permission } from '../../catalog-api/permissions.ts'
 import { createRuleReference, type LocatedRule } from '../engine/compiled-rule.ts'
-import type { Step } from '../engine/evaluate.ts'
+import type { RestrictionStep, Step } from '../engine/evaluate.ts'
 import { isNamespaceMember, namespaceKey, type ObjectPosition } from '../engine/object-position.ts'
 import {
+  anyCaller,
   knownAsOnly,
   knownFromSubject,
   listSubjects,
@@ -13,12 +14,8 @@ import type { NamedSubjects, Subjects } from '../language/policy-document.ts'
 import type { PolicySet } from '../policy-set.ts'
 import { combineRestrictions } from '../restrictions/restriction.ts'
 import { listNameClasses } from './name-classes.ts'
-import {
-  createRestrictionReport,
-  restrictionsReaching,
-  type ReachingRestriction,
-} from './reaching-restrictions.ts'
-import { rulesInEffect } from './rules-in-effect.ts'
+import { createRestrictionReport } from './reaching-restrictions.ts'
+import { listSteps } from './steps.ts'
 
 /** A deny, or a restriction, of callers that another rule allows. */
 interface Overriding<Rule extends LocatedRule> {
@@ -45,7 +42,7 @@ export interface Entitlement {
   readonly except: NamedSubjects | undefined
   readonly overridingDenies: readonly Overriding<Step>[]
   /** Rules that leave only a part of the table to some or all of the callers. */
-  readonly restrictions: readonly Overriding<ReachingRestriction>[]
+  readonly restrictions: readonly Overriding<RestrictionStep>[]
   readonly sees: Sight
 }
 
@@ -74,9 +71,9 @@ export function whoCan(
   position: ObjectPosition,
   columns = listTaggedColumns(set, position),
 ): Entitlements {
-  const rules = rulesInEffect(set, position, permission)
+  const question = { permission, position, caller: anyCaller }
+  const { possible: rules, restrictions: restricting } = listSteps(set, question)
   const denies = rules.filter(({ rule }) => rule.effect === 'deny')
-  const restricting = restrictionsReaching(set, position, permission)
   const allowed: Entitlement[] = []
   const overruled: OverruledCaller[] = []
   for (const reaching of rules.filter(({ rule }) => rule.effect === 'allow').toReversed()) {
@@ -114,7 +111,7 @@ function selectOverriding<Rule extends LocatedRule>(
 
 function findSight(
   denies: readonly Overriding<Step>[],
-  restrictions: readonly Overriding<ReachingRestriction>[],
+  restrictions: readonly Overriding<RestrictionStep>[],
   tagged: readonly string[],
 ): Sight {
   if (denies.some(({ isForSubject, reaching }) => isForSubject && !reaching.condition)) return 'nothing'

@@ -73,6 +73,15 @@ export class CompiledRule {
   }
 }
 
+/** A rule that leaves something of its tables. */
+export type RestrictingRule = CompiledRule & {
+  readonly rule: PolicyRule & Required<Pick<PolicyRule, 'restriction'>>
+}
+
+export function isRestricting(rule: CompiledRule): rule is RestrictingRule {
+  return rule.rule.restriction !== undefined
+}
+
 /** A rule and the document that it is in. */
 export interface LocatedRule {
   readonly document: PolicyDocument

@@ -1,8 +1,12 @@
 import type { Permission } from '../../catalog-api/permissions.ts'
 import type { Condition } from '../conditions/condition.ts'
 import type { Implication } from '../language/deny-coverage.ts'
-import type { CompiledRule, LocatedRule } from './compiled-rule.ts'
+import type { TableRestriction } from '../restrictions/restriction.ts'
+import { resolveRestriction } from '../tags/object-tags.ts'
+import type { CompiledRule, LocatedRule, RestrictingRule } from './compiled-rule.ts'
 import { judgeCondition, judgeRule, type Evaluation, type RuleOutcome } from './evaluation.ts'
+import { getTaggedColumns } from './node-tags.ts'
+import { readsPart } from './object-position.ts'
 import type { PolicyNode } from './policy-node.ts'
 import { matchSubjects, type SubjectMatch } from './subject.ts'
 
@@ -23,6 +27,18 @@ export interface Step extends RuleAbout {
   readonly error: unknown
 }
 
+/** A restriction of the table that names the caller, or may: it leaves a part, and allows nothing by itself. */
+export interface RestrictionStep extends RuleAbout {
+  readonly outcome: 'restricts'
+  readonly match: SubjectMatch
+  /** Restrictions have none. */
+  readonly condition: undefined
+  readonly restriction: TableRestriction
+}
+
+/** Sees what becomes of each rule about a question, and each restriction of its table. */
+export type Visit = (step: Step | RestrictionStep) => void
+
 /** Whether the question has one answer, whatever is not known of it. */
 export type ResultKind = 'allowed' | 'denied' | 'open'
 
@@ -31,11 +47,7 @@ export type ResultKind = 'allowed' | 'denied' | 'open'
  * namespace above it reserves the permission (`final`). `visit` sees what becomes of each rule, upwards. All rules are
  * evaluated here. Without `visit` nothing is allocated, and the first deny ends the evaluation.
  */
-export function evaluate(
-  start: PolicyNode,
-  evaluation: Evaluation,
-  visit?: (step: Step) => void,
-): CompiledRule | undefined {
+export function evaluate(start: PolicyNode, evaluation: Evaluation, visit?: Visit): CompiledRule | undefined {
   const { permission } = evaluation.input
   evaluation.openDeny = undefined
   evaluation.openAllow = undefined
@@ -70,7 +82,7 @@ function visitRules(
   evaluation: Evaluation,
   table: string | undefined,
   isStopped: boolean,
-  visit: (step: Step) => void,
+  visit: Visit,
 ): void {
   const { permission } = evaluation.input
   const obstacle = isStopped ? 'stopped' : isReservedAbove(node, permission) ? 'reserved' : undefined
@@ -92,6 +104,33 @@ function visitRules(
       error: outcome === 'failed' ? evaluation.error : undefined,
     })
   }
+  if (!readsPart(permission)) return
+  for (const compiled of listRestricting(node, evaluation)) {
+    visit({
+      document: compiled.document,
+      rule: compiled.rule,
+      implication: undefined,
+      outcome: 'restricts',
+      match: matchCaller(compiled, evaluation),
+      condition: undefined,
+      restriction: resolveRestriction(
+        compiled.rule.restriction,
+        getTaggedColumns(node, evaluation.depth, table),
+      ),
+    })
+  }
+}
+
+/** Returns the restrictions of the table, whose namespace the node may be, that name the caller, or may. */
+export function listRestricting(
+  { depth, restrictions }: PolicyNode,
+  evaluation: Evaluation,
+): readonly RestrictingRule[] {
+  if (restrictions === undefined || depth !== evaluation.depth) return []
+  return restrictions.filter((rule) => {
+    const outcome = matchCaller(rule, evaluation) === false || judgeRule(rule, evaluation, evaluation.table)
+    return outcome === 'applies' || outcome === 'open'
+  })
 }
 
 function matchCaller({ rule, subjects }: CompiledRule, { caller }: Evaluation): SubjectMatch {

@@ -33,6 +33,11 @@ export function getTags(node: PolicyNode, depth: number, table: string | undefin
   return getTaggedTable(node, depth, table) ?? node.tags
 }
 
+/** Like `getTags`, with the declared columns of a table. */
+export function getTaggedColumns(node: PolicyNode, depth: number, table: string | undefined): TaggedTable {
+  return getTaggedTable(node, depth, table) ?? { ...node.tags, columns: new Map() }
+}
+
 /** Returns undefined for tables that no policy declares, and for namespaces. */
 export function getTaggedTable(
   node: PolicyNode,
@@ -89,8 +94,8 @@ export interface TagFinder {
 export function createTagFinder(root: PolicyNode): TagFinder {
   return {
     findTags(position) {
-      const { node, depth, table, tags } = locate(root, position)
-      return getTaggedTable(node, depth, table) ?? { ...tags, columns: new Map() }
+      const { node, depth, table } = locate(root, position)
+      return getTaggedColumns(node, depth, table)
     },
     listTaggedTables(namespace) {
       const node = nearestNode(root, namespace, namespace.length)

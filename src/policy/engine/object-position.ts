@@ -14,6 +14,11 @@ export function objectPosition(kind: ObjectKind, id: Identifier): ObjectPosition
   return { namespace: id.slice(0, depth), table: id[depth] }
 }
 
+/** Whether restrictions leave a part of a table to the permission. They deny all others. */
+export function readsPart(permission: Permission): boolean {
+  return isOperationName(permission) && getOperation(permission).readsPart !== undefined
+}
+
 /** Whether the permission is about tables and other objects in namespaces. */
 export function isNamespaceMember(permission: Permission): boolean {
   return isInNamespace(objectKindOfPermission(permission))

@@ -1,6 +1,6 @@
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
-import type { CompiledRule } from './compiled-rule.ts'
+import { isRestricting, type CompiledRule, type RestrictingRule } from './compiled-rule.ts'
 import type { DenialStatus, PolicyDocument } from '../language/policy-document.ts'
 import { noTags, type ObjectTags, type TaggedTable } from '../tags/object-tags.ts'
 import { RuleIndex } from './rule-index.ts'
@@ -23,7 +23,7 @@ export interface PolicyNode {
   tables: ReadonlyMap<string, TaggedTable> | undefined
   readonly rules: CompiledRule[]
   /** Those that leave something of their tables; undefined if there are none. */
-  restrictions: CompiledRule[] | undefined
+  restrictions: RestrictingRule[] | undefined
   /** The same rules by effect; undefined if there are none. */
   denies: RuleIndex | undefined
   allows: RuleIndex | undefined
@@ -76,7 +76,7 @@ export function getOrCreateNode(root: PolicyNode, namespace: Identifier): Policy
 /** Rules must be added in their order. */
 export function addRule(node: PolicyNode, rule: CompiledRule): void {
   node.rules.push(rule)
-  if (rule.rule.restriction !== undefined) (node.restrictions ??= []).push(rule)
+  if (isRestricting(rule)) (node.restrictions ??= []).push(rule)
   const index = rule.effect === 'deny' ? (node.denies ??= new RuleIndex()) : (node.allows ??= new RuleIndex())
   index.add(rule)
 }

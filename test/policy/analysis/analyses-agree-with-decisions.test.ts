@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { anonymousPrincipal, type Principal } from '../../../src/identity/principal.ts'
-import { explainDecision } from '../../../src/policy/analysis/explain-decision.ts'
+import { explainDecision } from '../../../src/policy/analysis/steps.ts'
 import { createNameMatcher } from '../../../src/policy/conditions/name-pattern.ts'
 import type { NamedSubjects, Subjects } from '../../../src/policy/language/policy-document.ts'
 import type { AuthorizationRequest } from '../../../src/policy/conditions/authorization-request.ts'

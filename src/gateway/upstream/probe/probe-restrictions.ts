@@ -4,10 +4,11 @@ import { toError } from '../../../lib/errors/to-error.ts'
 import { isListOfStrings } from '../../../lib/json/is-list-of-strings.ts'
 import { getMembers } from '../../../lib/json/is-object.ts'
 import { parseJsonBytes } from '../../../lib/json/parse-json-bytes.ts'
-import { restrictionsReaching } from '../../../policy/analysis/reaching-restrictions.ts'
+import { listSteps } from '../../../policy/analysis/steps.ts'
 import { matchesAny } from '../../../policy/conditions/name-pattern.ts'
 import { createRuleReference } from '../../../policy/engine/compiled-rule.ts'
 import { namespaceKey } from '../../../policy/engine/object-position.ts'
+import { anyCaller } from '../../../policy/engine/subject.ts'
 import type { PolicySet } from '../../../policy/policy-set.ts'
 import { groupBy } from '../../../lib/group-by.ts'
 import type { VisibleColumns } from '../../../policy/restrictions/restriction.ts'
@@ -53,11 +54,11 @@ export async function probeRestrictions(
         .flatMap(({ restriction, tables = [] }) => (restriction === undefined ? [] : tables))
       for (const table of await listTables(client, namespace, patterns)) {
         const probe = new RunningProbe(client, [...namespace, table], options.database !== undefined)
-        const restrictions = restrictionsReaching(
-          policies,
-          { namespace, table },
-          ownOperations.queryTable.name,
-        )
+        const { restrictions } = listSteps(policies, {
+          permission: ownOperations.queryTable.name,
+          position: { namespace, table },
+          caller: anyCaller,
+        })
         const columns = restrictions.map((each) => {
           const name = qualifiedRuleName(createRuleReference(each))
           return [name, each.restriction.columns] as const

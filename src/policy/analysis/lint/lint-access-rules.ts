@@ -4,7 +4,7 @@ import { groupBy } from '../../../lib/group-by.ts'
 import type { Condition } from '../../conditions/condition.ts'
 import { sampleName } from '../../conditions/name-pattern.ts'
 import type { LocatedRule } from '../../engine/compiled-rule.ts'
-import type { Step } from '../../engine/evaluate.ts'
+import type { RestrictionStep, Step } from '../../engine/evaluate.ts'
 import {
   anonymousSubject,
   knownAsOnly,
@@ -18,7 +18,7 @@ import { describeImplication } from '../../language/deny-coverage.ts'
 import { describePermissionSet } from '../../language/describe-permissions.ts'
 import type { PolicyRule } from '../../language/policy-document.ts'
 import type { PolicySet, Question } from '../../policy-set.ts'
-import { readsPart } from '../reaching-restrictions.ts'
+import { readsPart } from '../../engine/object-position.ts'
 import { createFinding, nameRule, type Finding } from './finding.ts'
 
 /** Finds rules that never decide, and grants and denies that forget whom "every caller" includes. */
@@ -148,7 +148,7 @@ function mentionKey({ effect }: PolicyRule, { kind, name }: Subject): string {
 }
 
 /** Equal subjects have equal exceptions. */
-function appliesLike(rule: PolicyRule, { outcome, condition, rule: other }: Step): boolean {
+function appliesLike(rule: PolicyRule, { outcome, condition, rule: other }: Step | RestrictionStep): boolean {
   const isSame = JSON.stringify(other.subjects) === JSON.stringify(rule.subjects)
   return outcome === 'applies' || (outcome === 'open' && condition === undefined && isSame)
 }
