@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { PolicyNamespace } from '../../../config/policy-settings.ts'
 import type { KubernetesClient } from '../../../lib/kubernetes/kubernetes-client.ts'
 import type { KubernetesObject } from '../../../lib/kubernetes/kubernetes-object.ts'
@@ -10,7 +9,7 @@ import type { OpenDocumentSource } from '../policy-source.ts'
 import { describeEach } from '../../language/policy-instance.ts'
 import { listReservedGrants } from './delegation.ts'
 import { createReviewer, listDocuments, type Review, type ReviewReason } from './review-resources.ts'
-import { watchNamespace, type NamespaceObserver } from './watch-namespace.ts'
+import { watchNamespaces, type NamespaceObserver } from './watch-namespaces.ts'
 
 /** `Reserved`: a policy of the platform reserves an operation that the resource grants, so it is not granted. */
 type ConflictReason = 'NoConflict' | 'Reserved'
@@ -70,16 +69,18 @@ export function createKubernetesPolicies(options: KubernetesPolicyOptions): Kube
     )
   }
 
+  const review = createReviewer(options.vocabulary)
   return {
     open: (documents) =>
-      openWatches(options, {
-        async load(reviewed) {
-          reviews = reviewed
-          await documents.load(listDocuments(reviewed))
+      watchNamespaces({
+        ...options,
+        async load(contents) {
+          reviews = await review(contents)
+          await documents.load(listDocuments(reviews))
         },
-        fail: (cause) =>
+        onLoadError: (cause) =>
           documents.fail(new PolicyError([{ file: policyResourceName, message: String(cause) }])),
-        see(resources) {
+        onResources(resources) {
           newest = new Map(resources.map((resource) => [resource.metadata.uid, resource]))
           report()
         },
@@ -89,111 +90,6 @@ export function createKubernetesPolicies(options: KubernetesPolicyOptions): Kube
       report()
     },
   }
-}
-
-const minPauseMs = 1_000
-
-interface ReviewObserver {
-  load(reviews: readonly Review[]): Promise<void>
-  fail(cause: unknown): void
-  /** Receives all present resources after each change. */
-  see(resources: readonly KubernetesObject[]): void
-}
-
-/** Resolves when all Kubernetes namespaces are listed and loaded. Rejects with PolicyError if that takes too long. */
-async function openWatches(
-  options: KubernetesPolicyOptions,
-  reviews: ReviewObserver,
-): Promise<{ close: () => void }> {
-  const {
-    client,
-    namespaces,
-    vocabulary,
-    observer,
-    startTimeoutMs = 30_000,
-    retryMs = 2_000,
-    pausesPerUpdate = 4,
-  } = options
-  const review = createReviewer(vocabulary)
-  const lastErrors = new Map<string, string>()
-  const loaded = new AbortController()
-  const closing = new AbortController()
-  let isStale = false
-  let isRunning = false
-  let lastFailure: string | undefined
-
-  async function update(): Promise<void> {
-    const reviewed = await review(watches.flatMap((watch) => watch.current() ?? []))
-    if (closing.signal.aborted) return
-    await reviews.load(reviewed)
-    loaded.abort()
-  }
-
-  /**
-   * Runs one update after the other, so that an older one cannot replace a newer one. Pauses after each, so that somebody
-   * who edits a policy all the time does not keep the gateway busy.
-   */
-  async function run(): Promise<void> {
-    isRunning = true
-    while (isStale && !closing.signal.aborted) {
-      isStale = false
-      const startedAt = performance.now()
-      await update().then(
-        () => (lastFailure = undefined),
-        (cause: unknown) => {
-          isStale = true
-          if (String(cause) !== lastFailure) reviews.fail(cause)
-          lastFailure = String(cause)
-        },
-      )
-      const pauseMs = Math.max(minPauseMs, (performance.now() - startedAt) * pausesPerUpdate)
-      await sleep(pauseMs, undefined, { signal: closing.signal, ref: false }).catch(() => undefined)
-    }
-    isRunning = false
-  }
-
-  function change(isContent: boolean): void {
-    reviews.see(watches.flatMap((watch) => watch.current()?.resources ?? []))
-    if (!isContent) return
-    if (watches.some((watch) => watch.current() === undefined)) return
-    isStale = true
-    if (!isRunning) void run()
-  }
-
-  const watches = namespaces.map((namespace) =>
-    watchNamespace({
-      client,
-      namespace,
-      retryMs,
-      onChange: change,
-      observer: {
-        onConnect: observer.onConnect,
-        onError(name, error) {
-          lastErrors.set(name, error.message)
-          observer.onError(name, error)
-        },
-      },
-    }),
-  )
-  function close(): void {
-    closing.abort()
-    for (const watch of watches) watch.close()
-  }
-  const isLate = await sleep(startTimeoutMs, true, { signal: loaded.signal }).catch(() => false)
-  if (!isLate) return { close }
-  close()
-  const missing = namespaces.filter((_, index) => watches[index]?.current() === undefined)
-  const time = `within ${startTimeoutMs} ms`
-  if (missing.length === 0) {
-    const message = `cannot be loaded ${time}: ${lastFailure ?? 'too much to do'}`
-    throw new PolicyError([{ file: policyResourceName, message }])
-  }
-  throw new PolicyError(
-    missing.map(({ name }) => ({
-      file: `${policyResourceName}/${name}`,
-      message: `cannot be listed ${time}: ${lastErrors.get(name) ?? 'the API server does not respond'}`,
-    })),
-  )
 }
 
 function createResult(
