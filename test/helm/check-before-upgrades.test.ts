@@ -2,6 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { runCommand } from '../support/run-command.ts'
+import { isThorough } from '../support/thorough.ts'
 import { hasOpenssl } from '../identity/mtls/test-certificates.ts'
 import { goldenManifests, needOpenssl, podsOf, valuesNames } from './chart.ts'
 import { mountPod, secretsOf } from './mounted-pod.ts'
@@ -39,6 +40,11 @@ const checks = valuesNames
         : [],
   )
 
+/** Those whose settings name the most files. */
+const runInFull = isThorough ? valuesNames : ['defaults', 'policies', 'policy-resources', 'tls']
+/** In many clusters, a proxy in front of the pods has the certificates. */
+const inTheClear = /^warning: listen\.tls: [^\n]*\n/
+
 it('all values are checked, the default ones included', () => {
   expect(checks.filter(({ check }) => check === 'check').map(({ name }) => name)).toEqual(valuesNames)
 })
@@ -51,8 +57,10 @@ it.each(checks.filter(({ name }) => !needOpenssl.has(name) || hasOpenssl()))(
     expect(check.environment).toEqual(checked.environment)
     expect(check.container.volumeMounts).toEqual(checked.container.volumeMounts)
     expect(check.container.image).toBe(checked.container.image)
+    if (!runInFull.includes(name)) return
     const { args, environment } = check
-    expect(await runCommand(args, { environment })).toMatchObject({ status: 0 })
+    const { status, messages } = await runCommand(args, { environment })
+    expect({ status, messages: messages.replace(inTheClear, '') }).toEqual({ status: 0, messages: '' })
   },
 )
 

@@ -5,9 +5,7 @@ import { parseDuration } from '../../src/catalog-api/schemas/duration.ts'
 import { readGatewaySettings } from '../../src/config/gateway-settings.ts'
 import { readSettings } from '../../src/config/loading/read-settings.ts'
 import { clientBounds } from '../../src/gateway/bounds.ts'
-import { runCommand } from '../support/run-command.ts'
 import { hasOpenssl } from '../identity/mtls/test-certificates.ts'
-import { isThorough } from '../support/thorough.ts'
 import { goldenManifests, needOpenssl, podsOf, render, valuesFile, valuesNames } from './chart.ts'
 import { helms } from './helm-programs.ts'
 import { mountPod, secretsOf } from './mounted-pod.ts'
@@ -16,13 +14,6 @@ import { makeTemporaryFolder, removeFolder, temporaryFolder } from '../support/t
 const withCatalog = valuesNames.filter((name) =>
   podsOf(goldenManifests(name)).some(({ component }) => component === 'catalog'),
 )
-/** Those whose settings name the most files. */
-const checked = isThorough
-  ? valuesNames
-  : valuesNames.filter((name) => ['defaults', 'policies', 'policy-resources', 'tls'].includes(name))
-
-/** In many clusters, a proxy in front of the pods has the certificates. */
-const inTheClear = /^warning: listen\.tls: [^\n]*\n/
 const secretsFolder = await makeTemporaryFolder()
 afterAll(() => removeFolder(secretsFolder))
 const secrets = await secretsOf(secretsFolder)
@@ -55,15 +46,6 @@ it.each(valuesNames.filter((name) => !needOpenssl.has(name) || hasOpenssl()))(
     const pod = podsOf(goldenManifests(name)).find(({ component }) => component === 'gateway')?.pod
     const graceMs = 1000 * (pod?.terminationGracePeriodSeconds ?? 0)
     expect(graceMs).toBeGreaterThanOrEqual(clientBounds.drainDelayMs + timeouts.drainTimeoutMs + 20_000)
-  },
-)
-
-it.each(checked.filter((name) => !needOpenssl.has(name) || hasOpenssl()))(
-  'catalog-gateway check finds nothing wrong with the pod of %s',
-  async (name) => {
-    const { file, environment } = await mounted(name, 'gateway')
-    const { status, messages } = await runCommand(['check', '--config', file], { environment })
-    expect({ status, messages: messages.replace(inTheClear, '') }).toEqual({ status: 0, messages: '' })
   },
 )
 
