@@ -3,17 +3,15 @@ import { writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { startScript } from '../e2e/built-program.ts'
+import { startProgram } from '../e2e/built-program.ts'
 import { childrenOf, isRunning } from '../e2e/process-tree.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { eventually } from '../support/eventually.ts'
 
-const main = new URL('../../src/main.ts', import.meta.url)
-
 async function startBackend(port = 0) {
   const file = join(await temporaryFolder(), 'catalog.yaml')
   await writeFile(file, `listen: { port: ${port} }\ndata: { folder: . }\nlog: { level: error }\n`)
-  return startScript(main, ['backend', '--config', file])
+  return startProgram(['backend', '--config', file])
 }
 
 it('the catalog process ends with its parent, even if that is killed', async () => {

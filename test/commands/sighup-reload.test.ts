@@ -5,12 +5,12 @@ import { startProgram } from '../e2e/built-program.ts'
 import { runCommand } from '../support/run-command.ts'
 import { startDev, withoutProblems } from '../e2e/running-dev.ts'
 import { hasOpenssl, makeAuthority } from '../identity/mtls/test-certificates.ts'
-import { linesOf, servingGateway, type ServingGateway } from '../observability/serving-gateway.ts'
+import { linesOf, servingProgram, type ServingProgram } from '../observability/serving-gateway.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { eventually } from '../support/eventually.ts'
 import { isThorough } from '../support/thorough.ts'
 
-const logLine = (gateway: ServingGateway, msg: string) => {
+const logLine = (gateway: ServingProgram, msg: string) => {
   const whole = gateway.program.messages().replace(/[^\n]*$/, '')
   return linesOf(whole).find((line) => line['msg'] === msg)
 }
@@ -18,14 +18,17 @@ const logLine = (gateway: ServingGateway, msg: string) => {
 const certificateReloads = (messages: string) =>
   linesOf(messages).filter(({ msg, setting }) => msg === 'file reloaded' && setting === 'listen.tls')
 
-it('SIGHUP reads every watched file again, even unchanged ones, and logs it', async () => {
+it('SIGHUP reads every watched file again, other signals nothing, and SIGQUIT ends it gracefully', async () => {
   const files = { 'jwks.json': JSON.stringify({ keys: [] }) }
   const issuer = { name: 'corp', issuer: 'https://idp.test', audience: 'a', jwks: { file: 'jwks.json' } }
   const keys = { store: 'keys.yaml', pepperFile: 'pepper' }
-  const gateway = await servingGateway(
+  const gateway = await servingProgram(
     { identity: { apiKeys: keys, issuers: [{ ...issuer, algorithms: ['RS256'] }] } },
     files,
   )
+  const create = async () => (await gateway.post('/v1/namespace/a/create')).status
+  for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) gateway.program.signal(signal)
+  // Unchanged files.
   gateway.program.signal('SIGHUP')
   await eventually(() => {
     expect(logLine(gateway, 'policies reloaded')).toMatchObject({ level: 30, revision: expect.any(String) })
@@ -34,12 +37,9 @@ it('SIGHUP reads every watched file again, even unchanged ones, and logs it', as
       .map(({ source }) => source)
     expect(new Set(sources)).toEqual(new Set(['api-keys', 'corp']))
   })
-  expect((await gateway.post('/v1/namespace/a/create')).status).toBe(200)
-  await gateway.stop()
-})
+  expect(await create()).toBe(200)
 
-it('SIGHUP with invalid policies logs the error each time and retains the previous ones', async () => {
-  const gateway = await servingGateway({})
+  // Invalid policies: the error is logged each time, and the previous ones stay in force.
   await writeFile(join(gateway.folder, 'policies', 'policies.yaml'), 'kind: Nothing\n')
   const refused = 'policy reload failed'
   gateway.program.signal('SIGHUP')
@@ -48,8 +48,15 @@ it('SIGHUP with invalid policies logs the error each time and retains the previo
   )
   gateway.program.signal('SIGHUP')
   await eventually(() => expect(gateway.program.messages().split(refused).length).toBeGreaterThan(2))
-  expect((await gateway.post('/v1/namespace/a/create')).status).toBe(200)
-  await gateway.stop()
+  expect(await create()).toBe(200)
+
+  gateway.program.signal('SIGQUIT')
+  const { status, messages } = await gateway.program.ended
+  expect(status).toBe(0)
+  expect(messages).not.toMatch(/debugger/i)
+  const audit = join(gateway.folder, 'audit')
+  expect((await readdir(audit)).filter((name) => name.endsWith('.lock'))).toEqual([])
+  expect((await runCommand(['audit', 'verify', audit])).messages).not.toContain('unsealed')
 })
 
 it.skipIf(!hasOpenssl())('SIGHUP reads the certificates once (skipped without openssl)', async () => {
@@ -57,19 +64,10 @@ it.skipIf(!hasOpenssl())('SIGHUP reads the certificates once (skipped without op
   const { certFile, keyFile } = await authority.issue('server', 'IP:127.0.0.1')
   const files = { 'tls.pem': await readFile(certFile, 'utf8'), 'tls.key': await readFile(keyFile, 'utf8') }
   const tls = { certFile: 'tls.pem', keyFile: 'tls.key' }
-  const gateway = await servingGateway({ listen: { port: 0, tls } }, files)
+  const gateway = await servingProgram({ listen: { port: 0, tls } }, files)
   gateway.program.signal('SIGHUP')
   await eventually(() => expect(certificateReloads(gateway.program.messages())).not.toEqual([]))
   expect(certificateReloads(await gateway.stop())).toHaveLength(1)
-})
-
-it('SIGUSR1 and SIGUSR2 end nothing and open no debugger', async () => {
-  const gateway = await servingGateway({})
-  for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) gateway.program.signal(signal)
-  gateway.program.signal('SIGHUP')
-  await eventually(() => expect(logLine(gateway, 'policies reloaded')).toBeDefined())
-  expect((await gateway.post('/v1/namespace/a/create')).status).toBe(200)
-  expect(await gateway.stop()).not.toMatch(/debugger/i)
 })
 
 it.runIf(isThorough)('dev reloads policies and keys on SIGHUP and continues', async () => {
@@ -93,14 +91,4 @@ it('backend has nothing to reload on SIGHUP, says so, and continues', async () =
   expect((await fetch(`${url}/v1/namespace/$/list`)).status).toBe(200)
   program.signal('SIGTERM')
   expect(await program.ended).toMatchObject({ status: 0 })
-})
-
-it('SIGQUIT triggers a graceful shutdown', async () => {
-  const gateway = await servingGateway({})
-  expect((await gateway.post('/v1/namespace/a/create')).status).toBe(200)
-  gateway.program.signal('SIGQUIT')
-  expect(await gateway.program.ended).toMatchObject({ status: 0 })
-  const audit = join(gateway.folder, 'audit')
-  expect((await readdir(audit)).filter((name) => name.endsWith('.lock'))).toEqual([])
-  expect((await runCommand(['audit', 'verify', audit])).messages).not.toContain('unsealed')
 })

@@ -7,7 +7,7 @@ import { openAuditLog } from '../../src/audit/log/audit-log.ts'
 import { aRefusal, logOptions } from '../audit/audit-fixtures.ts'
 import { projectFolder, startProgram } from '../e2e/built-program.ts'
 import { freePort } from '../support/free-port.ts'
-import { servingGateway } from '../observability/serving-gateway.ts'
+import { servingProgram } from '../observability/serving-gateway.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { eventually } from '../support/eventually.ts'
 import { everyInTheLongForm } from '../support/thorough.ts'
@@ -67,7 +67,7 @@ it.skipIf(process.platform !== 'linux')('output that cannot be written is a fail
 })
 
 it('a gateway continues if its log is no longer read, and counts lost lines', async () => {
-  const gateway = await servingGateway({})
+  const gateway = await servingProgram({})
   gateway.program.stopReading()
   await eventually(async () => {
     expect((await gateway.post('/v1/namespace/a/create')).status).toBe(200)

@@ -7,6 +7,7 @@ import { devFiles } from '../../../src/commands/dev/dev.ts'
 import { findDevelopmentFiles } from '../../../src/commands/dev/development-files.ts'
 import { readGatewaySettings } from '../../../src/config/gateway-settings.ts'
 import { runProgram } from '../../e2e/built-program.ts'
+import { runCommand } from '../../support/run-command.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const policies = fileURLToPath(new URL('../../../policies/development', import.meta.url))
@@ -41,13 +42,17 @@ async function developmentSettings(changes: object = {}): Promise<string> {
   return file
 }
 
+/** Only `serve` needs a process of its own. */
+const run = (command: string, file: string) =>
+  (command === 'serve' ? runProgram : runCommand)([command, '--config', file])
+
 async function found(changes: object): Promise<readonly string[]> {
   return findDevelopmentFiles(await readGatewaySettings(await developmentSettings(changes), {}))
 }
 
 it.for(['check', 'serve'])('%s refuses the keys of dev', async (command) => {
   const file = await developmentSettings()
-  const { status, output, messages } = await runProgram([command, '--config', file])
+  const { status, output, messages } = await run(command, file)
   expect({ status, output }).toEqual({ status: 1, output: '' })
   expect(messages).toMatch(
     /identity\.apiKeys\.store is in the data folder of `dev`.*unsafe: \[development-key\]/,
@@ -61,7 +66,7 @@ it.for([
   ['serve', dirname(policies), 'a folder around them'],
 ])('%s refuses the policies of dev in %s: %s', async ([command = '', folder]) => {
   const file = await developmentSettings({ policies: { folder }, unsafe: ['development-key'] })
-  const { status, output, messages } = await runProgram([command, '--config', file])
+  const { status, output, messages } = await run(command, file)
   expect({ status, output }).toEqual({ status: 1, output: '' })
   expect(messages).toMatch(
     /development\.yaml:\d+:7: mode is development: .*; expected another folder, or unsafe: \[development-policies\]/,
@@ -85,7 +90,7 @@ it('ignores accepted files and files that are not from dev', async () => {
   expect(await found({ unsafe: ['development-key'] })).toEqual([])
   const unsafe = ['development-key', 'development-policies']
   const accepted = await developmentSettings({ policies: { folder: policies }, unsafe })
-  expect(await runProgram(['check', '--config', accepted])).toMatchObject({ status: 0 })
+  expect(await run('check', accepted)).toMatchObject({ status: 0 })
   const file = await developmentSettings()
   await rm(join(file, '..', '.catalog-gateway', devFiles.key))
   expect(await readFile(file, 'utf8')).toContain(devFiles.store)

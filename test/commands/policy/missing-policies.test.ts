@@ -2,12 +2,10 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { stringify } from 'yaml'
-import { runProgram, startProgram } from '../../e2e/built-program.ts'
+import { runProgram } from '../../e2e/built-program.ts'
 import { runCommand } from '../../support/run-command.ts'
 import { linesOf, servingGateway } from '../../observability/serving-gateway.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { eventually } from '../../support/eventually.ts'
-import { isThorough } from '../../support/thorough.ts'
 
 const policy =
   '{apiVersion: catalog-gateway/v1, kind: AccessPolicy, metadata: {name: a}, namespace: [], rules: []}'
@@ -112,15 +110,4 @@ it('a folder of decision tables without a table is refused', async () => {
     status: 1,
     messages: expect.stringContaining('contains no decision table in .yaml or .yml files'),
   })
-})
-
-it.runIf(isThorough)('a running dev warns if no policy is in force', async () => {
-  const folder = await temporaryFolder()
-  const ports = ['--port', '0', '--admin-port', '0', '--data-dir', join(folder, 'data')]
-  await mkdir(join(folder, 'policies'))
-  const program = startProgram(['dev', ...ports, '--policies', join(folder, 'policies')])
-  await program.announced(/^admin on (http:\S+)$/m)
-  await eventually(() => expect(program.messages()).toContain('no policies: every request is denied'))
-  program.signal('SIGTERM')
-  expect(await program.ended).toMatchObject({ status: 0 })
 })

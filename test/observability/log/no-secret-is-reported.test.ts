@@ -11,7 +11,7 @@ import { allowEverything } from '../../gateway/support/open-gateway.ts'
 import { respondWith, type RequestHandler } from '../../gateway/support/recording-upstream.ts'
 import { formatPolicies } from '../../policy/policy-builder.ts'
 import { startOtlpReceiver } from '../traces/otlp-receiver.ts'
-import { linesOf, servingGateway } from '../serving-gateway.ts'
+import { linesOf, servingProgram } from '../serving-gateway.ts'
 import { arrowStart } from '../../support/arrow-upload.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -50,7 +50,7 @@ it.skipIf(!hasOpenssl())(
     const authority = await makeAuthority(await temporaryFolder(), 'authority')
     const certificate = await authority.issue('localhost', 'DNS:localhost, IP:127.0.0.1')
     plant('the private key of the listener', pemLine(await readFile(certificate.keyFile, 'utf8')))
-    const gateway = await servingGateway(
+    const gateway = await servingProgram(
       {
         listen: { port: 0, tls: { certFile: certificate.certFile, keyFile: certificate.keyFile } },
         identity: {

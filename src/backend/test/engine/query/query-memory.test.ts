@@ -14,7 +14,7 @@ import {
 } from 'apache-arrow'
 import { beforeAll, afterAll, expect, it } from 'vitest'
 import { openEngine } from '../../../engine/lancedb-engine.ts'
-import { startScript, type Program } from '../../../../../test/e2e/built-program.ts'
+import { startProgram, type Program } from '../../../../../test/e2e/built-program.ts'
 import { childrenOf } from '../../../../../test/e2e/process-tree.ts'
 import { streamOf } from '../sample-tables.ts'
 import { makeTemporaryFolder, removeFolder } from '../../../../../test/support/temporary-folder.ts'
@@ -68,7 +68,7 @@ beforeAll(async () => {
   await engine.close()
   const file = join(folder, 'catalog.yaml')
   await writeFile(file, 'listen: { port: 0 }\ndata: { folder: . }\nlog: { level: error }\n')
-  catalog = startScript(new URL('../../../../main.ts', import.meta.url), ['backend', '--config', file])
+  catalog = startProgram(['backend', '--config', file])
   url = await catalog.announced(/^listening on (http:\S+)$/m)
   for (const name of ['wide', 'large']) {
     const body = JSON.stringify({ location: `${name}.lance` })
