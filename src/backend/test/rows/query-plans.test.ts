@@ -1,4 +1,3 @@
-import { connect } from '@lancedb/lancedb'
 import { expect, it } from 'vitest'
 import type { ErrorName } from '../../../catalog-api/catalog-error.ts'
 import { orders, streamOf } from '../engine/sample-tables.ts'
@@ -72,12 +71,4 @@ it('rejects a query without a plan', async () => {
     expect([body, await post(`/v1/table/t/${route}`, body)]).toEqual([body, errorOf(error)])
   }
   expect(await post('/v1/table/x/explain_plan', { query: { k: 1 } })).toEqual(errorOf('TableNotFound'))
-})
-
-it('the remote client reads plans', async () => {
-  const { url } = await withTable()
-  const client = await connect('db://test', { apiKey: 'any', hostOverride: url() })
-  const table = await client.openTable('t')
-  expect(await table.query().where('id = 1').explainPlan(true)).toContain('LanceRead')
-  expect(await table.vectorSearch([1, 1]).limit(1).analyzePlan()).toContain('metrics=')
 })

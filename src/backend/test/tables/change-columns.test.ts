@@ -1,4 +1,3 @@
-import { connect } from '@lancedb/lancedb'
 import {
   Dictionary,
   Field,
@@ -252,15 +251,4 @@ it('keeps all concurrently added columns', async () => {
   )
   expect(responses.map(({ status }) => status)).toEqual(names.map(() => 200))
   expect((await columns()).slice(3).toSorted()).toEqual(names.map((name) => `${name} int32`))
-})
-
-it('the remote client changes columns', async () => {
-  const { url, columns } = await withTable()
-  const client = await connect('db://test', { apiKey: 'any', hostOverride: url() })
-  const table = await client.openTable('t')
-  expect(await table.addColumns([{ name: 'twice', valueSql: 'id * 2' }])).toEqual({ version: 2 })
-  await table.alterColumns([{ path: 'twice', rename: 'double', nullable: true, dataType: 'int64' }])
-  await table.dropColumns(['embedding'])
-  await table.updateFieldMetadata([{ path: 'id', metadata: { unit: 'piece' } }])
-  expect(await columns()).toEqual(['id int32', 'name utf8', 'double int64'])
 })

@@ -1,4 +1,3 @@
-import { connect, Index } from '@lancedb/lancedb'
 import { Field, FixedSizeList, Float32, List, Table, Utf8, tableFromIPC, vectorFromArray } from 'apache-arrow'
 import { expect, it } from 'vitest'
 import { orders, streamOf } from '../engine/sample-tables.ts'
@@ -258,48 +257,4 @@ it('lists indexes in pages, as the body requests', async () => {
   expect(await list({ limit: 3 })).toEqual([['B', 'a', 'b'], 'b'])
   expect(await list({ limit: 3, page_token: 'b' })).toEqual([['é'], undefined])
   expect(await list({ limit: null, page_token: null })).toEqual([['B', 'a', 'b', 'é'], undefined])
-})
-
-it('the remote client builds and reads indexes, tags and branches', async () => {
-  const { url } = await withRows()
-  const client = await connect('db://test', { apiKey: 'any', hostOverride: url() })
-  const table = await client.openTable('t')
-  await table.createIndex('id', { config: Index.btree(), name: 'by_id' })
-  await table.createIndex('name', { config: Index.fts({ withPosition: true }) })
-  await table.createIndex('embedding', {
-    config: Index.ivfFlat({ distanceType: 'cosine', numPartitions: 2 }),
-  })
-  const indexes = await table.listIndices()
-  expect(indexes.map(({ name, indexType }) => [name, indexType])).toEqual([
-    ['by_id', 'BTree'],
-    ['embedding_idx', 'IvfFlat'],
-    ['name_idx', 'FTS'],
-  ])
-  expect(await table.indexStats('embedding_idx')).toMatchObject({
-    distanceType: 'cosine',
-    numIndexedRows: 300,
-  })
-  expect(await table.indexStats('none')).toBeUndefined()
-  await table.dropIndex('by_id')
-
-  const tags = await table.tags()
-  await tags.create('first', 1)
-  await tags.update('first', 2)
-  expect(await tags.getVersion('first')).toBe(2)
-  expect(Object.keys(await tags.list())).toEqual(['first'])
-  await tags.delete('first')
-  expect(await tags.list()).toEqual({})
-
-  const branches = await table.branches()
-  const branch = await branches.create('dev')
-  await branch.add([{ id: 1000, name: 'new', embedding: [0, 0] }])
-  expect([await branch.countRows(), await table.countRows()]).toEqual([301, 300])
-  expect(await (await branches.checkout('dev')).countRows()).toBe(301)
-  expect(Object.keys(await branches.list())).toEqual(['dev'])
-  await branches.delete('dev')
-  await table.add([{ id: 1000, name: 'new', embedding: [0, 0] }])
-  await table.checkout(1)
-  expect((await table.listIndices()).length).toBe(0)
-  await table.restore()
-  expect(await table.countRows()).toBe(300)
 })
