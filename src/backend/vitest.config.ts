@@ -10,7 +10,7 @@ const needsPostgres = ['test/postgres/**/*.test.ts']
 const needsCeph = ['test/s3/**/*.test.ts']
 const needsMore = [...needsPostgres, ...needsCeph]
 const withEveryStore = isThorough
-  ? ['test/{conformance,database,http,jobs,rows,startup,tables,versions}/**/*.test.ts']
+  ? ['test/{conformance,database,jobs,rows,startup,tables,versions}/**/*.test.ts']
   : ['test/conformance/bundled-catalog.test.ts']
 
 const hasPostgres = findPostgres() !== undefined
