@@ -1,4 +1,5 @@
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
+import { extname } from 'node:path'
 
 export interface PageFile {
   readonly route: string
@@ -6,39 +7,23 @@ export interface PageFile {
   readonly content: Buffer
 }
 
-const files: Readonly<Record<string, string>> = {
-  'console.html': 'text/html; charset=utf-8',
-  'design.css': 'text/css; charset=utf-8',
-  'console.css': 'text/css; charset=utf-8',
-  'icon.svg': 'image/svg+xml',
-  'console.js': 'text/javascript; charset=utf-8',
-  'access-view.js': 'text/javascript; charset=utf-8',
-  'catalog-access.js': 'text/javascript; charset=utf-8',
-  'changes-view.js': 'text/javascript; charset=utf-8',
-  'commands.js': 'text/javascript; charset=utf-8',
-  'denial-view.js': 'text/javascript; charset=utf-8',
-  'elements.js': 'text/javascript; charset=utf-8',
-  'fetch-json.js': 'text/javascript; charset=utf-8',
-  'format.js': 'text/javascript; charset=utf-8',
-  'last-hour-views.js': 'text/javascript; charset=utf-8',
-  'namespace-tree.js': 'text/javascript; charset=utf-8',
-  'playground-report.js': 'text/javascript; charset=utf-8',
-  'playground-view.js': 'text/javascript; charset=utf-8',
-  'restriction-view.js': 'text/javascript; charset=utf-8',
-  'search.js': 'text/javascript; charset=utf-8',
-  'state-views.js': 'text/javascript; charset=utf-8',
-  'traffic-chart.js': 'text/javascript; charset=utf-8',
-  'traffic-views.js': 'text/javascript; charset=utf-8',
+const contentTypes: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
 }
 
 export const pageRoute = '/console'
 
-export function readPageFiles(): Promise<readonly PageFile[]> {
-  return Promise.all(
-    Object.entries(files).map(async ([name, contentType]) => ({
-      route: name === 'console.html' ? pageRoute : `${pageRoute}/${name}`,
-      contentType,
-      content: await readFile(new URL(`page/${name}`, import.meta.url)),
-    })),
-  )
+/** Reads the page and the files that it refers to. */
+export async function readPageFiles(): Promise<readonly PageFile[]> {
+  const folder = new URL('page/', import.meta.url)
+  const files = (await readdir(folder)).map(async (name) => {
+    const contentType = contentTypes[extname(name)]
+    if (contentType === undefined) return []
+    const route = name === 'console.html' ? pageRoute : `${pageRoute}/${name}`
+    return [{ route, contentType, content: await readFile(new URL(name, folder)) }]
+  })
+  return (await Promise.all(files)).flat()
 }

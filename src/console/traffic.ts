@@ -1,6 +1,6 @@
 import type { RuleReference } from '../policy/engine/decision.ts'
 import type { RestrictionReport } from '../policy/restrictions/restriction.ts'
-import { createNameCounts, type NamedCounts } from './name-counts.ts'
+import { getTop, sumByName, WindowCounts, type CountedSlot, type NamedCounts } from './window-counts.ts'
 
 /** Decision of the policies on a request; `none` if they were not evaluated. */
 type TrafficDecision = 'allow' | 'deny' | 'none'
@@ -91,43 +91,27 @@ export interface Traffic {
 }
 
 const shownSeconds = 120
+const shownMinutes = 60
 const maxDurations = 4096
 const maxRefusals = 50
-
-interface SecondCounts {
-  second: number
-  allow: number
-  deny: number
-  none: number
-  readonly statuses: Map<number, number>
-}
 
 /** `now` returns monotonic milliseconds. */
 export function createTraffic(now: () => number = () => performance.now()): Traffic {
   // One more than shown: the current second is incomplete.
-  const buckets = Array.from({ length: shownSeconds + 1 }, createBucket)
+  const decisions = new WindowCounts(1_000, shownSeconds + 1, now)
+  const statuses = new WindowCounts(1_000, shownSeconds + 1, now)
+  const upstreams = new WindowCounts(60_000, shownMinutes, now)
+  const principals = new WindowCounts(60_000, shownMinutes, now)
   const durations = new Float64Array(maxDurations)
   const operations: string[] = []
   const counts = new Map<string, { readonly stage: string; readonly reason: string; count: number }>()
   const newest: RefusedRequest[] = []
-  const [upstreams, principals] = [createNameCounts(now), createNameCounts(now)]
   let requests = 0
-
-  function getBucket(second: number): SecondCounts {
-    const bucket = buckets[second % buckets.length] ?? createBucket()
-    if (bucket.second !== second) {
-      bucket.second = second
-      bucket.allow = bucket.deny = bucket.none = 0
-      bucket.statuses.clear()
-    }
-    return bucket
-  }
 
   return {
     addRequest({ operation, status, decision, durationMs, upstream, principal }) {
-      const bucket = getBucket(Math.floor(now() / 1000))
-      bucket[decision] += 1
-      bucket.statuses.set(status, (bucket.statuses.get(status) ?? 0) + 1)
+      decisions.add(decision)
+      statuses.add(String(status))
       durations[requests % maxDurations] = durationMs
       operations[requests % maxDurations] = operation
       requests += 1
@@ -144,18 +128,14 @@ export function createTraffic(now: () => number = () => performance.now()): Traf
       if (newest.length > maxRefusals) newest.pop()
     },
     getSummary() {
-      const current = Math.floor(now() / 1000)
-      const shown = Array.from({ length: shownSeconds }, (_, index) => {
-        const second = current - shownSeconds + index
-        const bucket = buckets[second % buckets.length]
-        return bucket?.second === second ? bucket : undefined
-      })
       return {
-        seconds: shown.map(({ allow, deny, none } = createBucket()) => ({ allow, deny, none })),
-        statuses: countStatuses(shown),
+        seconds: decisions.list().slice(0, -1).map(toSecond),
+        statuses: [...sumByName(statuses.list().slice(0, -1))]
+          .map(([status, count]) => ({ status: Number(status), count }))
+          .toSorted((one, other) => one.status - other.status),
         operations: summarizeOperations(operations, durations),
         sampledRequests: operations.length,
-        lastHour: { upstreams: upstreams.getTop(), principals: principals.getTop() },
+        lastHour: { upstreams: getTop(upstreams.list()), principals: getTop(principals.list()) },
         refusals: {
           counts: [...counts.values()].toSorted((one, other) => other.count - one.count),
           newest: [...newest],
@@ -165,16 +145,9 @@ export function createTraffic(now: () => number = () => performance.now()): Traf
   }
 }
 
-function createBucket(): SecondCounts {
-  return { second: -1, allow: 0, deny: 0, none: 0, statuses: new Map() }
-}
-
-function countStatuses(buckets: readonly (SecondCounts | undefined)[]): TrafficSummary['statuses'] {
-  const sums = new Map<number, number>()
-  for (const [status, count] of buckets.flatMap((bucket) => [...(bucket?.statuses ?? [])])) {
-    sums.set(status, (sums.get(status) ?? 0) + count)
-  }
-  return [...sums].map(([status, count]) => ({ status, count })).toSorted((a, b) => a.status - b.status)
+function toSecond({ names }: CountedSlot): TrafficSecond {
+  const count = (decision: TrafficDecision): number => names.get(decision) ?? 0
+  return { allow: count('allow'), deny: count('deny'), none: count('none') }
 }
 
 function summarizeOperations(

@@ -1,27 +1,20 @@
 import { createCommand, emptyView } from './commands.js'
-import { byId, element, facts, show, showItems } from './elements.js'
+import { element, facts } from './elements.js'
 import { clock, formatMs, quoted } from './format.js'
-
-import { isFound, isSearching } from './search.js'
+import { showFeed } from './search.js'
 
 /** @typedef {import('../newest-changes.ts').RecordedChange} RecordedChange */
 
 /** @param {readonly RecordedChange[]} changes */
 export function showChanges(changes) {
-  const feed = byId('change-feed')
-  const found = changes.filter(({ requestId, principal, id, rule, operation }) =>
-    isFound([requestId, principal, id, rule, operation]),
-  )
-  if (found.length > 0) showItems(feed, found, ({ intent }) => `${intent.chain} ${intent.seq}`, changeItem)
-  else show(feed, isSearching(), noChange)
-}
-
-/** @param {boolean} isSearching */
-function noChange(isSearching) {
-  const content = isSearching
-    ? 'no recent change is found by the search'
-    : emptyView('No recent change in the audit log. With an API key in KEY, make one:', createCommand())
-  return [element('li', { class: 'quiet' }, content)]
+  showFeed('change-feed', changes, {
+    texts: ({ requestId, principal, id, rule, operation }) => [requestId, principal, id, rule, operation],
+    key: ({ intent }) => `${intent.chain} ${intent.seq}`,
+    view: changeItem,
+    notFound: 'no recent change is found by the search',
+    empty: () =>
+      emptyView('No recent change in the audit log. With an API key in KEY, make one:', createCommand()),
+  })
 }
 
 /** @param {RecordedChange} change */

@@ -1,11 +1,10 @@
 import { emptyView, listCommand } from './commands.js'
-import { byId, show, svgElement, table } from './elements.js'
+import { byId, show, table } from './elements.js'
 import { formatNumber, quoted } from './format.js'
+import { bar, barChart, chartHeight } from './traffic-chart.js'
 
 /** @typedef {import('../traffic.ts').TrafficSummary['lastHour']} LastHour */
 /** @typedef {LastHour['upstreams'][number]} NamedCounts */
-
-const height = 100
 
 /** @param {LastHour} lastHour */
 export function showLastHour({ upstreams, principals }) {
@@ -39,26 +38,8 @@ function minuteChart(minutes, largest) {
   const most = formatNumber(Math.max(...minutes))
   const bars = minutes.flatMap((count, index) => {
     if (count === 0) return []
-    const size = Math.max(4, (count / largest) * height)
-    const area = { x: String(index + 0.08), y: String(height - size), width: '0.84', height: String(size) }
-    return [svgElement('rect', { class: 'allow', ...area })]
+    const size = Math.max(4, (count / largest) * chartHeight)
+    return [bar('allow', index, chartHeight - size, size)]
   })
-  return svgElement(
-    'svg',
-    {
-      viewBox: `0 0 ${minutes.length} ${height}`,
-      preserveAspectRatio: 'none',
-      role: 'img',
-      'aria-label': `${most} requests a minute at most`,
-    },
-    ...bars,
-    svgElement('line', {
-      class: 'axis',
-      x1: '0',
-      x2: String(minutes.length),
-      y1: String(height),
-      y2: String(height),
-      'vector-effect': 'non-scaling-stroke',
-    }),
-  )
+  return barChart(minutes.length, `${most} requests a minute at most`, bars)
 }

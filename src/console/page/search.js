@@ -1,4 +1,4 @@
-import { byId, byIdAndType } from './elements.js'
+import { byId, byIdAndType, element, show, showItems } from './elements.js'
 
 const field = byIdAndType('search-text', HTMLInputElement)
 
@@ -11,18 +11,25 @@ export function openSearch(changed) {
   field.addEventListener('input', changed)
 }
 
-/** Whether the search restricts what is shown. */
-export function isSearching() {
-  return searchedWords().length > 0
-}
-
 /**
- * Whether an entry contains every word of the search, in any letter case.
- * @param {readonly (string | undefined)[]} texts
+ * Shows the items that the search finds, newest first, or else that there are none.
+ * @template Item
+ * @param {string} id
+ * @param {readonly Item[]} items
+ * @param {{ readonly texts: (item: Item) => readonly (string | undefined)[], readonly key: (item: Item) => string, readonly view: (item: Item) => Element, readonly notFound: string, readonly empty: () => Node }} list
  */
-export function isFound(texts) {
-  const text = texts.join('\n').toLowerCase()
-  return searchedWords().every((word) => text.includes(word))
+export function showFeed(id, items, { texts, key, view, notFound, empty }) {
+  const feed = byId(id)
+  const words = searchedWords()
+  const found = items.filter((item) => {
+    const text = texts(item).join('\n').toLowerCase()
+    return words.every((word) => text.includes(word))
+  })
+  if (found.length > 0) showItems(feed, found, key, view)
+  else
+    show(feed, words.length > 0, (isSearching) => [
+      element('li', { class: 'quiet' }, isSearching ? notFound : empty()),
+    ])
 }
 
 /**

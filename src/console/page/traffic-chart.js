@@ -7,7 +7,7 @@ const labels = {
   deny: 'denied by a policy',
   none: 'refused earlier, or unknown operation',
 }
-const height = 100
+export const chartHeight = 100
 
 /**
  * @param {readonly { readonly allow: number, readonly deny: number, readonly none: number }[]} seconds
@@ -23,23 +23,10 @@ export function trafficChart(seconds) {
       { class: 'scale' },
       element('span', {}, `${formatNumber(largest)} requests a second at most`),
     ),
-    svgElement(
-      'svg',
-      {
-        viewBox: `0 0 ${seconds.length} ${height}`,
-        preserveAspectRatio: 'none',
-        role: 'img',
-        'aria-label': `Requests in the last two minutes: ${label}`,
-      },
-      ...seconds.flatMap((second, index) => bars(second, index, largest)),
-      svgElement('line', {
-        class: 'axis',
-        x1: '0',
-        x2: String(seconds.length),
-        y1: String(height),
-        y2: String(height),
-        'vector-effect': 'non-scaling-stroke',
-      }),
+    barChart(
+      seconds.length,
+      `Requests in the last two minutes: ${label}`,
+      seconds.flatMap((second, index) => bars(second, index, largest)),
     ),
     element('p', { class: 'scale' }, element('span', {}, '2 minutes ago'), element('span', {}, 'now')),
     element(
@@ -60,12 +47,39 @@ export function trafficChart(seconds) {
  * @param {number} largest
  */
 function bars(second, index, largest) {
-  let top = height
+  let top = chartHeight
   return decisions.flatMap((decision) => {
-    const size = (second[decision] / largest) * height
+    const size = (second[decision] / largest) * chartHeight
     if (size === 0) return []
     top -= size
-    const area = { x: String(index + 0.08), y: String(top), width: '0.84', height: String(size) }
-    return [svgElement('rect', { class: decision, ...area })]
+    return [bar(decision, index, top, size)]
   })
+}
+
+/**
+ * A chart of bars beside each other.
+ * @param {number} length
+ * @param {string} label
+ * @param {readonly Element[]} bars
+ */
+export function barChart(length, label, bars) {
+  const viewBox = `0 0 ${length} ${chartHeight}`
+  const [x2, y] = [String(length), String(chartHeight)]
+  return svgElement(
+    'svg',
+    { viewBox, preserveAspectRatio: 'none', role: 'img', 'aria-label': label },
+    ...bars,
+    svgElement('line', { class: 'axis', x1: '0', x2, y1: y, y2: y, 'vector-effect': 'non-scaling-stroke' }),
+  )
+}
+
+/**
+ * @param {string} kind
+ * @param {number} index
+ * @param {number} top
+ * @param {number} size
+ */
+export function bar(kind, index, top, size) {
+  const area = { x: String(index + 0.08), y: String(top), width: '0.84', height: String(size) }
+  return svgElement('rect', { class: kind, ...area })
 }

@@ -1,10 +1,10 @@
 import { emptyView, listCommand, refusedCommand } from './commands.js'
-import { byId, element, show, showItems, table } from './elements.js'
+import { byId, element, show, table } from './elements.js'
 import { trafficChart } from './traffic-chart.js'
 import { formatNumber, clock, formatMs, isFailureStatus, quoted } from './format.js'
 import { restrictionView } from './restriction-view.js'
 import { denialView, ruleName } from './denial-view.js'
-import { isFound, isSearchedFor, isSearching, toggleSearch } from './search.js'
+import { isSearchedFor, showFeed, toggleSearch } from './search.js'
 
 /** @typedef {import('../traffic.ts').TrafficSummary} TrafficSummary */
 /** @typedef {import('../traffic.ts').RefusedRequest} RefusedRequest */
@@ -25,31 +25,17 @@ export function showTraffic({ seconds, statuses, operations, sampledRequests, re
   show(byId('operation-table'), { operations, sampledRequests }, operationTable)
   const chips = refusals.counts.map((counted) => ({ ...counted, isOn: isSearchedFor(counted.reason) }))
   show(byId('refusal-counts'), chips, (chips) => chips.map(refusalChip))
-  const feed = byId('refusal-feed')
-  const found = refusals.newest.filter(
-    ({ requestId, principal, id, operation, stage, reason, denial, restrictedBy = [] }) =>
-      isFound([
-        requestId,
-        principal,
-        id,
-        operation,
-        stage,
-        reason,
-        denial?.id,
-        ruleName(denial),
-        ...restrictedBy.map(ruleName),
-      ]),
-  )
-  if (found.length > 0) showItems(feed, found, ({ requestId, time }) => `${requestId} ${time}`, refusalItem)
-  else show(feed, isSearching(), noRefusal)
-}
-
-/** @param {boolean} isSearching */
-function noRefusal(isSearching) {
-  const content = isSearching
-    ? 'no refusal is found by the search'
-    : emptyView('No refusal since the start. A request without a credential is refused:', refusedCommand())
-  return [element('li', { class: 'quiet' }, content)]
+  showFeed('refusal-feed', refusals.newest, {
+    texts: ({ requestId, principal, id, operation, stage, reason, denial, restrictedBy = [] }) => [
+      ...[requestId, principal, id, operation, stage, reason, denial?.id, ruleName(denial)],
+      ...restrictedBy.map(ruleName),
+    ],
+    key: ({ requestId, time }) => `${requestId} ${time}`,
+    view: refusalItem,
+    notFound: 'no refusal is found by the search',
+    empty: () =>
+      emptyView('No refusal since the start. A request without a credential is refused:', refusedCommand()),
+  })
 }
 
 /** @param {{ readonly stage: string, readonly reason: string, readonly count: number, readonly isOn: boolean }} chip */

@@ -3,6 +3,7 @@ import type { Authenticator } from '../../identity/authenticate.ts'
 import type { PolicySource } from '../../policy/source/policy-source.ts'
 import type { FileFollower } from '../../lib/fs/file-follower.ts'
 import type { ReadinessCheck } from '../../observability/health/readiness.ts'
+import type { Upstream } from '../upstream/upstream.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 
 interface GatewayReadinessOptions {
@@ -31,6 +32,11 @@ export function createReadinessChecks(parts: GatewayReadinessOptions): Readiness
   // Losing the keys later does not make the gateway unready: other replicas lose them too, and API keys still work.
   let hadKeys = false
   const startedAt = performance.now()
+  const describeUpstreams = (problem: string, matches: (health: Upstream['health']) => boolean) =>
+    describeNames(
+      problem,
+      upstreams.all.filter(({ health }) => matches(health)).map(({ name }) => name),
+    )
   return [
     {
       name: 'policies',
@@ -41,12 +47,8 @@ export function createReadinessChecks(parts: GatewayReadinessOptions): Readiness
       name: 'policy_folders',
       // A restart would fail.
       isWarning: true,
-      findProblem: () => {
-        const failing = policies.listFailingFolders()
-        return failing.length === 0
-          ? undefined
-          : `the last policies stay in force; not reloaded: ${failing.join(', ')}`
-      },
+      findProblem: () =>
+        describeNames('the last policies stay in force; not reloaded', policies.listFailingFolders()),
     },
     {
       name: 'policy_resources',
@@ -80,45 +82,35 @@ export function createReadinessChecks(parts: GatewayReadinessOptions): Readiness
       // As with keys, losing an upstream later does not make the gateway unready.
       findProblem: () => {
         if (performance.now() - startedAt >= startupMs) return undefined
-        const unreached = upstreams.all.filter(({ health }) => !health.hasPassed())
-        return unreached.length === 0 ? undefined : `no health check has passed yet: ${listNames(unreached)}`
+        return describeUpstreams('no health check has passed yet', (health) => !health.hasPassed())
       },
     },
     {
       name: 'upstreams',
       // Without its upstream, a gateway still responds with errors that clients understand.
       isWarning: true,
-      findProblem: () => {
-        const unchecked = upstreams.all.filter(({ health }) => !health.isChecked())
-        if (unchecked.length > 0) return `not checked yet: ${listNames(unchecked)}`
-        const unhealthy = upstreams.all.filter(({ health }) => !health.isHealthy())
-        return unhealthy.length === 0 ? undefined : `unhealthy: ${listNames(unhealthy)}`
-      },
+      findProblem: () =>
+        describeUpstreams('not checked yet', (health) => !health.isChecked()) ??
+        describeUpstreams('unhealthy', (health) => !health.isHealthy()),
     },
     {
       name: 'upstream_credentials',
       isWarning: true,
-      findProblem: () => {
-        const refusing = upstreams.all.filter(({ health }) => health.isCredentialRefused())
-        return refusing.length === 0
-          ? undefined
-          : `the credential of the gateway is refused: ${listNames(refusing)}`
-      },
+      findProblem: () =>
+        describeUpstreams('the credential of the gateway is refused', (health) =>
+          health.isCredentialRefused(),
+        ),
     },
     {
       name: 'files',
       // A restart would fail.
       isWarning: true,
-      findProblem: () => {
-        const failing = files.listFailing()
-        return failing.length === 0
-          ? undefined
-          : `the last good values stay in use; not reloaded: ${failing.join(', ')}`
-      },
+      findProblem: () => describeNames('the last good values stay in use; not reloaded', files.listFailing()),
     },
   ]
 }
 
-function listNames(upstreams: readonly { readonly name: string }[]): string {
-  return upstreams.map(({ name }) => name).join(', ')
+/** Undefined without names. */
+function describeNames(problem: string, names: readonly string[]): string | undefined {
+  return names.length === 0 ? undefined : `${problem}: ${names.join(', ')}`
 }

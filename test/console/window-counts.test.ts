@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
-import { createNameCounts } from '../../src/console/name-counts.ts'
+import { getTop, WindowCounts } from '../../src/console/window-counts.ts'
 
 const minuteMs = 60_000
 
 function createCounts() {
   const clock = { now: 1_000 * minuteMs }
-  return { clock, counts: createNameCounts(() => clock.now) }
+  return { clock, counts: new WindowCounts(minuteMs, 60, () => clock.now) }
 }
 
 const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0)
@@ -16,11 +16,11 @@ it('counts each minute of the last hour, and forgets older ones', () => {
   clock.now += 59 * minuteMs
   counts.add('ada')
   counts.add('ada')
-  expect(counts.getTop()).toEqual([{ name: 'ada', minutes: [1, ...Array<number>(58).fill(0), 2] }])
+  expect(getTop(counts.list())).toEqual([{ name: 'ada', minutes: [1, ...Array<number>(58).fill(0), 2] }])
   clock.now += minuteMs
-  expect(counts.getTop()).toEqual([{ name: 'ada', minutes: [...Array<number>(58).fill(0), 2, 0] }])
+  expect(getTop(counts.list())).toEqual([{ name: 'ada', minutes: [...Array<number>(58).fill(0), 2, 0] }])
   clock.now += 60 * minuteMs
-  expect(counts.getTop()).toEqual([])
+  expect(getTop(counts.list())).toEqual([])
 })
 
 it('names those with the most requests, and counts the others together', () => {
@@ -29,7 +29,7 @@ it('names those with the most requests, and counts the others together', () => {
     for (let name = 0; name < 30; name += 1) for (let n = 0; n <= name; n += 1) counts.add(`user${name}`)
     clock.now += minuteMs
   }
-  const top = counts.getTop()
+  const top = getTop(counts.list())
   expect(top.map(({ name, minutes }) => [name, sum(minutes)])).toEqual([
     ['user29', 300],
     ['user28', 290],
@@ -45,7 +45,7 @@ it('names of any number do not displace each other within a minute, and no reque
   for (let n = 0; n < 10; n += 1) counts.add('busy')
   for (let name = 0; name < 5_000; name += 1) counts.add(`once${name}`)
   counts.add('busy')
-  const top = counts.getTop()
+  const top = getTop(counts.list())
   expect(top[0]).toMatchObject({ name: 'busy' })
   expect(top.map(({ minutes }) => sum(minutes))).toEqual([11, 1, 1, 1, 1, 4_996])
 })
