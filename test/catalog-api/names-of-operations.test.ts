@@ -14,7 +14,6 @@ const exceptions: Readonly<Record<string, string>> = {
   'audit/compare/recorded-versions.ts': 'which versions a change makes without naming them',
   'catalog-api/place-in-database.ts': 'clients in a database call another listing for this one',
   'gateway/upstream/own-operations.ts': 'the gateway sends these operations itself',
-  'policy/analysis/lint/lint-manifests.ts': 'an example of what a manifest can do, as a granted operation',
 }
 
 /** Lists the strings of the file that name operations, keys of objects included. */

@@ -7,11 +7,7 @@ import { formatExample } from '../common/new-command.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { getOperation, isOperationName } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
-import {
-  describeVerdict,
-  explainDecision,
-  type ExplainedLevel,
-} from '../../policy/analysis/steps.ts'
+import { describeVerdict, explainDecision, type ExplainedLevel } from '../../policy/analysis/steps.ts'
 import { describeConditionError } from '../../policy/conditions/condition-errors.ts'
 import { createRuleReference } from '../../policy/engine/compiled-rule.ts'
 import type { Step } from '../../policy/engine/evaluate.ts'

@@ -1,7 +1,7 @@
-import { printFilterAsWritten } from '../restrictions/print-filter.ts'
-import type { VisibleColumns } from '../restrictions/restriction.ts'
 import { namespaceKey } from '../engine/object-position.ts'
 import type { PolicySet } from '../policy-set.ts'
+import { printFilterAsWritten } from '../restrictions/print-filter.ts'
+import type { VisibleColumns } from '../restrictions/restriction.ts'
 import { listRestrictions, type ReachingRestriction } from './reaching-restrictions.ts'
 
 /** A restriction that only one of two policy sets has, or that both have with another content. */
@@ -27,8 +27,7 @@ export interface RestrictionEffect {
  */
 export function diffRestrictions(before: PolicySet, after: PolicySet): readonly RestrictionChange[] {
   const [all, others] = [listAll(before, after), listAll(after, before)]
-  const removed = indexByName(subtract(all, others))
-  const added = indexByName(subtract(others, all))
+  const [removed, added] = [listMissing(all, others), listMissing(others, all)]
   return [...new Set([...removed.keys(), ...added.keys()])].map((name) => {
     const [one, other] = [removed.get(name), added.get(name)]
     return { name, before: one, after: other, effects: listEffects(one, other) }
@@ -44,22 +43,16 @@ function listAll(set: PolicySet, other: PolicySet): readonly ReachingRestriction
   })
 }
 
-/** Returns the restrictions that no other one equals. */
-function subtract(
+/** Returns the restrictions that no other one equals, by name. */
+function listMissing(
   restrictions: readonly ReachingRestriction[],
   others: readonly ReachingRestriction[],
-): readonly ReachingRestriction[] {
+): ReadonlyMap<string, ReachingRestriction> {
+  const contentOf = (one: ReachingRestriction): string =>
+    JSON.stringify([describeParts(one), [...one.restriction.columns].map(String).toSorted()])
   const contents = new Set(others.map(contentOf))
-  return restrictions.filter((restriction) => !contents.has(contentOf(restriction)))
-}
-
-function contentOf(restriction: ReachingRestriction): string {
-  const columns = [...restriction.restriction.columns].map(String).toSorted()
-  return [callersOf, tablesOf, rowsOf].map((read) => read(restriction)).join('\n') + JSON.stringify(columns)
-}
-
-function indexByName(restrictions: readonly ReachingRestriction[]): ReadonlyMap<string, ReachingRestriction> {
-  return new Map(restrictions.map((one) => [nameOf(one), one]))
+  const missing = restrictions.filter((one) => !contents.has(contentOf(one)))
+  return new Map(missing.map((one) => [nameOf(one), one]))
 }
 
 /** A restriction by tags is one for each table that either side declares. */
@@ -67,6 +60,21 @@ function nameOf({ document, rule, exceptTables }: ReachingRestriction): string {
   const name = `${document.name}/${rule.id}`
   if (rule.restriction === undefined || !('without' in rule.restriction.columns)) return name
   return exceptTables === undefined ? `${name} on ${rule.tables?.join(', ')}` : `${name} on all other tables`
+}
+
+const comparedParts = ['rows', 'callers', 'tables'] as const
+
+/** The text of a part is empty if the restriction has none. */
+function describeParts({
+  document,
+  rule,
+  restriction: { rows },
+}: ReachingRestriction): Readonly<Record<(typeof comparedParts)[number], string>> {
+  return {
+    rows: rows === undefined ? '' : printFilterAsWritten(rows),
+    callers: JSON.stringify(rule.subjects),
+    tables: JSON.stringify([document.namespace, rule.tables]),
+  }
 }
 
 function listEffects(
@@ -78,47 +86,23 @@ function listEffects(
     const rows = (before ?? after)?.restriction.rows
     return [{ direction, part: 'columns' }, ...(rows ? [{ direction, part: 'rows' } as const] : [])]
   }
-  const gained = subtractColumns(after, before)
-  const lost = subtractColumns(before, after)
+  const [one, other] = [describeParts(before), describeParts(after)]
   return [
-    ...(gained.size > 0 ? [{ direction: 'gains', part: 'columns', columns: gained } as const] : []),
-    ...(lost.size > 0 ? [{ direction: 'loses', part: 'columns', columns: lost } as const] : []),
-    ...compareRows(before, after),
-    ...compareText('callers', callersOf, before, after),
-    ...compareText('tables', tablesOf, before, after),
+    ...compareColumns('gains', after, before),
+    ...compareColumns('loses', before, after),
+    ...comparedParts.flatMap((part): readonly RestrictionEffect[] => {
+      if (one[part] === other[part]) return []
+      return [{ direction: one[part] === '' ? 'loses' : other[part] === '' ? 'gains' : 'changes', part }]
+    }),
   ]
 }
 
-/** Returns the columns, with their types, that the other restriction does not have. */
-function subtractColumns(one: ReachingRestriction, other: ReachingRestriction): VisibleColumns {
-  const { columns } = other.restriction
-  return new Map([...one.restriction.columns].filter(([path, type]) => columns.get(path) !== type))
-}
-
-function compareRows(before: ReachingRestriction, after: ReachingRestriction): readonly RestrictionEffect[] {
-  const part = 'rows'
-  if (rowsOf(before) === rowsOf(after)) return []
-  if (before.restriction.rows === undefined) return [{ direction: 'loses', part }]
-  return [{ direction: after.restriction.rows === undefined ? 'gains' : 'changes', part }]
-}
-
-function compareText(
-  part: 'callers' | 'tables',
-  read: (restriction: ReachingRestriction) => string,
-  before: ReachingRestriction,
-  after: ReachingRestriction,
+/** The columns, with their types, that the other restriction does not have. */
+function compareColumns(
+  direction: 'gains' | 'loses',
+  { restriction: { columns } }: ReachingRestriction,
+  other: ReachingRestriction,
 ): readonly RestrictionEffect[] {
-  return read(before) === read(after) ? [] : [{ direction: 'changes', part }]
-}
-
-function callersOf({ rule }: ReachingRestriction): string {
-  return JSON.stringify(rule.subjects)
-}
-
-function tablesOf({ document, rule }: ReachingRestriction): string {
-  return JSON.stringify([document.namespace, rule.tables])
-}
-
-function rowsOf({ restriction: { rows } }: ReachingRestriction): string {
-  return rows === undefined ? '' : printFilterAsWritten(rows)
+  const missing = [...columns].filter(([path, type]) => other.restriction.columns.get(path) !== type)
+  return missing.length === 0 ? [] : [{ direction, part: 'columns', columns: new Map(missing) }]
 }

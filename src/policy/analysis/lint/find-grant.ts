@@ -13,6 +13,9 @@ import { listNameClasses } from '../name-classes.ts'
 /** Callers, namespaces and tables tried per rule; bounds the time of lint. */
 export const maxCandidates = 20
 
+/** Whether a condition is assumed to be true at a position. */
+export type Holds = (condition: Condition, position: ObjectPosition) => boolean
+
 /** Result that is equal in every request. `unknown`: it depends on an unknown fact. */
 export type ConstantResult = 'true' | 'false' | 'failed' | 'unknown'
 
@@ -48,22 +51,17 @@ export function findGrant(
   permission: Permission,
   position: ObjectPosition,
   subject: Subject,
-  holds: (condition: Condition) => boolean = () => false,
+  holds: Holds = () => false,
 ): LocatedRule | undefined {
   const operation = wholeTableFacts(permission)
   const get = (condition: Condition) => {
-    if (holds(condition)) return 'true'
+    if (holds(condition, position)) return 'true'
     const isOnBranch = condition.facts.includes('branch')
     return isOnBranch && constantResult(condition, permission, operation) === undefined ? 'failed' : undefined
   }
   const caller = knownAsOnly(subject)
-  const { kind, by } = set.evaluate({
-    permission,
-    position,
-    caller,
-    input: { operation },
-    conditions: { get },
-  })
+  const question = { permission, position, caller, input: { operation }, conditions: { get } }
+  const { kind, by } = set.evaluate(question)
   return kind === 'denied' ? undefined : by
 }
 

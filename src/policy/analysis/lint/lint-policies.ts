@@ -2,11 +2,9 @@ import { mergeByPolicy } from '../../language/policy-instance.ts'
 import type { PolicySet } from '../../policy-set.ts'
 import { acceptFindings, type Finding } from './finding.ts'
 import { lintAccessRules } from './lint-access-rules.ts'
-import { lintBranchBypass } from './lint-branch-bypass.ts'
+import { lintBypass } from './lint-bypass.ts'
 import { lintConditions } from './lint-conditions.ts'
-import { lintManifests } from './lint-manifests.ts'
 import { lintSubjects, type KnownCredentials } from './lint-subjects.ts'
-import { lintTableBypass } from './lint-table-bypass.ts'
 
 interface LintedPolicies {
   /** Those in force. */
@@ -36,9 +34,7 @@ export function lintPolicies(set: PolicySet, known?: KnownCredentials): readonly
   const findings = [
     ...lintAccessRules(set),
     ...lintConditions(documents),
-    ...lintBranchBypass(set),
-    ...lintManifests(set),
-    ...lintTableBypass(set),
+    ...lintBypass(set),
     ...(known === undefined ? [] : lintSubjects(documents, known)),
   ]
   const merged = mergeByPolicy(
