@@ -243,6 +243,94 @@ it.each<[string, Record<string, string>]>([
   expect(listMessages(documentOf(rule), settings)).toEqual([])
 })
 
+const allowRead = '{ id: read, effect: allow, subjects: { groups: [etl] }, operations: [read] }'
+
+it.each<[mistake: string, condition: string, message: string]>([
+  [
+    'a month that there is not',
+    'now.getMonth() == 12',
+    'now.getMonth() == 12 is never true in the next 366 days',
+  ],
+  [
+    'a day of the week that there is not',
+    'now.getDayOfWeek() in [6, 7]',
+    'now.getDayOfWeek() in [7] is never true in the next 366 days',
+  ],
+  [
+    'swapped hours',
+    'branch == "main" || now.getHours() >= 18 && now.getHours() < 8',
+    'now.getHours() >= 18 && now.getHours() < 8 is never true in the next 366 days',
+  ],
+  [
+    'a time in the past',
+    'branch == "main" || now < timestamp("2025-01-01T00:00:00Z")',
+    'now < timestamp("2025-01-01T00:00:00Z") is never true in the next 366 days',
+  ],
+  [
+    'a time far away',
+    'branch == "main" && now < timestamp("2972-01-01T00:00:00Z")',
+    'now < timestamp("2972-01-01T00:00:00Z") is always true in the next 366 days',
+  ],
+  ['a context key in upper case', '"Reason" in context', '"Reason" in context is never true'],
+  [
+    'the name of a header as context key',
+    '"x-catalog-ctx-reason" in context',
+    '"x-catalog-ctx-reason" in context is never true',
+  ],
+  ['the main branch in upper case', 'branch == "Main"', 'branch == "Main" is never true'],
+  ['a mode that no operation has', 'mode == "apend" || branch == "x"', 'mode == "apend" is never true'],
+  [
+    'a claim that a caller may not have',
+    'principal.claims.region == "eu"',
+    'fails for callers without the claim "region"; begin with has(principal.claims.region) &&',
+  ],
+])('finds a part of a condition with %s', (_, condition, message) => {
+  const rule = { operations: '[write]', when: JSON.stringify(condition) }
+  expect(listMessages(documentOf(rule))).toEqual([
+    `6:5 warning effect p/r has a condition of which ${message}`,
+  ])
+})
+
+it.each([
+  'has(principal.claims.region) && principal.claims.region == "eu"',
+  '"region" in principal.claims && principal.claims["region"] == "eu"',
+  'now >= timestamp("2027-01-01T10:00:00Z") && now < timestamp("2027-01-01T10:00:02Z")',
+  'now.getHours("Europe/Berlin") == 3 && now.getMinutes() == 59',
+  'mode == "append" && "ticket" in context && context["ticket"].startsWith("OPS-")',
+  'size(context) == 0 || context.exists(key, key == "Reason")',
+  'branch.startsWith("ci/") && !branch.endsWith("/x")',
+])('finds nothing in the condition %s', (condition) => {
+  const rule = { operations: '[write]', when: JSON.stringify(condition) }
+  expect(listMessages(documentOf(rule))).toEqual([])
+})
+
+it.each<[what: string, document: string, message: string]>([
+  [
+    'a restriction of callers that no rule allows to read',
+    `restrict: [{ id: r, subjects: { groups: [elt] }, tables: [orders], columns: { id: number } }]\nrules: [${allowRead}]\n`,
+    '5:12 warning effect p/r restricts callers that no rule allows to read these tables; expected those that one allows',
+  ],
+  [
+    'an exception for callers that no rule allows anything',
+    `rules: [${allowRead}, { id: d, effect: deny, subjects: { everyone: true, except: { groups: [elt] } }, operations: [all], tables: [pay] }]\n`,
+    '5:87 warning effect p/d excepts callers that no rule allows what it denies, so nobody may do it',
+  ],
+  [
+    'a policy in shadow mode',
+    `mode: shadow\nrules: [${allowRead}]\n`,
+    '3:19 info effect p is evaluated, but not in force: mode: shadow',
+  ],
+])('finds %s', (_, document, message) => {
+  expect(listMessages(head + document)).toEqual([message])
+})
+
+it('finds what inherit: false ends', () => {
+  const above = `apiVersion: catalog-gateway/v1\nkind: AccessPolicy\nmetadata: { name: root }\nnamespace: []\nrules: [${allowRead}]\n---\n`
+  expect(listMessages(`${above}${head}inherit: false\nrules: [${allowRead}]\n`)).toEqual([
+    '9:19 info effect p ends what is allowed from above (inherit: false): root/read',
+  ])
+})
+
 /** A document of one restriction, whose lines begin at line 6. */
 function restrictionOf(fields: Readonly<Record<string, string>>): string {
   const all = {
@@ -327,6 +415,11 @@ function templateOf(fields: Readonly<Record<string, string>>): string {
 
 it.each<[string, Readonly<Record<string, string>>, ...messages: readonly string[]]>([
   ['nothing', {}],
+  [
+    'a variable of another language',
+    { subjects: "{ groups: ['${team}-etl'] }" },
+    '9:26 error "${team}" is not the variable of forEach; expected "{team}"',
+  ],
   ['braces that are no variable', { when: `'branch == "{team}{}{1}" && size({"a": {}}) == 1'` }],
   [
     'a variable without quotes',

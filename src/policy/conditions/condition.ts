@@ -65,7 +65,7 @@ export function compileCondition(text: string): Condition | ConditionError {
       return { index: 0, message: `is of type ${type}; expected a comparison, of type bool` }
     return (
       findFailingConstant(evaluate.ast, text) ??
-      createCondition(text, parseWithTimeFunctions(text), names, [...tags], evaluate.ast)
+      createCondition(text, parseCondition(text), names, [...tags], evaluate.ast)
     )
   } catch (error) {
     return readLibraryError(error, text)
@@ -133,8 +133,11 @@ function createScopeClass(read: readonly (readonly [string, ConditionVariable])[
   return Scope
 }
 
-/** Parses the text again with the functions that cel-js does not let one replace; errors name those that were written. */
-function parseWithTimeFunctions(text: string): (scope: object) => unknown {
+/**
+ * Parses a text with the functions that cel-js does not let one replace; its errors do not name those that were written.
+ * Returns its syntax tree and what evaluates it with variables by name. Throws ParseError.
+ */
+export function parseCondition(text: string): ((scope: object) => unknown) & { readonly ast: ASTNode } {
   const evaluate = environment.parse(text)
   replaceTimeFunctions(evaluate.ast)
   return evaluate
@@ -169,7 +172,7 @@ function findFailingConstant(node: ASTNode, text: string): ConditionError | unde
   if (node.op === 'value' || !isConstant(node)) return undefined
   const part = text.slice(node.start, node.end)
   try {
-    parseWithTimeFunctions(part)({})
+    parseCondition(part)({})
     return undefined
   } catch (error) {
     if (error instanceof ParseError) return undefined

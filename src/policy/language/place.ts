@@ -209,6 +209,12 @@ const misplacedFieldHints: Readonly<Record<string, string>> = {
   'rules.inherit': `${ofDocument}, and applies to the namespace`,
   'rules.forEach': `${ofDocument}: one document for each value`,
   'rules.namespace': `${ofDocument}: one document for each namespace`,
+  'rules.restrict': ofDocument,
+  'rules.columns':
+    '; "restrict", a field of the document next to "rules", says what callers may read of a table',
+  'rules.rows':
+    '; "restrict", a field of the document next to "rules", says what callers may read of a table',
+  'metadata.contact': ofDocument,
 }
 
 function suggestField(name: string, place: Path, known: readonly string[]): string {

@@ -59,7 +59,9 @@ export function readPermissions(
   const describe: DescribeText = (name) => {
     if (vocabulary.has(name)) return undefined
     const { names, groups } = vocabulary.permissions
-    const suggestion = suggestSimilar(name, [...names, ...groups.keys()])
+    const suggestion =
+      suggestSimilar(name, [...names, ...groups.keys()]) ||
+      `; expected operations such as InsertIntoTable, or the groups ${[...groups.keys()].join(', ')}`
     return `: unknown operation or group ${JSON.stringify(name)}${suggestion}`
   }
   return vocabulary.expand(readTexts(place, names, describe), effect)

@@ -129,8 +129,28 @@ function describeReferences(
   return [
     ...(condition?.tags ?? []).flatMap((tag) => describeUnknown(tag, vocabulary.ofObjects, vocabulary.all)),
     ...ofColumns.flatMap((tag) => describeUnknown(tag, vocabulary.all, vocabulary.all)),
+    ...describeLookAlikes(declared, document, rule),
     ...(restriction === undefined ? [] : describeColumns(declared, document, rule, restriction)),
   ]
+}
+
+/** Edits by which a name is taken for a misspelt one. */
+const maxEdits = 2
+
+/** A misspelt table would stay open. */
+function describeLookAlikes(
+  declared: TagFinder,
+  { namespace }: PolicyDocument,
+  { effect, tables = [] }: PolicyRule,
+): readonly string[] {
+  const names = effect === 'deny' ? declared.listTaggedTables(namespace) : []
+  return tables.flatMap((table) => {
+    const suggestion = names.includes(table) ? '' : suggestSimilar(table, names, maxEdits)
+    if (suggestion === '' || table.includes('*')) return []
+    return [
+      `denies the table "${table}", which "tags.tables" does not declare${suggestion} If both exist, declare "${table}: {}"`,
+    ]
+  })
 }
 
 function describeUnknown(
@@ -201,9 +221,14 @@ function describeTypes(
       `has ${path}: ${type}, but "tags.tables" says that this column of ${JSON.stringify(name)} is ${columns.get(path)?.type}`,
   )
   if (rows === undefined) return messages
+  let suggestion = ''
   try {
     parseFilter(printFilterAsWritten(rows), {
-      findColumn: (path) => columns.get(path.join('.'))?.type ?? 'unknown',
+      findColumn(path) {
+        const type = columns.get(path.join('.'))?.type
+        if (type === undefined) suggestion = suggestSimilar(path.join('.'), columns.keys(), maxEdits)
+        return type ?? (suggestion === '' ? 'unknown' : undefined)
+      },
       hasVariables: true,
     })
     return messages
@@ -211,7 +236,7 @@ function describeTypes(
     if (!(error instanceof FilterError)) throw error
     return [
       ...messages,
-      `has "rows" that do not fit the columns of ${JSON.stringify(name)}: ${error.message}`,
+      `has "rows" that do not fit the columns of ${JSON.stringify(name)}: ${error.message}${suggestion}`,
     ]
   }
 }

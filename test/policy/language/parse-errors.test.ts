@@ -1,3 +1,4 @@
+import { permissionGroups } from '../../../src/catalog-api/permissions.ts'
 import { expect, it } from 'vitest'
 import { parsePolicies } from '../../../src/policy/language/parse-policies.ts'
 
@@ -147,6 +148,8 @@ ${head}rules:
   ])
 })
 
+const expectedOperations = `; expected operations such as InsertIntoTable, or the groups ${[...permissionGroups.keys()].join(', ')}`
+
 it.each([
   ['id', '1', 'rules[0].id is 1; expected text: put it in quotes'],
   ['id', 'a/b', 'rules[0].id is "a/b"; expected 1 to 128 letters, digits or any of . _ -'],
@@ -168,8 +171,12 @@ it.each([
   ['subjects', '{ users: [""] }', 'rules[0].subjects.users[0] is "", which is not a valid name'],
   ['operations', '[]', 'rules[0].operations is empty; expected a list, such as [read, InsertIntoTable]'],
   ['operations', '[Red]', 'rules[0].operations[0]: unknown operation or group "Red"; did you mean "read"?'],
-  ['operations', '[Fly]', 'rules[0].operations[0]: unknown operation or group "Fly"'],
-  ['operations', '[constructor]', 'rules[0].operations[0]: unknown operation or group "constructor"'],
+  ['operations', '[Fly]', `rules[0].operations[0]: unknown operation or group "Fly"${expectedOperations}`],
+  [
+    'operations',
+    '[constructor]',
+    `rules[0].operations[0]: unknown operation or group "constructor"${expectedOperations}`,
+  ],
   ['tables', '[]', 'rules[0].tables is empty; expected a list, such as [orders, "evt_*"]'],
   [
     'tables',

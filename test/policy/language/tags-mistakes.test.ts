@@ -60,6 +60,21 @@ it.for<[what: string, contents: readonly string[], error: string]>([
     'b.yaml:5:19: tags: the table ["crm","customers"] is declared at a.yaml:5:19, too',
   ],
   [
+    'a restriction of a table with a typo',
+    [customers, restrict('tables: [custmers], columns: { id: number }')],
+    'b.yaml:6:5: the rule "r" denies the table "custmers", which "tags.tables" does not declare; did you mean "customers"? If both exist, declare "custmers: {}"',
+  ],
+  [
+    'a deny of a table in another case',
+    [customers, deny('true').replace('operations', 'tables: [Customers], operations')],
+    'the rule "d" denies the table "Customers", which "tags.tables" does not declare; did you mean "customers"?',
+  ],
+  [
+    'rows by a column with a typo',
+    [customers, restrict('tables: [customers], columns: { id: number }, rows: snn is null')],
+    'there is no column "snn"; did you mean "ssn"?',
+  ],
+  [
     'columns by type and by tag',
     [customers, restrict('tables: [customers], columns: { id: number, without: [pii] }')],
     'unknown field "restrict[0].columns.id"',

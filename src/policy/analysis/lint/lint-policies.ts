@@ -4,6 +4,7 @@ import { acceptFindings, type Finding } from './finding.ts'
 import { lintAccessRules } from './lint-access-rules.ts'
 import { lintBypass } from './lint-bypass.ts'
 import { lintConditions } from './lint-conditions.ts'
+import { lintEffects } from './lint-effects.ts'
 import { lintSubjects, type KnownCredentials } from './lint-subjects.ts'
 
 interface LintedPolicies {
@@ -34,6 +35,7 @@ export function lintPolicies(set: PolicySet, known?: KnownCredentials): readonly
   const findings = [
     ...lintAccessRules(set),
     ...lintConditions(documents),
+    ...lintEffects(set),
     ...lintBypass(set),
     ...(known === undefined ? [] : lintSubjects(documents, known)),
   ]

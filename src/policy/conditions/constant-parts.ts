@@ -1,0 +1,170 @@
+import { ParseError, type ASTNode } from '@marcbachmann/cel-js'
+import { canonicalizeWord } from '../../catalog-api/facts.ts'
+import type { Permission } from '../../catalog-api/permissions.ts'
+import { validateTimestamp } from '../../lib/time/parse-timestamp.ts'
+import { parseCondition } from './condition.ts'
+import { factsStatedFor, operationsStating } from './permission-facts.ts'
+import { childNodes } from './syntax-tree.ts'
+
+const hourMs = 60 * 60 * 1000
+const dayMs = 24 * hourMs
+/** Parts on the time are tried throughout a year. */
+const maxDays = 366
+/** Not a whole hour, so that each hour of the day is tried with all minutes, and each minute with all seconds. */
+const stepMs = hourMs + 1_000
+const otherName = 'other'
+
+/**
+ * Describes the smallest parts of a condition that have the same result in every request for the permissions, in the next
+ * 366 days. Tried are parts that read one variable of which is known what requests can state.
+ */
+export function describeConstantParts(
+  condition: string,
+  permissions: Iterable<Permission>,
+  now: number,
+): readonly string[] {
+  const named = [...permissions]
+
+  function listStated(variable: string, part: ASTNode): Iterable<unknown> | undefined {
+    const literals = [...listTexts(part)]
+    switch (variable) {
+      case 'now':
+        return listTimes(literals, now)
+      case 'operation':
+        return named
+      case 'mode':
+      case 'behavior':
+        return listWords(variable, named)
+      case 'branch':
+        // Git and catalogs know one main branch, in lower case.
+        return isJoined(part)
+          ? undefined
+          : [otherName, ...literals.filter((text) => !/^main$/i.test(text) || text === 'main')]
+      case 'context':
+        return isJoined(part) ? undefined : listContexts(literals)
+      default:
+        return undefined
+    }
+  }
+
+  function describe(part: ASTNode): readonly string[] {
+    const inner = [...childNodes(part.args)].flatMap(describe)
+    if (inner.length > 0) return inner
+    const [variable, ...others] = new Set(listVariables(part))
+    if (variable === undefined || others.length > 0) return []
+    const during = variable === 'now' ? ` in the next ${maxDays} days` : ''
+    return listAlternatives(part, condition).flatMap((text) => {
+      const stated = listStated(variable, part)
+      const result = stated && findConstant(text, variable, stated)
+      return result === undefined ? [] : [`${text} ${result}${during}`]
+    })
+  }
+
+  const { ast } = parseCondition(condition)
+  return [...describe(ast), ...describeUnguarded(ast)]
+}
+
+/** The text of a part; of a list of values one for each, which may be mistaken alone. */
+function listAlternatives({ op, args, start, end }: ASTNode, condition: string): readonly string[] {
+  if (op !== 'in' || args[1].op !== 'list') return [condition.slice(start, end)]
+  const [value, list] = args
+  return list.args.map(
+    (item) => `${condition.slice(value.start, value.end)} in [${condition.slice(item.start, item.end)}]`,
+  )
+}
+
+function findConstant(text: string, variable: string, stated: Iterable<unknown>): string | undefined {
+  let constant: string | undefined
+  let evaluate: (scope: object) => unknown
+  try {
+    evaluate = parseCondition(text)
+  } catch (error) {
+    // A part whose text lacks its outer parentheses.
+    if (error instanceof ParseError) return undefined
+    throw error
+  }
+  for (const value of stated) {
+    const result = evaluateWith(evaluate, { [variable]: value })
+    if (result === undefined || (constant !== undefined && constant !== result)) return undefined
+    constant = result
+  }
+  return constant
+}
+
+/** Returns undefined if the result is no boolean. */
+function evaluateWith(evaluate: (scope: object) => unknown, scope: object): string | undefined {
+  try {
+    const result = evaluate(scope)
+    if (typeof result !== 'boolean') return undefined
+    return result ? 'is always true' : 'is never true'
+  } catch {
+    return 'always fails'
+  }
+}
+
+function isJoined({ op }: ASTNode): boolean {
+  return op === '&&' || op === '||' || op === '?:'
+}
+
+function* listTimes(literals: readonly string[], now: number): Generator<Date> {
+  const end = now + maxDays * dayMs
+  for (let time = now; time < end; time += stepMs) yield new Date(time)
+  const named = literals.filter((text) => validateTimestamp(text) === undefined).map(Date.parse)
+  for (const time of named.flatMap((at) => [at - 1, at, at + 1]))
+    if (time >= now && time < end) yield new Date(time)
+}
+
+/** The words that requests may state, and none; undefined if none states one, or if the fact may have other values. */
+function listWords(
+  fact: 'mode' | 'behavior',
+  permissions: readonly Permission[],
+): readonly string[] | undefined {
+  const stating = permissions.filter((permission) => factsStatedFor(permission).has(fact))
+  if (stating.length === 0) return undefined
+  const operations = stating.flatMap(operationsStating)
+  const words = operations.flatMap(({ modes, behaviors }) => (fact === 'mode' ? modes : behaviors))
+  return ['', ...new Set(words.map(canonicalizeWord))]
+}
+
+/** Contexts with all keys that headers can have, whatever their value. Names of headers are lower-case here. */
+function* listContexts(literals: readonly string[]): Generator<ReadonlyMap<string, string>> {
+  yield new Map()
+  const keys = literals.filter((text) => /^[a-z0-9_-]+$/.test(text) && !text.startsWith('x-catalog-ctx-'))
+  for (const value of [otherName, '', ...literals])
+    yield new Map([otherName, ...keys].map((key) => [key, value]))
+}
+
+/** Lists the literal texts and the names of members. */
+function* listTexts({ op, args }: ASTNode): Generator<string> {
+  if (op === 'value' && typeof args === 'string') yield args
+  if (op === '.') yield args[1]
+  for (const child of childNodes(args)) yield* listTexts(child)
+}
+
+function* listVariables({ op, args }: ASTNode): Generator<string> {
+  if (op === 'id') yield args
+  for (const child of childNodes(args)) yield* listVariables(child)
+}
+
+/** Describes claims that a condition reads without asking first whether the caller has them. */
+function describeUnguarded(condition: ASTNode): readonly string[] {
+  const guarded = new Set<string>()
+  const read = new Set<string>()
+  function visit(node: ASTNode, isGuard: boolean): void {
+    const { op, args } = node
+    if (op === 'in' && isClaims(args[1])) for (const name of listTexts(args[0])) guarded.add(name)
+    if (op === '.' && isClaims(args[0])) (isGuard ? guarded : read).add(args[1])
+    if (op === '[]' && isClaims(args[0])) for (const name of listTexts(args[1])) read.add(name)
+    for (const child of childNodes(args)) visit(child, op === 'call' && args[0] === 'has')
+  }
+  visit(condition, false)
+  return [...read]
+    .filter((name) => !guarded.has(name))
+    .map(
+      (name) => `fails for callers without the claim "${name}"; begin with has(principal.claims.${name}) &&`,
+    )
+}
+
+function isClaims({ op, args }: ASTNode): boolean {
+  return op === '.' && args[1] === 'claims' && args[0].op === 'id' && args[0].args === 'principal'
+}
