@@ -51,9 +51,12 @@ export type PermissionGroup =
   | 'write'
   | 'create'
   | 'commit'
+  | 'index'
+  | 'schema'
   | 'admin'
   | 'drop'
   | 'credentials'
+  | 'references'
 
 type ColumnMetadata = 'stored' | 'ignored'
 
@@ -562,7 +565,7 @@ export const operations = {
     moves: true,
     errors: ['TableAlreadyExists', 'ConcurrentModification'],
   }),
-  UpdateTableSchemaMetadata: onTable('schema_metadata/update', commits('admin', delegated), {
+  UpdateTableSchemaMetadata: onTable('schema_metadata/update', commits('schema', delegated), {
     summary: 'Changes the metadata of the schema of a table',
     body: 'map',
     query: { branch: 'string' },
@@ -620,7 +623,7 @@ export const operations = {
     vends: true,
     errors: ['NamespaceNotFound', 'TableNotFound', 'TableAlreadyExists', 'ConcurrentModification'],
   }),
-  AlterTableAlterColumns: onTable('alter_columns', commits('admin', delegated), {
+  AlterTableAlterColumns: onTable('alter_columns', commits('schema', delegated), {
     summary: 'Changes columns of a table',
     columnMetadata: 'stored',
     facts: branchInBody,
@@ -628,7 +631,7 @@ export const operations = {
     versions: 'next',
     errors: ['TableColumnNotFound', 'ConcurrentModification', 'TableSchemaValidationError'],
   }),
-  UpdateFieldMetadata: onTable('update_field_metadata', commits('admin', delegated), {
+  UpdateFieldMetadata: onTable('update_field_metadata', commits('schema', delegated), {
     summary: 'Changes the metadata of columns of a table',
     columnMetadata: 'stored',
     requires: [referenceData],
@@ -637,7 +640,7 @@ export const operations = {
     versions: 'next',
     errors: ['TableColumnNotFound', 'ConcurrentModification'],
   }),
-  AlterTableDropColumns: onTable('drop_columns', commits('admin', delegated), {
+  AlterTableDropColumns: onTable('drop_columns', commits('schema', delegated), {
     summary: 'Drops columns of a table',
     facts: branchInBody,
     versions: 'next',
@@ -836,7 +839,7 @@ export const operations = {
     alsoFlat: true,
     emptyIsAbsent: [...queryHalves, ...nestedQuery],
   }),
-  AlterTableAddColumns: onTable('add_columns', commits('admin', delegated), {
+  AlterTableAddColumns: onTable('add_columns', commits('schema', delegated), {
     summary: 'Adds columns to a table',
     // An Arrow schema has no place for it.
     query: { branch: 'string' },
@@ -870,7 +873,7 @@ export const operations = {
     mayStartJob: true,
     errors: ['TableNotFound', 'TableAlreadyExists'],
   }),
-  CreateTableIndex: onTable('create_index', commits('admin', delegated), {
+  CreateTableIndex: onTable('create_index', commits('index', delegated), {
     summary: 'Creates an index of a table',
     facts: branchInBody,
     recorded: ['name'],
@@ -878,7 +881,7 @@ export const operations = {
     mayStartJob: true,
     errors: ['TableIndexAlreadyExists', 'TableColumnNotFound', 'ConcurrentModification'],
   }),
-  CreateTableScalarIndex: onTable('create_scalar_index', commits('admin', delegated), {
+  CreateTableScalarIndex: onTable('create_scalar_index', commits('index', delegated), {
     summary: 'Creates a scalar index of a table',
     facts: branchInBody,
     recorded: ['name'],
@@ -897,7 +900,7 @@ export const operations = {
     facts: branchInBody,
     errors: ['TableIndexNotFound'],
   }),
-  DropTableIndex: onTable('index/{index_name}/drop', commits('admin', delegated), {
+  DropTableIndex: onTable('index/{index_name}/drop', commits('index', delegated), {
     summary: 'Drops an index of a table',
     body: 'none',
     query: { branch: 'string' },
@@ -987,7 +990,7 @@ export const operations = {
   }),
   // The following are operations of the remote client of LanceDB that the interface does not have.
   // It displaces what others have in the cache.
-  PrewarmTableIndex: onTable('index/{index_name}/prewarm', reads('admin', delegated), {
+  PrewarmTableIndex: onTable('index/{index_name}/prewarm', reads('index', delegated), {
     summary: 'Loads an index of a table into the cache of the server',
     body: 'none',
     unknownBranch: 'always',

@@ -37,13 +37,12 @@ export const extraPermissions = {
     facts: 'of the request, for every branch',
     isDelegated: false,
   },
-  /** Write columns whose values can name objects that the catalog reads with its own credential. In no group. */
-  ReferenceData: { group: undefined, object: 'table', facts: 'branch of the request', isDelegated: false },
+  /** Write columns whose values can name objects that the catalog reads with its own credential. Not in `all`. */
+  ReferenceData: { group: 'references', object: 'table', facts: 'branch of the request', isDelegated: false },
 } as const satisfies Record<string, EffectPermissionDefinition>
 
 interface EffectPermissionDefinition {
-  /** Undefined if policies must name the permission. */
-  readonly group: PermissionGroup | undefined
+  readonly group: PermissionGroup
   /** Kind of the objects that it is decided on. */
   readonly object: ObjectKind
   /** Facts of a decision on the object of the request. */
@@ -82,16 +81,37 @@ export function isExtraOperationName(permission: Permission): permission is Extr
 export interface PermissionTable {
   /** Permissions of the catalog API, then those of extra operations. */
   readonly names: readonly Permission[]
-  /** Groups with their permissions. ReferenceData and extra operations without a group are in none, not even in `all`. */
+  /** Groups with their permissions. The group `references` and what is in no group are not even in `all`. */
   readonly groups: ReadonlyMap<string, readonly Permission[]>
   /** Everything that changes something, also what is in no group. */
   readonly changes: readonly Permission[]
 }
 
-/** The groups that the group `read` consists of. */
-export const readGroups: readonly PermissionGroup[] = ['browse', 'query']
+/** Groups that consist of other groups, and of what is directly in them. */
+const groupParts: ReadonlyMap<string, readonly PermissionGroup[]> = new Map([
+  ['admin', ['index', 'schema', 'admin']],
+  ['read', ['browse', 'query']],
+])
 
-const basicGroups = ['browse', 'query', 'write', 'create', 'commit', 'admin', 'drop', 'credentials'] as const
+/** Returns the groups that a group consists of: itself if it has no others beneath. */
+export function listGroupParts(group: string): readonly string[] {
+  return groupParts.get(group) ?? [group]
+}
+
+const groupNames = [
+  'browse',
+  'query',
+  'write',
+  'create',
+  'commit',
+  'index',
+  'schema',
+  'admin',
+  'drop',
+  'credentials',
+  'references',
+  'read',
+]
 
 const changingEffects: ReadonlySet<Permission> = new Set(
   getKeys(extraPermissions).filter((name) => 'isChange' in extraPermissions[name]),
@@ -110,15 +130,15 @@ export function createPermissionTable(extraOperations: readonly Operation[]): Pe
   const changes = names.filter((name) =>
     isEffectPermission(name) ? changingEffects.has(name) : effects.get(name) !== 'read',
   )
-  const inGroup = (group: PermissionGroup): Permission[] =>
-    names.filter((name) => groupByName.get(name) === group)
+  const inGroup = (group: string): Permission[] =>
+    names.filter((name) => listGroupParts(group).includes(groupByName.get(name) ?? ''))
+  const isInAll = (name: Permission): boolean => ![undefined, 'references'].includes(groupByName.get(name))
   return {
     names,
     groups: new Map<string, readonly Permission[]>([
-      ...basicGroups.map((group) => [group, inGroup(group)] as const),
-      ['read', readGroups.flatMap(inGroup)],
-      ['change', changes.filter((name) => groupByName.get(name) !== undefined)],
-      ['all', names.filter((name) => groupByName.get(name) !== undefined)],
+      ...groupNames.map((group) => [group, inGroup(group)] as const),
+      ['change', changes.filter(isInAll)],
+      ['all', names.filter(isInAll)],
     ]),
     changes,
   }

@@ -44,7 +44,9 @@ export interface AccessReport {
 /** An operation that a caller may use, subject to conditions and to rules that may deny it. */
 type Grant = { readonly operation: Permission } & ReturnType<typeof reportEntitlement<readonly Subject[]>>
 
-const disjointGroups = [...permissionGroups].filter(([name]) => !['read', 'change', 'all'].includes(name))
+const disjointGroups = [...permissionGroups].filter(
+  ([name]) => !['index', 'schema', 'read', 'change', 'all'].includes(name),
+)
 
 /** Maximum number of nodes shown; others can be requested by name. */
 const maxNodes = 500

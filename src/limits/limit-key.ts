@@ -2,7 +2,7 @@ import type { Principal } from '../identity/principal.ts'
 import type { Identifier } from '../catalog-api/identifiers.ts'
 import { getNamespaceDepth } from '../catalog-api/object-kinds.ts'
 import type { Operation } from '../catalog-api/operations.ts'
-import { readGroups } from '../catalog-api/permissions.ts'
+import { listGroupParts } from '../catalog-api/permissions.ts'
 import type { RouteMatch } from '../catalog-api/request-target.ts'
 import { getAddressKey } from '../lib/net/address-key.ts'
 import type { LimitSelection } from '../config/caller-limit-settings.ts'
@@ -48,9 +48,7 @@ export function getPrincipalKey({ name, method }: LimitedRequest['principal']): 
 /** `all` selects every operation, even an extra one without a group: a limit grants nothing. */
 function createOperationSelector(names: readonly string[]): (operation: Operation) => boolean {
   if (names.includes('all')) return () => true
-  const selected = new Set(
-    names.flatMap((name): readonly string[] => (name === 'read' ? readGroups : [name])),
-  )
+  const selected = new Set(names.flatMap(listGroupParts))
   return ({ name, group }) => selected.has(name) || (group !== undefined && selected.has(group))
 }
 
