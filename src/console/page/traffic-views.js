@@ -27,7 +27,11 @@ export function showTraffic({ seconds, statuses, operations, sampledRequests, re
   show(byId('refusal-counts'), chips, (chips) => chips.map(refusalChip))
   showFeed('refusal-feed', refusals.newest, {
     texts: ({ requestId, principal, id, operation, stage, reason, denial, restrictedBy = [] }) => [
-      ...[requestId, principal, id, operation, stage, reason, denial?.id, ruleName(denial)],
+      `${requestId} ${operation} ${stage} ${reason}`,
+      principal,
+      id,
+      denial?.id,
+      ruleName(denial),
       ...restrictedBy.map(ruleName),
     ],
     key: ({ requestId, time }) => `${requestId} ${time}`,

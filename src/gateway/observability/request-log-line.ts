@@ -1,18 +1,33 @@
 import { idToJson, memberToJson, memoizeText } from '../../audit/records/json-text.ts'
-import type { CatalogError } from '../../catalog-api/catalog-error.ts'
+import { getRefusalLevel, type CatalogError } from '../../catalog-api/catalog-error.ts'
 import { describeCause } from '../describe-cause.ts'
 import type { ObservedResponse } from '../downstream.ts'
-import type { RequestEnd } from './request-sinks.ts'
+import type { RequestEnd, RequestSink } from './request-sinks.ts'
+import type { GatewayLog } from '../../observability/log/gateway-log.ts'
+import { isFailureStatus } from '../changes/outcome.ts'
 import type { Principal } from '../../identity/principal.ts'
 import type { RuleReference } from '../../policy/engine/decision.ts'
 import { qualifiedRuleName } from '../../policy/testing/decision-test.ts'
 import { stages, type Trace } from '../trace.ts'
 
+/** Creates the sink that writes log lines. */
+export function createLogSink(log: Pick<GatewayLog, 'logger' | 'write'>): RequestSink {
+  return (trace, response, end) => {
+    const level = end.refusal
+      ? getRefusalLevel(end.refusal.reason)
+      : isFailureStatus(end.status)
+        ? 'warn'
+        : 'info'
+    if (!log.logger.isLevelEnabled(level)) return
+    log.write(level, formatRequestLogLine(trace, response, end), 'request completed')
+  }
+}
+
 /**
  * Formats the log line of a request as JSON members, each with the comma before it. It contains no header, query or
  * body; messages describe their structure, never a value that could be a secret.
  */
-export function formatRequestLogLine(trace: Trace, response: ObservedResponse, end: RequestEnd): string {
+function formatRequestLogLine(trace: Trace, response: ObservedResponse, end: RequestEnd): string {
   const { operation, status, decision, refusal, endedAt } = end
   const { upstream, spans } = trace
   const { route, principal, allowedBy, headPermit } = trace.progress

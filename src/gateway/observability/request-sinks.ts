@@ -1,10 +1,8 @@
 import type { Attributes } from '@opentelemetry/api'
-import { getRefusalLevel, type CatalogError } from '../../catalog-api/catalog-error.ts'
-import type { GatewayLog } from '../../observability/log/gateway-log.ts'
+import type { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { isFailureStatus } from '../changes/outcome.ts'
 import type { ObservedResponse } from '../downstream.ts'
 import type { Trace } from '../trace.ts'
-import { formatRequestLogLine } from './request-log-line.ts'
 
 /** The end of a request, for its log line, metrics, spans and the console. */
 export interface RequestEnd {
@@ -21,19 +19,6 @@ export interface RequestEnd {
 
 /** Receives the end of each request. */
 export type RequestSink = (trace: Trace, response: ObservedResponse, end: RequestEnd) => void
-
-/** Creates the sink that writes log lines. */
-export function createLogSink(log: Pick<GatewayLog, 'logger' | 'write'>): RequestSink {
-  return (trace, response, end) => {
-    const level = end.refusal
-      ? getRefusalLevel(end.refusal.reason)
-      : isFailureStatus(end.status)
-        ? 'warn'
-        : 'info'
-    if (!log.logger.isLevelEnabled(level)) return
-    log.write(level, formatRequestLogLine(trace, response, end), 'request completed')
-  }
-}
 
 /** Ends the spans of a request, if traces are on. */
 export const endSpans: RequestSink = (trace, _response, end) => {

@@ -8,7 +8,7 @@ import { awaitAuditRecord } from '../await-audit-record.ts'
 import { advance } from '../context.ts'
 import { createChangeDetails, createEntryDetails } from '../facts/change-details.ts'
 import { listAdditionalPermissions, type RequiredPermission } from '../authorization/required-permission.ts'
-import type { EntriesAdmitted } from './limit.ts'
+import type { EntriesAdmitted } from './limit-entries.ts'
 
 /** A request that may be forwarded: the intent of a change is in the audit log, if its operation is audited. */
 export interface Audited extends EntriesAdmitted {

@@ -1,4 +1,3 @@
-import { getOperation, isOperationName } from '../../catalog-api/operations.ts'
 import type { BodyMemory } from '../../limits/overload/body-memory.ts'
 import type { FairCapacity } from '../../limits/overload/fair-capacity.ts'
 import type { LimitLease } from '../../limits/limit.ts'
@@ -12,7 +11,6 @@ import type { ReadableRequest } from '../body/checked-body.ts'
 import { advance, type Authenticated } from '../context.ts'
 import type { DownstreamResponse } from '../downstream.ts'
 import type { Authorized } from './authorize.ts'
-import type { Placed } from './place.ts'
 
 export interface LimitOptions {
   readonly limits: Limits
@@ -95,24 +93,6 @@ async function runUntilClosed<Result>(
 export function toLimitedRequest({ head, route, principal }: Authenticated): LimitedRequest {
   const { client, hasBody, contentLength } = head
   return { principal, route, client, hasBody, contentLength }
-}
-
-/** A request whose entries were admitted by the limits, too. */
-export interface EntriesAdmitted extends Placed {
-  /** Number of entries of a batch that were counted as requests. */
-  readonly entries: number
-}
-
-/**
- * Stage 9: counts each entry of a batch as a request, so that batches do not bypass rate limits. Throws LimitExceeded (429).
- */
-export function limitEntries(request: Placed, { limits }: { readonly limits: Limits }): EntriesAdmitted {
-  if (request.route.operation.entries === undefined) return advance(request, { entries: 0 })
-  const entries = request.permit.decisions.flatMap(({ requiredPermission: { entry, permission, id } }) =>
-    entry !== undefined && isOperationName(permission) ? [{ operation: getOperation(permission), id }] : [],
-  )
-  limits.admitEntries(toLimitedRequest(request), entries)
-  return advance(request, { entries: entries.length })
 }
 
 /** Reports sent bytes while a long response is sent. Returns a function that reports the rest and stops. */
