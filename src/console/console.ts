@@ -1,15 +1,16 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { readdir, readFile } from 'node:fs/promises'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import { extname } from 'node:path'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { apiKeyHeader } from '../catalog-api/headers.ts'
 import { CatalogError } from '../catalog-api/catalog-error.ts'
+import { apiKeyHeader } from '../catalog-api/headers.ts'
 import { parseIdentifierText } from '../catalog-api/identifier-text.ts'
 import type { Identifier } from '../catalog-api/identifiers.ts'
+import { isCrossSite, isLink, readSendingPage } from '../lib/http/sending-page.ts'
 import type { PolicySet } from '../policy/policy-set.ts'
 import { createAccessReport, listNamespaces } from './access-report.ts'
-import { findBrowserRefusal, consoleHeaders } from './browser-guard.ts'
 import type { ConsoleState } from './console-state.ts'
 import type { NewestChanges } from './newest-changes.ts'
-import { pageRoute, readPageFiles } from './page-files.ts'
 import { addPlayground, type PlaygroundSource } from './playground/add-playground.ts'
 import type { TrafficSummary } from './traffic.ts'
 
@@ -121,4 +122,62 @@ function readCredential({ headers }: FastifyRequest<ObjectRoute>): readonly stri
     const value = headers[name]
     return typeof value === 'string' ? [name, value] : []
   })
+}
+
+/** Only own files are loaded or run, no other page can frame the console, and nothing is cached. */
+const consoleHeaders: Readonly<Record<string, string>> = {
+  'content-security-policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; '),
+  'cache-control': 'no-store',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+}
+
+/**
+ * Returns why a request is refused. The console needs no credentials, so only its own page may read its data; other sites
+ * may link to the page. The admin port has checked the host.
+ */
+function findBrowserRefusal(headers: IncomingHttpHeaders, isPage: boolean): string | undefined {
+  const page = readSendingPage((name) => headers[name]?.toString())
+  if (page === undefined || !isCrossSite(page, headers.host, 'http')) return undefined
+  return isPage && isLink(page, 'GET') ? undefined : 'cross-site requests to the console are refused'
+}
+
+interface PageFile {
+  readonly route: string
+  readonly contentType: string
+  readonly content: Buffer
+}
+
+const contentTypes: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
+
+const pageRoute = '/console'
+
+/** Reads the page and the files that it refers to. */
+async function readPageFiles(): Promise<readonly PageFile[]> {
+  const folder = new URL('page/', import.meta.url)
+  const files = (await readdir(folder)).map(async (name) => {
+    const contentType = contentTypes[extname(name)]
+    if (contentType === undefined) return []
+    const route = name === 'console.html' ? pageRoute : `${pageRoute}/${name}`
+    return [{ route, contentType, content: await readFile(new URL(name, folder)) }]
+  })
+  return (await Promise.all(files)).flat()
 }

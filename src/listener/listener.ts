@@ -15,7 +15,7 @@ import { getAddressKey } from '../lib/net/address-key.ts'
 import { hasClientCertificate } from '../lib/tls/client-chain.ts'
 import { ConnectionSet, type ConnectionSetOptions, type ListenerHandler } from './connection-set.ts'
 import { RequestError } from '../http1/server/request-error.ts'
-import { readProxyHeader } from './read-proxy-header.ts'
+import { readProxyHeader } from './proxy-header.ts'
 
 export interface ListenerOptions extends ConnectionSetOptions {
   readonly maxConnections: number

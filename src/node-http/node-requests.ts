@@ -1,16 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { readConnectionAddresses, type ConnectionAddresses } from '../lib/net/connection-addresses.ts'
-import { ownedBy } from '../lib/async/owned-tasks.ts'
 import type { ConnectionFailure } from '../http1/server/connection-state.ts'
-import type { ErrorResponse } from '../http1/server/error-response.ts'
 import { IncomingRequest, type RequestConnection } from '../http1/server/incoming-request.ts'
 import { LingerSlots } from '../http1/server/lingering-close.ts'
-import { malformed, RequestError } from '../http1/server/request-error.ts'
+import { type ErrorResponse, malformed, RequestError } from '../http1/server/request-error.ts'
 import { createParsedRequestHead, type RequestHead } from '../http1/server/request-head.ts'
 import type { RequestScheduler } from '../http1/server/request-queue.ts'
+import { ownedBy } from '../lib/async/owned-tasks.ts'
+import { type ConnectionAddresses, readConnectionAddresses } from '../lib/net/connection-addresses.ts'
 import { NodeResponse } from './node-response.ts'
-import { PipelinedRequests } from './pipelined-requests.ts'
 
 /** Options and callbacks of the requests of a server. */
 export interface NodeRequestHandler {
@@ -206,5 +204,65 @@ class MessageBody implements RequestConnection {
     do chunk = message.read()
     while (chunk !== null && request.wantsBody)
     if (request.wantsBody && message.readableLength === 0 && message.complete) request.complete()
+  }
+}
+
+interface PendingRequest {
+  readonly response: ServerResponse
+  readonly start: () => void
+}
+
+/**
+ * Serves the requests of a connection one after the other. Node passes pipelined ones at once, and would serve one behind
+ * a response that closes the connection.
+ */
+class PipelinedRequests {
+  readonly #socket: Socket
+  #isActive = false
+  #pending: PendingRequest[] = []
+  #isClosed = false
+
+  constructor(socket: Socket) {
+    this.#socket = socket
+  }
+
+  /** Calls `start` when all previous responses are complete. It is not called if the last one closes the connection. */
+  add(response: ServerResponse, start: () => void): void {
+    if (this.#isClosed || this.#isEnded) return
+    if (!this.#isActive) {
+      this.#start({ response, start })
+      return
+    }
+    this.#pending.push({ response, start })
+    // No further requests are read; those that were received are parsed already.
+    this.#socket.pause()
+  }
+
+  /** Starts no further request. */
+  close(): void {
+    this.#isClosed = true
+    this.#pending = []
+  }
+
+  /** Whether the last response was sent. Node may still parse bytes that were received with its request. */
+  get #isEnded(): boolean {
+    return this.#socket.destroyed || this.#socket.writableEnded
+  }
+
+  #start({ response, start }: PendingRequest): void {
+    this.#isActive = true
+    response.once('close', () => this.#next())
+    start()
+  }
+
+  #next(): void {
+    this.#isActive = false
+    if (this.#isEnded) {
+      this.#pending = []
+      return
+    }
+    const next = this.#pending.shift()
+    if (this.#pending.length === 0 && this.#socket.isPaused()) this.#socket.resume()
+    if (next !== undefined) this.#start(next)
   }
 }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { getOperation } from '../../src/catalog-api/operations.ts'
-import { createByteQuota } from '../../src/limits/byte-quota.ts'
+import { createByteQuota } from '../../src/limits/limits.ts'
 import { createBuckets } from '../../src/limits/token-buckets.ts'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))

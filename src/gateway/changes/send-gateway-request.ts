@@ -4,7 +4,7 @@ import { defaultDelimiter, type Identifier } from '../../catalog-api/identifiers
 import type { Operation } from '../../catalog-api/operations.ts'
 import { sendRequest } from '../../http1/client/send-request.ts'
 import { withoutByteOrderMark } from '../../lib/json/without-byte-order-mark.ts'
-import type { PoolName } from '../../limits/overload/pool-name.ts'
+import type { PoolName } from '../../limits/overload/shed-class.ts'
 import { buildUpstreamTarget } from '../upstream/upstream-target.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 

@@ -1,25 +1,26 @@
 import type { AuditLog } from '../../audit/log/audit-log.ts'
 import type { Details } from '../../audit/records/audit-record.ts'
-import { AuthenticationError } from '../../identity/authentication-error.ts'
 import type { CatalogError } from '../../catalog-api/catalog-error.ts'
-import type { Logger } from '../../observability/log/gateway-log.ts'
-import type { Metrics } from '../../observability/metrics/metrics.ts'
-import type { Traces } from '../../observability/traces/traces.ts'
-import { createLogThrottle } from '../../observability/log/log-throttle.ts'
-import { memoize } from '../../lib/memoize.ts'
-import type { DownstreamRequest, ObservedResponse } from '../downstream.ts'
-import type { ConnectionAddresses } from '../../lib/net/connection-addresses.ts'
-import type { ConnectionErrorReason } from '../../listener/connection-set.ts'
-import { CrossSiteError } from '../assert-same-site.ts'
-import { DeniedError } from '../authorization/denied-error.ts'
-import { createRefusalEntry, type CredentialRefusalRecorder } from './credential-refusal-recorder.ts'
-import { createRestrictionObserver } from './restriction-observer.ts'
-import type { RequestEnd, RequestSink } from './request-sinks.ts'
-import { type Trace, stages } from '../trace.ts'
-import type { DurationHistogram } from '../../observability/metrics/duration-histogram.ts'
 import { getNamespaceDepth } from '../../catalog-api/object-kinds.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
 import { otherNamespaces } from '../../config/telemetry-settings.ts'
+import { AuthenticationError } from '../../identity/authentication-error.ts'
+import { memoize } from '../../lib/memoize.ts'
+import type { ConnectionAddresses } from '../../lib/net/connection-addresses.ts'
+import type { ConnectionErrorReason } from '../../listener/connection-set.ts'
+import type { Logger } from '../../observability/log/gateway-log.ts'
+import { createLogThrottle } from '../../observability/log/log-throttle.ts'
+import type { DurationHistogram } from '../../observability/metrics/duration-histogram.ts'
+import type { Metrics } from '../../observability/metrics/metrics.ts'
+import type { Traces } from '../../observability/traces/traces.ts'
+import { qualifiedRuleName } from '../../policy/testing/decision-test.ts'
+import { CrossSiteError } from '../assert-same-site.ts'
+import { DeniedError } from '../authorization/denied-error.ts'
+import type { DownstreamRequest, ObservedResponse } from '../downstream.ts'
+import { isRestrictionRefusal } from '../restrictions/restricted-read.ts'
+import { stages, type Trace } from '../trace.ts'
+import { createRefusalEntry, type CredentialRefusalRecorder } from './credential-refusal-recorder.ts'
+import type { RequestEnd, RequestSink } from './request-sinks.ts'
 
 /** Receives the events of requests from the server. */
 export interface RequestObserver {
@@ -180,5 +181,40 @@ function createNamespaceLabeler(
     // The id of a table in the root namespace begins with the name of the table.
     const first = getNamespaceDepth(operation.object, id) > 0 ? id[0] : undefined
     return first !== undefined && known.has(first) ? first : otherNamespaces
+  }
+}
+
+/** Creates a function that counts a request that restrictions, or those of shadow policies, apply to. */
+function createRestrictionObserver(
+  metrics: Metrics,
+  log: Logger,
+): (trace: Trace, namespace: readonly string[]) => void {
+  const lines = createLogThrottle(maxLinesPerSecond)
+  const counter = memoize((operation: string, result: string, ...namespace: string[]) =>
+    metrics.restricted_reads_total.labels(operation, result, ...namespace),
+  )
+
+  function reportShadow({ progress: { route, principal, triedRestriction } }: Trace): void {
+    if (route === undefined || triedRestriction === undefined) return
+    const { restriction, result, error } = triedRestriction
+    const operation = route.operation.name
+    metrics.policy_shadow_restrictions_total.inc({ operation, result })
+    const suppressed = lines.take(result)
+    if (suppressed === undefined) return
+    const candidateRules = restriction.parts.map(({ rule }) => qualifiedRuleName(rule))
+    const common = { operation, id: route.id, principal: principal?.name, result }
+    log.info({ ...common, candidateRules, error: error?.message, suppressed }, 'shadow restriction differs')
+  }
+
+  return (trace, namespace) => {
+    const { route, headPermit, upstream } = trace.progress
+    const { refusal } = trace
+    if (route !== undefined && route.operation.effect === 'read' && headPermit?.restriction !== undefined) {
+      const isRefused = refusal !== undefined && isRestrictionRefusal(refusal.reason)
+      // A request that was placed was restricted.
+      const result = isRefused ? refusal.reason : upstream && 'restricted'
+      if (result !== undefined) counter(route.operation.name, result, ...namespace).inc()
+    }
+    reportShadow(trace)
   }
 }

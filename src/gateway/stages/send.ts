@@ -1,5 +1,5 @@
 import { getPrincipalKey } from '../../limits/limit-key.ts'
-import { getPoolName } from '../../limits/overload/pool-name.ts'
+import { getPoolName } from '../../limits/overload/shed-class.ts'
 import type { RequestSpans } from '../../observability/traces/request-spans.ts'
 import { advance } from '../context.ts'
 import type { DownstreamResponse } from '../downstream.ts'

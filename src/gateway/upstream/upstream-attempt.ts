@@ -17,7 +17,7 @@ import type { WriteCallback } from '../../http1/codec/message-writer.ts'
 import type { OutgoingRequest } from '../../http1/client/outgoing-request.ts'
 import { badResponse } from '../../http1/client/transport-error.ts'
 import type { Http1Client } from '../../http1/client/http1-client.ts'
-import type { PoolName } from '../../limits/overload/pool-name.ts'
+import type { PoolName } from '../../limits/overload/shed-class.ts'
 import { getContentCoding } from './content-coding.ts'
 
 export type UpstreamRequest = OutgoingRequest

@@ -1,4 +1,4 @@
-import { poolNames } from '../../limits/overload/pool-name.ts'
+import { poolNames } from '../../limits/overload/shed-class.ts'
 import type { Metrics } from '../../observability/metrics/metrics.ts'
 import type { CircuitState } from './circuit-breaker.ts'
 import type { ConnectionSlots } from './connection-slots.ts'

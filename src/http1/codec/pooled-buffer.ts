@@ -1,5 +1,20 @@
-import { acquireBuffer, releaseBuffer } from './buffer-pool.ts'
 import type { WriteCallback } from './message-writer.ts'
+
+/** Shared by all connections for small reads: each has consumed or copied its bytes before the next one reads. */
+export const sharedReadBuffer = Buffer.allocUnsafeSlow(64 * 1024)
+
+const largeBytes = 1024 * 1024
+const maxPooled = 16
+const pooled: Buffer[] = []
+
+function acquireBuffer(): Buffer {
+  return pooled.pop() ?? Buffer.allocUnsafeSlow(largeBytes)
+}
+
+/** The buffer must not be used afterwards, also not by pending reads and writes. */
+function releaseBuffer(buffer: Buffer): void {
+  if (pooled.length < maxPooled) pooled.push(buffer)
+}
 
 /** A buffer of the pool; counts the chunks in it that are in use. */
 export class PooledBuffer {

@@ -1,8 +1,7 @@
 import type { OnReadOpts } from 'node:net'
 import { ownedBy, scheduleAtTickEnd, type TaskOwner } from '../../lib/async/owned-tasks.ts'
-import { sharedReadBuffer } from './buffer-pool.ts'
+import { PooledBuffer, sharedReadBuffer } from './pooled-buffer.ts'
 import type { WriteCallback } from './message-writer.ts'
-import { PooledBuffer } from './pooled-buffer.ts'
 
 /** Smaller chunks are copied: that costs less than pausing the connection until they have been written. */
 const smallBytes = 16 * 1024

@@ -1,9 +1,8 @@
 import type { ConnectionAddresses } from '../../lib/net/connection-addresses.ts'
-import type { ErrorResponse } from './error-response.ts'
+import { type ErrorResponse, RequestError, type RequestErrorReason } from './request-error.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 import type { LingeringClose, LingerSlots } from './lingering-close.ts'
 import type { OutgoingResponse } from './outgoing-response.ts'
-import { RequestError, type RequestErrorReason } from './request-error.ts'
 import type { RequestScheduler } from './request-queue.ts'
 
 /** In milliseconds. */

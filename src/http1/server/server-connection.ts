@@ -9,11 +9,10 @@ import {
   type ConnectionState,
   type StateBeforeRequest,
 } from './connection-state.ts'
-import { closeWithError } from './error-response.ts'
+import { closeWithError, RequestError } from './request-error.ts'
 import { IncomingRequest, type RequestConnection } from './incoming-request.ts'
 import { LingeringClose } from './lingering-close.ts'
 import { OutgoingResponse, type ResponseConnection } from './outgoing-response.ts'
-import { RequestError } from './request-error.ts'
 import type { RequestHead } from './request-head.ts'
 import { RequestParser, type RequestParserHandler } from './request-parser.ts'
 

@@ -1,8 +1,14 @@
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { getOperation, operationNames, type Operation } from '../../catalog-api/operations.ts'
 import type { CapacityHolder } from './fair-capacity.ts'
-import { getPoolName, poolNames, type PoolName } from './pool-name.ts'
-import { shedClasses, getShedClass, type ShedClass } from './shed-class.ts'
+import {
+  getPoolName,
+  getShedClass,
+  type PoolName,
+  poolNames,
+  type ShedClass,
+  shedClasses,
+} from './shed-class.ts'
 
 /** Sheds requests for rows before listings, and small reads never. */
 export interface LoadShedder {

@@ -1,21 +1,23 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { hostname } from 'node:os'
 import { ROOT_CONTEXT, type TextMapGetter } from '@opentelemetry/api'
-import { W3CTraceContextPropagator } from '@opentelemetry/core'
+import { ExportResultCode, W3CTraceContextPropagator } from '@opentelemetry/core'
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
 import {
+  BatchSpanProcessor,
+  type BatchSpanProcessorOptions,
   ParentBasedSampler,
-  TracerProvider,
-  TraceIdRatioBasedSampler,
   type SpanExporter,
+  type SpanProcessor,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
 } from '@opentelemetry/sdk-trace'
+import { resolveTracesEndpoint, type TracesSettings } from '../../config/telemetry-settings.ts'
 import { readHeaderValue } from '../../lib/fs/read-secret.ts'
 import { createHttpPoster } from '../../lib/outbound/http-poster.ts'
 import type { Outbound } from '../../lib/outbound/outbound.ts'
 import { createOtlpExporter } from './otlp-exporter.ts'
-import { startRequestSpans, type RequestSpans } from './request-spans.ts'
-import { createSpanQueue, type SpanObserver } from './span-queue.ts'
-import { resolveTracesEndpoint, type TracesSettings } from '../../config/telemetry-settings.ts'
+import { type RequestSpans, startRequestSpans } from './request-spans.ts'
 
 export interface Traces {
   /** `startedAt` is a time of performance.now(). */
@@ -133,5 +135,51 @@ export function createPerformanceEpoch(clock = Date.now, sinceStart = () => perf
     const latest = clock() - sinceStart()
     if (latest > epoch || latest < epoch - 1) epoch = latest
     return epoch
+  }
+}
+
+export interface SpanObserver {
+  readonly dropped: (spans: number, reason: 'queue_full' | 'export_failed', cause?: unknown) => void
+  readonly exported: () => void
+}
+
+interface SpanQueueOptions {
+  readonly exporter: SpanExporter
+  readonly batching: Omit<BatchSpanProcessorOptions, 'exporter' | 'maxQueueSize'>
+  /** Includes spans that are being exported. */
+  readonly maxSpans: number
+  readonly observer: SpanObserver
+}
+
+/** The processor of the library drops spans silently, so the limit is enforced here. */
+function createSpanQueue({ exporter, batching, maxSpans, observer }: SpanQueueOptions): SpanProcessor {
+  let held = 0
+  const processor = new BatchSpanProcessor({
+    ...batching,
+    maxQueueSize: maxSpans,
+    exporter: {
+      export(spans, done) {
+        exporter.export(spans, (result) => {
+          held -= spans.length
+          if (result.code === ExportResultCode.SUCCESS) observer.exported()
+          else observer.dropped(spans.length, 'export_failed', result.error)
+          done(result)
+        })
+      },
+      shutdown: () => exporter.shutdown(),
+    },
+  })
+  return {
+    onStart: () => undefined,
+    onEnd(span) {
+      if (held >= maxSpans) {
+        observer.dropped(1, 'queue_full')
+        return
+      }
+      held += 1
+      processor.onEnd(span)
+    },
+    forceFlush: () => processor.forceFlush(),
+    shutdown: () => processor.shutdown(),
   }
 }
