@@ -2,7 +2,13 @@
 export const pagesByTask: Readonly<Record<string, readonly string[]>> = {
   'Get started': ['README', 'docs/getting-started', 'examples/compose/README'],
   Concepts: ['docs/concepts', 'src/README'],
-  Policies: ['policies/README', 'docs/recipes', 'docs/personal-data'],
+  Policies: [
+    'policies/README',
+    'docs/recipes',
+    'docs/personal-data',
+    'docs/policy-testing',
+    'docs/policy-reference',
+  ],
   Identity: ['docs/authentication', 'docs/identity-providers'],
   Upstreams: ['docs/upstreams', 'docs/catalog', 'docs/networks', 'docs/pass-through'],
   Clients: [

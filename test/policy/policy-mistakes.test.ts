@@ -297,6 +297,7 @@ it.each([
   'now >= timestamp("2027-01-01T10:00:00Z") && now < timestamp("2027-01-01T10:00:02Z")',
   'now.getHours("Europe/Berlin") == 3 && now.getMinutes() == 59',
   'mode == "append" && "ticket" in context && context["ticket"].startsWith("OPS-")',
+  `now >= timestamp("${new Date(Date.now() - 86_400_000).toISOString()}") && branch == "main"`,
   'size(context) == 0 || context.exists(key, key == "Reason")',
   'branch.startsWith("ci/") && !branch.endsWith("/x")',
 ])('finds nothing in the condition %s', (condition) => {

@@ -7,9 +7,10 @@ import { factsStatedFor, operationsStating } from './permission-facts.ts'
 import { childNodes } from './syntax-tree.ts'
 
 const hourMs = 60 * 60 * 1000
-const dayMs = 24 * hourMs
 /** Parts on the time are tried throughout a year. */
 const maxDays = 366
+const yearMs = maxDays * 24 * hourMs
+const always = 'is always true'
 /** Not a whole hour, so that each hour of the day is tried with all minutes, and each minute with all seconds. */
 const stepMs = hourMs + 1_000
 const otherName = 'other'
@@ -56,7 +57,12 @@ export function describeConstantParts(
     return listAlternatives(part, condition).flatMap((text) => {
       const stated = listStated(variable, part)
       const result = stated && findConstant(text, variable, stated)
-      return result === undefined ? [] : [`${text} ${result}${during}`]
+      // What has begun within a year, such as a freeze, is no mistake.
+      const isNew =
+        during !== '' &&
+        result === always &&
+        findConstant(text, variable, listTimes([], now - yearMs)) !== always
+      return result === undefined || isNew ? [] : [`${text} ${result}${during}`]
     })
   }
 
@@ -96,7 +102,7 @@ function evaluateWith(evaluate: (scope: object) => unknown, scope: object): stri
   try {
     const result = evaluate(scope)
     if (typeof result !== 'boolean') return undefined
-    return result ? 'is always true' : 'is never true'
+    return result ? always : 'is never true'
   } catch {
     return 'always fails'
   }
@@ -107,7 +113,7 @@ function isJoined({ op }: ASTNode): boolean {
 }
 
 function* listTimes(literals: readonly string[], now: number): Generator<Date> {
-  const end = now + maxDays * dayMs
+  const end = now + yearMs
   for (let time = now; time < end; time += stepMs) yield new Date(time)
   const named = literals.filter((text) => validateTimestamp(text) === undefined).map(Date.parse)
   for (const time of named.flatMap((at) => [at - 1, at, at + 1]))

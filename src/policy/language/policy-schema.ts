@@ -226,7 +226,7 @@ export const testSchema = z
       })
       .optional(),
     beneath: optional(yes, 'true: the namespace and everything beneath it, existing or not.'),
-    given: optional(givenFacts, 'Facts of the request.'),
+    given: optional(givenFacts, 'Facts of the request, by their names in conditions.'),
     expect: z.enum(['allow', 'deny']).describe('allow, or deny.'),
     rule: optional(text, 'The expected deciding rule: its id, or policy/id.'),
     sends: optional(

@@ -1,4 +1,4 @@
-/** A table in policies/README.md that `npm run reference` writes between two comments. */
+/** A table in docs/policy-reference.md that `npm run reference` writes between two comments. */
 export interface GeneratedTable {
   readonly name: string
   /** Rows of cells, the heading first. */
@@ -8,7 +8,7 @@ export interface GeneratedTable {
 /** Replaces the table in the text. */
 export function replaceTable(text: string, { name, rows: [headings = [], ...rows] }: GeneratedTable): string {
   const lines = [headings, headings.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`)
-  return text.replace(tablePattern(name), `\n${lines.join('\n')}\n\n`)
+  return text.replace(tablePattern(name), () => `\n${lines.join('\n')}\n\n`)
 }
 
 /** Rows of the table in the text, without the padding of cells. */

@@ -6,6 +6,7 @@ import {
   type RequirementTarget,
 } from '../../../src/catalog-api/operations.ts'
 import { getRequirements, type Requirement } from '../../../src/catalog-api/requirements.ts'
+import { groupBy } from '../../../src/lib/group-by.ts'
 import type { GeneratedTable } from './generated-table.ts'
 
 const targets = {
@@ -44,9 +45,13 @@ function listRows(): GeneratedTable['rows'] {
     if (operation.namesJob)
       add(name, 'the operation that started the job', 'its object', 'no rule decides the operation itself')
   }
-  const rows = [...operations].map(([key, names]) => {
-    const [permission = '', target = '', condition = ''] = JSON.parse(key) as string[]
-    return [permission, target, condition, names.join(', ')]
+  // Permissions that are required alike are one row.
+  const alike = groupBy(operations, ([key, names]) =>
+    JSON.stringify([...JSON.parse(key).slice(1), names.join(', ')]),
+  )
+  const rows = [...alike].map(([key, same]) => {
+    const permissions = same.map(([required]) => String(JSON.parse(required)[0]))
+    return [permissions.join(', '), ...(JSON.parse(key) as string[])]
   })
   return [['also required', 'on', 'if', 'by'], ...rows]
 }
