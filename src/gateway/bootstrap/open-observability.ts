@@ -5,7 +5,11 @@ import { openOutbound, type Outbound } from '../../lib/outbound/outbound.ts'
 import { openLog, type GatewayLog, type Logger } from '../../observability/log/gateway-log.ts'
 import { createMetrics, type Metrics } from '../../observability/metrics/metrics.ts'
 import type { SpanBounds, SpanObserver, Traces } from '../../observability/traces/traces.ts'
-import { areTracesDisabled, listUnreadVariables, type TracesSettings } from '../../config/telemetry-settings.ts'
+import {
+  areTracesDisabled,
+  listUnreadVariables,
+  type TracesSettings,
+} from '../../config/telemetry-settings.ts'
 import { version } from '../../version.ts'
 import type { AuditLogOptions } from '../../audit/log/audit-log-options.ts'
 import type { ClusterAccess } from '../../lib/kubernetes/in-cluster.ts'
