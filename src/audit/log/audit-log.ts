@@ -1,15 +1,16 @@
 import { dirname, join, resolve } from 'node:path'
 import type { Operation } from '../../catalog-api/operations.ts'
-import { createSealRequest } from './record-group.ts'
-import { ChainWriter } from './chain-writer.ts'
+import { ChainWriter, createSealRequest } from './chain-writer.ts'
 import { lockFile, type FileLock } from '../../lib/fs/file-lock.ts'
 import { GroupCommit, type AuditUnavailable, type PendingRecord } from './group-commit.ts'
 import type { AuditLogOptions } from './audit-log-options.ts'
 import { type AuditMode, redactionSchema } from '../../config/audit-settings.ts'
 import {
-  createRecord,
   createOutcomeRecord,
+  createRecord,
+  createRequestRecordFactory,
   createResolvedRecord,
+  type RequestRecordFactory,
   type UnchainedRecord,
 } from '../records/unchained-record.ts'
 import type {
@@ -25,7 +26,6 @@ import type {
 } from '../records/audit-record.ts'
 import { recoverFolder, type Recovery } from './recovery.ts'
 import { openRedaction, type Redaction } from '../records/redaction.ts'
-import { createRequestRecordFactory, type RequestRecordFactory } from '../records/request-records.ts'
 import { planRemoval, removeSegments, type Retention } from './retention.ts'
 import { openSealKey } from '../records/seal-key.ts'
 import { syncFolder } from '../../lib/fs/write-atomically.ts'
@@ -137,51 +137,28 @@ export class AuditLog {
   /**
    * Resolves when the intent is durable: only then may the change be sent upstream. Rejects with `AuditUnavailable`.
    */
-  recordIntent(entry: IntentEntry, isAwaited = true): Promise<IntentReceipt> {
-    return new Promise((resolve, onFailure) => {
-      const { request } = entry
-      const record = this.#records.createIntent(entry)
-      const onDurable = (seq: number): void => {
-        const receipt = { seq, request, tables: record.tables }
-        this.#writer.unresolved.set(seq, receipt)
-        resolve(receipt)
-      }
-      if (!isAwaited) return this.#enqueueAsync(record, onDurable, onFailure)
-      this.#commit.enqueue(
-        { record, onDurable, onFailure, loss: 'refused', isEssential: false, isAsync: false },
-        1,
-      )
-    })
+  async recordIntent(entry: IntentEntry, isAwaited = true): Promise<IntentReceipt> {
+    const record = this.#records.createIntent(entry)
+    const seq = await this.#enqueueRequest(record, isAwaited)
+    const receipt = { seq, request: entry.request, tables: record.tables }
+    this.#writer.unresolved.set(seq, receipt)
+    return receipt
   }
 
   /**
    * Resolves when the outcome is durable. Never rejected for a full queue. Rejects with `AuditUnavailable` if the disk
    * fails; the call may be repeated with the same receipt, otherwise the next start records the outcome as unknown.
    */
-  recordOutcome(receipt: IntentReceipt, entry: OutcomeEntry, isAwaited = true): Promise<void> {
-    return new Promise((resolve, onFailure) => {
-      const record = createOutcomeRecord(receipt, entry)
-      const onDurable = (): void => {
-        this.#writer.unresolved.delete(receipt.seq)
-        resolve()
-      }
-      this.#commit.enqueue(
-        { record, onDurable, onFailure, loss: 'refused', isEssential: true, isAsync: !isAwaited },
-        Infinity,
-      )
-    })
+  async recordOutcome(receipt: IntentReceipt, entry: OutcomeEntry, isAwaited = true): Promise<void> {
+    const how = { loss: 'refused', isEssential: true, isAsync: !isAwaited } as const
+    await this.#enqueue(createOutcomeRecord(receipt, entry), how, Infinity)
+    this.#writer.unresolved.delete(receipt.seq)
   }
 
   /** Resolves when the resolution is durable. Rejects with `AuditUnavailable`; the call may be repeated. */
-  recordResolution(intent: IntentReference, entry: ResolvedEntry): Promise<void> {
-    return new Promise((resolve, onFailure) => {
-      const record = createResolvedRecord(intent, entry)
-      const onDurable = (): void => resolve()
-      this.#commit.enqueue(
-        { record, onDurable, onFailure, loss: 'none', isEssential: false, isAsync: false },
-        maxAsyncFillRatio,
-      )
-    })
+  async recordResolution(intent: IntentReference, entry: ResolvedEntry): Promise<void> {
+    const how = { loss: 'none', isEssential: false, isAsync: false } as const
+    await this.#enqueue(createResolvedRecord(intent, entry), how, maxAsyncFillRatio)
   }
 
   /** Records a refusal if the queue has room; otherwise drops it and counts it in the log. */
@@ -192,16 +169,8 @@ export class AuditLog {
   /**
    * Resolves when the record is durable: only then may the request be sent upstream. Rejects with `AuditUnavailable`.
    */
-  recordPassThrough(entry: PassThroughEntry, isAwaited = true): Promise<void> {
-    return new Promise((resolve, onFailure) => {
-      const record = this.#records.createPassThrough(entry)
-      const onDurable = (): void => resolve()
-      if (!isAwaited) return this.#enqueueAsync(record, onDurable, onFailure)
-      this.#commit.enqueue(
-        { record, onDurable, onFailure, loss: 'refused', isEssential: false, isAsync: false },
-        1,
-      )
-    })
+  async recordPassThrough(entry: PassThroughEntry, isAwaited = true): Promise<void> {
+    await this.#enqueueRequest(this.#records.createPassThrough(entry), isAwaited)
   }
 
   /**
@@ -264,7 +233,23 @@ export class AuditLog {
 
   #requestSeal(): void {
     if (!this.#writer.isUnsealed && this.#commit.queued === 0) return
-    this.#commit.enqueue(createInternalRecord(createSealRequest(), ignore, ignore), Infinity)
+    void this.#enqueue(createSealRequest(), internal, Infinity).catch(ignore)
+  }
+
+  /** Resolves with the number of the record when it is durable. */
+  #enqueue(
+    record: UnchainedRecord,
+    how: Pick<PendingRecord, 'loss' | 'isEssential' | 'isAsync'>,
+    maxFillRatio: number,
+  ): Promise<number> {
+    return new Promise((onDurable, onFailure) => {
+      this.#commit.enqueue({ record, onDurable, onFailure, ...how }, maxFillRatio)
+    })
+  }
+
+  #enqueueRequest(record: UnchainedRecord, isAwaited: boolean): Promise<number> {
+    if (isAwaited) return this.#enqueue(record, { loss: 'refused', isEssential: false, isAsync: false }, 1)
+    return new Promise((resolve, reject) => this.#enqueueAsync(record, resolve, reject))
   }
 
   #enqueueAsync(
@@ -292,10 +277,10 @@ export class AuditLog {
     const open = [...unresolved.keys()].map((seq) => ({ chain, seq }))
     const removal = await planRemoval(folder, file, [...open, ...inDoubt], retention)
     if (removal === undefined) return
-    await new Promise<void>((resolve, failed) => {
-      this.#commit.enqueue(createInternalRecord(createRecord('pruned', removal), ignore, failed), Infinity)
-      this.#commit.enqueue(createInternalRecord(createSealRequest(), resolve, failed), Infinity)
-    })
+    await Promise.all([
+      this.#enqueue(createRecord('pruned', removal), internal, Infinity),
+      this.#enqueue(createSealRequest(), internal, Infinity),
+    ])
     await removeSegments(folder, removal.files)
     onEvent?.({ kind: 'pruned', files: removal.files })
   }
@@ -304,13 +289,7 @@ export class AuditLog {
 function ignore(): void {}
 
 /** Records about the log itself are essential, and are not counted as lost request records. */
-function createInternalRecord(
-  record: UnchainedRecord,
-  onDurable: () => void,
-  onFailure: (error: AuditUnavailable) => void,
-): PendingRecord {
-  return { record, onDurable, onFailure, loss: 'none', isEssential: true, isAsync: false }
-}
+const internal = { loss: 'none', isEssential: true, isAsync: false } as const
 
 async function syncParents(folder: string, created: string): Promise<void> {
   for (let child = folder; child.length >= created.length; child = dirname(child)) {

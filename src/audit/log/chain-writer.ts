@@ -1,7 +1,7 @@
 import { readdir, unlink } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { zeroHash } from '../records/hash-chain.ts'
-import { RecordGroup, createSealRequest, type ChainState, type SealOptions } from './record-group.ts'
+import { formatChainLine, zeroHash, type ChainPosition } from '../records/hash-chain.ts'
+import type { SealKey } from '../records/seal-key.ts'
 import { createRecord, type UnchainedRecord } from '../records/unchained-record.ts'
 import type { ChainEnd, FileTampering, OpenIntent } from '../records/audit-record.ts'
 import type { Recovery, Repair } from './recovery.ts'
@@ -23,7 +23,9 @@ export type AuditLogEvent =
   | { readonly kind: 'pruning_failed'; readonly error: unknown }
   | { readonly kind: 'recovered'; readonly repair: Repair }
 
-export interface ChainWriterOptions extends SealOptions {
+export interface ChainWriterOptions {
+  readonly sealRecords: number
+  readonly key: SealKey
   readonly folder: string
   readonly gateway: string
   readonly software: string
@@ -215,4 +217,54 @@ function createOpeningRecords(
       ),
     ),
   ]
+}
+
+/** Requests a seal at this position; ignored if there are no unsealed records. */
+export function createSealRequest(time?: string): UnchainedRecord {
+  return createRecord('seal', { leaves: 0, within: 0, key: '' }, [], time)
+}
+
+interface ChainState {
+  readonly position: ChainPosition
+  /** Number of records after the last seal. */
+  readonly unsealed: number
+}
+
+/** Lines of records that become durable together, and the resulting chain state. */
+class RecordGroup {
+  text = ''
+  position: ChainPosition
+  unsealed: number
+  readonly #options: ChainWriterOptions
+
+  constructor(options: ChainWriterOptions, { position, unsealed }: ChainState) {
+    this.#options = options
+    this.position = position
+    this.unsealed = unsealed
+  }
+
+  /** Adds the record, and a seal if one is required. Returns the seq of the record. */
+  add(record: UnchainedRecord): number {
+    const { seq } = this.position
+    if (record.kind === 'seal') {
+      if (this.unsealed > 0) this.#seal(record.time)
+      return seq
+    }
+    this.#appendLine(record)
+    this.unsealed += 1
+    if (this.unsealed >= this.#options.sealRecords) this.#seal(record.time)
+    return seq
+  }
+
+  #seal(time: string): void {
+    const { key, sealRecords: within } = this.#options
+    this.#appendLine(createRecord('seal', { leaves: this.unsealed, within, key: key.id }, [], time))
+    this.unsealed = 0
+  }
+
+  #appendLine(record: UnchainedRecord): void {
+    const { line, hash } = formatChainLine(this.position, record, this.#options.key)
+    this.text += line
+    this.position = { chain: this.position.chain, seq: this.position.seq + 1, prev: hash }
+  }
 }

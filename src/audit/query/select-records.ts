@@ -1,3 +1,4 @@
+import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
 import {
   readSegment,
   rejectProblem,
@@ -120,8 +121,9 @@ export function getRequestRecord({ record, intent }: SelectedRecord): RequestRec
 /** Stands for the operation in records of pass-through routes. */
 export const passThroughOperation = 'PassThrough'
 
+const nameCriteria = ['operation', 'principal', 'rule', 'table'] as const
 /** The criteria of a filter that are names which records contain. */
-export type NameCriterion = 'operation' | 'principal' | 'rule'
+export type NameCriterion = (typeof nameCriteria)[number]
 
 const groupsByOperation = groupBy(
   [...permissionGroups].flatMap(([group, members]) => members.map((member) => ({ group, member }))),
@@ -132,6 +134,7 @@ const groupsByOperation = groupBy(
 export function listNames(criterion: NameCriterion, selected: SelectedRecord): readonly string[] {
   const { record } = selected
   const request = getRequestRecord(selected)
+  if (criterion === 'table') return (record.tables ?? []).map(({ id }) => formatIdentifierText(id))
   if (criterion === 'rule') {
     return request?.rule === undefined ? [] : [qualifiedRuleName(request.rule), request.rule.rule]
   }
@@ -222,5 +225,43 @@ function createIntentFinder(folder: string, segments: readonly LogSegment[]): In
       )
       return segment && (await readOpenIntents(segment.file)).get(intentSeq)
     },
+  }
+}
+
+/** A name in a filter that no record contains. */
+export interface UnknownName {
+  readonly criterion: NameCriterion
+  readonly name: string
+  /** Names that records contain instead: the first 100,000 distinct ones. */
+  readonly others: ReadonlySet<string>
+}
+
+/** Finds out which names of a filter no record contains, from records that are read once anyway. */
+export interface NameWatch {
+  /** Must be called for every record of the log, selected or not. */
+  observe(record: SelectedRecord): void
+  /** In the order operation, principal, rule, table. */
+  listUnknown(): readonly UnknownName[]
+}
+
+const maxOthers = 100_000
+
+export function watchNames(filter: RecordFilter): NameWatch {
+  const unknown = new Map<NameCriterion, { readonly name: string; readonly others: Set<string> }>()
+  for (const criterion of nameCriteria) {
+    const wanted = filter[criterion]
+    const name = typeof wanted === 'object' ? formatIdentifierText(wanted) : wanted
+    if (name !== undefined) unknown.set(criterion, { name, others: new Set() })
+  }
+  return {
+    observe(record) {
+      for (const [criterion, { name, others }] of unknown) {
+        for (const other of listNames(criterion, record)) {
+          if (other === name) unknown.delete(criterion)
+          else if (others.size < maxOthers) others.add(other)
+        }
+      }
+    },
+    listUnknown: () => [...unknown].map(([criterion, rest]) => ({ criterion, ...rest })),
   }
 }

@@ -21,11 +21,6 @@ export function memberToJson(name: string, value: unknown): string {
   return `,"${name}":${typeof value === 'string' ? stringToJson(value) : JSON.stringify(value)}`
 }
 
-/** Formats the members of an object as JSON, without braces. Throws `TypeError` for values that are not valid JSON. */
-export function membersToJson(body: object): string {
-  return JSON.stringify(body).slice(1, -1)
-}
-
 /** Caches the text of an object in a weak map. The object must not change. */
 export function memoizeText<Value extends object>(write: (value: Value) => string): (value: Value) => string {
   const cache = new WeakMap<Value, string>()

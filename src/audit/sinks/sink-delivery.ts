@@ -2,8 +2,15 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Backoff } from '../../lib/async/backoff.ts'
 import { listSegments, type LogSegment } from '../storage/log-segments.ts'
 import { ignoreMissing } from '../../lib/fs/system-error.ts'
-import { countRecordsAfter, getCursorPath, readCursor, writeCursor, type Cursor } from './cursor.ts'
-import { readBatch, reportRefused } from './log-follower.ts'
+import {
+  countRecordsAfter,
+  getCursorPath,
+  readBatch,
+  readCursor,
+  reportRefused,
+  writeCursor,
+  type Cursor,
+} from './log-follower.ts'
 import { ContentRefused, type Delivery, type DurableEnd, type Sink } from './sink.ts'
 
 /** Receives delivery events for metrics. Must not throw. */

@@ -21,7 +21,7 @@ import { CommandFailure, runStep } from '../common/command-failure.ts'
 import { LogProblems } from '../common/log-problems.ts'
 import { printLines, type Io } from '../common/io.ts'
 import { formatExample, newCommand } from '../common/new-command.ts'
-import { printable } from './format-result.ts'
+import { printable } from './format-records.ts'
 
 interface CompareOptions {
   readonly config: string
@@ -73,7 +73,7 @@ async function compare(folders: readonly string[], options: CompareOptions, io: 
   const upstreams = await openUpstreams(settings, io)
   const comparison = new Comparison(upstreams, records, options)
   async function* lines(): AsyncGenerator<string> {
-    for await (const found of comparison.run()) yield json ? formatJson(found) : formatLine(found)
+    for await (const found of comparison.run()) yield formatVersion(found, json)
   }
   try {
     await printLines(io, lines())
@@ -171,16 +171,13 @@ class Comparison {
 
 const maxProblems = 10
 
-function formatJson({ upstream, id, branch, version, time }: UnexplainedVersion): string {
-  const stated = time === undefined ? undefined : formatTime(time)
-  return JSON.stringify({ upstream, id, branch: branch === '' ? 'main' : branch, version, time: stated })
-}
-
-function formatLine({ id, branch, version, time }: UnexplainedVersion): string {
-  const stated = time === undefined ? 'unknown time' : formatTime(time)
-  return printable(
-    `${stated}  ${formatIdentifierText(id)}  branch ${branch === '' ? 'main' : branch}  version ${version}`,
-  )
+function formatVersion(found: UnexplainedVersion, json = false): string {
+  const { upstream, id, version } = found
+  const branch = found.branch === '' ? 'main' : found.branch
+  const time = found.time === undefined ? undefined : formatTime(found.time)
+  if (json) return JSON.stringify({ upstream, id, branch, version, time })
+  const table = formatIdentifierText(id)
+  return printable(`${time ?? 'unknown time'}  ${table}  branch ${branch}  version ${version}`)
 }
 
 /** A catalog may state a time that no date can have. */

@@ -1,14 +1,17 @@
+import { join } from 'node:path'
 import type { Command } from 'commander'
-import { getRequestRecord, type SelectedRecord, type Selection } from '../../audit/query/select-records.ts'
+import { compileContents, readPolicies } from '../../policy/source/load-policies.ts'
+import { namePolicyFolders } from '../../policy/source/policy-folder.ts'
+import { createSettingsVocabulary } from '../../policy/source/settings-vocabulary.ts'
+import { anySettings } from '../policy/policy-sources.ts'
+import type { SelectedRecord, Selection } from '../../audit/query/select-records.ts'
 import { readGatewaySettings, type GatewaySettings } from '../../config/gateway-settings.ts'
 import { folderArgument } from './audit-verify.ts'
 import { collect, parseIdArgument, parsePositiveInteger, parseTimeOrAge } from '../common/arguments.ts'
 import { runStep } from '../common/command-failure.ts'
 import type { Io } from '../common/io.ts'
 import { formatExample, newCommand } from '../common/new-command.ts'
-import { formatIds, formatResult, printable } from './format-result.ts'
-import { formatStory } from './format-story.ts'
-import { openRuleLocator } from './locate-rule.ts'
+import { createTableFormat, formatStory, type LocateRule } from './format-records.ts'
 import { printSelection } from './print-selection.ts'
 
 interface QueryOptions extends Selection {
@@ -18,35 +21,9 @@ interface QueryOptions extends Selection {
 }
 
 export function queryCommand(io: Io): Command {
-  return addSelectionOptions(newCommand('query', io))
+  return newCommand('query', io)
     .description('show the records of an audit log, oldest first; with --request all that they contain')
     .argument('[dir]', `${folderArgument[1]}; default: that of --config`)
-    .option(
-      '--policies <dir>',
-      'a folder of policies, in which --request finds the rule; repeatable',
-      collect,
-      [],
-    )
-    .option(
-      '--config <file>',
-      'the settings of the gateway: its audit folder, and its policies for --request',
-    )
-    .option('--json', 'print the records as stored, as JSON lines')
-    .addHelpText(
-      'after',
-      formatExample(
-        'catalog-gateway audit query .catalog-gateway/audit --denied --since 1h',
-        'catalog-gateway audit query .catalog-gateway/audit --policies policies --request ID',
-      ),
-    )
-    .addHelpText('after', '\nID is the `instance` in the body of an error.')
-    .action((folder: string | undefined, options: QueryOptions, command: Command) =>
-      query(folder, options, command, io),
-    )
-}
-
-function addSelectionOptions(command: Command): Command {
-  return command
     .option(
       '--request <id>',
       'only records of this request: the `instance` of an error, or the header x-request-id',
@@ -73,6 +50,28 @@ function addSelectionOptions(command: Command): Command {
     )
     .option('--until <time>', 'only records before this time', parseTimeOrAge)
     .option('--last <number>', 'only the newest records of the selection', parsePositiveInteger)
+    .option(
+      '--policies <dir>',
+      'a folder of policies, in which --request finds the rule; repeatable',
+      collect,
+      [],
+    )
+    .option(
+      '--config <file>',
+      'the settings of the gateway: its audit folder, and its policies for --request',
+    )
+    .option('--json', 'print the records as stored, as JSON lines')
+    .addHelpText(
+      'after',
+      formatExample(
+        'catalog-gateway audit query .catalog-gateway/audit --denied --since 1h',
+        'catalog-gateway audit query .catalog-gateway/audit --policies policies --request ID',
+      ),
+    )
+    .addHelpText('after', '\nID is the `instance` in the body of an error.')
+    .action((folder: string | undefined, options: QueryOptions, command: Command) =>
+      query(folder, options, command, io),
+    )
 }
 
 async function query(
@@ -92,54 +91,38 @@ async function query(
           readGatewaySettings(config, io.environment),
         )
   const auditFolder = folder ?? settings?.audit.folder ?? ''
-  const format = isStory ? await createStory(policies, settings) : json ? formatJson : createTable()
+  const locate = isStory ? await openRuleLocator(policies, settings) : undefined
+  const table = createTableFormat()
+  const format = (selected: SelectedRecord): readonly string[] => {
+    if (isStory) return formatStory(selected, locate)
+    return json ? [JSON.stringify(selected.record)] : table(selected)
+  }
   await printSelection(auditFolder, selection, format, command, io)
 }
 
-async function createStory(
-  policies: readonly string[],
+/**
+ * Reads the policies of the folders if some are given, otherwise those of the settings except for resources of Kubernetes.
+ * Returns undefined without both.
+ */
+async function openRuleLocator(
+  given: readonly string[],
   settings: GatewaySettings | undefined,
-): Promise<(record: SelectedRecord) => readonly string[]> {
-  const locate = await openRuleLocator(policies, settings)
-  return (record) => formatStory(record, locate)
-}
-
-function formatJson({ record }: SelectedRecord): readonly string[] {
-  return [JSON.stringify(record)]
-}
-
-/** The first row follows the header. */
-function createTable(): (record: SelectedRecord) => readonly string[] {
-  let header = [
-    formatRow('TIME', 'CHAIN:SEQ', 'KIND', 'PRINCIPAL', 'OPERATION', 'OBJECT', 'REQUEST', 'RESULT'),
-  ]
-  return (selected) => {
-    const lines = [...header, formatRecordRow(selected)]
-    header = []
-    return lines
-  }
-}
-
-function formatRecordRow(selected: SelectedRecord): string {
-  const { record } = selected
-  const request = getRequestRecord(selected)
-  return formatRow(
-    record.time,
-    `${record.chain}:${record.seq}`,
-    record.kind,
-    request?.principal?.name ?? '-',
-    request?.operation ?? '-',
-    formatIds(record.tables?.map(({ id }) => id) ?? (request?.id ? [request.id] : [])),
-    'request' in record ? record.request : '-',
-    formatResult(record),
+): Promise<LocateRule | undefined> {
+  const vocabulary = settings === undefined ? anySettings : createSettingsVocabulary(settings)
+  const paths = given.length === 0 ? settings?.policies.folder : given
+  if (paths === undefined) return undefined
+  const folders = namePolicyFolders(paths)
+  const contents = await runStep(`the policies in ${paths.join(' and ')} cannot be used`, () =>
+    readPolicies(paths, vocabulary),
   )
-}
-
-const widths = [24, 28, 8, 20, 26, 32, 36]
-
-function formatRow(...cells: readonly string[]): string {
-  return cells
-    .map((cell, column) => printable(cell).padEnd(widths[column] ?? 0))
-    .join('  ')
-    .trimEnd()
+  const { revision } = compileContents(contents).set
+  return (rule, recorded) => {
+    const document = contents.documents.find(({ name }) => name === rule.policy)
+    const found = document?.rules.find(({ id }) => id === rule.rule)
+    const folder = folders.find(({ prefix }) => document?.file.startsWith(prefix))
+    if (document === undefined || found === undefined || folder === undefined)
+      return 'not in these policies: it was removed or renamed, or belongs to others'
+    const note = recorded === revision ? '' : '; these policies are of another revision'
+    return `${join(folder.path, document.file.slice(folder.prefix.length))}:${found.line}${note}`
+  }
 }

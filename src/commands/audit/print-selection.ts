@@ -1,22 +1,22 @@
 import type { Command } from 'commander'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
-import { watchNames, type UnknownName } from '../../audit/query/name-watch.ts'
 import {
   passThroughOperation,
-  selectRecords,
-  skipsRecords,
   type RecordFilter,
   type SelectedRecord,
   type Selection,
+  selectRecords,
+  skipsRecords,
+  type UnknownName,
+  watchNames,
 } from '../../audit/query/select-records.ts'
 import { findOperation, isOperationName, operationNames } from '../../catalog-api/operations.ts'
 import { permissionGroups } from '../../catalog-api/permissions.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import { CommandFailure, runStep } from '../common/command-failure.ts'
-import type { Io } from '../common/io.ts'
-import { printLines } from '../common/io.ts'
+import { type Io, printLines } from '../common/io.ts'
 import { LogProblems } from '../common/log-problems.ts'
-import { printable } from './format-result.ts'
+import { printable } from './format-records.ts'
 
 /**
  * Prints the selected records of a log. If there is none, prints nothing on standard output, and states
@@ -113,13 +113,13 @@ function describeMissingRequest(id: string): string {
 function describeFilter(filter: RecordFilter): string {
   const { table, principal, operation, rule, denied, since, until } = filter
   const criteria = [
-    ...(denied ? ['refused requests'] : []),
-    ...(table === undefined ? [] : [`table ${formatIdentifierText(table)}`]),
-    ...(principal === undefined ? [] : [`principal ${principal}`]),
-    ...(operation === undefined ? [] : [`operation ${operation}`]),
-    ...(rule === undefined ? [] : [`rule ${rule}`]),
-    ...(since === undefined ? [] : [`times from ${since.toISOString()} on`]),
-    ...(until === undefined ? [] : [`times before ${until.toISOString()}`]),
+    denied && 'refused requests',
+    table && `table ${formatIdentifierText(table)}`,
+    principal !== undefined && `principal ${principal}`,
+    operation !== undefined && `operation ${operation}`,
+    rule !== undefined && `rule ${rule}`,
+    since && `times from ${since.toISOString()} on`,
+    until && `times before ${until.toISOString()}`,
   ]
-  return criteria.join(', ')
+  return criteria.filter(Boolean).join(', ')
 }

@@ -4,10 +4,13 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { idToJson, memberToJson, stringToJson } from '../../../src/audit/records/json-text.ts'
-import { createOutcomeRecord, createResolvedRecord } from '../../../src/audit/records/unchained-record.ts'
+import {
+  createOutcomeRecord,
+  createRequestRecordFactory,
+  createResolvedRecord,
+} from '../../../src/audit/records/unchained-record.ts'
 import { openRedaction } from '../../../src/audit/records/redaction.ts'
 import { redactionSchema } from '../../../src/config/audit-settings.ts'
-import { createRequestRecordFactory } from '../../../src/audit/records/request-records.ts'
 import type {
   AuditedPrincipal,
   IntentEntry,

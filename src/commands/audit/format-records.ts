@@ -1,0 +1,171 @@
+import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
+import type { AuditedPrincipal } from '../../audit/records/audit-record.ts'
+import { getRequestRecord, type SelectedRecord } from '../../audit/query/select-records.ts'
+import type { StoredRecord } from '../../audit/storage/read-audit-log.ts'
+import type { KeyChange } from '../../identity/api-keys/key-changes.ts'
+import { formatCount } from '../../lib/format-count.ts'
+import type { RuleReference } from '../../policy/engine/decision.ts'
+import { alignColumns, formatRuleReference } from '../policy/format-policy.ts'
+
+/** Replaces control characters: callers choose some of the text, which must not move the cursor of a terminal. */
+export function printable(text: string): string {
+  return text.replaceAll(/\p{C}/gu, '?')
+}
+
+function formatIds(ids: readonly (readonly string[])[]): string {
+  return ids.map(formatIdentifierText).join(',') || '-'
+}
+
+/** Formats in one line what a record says besides its request. */
+function formatResult(record: StoredRecord): string {
+  switch (record.kind) {
+    case 'outcome':
+      return record.result + (record.version === undefined ? '' : ` version ${record.version}`)
+    case 'refusal':
+      return `${record.status} ${record.reason}${record.rule ? ` by ${formatRuleReference(record.rule)}` : ''}`
+    case 'passThrough':
+      return `${record.method} ${record.prefix}: ${record.path}`
+    case 'reload':
+      return [
+        `${record.what} ${record.revision}`,
+        ...(record.details?.['found'] === undefined ? [] : ['found at start']),
+        ...(record.keys ?? []).map(formatKeyChange),
+      ].join('; ')
+    case 'gap':
+      return `${formatCount(record.dropped + record.refused, 'record')} missing`
+    case 'tampered':
+      return `${record.file} ${record.what}${record.lines === undefined ? '' : ` by ${formatCount(record.lines, 'line')} from line ${record.line} on`}`
+    case 'resolved':
+      return `${record.result}: ${record.evidence}`
+    case 'recovered':
+      return `${record.file}: ${record.bytesCut} bytes truncated`
+    case 'pruned':
+      return `${record.files.length} files removed`
+    case 'seal':
+      return `${formatCount(record.leaves, 'record')} signed`
+    case 'start':
+      return `${record.gateway} ${record.software}`
+    case 'intent':
+    case 'segment':
+      break
+  }
+  return ''
+}
+
+function formatKeyChange({ change, key, principal, by, replaces, members = [] }: KeyChange): string {
+  return (
+    `${change} ${key} of ${principal}` +
+    (replaces === undefined ? '' : ` after ${replaces}`) +
+    (members.length === 0 ? '' : ` (${members.join(', ')})`) +
+    (by === undefined ? '' : ` by ${by}`)
+  )
+}
+
+/** Returns where a recorded rule is now, in words; `revision` is that of the policies of the decision. */
+export type LocateRule = (rule: RuleReference, revision: string | undefined) => string
+
+type Row = readonly [label: string, text: string]
+
+/** Formats what a record says, as a line and indented rows. Without `locate`, says how to find the rule of a decision. */
+export function formatStory(selected: SelectedRecord, locate: LocateRule | undefined): readonly string[] {
+  const { record } = selected
+  const hasRequest = record.kind === 'intent' || record.kind === 'refusal' || record.kind === 'passThrough'
+  const rows = [
+    ...(hasRequest ? listRequestRows(selected) : []),
+    ...row('result', formatResult(record)),
+    ...row('status', record.kind === 'outcome' ? record.status : undefined),
+    ...row(
+      'duration',
+      record.kind === 'outcome' && record.durationMs !== undefined ? `${record.durationMs} ms` : '',
+    ),
+    ...('details' in record ? Object.entries(record.details ?? {}) : []).flatMap(([name, value]) =>
+      row(name, typeof value === 'string' ? value : JSON.stringify(value)),
+    ),
+    ...(hasRequest ? listRuleRows(selected, locate) : []),
+  ]
+  const heading = `${record.time}  ${record.kind}  ${record.chain}:${record.seq}`
+  return [heading, ...alignColumns(rows.map(([label, text]) => [`  ${label}`, printable(text)]))]
+}
+
+function listRequestRows(selected: SelectedRecord): readonly Row[] {
+  const { record } = selected
+  const { operation, id, principal } = getRequestRecord(selected) ?? {}
+  const on = id === undefined || id.length === 0 ? '' : ` on ${formatIds([id])}`
+  const objects = record.kind === 'intent' ? (record.objects ?? []) : []
+  return [
+    ...row('operation', operation && `${operation}${on}`),
+    ...objects.flatMap((object) => row('requires', `${object.operation} on ${formatIds([object.id])}`)),
+    ...row('principal', principal ? formatPrincipal(principal) : 'none: no valid credential'),
+    ...row('groups', principal?.groups && formatGroups(principal)),
+    ...('client' in record ? row('client', record.client) : []),
+    ...('peer' in record ? row('proxy', record.peer) : []),
+    ...(record.kind === 'intent' ? row('upstream', record.upstream) : []),
+  ]
+}
+
+function formatPrincipal({ name, method, credentialId, issuer }: AuditedPrincipal): string {
+  const credential = credentialId === '' ? '' : ` ${credentialId}`
+  return `${name} (${method}${credential}${issuer === undefined ? '' : ` of ${issuer}`})`
+}
+
+function formatGroups({ groups = [], groupsOmitted }: AuditedPrincipal): string {
+  const names = [...groups, ...(groupsOmitted === undefined ? [] : [`${groupsOmitted} more`])]
+  return names.length === 0 ? 'none' : names.join(', ')
+}
+
+function listRuleRows({ record }: SelectedRecord, locate: LocateRule | undefined): readonly Row[] {
+  if (record.kind !== 'intent' && record.kind !== 'refusal') return []
+  const { rule, policyRevision } = record
+  if (policyRevision === undefined) return []
+  if (rule === undefined)
+    return [
+      ['rule', 'none: no rule allows it'],
+      ['policies', `revision ${policyRevision}`],
+    ]
+  const place = locate?.(rule, policyRevision) ?? 'give --policies or --config to see where the rule is now'
+  return [
+    ['rule', `${record.kind === 'intent' ? 'allowed' : 'denied'} by ${formatRuleReference(rule)}`],
+    ['policies', `revision ${policyRevision}`],
+    ['policy', place],
+  ]
+}
+
+function row(label: string, value: string | number | undefined): readonly Row[] {
+  return value === undefined || value === '' ? [] : [[label, String(value)]]
+}
+
+/** The first row follows the header. */
+export function createTableFormat(): (record: SelectedRecord) => readonly string[] {
+  let header = [
+    formatRow('TIME', 'CHAIN:SEQ', 'KIND', 'PRINCIPAL', 'OPERATION', 'OBJECT', 'REQUEST', 'RESULT'),
+  ]
+  return (selected) => {
+    const lines = [...header, formatRecordRow(selected)]
+    header = []
+    return lines
+  }
+}
+
+function formatRecordRow(selected: SelectedRecord): string {
+  const { record } = selected
+  const request = getRequestRecord(selected)
+  return formatRow(
+    record.time,
+    `${record.chain}:${record.seq}`,
+    record.kind,
+    request?.principal?.name ?? '-',
+    request?.operation ?? '-',
+    formatIds(record.tables?.map(({ id }) => id) ?? (request?.id ? [request.id] : [])),
+    'request' in record ? record.request : '-',
+    formatResult(record),
+  )
+}
+
+const widths = [24, 28, 8, 20, 26, 32, 36]
+
+function formatRow(...cells: readonly string[]): string {
+  return cells
+    .map((cell, column) => printable(cell).padEnd(widths[column] ?? 0))
+    .join('  ')
+    .trimEnd()
+}
