@@ -1,17 +1,22 @@
 import type { X509Certificate } from 'node:crypto'
 import type { Socket } from 'node:net'
-import { openApiKeys, type ApiKeysStatus, type KeyStoreOptions, type StaticKey } from './api-keys/api-keys.ts'
+import {
+  openApiKeys,
+  type ApiKeys,
+  type ApiKeysStatus,
+  type KeyStoreOptions,
+  type StaticKey,
+} from './api-keys/api-keys.ts'
 import { openBearerTokenVerifier, type BearerTokenVerifier, type BearerTokenStatus } from './bearer-tokens.ts'
-import { createCertificateReader } from './mtls/client-certificate.ts'
+import { createCertificateReader, type VerifiedCertificate } from './mtls/client-certificate.ts'
 import type { ClientCertificateSettings, KubernetesSettings } from '../config/identity-settings.ts'
 import type { ReportEvent } from './identity-event.ts'
 import type { IntrospectionSettings, TokenIssuerInput } from '../config/token-issuer-settings.ts'
 import { anonymousPrincipal, type Principal } from './principal.ts'
 import { AuthenticationError } from './authentication-error.ts'
-import { authenticateMultiple } from './multiple-credentials.ts'
 import type { JwksTiming } from './jwt/remote-jwks.ts'
-import type { TokenCacheOptions } from './jwt/token-cache.ts'
-import type { VerifiedToken } from './jwt/verified-token.ts'
+import type { TokenCacheOptions } from './jwt/token-verifier.ts'
+import type { VerifiedToken } from './jwt/claims.ts'
 import type { ClusterAccess } from '../lib/kubernetes/in-cluster.ts'
 import { directOutbound, type Outbound } from '../lib/outbound/outbound.ts'
 
@@ -89,7 +94,8 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
     clientCertificates === undefined ? () => undefined : createCertificateReader(clientCertificates, now)
 
   return {
-    authenticate({ apiKey, authorization, connection, forwardedCertificate }) {
+    authenticate(credentials) {
+      const { apiKey, authorization, connection, forwardedCertificate } = credentials
       const certificate = readCertificate(connection, forwardedCertificate)
       if (apiKey === undefined && authorization === undefined) {
         if (certificate !== undefined) return certificate.principal
@@ -101,7 +107,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
       if (certificate === undefined && authorization === undefined) return keys.verify(apiKey ?? '').principal
       if (certificate === undefined && apiKey === undefined)
         return authenticateBearer(tokens, authorization ?? '')
-      return authenticateMultiple({ apiKey, authorization, certificate }, { keys, tokens })
+      return authenticateMultiple(credentials, certificate, keys, tokens)
     },
     status: () => ({ apiKeys: keys.status(), ...tokens.status() }),
     async close() {
@@ -122,4 +128,42 @@ function authenticateBearer(
 function requireUnbound({ principal, certificateThumbprint }: VerifiedToken): Principal {
   if (certificateThumbprint !== undefined) throw new AuthenticationError('unproven_binding')
   return principal
+}
+
+/**
+ * All credentials must be valid and bound to one another: a key by its subject, which names the principal of the token (or
+ * certificate); a token by the thumbprint of the certificate (RFC 8705). Returns the principal of the token, or of the
+ * certificate, because its groups are more current. Rejects with AuthenticationError: with `conflicting_credentials` if
+ * any credential is wrong, so that a valid one does not help to guess another.
+ */
+async function authenticateMultiple(
+  { apiKey, authorization }: Credentials,
+  certificate: VerifiedCertificate | undefined,
+  keys: ApiKeys,
+  tokens: BearerTokenVerifier,
+): Promise<Principal> {
+  try {
+    const key = apiKey === undefined ? undefined : keys.verify(apiKey)
+    // A key without a subject never agrees with another credential, so the token need not be verified.
+    if (key !== undefined && key.subject === undefined)
+      throw new AuthenticationError('conflicting_credentials')
+    const principal = await authenticateTokenOrCertificate()
+    if (principal === undefined || (key !== undefined && key.subject !== principal.name))
+      throw new AuthenticationError('conflicting_credentials')
+    return principal
+  } catch (error) {
+    if (!(error instanceof AuthenticationError) || error.kind === 'ServiceUnavailable') throw error
+    throw error.reason === 'conflicting_credentials'
+      ? error
+      : new AuthenticationError('conflicting_credentials', error.reason)
+  }
+
+  /** Token and certificate must be bound to each other if both were sent. */
+  async function authenticateTokenOrCertificate(): Promise<Principal | undefined> {
+    if (authorization === undefined) return certificate?.principal
+    const token = await tokens.verify(authorization)
+    if (token.certificateThumbprint !== certificate?.thumbprint)
+      throw new AuthenticationError('conflicting_credentials')
+    return token.principal
+  }
 }

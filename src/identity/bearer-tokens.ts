@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { createCallerReader } from './jwt/claims.ts'
+import { createCallerReader, type VerifiedToken } from './jwt/claims.ts'
 import { openIntrospection, type Introspection } from './introspection/introspection.ts'
 import {
   type IntrospectionSettings,
@@ -11,10 +11,8 @@ import { openFetchedJwks, openJwks, type JwksOptions } from './jwt/open-jwks.ts'
 import { clusterTokens, createClusterFetcher, readServiceAccount } from './jwt/service-account.ts'
 import { type KubernetesSettings } from '../config/identity-settings.ts'
 import { AuthenticationError } from './authentication-error.ts'
-import type { TokenCacheOptions } from './jwt/token-cache.ts'
+import { createTokenVerifier, type TokenCacheOptions, type TrustedIssuer } from './jwt/token-verifier.ts'
 import { hasJwtForm } from './jwt/parse-jwt.ts'
-import { createTokenVerifier, type TrustedIssuer } from './jwt/token-verifier.ts'
-import type { VerifiedToken } from './jwt/verified-token.ts'
 import type { ClusterAccess } from '../lib/kubernetes/in-cluster.ts'
 import { readSecret } from '../lib/fs/read-secret.ts'
 

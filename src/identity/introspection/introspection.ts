@@ -6,18 +6,19 @@ import type { Followed } from '../../lib/fs/follow-files.ts'
 import type { SocketOpener } from '../../lib/outbound/socket-opener.ts'
 import { createUndiciConnector } from '../../lib/outbound/undici-connector.ts'
 import {
+  type Claims,
   clockSkewSeconds,
-  getBoundCertificateThumbprint,
   createCallerReader,
   createTokenPrincipal,
-  type Claims,
+  estimateBytes,
+  getBoundCertificateThumbprint,
   type ReadCaller,
+  type VerifiedToken,
 } from '../jwt/claims.ts'
-import { fetchDocument } from '../jwt/fetch-document.ts'
+import { fetchDocument } from '../jwt/fetch-jwks.ts'
 import type { IntrospectionSettings } from '../../config/token-issuer-settings.ts'
 import type { ReportEvent } from '../identity-event.ts'
 import { AuthenticationError } from '../authentication-error.ts'
-import { estimateBytes, type VerifiedToken } from '../jwt/verified-token.ts'
 
 const maxActive = 50_000
 const maxActiveBytes = 32 * 1024 * 1024

@@ -3,10 +3,9 @@ import { z } from 'zod'
 import { readSecret } from '../../lib/fs/read-secret.ts'
 import { readPemFile } from '../../lib/tls/pem-file.ts'
 import type { TokenCaller, Claims } from './claims.ts'
-import { fetchDocument } from './fetch-document.ts'
+import { assertIssuer, fetchDocument, type FetchJwks } from './fetch-jwks.ts'
 import { inCluster, type ClusterAccess } from '../../lib/kubernetes/in-cluster.ts'
 import type { TokenIssuer } from '../../config/token-issuer-settings.ts'
-import { assertIssuer, type FetchJwks } from './fetch-jwks.ts'
 import { AuthenticationError } from '../authentication-error.ts'
 
 /**

@@ -1,21 +1,39 @@
+import { LRUCache } from 'lru-cache'
 import { errors, jwtVerify, type JWTVerifyOptions, type JWTVerifyResult } from 'jose'
 import {
-  getBoundCertificateThumbprint,
   assertLifetime,
-  clockSkewSeconds,
   assertTokenType,
+  clockSkewSeconds,
   createTokenPrincipal,
+  estimateBytes,
+  getBoundCertificateThumbprint,
   type ReadCaller,
+  type VerifiedToken,
 } from './claims.ts'
 import type { TokenIssuer } from '../../config/token-issuer-settings.ts'
 import type { Jwks, JwksSnapshot } from './jwks.ts'
 import { AuthenticationError, type CredentialRefusal } from '../authentication-error.ts'
-import { createTokenCache, type TokenCacheOptions } from './token-cache.ts'
 import { parseToken } from './parse-jwt.ts'
-import type { VerifiedToken } from './verified-token.ts'
 
 /** Maximum number of keys tried for a token without a key id. */
 const maxCandidates = 32
+const maxForgedMs = 10_000
+const maxForged = 1000
+
+export interface TokenCacheOptions {
+  /** Default 50,000: the callers of a day. */
+  readonly maxEntries?: number
+  /** An estimate; default 64 MiB. Reached before `maxEntries` if tokens contain many groups. */
+  readonly maxBytes?: number
+}
+
+/** A result of a verification: with the same keys, it cannot change before it expires. */
+interface CacheEntry {
+  readonly jwks: Jwks
+  /** Generation of the keys used for the verification. */
+  readonly generation: number | undefined
+  readonly expiresAtMs: number
+}
 
 export interface TrustedIssuer {
   readonly issuer: Pick<TokenIssuer, 'name' | 'issuer' | 'audience' | 'algorithms' | 'maxLifetimeSeconds'>
@@ -40,7 +58,17 @@ export function createTokenVerifier(
   now: () => number,
 ): TokenVerifier {
   const byIssuer = new Map(issuers.map((trusted) => [trusted.issuer.issuer, trusted]))
-  const cache = createTokenCache(options, now)
+  // By the SHA-256 of the token. Forged tokens are apart, so that they cannot evict valid ones.
+  const accepted = new LRUCache<string, CacheEntry & { readonly verified: VerifiedToken }>({
+    max: options.maxEntries ?? 50_000,
+    maxSize: options.maxBytes ?? 64 * 1024 * 1024,
+    sizeCalculation: ({ verified }) => estimateBytes(verified),
+  })
+  const forged = new LRUCache<string, CacheEntry>({ max: maxForged })
+
+  function isCurrent({ expiresAtMs, generation, jwks }: CacheEntry): boolean {
+    return now() < expiresAtMs && generation !== undefined && jwks.current()?.generation === generation
+  }
 
   async function verify(token: string, digest: string): Promise<VerifiedToken> {
     const trusted = findTrustedIssuer(byIssuer, token)
@@ -55,23 +83,27 @@ export function createTokenVerifier(
       }
       // The time from which on an uncached verification would fail, too.
       const expiresAtMs = ((payload.exp ?? 0) + clockSkewSeconds) * 1000
-      cache.addVerified(digest, { verified, jwks, generation, expiresAtMs })
+      accepted.set(digest, { verified, jwks, generation, expiresAtMs })
       return verified
     } catch (error) {
       const refusal = toAuthenticationError(error)
-      if (refusal.reason === 'invalid_signature') cache.addForged(digest, jwks)
+      const { generation } = jwks.current() ?? {}
+      if (refusal.reason === 'invalid_signature')
+        forged.set(digest, { jwks, generation, expiresAtMs: now() + maxForgedMs })
       throw refusal
     }
   }
 
   return {
     findCached(digest) {
-      const cached = cache.get(digest)
-      if (cached === 'forged') throw new AuthenticationError('invalid_signature')
-      return cached
+      const cached = accepted.get(digest)
+      if (cached !== undefined && isCurrent(cached)) return cached.verified
+      const refused = forged.get(digest)
+      if (refused !== undefined && isCurrent(refused)) throw new AuthenticationError('invalid_signature')
+      return undefined
     },
     verify,
-    cachedCount: () => cache.size(),
+    cachedCount: () => accepted.size,
   }
 }
 
@@ -83,15 +115,11 @@ function findTrustedIssuer(byIssuer: ReadonlyMap<string, TrustedIssuer>, token: 
   return trusted
 }
 
-interface VerifiedJwt extends JWTVerifyResult {
-  readonly generation: number
-}
-
 async function verifyToken(
   { issuer, jwks }: TrustedIssuer,
   token: string,
   nowMs: number,
-): Promise<VerifiedJwt> {
+): Promise<JWTVerifyResult & { readonly generation: number }> {
   const options: JWTVerifyOptions = {
     issuer: issuer.issuer,
     audience: issuer.audience,
@@ -112,13 +140,12 @@ async function verifyToken(
 }
 
 async function verifyWithJwks(
-  keys: JwksSnapshot,
+  { select, generation }: JwksSnapshot,
   token: string,
   options: JWTVerifyOptions,
-): Promise<VerifiedJwt> {
-  const { generation } = keys
+) {
   try {
-    return { ...(await jwtVerify(token, keys.select, options)), generation }
+    return { ...(await jwtVerify(token, select, options)), generation }
   } catch (error) {
     if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error
     return { ...(await verifyWithCandidates(error, token, options)), generation }
