@@ -1,11 +1,15 @@
-import type {
-  ExtraOperationName,
-  Operation,
-  OperationName,
-  ParameterType,
-  PermissionGroup,
+import {
+  complete,
+  type ExtraOperationName,
+  getOperation,
+  isOperationName,
+  type Operation,
+  type OperationName,
+  operationNames,
+  type ParameterType,
+  type PermissionGroup,
+  referenceData,
 } from './operations.ts'
-import { complete, getOperation, isOperationName, operationNames, referenceData } from './operations.ts'
 import { permissionNames } from './permissions.ts'
 import { foldName } from './reserved-names.ts'
 

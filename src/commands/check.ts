@@ -1,9 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { readGatewaySettings, type GatewaySettings } from '../config/gateway-settings.ts'
-import { findSettingsWarnings } from '../config/unsafe-settings.ts'
-import { formatEffectiveSettings } from '../config/effective-settings.ts'
+import {
+  findSettingsWarnings,
+  formatEffectiveSettings,
+  type GatewaySettings,
+  listUpstreamFiles,
+  readGatewaySettings,
+} from '../config/index.ts'
 import { readOnce } from '../lib/fs/file-follower.ts'
 import { readSecret } from '../lib/fs/read-secret.ts'
 import { directOutbound, openOutbound, type Outbound } from '../lib/outbound/outbound.ts'
@@ -11,14 +15,16 @@ import { toError } from '../lib/errors/to-error.ts'
 import { readServerCertificates } from '../lib/tls/server-certificates.ts'
 import { readPageTokenSecret } from '../gateway/listing/page-tokens.ts'
 import { readUpstreamOptions } from '../gateway/upstream/upstream-files.ts'
-import { listUpstreamFiles } from '../config/upstream/upstream-settings.ts'
-import { listKeys, type StoredKey } from '../identity/api-keys/key-store-file.ts'
-import { openAssertionSigner } from '../identity/assertion/assertions.ts'
-import { readBootstrapKey } from '../identity/api-keys/api-keys.ts'
-import { readJwksFile } from '../identity/jwt/open-jwks.ts'
-import { readRedactionKey } from '../audit/records/redaction.ts'
-import { readSealKey } from '../audit/records/seal-key.ts'
-import { describeUnusableKeys, readPepper } from '../identity/api-keys/pepper.ts'
+import {
+  describeUnusableKeys,
+  listKeys,
+  openAssertionSigner,
+  readBootstrapKey,
+  readJwksFile,
+  readPepper,
+  type StoredKey,
+} from '../identity/index.ts'
+import { readRedactionKey, readSealKey } from '../audit/index.ts'
 import { readRedisAccess } from '../limits/shared/redis-access.ts'
 import { quoteForMessage } from '../catalog-api/identifiers.ts'
 import { compilePolicies, type PolicySet } from '../policy/policy-set.ts'

@@ -1,9 +1,16 @@
 import { userInfo } from 'node:os'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { parseDuration } from '../catalog-api/schemas/duration.ts'
-import { listKeys, type StoredKey } from '../identity/api-keys/key-store-file.ts'
-import { createKey, revokeKey, rotateKey, type CreatedKey } from '../identity/api-keys/key-store.ts'
-import { readOrCreatePepper, readPepper } from '../identity/api-keys/pepper.ts'
+import {
+  type CreatedKey,
+  createKey,
+  listKeys,
+  readOrCreatePepper,
+  readPepper,
+  revokeKey,
+  rotateKey,
+  type StoredKey,
+} from '../identity/index.ts'
 import { collect, jsonOption, parseTime } from './common/arguments.ts'
 import { runStep } from './common/command-failure.ts'
 import { printJson, printLine, type Io } from './common/io.ts'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { readGatewaySettings } from '../config/gateway-settings.ts'
+import { readGatewaySettings } from '../config/index.ts'
 import { ignoreOtherSignals } from '../lib/process/signals.ts'
 import { assertNoDevelopmentFiles } from './dev/development-files.ts'
 import { runStep } from './common/command-failure.ts'

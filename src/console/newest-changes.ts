@@ -1,10 +1,15 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { formatIdentifierText } from '../catalog-api/identifier-text.ts'
-import { formatRecordKey } from '../audit/records/hash-chain.ts'
-import { parseStoredRecord, type StoredRecord } from '../audit/storage/read-audit-log.ts'
-import { isForeignRecord, listSegments, type LogSegment } from '../audit/storage/log-segments.ts'
-import type { DurableEnd } from '../audit/sinks/sink.ts'
+import {
+  type DurableEnd,
+  formatRecordKey,
+  isForeignRecord,
+  listSegments,
+  type LogSegment,
+  parseStoredRecord,
+  type StoredRecord,
+} from '../audit/index.ts'
 import { readLines } from '../lib/fs/read-lines.ts'
 import { ignoreMissing } from '../lib/fs/system-error.ts'
 

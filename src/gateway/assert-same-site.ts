@@ -1,6 +1,6 @@
 import { CatalogError, getRefusalOptions, refusals } from '../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../catalog-api/identifiers.ts'
-import type { Principal } from '../identity/principal.ts'
+import type { Principal } from '../identity/index.ts'
 import { isCrossSite, type SendingPage } from '../lib/http/sending-page.ts'
 import type { Scheme } from './origin-form.ts'
 import type { ReceivedHead } from './received-head.ts'

@@ -1,5 +1,5 @@
 import { refusal } from '../catalog-api/catalog-error.ts'
-import type { AuditMode } from '../config/audit-settings.ts'
+import type { AuditMode } from '../config/index.ts'
 import { TimeoutExceeded, withTimeout } from '../lib/async/with-timeout.ts'
 
 /** A hanging disk must not delay requests forever. */

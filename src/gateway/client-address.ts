@@ -1,5 +1,5 @@
 import { refusal, type CatalogError } from '../catalog-api/catalog-error.ts'
-import type { ListenSettings } from '../config/listen-settings.ts'
+import type { ListenSettings } from '../config/index.ts'
 import { unknownAddress } from '../lib/net/connection-addresses.ts'
 import { parseForwardedNodes, parseForwardedForNodes } from '../lib/http/forwarded-nodes.ts'
 import { createAddressMatcher } from '../lib/net/address-range.ts'

@@ -1,7 +1,7 @@
 import { refusal, type CatalogError } from '../catalog-api/catalog-error.ts'
 import { headerDialects, reservedContextPrefix } from '../catalog-api/headers.ts'
 import { quoteForMessage } from '../catalog-api/identifiers.ts'
-import { allowedRequestHeaders } from '../config/upstream/allowed-headers-settings.ts'
+import { allowedRequestHeaders } from '../config/index.ts'
 
 /** Some catalogs and their clients turn an entry with such a key into the header named after the prefix. */
 const headerPrefix = /^headers?\./

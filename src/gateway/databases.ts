@@ -1,6 +1,6 @@
 import { refusal } from '../catalog-api/catalog-error.ts'
 import { assertName, quoteForMessage, type Identifier } from '../catalog-api/identifiers.ts'
-import type { GatewaySettings } from '../config/gateway-settings.ts'
+import type { GatewaySettings } from '../config/index.ts'
 import type { Upstreams } from './upstream/upstreams.ts'
 
 /** The database that stands for the root, unless the upstream of the root has a database. */

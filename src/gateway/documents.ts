@@ -1,4 +1,4 @@
-import { jwksPath } from '../identity/assertion/assertions.ts'
+import { jwksPath } from '../identity/index.ts'
 import { refusal } from '../catalog-api/catalog-error.ts'
 import {
   docsPath,

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { refusal, type CatalogError } from '../catalog-api/catalog-error.ts'
-import type { ListenSettings } from '../config/listen-settings.ts'
+import type { ListenSettings } from '../config/index.ts'
 import type { DownstreamRequest } from './downstream.ts'
 import { createProxyHeaderReader } from './proxy-header.ts'
 

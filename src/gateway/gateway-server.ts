@@ -1,4 +1,4 @@
-import type { LimitSettings, ListenSettings, TimeoutSettings } from '../config/listen-settings.ts'
+import type { LimitSettings, ListenSettings, TimeoutSettings } from '../config/index.ts'
 import { createAddressMatcher } from '../lib/net/address-range.ts'
 import { shutDownGracefully } from '../listener/graceful-shutdown.ts'
 import { createListener, type Listener, type ListenerOptions } from '../listener/listener.ts'

@@ -1,6 +1,6 @@
 import { listHeader } from '../lib/http/header-list.ts'
 import { refusal } from '../catalog-api/catalog-error.ts'
-import type { ListenSettings } from '../config/listen-settings.ts'
+import type { ListenSettings } from '../config/index.ts'
 import { createAddressMatcher } from '../lib/net/address-range.ts'
 import type { DownstreamRequest } from './downstream.ts'
 

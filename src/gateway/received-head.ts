@@ -1,4 +1,4 @@
-import type { Credentials } from '../identity/authenticate.ts'
+import type { Credentials } from '../identity/index.ts'
 import type { SendingPage } from '../lib/http/sending-page.ts'
 
 /** The head of a request without anything that two readers could understand differently. */

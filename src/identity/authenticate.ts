@@ -9,9 +9,13 @@ import {
 } from './api-keys/api-keys.ts'
 import { openBearerTokenVerifier, type BearerTokenVerifier, type BearerTokenStatus } from './bearer-tokens.ts'
 import { createCertificateReader, type VerifiedCertificate } from './mtls/client-certificate.ts'
-import type { ClientCertificateSettings, KubernetesSettings } from '../config/identity-settings.ts'
+import type {
+  ClientCertificateSettings,
+  IntrospectionSettings,
+  KubernetesSettings,
+  TokenIssuerInput,
+} from '../config/index.ts'
 import type { ReportEvent } from './identity-event.ts'
-import type { IntrospectionSettings, TokenIssuerInput } from '../config/token-issuer-settings.ts'
 import { anonymousPrincipal, type Principal } from './principal.ts'
 import { AuthenticationError } from './authentication-error.ts'
 import type { JwksTiming } from './jwt/remote-jwks.ts'

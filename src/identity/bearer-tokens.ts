@@ -3,13 +3,13 @@ import { createCallerReader, type VerifiedToken } from './jwt/claims.ts'
 import { openIntrospection, type Introspection } from './introspection/introspection.ts'
 import {
   type IntrospectionSettings,
+  type KubernetesSettings,
   type TokenIssuerInput,
   tokenIssuersSchema,
-} from '../config/token-issuer-settings.ts'
+} from '../config/index.ts'
 import type { JwksStatus } from './jwt/jwks.ts'
 import { openFetchedJwks, openJwks, type JwksOptions } from './jwt/open-jwks.ts'
 import { clusterTokens, createClusterFetcher, readServiceAccount } from './jwt/service-account.ts'
-import { type KubernetesSettings } from '../config/identity-settings.ts'
 import { AuthenticationError } from './authentication-error.ts'
 import { createTokenVerifier, type TokenCacheOptions, type TrustedIssuer } from './jwt/token-verifier.ts'
 import { hasJwtForm } from './jwt/parse-jwt.ts'

@@ -1,7 +1,7 @@
 import { getAddressKey } from '../lib/net/address-key.ts'
 import { createBuckets } from './token-buckets.ts'
 import { LimitExceeded } from './limit.ts'
-import type { FailedAuthenticationSettings } from '../config/caller-limit-settings.ts'
+import type { FailedAuthenticationSettings } from '../config/index.ts'
 
 export interface FailedAuthentications {
   /** Throws LimitExceeded (429) after too many failures. */

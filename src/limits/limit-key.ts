@@ -1,11 +1,11 @@
-import type { Principal } from '../identity/principal.ts'
+import type { Principal } from '../identity/index.ts'
 import type { Identifier } from '../catalog-api/identifiers.ts'
 import { getNamespaceDepth } from '../catalog-api/object-kinds.ts'
 import type { Operation } from '../catalog-api/operations.ts'
 import { listGroupParts } from '../catalog-api/permissions.ts'
 import type { RouteMatch } from '../catalog-api/request-target.ts'
 import { getAddressKey } from '../lib/net/address-key.ts'
-import type { LimitSelection } from '../config/caller-limit-settings.ts'
+import type { LimitSelection } from '../config/index.ts'
 
 export interface LimitedRequest {
   readonly principal: Pick<Principal, 'name' | 'method'>

@@ -1,9 +1,4 @@
-import type {
-  ByteSettings,
-  CallerLimitSettings,
-  ConcurrencySettings,
-  RateSettings,
-} from '../config/caller-limit-settings.ts'
+import type { ByteSettings, CallerLimitSettings, ConcurrencySettings, RateSettings } from '../config/index.ts'
 import { formatBytes } from '../lib/format-bytes.ts'
 import { createFailedAuthentications, type FailedAuthentications } from './failed-authentications.ts'
 import { createLimitKeyFunction, type LimitedRequest } from './limit-key.ts'

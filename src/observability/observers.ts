@@ -1,5 +1,4 @@
-import type { AuditLogEvent } from '../audit/log/chain-writer.ts'
-import type { SinkObserver } from '../audit/sinks/sink-delivery.ts'
+import type { AuditLogEvent, SinkObserver } from '../audit/index.ts'
 import { createReloadLog, type ReloadObserver } from '../lib/fs/file-follower.ts'
 import type { SyncObserver } from '../limits/shared/bucket-sync.ts'
 import type { Logger } from './log/gateway-log.ts'

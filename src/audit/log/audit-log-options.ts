@@ -1,4 +1,4 @@
-import type { AuditMode, AuditSettings, RedactionSettings } from '../../config/audit-settings.ts'
+import type { AuditMode, AuditSettings, RedactionSettings } from '../../config/index.ts'
 import type { AuditLogEvent } from './chain-writer.ts'
 import type { AuditObserver } from './group-commit.ts'
 import type { Retention } from './retention.ts'

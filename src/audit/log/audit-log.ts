@@ -4,7 +4,7 @@ import { ChainWriter, createSealRequest } from './chain-writer.ts'
 import { lockFile, type FileLock } from '../../lib/fs/file-lock.ts'
 import { GroupCommit, type AuditUnavailable, type PendingRecord } from './group-commit.ts'
 import type { AuditLogOptions } from './audit-log-options.ts'
-import { type AuditMode, redactionSchema } from '../../config/audit-settings.ts'
+import { type AuditMode, redactionSchema } from '../../config/index.ts'
 import {
   createOutcomeRecord,
   createRecord,

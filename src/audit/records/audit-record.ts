@@ -1,7 +1,6 @@
-import type { Principal } from '../../identity/principal.ts'
+import type { KeyChange, Principal } from '../../identity/index.ts'
 import type { Effect, AnyOperationName } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
-import type { KeyChange } from '../../identity/api-keys/key-changes.ts'
 import type { RuleReference } from '../../policy/engine/decision.ts'
 import { isObject } from '../../lib/json/is-object.ts'
 

@@ -1,9 +1,9 @@
 import { createHmac, randomBytes, type BinaryLike } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { RedactionSettings } from '../../config/audit-settings.ts'
+import type { RedactionSettings } from '../../config/index.ts'
 import { writeAtomically } from '../../lib/fs/write-atomically.ts'
-import type { KeyChange } from '../../identity/api-keys/key-changes.ts'
+import type { KeyChange } from '../../identity/index.ts'
 import type { AuditedPrincipal, Details, IntentEntry } from './audit-record.ts'
 import { ignoreMissing } from '../../lib/fs/system-error.ts'
 

@@ -9,7 +9,7 @@ import type { DurableEnd } from './sink.ts'
 import { createOtlpSink, type OtlpResource } from './otlp-sink.ts'
 import { compareByAge } from '../storage/segment-names.ts'
 import type { Outbound } from '../../lib/outbound/outbound.ts'
-import type { SinkSettings } from '../../config/audit-settings.ts'
+import type { SinkSettings } from '../../config/index.ts'
 import { createStdoutSink } from './stdout-sink.ts'
 
 export interface SinksOptions {

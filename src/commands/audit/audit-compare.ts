@@ -1,13 +1,8 @@
 import type { Command } from 'commander'
-import {
-  clockToleranceMs,
-  findUnexplained,
-  type ListedVersion,
-} from '../../audit/compare/find-unexplained.ts'
-import { RecordedVersions } from '../../audit/compare/recorded-versions.ts'
+import { clockToleranceMs, findUnexplained, type ListedVersion, RecordedVersions } from '../../audit/index.ts'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
-import { readGatewaySettings, type GatewaySettings } from '../../config/gateway-settings.ts'
+import { type GatewaySettings, readGatewaySettings } from '../../config/index.ts'
 import { listUpstreamTables, listUpstreamVersions } from '../../gateway/changes/list-upstream-versions.ts'
 import { sendGatewayRequest, type SendGatewayRequest } from '../../gateway/changes/send-gateway-request.ts'
 import { readUpstreamOptions } from '../../gateway/upstream/upstream-files.ts'

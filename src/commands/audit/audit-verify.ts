@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
-import { readSealVerifier } from '../../audit/records/seal-key.ts'
-import { verifyAuditLog, type VerifyReport } from '../../audit/verify/verify-audit-log.ts'
+import { readSealVerifier, verifyAuditLog, type VerifyReport } from '../../audit/index.ts'
 import { collect, jsonOption } from '../common/arguments.ts'
 import { formatCount } from '../../lib/format-count.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'

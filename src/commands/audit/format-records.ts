@@ -1,8 +1,11 @@
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
-import type { AuditedPrincipal } from '../../audit/records/audit-record.ts'
-import { getRequestRecord, type SelectedRecord } from '../../audit/query/select-records.ts'
-import type { StoredRecord } from '../../audit/storage/read-audit-log.ts'
-import type { KeyChange } from '../../identity/api-keys/key-changes.ts'
+import {
+  type AuditedPrincipal,
+  getRequestRecord,
+  type SelectedRecord,
+  type StoredRecord,
+} from '../../audit/index.ts'
+import type { KeyChange } from '../../identity/index.ts'
 import { formatCount } from '../../lib/format-count.ts'
 import type { RuleReference } from '../../policy/engine/decision.ts'
 import { alignColumns, formatRuleReference } from '../policy/format-policy.ts'

@@ -9,7 +9,7 @@ import {
   skipsRecords,
   type UnknownName,
   watchNames,
-} from '../../audit/query/select-records.ts'
+} from '../../audit/index.ts'
 import { findOperation, isOperationName, operationNames } from '../../catalog-api/operations.ts'
 import { permissionGroups } from '../../catalog-api/permissions.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'

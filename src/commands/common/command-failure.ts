@@ -1,6 +1,6 @@
-import { ApiKeyStoreError } from '../../identity/api-keys/key-store-file.ts'
+import { ApiKeyStoreError } from '../../identity/index.ts'
 import { PolicyError } from '../../policy/language/policy-error.ts'
-import { SettingsError } from '../../config/loading/read-settings.ts'
+import { SettingsError } from '../../config/index.ts'
 
 /** An error that the user of a command can fix. The message states it and the next step. */
 export class CommandFailure extends Error {

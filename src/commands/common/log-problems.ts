@@ -1,4 +1,4 @@
-import type { LogProblem } from '../../audit/storage/read-audit-log.ts'
+import type { LogProblem } from '../../audit/index.ts'
 import { formatCount } from '../../lib/format-count.ts'
 import { CommandFailure } from './command-failure.ts'
 import type { Io } from './io.ts'

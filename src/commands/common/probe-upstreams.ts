@@ -1,7 +1,7 @@
 import { headerDialects } from '../../catalog-api/headers.ts'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
 import { isWithin, type Identifier } from '../../catalog-api/identifiers.ts'
-import type { UpstreamSettings } from '../../config/upstream/upstream-settings.ts'
+import type { UpstreamSettings } from '../../config/index.ts'
 import { probeUpstream, type UpstreamProbe } from '../../gateway/upstream/probe/probe-upstream.ts'
 import { probeRestrictions } from '../../gateway/upstream/probe/probe-restrictions.ts'
 import { readUpstreamOptions } from '../../gateway/upstream/upstream-files.ts'

@@ -3,19 +3,23 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { InvalidArgumentError, Option, type Command } from 'commander'
-import { auditSchema } from '../../config/audit-settings.ts'
-import type { GatewaySettings } from '../../config/gateway-settings.ts'
-import { limitsSchema, listenSchema, timeoutsSchema } from '../../config/listen-settings.ts'
-import { upstreamSchema } from '../../config/upstream/upstream-settings.ts'
-import { readOrCreatePepper } from '../../identity/api-keys/pepper.ts'
+import {
+  auditSchema,
+  type GatewaySettings,
+  limitsSchema,
+  listenSchema,
+  logSchema,
+  parseBytes,
+  timeoutsSchema,
+  upstreamSchema,
+} from '../../config/index.ts'
+import { readOrCreatePepper } from '../../identity/index.ts'
 import { ignoreOtherSignals } from '../../lib/process/signals.ts'
 import { startBundledCatalog, type BundledCatalog } from './bundled-catalog.ts'
-import { logSchema } from '../../config/telemetry-settings.ts'
 import { runStep } from '../common/command-failure.ts'
 import type { Io } from '../common/io.ts'
 import { formatExample, newCommand } from '../common/new-command.ts'
 import { runUntilStopped } from '../common/run-until-stopped.ts'
-import { parseBytes } from '../../config/loading/setting-units.ts'
 import { makeFolder } from '../../lib/fs/make-folder.ts'
 
 interface DevOptions {

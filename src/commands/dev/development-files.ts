@@ -1,7 +1,6 @@
 import { access, realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { GatewaySettings } from '../../config/gateway-settings.ts'
-import { acceptanceHint } from '../../config/unsafe-settings.ts'
+import { acceptanceHint, type GatewaySettings } from '../../config/index.ts'
 import { devFiles } from './dev.ts'
 import { CommandFailure } from '../common/command-failure.ts'
 

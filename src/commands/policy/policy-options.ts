@@ -1,5 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import { anonymousPrincipal, type Principal } from '../../identity/principal.ts'
+import { anonymousPrincipal, type Principal } from '../../identity/index.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'

@@ -3,10 +3,9 @@ import type { Command } from 'commander'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'
 import { formatExample } from '../common/new-command.ts'
-import { readAuditLog } from '../../audit/storage/read-audit-log.ts'
-import { listKeys } from '../../identity/api-keys/key-store-file.ts'
+import { readAuditLog, readRecordedCall } from '../../audit/index.ts'
+import { listKeys } from '../../identity/index.ts'
 import { groupBy } from '../../lib/group-by.ts'
-import { readRecordedCall } from '../../audit/records/recorded-call.ts'
 import {
   countCalls,
   describeReplayedCalls,

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { readGatewaySettings, type GatewaySettings } from '../../config/gateway-settings.ts'
+import { type GatewaySettings, readGatewaySettings } from '../../config/index.ts'
 import { formatProblem, type PolicyProblem } from '../../policy/language/policy-error.ts'
 import { createPolicyVocabulary, type PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
 import { assertAnyPolicy } from '../../policy/source/document-problems.ts'

@@ -1,8 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { parseStoredRecord, type StoredRecord } from '../../audit/storage/read-audit-log.ts'
+import { isForeignRecord, listSegments, parseStoredRecord, type StoredRecord } from '../../audit/index.ts'
 import { readLines } from '../../lib/fs/read-lines.ts'
-import { isForeignRecord, listSegments } from '../../audit/storage/log-segments.ts'
 import { ignoreMissing } from '../../lib/fs/system-error.ts'
 
 const maxBytes = 32 * 1024 * 1024

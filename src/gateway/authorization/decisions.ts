@@ -1,5 +1,5 @@
 import type { StatedFacts } from '../../catalog-api/facts.ts'
-import type { Principal } from '../../identity/principal.ts'
+import type { Principal } from '../../identity/index.ts'
 import type { AuthorizationRequest, RequestFacts } from '../../policy/conditions/authorization-request.ts'
 import type { Allowed, Decision } from '../../policy/engine/decision.ts'
 import type { PolicySet } from '../../policy/policy-set.ts'

@@ -1,5 +1,4 @@
-import type { Principal } from '../../identity/principal.ts'
-import { challenge } from '../../identity/authentication-error.ts'
+import { challenge, type Principal } from '../../identity/index.ts'
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import {

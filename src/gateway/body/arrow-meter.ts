@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { UploadFacts } from '../../audit/records/audit-record.ts'
+import type { UploadFacts } from '../../audit/index.ts'
 import { CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
 import type { ArrowMessage } from '../../lib/arrow/message.ts'
 import { MessageFrames } from '../../lib/arrow/message-frames.ts'

@@ -1,8 +1,12 @@
 import { hostname } from 'node:os'
-import { openAuditLog, type AuditLog } from '../../audit/log/audit-log.ts'
-import type { Retention } from '../../audit/log/retention.ts'
-import { createAuditLogOptions } from '../../audit/log/audit-log-options.ts'
-import { openSinks, type Sinks } from '../../audit/sinks/open-sinks.ts'
+import {
+  type AuditLog,
+  createAuditLogOptions,
+  openAuditLog,
+  openSinks,
+  type Retention,
+  type Sinks,
+} from '../../audit/index.ts'
 import { version } from '../../version.ts'
 import { exportAudit, exportSinks } from '../../observability/metrics/gauges.ts'
 import { createAuditEventLogger, createSinkObserver } from '../../observability/observers.ts'

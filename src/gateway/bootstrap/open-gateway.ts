@@ -1,5 +1,4 @@
-import type { StaticKey } from '../../identity/api-keys/api-keys.ts'
-import { openAssertionSigner } from '../../identity/assertion/assertions.ts'
+import { openAssertionSigner, type StaticKey } from '../../identity/index.ts'
 import type { ReadinessCheck } from '../../observability/health/readiness.ts'
 import { bodyBounds, clientBounds } from '../bounds.ts'
 import { startChangeTracker, type ChangeTracker } from '../changes/change-tracker.ts'
@@ -28,7 +27,7 @@ import { openLimits, type OpenedLimits } from './open-limits.ts'
 import type { Observability, Bootstrap } from './open-observability.ts'
 import { openPolicies } from './open-policies.ts'
 import { openUpstreams } from './open-upstreams.ts'
-import type { AuditLog } from '../../audit/log/audit-log.ts'
+import type { AuditLog } from '../../audit/index.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 
 /** How requests reach a gateway. */

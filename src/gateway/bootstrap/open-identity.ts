@@ -1,8 +1,12 @@
 import { join } from 'node:path'
-import type { AuditLog } from '../../audit/log/audit-log.ts'
-import { readBootstrapKey, type StaticKey } from '../../identity/api-keys/api-keys.ts'
-import { createAuthenticator, type Authenticator } from '../../identity/authenticate.ts'
-import { readPepper } from '../../identity/api-keys/pepper.ts'
+import type { AuditLog } from '../../audit/index.ts'
+import {
+  type Authenticator,
+  createAuthenticator,
+  readBootstrapKey,
+  readPepper,
+  type StaticKey,
+} from '../../identity/index.ts'
 import { exportIdentity } from '../../observability/metrics/gauges.ts'
 import type { Bootstrap } from './open-observability.ts'
 

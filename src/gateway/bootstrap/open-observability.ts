@@ -1,17 +1,17 @@
-import type { GatewaySettings } from '../../config/gateway-settings.ts'
+import {
+  areTracesDisabled,
+  type GatewaySettings,
+  listUnreadVariables,
+  type TracesSettings,
+} from '../../config/index.ts'
 import type { ClosingStack } from '../../lib/async/closing-stack.ts'
 import { createFileFollower, type FileFollower } from '../../lib/fs/file-follower.ts'
 import { openOutbound, type Outbound } from '../../lib/outbound/outbound.ts'
 import { openLog, type GatewayLog, type Logger } from '../../observability/log/gateway-log.ts'
 import { createMetrics, type Metrics } from '../../observability/metrics/metrics.ts'
 import type { SpanBounds, SpanObserver, Traces } from '../../observability/traces/traces.ts'
-import {
-  areTracesDisabled,
-  listUnreadVariables,
-  type TracesSettings,
-} from '../../config/telemetry-settings.ts'
 import { version } from '../../version.ts'
-import type { AuditLogOptions } from '../../audit/log/audit-log-options.ts'
+import type { AuditLogOptions } from '../../audit/index.ts'
 import type { ClusterAccess } from '../../lib/kubernetes/in-cluster.ts'
 import type { BodyBounds, ClientBounds, UpstreamBounds } from '../bounds.ts'
 import type { ResolutionTimes } from '../changes/outcome-resolver.ts'

@@ -1,5 +1,5 @@
-import type { AuditLog } from '../../audit/log/audit-log.ts'
-import type { PolicySettings } from '../../config/policy-settings.ts'
+import type { AuditLog } from '../../audit/index.ts'
+import type { PolicySettings } from '../../config/index.ts'
 import { createLogThrottle } from '../../observability/log/log-throttle.ts'
 import { describeConditionError } from '../../policy/conditions/condition-errors.ts'
 import type { ReportConditionFailure } from '../../policy/engine/compiled-rule.ts'

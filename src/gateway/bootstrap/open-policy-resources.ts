@@ -1,4 +1,4 @@
-import type { PolicyKubernetesSettings } from '../../config/policy-settings.ts'
+import type { PolicyKubernetesSettings } from '../../config/index.ts'
 import { inCluster } from '../../lib/kubernetes/in-cluster.ts'
 import { createKubernetesClient } from '../../lib/kubernetes/kubernetes-client.ts'
 import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'

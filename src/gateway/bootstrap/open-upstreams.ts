@@ -1,4 +1,4 @@
-import type { AssertionSigner } from '../../identity/assertion/assertions.ts'
+import type { AssertionSigner } from '../../identity/index.ts'
 import { exportCertificate } from '../../observability/metrics/gauges.ts'
 import { exportUpstreams } from '../upstream/upstream-metrics.ts'
 import { createCallerHeaders } from '../upstream/caller-headers.ts'

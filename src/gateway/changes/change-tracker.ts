@@ -1,14 +1,17 @@
-import type { AuditLog, IntentReceipt } from '../../audit/log/audit-log.ts'
-import { AuditUnavailable } from '../../audit/log/group-commit.ts'
-import { planLookups, readInDoubtChanges } from '../../audit/in-doubt/in-doubt-changes.ts'
-import { getBranch, KnownVersions } from '../../audit/in-doubt/known-versions.ts'
-import type {
-  Details,
-  IntentEntry,
-  IntentReference,
-  ObjectId,
-  OutcomeEntry,
-} from '../../audit/records/audit-record.ts'
+import {
+  type AuditLog,
+  AuditUnavailable,
+  type Details,
+  getBranch,
+  type IntentEntry,
+  type IntentReceipt,
+  type IntentReference,
+  KnownVersions,
+  type ObjectId,
+  type OutcomeEntry,
+  planLookups,
+  readInDoubtChanges,
+} from '../../audit/index.ts'
 import { findOperation } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import type { Logger } from '../../observability/log/gateway-log.ts'

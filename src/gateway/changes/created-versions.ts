@@ -1,8 +1,13 @@
-import { listKeys } from '../../audit/records/fact-details.ts'
+import {
+  type AuditedObject,
+  type CreatedVersion,
+  type Details,
+  getBranch,
+  type IntentEntry,
+  listKeys,
+} from '../../audit/index.ts'
 import { getMember } from '../facts/stated-facts.ts'
-import type { AuditedObject, Details, IntentEntry, CreatedVersion } from '../../audit/records/audit-record.ts'
 import { findOperation, type BatchEntries } from '../../catalog-api/operations.ts'
-import { getBranch } from '../../audit/in-doubt/known-versions.ts'
 
 interface ChangedBranch {
   readonly id: CreatedVersion['id']

@@ -1,5 +1,4 @@
-import type { LookupResult } from '../../audit/in-doubt/decide-resolution.ts'
-import type { ObjectId } from '../../audit/records/audit-record.ts'
+import type { LookupResult, ObjectId } from '../../audit/index.ts'
 import { errorCodes } from '../../catalog-api/catalog-error.ts'
 import { getMember } from '../facts/stated-facts.ts'
 import { ownOperations } from '../upstream/own-operations.ts'

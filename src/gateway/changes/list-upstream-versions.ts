@@ -6,7 +6,7 @@ import {
   type Identifier,
 } from '../../catalog-api/identifiers.ts'
 import type { Operation } from '../../catalog-api/operations.ts'
-import type { ListedVersion } from '../../audit/compare/find-unexplained.ts'
+import type { ListedVersion } from '../../audit/index.ts'
 import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
 import { isObject } from '../../lib/json/is-object.ts'
 import { getMember } from '../facts/stated-facts.ts'

@@ -1,15 +1,16 @@
 import { Backoff } from '../../lib/async/backoff.ts'
-import type { AuditLog } from '../../audit/log/audit-log.ts'
-import { decideResolution, type ResolutionDecision } from '../../audit/in-doubt/decide-resolution.ts'
-import type { InDoubtChange } from '../../audit/in-doubt/in-doubt-changes.ts'
-import type { KnownVersions } from '../../audit/in-doubt/known-versions.ts'
-import type {
-  IntentReference,
-  CreatedVersion,
-  Resolution,
-  ResolvedEntry,
-} from '../../audit/records/audit-record.ts'
-import { idToJson } from '../../audit/records/json-text.ts'
+import {
+  type AuditLog,
+  type CreatedVersion,
+  decideResolution,
+  idToJson,
+  type InDoubtChange,
+  type IntentReference,
+  type KnownVersions,
+  type Resolution,
+  type ResolutionDecision,
+  type ResolvedEntry,
+} from '../../audit/index.ts'
 import { fetchVersion } from './fetch-version.ts'
 import { sendGatewayRequest } from './send-gateway-request.ts'
 import type { Upstream } from '../upstream/upstream.ts'

@@ -1,5 +1,4 @@
-import { truncateDetail } from '../../audit/records/fact-details.ts'
-import type { OutcomeEntry } from '../../audit/records/audit-record.ts'
+import { type OutcomeEntry, truncateDetail } from '../../audit/index.ts'
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { uploadIdName, type Operation } from '../../catalog-api/operations.ts'
 import { AttemptFailed, type UpstreamResponse } from '../upstream/upstream-attempt.ts'

@@ -1,6 +1,4 @@
-import { truncateDetail, formatFactDetails } from '../../audit/records/fact-details.ts'
-import { filterMembers } from '../../audit/records/redaction.ts'
-import { isJson, type Details } from '../../audit/records/audit-record.ts'
+import { type Details, filterMembers, formatFactDetails, isJson, truncateDetail } from '../../audit/index.ts'
 import { cacheByOperation } from '../../catalog-api/cache-by-operation.ts'
 import type { StatedFacts } from '../../catalog-api/facts.ts'
 import type { Operation } from '../../catalog-api/operations.ts'

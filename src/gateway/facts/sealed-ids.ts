@@ -1,6 +1,6 @@
 import { isOperationName, type OperationName } from '../../catalog-api/operations.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
-import type { Principal } from '../../identity/principal.ts'
+import type { Principal } from '../../identity/index.ts'
 import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
 import { isObject } from '../../lib/json/is-object.ts'
 import { createJsonSealer } from '../../lib/sealed-json.ts'

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import type { EmbeddedSettings } from '../../config/embedded-settings.ts'
-import type { ApplicationPrincipal } from '../../identity/application.ts'
+import type { EmbeddedSettings } from '../../config/index.ts'
+import type { ApplicationPrincipal } from '../../identity/index.ts'
 import type { RuleReference } from '../../policy/engine/decision.ts'
 
 export interface CatalogGatewayOptions {

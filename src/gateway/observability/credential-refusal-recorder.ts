@@ -1,5 +1,4 @@
-import type { AuditLog } from '../../audit/log/audit-log.ts'
-import type { RefusalEntry } from '../../audit/records/audit-record.ts'
+import type { AuditLog, RefusalEntry } from '../../audit/index.ts'
 import { getAddressKey } from '../../lib/net/address-key.ts'
 import type { Trace } from '../trace.ts'
 

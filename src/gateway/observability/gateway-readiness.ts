@@ -1,5 +1,5 @@
-import type { AuditLog } from '../../audit/log/audit-log.ts'
-import type { Authenticator } from '../../identity/authenticate.ts'
+import type { AuditLog } from '../../audit/index.ts'
+import type { Authenticator } from '../../identity/index.ts'
 import type { PolicySource } from '../../policy/source/policy-source.ts'
 import type { FileFollower } from '../../lib/fs/file-follower.ts'
 import type { ReadinessCheck } from '../../observability/health/readiness.ts'

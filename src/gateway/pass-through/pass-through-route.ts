@@ -1,5 +1,5 @@
 import { Pool, type buildConnector } from 'undici'
-import type { PassThroughRouteSettings } from '../../config/pass-through-settings.ts'
+import type { PassThroughRouteSettings } from '../../config/index.ts'
 import type { Outbound } from '../../lib/outbound/outbound.ts'
 import { createUndiciConnector } from '../../lib/outbound/undici-connector.ts'
 import { LimitExceeded } from '../../limits/limit.ts'

@@ -2,7 +2,7 @@ import { refusal, type CatalogError } from '../../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import { apiPaths } from '../../catalog-api/operations.ts'
 import { maxTargetLength, pathGrammar, queryGrammar } from '../../catalog-api/request-target.ts'
-import { getCatalogPaths } from '../../config/pass-through-settings.ts'
+import { getCatalogPaths } from '../../config/index.ts'
 import { getBasePath } from '../../lib/http/base-path.ts'
 
 /** The paths of a pass-through route, none with a slash at its end. */

@@ -1,6 +1,10 @@
-import { factsFormat } from '../../audit/records/fact-details.ts'
-import type { AuditLog, IntentReceipt } from '../../audit/log/audit-log.ts'
-import type { AuditedObject, IntentEntry } from '../../audit/records/audit-record.ts'
+import {
+  type AuditedObject,
+  type AuditLog,
+  factsFormat,
+  type IntentEntry,
+  type IntentReceipt,
+} from '../../audit/index.ts'
 import { refusal } from '../../catalog-api/catalog-error.ts'
 import type { ChangeTracker, WrittenIntent } from '../changes/change-tracker.ts'
 import { isOperationName, getOperation } from '../../catalog-api/operations.ts'

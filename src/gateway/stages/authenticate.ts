@@ -1,6 +1,4 @@
-import type { Authenticator } from '../../identity/authenticate.ts'
-import type { Principal } from '../../identity/principal.ts'
-import { AuthenticationError } from '../../identity/authentication-error.ts'
+import { AuthenticationError, type Authenticator, type Principal } from '../../identity/index.ts'
 import type { FailedAuthentications } from '../../limits/failed-authentications.ts'
 import { assertSameSite, type CrossSiteOptions } from '../assert-same-site.ts'
 import { advance, type Authenticated, type Received } from '../context.ts'

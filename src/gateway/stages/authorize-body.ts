@@ -1,7 +1,7 @@
 import { CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
 import type { StatedFacts } from '../../catalog-api/facts.ts'
 import { runAtOnce, type Steps } from '../../lib/async/run-in-slices.ts'
-import type { Authenticator } from '../../identity/authenticate.ts'
+import type { Authenticator } from '../../identity/index.ts'
 import { getPrincipalKey } from '../../limits/limit-key.ts'
 import type { RequestFacts } from '../../policy/conditions/authorization-request.ts'
 import type { Allowed } from '../../policy/engine/decision.ts'

@@ -7,7 +7,7 @@ import { createRouteTable } from '../../catalog-api/route-table.ts'
 import { advance, type Matched, type Received } from '../context.ts'
 import { createDatabases } from '../databases.ts'
 import { buildUpstreamTarget } from '../upstream/upstream-target.ts'
-import type { GatewaySettings } from '../../config/gateway-settings.ts'
+import type { GatewaySettings } from '../../config/index.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 
 type FoundRoute = Pick<Matched, 'route' | 'database' | 'routeUpstream' | 'routeTarget'>

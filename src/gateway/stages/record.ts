@@ -1,4 +1,4 @@
-import type { OutcomeEntry } from '../../audit/records/audit-record.ts'
+import type { OutcomeEntry } from '../../audit/index.ts'
 import type { ChangeTracker } from '../changes/change-tracker.ts'
 import { createFailureOutcome, createOutcome, toUnknownOutcome } from '../changes/outcome.ts'
 import { advance } from '../context.ts'

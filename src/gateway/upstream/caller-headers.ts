@@ -1,5 +1,5 @@
-import type { CallerIdentity } from '../../config/upstream/upstream-settings.ts'
-import type { AssertionSigner } from '../../identity/assertion/assertions.ts'
+import type { CallerIdentity } from '../../config/index.ts'
+import type { AssertionSigner, Principal } from '../../identity/index.ts'
 import {
   apiKeyHeader,
   assertionHeader,
@@ -7,7 +7,6 @@ import {
   lancedbCredentialTypeHeader,
 } from '../../catalog-api/headers.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
-import type { Principal } from '../../identity/principal.ts'
 import type { ReceivedHead } from '../received-head.ts'
 
 /** What is known of a request that goes upstream. */

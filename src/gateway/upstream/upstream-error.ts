@@ -1,6 +1,6 @@
 import { findHeader } from '../../lib/http/header-list.ts'
 import { CatalogError, refusal, type ErrorName } from '../../catalog-api/catalog-error.ts'
-import { challenge } from '../../identity/authentication-error.ts'
+import { challenge } from '../../identity/index.ts'
 import { parseErrorResponse } from '../../catalog-api/responses/read-error-response.ts'
 import { lancedbServerHeader } from '../../catalog-api/headers.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'

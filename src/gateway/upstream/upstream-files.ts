@@ -4,7 +4,7 @@ import { readHeaderValue } from '../../lib/fs/read-secret.ts'
 import type { Outbound } from '../../lib/outbound/outbound.ts'
 import { createSocketOpener } from '../../lib/outbound/socket-opener.ts'
 import { listTlsFiles, readTlsFiles, type TlsMaterial } from '../../lib/tls/tls-files.ts'
-import { findCredentialProblem, type UpstreamSettings } from '../../config/upstream/upstream-settings.ts'
+import { findCredentialProblem, type UpstreamSettings } from '../../config/index.ts'
 import type { UpstreamOptions } from './upstream.ts'
 
 /**

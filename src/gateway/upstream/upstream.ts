@@ -4,17 +4,13 @@ import type { JsonForm } from '../../lib/json/json-form.ts'
 import type { Operation } from '../../catalog-api/operations.ts'
 import { createRequestForms, type AllowedMembers } from '../../catalog-api/body-forms.ts'
 import { lancedbDatabaseHeader, lancedbPrefixHeader, type HeaderDialect } from '../../catalog-api/headers.ts'
-import {
-  allowedRequestHeaders,
-  allowedResponseHeaders,
-} from '../../config/upstream/allowed-headers-settings.ts'
+import { allowedRequestHeaders, allowedResponseHeaders, type CallerIdentity } from '../../config/index.ts'
 import type { Followed } from '../../lib/fs/follow-files.ts'
 import { getBasePath } from '../../lib/http/base-path.ts'
 import type { SocketOpener } from '../../lib/outbound/socket-opener.ts'
 import { upstreamBounds, type UpstreamBounds } from '../bounds.ts'
 import type { PoolName } from '../../limits/overload/shed-class.ts'
 import type { CallerHeaders } from './caller-headers.ts'
-import type { CallerIdentity } from '../../config/upstream/upstream-settings.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import { createConnectionSlots, type ConnectionSlots } from './connection-slots.ts'
 import { createHttp1Client, type Http1Client } from '../../http1/client/http1-client.ts'

@@ -1,7 +1,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { LRUCache } from 'lru-cache'
-import { apiKeyNameSchema, type BootstrapKeySettings } from '../../config/identity-settings.ts'
+import { apiKeyNameSchema, type BootstrapKeySettings } from '../../config/index.ts'
 import { followFiles } from '../../lib/fs/follow-files.ts'
 import { withoutReserve } from '../../lib/lru-bound.ts'
 import { AuthenticationError } from '../authentication-error.ts'

@@ -1,6 +1,6 @@
 import { createHash, createPrivateKey, createPublicKey, sign, type KeyObject } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import type { AssertionSettings } from '../../config/identity-settings.ts'
+import type { AssertionSettings } from '../../config/index.ts'
 import type { Principal } from '../principal.ts'
 
 const lifetimeSeconds = 60

@@ -16,7 +16,7 @@ import {
   type VerifiedToken,
 } from '../jwt/claims.ts'
 import { fetchDocument } from '../jwt/fetch-jwks.ts'
-import type { IntrospectionSettings } from '../../config/token-issuer-settings.ts'
+import type { IntrospectionSettings } from '../../config/index.ts'
 import type { ReportEvent } from '../identity-event.ts'
 import { AuthenticationError } from '../authentication-error.ts'
 

@@ -1,4 +1,4 @@
-import type { ClaimPath } from '../../config/token-issuer-settings.ts'
+import type { ClaimPath } from '../../config/index.ts'
 import type { Principal } from '../principal.ts'
 import { AuthenticationError } from '../authentication-error.ts'
 import { isObject } from '../../lib/json/is-object.ts'

@@ -5,7 +5,7 @@ import { readPemFile } from '../../lib/tls/pem-file.ts'
 import type { TokenCaller, Claims } from './claims.ts'
 import { assertIssuer, fetchDocument, type FetchJwks } from './fetch-jwks.ts'
 import { inCluster, type ClusterAccess } from '../../lib/kubernetes/in-cluster.ts'
-import type { TokenIssuer } from '../../config/token-issuer-settings.ts'
+import type { TokenIssuer } from '../../config/index.ts'
 import { AuthenticationError } from '../authentication-error.ts'
 
 /**

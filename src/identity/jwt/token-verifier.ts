@@ -10,7 +10,7 @@ import {
   type ReadCaller,
   type VerifiedToken,
 } from './claims.ts'
-import type { TokenIssuer } from '../../config/token-issuer-settings.ts'
+import type { TokenIssuer } from '../../config/index.ts'
 import type { Jwks, JwksSnapshot } from './jwks.ts'
 import { AuthenticationError, type CredentialRefusal } from '../authentication-error.ts'
 import { parseToken } from './parse-jwt.ts'

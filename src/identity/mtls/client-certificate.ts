@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { isValidPrincipalName } from '../jwt/claims.ts'
 import { isCompleteChain, readClientChain } from '../../lib/tls/client-chain.ts'
-import type { ClientCertificateSettings } from '../../config/identity-settings.ts'
+import type { ClientCertificateSettings } from '../../config/index.ts'
 import type { Principal } from '../principal.ts'
 import { AuthenticationError } from '../authentication-error.ts'
 

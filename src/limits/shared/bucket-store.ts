@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { connectTimeoutMs, importRedisClient, readRedisAccess } from './redis-access.ts'
 import type { Charge } from './shared-buckets.ts'
-import type { SharedLimitsSettings } from '../../config/caller-limit-settings.ts'
+import type { SharedLimitsSettings } from '../../config/index.ts'
 import type { Outbound } from '../../lib/outbound/outbound.ts'
 import { withTimeout } from '../../lib/async/with-timeout.ts'
 

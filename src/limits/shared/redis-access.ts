@@ -2,7 +2,7 @@ import { readSecret } from '../../lib/fs/read-secret.ts'
 import { hasErrorCode } from '../../lib/fs/system-error.ts'
 import type { Outbound } from '../../lib/outbound/outbound.ts'
 import { readTlsFiles } from '../../lib/tls/tls-files.ts'
-import type { SharedLimitsSettings } from '../../config/caller-limit-settings.ts'
+import type { SharedLimitsSettings } from '../../config/index.ts'
 
 /** Timeout of the connection, and again of the login. */
 export const connectTimeoutMs = 5_000

@@ -5,7 +5,7 @@ import { readRedisAccess } from './redis-access.ts'
 import { openBucketStore } from './bucket-store.ts'
 import { createBucketSync, type SyncObserver } from './bucket-sync.ts'
 import { createSharedBuckets } from './shared-buckets.ts'
-import type { SharedLimitsSettings } from '../../config/caller-limit-settings.ts'
+import type { SharedLimitsSettings } from '../../config/index.ts'
 
 export interface SharedLimits {
   readonly createBuckets: BucketFactory

@@ -1,5 +1,5 @@
 import { pino, type Logger } from 'pino'
-import type { LogSettings } from '../../config/telemetry-settings.ts'
+import type { LogSettings } from '../../config/index.ts'
 import { currentTimestamp } from '../../lib/time/current-timestamp.ts'
 import { openLineWriter } from './line-writer.ts'
 import { formatTextLine } from './text-line.ts'

@@ -2,10 +2,8 @@ import { X509Certificate } from 'node:crypto'
 import type { StatsFs } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import type { SecureContextOptions } from 'node:tls'
-import type { AuditLog } from '../../audit/log/audit-log.ts'
-import type { Sinks } from '../../audit/sinks/open-sinks.ts'
-import type { Authenticator } from '../../identity/authenticate.ts'
-import type { JwksStatus } from '../../identity/jwt/jwks.ts'
+import type { AuditLog, Sinks } from '../../audit/index.ts'
+import type { Authenticator, JwksStatus } from '../../identity/index.ts'
 import type { Metrics } from './metrics.ts'
 
 /** Hex digits that a number represents exactly. */

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { MetricsSettings } from '../../config/telemetry-settings.ts'
+import type { MetricsSettings } from '../../config/index.ts'
 import { createRequestCounter } from './request-counter.ts'
 import { createDurationHistogram } from './duration-histogram.ts'
 

@@ -12,7 +12,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
-import { resolveTracesEndpoint, type TracesSettings } from '../../config/telemetry-settings.ts'
+import { resolveTracesEndpoint, type TracesSettings } from '../../config/index.ts'
 import { readHeaderValue } from '../../lib/fs/read-secret.ts'
 import { createHttpPoster } from '../../lib/outbound/http-poster.ts'
 import type { Outbound } from '../../lib/outbound/outbound.ts'

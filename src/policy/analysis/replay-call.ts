@@ -9,7 +9,7 @@ import {
 } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import { getRequirements, mayRequireOtherObjects } from '../../catalog-api/requirements.ts'
-import type { Principal } from '../../identity/principal.ts'
+import type { Principal } from '../../identity/index.ts'
 import type { OperationFacts } from '../conditions/authorization-request.ts'
 import { operationFactsOf, type KnownFacts } from '../conditions/operation-facts.ts'
 import { constantFacts, permissionFacts, requirementFacts } from '../conditions/permission-facts.ts'

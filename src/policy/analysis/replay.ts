@@ -1,7 +1,7 @@
 import { findOperation } from '../../catalog-api/operations.ts'
 import { isWithin } from '../../catalog-api/identifiers.ts'
 import { mayRequireOtherObjects } from '../../catalog-api/requirements.ts'
-import { anonymousPrincipal } from '../../identity/principal.ts'
+import { anonymousPrincipal } from '../../identity/index.ts'
 import type { ConditionInput } from '../conditions/authorization-request.ts'
 import { pendingFactError } from '../conditions/fact.ts'
 import { createRuleReference } from '../engine/compiled-rule.ts'

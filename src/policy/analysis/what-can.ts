@@ -1,4 +1,4 @@
-import type { Principal } from '../../identity/principal.ts'
+import type { Principal } from '../../identity/index.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import { createRuleReference, type LocatedRule } from '../engine/compiled-rule.ts'

@@ -1,4 +1,4 @@
-import type { Principal } from '../../identity/principal.ts'
+import type { Principal } from '../../identity/index.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { ObjectKind } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'

@@ -1,4 +1,4 @@
-import type { Principal } from '../../identity/principal.ts'
+import type { Principal } from '../../identity/index.ts'
 import { unknownAddress } from '../../lib/net/connection-addresses.ts'
 import { readTags } from '../tags/object-tags.ts'
 import { factValue, known } from './fact.ts'

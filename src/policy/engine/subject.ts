@@ -1,4 +1,4 @@
-import type { Principal } from '../../identity/principal.ts'
+import type { Principal } from '../../identity/index.ts'
 import type { NamedSubjects, Subjects } from '../language/policy-document.ts'
 
 type SubjectKind = 'user' | 'group' | 'key' | 'any' | 'anonymous'

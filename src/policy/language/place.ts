@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { explainRemovedField } from '../../config/removed.ts'
+import { explainRemovedField } from '../../config/index.ts'
 import { listMembers, toSchemaNode, type SchemaNode } from '../../lib/schema-node.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import { descriptionAnnotation, resourceApiVersion } from './api-version.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { extraOperationNamePattern } from '../../catalog-api/extra-operation.ts'
 import { permissionGroups, permissionNames } from '../../catalog-api/permissions.ts'
-import { authenticationMethods } from '../../identity/principal.ts'
+import { authenticationMethods } from '../../identity/index.ts'
 import { getMembers, isObject } from '../../lib/json/is-object.ts'
 import { columnTypes } from '../restrictions/column-type.ts'
 import {

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { anonymousPrincipal, type Principal } from '../../identity/principal.ts'
+import { anonymousPrincipal, type Principal } from '../../identity/index.ts'
 import { assertIdentifier, type Identifier } from '../../catalog-api/identifiers.ts'
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import type { StatedFacts } from '../../catalog-api/facts.ts'

@@ -1,4 +1,4 @@
-import type { Principal } from '../../identity/principal.ts'
+import type { Principal } from '../../identity/index.ts'
 import type { CallerVariable } from './filter-expression.ts'
 
 /**

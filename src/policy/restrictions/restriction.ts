@@ -1,4 +1,4 @@
-import type { Principal } from '../../identity/principal.ts'
+import type { Principal } from '../../identity/index.ts'
 import type { RuleReference } from '../engine/decision.ts'
 import { readVariable } from './caller-variable.ts'
 import type { ColumnType } from './column-type.ts'

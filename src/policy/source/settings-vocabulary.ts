@@ -1,5 +1,5 @@
 import { createExtraOperations } from '../../catalog-api/extra-operation.ts'
-import type { GatewaySettings } from '../../config/gateway-settings.ts'
+import type { GatewaySettings } from '../../config/index.ts'
 import { listCommonSeparators } from '../../catalog-api/identifiers.ts'
 import { createPolicyVocabulary, type PolicyVocabulary } from '../language/policy-vocabulary.ts'
 

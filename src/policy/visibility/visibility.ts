@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Principal } from '../../identity/principal.ts'
+import type { Principal } from '../../identity/index.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { CompiledRule } from '../engine/compiled-rule.ts'
 import { evaluate, resultKind } from '../engine/evaluate.ts'

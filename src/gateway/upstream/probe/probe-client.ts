@@ -1,5 +1,4 @@
-import type { Identifier } from '../../../catalog-api/identifiers.ts'
-import { defaultDelimiter } from '../../../catalog-api/identifiers.ts'
+import { defaultDelimiter, type Identifier } from '../../../catalog-api/identifiers.ts'
 import type { Operation } from '../../../catalog-api/operations.ts'
 import { buildTarget } from '../../../catalog-api/request-target.ts'
 import { createHttp1Client } from '../../../http1/client/http1-client.ts'

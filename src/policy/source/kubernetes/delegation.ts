@@ -1,6 +1,6 @@
 import { isWithin } from '../../../catalog-api/identifiers.ts'
 import { isDelegated, type Permission } from '../../../catalog-api/permissions.ts'
-import type { DelegatedNamespace } from '../../../config/policy-settings.ts'
+import type { DelegatedNamespace } from '../../../config/index.ts'
 import type { PolicyDocument, PolicyRule, Subjects } from '../../language/policy-document.ts'
 import type { PolicyVocabulary } from '../../language/policy-vocabulary.ts'
 

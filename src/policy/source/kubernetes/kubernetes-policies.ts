@@ -1,4 +1,4 @@
-import type { PolicyNamespace } from '../../../config/policy-settings.ts'
+import type { PolicyNamespace } from '../../../config/index.ts'
 import type { KubernetesClient } from '../../../lib/kubernetes/kubernetes-client.ts'
 import type { KubernetesObject } from '../../../lib/kubernetes/kubernetes-object.ts'
 import { policyResourceName } from '../../language/api-version.ts'

@@ -1,5 +1,5 @@
 import { isSameIdentifier } from '../../../catalog-api/identifiers.ts'
-import type { PolicyNamespace } from '../../../config/policy-settings.ts'
+import type { PolicyNamespace } from '../../../config/index.ts'
 import { runInSlices, type Steps } from '../../../lib/async/run-in-slices.ts'
 import { getMembers } from '../../../lib/json/is-object.ts'
 import type { KubernetesObject } from '../../../lib/kubernetes/kubernetes-object.ts'

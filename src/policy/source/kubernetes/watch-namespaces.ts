@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { PolicyNamespace } from '../../../config/policy-settings.ts'
+import type { PolicyNamespace } from '../../../config/index.ts'
 import { getMembers } from '../../../lib/json/is-object.ts'
 import type { KubernetesClient } from '../../../lib/kubernetes/kubernetes-client.ts'
 import { toKubernetesError, KubernetesError } from '../../../lib/kubernetes/kubernetes-error.ts'

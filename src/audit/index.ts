@@ -1,0 +1,57 @@
+/**
+ * The audit log. `openAuditLog` writes: a change whose intent could not be made durable is refused. All readers skip and
+ * report what is no record of the log; `verifyAuditLog` says whether anything was changed, removed or added.
+ */
+export { clockToleranceMs, findUnexplained, type ListedVersion } from './compare/find-unexplained.ts'
+export { RecordedVersions } from './compare/recorded-versions.ts'
+export { decideResolution, type LookupResult, type ResolutionDecision } from './in-doubt/decide-resolution.ts'
+export { type InDoubtChange, planLookups, readInDoubtChanges } from './in-doubt/in-doubt-changes.ts'
+export { getBranch, KnownVersions } from './in-doubt/known-versions.ts'
+export { type AuditLogOptions, createAuditLogOptions } from './log/audit-log-options.ts'
+export { type AuditLog, type AuditStatus, type IntentReceipt, openAuditLog } from './log/audit-log.ts'
+export type { AuditLogEvent } from './log/chain-writer.ts'
+export { AuditUnavailable } from './log/group-commit.ts'
+export type { Retention } from './log/retention.ts'
+export {
+  getRequestRecord,
+  passThroughOperation,
+  type RecordFilter,
+  type SelectedRecord,
+  type Selection,
+  selectRecords,
+  skipsRecords,
+  type UnknownName,
+  watchNames,
+} from './query/select-records.ts'
+export {
+  type AuditedObject,
+  type AuditedPrincipal,
+  type CreatedVersion,
+  type Details,
+  type IntentEntry,
+  type IntentReference,
+  isJson,
+  type ObjectId,
+  type OutcomeEntry,
+  type RefusalEntry,
+  type Resolution,
+  type ResolvedEntry,
+  type UploadFacts,
+} from './records/audit-record.ts'
+export { factsFormat, formatFactDetails, listKeys, truncateDetail } from './records/fact-details.ts'
+export { formatRecordKey } from './records/hash-chain.ts'
+export { idToJson, memberToJson, memoizeText } from './records/json-text.ts'
+export { readRecordedCall } from './records/recorded-call.ts'
+export { filterMembers, readRedactionKey } from './records/redaction.ts'
+export { readSealKey, readSealVerifier } from './records/seal-key.ts'
+export { openSinks, type Sinks } from './sinks/open-sinks.ts'
+export type { SinkObserver, SinkStatus } from './sinks/sink-delivery.ts'
+export type { DurableEnd } from './sinks/sink.ts'
+export { isForeignRecord, listSegments, type LogSegment } from './storage/log-segments.ts'
+export {
+  type LogProblem,
+  parseStoredRecord,
+  readAuditLog,
+  type StoredRecord,
+} from './storage/read-audit-log.ts'
+export { verifyAuditLog, type VerifyReport } from './verify/verify-audit-log.ts'

@@ -1,0 +1,82 @@
+/**
+ * The settings: read from a file and the environment with every mistake at once (`SettingsError`), then complete, with
+ * absolute paths and defaults.
+ */
+export {
+  type AuditMode,
+  auditSchema,
+  type AuditSettings,
+  type OtlpSettings,
+  redactionSchema,
+  type RedactionSettings,
+  type SinkSettings,
+} from './audit-settings.ts'
+export type {
+  ByteSettings,
+  CallerLimitSettings,
+  ConcurrencySettings,
+  FailedAuthenticationSettings,
+  LimitSelection,
+  RateSettings,
+  SharedLimitsSettings,
+} from './caller-limit-settings.ts'
+export { formatEffectiveSettings } from './effective-settings.ts'
+export { type EmbeddedSettings, readEmbeddedSettings } from './embedded-settings.ts'
+export { type GatewaySettings, readGatewaySettings } from './gateway-settings.ts'
+export {
+  apiKeyNameSchema,
+  type AssertionSettings,
+  type BootstrapKeySettings,
+  type ClientCertificateSettings,
+  keyPrincipalSchema,
+  type KubernetesSettings,
+  listIssuerNames,
+} from './identity-settings.ts'
+export { listenHost } from './listen-address.ts'
+export {
+  type LimitSettings,
+  limitsSchema,
+  listenSchema,
+  type ListenSettings,
+  type TimeoutSettings,
+  timeoutsSchema,
+  type TlsSettings,
+} from './listen-settings.ts'
+export { readSettings, SettingsError } from './loading/read-settings.ts'
+export { parseBytes } from './loading/setting-units.ts'
+export { outboundSchema } from './outbound-settings.ts'
+export { getCatalogPaths, type PassThroughRouteSettings, webSocketMethod } from './pass-through-settings.ts'
+export type {
+  DelegatedNamespace,
+  PolicyKubernetesSettings,
+  PolicyNamespace,
+  PolicySettings,
+} from './policy-settings.ts'
+export { explainRemovedArgument, explainRemovedField } from './removed.ts'
+export { originUrl, path, toSignalUrl, trustworthyUrlSchema } from './setting-types.ts'
+export {
+  areTracesDisabled,
+  listUnreadVariables,
+  logSchema,
+  type LogSettings,
+  type MetricsSettings,
+  otherNamespaces,
+  resolveTracesEndpoint,
+  type TracesSettings,
+} from './telemetry-settings.ts'
+export {
+  type ClaimPath,
+  type IntrospectionSettings,
+  type TokenIssuer,
+  type TokenIssuerInput,
+  tokenIssuersSchema,
+} from './token-issuer-settings.ts'
+export { acceptanceHint, findSettingsWarnings } from './unsafe-settings.ts'
+export { allowedRequestHeaders, allowedResponseHeaders } from './upstream/allowed-headers-settings.ts'
+export {
+  type CallerIdentity,
+  findCredentialProblem,
+  listUpstreamFiles,
+  upstreamSchema,
+  type UpstreamSettings,
+} from './upstream/upstream-settings.ts'

@@ -1,0 +1,17 @@
+/**
+ * Who sends a request: `createAuthenticator` turns its credentials into a `Principal`, or refuses them with an
+ * `AuthenticationError`. API keys are created, revoked and rotated in their store.
+ */
+export { readBootstrapKey, type StaticKey } from './api-keys/api-keys.ts'
+export type { KeyChange } from './api-keys/key-changes.ts'
+export { ApiKeyStoreError, listKeys, readUsableKeys, type StoredKey } from './api-keys/key-store-file.ts'
+export { type CreatedKey, createKey, revokeKey, rotateKey } from './api-keys/key-store.ts'
+export { describeUnusableKeys, readOrCreatePepper, readPepper } from './api-keys/pepper.ts'
+export { type ApplicationPrincipal, authenticateByApplication } from './application.ts'
+export { type AssertionSigner, jwksPath, openAssertionSigner } from './assertion/assertions.ts'
+export { type Authenticator, createAuthenticator, type Credentials } from './authenticate.ts'
+export { AuthenticationError, challenge } from './authentication-error.ts'
+export type { JwksStatus } from './jwt/jwks.ts'
+export { openIssuerFetcher, readJwksFile } from './jwt/open-jwks.ts'
+export { defaultJwksTiming } from './jwt/remote-jwks.ts'
+export { anonymousPrincipal, authenticationMethods, type Principal } from './principal.ts'
