@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { createKey, revokeKey } from '../../../src/identity/api-keys/key-store.ts'
 import { introspectionSchema, tokenIssuersSchema } from '../../../src/config/token-issuer-settings.ts'
 import { reloadFiles } from '../../../src/lib/fs/reload.ts'
@@ -10,6 +10,7 @@ import { clockSkewSeconds } from '../../../src/identity/jwt/claims.ts'
 import { goodClaims, signToken, startIssuer, startServer } from '../../identity/jwt/token-issuer.ts'
 import { formatPolicies, type WrittenPolicy, type WrittenRule } from '../../policy/policy-builder.ts'
 import { arrowBytes } from '../../support/arrow-upload.ts'
+import { clockAhead } from '../../support/clock-ahead.ts'
 import { eventually } from '../../support/eventually.ts'
 import { maxDecisionAgeMs } from '../../../src/gateway/bounds.ts'
 import type { TestedGateway } from '../support/open-gateway.ts'
@@ -35,6 +36,7 @@ interface Held {
   readonly store: string
   readonly keyId: string
   readonly replacePolicies: (text: string) => Promise<void>
+  readonly setClockAhead: (milliseconds: number) => void
   /** What the authorization server says of the token. */
   introspected: object
 }
@@ -45,31 +47,15 @@ interface Fact {
   /** Before the head. */
   readonly prepare?: (held: Held) => Promise<void>
   /** While the body is held. */
-  readonly change: (held: Held) => Promise<unknown>
+  readonly change: (held: Held) => unknown
   /** Statuses of the responses: of a change, a read, and a streamed change; default the same for all. */
   readonly status: number | readonly number[]
 }
 
-/** Seconds from the head to the end of a token, or of a grant. */
-const lifetime = 60
+/** Seconds from the head to the end of a token, or of a grant; less than the age at which a lock of the audit log is stale. */
+const lifetime = 30
 const soon = (): number => Math.ceil(Date.now() / 1000) + lifetime
-/** How far the clock of the gateway is ahead. */
-let aheadMs = 0
-const wait = (): Promise<void> => {
-  aheadMs += (lifetime + 1) * 1000
-  return Promise.resolve()
-}
-const LaterDate = new Proxy(Date, {
-  // The library of conditions accepts instances of `Date` itself only.
-  construct: (Real, [time = Real.now() + aheadMs]: [number?]) => new Real(time),
-  get: (Real, name) => (name === 'now' ? () => Real.now() + aheadMs : Reflect.get(Real, name)),
-})
-beforeEach(() => {
-  aheadMs = 0
-  vi.stubGlobal('Date', LaterDate)
-})
-afterEach(() => void vi.unstubAllGlobals())
-
+const endLifetime = ({ setClockAhead }: Held) => setClockAhead((lifetime + 1) * 1000)
 const edit = async (file: string, before: string, after: string): Promise<void> => {
   const text = await readFile(file, 'utf8')
   expect(text).toContain(before)
@@ -80,12 +66,12 @@ const facts: Readonly<Record<string, Fact>> = {
   'key revoked': { change: ({ store, keyId }) => revokeKey(store, keyId), status: 401 },
   'key removed from the store': { change: ({ store }) => writeFile(store, 'keys: []\n'), status: 401 },
   'groups of the key changed': { change: ({ store }) => edit(store, 'team', 'none'), status: 403 },
-  'token expired': { credential: 'token', change: wait, status: 401 },
+  'token expired': { credential: 'token', change: endLifetime, status: 401 },
   'introspection says inactive': {
     credential: 'opaque',
     change: (held) => {
       held.introspected = { active: false }
-      return wait()
+      endLifetime(held)
     },
     status: 401,
   },
@@ -93,7 +79,7 @@ const facts: Readonly<Record<string, Fact>> = {
     credential: 'opaque',
     change: (held) => {
       held.introspected = { ...held.introspected, exp: soon() + 60, groups: ['none'] }
-      return wait()
+      endLifetime(held)
     },
     status: 403,
   },
@@ -111,7 +97,7 @@ const facts: Readonly<Record<string, Fact>> = {
   'until passed': {
     prepare: ({ replacePolicies }) =>
       replacePolicies(policies([{ ...allow, until: new Date(soon() * 1000).toISOString() }])),
-    change: wait,
+    change: endLifetime,
     status: 403,
   },
   'now passed': {
@@ -119,7 +105,7 @@ const facts: Readonly<Record<string, Fact>> = {
       replacePolicies(
         policies([{ ...allow, when: `now < timestamp("${new Date(soon() * 1000).toISOString()}")` }]),
       ),
-    change: wait,
+    change: endLifetime,
     status: 403,
   },
 }
@@ -137,6 +123,7 @@ const bodies = {
 } as const
 
 async function startHolding({ credential, prepare }: Fact) {
+  const setClockAhead = clockAhead()
   let keyId = ''
   let key = ''
   let token = ''
@@ -175,7 +162,14 @@ async function startHolding({ credential, prepare }: Fact) {
     await gateway.replacePolicies(text)
     await reloadFiles()
   }
-  const held: Held = { gateway, store, keyId, replacePolicies, introspected: { active: false } }
+  const held: Held = {
+    gateway,
+    store,
+    keyId,
+    replacePolicies,
+    setClockAhead,
+    introspected: { active: false },
+  }
   await replacePolicies(policies([allow]))
   await prepare?.(held)
   const claims = { exp: soon() - clockSkewSeconds, groups: ['team'] }
