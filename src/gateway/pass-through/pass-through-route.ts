@@ -1,4 +1,4 @@
-import { Pool, type buildConnector } from 'undici'
+import { Pool } from 'undici'
 import type { PassThroughRouteSettings } from '../../config/index.ts'
 import type { Outbound } from '../../lib/outbound/outbound.ts'
 import { createUndiciConnector } from '../../lib/outbound/undici-connector.ts'
@@ -6,26 +6,17 @@ import { LimitExceeded } from '../../limits/limit.ts'
 import { FairCapacity } from '../../limits/overload/fair-capacity.ts'
 import { createBuckets } from '../../limits/token-buckets.ts'
 import { passThroughBounds, upstreamBounds } from '../bounds.ts'
-import { createPassThroughPaths, type PassThroughPaths } from './pass-through-target.ts'
+import { createPassThroughPaths } from './pass-through-target.ts'
 
 /** An open pass-through route. */
-export interface PassThroughRoute {
-  readonly settings: PassThroughRouteSettings
-  readonly paths: PassThroughPaths
-  /** Scheme, host and port of the upstream. */
-  readonly origin: URL
-  readonly connect: buildConnector.connector
-  readonly pool: Pool
-  readonly capacity: FairCapacity
-  readonly admitChange: ReturnType<typeof createChangeLimit>
-}
+export type PassThroughRoute = Awaited<ReturnType<typeof openPassThroughRoute>>
 
-/** `catalogUrls` are those of the configured catalogs. */
+/** Opens the upstream and the limits of a route; `catalogUrls` are those of the configured catalogs. */
 export async function openPassThroughRoute(
   settings: PassThroughRouteSettings,
   catalogUrls: readonly string[],
   outbound: Outbound,
-): Promise<PassThroughRoute> {
+) {
   const { prefix, allow } = settings
   const upstream = new URL(settings.upstream)
   const opener = await outbound.openClient(`passThrough.${prefix}`, {})
@@ -37,6 +28,7 @@ export async function openPassThroughRoute(
   return {
     settings,
     paths: createPassThroughPaths(prefix, upstream, catalogs),
+    /** Scheme, host and port of the upstream. */
     origin: new URL(upstream.origin),
     connect,
     pool,

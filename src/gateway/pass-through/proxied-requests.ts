@@ -186,23 +186,15 @@ function toPassThroughError(error: unknown): CatalogError {
     : toCatalogError(error)
 }
 
-const messages = {
-  upstream_connect_timeout: 'upstream connect timeout',
-  upstream_timeout: 'the upstream did not respond in time',
-  upstream_unreachable: 'the upstream could not be reached, or closed the connection',
-} as const
-
-/** Codes of undici and of Node.js, by the reason that the client gets. */
-const reasonByCode: Readonly<Record<string, keyof typeof messages>> = {
-  CONNECT_TIMEOUT: 'upstream_connect_timeout',
-  UND_ERR_HEADERS_TIMEOUT: 'upstream_timeout',
-  ETIMEDOUT: 'upstream_connect_timeout',
-}
-
 /** Throws what a client gets for a request that failed: the error of its body, or 502 or 504. */
-function failUpstream(error: unknown): never {
-  if (error instanceof CatalogError) throw error
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  const reason = reasonByCode[code] ?? 'upstream_unreachable'
-  throw refusal(reason, messages[reason], { cause: error })
+function failUpstream(cause: unknown): never {
+  if (cause instanceof CatalogError) throw cause
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+  if (code === 'UND_ERR_HEADERS_TIMEOUT')
+    throw refusal('upstream_timeout', 'the upstream did not respond in time', { cause })
+  if (code === 'CONNECT_TIMEOUT' || code === 'ETIMEDOUT')
+    throw refusal('upstream_connect_timeout', 'upstream connect timeout', { cause })
+  throw refusal('upstream_unreachable', 'the upstream could not be reached, or closed the connection', {
+    cause,
+  })
 }
