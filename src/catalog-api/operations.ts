@@ -44,19 +44,21 @@ export type Listing = 'namespaces' | 'tables' | 'views' | 'all tables'
 /** What callers who may read a part of a table can do with an operation. */
 type ReadsPart = 'query' | 'count' | 'description' | 'existence'
 
-/** Group of operations that a policy can name. Every operation and permission is in exactly one. */
-export type PermissionGroup =
-  | 'browse'
-  | 'query'
-  | 'write'
-  | 'create'
-  | 'commit'
-  | 'index'
-  | 'schema'
-  | 'admin'
-  | 'drop'
-  | 'credentials'
-  | 'references'
+/** Groups of operations that a policy can name. Every operation and permission is in exactly one. */
+export const basicGroups = [
+  'browse',
+  'query',
+  'write',
+  'create',
+  'commit',
+  'index',
+  'schema',
+  'admin',
+  'drop',
+  'credentials',
+  'references',
+] as const
+export type PermissionGroup = (typeof basicGroups)[number]
 
 type ColumnMetadata = 'stored' | 'ignored'
 
@@ -266,32 +268,24 @@ const nestedQuery = [
 /** Kinds with the names and the rules of tables. */
 const tableKinds = ['table', 'materialized_view', 'view'] as const
 
-const overwriteTable = {
-  permission: 'OverwriteTable',
-  when: { fact: 'mode', is: 'overwrite' },
-  requiredBy: 'mode=overwrite',
-} as const
-const chooseLocation = {
-  permission: 'ChooseLocation',
-  when: { fact: 'location' },
-  requiredBy: 'a location',
-} as const
-const chooseStorage = {
-  permission: 'ChooseStorage',
-  when: { fact: 'storageOptions' },
-  requiredBy: 'storage_options',
-} as const
+function requireIf(
+  when: RequirementCondition,
+  permission: string,
+  requiredBy: string,
+  on: RequirementTarget = 'itself',
+): RequirementDefinition {
+  return { permission, on, when, requiredBy }
+}
+const overwriteTable = requireIf({ fact: 'mode', is: 'overwrite' }, 'OverwriteTable', 'mode=overwrite')
+const chooseLocation = requireIf({ fact: 'location' }, 'ChooseLocation', 'a location')
+const chooseStorage = requireIf({ fact: 'storageOptions' }, 'ChooseStorage', 'storage_options')
 /** What writes columns whose values can refer to other objects requires. */
-export const referenceData = {
-  permission: 'ReferenceData',
-  when: { columns: 'that refer to objects' },
-  requiredBy: 'columns that refer to other objects',
-} as const
-const vendCredentials = {
-  permission: 'VendCredentials',
-  when: { fact: 'vendCredentials' },
-  requiredBy: 'vend_credentials',
-} as const
+export const referenceData = requireIf(
+  { columns: 'that refer to objects' },
+  'ReferenceData',
+  'columns that refer to other objects',
+)
+const vendCredentials = requireIf({ fact: 'vendCredentials' }, 'VendCredentials', 'vend_credentials')
 
 /**
  * SQL or code: the tables that it reads are unknown before it runs, and allowing it in one namespace would open all
@@ -300,7 +294,7 @@ const vendCredentials = {
 const readAnyTable = { permission: 'ReadAnyTable', on: 'root', requiredBy: 'what it reads' } as const
 
 function readAnyTableIf(member: string): RequirementDefinition {
-  return { permission: 'ReadAnyTable', on: 'root', when: { member }, requiredBy: member }
+  return requireIf({ member }, 'ReadAnyTable', member, 'root')
 }
 
 /** Every step of a multipart write requires what inserting rows at once requires. */
@@ -320,9 +314,9 @@ const queryTable = { permission: 'QueryTable', requiredBy: 'values of rows' } as
  * like SQL that reads a table which no policy can resolve.
  */
 const readSource = [
-  { permission: 'ReferenceData', when: { parameter: 'source_uri' }, requiredBy: 'source_uri' },
-  { permission: 'ReadAnyTable', on: 'root', when: { parameter: 'source_uri' }, requiredBy: 'source_uri' },
-] as const
+  requireIf({ parameter: 'source_uri' }, 'ReferenceData', 'source_uri'),
+  requireIf({ parameter: 'source_uri' }, 'ReadAnyTable', 'source_uri', 'root'),
+]
 
 const useFunction = {
   permission: 'UseFunction',
@@ -347,15 +341,43 @@ const dropOperations = [
 
 /** What removes everything beneath a namespace requires all drops there: the kinds of the objects are unknown. */
 function dropBeneathIf(fact: FactName, is: string, requiredBy: string): readonly RequirementDefinition[] {
-  const when = { fact, is }
-  return dropOperations.map((permission) => ({ permission, on: 'beneath', when, requiredBy }))
+  return dropOperations.map((permission) => requireIf({ fact, is }, permission, requiredBy, 'beneath'))
 }
 
 const branchInBody = { branch: ['body.branch'] } as const
 const branchInQuery = { branch: ['query.branch'] } as const
 const branchAnywhere = { branch: ['query.branch', 'body.branch'] } as const
 
+/** Most commits make one version, on the branch that the body names. */
+const nextVersion = { facts: branchInBody, versions: 'next' } as const
 const paging = { page_token: 'string', limit: 'integer' } as const
+const rowErrors = ['ConcurrentModification', 'InvalidTableState', 'TableSchemaValidationError'] as const
+/** Steps of a multipart write. The parts state the mode; the rows of all become visible when the write is completed. */
+const multipartWrite = { body: 'none', facts: branchAnywhere, requires: [insertRows] } as const
+const namedMultipartWrite = {
+  ...multipartWrite,
+  query: { branch: 'string', upload_id: 'string' },
+  required: ['upload_id'],
+  multipart: 'names',
+  recorded: ['upload_id'],
+} as const
+const createsIndex = {
+  ...nextVersion,
+  recorded: ['name'],
+  mayStartJob: true,
+  errors: ['TableIndexAlreadyExists', 'TableColumnNotFound', 'ConcurrentModification'],
+} as const
+const describesPlan = {
+  facts: { branch: ['body.branch', 'body.query.branch'] },
+  alsoFlat: true,
+  emptyIsAbsent: [...queryHalves, ...nestedQuery],
+} as const
+const listsReferences = {
+  methods: ['GET', 'POST'],
+  body: 'none',
+  query: paging,
+  references: 'lists',
+} as const
 const paged = { method: 'GET', query: paging, body: 'none' } as const
 
 type Access = Pick<Definition, 'effect' | 'group' | 'isDelegated'>
@@ -402,6 +424,16 @@ const onView = on('view')
 const onFunction = on('function')
 const onSecret = on('secret')
 const onAll = on('none', '/v1/')
+
+/** Of the realtime engine: each has the path of before 0.41 as well, and names no branch. */
+function onRte<const Entry extends Known<Entry>>(path: string, alias: string, access: Access, entry: Entry) {
+  const rest = {
+    aliases: [`/v1/table/{id}/${alias}`],
+    forwardsAliases: true,
+    unknownBranch: 'always',
+  } as const
+  return { ...onTable(path, access, entry), ...rest }
+}
 
 function onJob<const Entry extends Known<Entry>>(path: string, effect: Effect, entry: Entry) {
   // No error of the interface means a missing job.
@@ -538,11 +570,10 @@ export const operations = {
     moves: true,
   }),
   RestoreTable: onTable('restore', commits('admin', delegated), {
+    ...nextVersion,
     summary: 'Restores an older version of a table',
-    facts: branchInBody,
     recorded: ['version'],
     moves: true,
-    versions: 'next',
     errors: ['TableVersionNotFound', 'ConcurrentModification'],
   }),
   RenameTable: onTable('rename', changes('admin', delegated), {
@@ -552,14 +583,7 @@ export const operations = {
       newName: ['body.new_table_name'],
     },
     unknownBranch: 'always',
-    requires: [
-      {
-        permission: 'CreateTable',
-        on: 'destination',
-        when: { fact: 'newName' },
-        requiredBy: 'the destination',
-      },
-    ],
+    requires: [requireIf({ fact: 'newName' }, 'CreateTable', 'the destination', 'destination')],
     requiredFacts: ['newName'],
     removesName: true,
     moves: true,
@@ -624,26 +648,23 @@ export const operations = {
     errors: ['NamespaceNotFound', 'TableNotFound', 'TableAlreadyExists', 'ConcurrentModification'],
   }),
   AlterTableAlterColumns: onTable('alter_columns', commits('schema', delegated), {
+    ...nextVersion,
     summary: 'Changes columns of a table',
     columnMetadata: 'stored',
-    facts: branchInBody,
     requires: [readAnyTableIf('virtual_column'), referenceData],
-    versions: 'next',
     errors: ['TableColumnNotFound', 'ConcurrentModification', 'TableSchemaValidationError'],
   }),
   UpdateFieldMetadata: onTable('update_field_metadata', commits('schema', delegated), {
+    ...nextVersion,
     summary: 'Changes the metadata of columns of a table',
     columnMetadata: 'stored',
     requires: [referenceData],
-    facts: branchInBody,
     describes: ['fields'],
-    versions: 'next',
     errors: ['TableColumnNotFound', 'ConcurrentModification'],
   }),
   AlterTableDropColumns: onTable('drop_columns', commits('schema', delegated), {
+    ...nextVersion,
     summary: 'Drops columns of a table',
-    facts: branchInBody,
-    versions: 'next',
     errors: ['TableColumnNotFound', 'ConcurrentModification'],
   }),
   GetTableStats: onTable('stats', reads('browse'), {
@@ -664,38 +685,23 @@ export const operations = {
     recorded: ['upload_id', 'upload_part_id'],
     requires: [overwriteTable, referenceData],
     versions: 'next',
-    errors: ['ConcurrentModification', 'InvalidTableState', 'TableSchemaValidationError'],
+    errors: rowErrors,
   }),
-  // The parts state the mode. The rows of all of them become visible when the write is completed.
   CreateMultipartWrite: onTable('multipart_write/create', changes('write'), {
+    ...multipartWrite,
     summary: 'Begins an insert in several parts',
-    body: 'none',
     query: { branch: 'string' },
-    facts: branchAnywhere,
     multipart: 'begins',
-    requires: [insertRows],
   }),
   CompleteMultipartWrite: onTable('multipart_write/complete', commits('write'), {
+    ...namedMultipartWrite,
     summary: 'Inserts the rows of all parts',
-    body: 'none',
-    query: { branch: 'string', upload_id: 'string' },
-    required: ['upload_id'],
-    facts: branchAnywhere,
-    multipart: 'names',
-    recorded: ['upload_id'],
-    requires: [insertRows],
     versions: 'next',
-    errors: ['ConcurrentModification', 'InvalidTableState', 'TableSchemaValidationError'],
+    errors: rowErrors,
   }),
   AbortMultipartWrite: onTable('multipart_write/abort', changes('write'), {
+    ...namedMultipartWrite,
     summary: 'Discards the parts of an insert',
-    body: 'none',
-    query: { branch: 'string', upload_id: 'string' },
-    required: ['upload_id'],
-    facts: branchAnywhere,
-    multipart: 'names',
-    recorded: ['upload_id'],
-    requires: [insertRows],
   }),
   MergeInsertIntoTable: onTable('merge_insert', commits('write'), {
     summary: 'Updates matching rows of a table and inserts the others',
@@ -725,16 +731,12 @@ export const operations = {
       'use_lsm',
     ],
     requires: [
-      {
-        permission: 'DeleteFromTable',
-        when: { fact: 'deletesUnmatched' },
-        requiredBy: 'when_not_matched_by_source_delete',
-      },
-      {
-        permission: 'DeleteFromTable',
-        when: { parameter: 'when_not_matched_by_source_delete_filt' },
-        requiredBy: 'when_not_matched_by_source_delete_filt',
-      },
+      requireIf({ fact: 'deletesUnmatched' }, 'DeleteFromTable', 'when_not_matched_by_source_delete'),
+      requireIf(
+        { parameter: 'when_not_matched_by_source_delete_filt' },
+        'DeleteFromTable',
+        'when_not_matched_by_source_delete_filt',
+      ),
       referenceData,
     ],
     versions: 'next',
@@ -748,17 +750,16 @@ export const operations = {
     describes: ['properties'],
     requires: [
       // A change of the whole table together with one of a branch requires both.
-      { permission: 'UpdateTable', when: { fact: 'properties' }, requiredBy: 'its branch' },
+      requireIf({ fact: 'properties' }, 'UpdateTable', 'its branch'),
       chooseLocation,
     ],
     versions: 'next',
     errors: ['TableColumnNotFound', 'ConcurrentModification', 'InvalidTableState'],
   }),
   DeleteFromTable: onTable('delete', commits('write'), {
+    ...nextVersion,
     summary: 'Deletes rows of a table',
-    facts: branchInBody,
     recorded: ['predicate'],
-    versions: 'next',
     errors: ['ConcurrentModification', 'InvalidTableState'],
   }),
   QueryTable: onTable('query', reads('query'), {
@@ -826,18 +827,14 @@ export const operations = {
     errors: ['TableVersionNotFound', 'TableColumnNotFound'],
   }),
   ExplainTableQueryPlan: onTable('explain_plan', reads('query'), {
+    ...describesPlan,
     summary: 'Explains how a query would be executed',
-    facts: { branch: ['body.branch', 'body.query.branch'] },
-    alsoFlat: true,
-    emptyIsAbsent: [...queryHalves, ...nestedQuery],
   }),
   AnalyzeTableQueryPlan: onTable('analyze_plan', reads('query'), {
+    ...describesPlan,
     summary: 'Executes a query and explains how',
     // `aggregate`, `per_worker` or `full`.
     query: { distributed_metrics: 'string' },
-    facts: { branch: ['body.branch', 'body.query.branch'] },
-    alsoFlat: true,
-    emptyIsAbsent: [...queryHalves, ...nestedQuery],
   }),
   AlterTableAddColumns: onTable('add_columns', commits('schema', delegated), {
     summary: 'Adds columns to a table',
@@ -874,20 +871,12 @@ export const operations = {
     errors: ['TableNotFound', 'TableAlreadyExists'],
   }),
   CreateTableIndex: onTable('create_index', commits('index', delegated), {
+    ...createsIndex,
     summary: 'Creates an index of a table',
-    facts: branchInBody,
-    recorded: ['name'],
-    versions: 'next',
-    mayStartJob: true,
-    errors: ['TableIndexAlreadyExists', 'TableColumnNotFound', 'ConcurrentModification'],
   }),
   CreateTableScalarIndex: onTable('create_scalar_index', commits('index', delegated), {
+    ...createsIndex,
     summary: 'Creates a scalar index of a table',
-    facts: branchInBody,
-    recorded: ['name'],
-    versions: 'next',
-    mayStartJob: true,
-    errors: ['TableIndexAlreadyExists', 'TableColumnNotFound', 'ConcurrentModification'],
   }),
   ListTableIndices: onTable('index/list', reads('browse'), {
     summary: 'Lists the indexes of a table',
@@ -909,11 +898,8 @@ export const operations = {
     errors: ['TableIndexNotFound'],
   }),
   ListTableTags: onTable('tags/list', reads('browse'), {
+    ...listsReferences,
     summary: 'Lists the tags of a table',
-    methods: ['GET', 'POST'],
-    body: 'none',
-    query: paging,
-    references: 'lists',
   }),
   GetTableTagVersion: onTable('tags/version', reads('browse'), {
     summary: 'Returns the version that a tag names',
@@ -956,11 +942,8 @@ export const operations = {
     errors: ['TableTagNotFound', 'TableVersionNotFound', 'ConcurrentModification'],
   }),
   ListTableBranches: onTable('branches/list', reads('browse'), {
+    ...listsReferences,
     summary: 'Lists the branches of a table',
-    methods: ['GET', 'POST'],
-    body: 'none',
-    query: paging,
-    references: 'lists',
   }),
   CreateTableBranch: onTable('branches/create', changes('admin', delegated), {
     summary: 'Creates a branch of a table',
@@ -1004,53 +987,35 @@ export const operations = {
   // The realtime engine (RTE) is a second way of writing, which 0.40 calls LSM: merged rows are in logs of the server, and
   // only compaction commits them. Requests name no branch.
   // It configures writers of the server.
-  EnableTableRte: onTable('enable_rte', commits('admin', undelegated), {
+  EnableTableRte: onRte('enable_rte', 'set_lsm_write_spec', commits('admin', undelegated), {
     summary: 'Lets the realtime engine write the merged rows of a table',
-    aliases: ['/v1/table/{id}/set_lsm_write_spec'],
-    forwardsAliases: true,
-    unknownBranch: 'always',
     recorded: ['sharding', 'maintained_indexes', 'writer_config_defaults'],
     errors: ['TableColumnNotFound', 'TableIndexNotFound', 'ConcurrentModification'],
   }),
-  DisableTableRte: onTable('disable_rte', commits('admin', delegated), {
+  DisableTableRte: onRte('disable_rte', 'unset_lsm_write_spec', commits('admin', delegated), {
     summary: 'Ends the writing of the realtime engine',
     body: 'none',
-    aliases: ['/v1/table/{id}/unset_lsm_write_spec'],
-    forwardsAliases: true,
-    unknownBranch: 'always',
     errors: ['ConcurrentModification'],
   }),
-  FlushTableRte: onTable('flush_rte', changes('admin', delegated), {
+  FlushTableRte: onRte('flush_rte', 'flush_lsm', changes('admin', delegated), {
     summary: 'Lets the realtime engine write its rows from memory to storage',
     body: 'none',
-    aliases: ['/v1/table/{id}/flush_lsm'],
-    forwardsAliases: true,
-    unknownBranch: 'always',
     status: 202,
     response: 'empty',
   }),
-  CompactTableRte: onTable('compact_rte', commits('admin', delegated), {
+  CompactTableRte: onRte('compact_rte', 'compact_lsm', commits('admin', delegated), {
     summary: 'Lets the realtime engine commit its rows to the table',
     body: 'none',
-    aliases: ['/v1/table/{id}/compact_lsm'],
-    forwardsAliases: true,
-    unknownBranch: 'always',
     status: 202,
     response: 'empty',
     errors: ['ConcurrentModification'],
   }),
-  GetTableRteStats: onTable('get_rte_stats', reads('admin', delegated), {
+  GetTableRteStats: onRte('get_rte_stats', 'get_lsm_stats', reads('admin', delegated), {
     summary: 'Returns statistics of the realtime engine about a table',
-    aliases: ['/v1/table/{id}/get_lsm_stats'],
-    forwardsAliases: true,
-    unknownBranch: 'always',
   }),
-  GetTableRteSpec: onTable('get_rte_spec', reads('admin', delegated), {
+  GetTableRteSpec: onRte('get_rte_spec', 'get_lsm_write_spec', reads('admin', delegated), {
     summary: 'Returns how the realtime engine writes a table',
     body: 'none',
-    aliases: ['/v1/table/{id}/get_lsm_write_spec'],
-    forwardsAliases: true,
-    unknownBranch: 'always',
   }),
   // The query may name tables that the caller may not see.
   DescribeMaterializedView: onMaterializedView('describe', reads('admin', delegated), {
@@ -1169,18 +1134,9 @@ export const operations = {
   }),
   ListJobs: onAll('jobs/list', reads('admin', undelegated), { summary: 'Lists jobs' }),
   DescribeJob: onJob('describe', 'read', { summary: 'Describes a job' }),
-  CancelJob: onJob('cancel', 'change', {
-    summary: 'Cancels a job',
-    recorded: ['job_id'],
-  }),
-  PauseJob: onJob('pause', 'change', {
-    summary: 'Pauses a job',
-    recorded: ['job_id'],
-  }),
-  ResumeJob: onJob('resume', 'change', {
-    summary: 'Resumes a job that was paused',
-    recorded: ['job_id'],
-  }),
+  CancelJob: onJob('cancel', 'change', { summary: 'Cancels a job', recorded: ['job_id'] }),
+  PauseJob: onJob('pause', 'change', { summary: 'Pauses a job', recorded: ['job_id'] }),
+  ResumeJob: onJob('resume', 'change', { summary: 'Resumes a job that was paused', recorded: ['job_id'] }),
   QueryJobEvents: onJob('query_events', 'read', {
     summary: 'Queries the events of jobs',
     response: 'arrow-stream',

@@ -1,5 +1,6 @@
 import { getKeys } from '../lib/get-keys.ts'
 import {
+  basicGroups,
   getOperation,
   isOperationName,
   operations,
@@ -98,21 +99,6 @@ export function listGroupParts(group: string): readonly string[] {
   return groupParts.get(group) ?? [group]
 }
 
-const groupNames = [
-  'browse',
-  'query',
-  'write',
-  'create',
-  'commit',
-  'index',
-  'schema',
-  'admin',
-  'drop',
-  'credentials',
-  'references',
-  'read',
-]
-
 const changingEffects: ReadonlySet<Permission> = new Set(
   getKeys(extraPermissions).filter((name) => 'isChange' in extraPermissions[name]),
 )
@@ -136,7 +122,7 @@ export function createPermissionTable(extraOperations: readonly Operation[]): Pe
   return {
     names,
     groups: new Map<string, readonly Permission[]>([
-      ...groupNames.map((group) => [group, inGroup(group)] as const),
+      ...[...basicGroups, 'read'].map((group) => [group, inGroup(group)] as const),
       ['change', changes.filter(isInAll)],
       ['all', names.filter(isInAll)],
     ]),
