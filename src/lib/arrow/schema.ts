@@ -27,8 +27,7 @@ interface IntType {
   readonly signed: boolean
 }
 
-/** An Arrow type, with parameters in the order of Schema.fbs. The children of a nested type are in its field. */
-export type ArrowType =
+type ParameterizedType =
   | IntType
   | { readonly id: Type.FloatingPoint; readonly precision: Precision }
   | {
@@ -45,24 +44,12 @@ export type ArrowType =
   | { readonly id: Type.FixedSizeBinary | Type.FixedSizeList; readonly length: number }
   | { readonly id: Type.Map; readonly keysSorted: boolean }
   | { readonly id: Type.Duration; readonly unit: TimeUnit }
-  | { readonly id: PlainType }
 
-/** Types without parameters, and types newer than the generated enumeration. */
-type PlainType = Exclude<
-  Type,
-  | Type.Int
-  | Type.FloatingPoint
-  | Type.Decimal
-  | Type.Date
-  | Type.Time
-  | Type.Timestamp
-  | Type.Interval
-  | Type.Union
-  | Type.FixedSizeBinary
-  | Type.FixedSizeList
-  | Type.Map
-  | Type.Duration
->
+/**
+ * An Arrow type, with parameters in the order of Schema.fbs. The children of a nested type are in its field. Types without
+ * parameters include those that are newer than the generated enumeration.
+ */
+export type ArrowType = ParameterizedType | { readonly id: Exclude<Type, ParameterizedType['id']> }
 
 export interface ArrowField {
   readonly name: string

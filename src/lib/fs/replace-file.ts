@@ -1,9 +1,8 @@
-import { randomBytes } from 'node:crypto'
-import { open, readFile, realpath, rename, rm, stat, type FileHandle } from 'node:fs/promises'
+import { readFile, realpath, stat, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { withFileLock } from './file-lock.ts'
 import { ignoreMissing } from './system-error.ts'
-import { syncFolder } from './write-atomically.ts'
+import { replaceAtomically, syncFolder } from './write-atomically.ts'
 
 /**
  * Replaces the text of a file by the result of `change` (undefined: no file exists). Readers see the old text or the
@@ -18,19 +17,10 @@ export async function replaceFile(
 ): Promise<void> {
   const target = (await realpath(path).catch(ignoreMissing)) ?? path
   await withFileLock(`${target}.lock`, async () => {
-    const temporary = `${target}.${randomBytes(6).toString('hex')}.tmp`
-    const handle = await open(temporary, 'wx', newMode)
-    try {
+    await replaceAtomically(target, newMode, async (handle) => {
       await copyAccess(target, handle)
       await handle.writeFile(await change(await readFile(target, 'utf8').catch(ignoreMissing)))
-      await handle.sync()
-      await handle.close()
-      await rename(temporary, target)
-    } catch (error) {
-      await handle.close().catch(() => undefined)
-      await rm(temporary, { force: true })
-      throw error
-    }
+    })
     await syncFolder(dirname(target))
   })
 }

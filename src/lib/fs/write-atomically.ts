@@ -1,22 +1,29 @@
 import { randomBytes } from 'node:crypto'
-import { open, rename, rm } from 'node:fs/promises'
+import { open, rename, rm, type FileHandle } from 'node:fs/promises'
 
 /**
  * Writes a file that readers see completely or not at all, even after a crash; only its owner can read it (0600). The
  * last of several concurrent writers wins.
  */
-export async function writeAtomically(path: string, text: string): Promise<void> {
+export function writeAtomically(path: string, text: string): Promise<void> {
+  return replaceAtomically(path, 0o600, (handle) => handle.writeFile(text))
+}
+
+/** Gives the name `path` to a new file once `fill` has filled it; if that fails, nothing changes. */
+export async function replaceAtomically(
+  path: string,
+  mode: number,
+  fill: (handle: FileHandle) => Promise<void>,
+): Promise<void> {
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
+  const handle = await open(temporary, 'wx', mode)
   try {
-    const handle = await open(temporary, 'wx', 0o600)
-    try {
-      await handle.writeFile(text)
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
+    await fill(handle)
+    await handle.sync()
+    await handle.close()
     await rename(temporary, path)
   } catch (error) {
+    await handle.close().catch(() => undefined)
     await rm(temporary, { force: true })
     throw error
   }

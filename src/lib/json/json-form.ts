@@ -15,12 +15,7 @@ export interface JsonForm {
   readonly items: JsonForm | undefined
 }
 
-interface FormUnderConstruction {
-  kinds: ReadonlySet<JsonKind>
-  members: ReadonlyMap<string, JsonForm>
-  others: JsonForm | undefined
-  items: JsonForm | undefined
-}
+type FormUnderConstruction = { -readonly [Member in keyof JsonForm]: JsonForm[Member] }
 
 const allKinds: readonly JsonKind[] = ['string', 'number', 'boolean', 'object', 'list']
 const noMembers: ReadonlyMap<string, JsonForm> = new Map()

@@ -3,7 +3,7 @@ import { createStatusError, KubernetesError } from './kubernetes-error.ts'
 import { parseJson } from './kubernetes-object.ts'
 
 export interface WatchEvent {
-  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'
+  readonly type: (typeof eventTypes)[number]
   readonly object: Readonly<Record<string, unknown>>
 }
 
@@ -34,19 +34,14 @@ export async function* readWatchEvents(body: AsyncIterable<Buffer>): AsyncGenera
   if (size > 0) throw new KubernetesError('Malformed', 'the watch ended within an event')
 }
 
+const eventTypes = ['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK'] as const
+
 function parseWatchEvent(line: string): WatchEvent {
   const { type, object } = getMembers(parseJson(line))
   if (!isObject(object))
     throw new KubernetesError('Malformed', 'the API server sent an event without an object')
-  switch (type) {
-    case 'ADDED':
-    case 'MODIFIED':
-    case 'DELETED':
-    case 'BOOKMARK':
-      return { type, object }
-    case 'ERROR':
-      throw createStatusError(object)
-    default:
-      throw new KubernetesError('Malformed', 'the API server sent an event of an unknown type')
-  }
+  if (type === 'ERROR') throw createStatusError(object)
+  const known = eventTypes.find((one) => one === type)
+  if (known !== undefined) return { type: known, object }
+  throw new KubernetesError('Malformed', 'the API server sent an event of an unknown type')
 }

@@ -17,19 +17,15 @@ export interface OutboundTarget extends ProxiedHost {
 /** Returns the proxy for connections to a host; undefined if they are direct. */
 export type FindProxy = (target: OutboundTarget) => Proxy | undefined
 
-export interface ProxySources {
-  /** Proxy of the settings, which replaces those of the environment. */
-  readonly proxy: Proxy | undefined
-  /** Exceptions of the settings, which replace `NO_PROXY`. */
-  readonly noProxy: readonly string[] | undefined
-}
-
 /**
  * Reads `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, in lower case (which takes precedence) or upper case. Loopback
- * addresses and `localhost` never have a proxy. Throws if a variable is not the URL of an HTTP proxy.
+ * addresses and `localhost` never have a proxy. `proxy` and `noProxy` of the settings replace the variables. Throws if a variable is not the URL of an HTTP proxy.
  */
-export function createProxyFinder(environment: NodeJS.ProcessEnv, sources: ProxySources): FindProxy {
-  const { proxy, noProxy = readNoProxy(environment) } = sources
+export function createProxyFinder(
+  environment: NodeJS.ProcessEnv,
+  proxy: Proxy | undefined,
+  noProxy: readonly string[] = readNoProxy(environment),
+): FindProxy {
   if (noProxy.includes('*')) return () => undefined
   const secure = proxy ?? readProxy(environment, 'https_proxy')
   const plain = proxy ?? readProxy(environment, 'http_proxy')

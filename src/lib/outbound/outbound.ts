@@ -55,10 +55,9 @@ export async function openOutbound(
   environment: NodeJS.ProcessEnv,
   follow: FollowSetting,
 ): Promise<Outbound> {
-  const findProxy = createProxyFinder(environment, {
-    proxy: proxy.url === undefined ? undefined : await openProxy(proxy.url, proxy.credentialFile, follow),
-    noProxy: proxy.noProxy,
-  })
+  const ownProxy =
+    proxy.url === undefined ? undefined : await openProxy(proxy.url, proxy.credentialFile, follow)
+  const findProxy = createProxyFinder(environment, ownProxy, proxy.noProxy)
   const authorities =
     caFile === undefined
       ? fixed(undefined)

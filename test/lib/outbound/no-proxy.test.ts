@@ -11,7 +11,7 @@ function target(url: string): OutboundTarget {
 }
 
 function findProxy(environment: Record<string, string>, url: string, noProxy?: readonly string[]) {
-  return createProxyFinder(environment, { proxy: undefined, noProxy })(target(url))
+  return createProxyFinder(environment, undefined, noProxy)(target(url))
 }
 
 it.each<[noProxy: string, direct: string[], proxied: string[]]>([
