@@ -8,7 +8,7 @@ import {
   noValue,
   type JsonForm,
 } from '../lib/json/json-form.ts'
-import { cacheByOperation } from './cache-by-operation.ts'
+import { cacheByOperation } from './requirements.ts'
 import { isOperationName, listIdMembers, type Operation, type OperationName } from './operations.ts'
 import { operationSchemas } from './schemas/operation-schemas.ts'
 

@@ -1,46 +1,27 @@
-/** Values that a request states and policies decide on; the operations table defines their sources. */
+/** The value of a fact, by its type; `word` is one of a closed set. */
 interface FactValues {
-  /** Lower case and without underscores: `overwrite`, `existok`. */
-  readonly mode: string
-  /** Lower case: `restrict`, `cascade`. */
-  readonly behavior: string
+  readonly word: string
+  readonly text: string
   readonly branch: string
-  /** Branch that is copied, compared or applied. */
-  readonly sourceBranch: string
   readonly tag: string
-  /** Namespace that a table is moved to. */
-  readonly newNamespace: readonly string[]
-  readonly newName: string
-  readonly manifestPath: string
-  readonly location: string
-  readonly metadata: ReadonlyMap<string, string>
-  readonly properties: ReadonlyMap<string, string>
-  readonly storageOptions: ReadonlyMap<string, string>
-  readonly vendCredentials: boolean
-  /** Whether a merge deletes rows that no uploaded row matches. */
-  readonly deletesUnmatched: boolean
+  readonly names: readonly string[]
+  readonly map: ReadonlyMap<string, string>
+  readonly flag: boolean
 }
 
-export type FactName = keyof FactValues
+export type FactType = keyof FactValues
 
-/** Facts of a request. Facts that it does not state are absent. */
-export type StatedFacts = { readonly [Name in FactName]?: FactValues[Name] }
-
-export function omitUndefinedFacts(facts: {
-  readonly [Name in FactName]?: FactValues[Name] | undefined
-}): StatedFacts {
-  return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined))
-}
-
-/** Type of a fact; `word` is one of a closed set. */
-export type FactType = 'word' | 'text' | 'branch' | 'tag' | 'names' | 'map' | 'flag'
-
+/** Types of the values that a request states and policies decide on; the operations table defines their sources. */
 export const factTypes = {
+  /** Lower case and without underscores: `overwrite`, `existok`. */
   mode: 'word',
+  /** Lower case: `restrict`, `cascade`. */
   behavior: 'word',
   branch: 'branch',
+  /** Branch that is copied, compared or applied. */
   sourceBranch: 'branch',
   tag: 'tag',
+  /** Namespace that a table is moved to. */
   newNamespace: 'names',
   newName: 'text',
   manifestPath: 'text',
@@ -49,8 +30,20 @@ export const factTypes = {
   properties: 'map',
   storageOptions: 'map',
   vendCredentials: 'flag',
+  /** Whether a merge deletes rows that no uploaded row matches. */
   deletesUnmatched: 'flag',
-} as const satisfies Record<FactName, FactType>
+} as const satisfies Record<string, FactType>
+
+export type FactName = keyof typeof factTypes
+
+/** Facts of a request. Facts that it does not state are absent. */
+export type StatedFacts = { readonly [Name in FactName]?: FactValues[(typeof factTypes)[Name]] }
+
+export function omitUndefinedFacts(facts: {
+  readonly [Name in FactName]?: StatedFacts[Name] | undefined
+}): StatedFacts {
+  return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined))
+}
 
 export type FactOfType<Type extends FactType> = {
   [Name in FactName]: (typeof factTypes)[Name] extends Type ? Name : never

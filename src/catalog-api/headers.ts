@@ -102,20 +102,6 @@ export function acceptRequestId(sent: string | readonly string[] | undefined): s
   return typeof sent === 'string' && requestIdGrammar.test(sent) ? sent : randomUUID()
 }
 
-/** Connection-specific headers, which no proxy forwards (RFC 9110, 7.6.1). */
-export const hopByHopHeaders: ReadonlySet<string> = new Set([
-  'connection',
-  'http2-settings',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-])
-
 export function getHeaderDialect(header: string): HeaderDialect | undefined {
   if (!header.startsWith('x-')) return undefined
   for (const dialect of headerDialectNames) {

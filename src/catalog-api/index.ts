@@ -27,7 +27,7 @@ export {
   namespaceNotFound,
   tableNotFound,
   transactionNotFound,
-} from './not-found.ts'
+} from './identifier-text.ts'
 export { getOpenApiDocument, openApiPath } from './openapi/openapi-document.ts'
 export { type BuiltInOperation, type Operation, type OperationName, type operations } from './operations.ts'
 export { isBranchName } from './reference-names.ts'

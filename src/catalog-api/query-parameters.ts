@@ -1,4 +1,4 @@
-import { assertFactSource } from './decisive-members.ts'
+import { assertFactSource } from './reserved-names.ts'
 import { refusal, type CatalogError } from './catalog-error.ts'
 import { assertDelimiter, defaultDelimiter, quoteForMessage } from './identifiers.ts'
 import type { Operation, ParameterType } from './operations.ts'

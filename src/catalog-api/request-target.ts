@@ -7,7 +7,7 @@ import {
   quoteForMessage,
   type Identifier,
 } from './identifiers.ts'
-import { formatIdentifierForMessage } from './not-found.ts'
+import { formatIdentifierForMessage } from './identifier-text.ts'
 import { apiPaths, uploadIdName, type BuiltInOperation, type Operation } from './operations.ts'
 import {
   decodeComponent,

@@ -1,15 +1,28 @@
-import { cacheByOperation } from './cache-by-operation.ts'
 import {
+  type Operation,
   getOperation,
   isOperationName,
   operationNames,
-  type Operation,
   type OperationName,
   type RequirementCondition,
   type RequirementDefinition,
   type RequirementTarget,
+  type ObjectKind,
 } from './operations.ts'
 import { isEffectPermission, type EffectPermission } from './permissions.ts'
+import type { Identifier } from './identifiers.ts'
+
+/** Computes a value once for each operation, and keeps it for as long as there is the operation. */
+export function cacheByOperation<Value>(
+  create: (operation: Operation) => Value,
+): (operation: Operation) => Value {
+  const known = new WeakMap<Operation, { readonly value: Value }>()
+  return (operation) => {
+    let computed = known.get(operation)
+    if (computed === undefined) known.set(operation, (computed = { value: create(operation) }))
+    return computed.value
+  }
+}
 
 /** A permission that a request requires besides that of its operation. */
 export interface Requirement {
@@ -75,4 +88,39 @@ export function mayRequireOtherObjects(operation: Operation): boolean {
 /** Whether the permission is required on the object of the route, or a branch of it. */
 export function isOnOwnObject(on: RequirementTarget): boolean {
   return on === 'itself' || on === 'source branch'
+}
+
+/** A set of names in a namespace: a name of one kind of object is taken for all kinds of the space. */
+type NameSpace = 'namespaces' | 'tables' | 'functions' | 'secrets'
+
+interface ObjectKindProperties {
+  /** Undefined if the objects have no names of their own in a namespace. */
+  readonly nameSpace: NameSpace | undefined
+  /** Parts of an id behind those of the namespace. The id of a transaction is that of its table, and one part more. */
+  readonly partsInNamespace: 0 | 1 | 2
+}
+
+const objectKinds: Readonly<Record<ObjectKind, ObjectKindProperties>> = {
+  none: { nameSpace: undefined, partsInNamespace: 0 },
+  namespace: { nameSpace: 'namespaces', partsInNamespace: 0 },
+  table: { nameSpace: 'tables', partsInNamespace: 1 },
+  materialized_view: { nameSpace: 'tables', partsInNamespace: 1 },
+  view: { nameSpace: 'tables', partsInNamespace: 1 },
+  function: { nameSpace: 'functions', partsInNamespace: 1 },
+  secret: { nameSpace: 'secrets', partsInNamespace: 1 },
+  transaction: { nameSpace: undefined, partsInNamespace: 2 },
+}
+
+export function getNameSpace(kind: ObjectKind): NameSpace | undefined {
+  return objectKinds[kind].nameSpace
+}
+
+/** Whether objects of the kind are in a namespace, directly or as part of a table. */
+export function isInNamespace(kind: ObjectKind): boolean {
+  return objectKinds[kind].partsInNamespace > 0
+}
+
+/** Returns the length of the namespace in an id. The id of an object in a namespace has a part behind it. */
+export function getNamespaceDepth(kind: ObjectKind, id: Identifier): number {
+  return Math.max(0, id.length - objectKinds[kind].partsInNamespace)
 }

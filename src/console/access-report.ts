@@ -1,6 +1,6 @@
 import { formatIdentifierText } from '../catalog-api/identifier-text.ts'
 import type { Identifier } from '../catalog-api/identifiers.ts'
-import { isInNamespace } from '../catalog-api/object-kinds.ts'
+import { isInNamespace } from '../catalog-api/requirements.ts'
 import { isExtraOperationName, permissionGroups, type Permission } from '../catalog-api/permissions.ts'
 import type { RuleReference } from '../policy/engine/decision.ts'
 import { objectKindOfPermission, readsPart } from '../policy/engine/object-position.ts'

@@ -5,8 +5,8 @@ import { IncomingRequest } from '../http1/server/incoming-request.ts'
 import { createParsedRequestHead } from '../http1/server/request-head.ts'
 import { unknownAddress } from '../lib/net/connection-addresses.ts'
 import { NodeResponse } from '../node-http/node-response.ts'
-import { ownOperations } from './upstream/own-operations.ts'
 import type { RequestHandler } from './request-handler.ts'
+import { ownOperations } from './upstream/own-operations.ts'
 
 const pageSize = '200'
 

@@ -1,6 +1,6 @@
 import type { Principal } from '../identity/index.ts'
 import type { Identifier } from '../catalog-api/identifiers.ts'
-import { getNamespaceDepth } from '../catalog-api/object-kinds.ts'
+import { getNamespaceDepth } from '../catalog-api/requirements.ts'
 import type { Operation } from '../catalog-api/operations.ts'
 import { listGroupParts } from '../catalog-api/permissions.ts'
 import type { RouteMatch } from '../catalog-api/request-target.ts'

@@ -1,5 +1,6 @@
 import { directOpener } from '../support/direct-opener.ts'
 import { randomBytes } from 'node:crypto'
+import { CatalogError } from '../../src/catalog-api/catalog-error.ts'
 import { readListingPage, type ListingSource } from '../../src/gateway/listing/listing-page.ts'
 import { createPageTokens } from '../../src/gateway/listing/page-tokens.ts'
 import { createListingSources } from '../../src/gateway/listing/listing-sources.ts'
@@ -112,6 +113,7 @@ async function page(source: ListingSource | undefined, isVisible: (id: readonly 
     position: undefined,
     isVisible,
     runInSlices,
+    createError: () => new CatalogError('ServiceUnavailable', 'no catalog is available'),
   })
   return Buffer.from(
     JSON.stringify({ tables: ids.map((id) => id.at(-1)), page_token: tokens.seal(position ?? {}, 'scope') }),

@@ -1,9 +1,12 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { CatalogError } from '../../src/catalog-api/catalog-error.ts'
-import { formatIdentifierText, parseIdentifierText } from '../../src/catalog-api/identifier-text.ts'
+import {
+  formatIdentifierText,
+  parseIdentifierText,
+  formatIdentifierForMessage,
+} from '../../src/catalog-api/identifier-text.ts'
 import { assertIdentifier } from '../../src/catalog-api/identifiers.ts'
-import { formatIdentifierForMessage } from '../../src/catalog-api/not-found.ts'
 import { anyIdentifier } from './arbitrary-targets.ts'
 import { isThorough } from '../support/thorough.ts'
 

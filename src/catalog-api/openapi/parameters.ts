@@ -4,7 +4,14 @@ import { factHeaders } from '../headers.ts'
 import { defaultDelimiter } from '../identifiers.ts'
 import { columnExample, getIdExample, indexNameExample } from './examples.ts'
 import type { JsonSchema } from './json-schemas.ts'
-import type { ObjectKind, Operation, ParameterType } from '../operations.ts'
+import {
+  type ObjectKind,
+  type Operation,
+  type ParameterType,
+  isOperationName,
+  type OperationName,
+} from '../operations.ts'
+import { getRequirements, type Requirement } from '../requirements.ts'
 
 const parameterSchemas: Record<ParameterType, JsonSchema> = {
   string: { type: 'string' },
@@ -14,28 +21,16 @@ const parameterSchemas: Record<ParameterType, JsonSchema> = {
   boolean: { type: 'boolean' },
 }
 
+function inPath(name: string, schema: JsonSchema, example: unknown) {
+  return { name, in: 'path', required: true, schema, example }
+}
+
+const name: JsonSchema = { type: 'string', minLength: 1 }
+
 export const sharedParameters = {
-  index_name: {
-    name: 'index_name',
-    in: 'path',
-    required: true,
-    schema: { type: 'string', minLength: 1 },
-    example: indexNameExample,
-  },
-  column: {
-    name: 'column',
-    in: 'path',
-    required: true,
-    schema: { type: 'string', minLength: 1 },
-    example: columnExample,
-  },
-  row_id: {
-    name: 'row_id',
-    in: 'path',
-    required: true,
-    schema: parameterSchemas.long,
-    example: 0,
-  },
+  index_name: inPath('index_name', name, indexNameExample),
+  column: inPath('column', name, columnExample),
+  row_id: inPath('row_id', parameterSchemas.long, 0),
   delimiter: {
     name: 'delimiter',
     in: 'query',
@@ -95,3 +90,81 @@ function pickDocumentation(member: unknown): JsonSchema {
   const { description } = getMembers(member)
   return description === undefined ? {} : { description }
 }
+
+/** Operations on the object of the id in the path. */
+const nextOperations: Partial<Record<OperationName, readonly OperationName[]>> = {
+  CreateNamespace: ['DescribeNamespace', 'ListNamespaces', 'ListTables', 'DropNamespace'],
+  DropNamespace: ['CreateNamespace'],
+  CreateTable: ['DescribeTable', 'CountTableRows', 'ListTableVersions', 'DropTable'],
+  DeclareTable: ['DescribeTable', 'DeregisterTable', 'DropTable'],
+  RegisterTable: ['DescribeTable', 'DeregisterTable'],
+  DropTable: ['CreateTable', 'DeclareTable'],
+  CreateTableIndex: ['ListTableIndices'],
+  CreateTableScalarIndex: ['ListTableIndices'],
+  CreateTableTag: ['ListTableTags'],
+  CreateTableBranch: ['ListTableBranches'],
+  CreateMaterializedView: ['DescribeMaterializedView', 'RefreshMaterializedView', 'DropMaterializedView'],
+  CreateView: ['DescribeView', 'DropView'],
+}
+
+/**
+ * Operations on the first table of a listing. It needs no id, so a tester can start with it: an operation whose id no
+ * response contains is seldom a start.
+ */
+const ofListedTable: readonly OperationName[] = [
+  'DescribeTable',
+  'CountTableRows',
+  'GetTableStats',
+  'ListTableVersions',
+  'ListTableIndices',
+  'CreateTableTag',
+  'CreateTableBranch',
+  'CreateTableScalarIndex',
+  'DropTable',
+]
+
+const delimiter = '$request.query.delimiter'
+const sameObject = { id: '$request.path.id', delimiter }
+const listedTable = { id: '$response.body#/tables/0', delimiter }
+
+/**
+ * Links of a success of the operation to those that may follow, so that testers of APIs can make sequences of requests. No
+ * link has a request body: the OpenAPI Generator refuses a document in which it is an object, as the body of DescribeJob is.
+ */
+export function describeLinks({ name }: Operation): object | undefined {
+  if (!isOperationName(name)) return undefined
+  const nextNames = nextOperations[name]
+  if (nextNames !== undefined) return linksTo(nextNames, sameObject)
+  return name === 'ListAllTables' ? linksTo(ofListedTable, listedTable) : undefined
+}
+
+function linksTo(names: readonly OperationName[], parameters: Readonly<Record<string, string>>): object {
+  return Object.fromEntries(names.map((name) => [name, { operationId: name, parameters }]))
+}
+
+/** The permissions of the operation, from the facts by which the gateway decides. */
+export function describeNeeds(operation: Operation): string {
+  const { name, group } = operation
+  const own = `Needs the permission ${name}, ${group === undefined ? 'of no group' : `of the group ${group}`}.`
+  const further = getRequirements(operation).map(describeRequirement)
+  return further.length === 0 ? own : [own, '', ...further.map((text) => `- ${text}`)].join('\n')
+}
+
+function describeRequirement({ permission, on, when, requiredBy, isWithheld }: Requirement): string {
+  const text = `${permission} on ${describeTarget(on)}`
+  if (isWithheld) return `For ${requiredBy}: ${text}; without it the response has no credentials.`
+  return when === undefined ? `Also ${text} (${requiredBy}).` : `For ${requiredBy}: ${text}.`
+}
+
+function describeTarget(on: Requirement['on']): string {
+  if (typeof on === 'object') return 'the object that the body names'
+  return requirementTargets[on]
+}
+
+const requirementTargets = {
+  itself: 'the same object',
+  beneath: 'everything beneath it',
+  'source branch': 'the branch that it is made from',
+  destination: 'the new id',
+  root: 'the root',
+} as const

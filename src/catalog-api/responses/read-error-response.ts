@@ -46,26 +46,15 @@ export function parseErrorResponse(
   const sent = parse(body)
   const kind = errorNamesByCode.get(sent['code'])
   const message = sent['error']
-  const known = {
-    // RFC 9110, section 15.6.2: whatever the code, the server does not have the operation.
-    kind:
-      status === 501 || (status === 500 && isNotImplemented(message))
-        ? 'Unsupported'
-        : (kind ?? errorNameForStatus(status)),
-    hasCatalogCode: kind !== undefined,
-  }
-  if (reads === 'code')
-    return {
-      ...known,
-      message: undefined,
-      context: undefined,
-      cause: new UpstreamError(status, undefined, []),
-    }
+  // RFC 9110, section 15.6.2: whatever the code, the server does not have the operation.
+  const isMissing = status === 501 || (status === 500 && isNotImplemented(message))
+  const shown = reads === 'all'
   return {
-    ...known,
-    message: typeof message === 'string' ? toPublicMessage(message, secrets) : undefined,
-    context: readContext(sent['context'], secrets),
-    cause: new UpstreamError(status, body, secrets),
+    kind: isMissing ? 'Unsupported' : (kind ?? errorNameForStatus(status)),
+    hasCatalogCode: kind !== undefined,
+    message: shown && typeof message === 'string' ? toPublicMessage(message, secrets) : undefined,
+    context: shown ? readContext(sent['context'], secrets) : undefined,
+    cause: new UpstreamError(status, shown ? body : undefined, secrets),
   }
 }
 

@@ -18,23 +18,13 @@ export function respondToUnparsed(socket: Duplex, refusal: CatalogError): void {
   )
 }
 
-type UnparsedKind = 'too large' | 'too slow' | 'malformed'
-
-function unparsedRequestError(kind: UnparsedKind, cause: Error, maxHeadBytes: number): CatalogError {
-  if (kind === 'too large') {
-    const message = `the request line and headers exceed the limit of ${formatBytes(maxHeadBytes)} of the catalog`
-    return invalidInput(message, { status: 431, cause })
-  }
-  if (kind === 'too slow') return invalidInput('request timeout', { status: 408, cause })
-  return invalidInput('malformed HTTP request', { cause })
-}
-
-const codes: Readonly<Record<string, UnparsedKind>> = {
-  HPE_HEADER_OVERFLOW: 'too large',
-  ERR_HTTP_REQUEST_TIMEOUT: 'too slow',
-}
-
 /** Converts an error of the parser of a server that reads heads of up to `maxHeadBytes`. */
 export function toUnparsedRequestError(error: NodeJS.ErrnoException, maxHeadBytes: number): CatalogError {
-  return unparsedRequestError(codes[error.code ?? ''] ?? 'malformed', error, maxHeadBytes)
+  if (error.code === 'HPE_HEADER_OVERFLOW') {
+    const message = `the request line and headers exceed the limit of ${formatBytes(maxHeadBytes)} of the catalog`
+    return invalidInput(message, { status: 431, cause: error })
+  }
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return invalidInput('request timeout', { status: 408, cause: error })
+  return invalidInput('malformed HTTP request', { cause: error })
 }

@@ -1,5 +1,5 @@
 import { refusal } from '../../catalog-api/catalog-error.ts'
-import { cacheByOperation } from '../../catalog-api/cache-by-operation.ts'
+import { cacheByOperation, getRequirements, type Requirement } from '../../catalog-api/requirements.ts'
 import { assertIdentifier, assertName, type Identifier } from '../../catalog-api/identifiers.ts'
 import type { FactName, FactSource, StatedFacts } from '../../catalog-api/facts.ts'
 import {
@@ -10,7 +10,6 @@ import {
   type RequirementTarget,
 } from '../../catalog-api/operations.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
-import { getRequirements, type Requirement } from '../../catalog-api/requirements.ts'
 import { noFacts } from '../../policy/conditions/authorization-request.ts'
 import {
   createKnownFacts,
@@ -22,11 +21,16 @@ import {
 } from '../../policy/conditions/operation-facts.ts'
 import { requirementFacts } from '../../policy/conditions/permission-facts.ts'
 import { objectKindOfPermission } from '../../policy/engine/object-position.ts'
-import { listBatchPermissions, listWithheldPermissions } from './batch-permissions.ts'
+import {
+  listBatchPermissions,
+  listWithheldPermissions,
+  findIdMember,
+  findReferencedIds,
+  hasMemberAtAnyDepth,
+} from './batch-permissions.ts'
 import { assertManifestPath } from '../facts/fact-values.ts'
 import type { StartedWork } from '../facts/sealed-ids.ts'
 import { getMember, type JsonObject } from '../facts/stated-facts.ts'
-import { findIdMember, findReferencedIds, hasMemberAtAnyDepth } from './referenced-objects.ts'
 import type { RequiredPermission } from './required-permission.ts'
 import type { Matched } from '../context.ts'
 

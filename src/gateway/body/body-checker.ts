@@ -1,6 +1,6 @@
-import { cacheByOperation } from '../../catalog-api/cache-by-operation.ts'
+import { cacheByOperation } from '../../catalog-api/requirements.ts'
 import { refusal } from '../../catalog-api/catalog-error.ts'
-import { factForQueryMember } from '../../catalog-api/decisive-members.ts'
+import { factForQueryMember } from '../../catalog-api/reserved-names.ts'
 import { isOpen } from '../../lib/json/json-form.ts'
 import { listIdMembers, type Operation } from '../../catalog-api/operations.ts'
 import type { NamedWork } from '../facts/sealed-ids.ts'

@@ -1,11 +1,15 @@
 import { refusal, type CatalogError } from '../../catalog-api/catalog-error.ts'
 import { isExtraOperation } from '../../catalog-api/extra-operation.ts'
-import { assertFactSource } from '../../catalog-api/decisive-members.ts'
+import {
+  assertFactSource,
+  foldName,
+  isDecisiveName,
+  isReservedName,
+} from '../../catalog-api/reserved-names.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import type { JsonForm, JsonKind } from '../../lib/json/json-form.ts'
 import type { Operation } from '../../catalog-api/operations.ts'
 import { undefinedValue } from '../../catalog-api/body-forms.ts'
-import { foldName, isDecisiveName, isReservedName } from '../../catalog-api/reserved-names.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import { FormPath } from '../json/form-path.ts'
 

@@ -1,4 +1,4 @@
-import { factForMember } from '../../catalog-api/decisive-members.ts'
+import { factForMember } from '../../catalog-api/reserved-names.ts'
 import type { FactName } from '../../catalog-api/facts.ts'
 import { listIdMembers, type Operation } from '../../catalog-api/operations.ts'
 import { refusal, CatalogError } from '../../catalog-api/catalog-error.ts'

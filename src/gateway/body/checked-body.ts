@@ -1,3 +1,8 @@
+import { refusal } from '../../catalog-api/catalog-error.ts'
+import { quoteForMessage } from '../../catalog-api/identifiers.ts'
+import type { ReceivedHead } from '../received-head.ts'
+import type { BodySource } from '../../http1/codec/body-source.ts'
+import type { ArrowMeter } from './arrow-meter.ts'
 import type { StatedFacts } from '../../catalog-api/facts.ts'
 import type { RunInSlices } from '../../lib/async/run-in-slices.ts'
 import type { BodyBounds } from '../bounds.ts'
@@ -5,7 +10,46 @@ import type { Matched } from '../context.ts'
 import type { NamedWork } from '../facts/sealed-ids.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 import type { CheckDecision } from './checked-source.ts'
-import type { Payload } from './payload.ts'
+
+const jsonContentType = /^(?:application\/json|application\/octet-stream|text\/json)\s*(?:;|$)/i
+const charsetParameter = /;\s*charset\s*=\s*"?([^\s";]*)/i
+
+/** Throws InvalidInput (400) for a body that is not JSON in UTF-8, or compressed. */
+export function assertJsonHeaders({ contentType, contentEncoding }: ReceivedHead): void {
+  assertUncompressed(contentEncoding, 'the JSON body')
+  if (contentType === undefined) return
+  const encoding = charsetParameter.exec(contentType)?.[1] ?? 'utf-8'
+  if (!jsonContentType.test(contentType) || !/^utf-?8$/i.test(encoding)) {
+    throw refusal(
+      'unsupported_content_type',
+      `the content-type is ${quoteForMessage(contentType)}; expected application/json in UTF-8`,
+    )
+  }
+}
+
+/** Throws InvalidInput (400) for a compressed body, which could not be checked. */
+export function assertUncompressed(contentEncoding: string | undefined, what: string): void {
+  if (contentEncoding === undefined || contentEncoding === 'identity') return
+  throw refusal(
+    'unsupported_content_encoding',
+    `the content-encoding is ${quoteForMessage(contentEncoding)}; send ${what} uncompressed`,
+  )
+}
+
+/** The body of an upstream request. */
+export type Payload =
+  | { readonly form: 'none' }
+  /** `meter` has measured an Arrow stream. */
+  | { readonly form: 'bytes'; readonly bytes: Buffer; readonly meter?: ArrowMeter }
+  /** If the body fails, the attempt is aborted, so the upstream never receives a complete request. */
+  | {
+      readonly form: 'stream'
+      readonly body: BodySource
+      /** In bytes; undefined for the chunked coding. */
+      readonly length: number | undefined
+      /** Measures an Arrow stream. */
+      readonly meter?: ArrowMeter
+    }
 
 /** A request whose body may be read, with the capacity for it. */
 export interface ReadableRequest extends Matched {

@@ -4,9 +4,8 @@ import type { JsonVisitor } from '../json/json-transformer.ts'
 import type { Matched } from '../context.ts'
 import type { BodyMembers } from './body-members.ts'
 import { checkMember, relativeIdError } from './check-member.ts'
-import { isReservedMetadata } from '../../catalog-api/schema-metadata.ts'
-import { checkMetadata } from './check-column-metadata.ts'
-import { readTexts } from './written-metadata.ts'
+import { isReservedMetadata } from '../../catalog-api/column-metadata.ts'
+import { checkMetadata, readTexts } from './written-metadata.ts'
 
 const envelopeMembers: ReadonlySet<string> = new Set(['id', 'identity', 'context'])
 

@@ -3,15 +3,15 @@ import { refusal } from '../../catalog-api/catalog-error.ts'
 import { readSchemaStream } from '../../lib/arrow/schema.ts'
 import type { DownstreamBody } from '../downstream.ts'
 import { ArrowMeter } from './arrow-meter.ts'
-import { assertUncompressed } from './body-headers.ts'
-import { checkSchemaMetadata } from './check-column-metadata.ts'
-import { CheckedSource } from './checked-source.ts'
 import {
+  assertUncompressed,
   createBodyWithoutMembers,
   type BodyLimits,
   type CheckedBody,
   type ReadableRequest,
 } from './checked-body.ts'
+import { checkSchemaMetadata } from './written-metadata.ts'
+import { CheckedSource } from './checked-source.ts'
 import {
   assertBodyLength,
   createByteCounter,

@@ -36,43 +36,42 @@ export async function openIdentity(
       // The first read is no reload.
       if (!isOpen && outcome === 'changed') return
       const entry = { what: 'keys', revision: source, keys: changes }
-      if (outcome === 'found') {
-        audit.recordReload({ ...entry, details: { found: 'at start' } }, onRecorded)
-        log.info({ source, changes: changes.length }, 'keys changed while no gateway ran')
-        return
-      }
-      if (outcome === 'not-compared') {
-        audit.recordReload({ ...entry, details: { found: 'at start', result: 'failure' } }, onRecorded)
-        log.warn({ source, error: String(cause) }, 'keys not compared with the recorded ones')
-        return
-      }
-      if (outcome === 'unwritten') {
-        log.warn({ source, error: String(cause) }, 'times of last use not saved')
-        return
-      }
-      if (outcome === 'missing-groups') {
-        metrics.tokens_without_groups_total.inc({ issuer: source })
-        // Callers may have no groups: one line is a hint, the metric shows whether no token has them.
-        if (!withoutGroups.has(source)) log.warn({ source }, 'groups claim not found in a token')
-        withoutGroups.add(source)
-        return
-      }
-      if (outcome === 'refused-keys') {
-        metrics.identity_reloads_total.inc({ source, result: 'failure' })
-        log.error({ source, error: String(cause) }, 'invalid API keys refused: the others are in force')
-        return
-      }
-      if (outcome === 'unusable-keys') {
-        log.warn({ source, error: String(cause) }, 'unusable keys in JWKS')
-        return
-      }
-      metrics.identity_reloads_total.inc({ source, result: outcome === 'changed' ? 'success' : 'failure' })
-      if (outcome === 'failed') {
-        audit.recordReload({ what: 'keys', revision: source, details: { result: 'failure' } })
-        log.error({ source, error: String(cause) }, 'key reload failed')
-      } else {
-        audit.recordReload(entry, onRecorded)
-        log.info({ source }, 'keys reloaded')
+      const fields = { source, error: String(cause) }
+      switch (outcome) {
+        case 'found':
+          audit.recordReload({ ...entry, details: { found: 'at start' } }, onRecorded)
+          log.info({ source, changes: changes.length }, 'keys changed while no gateway ran')
+          break
+        case 'not-compared':
+          audit.recordReload({ ...entry, details: { found: 'at start', result: 'failure' } }, onRecorded)
+          log.warn(fields, 'keys not compared with the recorded ones')
+          break
+        case 'unwritten':
+          log.warn(fields, 'times of last use not saved')
+          break
+        case 'unusable-keys':
+          log.warn(fields, 'unusable keys in JWKS')
+          break
+        case 'missing-groups':
+          metrics.tokens_without_groups_total.inc({ issuer: source })
+          // Callers may have no groups: one line is a hint, the metric shows whether no token has them.
+          if (!withoutGroups.has(source)) log.warn({ source }, 'groups claim not found in a token')
+          withoutGroups.add(source)
+          break
+        case 'refused-keys':
+          metrics.identity_reloads_total.inc({ source, result: 'failure' })
+          log.error(fields, 'invalid API keys refused: the others are in force')
+          break
+        case 'failed':
+          metrics.identity_reloads_total.inc({ source, result: 'failure' })
+          audit.recordReload({ what: 'keys', revision: source, details: { result: 'failure' } })
+          log.error(fields, 'key reload failed')
+          break
+        case 'changed':
+        default:
+          metrics.identity_reloads_total.inc({ source, result: 'success' })
+          audit.recordReload(entry, onRecorded)
+          log.info({ source }, 'keys reloaded')
       }
     },
   })

@@ -6,7 +6,7 @@ import { readUpstreamOptions } from '../upstream/upstream-files.ts'
 import { createUpstreams, type Upstreams } from '../upstream/upstreams.ts'
 import type { Bootstrap } from './open-observability.ts'
 import type { Logger } from '../../observability/log/gateway-log.ts'
-import type { UpstreamObserver } from '../upstream/upstream-observer.ts'
+import type { UpstreamObserver } from '../upstream/upstream.ts'
 
 /** Opens the upstreams, and follows the files that their settings name. */
 export async function openUpstreams(

@@ -1,13 +1,9 @@
-import {
-  type AuditedObject,
-  type CreatedVersion,
-  type Details,
-  getBranch,
-  type IntentEntry,
-  listKeys,
-} from '../../audit/index.ts'
+import { type AuditedObject, type CreatedVersion, type Details, getBranch, type IntentEntry, listKeys, type LookupResult, type ObjectId } from '../../audit/index.ts'
 import { getMember } from '../facts/stated-facts.ts'
 import { findOperation, type BatchEntries } from '../../catalog-api/operations.ts'
+import { errorCodes } from '../../catalog-api/catalog-error.ts'
+import type { SendGatewayRequest } from './send-gateway-request.ts'
+import { ownOperations } from '../upstream/own-operations.ts'
 
 interface ChangedBranch {
   readonly id: CreatedVersion['id']
@@ -50,10 +46,7 @@ function readEntryResult(
 }
 
 /** Parses a version of the interface: a number or an object. Undefined for anything else. */
-export function readCreatedVersion(
-  { id, details }: ChangedBranch,
-  value: unknown,
-): CreatedVersion | undefined {
+function readCreatedVersion({ id, details }: ChangedBranch, value: unknown): CreatedVersion | undefined {
   const version = typeof value === 'number' ? value : getMember(value, 'version')
   if (typeof version !== 'number' || !Number.isSafeInteger(version)) return undefined
   const branch = getBranch(details)
@@ -75,4 +68,40 @@ export function readCreatedVersion(
 
 function readText(value: unknown): string | undefined {
   return typeof value === 'string' ? value.slice(0, maxTextLength) : undefined
+}
+
+/** Selects a version of a branch; the newest one without a number. */
+interface VersionQuery {
+  readonly id: ObjectId
+  /** Undefined for the main branch. */
+  readonly branch: string | undefined
+  readonly version?: number
+}
+
+/** Fetches a version, or the newest one. Throws what `send` throws, and Error if the version could not be determined. */
+export async function fetchVersion(query: VersionQuery, send: SendGatewayRequest): Promise<LookupResult> {
+  const { id, branch, version } = query
+  const { status, body } = await send({
+    operation: ownOperations.describeVersion,
+    id,
+    body: { id, branch, version },
+  })
+  if (status === 200) return { found: readVersion(query, body) }
+  const code = getMember(body, 'code')
+  if (status === 404 && code === errorCodes.TableVersionNotFound.code) return { found: 'no version' }
+  if (status === 404 && code === errorCodes.TableBranchNotFound.code)
+    return { found: 'nothing', missingObject: 'the branch' }
+  if (
+    status === 404 &&
+    (code === errorCodes.TableNotFound.code || code === errorCodes.NamespaceNotFound.code)
+  ) {
+    return { found: 'nothing', missingObject: 'the table' }
+  }
+  throw new Error(`the upstream returned status ${status}`)
+}
+
+function readVersion({ id, branch }: VersionQuery, body: unknown) {
+  const made = readCreatedVersion({ id, details: { branch } }, getMember(body, 'version'))
+  if (made === undefined) throw new Error('the response of the upstream has no version')
+  return made
 }

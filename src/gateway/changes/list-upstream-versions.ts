@@ -1,19 +1,14 @@
-import { CatalogError, errorCodes } from '../../catalog-api/catalog-error.ts'
-import {
-  assertIdentifier,
-  assertSeparable,
-  isWithin,
-  type Identifier,
-} from '../../catalog-api/identifiers.ts'
+import { errorCodes } from '../../catalog-api/catalog-error.ts'
+import { assertIdentifier, isWithin, type Identifier } from '../../catalog-api/identifiers.ts'
 import type { Operation } from '../../catalog-api/operations.ts'
 import type { ListedVersion } from '../../audit/index.ts'
 import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
 import { isObject } from '../../lib/json/is-object.ts'
 import { getMember } from '../facts/stated-facts.ts'
-import { ownOperations } from '../upstream/own-operations.ts'
 import type { Upstream } from '../upstream/upstream.ts'
-import type { Upstreams } from '../upstream/upstreams.ts'
+import { findServedId, type Upstreams } from '../upstream/upstreams.ts'
 import type { SendGatewayRequest } from './send-gateway-request.ts'
+import { ownOperations } from '../upstream/own-operations.ts'
 
 const pageSize = 1_000
 /** Versions have metadata of any length, and a response has at most 1 MiB. */
@@ -21,8 +16,8 @@ const versionsPageSize = 100
 /** Bounds a listing that never ends. */
 const maxPages = 100_000
 
-const { listBranches, listNamespaces, listTables, listVersions } = ownOperations
-const listings = { tables: listTables, namespaces: listNamespaces }
+const listings = { tables: ownOperations.listTables, namespaces: ownOperations.listNamespaces }
+const { listBranches, listVersions } = ownOperations
 
 /**
  * Lists the tables of an upstream in a namespace and beneath, page by page: those that a request could name and that would
@@ -54,20 +49,9 @@ export async function* listUpstreamTables(
       const names = getMember(body, member)
       if (status !== 200 || !isListOfStrings(names)) throw unexpectedStatus(listings[member], status)
       for (const name of names) {
-        const id = [...namespace, name]
-        if (isOfUpstream(id)) yield id
+        const id = findServedId(upstreams, upstream, () => assertIdentifier([...namespace, name]))
+        if (id !== undefined) yield id
       }
-    }
-  }
-
-  function isOfUpstream(id: Identifier): boolean {
-    try {
-      assertIdentifier(id)
-      assertSeparable(id, upstream.separators)
-      return upstreams.forId(id) === upstream
-    } catch (error) {
-      if (error instanceof CatalogError) return false
-      throw error
     }
   }
 }

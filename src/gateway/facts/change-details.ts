@@ -1,5 +1,5 @@
 import { type Details, filterMembers, formatFactDetails, isJson, truncateDetail } from '../../audit/index.ts'
-import { cacheByOperation } from '../../catalog-api/cache-by-operation.ts'
+import { cacheByOperation } from '../../catalog-api/requirements.ts'
 import type { StatedFacts } from '../../catalog-api/facts.ts'
 import type { Operation } from '../../catalog-api/operations.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'

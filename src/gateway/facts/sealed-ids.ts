@@ -1,24 +1,23 @@
+import { z } from 'zod'
 import { isOperationName, type OperationName } from '../../catalog-api/operations.ts'
-import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { Principal } from '../../identity/index.ts'
-import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
-import { isObject } from '../../lib/json/is-object.ts'
 import { createJsonSealer } from '../../lib/sealed-json.ts'
 import { getPrincipalKey } from '../../limits/limit-key.ts'
 
 type WorkKind = 'job' | 'multipart write'
 
-/** A job or multipart write that an operation started. */
-export interface StartedWork {
+const startedWork = z.object({
   /** Its id at the upstream. */
-  readonly upstreamId: string
+  upstreamId: z.string(),
   /** Name of the upstream. */
-  readonly upstream: string
-  readonly operation: OperationName
+  upstream: z.string(),
+  operation: z.custom<OperationName>((name) => typeof name === 'string' && isOperationName(name)),
   /** The object of that operation, and its branch if one was stated. */
-  readonly id: Identifier
-  readonly branch?: string | undefined
-}
+  id: z.array(z.string()).readonly(),
+  branch: z.string().optional(),
+})
+/** A job or multipart write that an operation started. */
+export type StartedWork = Readonly<z.output<typeof startedWork>>
 
 /** Started work, with the id that its caller sent. */
 export interface NamedWork extends StartedWork {
@@ -49,7 +48,9 @@ export function createSealedIds(secret: Uint8Array): SealedIds {
       if (!sealedId.startsWith(marker)) return undefined
       try {
         const opened = sealer.open(sealedId.slice(marker.length), createScope(kind, principal))
-        return isStartedWork(opened) ? { ...opened, sealedId } : undefined
+        // Another release may have sealed it.
+        const work = startedWork.safeParse(opened).data
+        return work && { ...work, sealedId }
       } catch {
         return undefined
       }
@@ -59,18 +60,4 @@ export function createSealedIds(secret: Uint8Array): SealedIds {
 
 function createScope(kind: WorkKind, principal: Principal): string {
   return JSON.stringify([1, kind, getPrincipalKey(principal)])
-}
-
-/** Another release may have sealed it. */
-function isStartedWork(value: unknown): value is StartedWork {
-  if (!isObject(value)) return false
-  const { upstreamId, upstream, operation, id, branch } = value
-  return (
-    typeof upstreamId === 'string' &&
-    typeof upstream === 'string' &&
-    typeof operation === 'string' &&
-    isOperationName(operation) &&
-    isListOfStrings(id) &&
-    (branch === undefined || typeof branch === 'string')
-  )
 }

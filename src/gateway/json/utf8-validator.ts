@@ -9,18 +9,10 @@ export class Utf8Validator {
 
   /** Returns false if no continuation can make the text valid. */
   push(chunk: Buffer): boolean {
-    let start = 0
-    if (this.#partialCharacter.length > 0) {
-      const missing = characterLength(this.#partialCharacter[0]) - this.#partialCharacter.length
-      const character = Buffer.concat([this.#partialCharacter, chunk.subarray(0, missing)])
-      this.#partialCharacter = character
-      if (chunk.length < missing) return true
-      if (!isUtf8(character)) return false
-      start = missing
-    }
-    const end = start + completeLength(chunk.subarray(start))
-    this.#partialCharacter = end === chunk.length ? nothing : Buffer.from(chunk.subarray(end))
-    return isUtf8(start === 0 && end === chunk.length ? chunk : chunk.subarray(start, end))
+    const bytes = this.#partialCharacter.length === 0 ? chunk : Buffer.concat([this.#partialCharacter, chunk])
+    const end = completeLength(bytes)
+    this.#partialCharacter = end === bytes.length ? nothing : Buffer.from(bytes.subarray(end))
+    return isUtf8(bytes.subarray(0, end))
   }
 
   /** Whether the text ends at a character boundary. */

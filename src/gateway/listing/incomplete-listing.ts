@@ -1,9 +1,15 @@
+import type { Counter } from 'prom-client'
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { incompleteHeader } from '../../catalog-api/headers.ts'
-import { formatIdentifierForMessage } from '../../catalog-api/not-found.ts'
+import { formatIdentifierForMessage } from '../../catalog-api/identifier-text.ts'
 import { formatIdentifier, type Identifier } from '../../catalog-api/identifiers.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import type { SourceFailures } from './listing-page.ts'
+import { createLogThrottle } from '../../observability/log/log-throttle.ts'
+import { describeCause } from '../describe-cause.ts'
+import type { OnNameLeftOut } from './listing-sources.ts'
+import type { Logger } from '../../observability/log/gateway-log.ts'
+import type { Metrics } from '../../observability/metrics/metrics.ts'
 
 /*
  * Callers learn which namespaces of a listing are missing, and only of those that they may see. Names of upstreams are
@@ -56,4 +62,36 @@ function listVisibleNamespaces(
 ): readonly Identifier[] {
   const { namespaces = [[]] } = upstreams.find((upstream) => upstream.name === name) ?? {}
   return namespaces.filter((namespace) => namespace.length === 0 || isNamespaceVisible(namespace))
+}
+
+/** Receives what listings leave out. */
+export interface ListingObserver {
+  /** A listing lacks the names of an upstream. */
+  readonly upstreamMissing: (upstream: string, error: CatalogError, requestId: string) => void
+  /** A listing of the upstream contains a name that no request could contain. */
+  readonly nameLeftOut: OnNameLeftOut
+}
+
+/** Counts and logs what listings leave out. */
+export function createListingObserver(metrics: Metrics, log: Logger): ListingObserver {
+  const createReport = (counter: Counter<'upstream'>, message: string) => {
+    // By upstream: every listing may report the same.
+    const lines = createLogThrottle(1)
+    return (upstream: string, fields: object): void => {
+      counter.inc({ upstream })
+      const suppressed = lines.take(upstream)
+      if (suppressed === undefined) return
+      log.warn({ upstream, ...fields, ...(suppressed > 0 && { suppressed }) }, message)
+    }
+  }
+  const reportMissing = createReport(metrics.incomplete_listings_total, 'incomplete listing')
+  const reportName = createReport(metrics.listed_names_left_out_total, 'name left out of a listing')
+  return {
+    upstreamMissing(upstream, error, requestId) {
+      const { reason, message } = error
+      reportMissing(upstream, { reason, error: message, cause: describeCause(error), requestId })
+    },
+    // The message quotes, escapes and truncates the name.
+    nameLeftOut: (upstream, { message }) => reportName(upstream, { reason: message }),
+  }
 }

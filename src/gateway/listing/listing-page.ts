@@ -1,8 +1,7 @@
+import { z } from 'zod'
 import type { CatalogError } from '../../catalog-api/catalog-error.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { RunInSlices, Steps } from '../../lib/async/run-in-slices.ts'
-import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
-import { isObject } from '../../lib/json/is-object.ts'
 
 /** A paged source of names, which should be in the order of `compareIdentifiers`. */
 export interface ListingSource {
@@ -28,17 +27,6 @@ export class SourceUnavailable extends Error {
   }
 }
 
-/** No source of a page could be read. */
-export class NoSourceAvailable extends Error {
-  override readonly name = 'NoSourceAvailable'
-  readonly failures: SourceFailures
-
-  constructor(failures: SourceFailures) {
-    super('no source of the listing is available')
-    this.failures = failures
-  }
-}
-
 /** Why sources could not be read, by name. */
 export type SourceFailures = ReadonlyMap<string, CatalogError>
 
@@ -48,46 +36,26 @@ export interface SourcePage {
   readonly next: string | undefined
 }
 
-/** Where a listing continues. */
-export interface ListingPosition {
-  /** Only ids after this one are listed. */
-  readonly startAfter?: Identifier | undefined
-  /** Sources that have more, by name. */
-  readonly sources: readonly (readonly [name: string, at: SourcePosition])[]
-}
-
 /** The token and size of a source page, and the name in it that was taken last. */
-interface SourcePosition {
-  readonly token?: string | undefined
-  readonly size?: number | undefined
-  readonly after?: string | undefined
-}
+const sourcePosition = z.object({
+  token: z.string().optional(),
+  size: z.number().optional(),
+  after: z.string().optional(),
+})
+type SourcePosition = Readonly<z.output<typeof sourcePosition>>
+
+const listingPosition = z.object({
+  /** Only ids after this one are listed. */
+  startAfter: z.array(z.string()).readonly().optional(),
+  /** Sources that have more, by name. */
+  sources: z.array(z.tuple([z.string(), sourcePosition]).readonly()).readonly(),
+})
+/** Where a listing continues. */
+export type ListingPosition = Readonly<z.output<typeof listingPosition>>
 
 /** Whether a value has the form of a position, as JSON represents it. */
 export function isListingPosition(value: unknown): value is ListingPosition {
-  if (!isObject(value)) return false
-  const { startAfter, sources } = value
-  return (
-    (startAfter === undefined || isListOfStrings(startAfter)) &&
-    Array.isArray(sources) &&
-    sources.every(
-      (source: unknown) => Array.isArray(source) && isString(source[0]) && isSourcePosition(source[1]),
-    )
-  )
-}
-
-function isSourcePosition(value: unknown): value is SourcePosition {
-  if (!isObject(value)) return false
-  const { token, size, after } = value
-  return (
-    (token === undefined || isString(token)) &&
-    (size === undefined || typeof size === 'number') &&
-    (after === undefined || isString(after))
-  )
-}
-
-function isString(value: unknown): value is string {
-  return typeof value === 'string'
+  return listingPosition.safeParse(value).success
 }
 
 /** A page of a listing; the last one if it has no position. */
@@ -104,6 +72,8 @@ export interface ListingPageRequest {
   /** Undefined for the first page. */
   readonly position: ListingPosition | undefined
   readonly isVisible: (id: Identifier) => boolean
+  /** Creates the error of a listing of which no source could be read. */
+  readonly createError: (failures: SourceFailures) => CatalogError
   /** Runs the search for visible ids: upstreams may list very many that are not. */
   readonly runInSlices: RunInSlices
 }
@@ -121,7 +91,7 @@ const maxReadSize = 1000
  * another visible id was found behind it, or the maximum number of reads was reached.
  *
  * A source that is unavailable is left out. It stays in the position, so a later page contains its names if it is back
- * by then, though out of order. Throws NoSourceAvailable if every source that has more is unavailable and there is
+ * by then, though out of order. Throws the error of the request if every source that has more is unavailable and there is
  * nothing to list.
  */
 export async function readListingPage(
@@ -165,7 +135,7 @@ export async function readListingPage(
     if (state === 'full') return endPage(here())
     if (state === 'over') {
       const isFailure = cursors.length > 0 && cursors.every((cursor) => cursor.failure() !== undefined)
-      if (isFailure && ids.length === 0) throw new NoSourceAvailable(collectFailures(cursors))
+      if (isFailure && ids.length === 0) throw request.createError(collectFailures(cursors))
       return endPage(undefined)
     }
     const spent = cursors.filter((cursor) => cursor.needsRead())

@@ -15,11 +15,9 @@ import type { RequestSpans } from '../../observability/traces/request-spans.ts'
 import type { DownstreamResponse } from '../downstream.ts'
 import { gatewayHeaders } from '../gateway-headers.ts'
 import type { UpstreamResponse } from '../upstream/upstream-attempt.ts'
-import { createIncompleteHeader, createUnavailableError } from './incomplete-listing.ts'
-import type { ListingObserver } from './listing-observer.ts'
+import { createIncompleteHeader, createUnavailableError, type ListingObserver } from './incomplete-listing.ts'
 import {
   isListingPosition,
-  NoSourceAvailable,
   readListingPage,
   type ListingPosition,
   type SourceFailures,
@@ -101,10 +99,7 @@ export async function createListingResponse(
     isVisible: (id) =>
       (route.operation.lists !== 'all tables' || isSeparable(id, route.delimiter)) && view(kind, id),
     runInSlices: request.runInSlices,
-  }).catch((error: unknown) => {
-    throw error instanceof NoSourceAvailable
-      ? createUnavailableError(describeFailures(error.failures))
-      : error
+    createError: (failures) => createUnavailableError(describeFailures(failures)),
   })
   for (const [upstream, error] of page.failures)
     listingObserver.upstreamMissing(upstream, error, head.requestId)

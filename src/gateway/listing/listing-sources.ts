@@ -1,16 +1,11 @@
 import { CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
-import {
-  assertIdentifier,
-  assertSeparable,
-  parseIdentifier,
-  type Identifier,
-} from '../../catalog-api/identifiers.ts'
+import { assertIdentifier, parseIdentifier, type Identifier } from '../../catalog-api/identifiers.ts'
 import type { Listing, Operation } from '../../catalog-api/operations.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
 import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
 import { compareIdentifiers, SourceUnavailable, type ListingSource, type SourcePage } from './listing-page.ts'
 import type { Upstream } from '../upstream/upstream.ts'
-import type { Upstreams } from '../upstream/upstreams.ts'
+import { findServedId, type Upstreams } from '../upstream/upstreams.ts'
 
 /** Member of the response that holds the listed names. */
 const listedMembers: Readonly<Record<Listing, string>> = {
@@ -54,18 +49,37 @@ export function createListingSources(
   onNameLeftOut: OnNameLeftOut = () => undefined,
 ): readonly ListingSource[] {
   const { lists } = route.operation
+  const list = (
+    upstream: Upstream,
+    target: RouteMatch,
+    parse: (name: string) => Identifier,
+  ): ListingSource => ({
+    name: upstream.name,
+    read: (token, size) => readPage(read, upstream, target, token, size),
+    toIdentifier: (name) =>
+      findServedId(
+        upstreams,
+        upstream,
+        () => parse(name),
+        (reason) => onNameLeftOut(upstream.name, reason),
+      ),
+  })
+  const listAllTables = (upstream: Upstream): ListingSource => {
+    const { delimiter } = upstream
+    // No part of a valid id contains this delimiter, so a name cannot be mistaken for another id.
+    const all = list(upstream, { ...route, delimiter }, (name) => parseIdentifier(name, delimiter))
+    return { ...all, read: (token, size) => all.read(token, size).catch(throwIfIndispensable) }
+  }
   if (!canSeeBeneath(route.id)) return []
   if (lists === 'all tables' && rootTablesOnly) {
-    const source = createAllTablesSource(upstreams.root, route, upstreams, read, onNameLeftOut)
+    const source = listAllTables(upstreams.root)
     return [{ ...source, toIdentifier: (name) => omitNested(source.toIdentifier(name)) }]
   }
   if (lists === 'all tables') {
-    return upstreams.all
-      .filter(({ namespaces = [[]] }) => namespaces.some(canSeeBeneath))
-      .map((upstream) => createAllTablesSource(upstream, route, upstreams, read, onNameLeftOut))
+    return upstreams.all.filter(({ namespaces = [[]] }) => namespaces.some(canSeeBeneath)).map(listAllTables)
   }
   const leadingOn = upstreams.listMountNames(route.id)
-  const own = createChildrenSource(upstreams.forId(route.id), route, upstreams, read, onNameLeftOut)
+  const own = list(upstreams.forId(route.id), route, (name) => assertIdentifier([...route.id, name]))
   if (leadingOn.length === 0) return [own]
   const elsewhere = new Set(leadingOn)
   const rest: ListingSource = {
@@ -81,39 +95,6 @@ function omitNested(id: Identifier | undefined): Identifier | undefined {
   return id?.length === 1 ? id : undefined
 }
 
-function createAllTablesSource(
-  upstream: Upstream,
-  route: RouteMatch,
-  upstreams: Upstreams,
-  read: ReadUpstream,
-  onNameLeftOut: OnNameLeftOut,
-): ListingSource {
-  const { delimiter } = upstream
-  return {
-    name: upstream.name,
-    // No part of a valid id contains this delimiter, so a name cannot be mistaken for another id.
-    read: (token, size) =>
-      readPage(read, upstream, { ...route, delimiter }, token, size).catch(throwIfIndispensable),
-    toIdentifier: (name) =>
-      toIdentifierAt(upstream, upstreams, () => parseIdentifier(name, delimiter), onNameLeftOut),
-  }
-}
-
-function createChildrenSource(
-  upstream: Upstream,
-  route: RouteMatch,
-  upstreams: Upstreams,
-  read: ReadUpstream,
-  onNameLeftOut: OnNameLeftOut,
-): ListingSource {
-  return {
-    name: upstream.name,
-    read: (token, size) => readPage(read, upstream, route, token, size),
-    toIdentifier: (name) =>
-      toIdentifierAt(upstream, upstreams, () => assertIdentifier([...route.id, name]), onNameLeftOut),
-  }
-}
-
 /** Names of upstreams do not start with a dash. */
 const mountSourceName = '-'
 
@@ -123,24 +104,6 @@ function createMountSource(namespace: Identifier, names: readonly string[]): Lis
     name: mountSourceName,
     read: () => Promise.resolve({ names: sorted, next: undefined }),
     toIdentifier: (name) => [...namespace, name],
-  }
-}
-
-/** The id, if a request for it is possible and would be routed to that upstream. */
-function toIdentifierAt(
-  upstream: Upstream,
-  upstreams: Upstreams,
-  identify: () => Identifier,
-  onNameLeftOut: OnNameLeftOut,
-): Identifier | undefined {
-  try {
-    const id = identify()
-    assertSeparable(id, upstream.separators)
-    return id.length > 0 && upstreams.forId(id) === upstream ? id : undefined
-  } catch (error) {
-    if (!(error instanceof CatalogError)) throw error
-    onNameLeftOut(upstream.name, error)
-    return undefined
   }
 }
 

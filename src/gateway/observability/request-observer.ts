@@ -1,6 +1,6 @@
 import type { AuditLog, Details } from '../../audit/index.ts'
 import type { CatalogError } from '../../catalog-api/catalog-error.ts'
-import { getNamespaceDepth } from '../../catalog-api/object-kinds.ts'
+import { getNamespaceDepth } from '../../catalog-api/requirements.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
 import { otherNamespaces } from '../../config/index.ts'
 import { AuthenticationError } from '../../identity/index.ts'

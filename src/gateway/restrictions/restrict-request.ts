@@ -2,7 +2,7 @@ import type { QueryParameters } from '../../catalog-api/query-parameters.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
 import type { CallerRestriction } from '../../policy/restrictions/restriction.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
-import type { Payload } from '../body/payload.ts'
+import type { Payload } from '../body/checked-body.ts'
 import { restrictQuery } from './restrict-query.ts'
 import {
   assertMembersUnderstood,
@@ -13,6 +13,9 @@ import {
 } from './restricted-read.ts'
 import { concatChunks } from '../body/read-body.ts'
 import { JsonTransformer } from '../json/json-transformer.ts'
+import { CatalogError, type RefusalReason } from '../../catalog-api/catalog-error.ts'
+import { isObject } from '../../lib/json/is-object.ts'
+import { parseJsonBytes } from '../../lib/json/parse-json-bytes.ts'
 
 interface RestrictableRequest {
   readonly route: RouteMatch
@@ -58,7 +61,7 @@ const understoodInDescriptions: ReadonlySet<string> = new Set([
 ])
 
 /** Throws InvalidInput (400) for what cannot be restricted. */
-export function listChanges(
+function listChanges(
   request: RestrictableRequest,
   members: JsonObject,
   restriction: CallerRestriction,
@@ -123,4 +126,39 @@ export function changeMembers(body: Buffer, changes: MemberChanges): Buffer {
   json.end()
   for (const [name, value] of changes) if (value !== undefined) json.addMember(root, name, value)
   return concatChunks(json.takeRest())
+}
+
+/** What a restriction that is not in force would do to a request. */
+export interface TriedRestriction {
+  readonly restriction: CallerRestriction
+  /**
+   * `restricted`: it would be sent with what the restriction leaves. `undecided`: its body is too large. Otherwise the
+   * reason of the refusal.
+   */
+  readonly result: 'restricted' | 'undecided' | RefusalReason
+  /** The error of the refusal. */
+  readonly error?: CatalogError
+}
+
+/** In bytes: the body is parsed at once, and only for a count. */
+const maxTriedBytes = 256 * 1024
+
+/** Finds out what a restriction would do to a request, which stays as it is. Never throws. */
+export function tryRestriction(
+  request: { readonly route: RouteMatch; readonly head: { readonly isLancedb: boolean } },
+  payload: Payload,
+  restriction: CallerRestriction,
+): TriedRestriction {
+  const isJson = request.route.operation.body === 'json'
+  const isLarge =
+    payload.form === 'stream' || (payload.form === 'bytes' && payload.bytes.length > maxTriedBytes)
+  if (isJson && isLarge) return { restriction, result: 'undecided' }
+  try {
+    const members = isJson && payload.form === 'bytes' ? parseJsonBytes(payload.bytes) : {}
+    listChanges(request, isObject(members) ? members : {}, restriction)
+    return { restriction, result: 'restricted' }
+  } catch (error) {
+    if (error instanceof CatalogError) return { restriction, result: error.reason, error }
+    return { restriction, result: 'internal_error' }
+  }
 }

@@ -13,8 +13,8 @@ import {
   type DecisionContext,
   type Decisions,
 } from '../authorization/decisions.ts'
-import { listRequestPermissions } from '../authorization/list-required-permissions.ts'
 import type { PermissionDecision, RequiredPermission } from '../authorization/required-permission.ts'
+import { listRequestPermissions } from '../authorization/list-required-permissions.ts'
 import type { BodyStatement } from '../body/checked-body.ts'
 import type { CheckDecision } from '../body/checked-source.ts'
 import { maxDecisionAgeMs } from '../bounds.ts'

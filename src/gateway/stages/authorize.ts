@@ -3,8 +3,8 @@ import type { RequestFacts } from '../../policy/conditions/authorization-request
 import type { CallerRestriction } from '../../policy/restrictions/restriction.ts'
 import type { PolicySet } from '../../policy/policy-set.ts'
 import { createAuthorizationRequest, decidePartially, type Decisions } from '../authorization/decisions.ts'
-import { listHeadPermissions } from '../authorization/list-required-permissions.ts'
 import type { PermissionDecision } from '../authorization/required-permission.ts'
+import { listHeadPermissions } from '../authorization/list-required-permissions.ts'
 import { advance, type Authenticated } from '../context.ts'
 import { createRequestFacts, readHeadFacts } from '../facts/stated-facts.ts'
 

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { assertFactSource } from '../../catalog-api/decisive-members.ts'
+import { assertFactSource } from '../../catalog-api/reserved-names.ts'
 import { refusal } from '../../catalog-api/catalog-error.ts'
 import { parseTargetIn } from '../../catalog-api/request-target.ts'
 import { placeInDatabase } from '../../catalog-api/place-in-database.ts'

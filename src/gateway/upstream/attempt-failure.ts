@@ -8,18 +8,7 @@ import {
   type TransportErrorCode,
 } from '../../http1/client/transport-error.ts'
 
-/** Kinds of failure: the client disconnected, or the kind of the error that the client gets. */
-type FailureKind =
-  | 'downstream'
-  | 'upstream_response_too_large'
-  | 'upstream_timeout'
-  | 'upstream_connect_timeout'
-  | 'shutting_down'
-  | 'upstream_request_invalid'
-  | 'upstream_response_invalid'
-  | 'upstream_unreachable'
-
-const failureMessages: Readonly<Record<Exclude<FailureKind, 'downstream'>, string>> = {
+const failureMessages = {
   upstream_response_too_large: 'the response of the catalog is too large',
   upstream_timeout: 'the catalog did not respond in time',
   upstream_connect_timeout: 'upstream connect timeout',
@@ -27,7 +16,10 @@ const failureMessages: Readonly<Record<Exclude<FailureKind, 'downstream'>, strin
   upstream_request_invalid: 'the request could not be sent to the upstream',
   upstream_response_invalid: 'the catalog sent an invalid response',
   upstream_unreachable: 'the catalog could not be reached, or closed the connection',
-}
+} as const
+
+/** Kinds of failure: the client disconnected, or the kind of the error that the client gets. */
+type FailureKind = 'downstream' | keyof typeof failureMessages
 
 const failureByTransportCode: Readonly<Partial<Record<TransportErrorCode, FailureKind>>> = {
   HEADERS_TIMEOUT: 'upstream_timeout',

@@ -1,5 +1,5 @@
 import { getResponseForm } from '../../catalog-api/body-forms.ts'
-import { cacheByOperation } from '../../catalog-api/cache-by-operation.ts'
+import { cacheByOperation } from '../../catalog-api/requirements.ts'
 import { type Identifier, isWithin } from '../../catalog-api/identifiers.ts'
 import { isOperationName, uploadIdName, type Operation } from '../../catalog-api/operations.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'

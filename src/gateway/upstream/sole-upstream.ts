@@ -1,7 +1,7 @@
 import { refusal } from '../../catalog-api/catalog-error.ts'
 import { isExtraOperation } from '../../catalog-api/extra-operation.ts'
 import { assertSeparable, quoteForMessage } from '../../catalog-api/identifiers.ts'
-import { formatIdentifierForMessage } from '../../catalog-api/not-found.ts'
+import { formatIdentifierForMessage } from '../../catalog-api/identifier-text.ts'
 import { findOperation } from '../../catalog-api/operations.ts'
 import { unknownParameterError } from '../../catalog-api/query-parameters.ts'
 import { unknownOperationError, type RouteMatch } from '../../catalog-api/request-target.ts'

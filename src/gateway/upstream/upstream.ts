@@ -3,39 +3,29 @@ import type { ExtraOperationDeclaration } from '../../catalog-api/extra-operatio
 import type { JsonForm } from '../../lib/json/json-form.ts'
 import type { Operation } from '../../catalog-api/operations.ts'
 import { createRequestForms, type AllowedMembers } from '../../catalog-api/body-forms.ts'
-import { lancedbDatabaseHeader, lancedbPrefixHeader, type HeaderDialect } from '../../catalog-api/headers.ts'
+import type { HeaderDialect } from '../../catalog-api/headers.ts'
 import { allowedRequestHeaders, allowedResponseHeaders, type CallerIdentity } from '../../config/index.ts'
-import type { Followed } from '../../lib/fs/follow-files.ts'
 import { getBasePath } from '../../lib/http/base-path.ts'
-import type { SocketOpener } from '../../lib/outbound/socket-opener.ts'
 import { upstreamBounds, type UpstreamBounds } from '../bounds.ts'
 import type { PoolName } from '../../limits/overload/shed-class.ts'
 import type { CallerHeaders } from './caller-headers.ts'
-import { CircuitBreaker } from './circuit-breaker.ts'
+import { CircuitBreaker, type CircuitState } from './circuit-breaker.ts'
 import { createConnectionSlots, type ConnectionSlots } from './connection-slots.ts'
 import { createHttp1Client, type Http1Client } from '../../http1/client/http1-client.ts'
 import { startHealthChecker, type HealthChecker } from './health-checker.ts'
-import { createTransitionReporter, type UpstreamObserver } from './upstream-observer.ts'
+import { createOwnHeaders, type UpstreamAccess } from './own-client.ts'
 
-export interface UpstreamOptions {
+export interface UpstreamOptions extends UpstreamAccess {
   /** Name for logs, metrics and audit records. */
   readonly name: string
-  /** `http` or `https`, with an optional path that is prepended to every route. */
-  readonly url: string
-  /** Joins the parts of an id. */
-  readonly delimiter?: string | undefined
   /** Names of the catalog headers that it receives. */
   readonly headerDialect: HeaderDialect
   /** Namespaces of the upstream; undefined for the upstream that serves everything else. */
   readonly namespaces?: readonly Identifier[] | undefined
-  /** Credential of the gateway: header names and values in turn. */
-  readonly credentials: Followed<readonly string[]>
   /** What the upstream receives about the caller; nothing by default. */
   readonly identity?: CallerIdentity
   /** The headers that carry it. */
   readonly callerHeaders?: CallerHeaders
-  /** Database of a LanceDB server and its prefix: `sales/eu`. */
-  readonly database?: string | undefined
   /** Lower-case names of headers that are forwarded besides those of the interface. */
   readonly allowedRequestHeaders?: readonly string[]
   readonly allowedQueryParameters?: readonly string[]
@@ -44,16 +34,16 @@ export interface UpstreamOptions {
   /** Operations of this upstream that the catalog API does not have. */
   readonly extraOperations?: readonly ExtraOperationDeclaration[]
   readonly allowedResponseHeaders?: readonly string[]
-  /** Opens connections to it. */
-  readonly opener: SocketOpener
   readonly maxConnections: number
   readonly timeouts: { readonly totalTimeoutMs: number }
   readonly bounds?: Partial<UpstreamBounds> | undefined
 }
 
 /** A catalog behind the gateway, with its connections and what is known of how it is. */
-export interface Upstream {
-  readonly name: string
+export interface Upstream
+  extends
+    Pick<UpstreamOptions, 'name' | 'headerDialect' | 'credentials'>,
+    Required<Pick<UpstreamOptions, 'namespaces' | 'database' | 'callerHeaders' | 'allowedMembers'>> {
   readonly origin: string
   /** Prepended to each path. */
   readonly basePath: string
@@ -61,26 +51,18 @@ export interface Upstream {
   readonly delimiter: string
   /** The delimiter, and other characters at which the catalog may split ids. */
   readonly separators: readonly string[]
-  /** Names of the catalog headers that it receives. */
-  readonly headerDialect: HeaderDialect
-  readonly namespaces: readonly Identifier[] | undefined
-  readonly credentials: UpstreamOptions['credentials']
   /** Returns the headers of every request, such as the credential of the gateway and the database: names and values in turn. */
   readonly getOwnHeaders: () => readonly string[]
-  readonly database: string | undefined
   /** Headers of callers that are forwarded, besides those of `dialects`. */
   readonly allowedRequestHeaders: ReadonlySet<string>
   /** Headers of responses that are forwarded to callers. */
   readonly allowedResponseHeaders: ReadonlySet<string>
   /** Query parameters of callers that are forwarded, besides those of the catalog API. */
   readonly allowedQueryParameters: ReadonlySet<string>
-  /** Members of JSON bodies that it receives besides those of the catalog API. */
-  readonly allowedMembers: AllowedMembers
   /** Returns the form of the JSON bodies that it receives. */
   readonly getRequestForm: (operation: Operation) => JsonForm
   /** Names of its operations that the catalog API does not have. */
   readonly extraOperations: ReadonlySet<string>
-  readonly callerHeaders: CallerHeaders
   /** Whether it authenticates callers itself. */
   readonly forwardsCredential: boolean
   readonly bounds: UpstreamBounds
@@ -97,6 +79,13 @@ export interface Upstream {
 /** Returns the maximum number of connections for listings: enough for several callers, of whom none has more than half. */
 export function countListingConnections(maxConnections: number): number {
   return Math.max(4, Math.ceil(maxConnections / 8))
+}
+
+/** Receives each transition of an upstream once: it starts healthy and closed. */
+export interface UpstreamObserver {
+  /** `problem`: why the latest check failed; undefined if it passed. */
+  healthChanged(upstream: string, isHealthy: boolean, problem: string | undefined): void
+  circuitChanged(upstream: string, state: CircuitState, problem: string | undefined): void
 }
 
 /** Creates the client and starts health checks. Requests need not wait for either. */
@@ -118,19 +107,14 @@ export function createUpstream(options: UpstreamOptions, observer?: UpstreamObse
     },
   })
   const breaker = new CircuitBreaker(bounds, () => health.checkNow())
-  const reportTransitions = observer && createTransitionReporter(name, observer)
-  const health = startHealthChecker({
-    url,
-    opener: options.opener,
-    bounds,
-    basePath,
-    delimiter,
-    getHeaders: getOwnHeaders,
-    credentials: options.credentials,
-    onResult: (problem) => {
-      breaker.recordProbe(problem === undefined)
-      reportTransitions?.({ isHealthy: health.isHealthy(), circuit: breaker.state }, problem)
-    },
+  let wasHealthy = true
+  const health = startHealthChecker(options, bounds, (problem) => {
+    const circuit = breaker.state
+    breaker.recordProbe(problem === undefined)
+    const isHealthy = health.isHealthy()
+    if (isHealthy !== wasHealthy) observer?.healthChanged(name, isHealthy, problem)
+    if (breaker.state !== circuit) observer?.circuitChanged(name, breaker.state, problem)
+    wasHealthy = isHealthy
   })
   const queue = { maxPending: bounds.maxPendingRequests, queueTimeoutMs: bounds.queueTimeoutMs }
   return {
@@ -172,19 +156,6 @@ export function createUpstream(options: UpstreamOptions, observer?: UpstreamObse
       client.close()
     },
   }
-}
-
-/** Returns what returns the headers of every request to an upstream: names and values in turn. */
-export function createOwnHeaders({ credentials, database }: UpstreamOptions): () => readonly string[] {
-  const databaseHeaders = createDatabaseHeaders(database)
-  return () => ['accept-encoding', 'identity', ...credentials.current, ...databaseHeaders]
-}
-
-function createDatabaseHeaders(database: string | undefined): string[] {
-  if (database === undefined) return []
-  const slash = database.indexOf('/')
-  if (slash === -1) return [lancedbDatabaseHeader, database]
-  return [lancedbDatabaseHeader, database.slice(0, slash), lancedbPrefixHeader, database.slice(slash + 1)]
 }
 
 /** Limits retries to a small ratio of all requests, so that they cannot multiply the load of a failing upstream. */

@@ -1,8 +1,8 @@
-import type { Identifier } from '../../catalog-api/identifiers.ts'
+import { CatalogError } from '../../catalog-api/catalog-error.ts'
+import { assertSeparable, type Identifier } from '../../catalog-api/identifiers.ts'
 import { createExtraOperations } from '../../catalog-api/extra-operation.ts'
 import type { Operation } from '../../catalog-api/operations.ts'
-import { createUpstream, type Upstream, type UpstreamOptions } from './upstream.ts'
-import type { UpstreamObserver } from './upstream-observer.ts'
+import { createUpstream, type Upstream, type UpstreamObserver, type UpstreamOptions } from './upstream.ts'
 
 /** The catalogs behind the gateway. */
 export interface Upstreams {
@@ -76,4 +76,22 @@ function findUpstream(tree: MountNode, id: Identifier, root: Upstream): Upstream
     if (node.upstream !== undefined) found = node.upstream
   }
   return found
+}
+
+/** Returns the id, if a request for it is possible and would be sent to that upstream. `onInvalid` is told why it is not. */
+export function findServedId(
+  upstreams: Pick<Upstreams, 'forId'>,
+  upstream: Upstream,
+  identify: () => Identifier,
+  onInvalid: (reason: CatalogError) => void = () => undefined,
+): Identifier | undefined {
+  try {
+    const id = identify()
+    assertSeparable(id, upstream.separators)
+    return id.length > 0 && upstreams.forId(id) === upstream ? id : undefined
+  } catch (error) {
+    if (!(error instanceof CatalogError)) throw error
+    onInvalid(error)
+    return undefined
+  }
 }

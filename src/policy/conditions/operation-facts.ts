@@ -5,7 +5,7 @@ import {
   type StatedFacts,
 } from '../../catalog-api/facts.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
-import { cacheByOperation } from '../../catalog-api/cache-by-operation.ts'
+import { cacheByOperation } from '../../catalog-api/requirements.ts'
 import { getOperation, type Operation, type OperationName } from '../../catalog-api/operations.ts'
 import { pending, unknown, type Fact } from './fact.ts'
 import { isConditionFact, noFacts, type ConditionFact, type OperationFacts } from './authorization-request.ts'

@@ -1,6 +1,6 @@
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { StatedFacts } from '../../catalog-api/facts.ts'
-import { cacheByOperation } from '../../catalog-api/cache-by-operation.ts'
+import { cacheByOperation, getRequirements, type Requirement } from '../../catalog-api/requirements.ts'
 import {
   getOperation,
   isOperationName,
@@ -13,7 +13,6 @@ import {
   type EffectPermission,
   type Permission,
 } from '../../catalog-api/permissions.ts'
-import { getRequirements, type Requirement } from '../../catalog-api/requirements.ts'
 import { getKeys } from '../../lib/get-keys.ts'
 import { noFacts, type ConditionFact, type OperationFacts } from './authorization-request.ts'
 import { pending, unknown, type Fact } from './fact.ts'

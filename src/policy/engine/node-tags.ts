@@ -1,6 +1,6 @@
 import { listTags } from '../tags/declared-tags.ts'
 import { formatTags, tagNamespace, tagTable, type ObjectTags, type TaggedTable } from '../tags/object-tags.ts'
-import { getNamespaceDepth } from '../../catalog-api/object-kinds.ts'
+import { getNamespaceDepth } from '../../catalog-api/requirements.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { AuthorizationRequest } from '../conditions/authorization-request.ts'
 import type { ObjectPosition } from './object-position.ts'

@@ -1,5 +1,5 @@
 import type { Identifier } from '../../catalog-api/identifiers.ts'
-import { getNamespaceDepth, isInNamespace } from '../../catalog-api/object-kinds.ts'
+import { getNamespaceDepth, isInNamespace } from '../../catalog-api/requirements.ts'
 import { type ObjectKind, getOperation, isOperationName } from '../../catalog-api/operations.ts'
 import { type Permission, extraPermissions, isEffectPermission } from '../../catalog-api/permissions.ts'
 

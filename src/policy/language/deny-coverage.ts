@@ -1,4 +1,4 @@
-import { getNameSpace } from '../../catalog-api/object-kinds.ts'
+import { getNameSpace } from '../../catalog-api/requirements.ts'
 import type { Operation } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 

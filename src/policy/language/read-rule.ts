@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { z } from 'zod'
-import { isInNamespace } from '../../catalog-api/object-kinds.ts'
+import { isInNamespace } from '../../catalog-api/requirements.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import { parseTimestamp } from '../../lib/time/parse-timestamp.ts'
 import {

@@ -1,4 +1,4 @@
-import { getNamespaceDepth } from '../../catalog-api/object-kinds.ts'
+import { getNamespaceDepth } from '../../catalog-api/requirements.ts'
 import {
   getOperation,
   operationNames,

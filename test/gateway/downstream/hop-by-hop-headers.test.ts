@@ -1,8 +1,21 @@
 import { expect, it } from 'vitest'
-import { hopByHopHeaders } from '../../../src/catalog-api/headers.ts'
 import { getHeaderValues } from '../support/recording-upstream.ts'
 import { sendRaw, rawRequest } from '../support/raw-request.ts'
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
+
+/** Connection-specific headers, which no proxy forwards (RFC 9110, 7.6.1). */
+const hopByHopHeaders: ReadonlySet<string> = new Set([
+  'connection',
+  'http2-settings',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
 
 it('does not forward hop-by-hop headers of the client, including those listed in connection', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream()

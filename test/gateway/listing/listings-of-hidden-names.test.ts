@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { CatalogError } from '../../../src/catalog-api/catalog-error.ts'
 import { readListingPage } from '../../../src/gateway/listing/listing-page.ts'
 import { runInSlices } from '../../../src/lib/async/run-in-slices.ts'
 
@@ -24,6 +25,7 @@ it('serves other events while it searches an upstream page for visible names', a
       startAfter: undefined,
       position: undefined,
       runInSlices,
+      createError: () => new CatalogError('ServiceUnavailable', 'no catalog is available'),
       isVisible: () => {
         turns.push(turn)
         takeSlice()

@@ -1,9 +1,7 @@
 import { headerDialectNames, headerDialects, type HeaderDialect } from '../../../catalog-api/headers.ts'
 import { openApiPath } from '../../../catalog-api/openapi/openapi-document.ts'
 import { upstreamBounds } from '../../bounds.ts'
-import { buildProbeTarget } from '../health-checker.ts'
-import type { UpstreamOptions } from '../upstream.ts'
-import { openProbeClient } from './probe-client.ts'
+import { openOwnClient, type UpstreamAccess } from '../own-client.ts'
 
 /** The result of a few reads from an upstream. */
 export interface UpstreamProbe {
@@ -16,14 +14,14 @@ export interface UpstreamProbe {
 }
 
 /** Reads from an upstream, and changes nothing. Rejects if it does not respond within its timeouts. */
-export async function probeUpstream(options: UpstreamOptions): Promise<UpstreamProbe> {
-  const client = openProbeClient(options, upstreamBounds.healthCheckTimeoutMs)
-  const read = (target: string) => client.send('GET', target, null)
+export async function probeUpstream(options: UpstreamAccess): Promise<UpstreamProbe> {
+  const { connectTimeoutMs, healthCheckTimeoutMs } = upstreamBounds
+  const client = openOwnClient(options, connectTimeoutMs, healthCheckTimeoutMs)
   try {
     const startedAt = performance.now()
-    const { status } = await read(buildProbeTarget(options.delimiter))
+    const { status } = await client.probe()
     const durationMs = Math.round(performance.now() - startedAt)
-    const document = await read(openApiPath)
+    const document = await client.send('GET', openApiPath)
     const text = document.status === 200 ? document.body.toString('utf8') : ''
     const headerDialect = headerDialectNames.find((name) => text.includes(headerDialects[name].location))
     return { status, durationMs, headerDialect }

@@ -1,5 +1,5 @@
 import { isSameIdentifier, isWithin, type Identifier } from '../../../catalog-api/identifiers.ts'
-import { isInNamespace } from '../../../catalog-api/object-kinds.ts'
+import { isInNamespace } from '../../../catalog-api/requirements.ts'
 import {
   getOperation,
   isOperationName,
