@@ -6,7 +6,6 @@ import {
   formatEffectiveSettings,
   type GatewaySettings,
   listUpstreamFiles,
-  readGatewaySettings,
 } from '../config/index.ts'
 import { readOnce } from '../lib/fs/file-follower.ts'
 import { readSecret } from '../lib/fs/read-secret.ts'
@@ -36,6 +35,7 @@ import { listIgnoredFiles, namePolicyFolders, readPolicyFolder } from '../policy
 import { findDevelopmentFiles } from './dev/development-files.ts'
 import { probeConnections, checkTlsFiles } from './common/probe-connections.ts'
 import { probeUpstreams } from './common/probe-upstreams.ts'
+import { readConfig } from './common/arguments.ts'
 import { runStep, CommandFailure } from './common/command-failure.ts'
 import type { Io } from './common/io.ts'
 import { formatExample, newCommand } from './common/new-command.ts'
@@ -54,9 +54,7 @@ export function checkCommand(io: Io): Command {
       '\nPolicies in Kubernetes (policies.kubernetes) are not read: their status says whether they are accepted.',
     )
     .action(async ({ config, probe }: { config: string; probe?: true }) => {
-      const settings = await runStep(`the settings in ${config} cannot be used`, () =>
-        readGatewaySettings(config, io.environment),
-      )
+      const settings = await readConfig(config, io)
       const { outbound, set } = await checkFiles(settings, io)
       if (probe) {
         await probeUpstreams(settings.upstreams, set, outbound, io)

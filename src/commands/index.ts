@@ -3,8 +3,8 @@ export { isCatalogProcess, runCatalogProcess } from './common/catalog-process.ts
 export { CommandFailure, runStep } from './common/command-failure.ts'
 export type { Io } from './common/io.ts'
 export { runUntilStopped } from './common/run-until-stopped.ts'
-export { listenHost } from '../config/index.ts'
-export { path } from '../config/index.ts'
-export { readSettings } from '../config/index.ts'
-export { originUrl } from '../config/index.ts'
-export { outboundSchema } from '../config/index.ts'
+// Past the door of the settings, so that the process of the catalog loads none of those of the gateway.
+export { listenHost } from '../config/listen-address.ts'
+export { readSettings } from '../config/loading/read-settings.ts'
+export { outboundSchema } from '../config/outbound-settings.ts'
+export { originUrl, path } from '../config/setting-types.ts'

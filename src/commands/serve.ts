@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import { readGatewaySettings } from '../config/index.ts'
 import { ignoreOtherSignals } from '../lib/process/signals.ts'
 import { assertNoDevelopmentFiles } from './dev/development-files.ts'
+import { readConfig } from './common/arguments.ts'
 import { runStep } from './common/command-failure.ts'
 import type { Io } from './common/io.ts'
 import { formatExample, newCommand } from './common/new-command.ts'
@@ -20,9 +20,7 @@ export function serveCommand(io: Io): Command {
 
 async function serve(config: string, io: Io): Promise<void> {
   ignoreOtherSignals()
-  const settings = await runStep(`the settings in ${config} cannot be used`, () =>
-    readGatewaySettings(config, io.environment),
-  )
+  const settings = await readConfig(config, io)
   await assertNoDevelopmentFiles(settings)
   // Imported here for a fast start of the other commands.
   const { startGateway } = await import('../gateway/bootstrap/start-gateway.ts')

@@ -1,7 +1,7 @@
 import { Document, isNode, isScalar } from 'yaml'
 import { gatewaySettingsSchema, type GatewaySettings } from './gateway-settings.ts'
-import { redactSecrets } from './loading/redact-secrets.ts'
-import { toSchemaNode } from '../lib/schema-node.ts'
+import { redactedValue } from './loading/read-settings.ts'
+import { mapSettings, toSchemaNode } from '../lib/schema-node.ts'
 import { listSettingVariables } from './loading/setting-variables.ts'
 
 /**
@@ -9,8 +9,12 @@ import { listSettingVariables } from './loading/setting-variables.ts'
  * from the environment, and secrets replaced by a value that `serve` refuses.
  */
 export function formatEffectiveSettings(settings: GatewaySettings, environment: NodeJS.ProcessEnv): string {
-  const document = new Document(redactSecrets(gatewaySettingsSchema, toFileForm(settings)))
-  for (const { name, path } of listSettingVariables(toSchemaNode(gatewaySettingsSchema)).values()) {
+  const schema = toSchemaNode(gatewaySettingsSchema)
+  const redacted = mapSettings(schema, toFileForm(settings), (value, nodes) =>
+    nodes.some(({ secret }) => secret === true) ? redactedValue : value,
+  )
+  const document = new Document(redacted)
+  for (const { name, path } of listSettingVariables(schema).values()) {
     if (environment[name] === undefined) continue
     const node = document.getIn(path, true)
     if (isScalar(node)) node.comment = ` ${name}`

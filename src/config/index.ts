@@ -32,7 +32,6 @@ export {
   type KubernetesSettings,
   listIssuerNames,
 } from './identity-settings.ts'
-export { listenHost } from './listen-address.ts'
 export {
   type LimitSettings,
   limitsSchema,
@@ -42,9 +41,8 @@ export {
   timeoutsSchema,
   type TlsSettings,
 } from './listen-settings.ts'
-export { readSettings, SettingsError } from './loading/read-settings.ts'
+export { SettingsError } from './loading/read-settings.ts'
 export { parseBytes } from './loading/setting-units.ts'
-export { outboundSchema } from './outbound-settings.ts'
 export { getCatalogPaths, type PassThroughRouteSettings, webSocketMethod } from './pass-through-settings.ts'
 export type {
   DelegatedNamespace,
@@ -53,7 +51,7 @@ export type {
   PolicySettings,
 } from './policy-settings.ts'
 export { explainRemovedArgument, explainRemovedField } from './removed.ts'
-export { originUrl, path, toSignalUrl, trustworthyUrlSchema } from './setting-types.ts'
+export { toSignalUrl, trustworthyUrlSchema } from './setting-types.ts'
 export {
   areTracesDisabled,
   listUnreadVariables,

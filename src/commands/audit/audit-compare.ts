@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { clockToleranceMs, findUnexplained, type ListedVersion, RecordedVersions } from '../../audit/index.ts'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
-import { type GatewaySettings, readGatewaySettings } from '../../config/index.ts'
+import { type GatewaySettings } from '../../config/index.ts'
 import { listUpstreamTables, listUpstreamVersions } from '../../gateway/changes/list-upstream-versions.ts'
 import { sendGatewayRequest, type SendGatewayRequest } from '../../gateway/changes/send-gateway-request.ts'
 import { readUpstreamOptions } from '../../gateway/upstream/upstream-files.ts'
@@ -11,7 +11,7 @@ import { toError } from '../../lib/errors/to-error.ts'
 import { formatCount } from '../../lib/format-count.ts'
 import { readOnce } from '../../lib/fs/file-follower.ts'
 import { openOutbound } from '../../lib/outbound/outbound.ts'
-import { parseIdArgument, parseTimeOrAge } from '../common/arguments.ts'
+import { parseIdArgument, parseTimeOrAge, readConfig } from '../common/arguments.ts'
 import { CommandFailure, runStep } from '../common/command-failure.ts'
 import { LogProblems } from '../common/log-problems.ts'
 import { printLines, type Io } from '../common/io.ts'
@@ -53,9 +53,7 @@ export function compareCommand(io: Io): Command {
 
 async function compare(folders: readonly string[], options: CompareOptions, io: Io): Promise<void> {
   const { config, json } = options
-  const settings = await runStep(`the settings in ${config} cannot be used`, () =>
-    readGatewaySettings(config, io.environment),
-  )
+  const settings = await readConfig(config, io)
   const { audit } = settings
   const logProblems = new LogProblems(io)
   const logs = folders.length > 0 ? folders : [audit.folder]

@@ -1,3 +1,10 @@
+import {
+  collect,
+  parseIdArgument,
+  parsePositiveInteger,
+  parseTimeOrAge,
+  readConfig,
+} from '../common/arguments.ts'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { compileContents, readPolicies } from '../../policy/source/load-policies.ts'
@@ -5,9 +12,8 @@ import { namePolicyFolders } from '../../policy/source/policy-folder.ts'
 import { createSettingsVocabulary } from '../../policy/source/settings-vocabulary.ts'
 import { anySettings } from '../policy/policy-sources.ts'
 import type { SelectedRecord, Selection } from '../../audit/index.ts'
-import { type GatewaySettings, readGatewaySettings } from '../../config/index.ts'
+import { type GatewaySettings } from '../../config/index.ts'
 import { folderArgument } from './audit-verify.ts'
-import { collect, parseIdArgument, parsePositiveInteger, parseTimeOrAge } from '../common/arguments.ts'
 import { runStep } from '../common/command-failure.ts'
 import type { Io } from '../common/io.ts'
 import { formatExample, newCommand } from '../common/new-command.ts'
@@ -84,12 +90,7 @@ async function query(
   if (policies.length > 0 && !isStory)
     return command.error('error: expected --policies with --request and without --json')
   if (config === undefined && folder === undefined) return command.error('error: expected <dir> or --config')
-  const settings =
-    config === undefined
-      ? undefined
-      : await runStep(`the settings in ${config} cannot be used`, () =>
-          readGatewaySettings(config, io.environment),
-        )
+  const settings = config === undefined ? undefined : await readConfig(config, io)
   const auditFolder = folder ?? settings?.audit.folder ?? ''
   const locate = isStory ? await openRuleLocator(policies, settings) : undefined
   const table = createTableFormat()

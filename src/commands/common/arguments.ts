@@ -3,7 +3,10 @@ import { parseDuration } from '../../catalog-api/schemas/duration.ts'
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { parseIdentifierText } from '../../catalog-api/identifier-text.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
+import { readGatewaySettings, type GatewaySettings } from '../../config/index.ts'
 import { parseTimestamp, validateTimestamp } from '../../lib/time/parse-timestamp.ts'
+import { runStep } from './command-failure.ts'
+import type { Io } from './io.ts'
 
 export function collect(value: string, previous: readonly string[] = []): readonly string[] {
   return [...previous, value]
@@ -41,4 +44,9 @@ export function parseIdArgument(text: string): Identifier {
     if (error instanceof CatalogError) throw new InvalidArgumentError(error.message)
     throw error
   }
+}
+
+/** Reads the settings of `--config`. Rejects with CommandFailure if they cannot be used. */
+export function readConfig(file: string, { environment }: Io): Promise<GatewaySettings> {
+  return runStep(`the settings in ${file} cannot be used`, () => readGatewaySettings(file, environment))
 }

@@ -1,6 +1,5 @@
-import { ApiKeyStoreError } from '../../identity/index.ts'
 import { PolicyError } from '../../policy/language/policy-error.ts'
-import { SettingsError } from '../../config/index.ts'
+import { SettingsError } from '../../config/loading/read-settings.ts'
 
 /** An error that the user of a command can fix. The message states it and the next step. */
 export class CommandFailure extends Error {
@@ -19,9 +18,7 @@ export async function runStep<Result>(failure: string, step: () => Promise<Resul
 }
 
 function explainError(error: unknown): string {
-  if (error instanceof SettingsError || error instanceof PolicyError || error instanceof ApiKeyStoreError) {
-    return indent(error.message)
-  }
+  if (error instanceof SettingsError || error instanceof PolicyError) return indent(error.message)
   if (!(error instanceof Error)) return indent(String(error))
   const { code, path } = error as NodeJS.ErrnoException
   if (code === 'EADDRINUSE') return indent(`${error.message}; stop the other program or choose another port`)

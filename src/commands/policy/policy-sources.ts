@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type GatewaySettings, readGatewaySettings } from '../../config/index.ts'
+import { type GatewaySettings } from '../../config/index.ts'
 import { formatProblem, type PolicyProblem } from '../../policy/language/policy-error.ts'
 import { createPolicyVocabulary, type PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
 import { assertAnyPolicy } from '../../policy/source/document-problems.ts'
@@ -10,7 +10,7 @@ import {
   type PolicyContents,
 } from '../../policy/source/load-policies.ts'
 import { createSettingsVocabulary } from '../../policy/source/settings-vocabulary.ts'
-import { collect } from '../common/arguments.ts'
+import { collect, readConfig } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import type { Io } from '../common/io.ts'
 import { readCluster, reviewCluster, type Cluster } from './cluster.ts'
@@ -66,14 +66,9 @@ export const anySettings = createPolicyVocabulary({ acceptsDevelopment: true })
  */
 export async function readPolicyContext(
   { config, kubernetes }: Partial<SourceOptions>,
-  { environment }: Io,
+  io: Io,
 ): Promise<PolicyContext> {
-  const settings =
-    config === undefined
-      ? undefined
-      : await runStep(`the settings in ${config} cannot be used`, () =>
-          readGatewaySettings(config, environment),
-        )
+  const settings = config === undefined ? undefined : await readConfig(config, io)
   const namespaces = settings?.policies.kubernetes?.namespaces
   if (kubernetes && settings !== undefined && namespaces === undefined)
     throw new CommandFailure(

@@ -1,7 +1,6 @@
 import { dirname, resolve } from 'node:path'
 import { isMap, isScalar, LineCounter, parse, parseDocument, type Document } from 'yaml'
 import type { z } from 'zod'
-import { findRedactedPaths } from './redact-secrets.ts'
 import { explainRemovedSetting, removedSettings } from '../removed.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import { findTokenError } from '../../lib/yaml/yaml-tokens.ts'
@@ -28,6 +27,8 @@ export interface SettingsSource {
   readonly environment: NodeJS.ProcessEnv
 }
 
+/** Printed instead of a secret. Settings that contain it are refused, so that it is never used as one. */
+export const redactedValue = '(hidden)'
 const redactedMessage = 'is a placeholder for a secret; expected the secret, or a file that contains it'
 
 /**
@@ -178,4 +179,15 @@ function findOffset(document: Document, path: readonly (string | number)[]): num
 function formatDiagnostic(file: string, lines: LineCounter, offset: number, message: string): string {
   const { line, col } = lines.linePos(offset)
   return `${file}:${line}:${col}: ${message}`
+}
+
+function findRedactedPaths(
+  settings: unknown,
+  path: readonly (string | number)[] = [],
+): (string | number)[][] {
+  if (settings === redactedValue) return [[...path]]
+  if (Array.isArray(settings))
+    return settings.flatMap((item, index) => findRedactedPaths(item, [...path, index]))
+  if (typeof settings !== 'object' || settings === null) return []
+  return Object.entries(settings).flatMap(([key, value]) => findRedactedPaths(value, [...path, key]))
 }
