@@ -11,6 +11,7 @@ import {
 import { startGatewayAndUpstream } from '../support/running-gateway.ts'
 import { arrowUpload } from '../../support/arrow-upload.ts'
 import { eventually } from '../../support/eventually.ts'
+import { createDeferred } from '../support/waiting.ts'
 
 const quickly: GatewaySetup = {
   tuning: { resolution: { settleTimeMs: 100, maxAgeMs: 3_600_000 } },
@@ -136,11 +137,17 @@ it('a version of another request is not attributed to the change', async () => {
 it('a version stays undecided until all changes that may have created it have been looked up', async () => {
   const { gateway, upstream } = await startGatewayAndUpstream(quickly)
   let polls = 0
-  upstream.answering = breakingOff((...all) => {
+  const answer = breakingOff((...all) => {
     polls += 1
-    // The first lookup belongs to the late change; the winner is looked up when that one has become undecidable.
     return respondWith(polls === 2 ? 503 : 200, { version: final })(...all)
   })
+  // The intents of both are recorded before one of them is looked up.
+  const bothArrived = createDeferred()
+  upstream.answering = async (...all) => {
+    if (upstream.requests.length === 2) bothArrived.resolve(undefined)
+    await bothArrived.promise
+    await answer(...all)
+  }
   const late = { ...staged, e_tag: 'another' }
   await Promise.all(
     [late, staged].map((body) =>
