@@ -1,4 +1,4 @@
-import { printLine, type Io } from '../common/io.ts'
+import { printJson, printLine, type Io } from '../common/io.ts'
 import type { Condition } from '../../policy/conditions/condition.ts'
 import type { RuleReference } from '../../policy/engine/decision.ts'
 import { qualifiedRuleName } from '../../policy/testing/decision-test.ts'
@@ -63,7 +63,7 @@ function formatRows({ rows }: TableRestriction): string {
   return rows === undefined ? 'all' : printFilterAsWritten(rows)
 }
 
-/** What a restriction leaves. `scope` continues its name. */
+/** What a restriction leaves of a table. `scope` continues its name. */
 export function formatRestrictedBy(reaching: ReachingRestriction, scope = ''): string {
   const { restriction } = reaching
   const reference = formatRuleReference(createRuleReference(reaching))
@@ -78,6 +78,15 @@ export function formatCondition(text: string): string {
 /** `if` and the condition; nothing without one. */
 export function formatIf(condition: Condition | undefined): readonly string[] {
   return condition === undefined ? [] : [`if ${formatCondition(condition.text)}`]
+}
+
+/** `unless denied: user eve if now > then  by sales/no-dev (sales.yaml:7)`. */
+export function formatUnless(
+  what: readonly string[],
+  condition: Condition | undefined,
+  deny: LocatedRule & Partial<RuleAbout>,
+): string {
+  return `${['unless denied:', ...what, ...formatIf(condition)].join(' ')}  by ${formatReachingRule(deny)}`
 }
 
 /** `branch == "main" is false`; of a requirement, whether the request fails or meets it. */
@@ -98,18 +107,23 @@ function onOneLine(condition: string): string {
 
 interface PrintedGrant {
   readonly what: string
-  /** The rule. */
-  readonly by: string
+  readonly rule: LocatedRule
   readonly limits: readonly string[]
 }
 
-/** Prints what rules allow, each with its conditions and limits beneath. */
-export function printGrants(io: Io, grants: readonly PrintedGrant[], indent = '  '): void {
-  const lines = alignColumns(grants.map(({ what, by }) => [`${indent}${what}`, `by ${by}`]))
-  for (const [index, { limits }] of grants.entries()) {
-    printLine(io, lines[index] ?? '')
-    for (const limit of limits) printLine(io, `${indent}  ${limit}`)
-  }
+/** Lines about what rules allow, each with its conditions and limits beneath. */
+export function formatGrants(grants: readonly PrintedGrant[], indent = '  '): readonly string[] {
+  const rows = grants.map(({ what, rule }) => [`${indent}${what}`, `by ${formatReachingRule(rule)}`])
+  return alignColumns(rows).flatMap((line, index) => [
+    line,
+    ...(grants[index]?.limits ?? []).map((limit) => `${indent}  ${limit}`),
+  ])
+}
+
+/** Prints a report as JSON, or else its lines. */
+export function printReport(io: Io, json: true | undefined, report: unknown, lines: readonly string[]): void {
+  if (json) printJson(io, report)
+  else for (const line of lines) printLine(io, line)
 }
 
 /** Aligns columns, two spaces apart; the last column is not padded. */

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
 import { collect, jsonOption } from '../common/arguments.ts'
-import { printJson, printLine, type Io } from '../common/io.ts'
+import type { Io } from '../common/io.ts'
 import { formatExample } from '../common/new-command.ts'
 import { diffPolicies, type DecisionChange, type PolicyDiff } from '../../policy/analysis/diff-policies.ts'
 import {
@@ -36,6 +36,7 @@ import {
   formatColumns,
   formatPolicySubjects,
   formatRestrictedBy,
+  printReport,
 } from './format-policy.ts'
 import {
   createRestrictionReport,
@@ -83,18 +84,15 @@ async function diff(folders: readonly string[], options: Options, command: Comma
   const found = await runStep('the policies cannot be compared', async () => diffPolicies(one.set, other.set))
   const restrictions = diffRestrictions(one.set, other.set)
   const count = found.changes.length + restrictions.length
-  if (options.json) {
-    printJson(io, [...found.changes.map(toChangeReport), ...restrictions.map(createRestrictionChangeReport)])
-  } else if (count === 0) printLine(io, 'no decision changes')
-  else {
-    const documents = [...one.documents, ...other.documents]
-    printDiff(io, found, documents)
-    const changes = restrictions.map((change) => ({
-      message: formatRestrictionChange(change).join('\n'),
-      policy: (change.after ?? change.before)?.document.name ?? '',
-    }))
-    for (const { message } of mergeByPolicy(changes, documents, () => '')) printLine(io, message)
-  }
+  const report = [...found.changes.map(toChangeReport), ...restrictions.map(createRestrictionChangeReport)]
+  const documents = [...one.documents, ...other.documents]
+  const changes = restrictions.map((change) => ({
+    message: formatRestrictionChange(change).join('\n'),
+    policy: (change.after ?? change.before)?.document.name ?? '',
+  }))
+  const ofRestrictions = mergeByPolicy(changes, documents, () => '').map(({ message }) => message)
+  const lines = [...formatDiff(found, documents), ...ofRestrictions]
+  printReport(io, options.json, report, count === 0 ? ['no decision changes'] : lines)
   if (options.failOnChange && count > 0)
     throw new CommandFailure(
       `${found.changes.length} decisions${restrictions.length > 0 ? ` and ${restrictions.length} restrictions` : ''} change`,
@@ -134,16 +132,16 @@ async function loadSides(
   return [before, printRefused(after, io)]
 }
 
-function printDiff(io: Io, found: PolicyDiff, documents: readonly PolicyDocument[]): void {
+function formatDiff(found: PolicyDiff, documents: readonly PolicyDocument[]): readonly string[] {
   const changes = summarizeDiff(found).map((summary) => ({
     message: formatChange(summary),
     policy: findPolicy(summary.example),
   }))
   const merged = mergeByPolicy(changes, documents, () => '').map(({ message }) => message.split('\n'))
-  for (const [caller, ofCaller] of groupBy(merged, ([first = '']) => first)) {
-    printLine(io, caller)
-    for (const line of ofCaller.flatMap((lines) => lines.slice(1))) printLine(io, line)
-  }
+  return [...groupBy(merged, ([first = '']) => first)].flatMap(([caller, ofCaller]) => [
+    caller,
+    ...ofCaller.flatMap((lines) => lines.slice(1)),
+  ])
 }
 
 /** The name of the policy with `forEach` that decides now or, if that has none, of the one that decided. */
@@ -174,14 +172,12 @@ function formatDecision({ allowed, decidingRule }: RuleDecision): string {
 }
 
 function formatCaller({ user, key, groups, excludedGroups }: KnownCaller): string {
-  const names = [
-    ...(user === undefined || user === '' ? [] : [`user ${user}`]),
-    ...(key === undefined || key === '' ? [] : [`key ${key}`]),
-  ]
-  if (excludedGroups === 'all') {
-    const only = [...names, ...[...groups].map((group) => `group ${group}`)]
-    return only.length === 0 ? 'callers that no policy names' : only.join(' and ')
-  }
+  const names = [...(user ? [`user ${user}`] : []), ...(key ? [`key ${key}`] : [])]
+  if (excludedGroups === 'all')
+    return (
+      [...names, ...[...groups].map((group) => `group ${group}`)].join(' and ') ||
+      'callers that no policy names'
+    )
   const memberships = [
     ...[...groups].map((group) => `in group ${group}`),
     ...[...excludedGroups].map((group) => `not in group ${group}`),
@@ -191,11 +187,14 @@ function formatCaller({ user, key, groups, excludedGroups }: KnownCaller): strin
 
 function toChangeReport({ position, permission, direction, known, before, after }: DecisionChange): unknown {
   const { user, key, groups, excludedGroups } = known.caller
+  const [one, other] = [before, after].map(({ allowed, decidingRule }) => ({
+    allowed,
+    rule: decidingRule && createRuleReference(decidingRule),
+  }))
   return {
     direction,
     operation: permission,
-    namespace: position.namespace,
-    ...(position.table !== undefined && { table: position.table }),
+    ...position,
     caller: {
       ...(user && { user }),
       ...(key && { key }),
@@ -203,13 +202,9 @@ function toChangeReport({ position, permission, direction, known, before, after 
       notInGroups: excludedGroups === 'all' ? 'all others' : [...excludedGroups],
     },
     conditions: Object.fromEntries(known.conditions),
-    before: decisionReport(before),
-    after: decisionReport(after),
+    before: one,
+    after: other,
   }
-}
-
-function decisionReport({ allowed, decidingRule }: RuleDecision): unknown {
-  return { allowed, ...(decidingRule && { rule: createRuleReference(decidingRule) }) }
 }
 
 /** Returns lines: what the callers gain and lose, and the restriction before and after. */
@@ -240,19 +235,18 @@ function createRestrictionChangeReport({ name, before, after, effects }: Restric
     restriction: name,
     effects: effects.map(({ columns, ...effect }) => ({
       ...effect,
-      ...(columns && { columns: Object.fromEntries(columns) }),
+      columns: columns && Object.fromEntries(columns),
     })),
-    ...(before && { before: reportSide(before) }),
-    ...(after && { after: reportSide(after) }),
+    before: before && reportSide(before),
+    after: after && reportSide(after),
   }
 }
 
-function reportSide(restriction: ReachingRestriction): unknown {
-  const { document, rule } = restriction
+function reportSide(reaching: ReachingRestriction): unknown {
   return {
-    ...createRestrictionReport(restriction),
-    namespace: document.namespace,
-    tables: rule.tables,
-    subjects: rule.subjects,
+    ...createRestrictionReport(reaching),
+    namespace: reaching.document.namespace,
+    tables: reaching.rule.tables,
+    subjects: reaching.rule.subjects,
   }
 }

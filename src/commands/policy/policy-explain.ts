@@ -2,7 +2,7 @@ import { formatCount } from '../../lib/format-count.ts'
 import type { Command } from 'commander'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
 import { jsonOption, parseIdArgument } from '../common/arguments.ts'
-import { printJson, printLine, type Io } from '../common/io.ts'
+import type { Io } from '../common/io.ts'
 import { formatExample } from '../common/new-command.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { getOperation, isOperationName } from '../../catalog-api/operations.ts'
@@ -41,6 +41,7 @@ import {
   formatReachingRule,
   formatPolicySubjects,
   formatRuleReference,
+  printReport,
 } from './format-policy.ts'
 
 interface Options extends CallerOptions, FactOptions, SourceOptions {
@@ -92,18 +93,20 @@ async function explain(
   const restriction = decision.allowed ? set.findRestriction(request) : undefined
   const levels = explainDecision(set, request)
   const tags = formatTags(set.findTags(objectPosition(request.kind, id)))
-  if (options.json) {
-    printJson(io, {
-      decision,
-      ...(byVisibility && { isByVisibility: true }),
-      message,
-      contact,
-      restriction: restriction && reportRestriction(restriction),
-      facts: listDecidedFacts(request),
-      tags,
-      levels: levels.map(toLevelReport),
-    })
-    return
+  const facts = listDecidedFacts(request)
+  const report = {
+    decision,
+    ...(byVisibility && { isByVisibility: true }),
+    message,
+    contact,
+    restriction: restriction && {
+      columns: Object.fromEntries(restriction.columns),
+      rows: restriction.rows,
+      rules: restriction.parts.map(({ rule }) => rule),
+    },
+    facts,
+    tags,
+    levels: levels.map(toLevelReport),
   }
   const { rule } = decision
   const deciding = levels
@@ -113,27 +116,29 @@ async function explain(
   const by = byVisibility
     ? `no rule allows it itself, but it shows what is visible beneath, by ${formatRuleReference(byVisibility.rule)}`
     : byRule
-  const result = decision.allowed ? 'allowed' : 'denied'
-  printLine(io, `${result}  ${request.principal.name}: ${operation} on ${formatIdentifierText(id)}\n  ${by}`)
-  if (message !== undefined) printLine(io, `  message  ${message}  (in a response 403)`)
-  if (contact !== undefined) printLine(io, `  contact  ${contact}  (in a response 403)`)
-  if (restriction !== undefined) {
-    printLine(
-      io,
-      `  restricted by ${restriction.parts.map((part) => formatRuleReference(part.rule)).join(' and ')}`,
-    )
-    printLine(io, `    columns  ${formatColumns(restriction.columns)}`)
-    printLine(io, `    rows     ${restriction.rows ?? 'all'}`)
-  }
-  printLine(io, `  facts  ${formatFacts(request)}`)
-  if (tags !== '') printLine(io, `  tags   ${tags}`)
-  if (levels.length === 0) printLine(io, 'no policy applies to this object or its parents')
-  for (const level of levels) printLevel(io, level)
+  const grounds = Object.entries({ message, contact }).filter(([, text]) => text !== undefined)
+  printReport(io, options.json, report, [
+    `${decision.allowed ? 'allowed' : 'denied'}  ${request.principal.name}: ${operation} on ${formatIdentifierText(id)}`,
+    `  ${by}`,
+    ...grounds.map(([what, text]) => `  ${what}  ${text}  (in a response 403)`),
+    ...(restriction ? formatRestriction(restriction) : []),
+    `  facts  ${facts.map(formatFact).join(', ') || 'none'}`,
+    ...(tags === '' ? [] : [`  tags   ${tags}`]),
+    ...(levels.length === 0
+      ? ['no policy applies to this object or its parents']
+      : levels.flatMap(formatLevel)),
+  ])
 }
 
-function reportRestriction({ columns, rows, parts }: CallerRestriction): unknown {
-  return { columns: Object.fromEntries(columns), rows, rules: parts.map(({ rule }) => rule) }
+function formatRestriction({ columns, rows, parts }: CallerRestriction): readonly string[] {
+  return [
+    `  restricted by ${parts.map(({ rule }) => formatRuleReference(rule)).join(' and ')}`,
+    `    columns  ${formatColumns(columns)}`,
+    `    rows     ${rows ?? 'all'}`,
+  ]
 }
+
+type DecidedFact = { readonly name: string } & ({ readonly value: unknown } | { readonly unknown: string })
 
 function listDecidedFacts({ permission, operation }: AuthorizationRequest): readonly DecidedFact[] {
   const available = factsAvailableFor(permission)
@@ -141,43 +146,33 @@ function listDecidedFacts({ permission, operation }: AuthorizationRequest): read
     .filter((name) => available.has(name))
     .map((name) => {
       const fact = operation[name]
-      if (typeof fact !== 'symbol')
-        return { name, value: fact instanceof Map ? Object.fromEntries(fact) : fact }
-      return {
-        name,
-        unknown: name === 'branch' ? describeUnknownBranch(permission) : 'not stated by requests',
-      }
+      if (typeof fact === 'symbol')
+        return {
+          name,
+          unknown: name === 'branch' ? describeUnknownBranch(permission) : 'not stated by requests',
+        }
+      return { name, value: fact instanceof Map ? Object.fromEntries(fact) : fact }
     })
 }
 
-type DecidedFact = { readonly name: string } & ({ readonly value: unknown } | { readonly unknown: string })
-
-function formatFacts(request: AuthorizationRequest): string {
-  const facts = listDecidedFacts(request).map((fact) =>
-    'value' in fact
-      ? `${fact.name}: ${JSON.stringify(fact.value)}`
-      : `${fact.name}: unknown (${fact.unknown})`,
-  )
-  return facts.length === 0 ? 'none' : facts.join(', ')
+function formatFact(fact: DecidedFact): string {
+  return `${fact.name}: ${'value' in fact ? JSON.stringify(fact.value) : `unknown (${fact.unknown})`}`
 }
 
-function printLevel(io: Io, level: ExplainedLevel): void {
+function formatLevel(level: ExplainedLevel): readonly string[] {
   const notes = [
     ...(level.stopsInheritance ? ['inherit: false, so rules of parents do not allow anything here'] : []),
     ...(level.reservesPermission ? ['final, so no child policy can allow this'] : []),
   ]
-  printLine(
-    io,
-    `\n${formatIdentifierText(level.namespace)}${notes.length === 0 ? '' : `  (${notes.join('; ')})`}`,
-  )
-  const rows = level.rules.map((rule) => [
-    `  ${rule.rule.effect}`,
-    formatReachingRule(rule),
-    formatVerdict(rule),
-  ])
-  for (const line of alignColumns(rows)) printLine(io, line)
-  if (level.otherRuleCount > 0)
-    printLine(io, `  ${formatCount(level.otherRuleCount, 'rule')} about other operations`)
+  const note = notes.length === 0 ? '' : `  (${notes.join('; ')})`
+  const others = `  ${formatCount(level.otherRuleCount, 'rule')} about other operations`
+  return [
+    `\n${formatIdentifierText(level.namespace)}${note}`,
+    ...alignColumns(
+      level.rules.map((rule) => [`  ${rule.rule.effect}`, formatReachingRule(rule), formatVerdict(rule)]),
+    ),
+    ...(level.otherRuleCount > 0 ? [others] : []),
+  ]
 }
 
 function formatVerdict({ outcome, rule, error }: Step): string {
@@ -198,26 +193,20 @@ function formatVerdict({ outcome, rule, error }: Step): string {
   return texts[outcome]
 }
 
-function toLevelReport({
-  namespace,
-  stopsInheritance,
-  reservesPermission,
-  rules,
-  otherRuleCount,
-}: ExplainedLevel): unknown {
+function toLevelReport(level: ExplainedLevel): unknown {
   return {
-    namespace,
-    isBoundary: stopsInheritance,
-    isReserving: reservesPermission,
-    rules: rules.map((rule) => ({
-      ...createRuleReference(rule),
-      effect: rule.rule.effect,
-      verdict: describeVerdict(rule),
-      ...(rule.implication && { implication: rule.implication }),
-      ...(rule.rule.condition && { condition: rule.rule.condition.text }),
-      ...(rule.outcome === 'failed' && { reason: describeConditionError(rule.error) }),
+    namespace: level.namespace,
+    isBoundary: level.stopsInheritance,
+    isReserving: level.reservesPermission,
+    rules: level.rules.map((step) => ({
+      ...createRuleReference(step),
+      effect: step.rule.effect,
+      verdict: describeVerdict(step),
+      implication: step.implication,
+      condition: step.rule.condition?.text,
+      ...(step.outcome === 'failed' && { reason: describeConditionError(step.error) }),
     })),
-    otherRules: otherRuleCount,
+    otherRules: level.otherRuleCount,
   }
 }
 

@@ -1,7 +1,7 @@
 import { formatCount } from '../../lib/format-count.ts'
 import type { Command } from 'commander'
 import { jsonOption } from '../common/arguments.ts'
-import { printJson, printLine, type Io } from '../common/io.ts'
+import { printLine, type Io } from '../common/io.ts'
 import { formatExample } from '../common/new-command.ts'
 import { type GatewaySettings, listIssuerNames } from '../../config/index.ts'
 import { readUsableKeys } from '../../identity/index.ts'
@@ -12,7 +12,7 @@ import { lintWithShadowPolicies } from '../../policy/analysis/lint/lint-policies
 import type { PolicyProblem } from '../../policy/language/policy-error.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { addSourceOptions, loadSources, type SourceOptions } from './policy-sources.ts'
-import { alignColumns } from './format-policy.ts'
+import { alignColumns, printReport } from './format-policy.ts'
 
 interface Options extends SourceOptions {
   readonly strict?: true
@@ -44,16 +44,13 @@ async function lint(options: Options, io: Io): Promise<void> {
     ...ignored.flat().map(createIgnoredFinding),
     ...lintWithShadowPolicies(loaded, known),
   ]
-  if (json) printJson(io, findings)
-  else {
-    const rows = findings.map(({ level, check, file, line, column, message }) => [
-      column === undefined ? `${file}:${line}` : `${file}:${line}:${column}`,
-      level,
-      check,
-      message,
-    ])
-    for (const line of alignColumns(rows)) printLine(io, line)
-  }
+  const rows = findings.map(({ level, check, file, line, column, message }) => [
+    column === undefined ? `${file}:${line}` : `${file}:${line}:${column}`,
+    level,
+    check,
+    message,
+  ])
+  printReport(io, json, findings, alignColumns(rows))
   const count = (wanted: string): number => findings.filter(({ level }) => level === wanted).length
   const [errors, warnings] = [count('error'), count('warning')]
   const policies = formatCount(loaded.withShadowPolicies.documents.length, 'policy', 'policies')

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
 import { jsonOption } from '../common/arguments.ts'
-import { printJson, printLine, type Io } from '../common/io.ts'
+import type { Io } from '../common/io.ts'
 import { formatExample } from '../common/new-command.ts'
 import { describePermissionSet } from '../../policy/language/describe-permissions.ts'
 import { createRuleReference } from '../../policy/engine/compiled-rule.ts'
@@ -10,13 +10,7 @@ import { whatCan, type PermittedAccess, type NamespaceAccess } from '../../polic
 import { createPrincipal, addCallerOptions, type CallerOptions } from './policy-options.ts'
 import { noteUnknownGroups } from './note-mistakes.ts'
 import { addSourceOptions, requireSources, type SourceOptions } from './policy-sources.ts'
-import {
-  formatIf,
-  formatReachingRule,
-  formatRestrictedBy,
-  formatRuleReference,
-  printGrants,
-} from './format-policy.ts'
+import { formatGrants, formatIf, formatRestrictedBy, formatUnless, printReport } from './format-policy.ts'
 
 interface Options extends CallerOptions, SourceOptions {
   readonly json?: true
@@ -43,30 +37,28 @@ async function list(options: Options, io: Io): Promise<void> {
   noteUnknownGroups(options, documents, io)
   const caller = createPrincipal(options)
   const entries = whatCan(set, caller)
-  if (options.json) printJson(io, entries.map(toEntryReport))
-  else if (entries.every(({ permits }) => permits.length === 0))
-    printLine(io, `${caller.name} may do nothing`)
-  else for (const entry of entries) printEntry(io, entry)
+  const lines = entries.every(({ permits }) => permits.length === 0)
+    ? [`${caller.name} may do nothing`]
+    : entries.flatMap(formatEntry)
+  printReport(io, options.json, entries.map(toEntryReport), lines)
 }
 
-function printEntry(io: Io, { namespace, permits }: NamespaceAccess): void {
+function formatEntry({ namespace, permits }: NamespaceAccess): readonly string[] {
   const where = namespace.length === 0 ? 'everywhere' : `${formatIdentifierText(namespace)} and beneath`
-  printLine(io, `${where}${permits.length === 0 ? ': nothing' : ''}`)
-  printGrants(io, permits.map(toGrant))
+  return [`${where}${permits.length === 0 ? ': nothing' : ''}`, ...formatGrants(permits.map(toGrant))]
 }
 
 function toGrant({ rule, permissions, overridingDenies, restrictions }: PermittedAccess) {
   const limits = [
     ...formatIf(rule.rule.condition),
     ...restrictions.map((one) => formatRestrictedBy(one, formatTables(one.rule.tables, one.exceptTables))),
-    ...overridingDenies.map((deny) => {
-      const denied = new Set([...permissions].filter((permission) => deny.rule.permissions.has(permission)))
-      const when = formatIf(deny.rule.condition).map((text) => ` ${text}`)
-      return `unless denied: ${describePermissionSet(denied)}${formatTables(deny.rule.tables)}${when.join('')}  by ${formatRuleReference(createRuleReference(deny))}`
+    ...overridingDenies.map(({ document, rule: deny }) => {
+      const denied = new Set([...permissions].filter((permission) => deny.permissions.has(permission)))
+      const what = `${describePermissionSet(denied)}${formatTables(deny.tables)}`
+      return formatUnless([what], deny.condition, { document, rule: deny })
     }),
   ]
-  const what = `${describePermissionSet(permissions)}${formatTables(rule.rule.tables)}`
-  return { what, by: formatReachingRule(rule), limits }
+  return { what: `${describePermissionSet(permissions)}${formatTables(rule.rule.tables)}`, rule, limits }
 }
 
 function formatTables(tables: readonly string[] | undefined, except: readonly string[] = []): string {
@@ -80,20 +72,20 @@ function toEntryReport({ namespace, permits }: NamespaceAccess): unknown {
     permits: permits.map(({ rule, permissions, overridingDenies, restrictions }) => ({
       operations: [...permissions],
       rule: createRuleReference(rule),
-      ...(rule.rule.tables && { tables: rule.rule.tables }),
-      ...(rule.rule.condition && { if: rule.rule.condition.text }),
+      tables: rule.rule.tables,
+      if: rule.rule.condition?.text,
       ...(restrictions.length > 0 && {
         restrictedBy: restrictions.map((restriction) => ({
           ...createRestrictionReport(restriction),
           tables: restriction.rule.tables,
-          ...(restriction.exceptTables && { exceptTables: restriction.exceptTables }),
+          exceptTables: restriction.exceptTables,
         })),
       }),
       unless: overridingDenies.map((deny) => ({
         rule: createRuleReference(deny),
         operations: [...deny.rule.permissions],
-        ...(deny.rule.tables && { tables: deny.rule.tables }),
-        ...(deny.rule.condition && { if: deny.rule.condition.text }),
+        tables: deny.rule.tables,
+        if: deny.rule.condition?.text,
       })),
     })),
   }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
 import { jsonOption, parseIdArgument } from '../common/arguments.ts'
-import { printJson, printLine, type Io } from '../common/io.ts'
+import type { Io } from '../common/io.ts'
 import { formatExample } from '../common/new-command.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
@@ -27,7 +27,9 @@ import {
   formatRestrictedBy,
   formatPolicySubject,
   formatPolicySubjects,
-  printGrants,
+  formatGrants,
+  formatUnless,
+  printReport,
 } from './format-policy.ts'
 
 interface Options extends SourceOptions {
@@ -76,8 +78,8 @@ async function list(
   if (id !== undefined) {
     noteMistakenId(operation, id, documents, io)
     const entitlements = whoCan(set, operation, objectPosition(objectKindOfPermission(operation), id))
-    if (json) printJson(io, toReport(entitlements))
-    else printEntitlements(`${operation} on ${formatIdentifierText(id)}`, entitlements, io)
+    const title = `${operation} on ${formatIdentifierText(id)}`
+    printReport(io, json, toReport(entitlements), formatEntitlements(title, entitlements))
     return
   }
   const { all } = listTags(set.documents.map(({ tags }) => tags))
@@ -86,13 +88,13 @@ async function list(
       `error: no policy declares the tag ${JSON.stringify(tag)}${suggestSimilar(tag ?? '', all)}`,
     )
   const found = whoCanTag(set, operation, tag)
-  if (json)
-    printJson(
-      io,
-      found.map(({ position, ...entitlements }) => ({ ...position, ...toReport(entitlements) })),
-    )
-  else for (const one of found) printEntitlements(formatTagged(`${operation} on`, one), one, io)
-  if (!json && found.length === 0) printLine(io, `nothing that ${operation} applies to has the tag ${tag}`)
+  const lines = found.flatMap((one) => formatEntitlements(`${operation} on ${formatTagged(one)}`, one))
+  printReport(
+    io,
+    json,
+    found.map(({ position, ...entitlements }) => ({ ...position, ...toReport(entitlements) })),
+    found.length === 0 ? [`nothing that ${operation} applies to has the tag ${tag}`] : lines,
+  )
 }
 
 function toReport({ columns, allowed, overruled }: Entitlements) {
@@ -110,19 +112,14 @@ function toReport({ columns, allowed, overruled }: Entitlements) {
   }
 }
 
-function formatTagged(
-  start: string,
-  { position: { namespace, table }, columns }: TaggedEntitlements,
-): string {
-  const id = formatIdentifierText(table === undefined ? namespace : [...namespace, table])
+function formatTagged({ position: { namespace, table }, columns }: TaggedEntitlements): string {
+  if (table === undefined) return `${formatIdentifierText(namespace)} and beneath`
   const which = columns.length === 0 ? '' : ` (${columns.join(', ')})`
-  return `${start} ${id}${table === undefined ? ' and beneath' : which}`
+  return formatIdentifierText([...namespace, table]) + which
 }
 
 /** Says apart who sees the tagged columns of a table, the table without them, and nothing, if that differs. */
-function printEntitlements(title: string, { columns, allowed, overruled }: Entitlements, io: Io): void {
-  printLine(io, `${title}: ${allowed.length === 0 ? 'nobody' : ''}`.trimEnd())
-  const isWhole = allowed.every(({ restrictions }) => restrictions.length === 0)
+function formatEntitlements(title: string, { columns, allowed, overruled }: Entitlements): readonly string[] {
   const names = columns.join(', ')
   const sights: Readonly<Record<Sight, string>> = {
     all: columns.length === 0 ? 'the whole table' : names,
@@ -133,18 +130,18 @@ function printEntitlements(title: string, { columns, allowed, overruled }: Entit
     ({ subject, allowedBy, deniedBy }) =>
       `${formatPolicySubject(subject)}: ${formatReachingRule(allowedBy)} allows it, ${formatReachingRule(deniedBy)} denies it`,
   )
-  if (isWhole) {
-    printGrants(io, allowed.map(toGrant))
-    for (const line of denied) printLine(io, `  not ${line}`)
-    return
-  }
-  for (const sight of ['all', 'part', 'nothing'] as const) {
-    const own = allowed.filter(({ sees }) => sees === sight)
-    const others = sight === 'nothing' ? denied : []
-    if (own.length + others.length > 0) printLine(io, `  sees ${sights[sight]}:`)
-    printGrants(io, own.map(toGrant), '    ')
-    for (const line of others) printLine(io, `    ${line}`)
-  }
+  const first = `${title}:${allowed.length === 0 ? ' nobody' : ''}`
+  if (allowed.every(({ restrictions }) => restrictions.length === 0))
+    return [first, ...formatGrants(allowed.map(toGrant)), ...denied.map((line) => `  not ${line}`)]
+  return [
+    first,
+    ...(['all', 'part', 'nothing'] as const).flatMap((sight) => {
+      const own = allowed.filter(({ sees }) => sees === sight)
+      const others = sight === 'nothing' ? denied.map((line) => `    ${line}`) : []
+      if (own.length + others.length === 0) return []
+      return [`  sees ${sights[sight]}:`, ...formatGrants(own.map(toGrant), '    '), ...others]
+    }),
+  ]
 }
 
 function toGrant({ subject, reaching, except, overridingDenies, restrictions }: Entitlement) {
@@ -158,11 +155,9 @@ function toGrant({ subject, reaching, except, overridingDenies, restrictions }: 
         : ` if also ${formatPolicySubjects(subjects)}`
       return formatRestrictedBy(reaching, scope)
     }),
-    ...overridingDenies.map(({ reaching, subjects }) => {
-      const whom = subjects === undefined ? '' : ` ${formatPolicySubjects(subjects)}`
-      const when = formatIf(reaching.condition).map((text) => ` ${text}`)
-      return `unless denied:${whom}${when.join('')}  by ${formatReachingRule(reaching)}`
-    }),
+    ...overridingDenies.map(({ reaching, subjects }) =>
+      formatUnless(subjects ? [formatPolicySubjects(subjects)] : [], reaching.condition, reaching),
+    ),
   ]
-  return { what: formatPolicySubject(subject), by: formatReachingRule(reaching), limits }
+  return { what: formatPolicySubject(subject), rule: reaching, limits }
 }

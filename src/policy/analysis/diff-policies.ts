@@ -2,7 +2,7 @@ import { isWithin, type Identifier } from '../../catalog-api/identifiers.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import { runAtOnce } from '../../lib/async/run-in-slices.ts'
 import { groupBy } from '../../lib/group-by.ts'
-import { isNamespaceMember, namespaceKey, type ObjectPosition } from '../engine/object-position.ts'
+import { isNamespaceMember, type ObjectPosition } from '../engine/object-position.ts'
 import { revisionSteps } from '../engine/policy-revision.ts'
 import {
   anonymousSubject,
@@ -24,7 +24,7 @@ import {
   type RuleDecision,
 } from './find-difference.ts'
 import { listNameClasses } from './name-classes.ts'
-import { listOwnDocuments } from './steps.ts'
+import { listNamespaces, listOwnDocuments } from './steps.ts'
 
 export interface DecisionChange extends DecisionDifference {
   readonly position: ObjectPosition
@@ -51,7 +51,7 @@ export interface PolicyDiff {
  */
 export function diffPolicies(one: PolicySet, other: PolicySet): PolicyDiff {
   const permissions = listPermissions([...one.documents, ...other.documents])
-  const namespaces = listNamespaces([one, other])
+  const namespaces = new Map([['', []], ...listNamespaces(one, other)])
   const edited = [...namespaces.values()].filter((namespace) => isEdited(one, other, namespace))
   const positions: ObjectPosition[] = []
   const changes = [...namespaces.values()].flatMap((namespace) => {
@@ -71,11 +71,6 @@ export function diffPolicies(one: PolicySet, other: PolicySet): PolicyDiff {
     )
   })
   return { changes, positions }
-}
-
-function listNamespaces(sets: readonly PolicySet[]): ReadonlyMap<string, Identifier> {
-  const all = sets.flatMap((set) => set.documents.map(({ namespace }) => namespace))
-  return new Map([[], ...all].map((namespace) => [namespaceKey(namespace), namespace]))
 }
 
 /** Whether the policies of the namespace itself differ, or tags that conditions anywhere may read. */
@@ -117,12 +112,12 @@ function findChangesAt(
   permission: Permission,
 ): readonly DecisionChange[] {
   const [before, after] = [createSide(one, position, permission), createSide(other, position, permission)]
-  const anybody = { caller: anyCaller, conditions: new Map() }
-  const [rules, otherRules] = [before.listDependencies(anybody), after.listDependencies(anybody)]
-  if (isSameDependency(rules, otherRules)) return []
+  if (isSameDependency(before.rules, after.rules)) return []
   const find = (start: KnownInputs): readonly DecisionChange[] =>
     findDifferences(before, after, start).map((difference) => ({ position, permission, ...difference }))
-  const named = [...rules, ...otherRules].flatMap(({ match }) => (typeof match === 'boolean' ? [] : match))
+  const named = [...before.rules, ...after.rules].flatMap(({ match }) =>
+    typeof match === 'boolean' ? [] : match,
+  )
   const changes = listMentioned(named).flatMap((subject) =>
     find({ caller: knownAsOnly(subject), conditions: new Map() }),
   )

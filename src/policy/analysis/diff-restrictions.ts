@@ -1,7 +1,7 @@
-import { namespaceKey } from '../engine/object-position.ts'
 import type { PolicySet } from '../policy-set.ts'
 import { printFilterAsWritten } from '../restrictions/print-filter.ts'
 import type { VisibleColumns } from '../restrictions/restriction.ts'
+import { listNamespaces } from './steps.ts'
 import { listRestrictions, type ReachingRestriction } from './reaching-restrictions.ts'
 
 /** A restriction that only one of two policy sets has, or that both have with another content. */
@@ -36,8 +36,7 @@ export function diffRestrictions(before: PolicySet, after: PolicySet): readonly 
 
 /** Restrictions by tags are listed for the tables that either side declares, so that both list the same tables. */
 function listAll(set: PolicySet, other: PolicySet): readonly ReachingRestriction[] {
-  const namespaces = new Map(set.documents.map(({ namespace }) => [namespaceKey(namespace), namespace]))
-  return [...namespaces.values()].flatMap((namespace) => {
+  return [...listNamespaces(set).values()].flatMap((namespace) => {
     const tables = [set, other].flatMap((side) => side.listTaggedTables(namespace))
     return listRestrictions(set, namespace, [...new Set(tables)])
   })
@@ -48,11 +47,13 @@ function listMissing(
   restrictions: readonly ReachingRestriction[],
   others: readonly ReachingRestriction[],
 ): ReadonlyMap<string, ReachingRestriction> {
-  const contentOf = (one: ReachingRestriction): string =>
-    JSON.stringify([describeParts(one), [...one.restriction.columns].map(String).toSorted()])
   const contents = new Set(others.map(contentOf))
   const missing = restrictions.filter((one) => !contents.has(contentOf(one)))
   return new Map(missing.map((one) => [nameOf(one), one]))
+}
+
+function contentOf(one: ReachingRestriction): string {
+  return JSON.stringify([describeParts(one), [...one.restriction.columns].map(String).toSorted()])
 }
 
 /** A restriction by tags is one for each table that either side declares. */

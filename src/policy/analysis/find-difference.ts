@@ -3,7 +3,7 @@ import type { Condition } from '../conditions/condition.ts'
 import type { ConditionResult } from '../engine/evaluation.ts'
 import type { RuleAbout, Step } from '../engine/evaluate.ts'
 import type { ObjectPosition } from '../engine/object-position.ts'
-import type { KnownCaller } from '../engine/subject.ts'
+import { anyCaller, type KnownCaller } from '../engine/subject.ts'
 import type { NamedSubjects } from '../language/policy-document.ts'
 import type { PolicySet, Question } from '../policy-set.ts'
 import { formatTags } from '../tags/object-tags.ts'
@@ -36,6 +36,8 @@ interface Dependency extends Pick<Step, 'match'> {
 
 /** One of two policy sets, at one position and for one permission. */
 interface Side {
+  /** What the decisions depend on for any caller, with all conditions decided that the operation and the tags decide. */
+  readonly rules: readonly Dependency[]
   /** Returns the decision; undefined if it is open. */
   decide(known: KnownInputs): RuleDecision | undefined
   /** Returns what an open decision depends on. */
@@ -52,17 +54,19 @@ export function createSide(set: PolicySet, position: ObjectPosition, permission:
       conditions.get(textOf(condition)) ?? (condition.tags.length === 0 ? 'open' : undefined)
     return { permission, position, caller, conditions: { get } }
   }
+  const listDependencies = (question: Question): readonly Dependency[] =>
+    listSteps(set, question).possible.map(({ rule: { effect }, match, condition }) => ({
+      effect,
+      match,
+      condition: condition && textOf(condition),
+    }))
   return {
+    rules: listDependencies({ permission, position, caller: anyCaller }),
     decide(known) {
       const { kind, by } = set.evaluate(ask(known))
       return kind === 'open' ? undefined : { allowed: kind === 'allowed', decidingRule: by }
     },
-    listDependencies: (known) =>
-      listSteps(set, ask(known)).possible.map(({ rule: { effect }, match, condition }) => ({
-        effect,
-        match,
-        condition: condition && textOf(condition),
-      })),
+    listDependencies: (known) => listDependencies(ask(known)),
   }
 }
 

@@ -8,6 +8,12 @@ import { knownFromPrincipal } from '../engine/subject.ts'
 import type { PolicyDocument } from '../language/policy-document.ts'
 import type { PolicySet, Question } from '../policy-set.ts'
 
+/** Returns the namespaces that have policies in one of the sets, by key. */
+export function listNamespaces(...sets: readonly PolicySet[]): ReadonlyMap<string, Identifier> {
+  const documents = sets.flatMap((set) => set.documents)
+  return new Map(documents.map(({ namespace }) => [namespaceKey(namespace), namespace]))
+}
+
 /** Returns the policies of the namespace itself. */
 export function listOwnDocuments(set: PolicySet, namespace: Identifier): readonly PolicyDocument[] {
   return set.documentsAbove(namespace).filter((one) => one.namespace.length === namespace.length)

@@ -10,7 +10,7 @@ import type { PolicyRule } from '../language/policy-document.ts'
 import type { PolicySet } from '../policy-set.ts'
 import { qualifiedRuleName } from '../testing/decision-test.ts'
 import { listRestrictions, type ReachingRestriction } from './reaching-restrictions.ts'
-import { listSteps } from './steps.ts'
+import { listNamespaces, listSteps } from './steps.ts'
 
 export interface PermittedAccess {
   readonly rule: Step
@@ -35,9 +35,8 @@ export interface NamespaceAccess {
  */
 export function whatCan(set: PolicySet, caller: Principal): readonly NamespaceAccess[] {
   const permissions = listPermissions(set.documents)
-  const namespaces = new Map(set.documents.map(({ namespace }) => [namespaceKey(namespace), namespace]))
   const shown = new Map<string, string>()
-  return [...namespaces]
+  return [...listNamespaces(set)]
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
     .flatMap(([key, namespace]) => {
       const permits = permitsInNamespace(set, namespace, permissions, caller)

@@ -1,7 +1,7 @@
 import type { Permission } from '../../catalog-api/permissions.ts'
 import { createRuleReference, type LocatedRule } from '../engine/compiled-rule.ts'
 import type { RestrictionStep, Step } from '../engine/evaluate.ts'
-import { isNamespaceMember, namespaceKey, type ObjectPosition } from '../engine/object-position.ts'
+import { isNamespaceMember, type ObjectPosition } from '../engine/object-position.ts'
 import {
   anyCaller,
   knownAsOnly,
@@ -15,7 +15,7 @@ import type { PolicySet } from '../policy-set.ts'
 import { combineRestrictions } from '../restrictions/restriction.ts'
 import { listNameClasses } from './name-classes.ts'
 import { createRestrictionReport } from './reaching-restrictions.ts'
-import { listSteps } from './steps.ts'
+import { listNamespaces, listSteps } from './steps.ts'
 
 /** A deny, or a restriction, of callers that another rule allows. */
 interface Overriding<Rule extends LocatedRule> {
@@ -146,8 +146,7 @@ export function whoCanTag(
   permission: Permission,
   tag: string,
 ): readonly TaggedEntitlements[] {
-  const namespaces = new Map(set.documents.map(({ namespace }) => [namespaceKey(namespace), namespace]))
-  return [...namespaces.values()].flatMap((namespace) => {
+  return [...listNamespaces(set).values()].flatMap((namespace) => {
     const tables = isNamespaceMember(permission) ? listNameClasses([set], namespace) : []
     return [undefined, ...tables].flatMap((table) => {
       const position = { namespace, table }

@@ -101,26 +101,6 @@ export function lintBypass(set: PolicySet): readonly Finding[] {
     )
   const [replacingGrants, elsewhereGrants] = [listGrants(replacing.flat()), listGrants(elsewherePermissions)]
 
-  /** Callers that the rule names, and those of grants at its namespace or above, or beneath, that it covers under another name. */
-  function listCallers(
-    { document, rule }: LocatedRule,
-    grants: readonly LocatedRule[],
-    includesBeneath = false,
-  ): readonly Subject[] {
-    const { namespace } = document
-    const above = grants.filter(
-      (grant) =>
-        isWithin(namespace, grant.document.namespace) ||
-        (includesBeneath && rule.tables === undefined && isWithin(grant.document.namespace, namespace)),
-    )
-    const named = [rule, ...above.map((grant) => grant.rule)].flatMap(({ subjects }) =>
-      listSubjects(subjects),
-    )
-    const covered = named.filter((subject) => isNamed(rule, subject))
-    const distinct = new Map(covered.map((subject) => [JSON.stringify(subject), subject]))
-    return [...distinct.values()]
-  }
-
   /** One permission of each list that the caller has, with its rule, at the first position where it has all. */
   function findGrants(
     caller: Subject,
@@ -148,7 +128,10 @@ export function lintBypass(set: PolicySet): readonly Finding[] {
   ): Generator<ObjectPosition> {
     const { namespace } = document
     const { tables } = rule
-    if (place === 'root') return yield { namespace: [], table: undefined }
+    if (place === 'root') {
+      yield { namespace: [], table: undefined }
+      return
+    }
     if (place === 'own') for (const one of tables ?? []) yield { namespace, table: sampleName(one) }
     for (const position of place === 'outside' ? [] : listPositions(set, namespace)) {
       const isOwn =
@@ -197,12 +180,6 @@ export function lintBypass(set: PolicySet): readonly Finding[] {
     return undefined
   }
 
-  /** Namespaces with grants to the caller. */
-  function listGranting(caller: Subject, grants: readonly LocatedRule[]): readonly Identifier[] {
-    const namespaces = grants.filter(({ rule }) => isNamed(rule, caller))
-    return namespaces.map(({ document }) => document.namespace).slice(0, maxCandidates)
-  }
-
   function findTableBypass(own: LocatedRule): string | undefined {
     const { tables, restriction, condition } = own.rule
     const { namespace } = own.document
@@ -247,6 +224,30 @@ export function lintBypass(set: PolicySet): readonly Finding[] {
       message === undefined ? [] : [createFinding(own, 'warning', 'way-around', message)],
     ),
   )
+}
+
+/** Callers that the rule names, and those of grants at its namespace or above, or beneath, that it covers under another name. */
+function listCallers(
+  { document, rule }: LocatedRule,
+  grants: readonly LocatedRule[],
+  includesBeneath = false,
+): readonly Subject[] {
+  const { namespace } = document
+  const above = grants.filter(
+    (grant) =>
+      isWithin(namespace, grant.document.namespace) ||
+      (includesBeneath && rule.tables === undefined && isWithin(grant.document.namespace, namespace)),
+  )
+  const named = [rule, ...above.map((grant) => grant.rule)].flatMap(({ subjects }) => listSubjects(subjects))
+  const covered = named.filter((subject) => isNamed(rule, subject))
+  const distinct = new Map(covered.map((subject) => [JSON.stringify(subject), subject]))
+  return [...distinct.values()]
+}
+
+/** Namespaces with grants to the caller. */
+function listGranting(caller: Subject, grants: readonly LocatedRule[]): readonly Identifier[] {
+  const namespaces = grants.filter(({ rule }) => isNamed(rule, caller))
+  return namespaces.map(({ document }) => document.namespace).slice(0, maxCandidates)
 }
 
 /** Whether the rule names a caller that is the subject and nothing else. */
