@@ -1,4 +1,13 @@
-import { type AuditedObject, type CreatedVersion, type Details, getBranch, type IntentEntry, listKeys, type LookupResult, type ObjectId } from '../../audit/index.ts'
+import {
+  type AuditedObject,
+  type CreatedVersion,
+  type Details,
+  getBranch,
+  type IntentEntry,
+  listKeys,
+  type LookupResult,
+  type ObjectId,
+} from '../../audit/index.ts'
 import { getMember } from '../facts/stated-facts.ts'
 import { findOperation, type BatchEntries } from '../../catalog-api/operations.ts'
 import { errorCodes } from '../../catalog-api/catalog-error.ts'

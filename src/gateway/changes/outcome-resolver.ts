@@ -1,5 +1,16 @@
 import { Backoff } from '../../lib/async/backoff.ts'
-import { type AuditLog, type CreatedVersion, decideResolution, idToJson, type InDoubtChange, type IntentReference, type KnownVersions, type Resolution, type ResolutionDecision, type ResolvedEntry } from '../../audit/index.ts'
+import {
+  type AuditLog,
+  type CreatedVersion,
+  decideResolution,
+  idToJson,
+  type InDoubtChange,
+  type IntentReference,
+  type KnownVersions,
+  type Resolution,
+  type ResolutionDecision,
+  type ResolvedEntry,
+} from '../../audit/index.ts'
 import { fetchVersion } from './created-versions.ts'
 import { sendGatewayRequest } from './send-gateway-request.ts'
 import type { Upstream } from '../upstream/upstream.ts'

@@ -1,7 +1,4 @@
 import { z } from 'zod'
-import { extraOperationNamePattern } from '../../catalog-api/extra-operation.ts'
-import { permissionGroups, permissionNames } from '../../catalog-api/permissions.ts'
-import { authenticationMethods } from '../../identity/index.ts'
 import { getMembers, isObject } from '../../lib/json/is-object.ts'
 import { columnTypes } from '../restrictions/column-type.ts'
 import {
@@ -16,13 +13,15 @@ import {
   mapOf,
   matching,
   name,
+  operations,
   optional,
-  path,
   text,
   texts,
   time,
   toSubschema,
+  yes,
 } from './schema-parts.ts'
+import { testsSchema } from './test-schema.ts'
 import { descriptionAnnotation, fileApiVersion, policyKind, resourceApiVersion } from './api-version.ts'
 
 /*
@@ -32,19 +31,6 @@ import { descriptionAnnotation, fileApiVersion, policyKind, resourceApiVersion }
 
 const tagNames = fullList(filledLabel, '[pii]')
 const columnType = z.enum(columnTypes)
-const yes = z.literal(true)
-const operations = fullList(
-  text.meta({
-    anyOf: [
-      { enum: [...permissionGroups.keys(), ...permissionNames] },
-      {
-        pattern: extraOperationNamePattern,
-        description: 'An extra operation that the settings declare.',
-      },
-    ],
-  }),
-  '[read, InsertIntoTable]',
-)
 const tables = fullList(name, '[orders, "evt_*"]')
 
 const names = fullList(name, '[alice, "corp:bob"]')
@@ -177,69 +163,6 @@ export const commitsSchema = z
   })
   .meta(anyOf(['folders', 'metadata']))
 
-const caller = z.strictObject({
-  anonymous: optional(yes, 'true: an anonymous caller; no other field is allowed.'),
-  user: optional(text, 'The name of the principal.'),
-  groups: optional(list(name, '[sales]'), 'Its groups.'),
-  key: optional(text, 'The id of its API key.'),
-  method: optional(
-    z.enum(authenticationMethods),
-    'How the caller authenticated: api-key, token or certificate. Default: token if claims or issuer are given, otherwise api-key.',
-  ),
-  issuer: optional(text, 'The issuer.'),
-  claims: optional(mapOf(z.unknown(), 'claims, such as { amr: [mfa] }'), 'The claims of its token.'),
-})
-
-const asInConditions = optional(text, 'As in conditions.')
-
-const givenFacts = z.strictObject({
-  address: optional(text, 'The client address (client.address in conditions). Default: 192.0.2.1.'),
-  now: optional(time, 'The time of the request. Default: 2026-01-01T00:00:00Z.'),
-  context: optional(texts, 'The context headers, by key.'),
-  mode: asInConditions,
-  behavior: asInConditions,
-  branch: optional(text, 'As in conditions. Default for tables: main.'),
-  tag: asInConditions,
-  location: asInConditions,
-  manifestPath: asInConditions,
-  destination: optional(path, 'As in conditions.'),
-  metadata: optional(texts, 'As in conditions.'),
-  properties: optional(texts, 'As in conditions.'),
-})
-
-export const testSchema = z
-  .strictObject({
-    name: optional(text, 'Description of the test.'),
-    as: optional(caller, 'The caller. Default: a caller that no policy names.'),
-    operations: operations.describe('Operations, or groups of them; each is decided separately.'),
-    namespace: optional(path, 'The namespace, as a list of names.'),
-    table: path
-      .meta({
-        minItems: 1,
-        description: 'The table, view or function: namespace and name, as a list of names.',
-      })
-      .optional(),
-    transaction: path
-      .meta({
-        minItems: 2,
-        description: 'The transaction: the id of its table and its own name, as a list of names.',
-      })
-      .optional(),
-    beneath: optional(yes, 'true: the namespace and everything beneath it, existing or not.'),
-    given: optional(givenFacts, 'Facts of the request, by their names in conditions.'),
-    expect: z.enum(['allow', 'deny']).describe('allow, or deny.'),
-    rule: optional(text, 'The expected deciding rule: its id, or policy/id.'),
-    sends: optional(
-      text,
-      "With allow: the expected condition of restrictions on rows, as `policy explain` prints it, such as (`region` = 'EU').",
-    ),
-    columns: optional(
-      fullList(name, '[id, person.city]'),
-      'With allow: the columns that restrictions are expected to leave, in any order, such as [id, person.city].',
-    ),
-  })
-  .meta({ oneOf: ['namespace', 'table', 'transaction'].map((name) => ({ required: [name] })) })
-
 const apiVersion = z.enum([fileApiVersion, resourceApiVersion]).describe('The version of the language.')
 const policyName = label.describe('Unique in the folder of policies; appears in logs and audit records.')
 
@@ -276,10 +199,6 @@ const metadataByVersion = {
     properties: { apiVersion: { const: version }, metadata: toSubschema(metadata) },
   })),
 }
-
-const tests = list(testSchema, '[{ as, operations, table, expect }]').describe(
-  'Expected decisions of the policies in the folder, for `policy test`; no effect on requests.',
-)
 
 export const expectedVariable =
   'one variable, named by letters, digits and _, with its values, such as { team: [crm, billing] }'
@@ -338,7 +257,7 @@ export const policySchema = z
         '(columns: { without: [pii] }). They allow and deny nothing by themselves.',
     ),
     rules: optional(list(ruleSchema, '[{ id, effect, subjects, operations }]'), 'Allow and deny rules.'),
-    tests: tests.optional(),
+    tests: testsSchema.optional(),
   })
   .meta({
     title: 'AccessPolicy of the catalog gateway',
@@ -351,6 +270,6 @@ export const decisionTableSchema = z
     apiVersion,
     kind: z.literal('DecisionTable').describe('The kind of the document.'),
     metadata: z.unknown().describe('Name and description of the table.'),
-    tests,
+    tests: testsSchema,
   })
   .meta({ title: 'DecisionTable of the catalog gateway', ...metadataByVersion })

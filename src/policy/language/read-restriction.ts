@@ -17,18 +17,10 @@ import { nameUnnamed, readSubjects } from './read-rule.ts'
 const readingOperations = operationNames.filter((name) => getOperation(name).readsPart !== undefined)
 const message = `you may read a part of this table only, by ${readingOperations.join(', ')}`
 
-const deniedCoverages = new WeakMap<PolicyVocabulary, Coverage>()
-
 /** Returns what restrictions deny: everything about a table but what can be restricted to a part of it. */
-function getDenied(vocabulary: PolicyVocabulary): Coverage {
-  let coverage = deniedCoverages.get(vocabulary)
-  if (coverage === undefined) {
-    const named = new Set(vocabulary.expand(['all'], 'deny'))
-    for (const name of readingOperations) named.delete(name)
-    coverage = vocabulary.coverDeny(named, { includesMoves: true })
-    deniedCoverages.set(vocabulary, coverage)
-  }
-  return coverage
+function getDenied({ permissions, expand, coverDeny }: PolicyVocabulary): Coverage {
+  const denied = permissions.names.filter((name) => !readingOperations.some((reading) => reading === name))
+  return coverDeny(expand(denied, 'deny'), { includesMoves: true })
 }
 
 type WrittenRestriction = Lenient<z.output<typeof restrictionSchema>>

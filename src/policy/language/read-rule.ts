@@ -182,14 +182,10 @@ function describeSubjectName(name: string): string | undefined {
   return ' contains "*"; names are exact; use "any: true" for every caller'
 }
 
-const requirements: readonly (readonly [
-  name: 'folders' | 'metadata',
-  create: (texts: readonly string[]) => CommitRequirement,
-  describe: (text: string) => string | undefined,
-])[] = [
-  ['folders', allowOnlyFolders, validateFolder],
-  ['metadata', requireMetadataKeys, () => undefined],
-]
+const requirements = [
+  ['folders', allowOnlyFolders],
+  ['metadata', requireMetadataKeys],
+] as const
 
 /**
  * Reads what is required of commits as rules that deny those that do not meet it, with the ids `commits.folders` and
@@ -214,11 +210,11 @@ export function readCommits(
     ...(requirement !== undefined && { message: requirement.message }),
     ...place.position,
   })
-  const rules = requirements.flatMap(([name, create, describe]) => {
+  const rules = requirements.flatMap(([name, create]) => {
     if (!(name in commits)) return []
     const item = place.at(name)
     const texts = readTexts(item, commits[name], (text) => {
-      const problem = describe(text)
+      const problem = name === 'folders' ? validateFolder(text) : undefined
       return problem === undefined ? undefined : `: ${problem}`
     })
     return [createRule(item, `commits.${name}`, item.isFaulty ? undefined : create(texts))]

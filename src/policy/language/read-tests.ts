@@ -15,7 +15,7 @@ import { permissionFacts } from '../conditions/permission-facts.ts'
 import type { AuthorizationRequest, RequestFacts } from '../conditions/authorization-request.ts'
 import { yamlAlias } from './located-yaml.ts'
 import type { Lenient, Place } from './place.ts'
-import type { testSchema } from './policy-schema.ts'
+import type { testSchema } from './test-schema.ts'
 import type { PolicyVocabulary } from './policy-vocabulary.ts'
 import { readIdentifier, readPermissions } from './read-names.ts'
 
@@ -161,14 +161,17 @@ function readRequestFacts({ address, now, context }: GivenFacts): RequestFacts {
 
 /** Facts that the operation does not have are ignored. */
 function readStatedFacts(place: Place, given: GivenFacts, vocabulary: PolicyVocabulary): StatedFacts {
-  const { mode, behavior, branch, tag, location, manifestPath, destination, metadata, properties } = given
+  const {
+    address: _address,
+    now: _now,
+    context: _context,
+    destination,
+    metadata,
+    properties,
+    ...texts
+  } = given
   return createStatedFacts({
-    mode,
-    behavior,
-    branch,
-    tag,
-    location,
-    manifestPath,
+    ...texts,
     destination: destination && readIdentifier(place.at('destination'), destination, vocabulary),
     metadata: toMap(metadata),
     properties: toMap(properties),

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { extraOperationNamePattern } from '../../catalog-api/extra-operation.ts'
+import { permissionGroups, permissionNames } from '../../catalog-api/permissions.ts'
 import { validateTimestamp } from '../../lib/time/parse-timestamp.ts'
 
 /*
@@ -94,6 +96,19 @@ export const time = text
 export const texts = mapOf(text, 'a map of strings, such as { ticket: "T-1" }')
 export const name = text.meta({ minLength: 1 })
 export const path = list(name, '[prod, sales]')
+export const yes = z.literal(true)
+export const operations = fullList(
+  text.meta({
+    anyOf: [
+      { enum: [...permissionGroups.keys(), ...permissionNames] },
+      {
+        pattern: extraOperationNamePattern,
+        description: 'An extra operation that the settings declare.',
+      },
+    ],
+  }),
+  '[read, InsertIntoTable]',
+)
 /** The JSON Schema for editors (draft 7, which has the best editor support). */
 export function toJsonSchema(schema: z.ZodType): JsonSchema {
   return z.toJSONSchema(schema, {

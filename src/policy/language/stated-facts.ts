@@ -3,6 +3,7 @@ import {
   canonicalizeBranch,
   canonicalizeWord,
   omitUndefinedFacts,
+  type FactName,
   type StatedFacts,
 } from '../../catalog-api/facts.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
@@ -15,16 +16,10 @@ import { noFacts, type ConditionFact } from '../conditions/authorization-request
 export const conditionFacts: readonly ConditionFact[] = getKeys(noFacts)
 
 /** Facts as people write them for one request, in tests and arguments. */
-interface WrittenFacts {
-  readonly mode: string | undefined
-  readonly behavior: string | undefined
-  readonly branch: string | undefined
-  readonly tag: string | undefined
-  readonly location: string | undefined
-  readonly manifestPath: string | undefined
-  readonly destination: Identifier | undefined
-  readonly metadata: ReadonlyMap<string, string> | undefined
-  readonly properties: ReadonlyMap<string, string> | undefined
+type WrittenFacts = {
+  readonly [Fact in ConditionFact]?:
+    | (Fact extends 'destination' ? Identifier : StatedFacts[Fact & FactName])
+    | undefined
 }
 
 /** Returns the facts in the form in which the gateway decides on them. */

@@ -1,6 +1,5 @@
-import { parseVariable } from './caller-variable.ts'
 import { FilterError } from './filter-error.ts'
-import type { Literal, Operand } from './filter-expression.ts'
+import type { CallerVariable, Literal, Operand } from './filter-expression.ts'
 import type { TokenReader } from './token-reader.ts'
 
 const dateGrammar = /^\d{4}-\d\d-\d\d$/
@@ -46,4 +45,17 @@ function parseTime(
   const { text, offset } = tokens.expect('text')
   if (!grammar.test(text)) throw new FilterError(`expected a ${type} such as '${example}'`, offset)
   return { kind: 'literal', type, text }
+}
+
+/**
+ * Reads the name of a fact of the caller, without `$`: `principal.name`, `principal.groups` or `principal.claims.NAME`.
+ * Returns undefined for any other.
+ */
+function parseVariable(text: string): CallerVariable | undefined {
+  const path = text.split('.')
+  const isKnown =
+    text === 'principal.name' ||
+    text === 'principal.groups' ||
+    (path.length === 3 && text.startsWith('principal.claims.'))
+  return isKnown ? { kind: 'variable', path } : undefined
 }

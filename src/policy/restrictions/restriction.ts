@@ -1,8 +1,7 @@
 import type { Principal } from '../../identity/index.ts'
 import type { RuleReference } from '../engine/decision.ts'
-import { readVariable } from './caller-variable.ts'
 import type { ColumnType } from './column-type.ts'
-import type { FilterExpression } from './filter-expression.ts'
+import type { CallerVariable, FilterExpression } from './filter-expression.ts'
 import { printFilter, printFilterAsWritten } from './print-filter.ts'
 
 /** Columns by their path, joined by dots. */
@@ -128,4 +127,24 @@ export function describeRestriction({ rule, columns, rows }: NamedRestriction): 
     columns: Object.fromEntries(columns),
     ...(rows && { rows: printFilterAsWritten(rows) }),
   }
+}
+
+/**
+ * Returns the texts of a fact of the caller; undefined if the caller does not have it, or if it is anything but a text or
+ * a list of texts that every engine reads alike.
+ */
+function readVariable(
+  { path: [, member, claim = ''] }: CallerVariable,
+  principal: Principal,
+): readonly string[] | undefined {
+  const { name, groups, claims = {} } = principal
+  const own = Object.hasOwn(claims, claim) ? claims[claim] : undefined
+  const value = member === 'name' ? name : member === 'groups' ? [...groups] : own
+  const texts: readonly unknown[] = Array.isArray(value) ? value : [value]
+  return texts.every(isShownText) ? texts : undefined
+}
+
+/** Whether a value is a text that everyone reads alike: an engine, and the reader of an audit record. */
+function isShownText(value: unknown): value is string {
+  return typeof value === 'string' && !/[\\\p{C}\u2028\u2029]/u.test(value)
 }

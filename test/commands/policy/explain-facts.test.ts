@@ -49,7 +49,7 @@ it('JSON output has the facts with their values, or the reason why one is missin
 })
 
 it.for([
-  ['DropTable', 'branch=ci/7', 'state no facts; "branch" is stated for write, '],
+  ['DropTable', 'branch=ci/7', 'state no facts; "branch" is stated for schema, write, '],
   ['DeleteFromTable', 'mode=append', 'state branch; "mode" is stated for CreateNamespace, '],
   [
     'CreateTable',

@@ -1,5 +1,3 @@
-import type { PolicyNamespace } from '../../../config/index.ts'
-import type { KubernetesClient } from '../../../lib/kubernetes/kubernetes-client.ts'
 import type { KubernetesObject } from '../../../lib/kubernetes/kubernetes-object.ts'
 import { policyResourceName } from '../../language/api-version.ts'
 import type { PolicyDocument } from '../../language/policy-document.ts'
@@ -9,7 +7,7 @@ import type { OpenDocumentSource } from '../policy-source.ts'
 import { describeEach } from '../../language/policy-instance.ts'
 import { listReservedGrants } from './delegation.ts'
 import { createReviewer, listDocuments, type Review, type ReviewReason } from './review-resources.ts'
-import { watchNamespaces, type NamespaceObserver } from './watch-namespaces.ts'
+import { watchNamespaces, type NamespaceObserver, type WatchOptions } from './watch-namespaces.ts'
 
 /** `Reserved`: a policy of the platform reserves an operation that the resource grants, so it is not granted. */
 type ConflictReason = 'NoConflict' | 'Reserved'
@@ -30,17 +28,12 @@ interface KubernetesPolicyObserver extends NamespaceObserver {
   readonly onResults: (results: readonly ResourceResult[]) => void
 }
 
-export interface KubernetesPolicyOptions {
-  readonly client: KubernetesClient
-  readonly namespaces: readonly PolicyNamespace[]
+export interface KubernetesPolicyOptions extends Omit<
+  WatchOptions,
+  'observer' | 'load' | 'onLoadError' | 'onResources'
+> {
   readonly vocabulary: PolicyVocabulary
   readonly observer: KubernetesPolicyObserver
-  /** How long the first complete list may take; default 30 s. */
-  readonly startTimeoutMs?: number
-  /** Delay after a failed request for a Kubernetes namespace; default 2 s. */
-  readonly retryMs?: number
-  /** Length of the pause after an update, in units of its duration, but at least 1 s; default 4. */
-  readonly pausesPerUpdate?: number
 }
 
 export interface KubernetesPolicies {

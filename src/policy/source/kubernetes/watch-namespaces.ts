@@ -17,7 +17,7 @@ export interface NamespaceObserver {
   readonly onError: (namespace: string, error: KubernetesError) => void
 }
 
-interface WatchOptions {
+export interface WatchOptions {
   readonly client: KubernetesClient
   readonly namespaces: readonly PolicyNamespace[]
   readonly observer: NamespaceObserver
