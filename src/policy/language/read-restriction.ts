@@ -18,9 +18,11 @@ const readingOperations = operationNames.filter((name) => getOperation(name).rea
 const message = `you may read a part of this table only, by ${readingOperations.join(', ')}`
 
 /** Returns what restrictions deny: everything about a table but what can be restricted to a part of it. */
-function getDenied({ permissions, expand, coverDeny }: PolicyVocabulary): Coverage {
-  const denied = permissions.names.filter((name) => !readingOperations.some((reading) => reading === name))
-  return coverDeny(expand(denied, 'deny'), { includesMoves: true })
+function getDenied(vocabulary: PolicyVocabulary): Coverage {
+  const denied = vocabulary.permissions.names.filter(
+    (name) => !readingOperations.some((reading) => reading === name),
+  )
+  return vocabulary.coverDeny(vocabulary.expand(denied, 'deny'), { includesMoves: true })
 }
 
 type WrittenRestriction = Lenient<z.output<typeof restrictionSchema>>
