@@ -7,11 +7,11 @@ import {
   type GatewaySettings,
   listUpstreamFiles,
 } from '../config/index.ts'
-import { readOnce } from '../lib/fs/file-follower.ts'
+import { readOnce } from '../lib/fs/follow-files.ts'
 import { readSecret } from '../lib/fs/read-secret.ts'
 import { directOutbound, openOutbound, type Outbound } from '../lib/outbound/outbound.ts'
 import { toError } from '../lib/errors/to-error.ts'
-import { readServerCertificates } from '../lib/tls/server-certificates.ts'
+import { readServerCertificates } from '../lib/tls/certificates.ts'
 import { readPageTokenSecret } from '../gateway/listing/page-tokens.ts'
 import { readUpstreamOptions } from '../gateway/upstream/upstream-files.ts'
 import {

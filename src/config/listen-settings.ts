@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net'
 import { z } from 'zod'
 import { milliseconds, path, portNumber } from './setting-types.ts'
-import { validateAddressRange } from '../lib/net/address-range.ts'
+import { validateAddressRange } from '../lib/net/addresses.ts'
 import { listenHost } from './listen-address.ts'
 import { callerLimitFields, findRepeatedNames } from './caller-limit-settings.ts'
 

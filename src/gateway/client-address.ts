@@ -1,8 +1,7 @@
 import { refusal, type CatalogError } from '../catalog-api/catalog-error.ts'
 import type { ListenSettings } from '../config/index.ts'
-import { unknownAddress } from '../lib/net/connection-addresses.ts'
+import { unknownAddress, createAddressMatcher } from '../lib/net/addresses.ts'
 import { parseForwardedNodes, parseForwardedForNodes } from '../lib/http/forwarded-nodes.ts'
-import { createAddressMatcher } from '../lib/net/address-range.ts'
 import type { DownstreamRequest } from './downstream.ts'
 import { createProxyHeaderReader } from './proxy-header.ts'
 

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
-import type { ConnectionAddresses } from '../lib/net/connection-addresses.ts'
+import type { ConnectionAddresses } from '../lib/net/addresses.ts'
 import type { CallbackList, TaskOwner } from '../lib/async/owned-tasks.ts'
 import type { BodySource } from '../http1/codec/body-source.ts'
 import type { UploadWatcher } from '../http1/server/upload-source.ts'

@@ -1,5 +1,5 @@
 import type { LimitSettings, ListenSettings, TimeoutSettings } from '../config/index.ts'
-import { createAddressMatcher } from '../lib/net/address-range.ts'
+import { createAddressMatcher } from '../lib/net/addresses.ts'
 import { shutDownGracefully } from '../listener/graceful-shutdown.ts'
 import { createListener, type Listener, type ListenerOptions } from '../listener/listener.ts'
 import { maxHeadBytes, type ClientBounds } from './bounds.ts'

@@ -1,7 +1,7 @@
 import { listHeader } from '../lib/http/header-list.ts'
 import { refusal } from '../catalog-api/catalog-error.ts'
 import type { ListenSettings } from '../config/index.ts'
-import { createAddressMatcher } from '../lib/net/address-range.ts'
+import { createAddressMatcher } from '../lib/net/addresses.ts'
 import type { DownstreamRequest } from './downstream.ts'
 
 /**

@@ -6,7 +6,7 @@ import {
   lancedbDatabaseHeader,
   requestIdHeader,
 } from '../catalog-api/headers.ts'
-import type { ConnectionAddresses } from '../lib/net/connection-addresses.ts'
+import type { ConnectionAddresses } from '../lib/net/addresses.ts'
 import type { RequestSpans } from '../observability/traces/request-spans.ts'
 import { DeniedError } from './authorization/denied-error.ts'
 import type { ServedDocument } from './documents.ts'

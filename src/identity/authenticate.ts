@@ -21,7 +21,7 @@ import { AuthenticationError } from './authentication-error.ts'
 import type { JwksTiming } from './jwt/remote-jwks.ts'
 import type { TokenCacheOptions } from './jwt/token-verifier.ts'
 import type { VerifiedToken } from './jwt/claims.ts'
-import type { ClusterAccess } from '../lib/kubernetes/in-cluster.ts'
+import type { ClusterAccess } from '../lib/kubernetes/kubernetes-client.ts'
 import { directOutbound, type Outbound } from '../lib/outbound/outbound.ts'
 
 /** Credentials of a request. Repeated headers were rejected before. */

@@ -13,7 +13,7 @@ import { clusterTokens, createClusterFetcher, readServiceAccount } from './jwt/s
 import { AuthenticationError } from './authentication-error.ts'
 import { createTokenVerifier, type TokenCacheOptions, type TrustedIssuer } from './jwt/token-verifier.ts'
 import { hasJwtForm } from './jwt/parse-jwt.ts'
-import type { ClusterAccess } from '../lib/kubernetes/in-cluster.ts'
+import type { ClusterAccess } from '../lib/kubernetes/kubernetes-client.ts'
 import { readSecret } from '../lib/fs/read-secret.ts'
 
 const maxTokenLength = 16 * 1024

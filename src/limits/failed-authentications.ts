@@ -1,4 +1,4 @@
-import { getAddressKey } from '../lib/net/address-key.ts'
+import { getAddressKey } from '../lib/net/addresses.ts'
 import { createBuckets } from './token-buckets.ts'
 import { LimitExceeded } from './limit.ts'
 import type { FailedAuthenticationSettings } from '../config/index.ts'

@@ -4,7 +4,7 @@ import { getNamespaceDepth } from '../catalog-api/requirements.ts'
 import type { Operation } from '../catalog-api/operations.ts'
 import { listGroupParts } from '../catalog-api/permissions.ts'
 import type { RouteMatch } from '../catalog-api/request-target.ts'
-import { getAddressKey } from '../lib/net/address-key.ts'
+import { getAddressKey } from '../lib/net/addresses.ts'
 import type { LimitSelection } from '../config/index.ts'
 
 export interface LimitedRequest {

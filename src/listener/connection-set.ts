@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { ownedBy } from '../lib/async/owned-tasks.ts'
-import type { ConnectionAddresses } from '../lib/net/connection-addresses.ts'
+import type { ConnectionAddresses } from '../lib/net/addresses.ts'
 import type { ConnectionFailure, ConnectionHandler } from '../http1/server/connection-state.ts'
 import { LingerSlots } from '../http1/server/lingering-close.ts'
 import { ServerConnection } from '../http1/server/server-connection.ts'

@@ -10,9 +10,9 @@ import {
   readConnectionAddresses,
   unknownAddress,
   type ConnectionAddresses,
-} from '../lib/net/connection-addresses.ts'
-import { getAddressKey } from '../lib/net/address-key.ts'
-import { hasClientCertificate } from '../lib/tls/client-chain.ts'
+  getAddressKey,
+} from '../lib/net/addresses.ts'
+import { hasClientCertificate } from '../lib/tls/certificates.ts'
 import { ConnectionSet, type ConnectionSetOptions, type ListenerHandler } from './connection-set.ts'
 import { RequestError } from '../http1/server/request-error.ts'
 import { readProxyHeader } from './proxy-header.ts'

@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6, type Socket, SocketAddress } from 'node:net'
 import { malformed, RequestError } from '../http1/server/request-error.ts'
 import { ownedBy } from '../lib/async/owned-tasks.ts'
-import { toCanonicalAddress, unknownAddress } from '../lib/net/connection-addresses.ts'
+import { toCanonicalAddress, unknownAddress } from '../lib/net/addresses.ts'
 
 /** A header of PROXY protocol, version 1 or 2. */
 export interface ProxyHeader {

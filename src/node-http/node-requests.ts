@@ -7,7 +7,7 @@ import { type ErrorResponse, malformed, RequestError } from '../http1/server/req
 import { createParsedRequestHead, type RequestHead } from '../http1/server/request-head.ts'
 import type { RequestScheduler } from '../http1/server/request-queue.ts'
 import { ownedBy } from '../lib/async/owned-tasks.ts'
-import { type ConnectionAddresses, readConnectionAddresses } from '../lib/net/connection-addresses.ts'
+import { type ConnectionAddresses, readConnectionAddresses } from '../lib/net/addresses.ts'
 import { NodeResponse } from './node-response.ts'
 
 /** Options and callbacks of the requests of a server. */

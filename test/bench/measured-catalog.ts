@@ -12,7 +12,7 @@ import { insertNamespace, insertTable, setTableState } from '../../src/backend/d
 import { openDatabase } from '../../src/backend/database/open-database.ts'
 import type { CatalogDatabase } from '../../src/backend/database/schema.ts'
 import { finishVersion, recordVersion } from '../../src/backend/database/versions.ts'
-import { readOnce } from '../../src/lib/fs/file-follower.ts'
+import { readOnce } from '../../src/lib/fs/follow-files.ts'
 import { freePort } from '../support/free-port.ts'
 import { startServer, type ServerProcess } from './server-process.ts'
 

@@ -6,7 +6,7 @@ import { arrowFileType, arrowStreamType, policyRevisionHeader } from '../../src/
 import type { Identifier } from '../../src/catalog-api/identifiers.ts'
 import { documentedCodes } from './openapi-requirements.ts'
 import { getOperation, type Operation, type OperationName } from '../../src/catalog-api/operations.ts'
-import { getMembers } from '../../src/lib/json/is-object.ts'
+import { getMembers } from '../../src/lib/json/json-values.ts'
 import { operationSchemas } from '../../src/catalog-api/schemas/operation-schemas.ts'
 
 /** A running catalog. */

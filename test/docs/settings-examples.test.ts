@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { parseDocument } from 'yaml'
 import { gatewaySettingsSchema } from '../../src/config/gateway-settings.ts'
-import { getMembers } from '../../src/lib/json/is-object.ts'
+import { getMembers } from '../../src/lib/json/json-values.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 

@@ -3,9 +3,12 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { parse } from 'yaml'
-import { createKubernetesClient, type KubernetesClient } from '../../src/lib/kubernetes/kubernetes-client.ts'
-import type { KubernetesError } from '../../src/lib/kubernetes/kubernetes-error.ts'
-import type { KubernetesObject } from '../../src/lib/kubernetes/kubernetes-object.ts'
+import {
+  createKubernetesClient,
+  type KubernetesClient,
+  type KubernetesError,
+  type KubernetesObject,
+} from '../../src/lib/kubernetes/kubernetes-client.ts'
 import { watchResources } from '../../src/lib/kubernetes/watch-resources.ts'
 import type { ResourceResult } from '../../src/policy/source/kubernetes/kubernetes-policies.ts'
 import { createStatusWriter } from '../../src/policy/source/kubernetes/status-writer.ts'

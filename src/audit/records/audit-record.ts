@@ -2,7 +2,7 @@ import type { KeyChange, Principal } from '../../identity/index.ts'
 import type { Effect, AnyOperationName } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import type { RuleReference } from '../../policy/engine/decision.ts'
-import { isObject } from '../../lib/json/is-object.ts'
+import { isObject } from '../../lib/json/json-values.ts'
 
 type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json | undefined }
 

@@ -1,7 +1,6 @@
 import { hasFactType, type FactName, type FactOfType, type StatedFacts } from '../../catalog-api/facts.ts'
 import type { Operation } from '../../catalog-api/operations.ts'
-import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
-import { isObject } from '../../lib/json/is-object.ts'
+import { isListOfStrings, isObject } from '../../lib/json/json-values.ts'
 import type { KnownFacts } from '../../policy/conditions/operation-facts.ts'
 import { isJson, type Details } from './audit-record.ts'
 

@@ -11,7 +11,7 @@ import {
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ignoreMissing } from '../../lib/fs/system-error.ts'
-import { publicKeyId } from '../../lib/tls/public-key-id.ts'
+import { publicKeyId } from '../../lib/tls/certificates.ts'
 import { writeAtomically } from '../../lib/fs/write-atomically.ts'
 
 export interface SealVerifier {

@@ -1,6 +1,6 @@
 import { operationNames, operations } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
-import { currentTimestamp } from '../../lib/time/current-timestamp.ts'
+import { currentTimestamp } from '../../lib/time.ts'
 import type {
   AuditedPrincipal,
   IntentEntry,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { getMembers, isObject } from '../../lib/json/is-object.ts'
+import { getMembers, isObject } from '../../lib/json/json-values.ts'
 
 /** A schema of JSON Schema 2020-12, the dialect of OpenAPI 3.1. */
 export type JsonSchema = Readonly<Record<string, unknown>>

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { getMembers } from '../../lib/json/is-object.ts'
+import { getMembers } from '../../lib/json/json-values.ts'
 import { errorCodes } from '../catalog-error.ts'
 import { memoize } from '../../lib/memoize.ts'
 import {

@@ -1,5 +1,5 @@
 import { getKeys } from '../../lib/get-keys.ts'
-import { getMembers } from '../../lib/json/is-object.ts'
+import { getMembers } from '../../lib/json/json-values.ts'
 import { errorCodes, type ErrorName } from '../catalog-error.ts'
 import { UpstreamError, collectCredentials, toPublicMember, toPublicMessage } from './redact-error-text.ts'
 

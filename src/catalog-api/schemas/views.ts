@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { getMembers } from '../../lib/json/is-object.ts'
+import { getMembers } from '../../lib/json/json-values.ts'
 import {
   identifierSchema,
   int64,

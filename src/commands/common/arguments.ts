@@ -4,7 +4,7 @@ import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { parseIdentifierText } from '../../catalog-api/identifier-text.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { readGatewaySettings, type GatewaySettings } from '../../config/index.ts'
-import { parseTimestamp, validateTimestamp } from '../../lib/time/parse-timestamp.ts'
+import { parseTimestamp, validateTimestamp } from '../../lib/time.ts'
 import { runStep } from './command-failure.ts'
 import type { Io } from './io.ts'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { listTlsFiles } from '../../lib/tls/tls-files.ts'
+import { listTlsFiles } from '../../lib/tls/certificates.ts'
 import {
   addProblems,
   dashedName,

@@ -7,8 +7,7 @@ import {
   type Operation,
   type OperationName,
 } from '../../catalog-api/operations.ts'
-import { isObject } from '../../lib/json/is-object.ts'
-import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
+import { isObject, isListOfStrings } from '../../lib/json/json-values.ts'
 import { describeJsonValue, assertManifestPath } from '../facts/fact-values.ts'
 import { getMember, type JsonObject, readEntryFacts } from '../facts/stated-facts.ts'
 import { operationFactsOf } from '../../policy/conditions/operation-facts.ts'

@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto'
 import type { UploadFacts } from '../../audit/index.ts'
 import { CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
-import type { ArrowMessage } from '../../lib/arrow/message.ts'
-import { MessageFrames } from '../../lib/arrow/message-frames.ts'
+import { type ArrowMessage, MessageFrames } from '../../lib/arrow/messages.ts'
 import { readSchema, type ArrowField, type ArrowSchema, type ArrowType } from '../../lib/arrow/schema.ts'
 
 /** Returns the extension types of a schema whose values can refer to other objects. Throws CatalogError to refuse it. */

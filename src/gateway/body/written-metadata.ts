@@ -10,7 +10,7 @@ import {
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import type { ArrowField, ArrowSchema } from '../../lib/arrow/schema.ts'
 import type { Operation } from '../../catalog-api/operations.ts'
-import { getMembers, isObject } from '../../lib/json/is-object.ts'
+import { getMembers, isObject } from '../../lib/json/json-values.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 
 /**

@@ -1,6 +1,5 @@
 import type { PolicyKubernetesSettings } from '../../config/index.ts'
-import { inCluster } from '../../lib/kubernetes/in-cluster.ts'
-import { createKubernetesClient } from '../../lib/kubernetes/kubernetes-client.ts'
+import { inCluster, createKubernetesClient } from '../../lib/kubernetes/kubernetes-client.ts'
 import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
 import {
   createKubernetesPolicies,

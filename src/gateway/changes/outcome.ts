@@ -7,7 +7,7 @@ import type { Payload } from '../body/checked-body.ts'
 import type { Matched } from '../context.ts'
 import { getMember } from '../facts/stated-facts.ts'
 import type { WrittenIntent } from './change-tracker.ts'
-import { parseJsonBytes } from '../../lib/json/parse-json-bytes.ts'
+import { parseJsonBytes } from '../../lib/json/json-values.ts'
 import { getFailureReason } from '../upstream/attempt-failure.ts'
 import { isErrorResponse } from '../../catalog-api/responses/read-error-response.ts'
 

@@ -10,8 +10,7 @@ import { refusal, type CatalogError } from '../../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import type { Operation } from '../../catalog-api/operations.ts'
 import { assertBranch, assertTag } from '../../catalog-api/reference-names.ts'
-import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
-import { isObject } from '../../lib/json/is-object.ts'
+import { isListOfStrings, isObject } from '../../lib/json/json-values.ts'
 import { JsonTransformer } from '../json/json-transformer.ts'
 
 /**

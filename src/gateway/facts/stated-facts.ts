@@ -11,8 +11,7 @@ import { refusal } from '../../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import type { Operation } from '../../catalog-api/operations.ts'
 import { isReferenceSwitch, foldName } from '../../catalog-api/reserved-names.ts'
-import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
-import { isObject } from '../../lib/json/is-object.ts'
+import { isListOfStrings, isObject } from '../../lib/json/json-values.ts'
 import {
   isBodyFact,
   createKnownFacts,

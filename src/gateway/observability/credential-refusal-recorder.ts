@@ -1,5 +1,5 @@
 import type { AuditLog, RefusalEntry } from '../../audit/index.ts'
-import { getAddressKey } from '../../lib/net/address-key.ts'
+import { getAddressKey } from '../../lib/net/addresses.ts'
 import type { Trace } from '../trace.ts'
 
 type RefusedRequest = Pick<Trace, 'requestId' | 'client' | 'peer' | 'progress' | 'policyRevision'>

@@ -1,6 +1,5 @@
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
-import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
-import { getMembers, isObject } from '../../lib/json/is-object.ts'
+import { isListOfStrings, getMembers, isObject } from '../../lib/json/json-values.ts'
 import { parseColumnExpression } from '../../policy/restrictions/parse-value.ts'
 import { printValue } from '../../policy/restrictions/print-filter.ts'
 import type { CallerRestriction, VisibleColumns } from '../../policy/restrictions/restriction.ts'

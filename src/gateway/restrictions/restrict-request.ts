@@ -14,8 +14,7 @@ import {
 import { concatChunks } from '../body/read-body.ts'
 import { JsonTransformer } from '../json/json-transformer.ts'
 import { CatalogError, type RefusalReason } from '../../catalog-api/catalog-error.ts'
-import { isObject } from '../../lib/json/is-object.ts'
-import { parseJsonBytes } from '../../lib/json/parse-json-bytes.ts'
+import { isObject, parseJsonBytes } from '../../lib/json/json-values.ts'
 
 interface RestrictableRequest {
   readonly route: RouteMatch

@@ -1,7 +1,7 @@
 import type { Schema } from 'apache-arrow/fb/schema'
 import { badResponse, TransportError } from '../../http1/client/transport-error.ts'
 import { toError } from '../../lib/errors/to-error.ts'
-import { maxMetadataBytes, MessageFrames } from '../../lib/arrow/message-frames.ts'
+import { maxMetadataBytes, MessageFrames } from '../../lib/arrow/messages.ts'
 import { openFooter, removeFooterMetadata, removeMessageMetadata } from '../../lib/arrow/remove-metadata.ts'
 import { readSchema, type ArrowField, type ArrowSchema } from '../../lib/arrow/schema.ts'
 

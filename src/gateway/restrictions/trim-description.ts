@@ -1,7 +1,6 @@
 import { refusal } from '../../catalog-api/catalog-error.ts'
 import type { Steps } from '../../lib/async/run-in-slices.ts'
-import { isObject } from '../../lib/json/is-object.ts'
-import { parseJsonBytes } from '../../lib/json/parse-json-bytes.ts'
+import { isObject, parseJsonBytes } from '../../lib/json/json-values.ts'
 import { listStructs, type VisibleColumns } from '../../policy/restrictions/restriction.ts'
 
 /** The members of a description that tell nothing of hidden rows and columns. */

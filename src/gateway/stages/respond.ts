@@ -12,8 +12,7 @@ import { assertNotCompressed } from '../upstream/content-coding.ts'
 import type { ResponseEditor } from '../upstream/required-edits.ts'
 import type { Recorded } from './record.ts'
 import { hasHeader, removeHeaders } from '../../lib/http/header-list.ts'
-import { getMembers } from '../../lib/json/is-object.ts'
-import { parseJsonBytes } from '../../lib/json/parse-json-bytes.ts'
+import { getMembers, parseJsonBytes } from '../../lib/json/json-values.ts'
 import type { CallerRestriction } from '../../policy/restrictions/restriction.ts'
 
 const lengthHeader: ReadonlySet<string> = new Set(['content-length'])

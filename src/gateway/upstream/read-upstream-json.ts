@@ -1,6 +1,6 @@
 import { type CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
-import { isObject } from '../../lib/json/is-object.ts'
+import { isObject } from '../../lib/json/json-values.ts'
 import type { CapacityHolder } from '../../limits/overload/fair-capacity.ts'
 import type { RequestSpans } from '../../observability/traces/request-spans.ts'
 import type { DownstreamResponse } from '../downstream.ts'

@@ -11,7 +11,7 @@ import type { NamedWork, SealedIds } from '../facts/sealed-ids.ts'
 import { editResponse, type ResponseEdits, transformResponse } from './edit-response.ts'
 import type { CallerRestriction } from '../../policy/restrictions/restriction.ts'
 import { trimDescription } from '../restrictions/trim-description.ts'
-import { isListOfStrings } from '../../lib/json/is-list-of-strings.ts'
+import { isListOfStrings } from '../../lib/json/json-values.ts'
 
 const idMembers: ReadonlySet<string> = new Set(['id', 'namespace'])
 

@@ -1,7 +1,7 @@
 import { lancedbServerHeader, limitLancedbServerVersion } from '../../catalog-api/headers.ts'
 import { toError } from '../../lib/errors/to-error.ts'
 import { decodeContent } from '../../lib/http/decode-content.ts'
-import { withoutByteOrderMark } from '../../lib/json/without-byte-order-mark.ts'
+import { withoutByteOrderMark } from '../../lib/json/json-values.ts'
 import type { CapacityHolder } from '../../limits/overload/fair-capacity.ts'
 import type { RequestSpans } from '../../observability/traces/request-spans.ts'
 import { parseConnectionTokens, hasHeader, removeHeaders } from '../../lib/http/header-list.ts'

@@ -1,9 +1,8 @@
-import type { FollowSetting } from '../../lib/fs/file-follower.ts'
-import { fixed, type Followed } from '../../lib/fs/follow-files.ts'
+import { type FollowSetting, fixed, type Followed } from '../../lib/fs/follow-files.ts'
 import { readHeaderValue } from '../../lib/fs/read-secret.ts'
 import type { Outbound } from '../../lib/outbound/outbound.ts'
 import { createSocketOpener } from '../../lib/outbound/socket-opener.ts'
-import { listTlsFiles, readTlsFiles, type TlsMaterial } from '../../lib/tls/tls-files.ts'
+import { listTlsFiles, readTlsFiles, type TlsMaterial } from '../../lib/tls/certificates.ts'
 import { findCredentialProblem, type UpstreamSettings } from '../../config/index.ts'
 import type { UpstreamOptions } from './upstream.ts'
 

@@ -5,8 +5,8 @@ import { z } from 'zod'
 import { apiKeyNameSchema, keyPrincipalSchema } from '../../config/index.ts'
 import { mapInSlices } from '../../lib/async/run-in-slices.ts'
 import { fileStamp } from '../../lib/fs/follow-files.ts'
-import { getMembers } from '../../lib/json/is-object.ts'
-import { validateTimestamp } from '../../lib/time/parse-timestamp.ts'
+import { getMembers } from '../../lib/json/json-values.ts'
+import { validateTimestamp } from '../../lib/time.ts'
 import { findTokenError } from '../../lib/yaml/yaml-tokens.ts'
 
 const time = z

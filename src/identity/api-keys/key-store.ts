@@ -1,5 +1,5 @@
 import { replaceFile } from '../../lib/fs/replace-file.ts'
-import { getMembers } from '../../lib/json/is-object.ts'
+import { getMembers } from '../../lib/json/json-values.ts'
 import { assertPepper, formatApiKey, generateApiKey, hashSecret, identifyPepper } from './api-key-format.ts'
 import {
   ApiKeyStoreError,

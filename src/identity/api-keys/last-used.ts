@@ -3,7 +3,7 @@ import { mapInSlices } from '../../lib/async/run-in-slices.ts'
 import { withFileLock } from '../../lib/fs/file-lock.ts'
 import { ignoreMissing } from '../../lib/fs/system-error.ts'
 import { writeAtomically } from '../../lib/fs/write-atomically.ts'
-import { isObject } from '../../lib/json/is-object.ts'
+import { isObject } from '../../lib/json/json-values.ts'
 
 /** First uses within this time share one write, as its work grows with the number of keys. */
 const firstUsesMs = 500

@@ -1,10 +1,10 @@
 import { Agent } from 'undici'
 import { z } from 'zod'
 import { readSecret } from '../../lib/fs/read-secret.ts'
-import { readPemFile } from '../../lib/tls/pem-file.ts'
+import { readPemFile } from '../../lib/tls/certificates.ts'
 import type { TokenCaller, Claims } from './claims.ts'
 import { assertIssuer, fetchDocument, type FetchJwks } from './fetch-jwks.ts'
-import { inCluster, type ClusterAccess } from '../../lib/kubernetes/in-cluster.ts'
+import { inCluster, type ClusterAccess } from '../../lib/kubernetes/kubernetes-client.ts'
 import type { TokenIssuer } from '../../config/index.ts'
 import { AuthenticationError } from '../authentication-error.ts'
 

@@ -4,7 +4,7 @@ import { Message } from 'apache-arrow/fb/message'
 import { MessageHeader } from 'apache-arrow/fb/message-header'
 import { Schema } from 'apache-arrow/fb/schema'
 import type { ByteBuffer } from 'flatbuffers'
-import { CheckedBuffer } from './checked-buffer.ts'
+import { CheckedBuffer } from './messages.ts'
 
 /** Slots of `custom_metadata` in the tables of Message.fbs, Schema.fbs and File.fbs, and of the texts of a KeyValue. */
 const slots = { message: 12, schema: 8, field: 16, footer: 12, key: 4, value: 6 }

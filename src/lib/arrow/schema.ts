@@ -19,7 +19,7 @@ import { Timestamp } from 'apache-arrow/fb/timestamp'
 import { Type } from 'apache-arrow/fb/type'
 import { Union } from 'apache-arrow/fb/union'
 import type { UnionMode } from 'apache-arrow/fb/union-mode'
-import { MessageFrames } from './message-frames.ts'
+import { MessageFrames } from './messages.ts'
 
 interface IntType {
   readonly id: Type.Int

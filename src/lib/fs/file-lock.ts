@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { open, readFile, stat, unlink, utimes } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
-import { getMembers } from '../json/is-object.ts'
+import { getMembers } from '../json/json-values.ts'
 import { hasErrorCode, ignoreMissing } from './system-error.ts'
 
 /** The holder refreshes the lock; the lock of another host counts as abandoned after `abandonedMs`. */

@@ -1,6 +1,63 @@
 import { stat } from 'node:fs/promises'
 import { isSystemError } from './system-error.ts'
-import { pollFiles } from './poll-files.ts'
+
+const reloadCallbacks = new Set<() => Promise<void>>()
+
+/** Registers `reload` for `reloadFiles`; it must not reject. The returned function unregisters it. */
+export function onReload(reload: () => Promise<void>): () => void {
+  reloadCallbacks.add(reload)
+  return () => reloadCallbacks.delete(reload)
+}
+
+/**
+ * Reads all watched files of this process again, even unchanged ones, and reports each as changed. Resolves when all
+ * have been read.
+ */
+export async function reloadFiles(): Promise<void> {
+  await Promise.all([...reloadCallbacks].map((reload) => reload()))
+}
+
+export interface FilePolling {
+  /** Whether a poll in progress must have no effect any more. */
+  readonly isClosed: boolean
+  /** Polls without waiting for the end of the interval. Resolves when the poll has ended. */
+  pollNow(): Promise<void>
+  close(): void
+}
+
+/**
+ * Calls `poll` after each interval, and with `isForced` for each `reloadFiles`, until closed. Polls run one after the
+ * other, so that an older read cannot replace a newer one. `poll` must not reject.
+ */
+export function pollFiles(poll: (isForced: boolean) => Promise<void>, intervalMs: number): FilePolling {
+  let isClosed = false
+  let timer: NodeJS.Timeout | undefined
+
+  let lastPoll = Promise.resolve()
+  function pollInOrder(isForced = false): Promise<void> {
+    return (lastPoll = lastPoll.then(() => poll(isForced)))
+  }
+
+  function pollLater(): void {
+    if (isClosed) return
+    timer = setTimeout(() => void pollInOrder().finally(pollLater), intervalMs)
+    timer.unref()
+  }
+
+  pollLater()
+  const unsubscribe = onReload(() => pollInOrder(true))
+  return {
+    get isClosed() {
+      return isClosed
+    },
+    pollNow: () => pollInOrder(),
+    close() {
+      isClosed = true
+      unsubscribe()
+      clearTimeout(timer)
+    },
+  }
+}
 
 /** A value that may be replaced while the program runs. */
 export interface Followed<Value> {
@@ -106,3 +163,76 @@ export async function fileStamp(path: string): Promise<string> {
 export async function combinedStamp(paths: readonly string[]): Promise<string> {
   return (await Promise.all(paths.map(fileStamp))).join(' ')
 }
+
+/** The files of one setting, and the value that they hold together. */
+interface SettingFiles<Value> {
+  /** For reports, with the name of its entry in a list: `upstreams.catalog.credential`. */
+  readonly setting: string
+  readonly files: readonly string[]
+  /** Rejects if the content is unusable, as that of an empty or incomplete file. */
+  readonly read: () => Promise<Value>
+  /** Called after each change; must not throw. */
+  readonly onChange?: (value: Value) => void
+}
+
+/** Reads the files of a setting, and follows their changes. Rejects if the first read fails. */
+export type FollowSetting = <Value>(files: SettingFiles<Value>) => Promise<Followed<Value>>
+
+/** Receives the result of each reload. Must not throw. */
+export interface ReloadObserver {
+  reloaded(setting: string): void
+  /** The last value stays in use. */
+  failed(setting: string, cause: unknown): void
+}
+
+/** Follows the files of all settings of a process. */
+export interface FileFollower {
+  readonly follow: FollowSetting
+  /** Settings whose files could not be read at their last change. */
+  listFailing(): readonly string[]
+  close(): void
+}
+
+export function createFileFollower(observer: ReloadObserver): FileFollower {
+  const followed: FollowedFiles<unknown>[] = []
+  const failing = new Set<string>()
+  return {
+    async follow({ setting, files, read, onChange }) {
+      if (files.length === 0) return fixed(await read())
+      const value = await followFiles({
+        stamp: () => combinedStamp(files),
+        read,
+        onChange(changed) {
+          failing.delete(setting)
+          onChange?.(changed)
+          observer.reloaded(setting)
+        },
+        onError(cause) {
+          failing.add(setting)
+          observer.failed(setting, cause)
+        },
+      })
+      followed.push(value)
+      return value
+    },
+    listFailing: () => [...failing].toSorted(),
+    close: () => followed.forEach((each) => each.close()),
+  }
+}
+
+interface ReloadLog {
+  info(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
+
+/** Logs each reload. */
+export function createReloadLog(log: ReloadLog): ReloadObserver {
+  return {
+    reloaded: (setting) => log.info({ setting }, 'file reloaded'),
+    failed: (setting, cause) =>
+      log.error({ setting, error: String(cause) }, 'file not reloaded: the last good value stays in use'),
+  }
+}
+
+/** Reads the files once, for commands that end soon. */
+export const readOnce: FollowSetting = async ({ read }) => fixed(await read())

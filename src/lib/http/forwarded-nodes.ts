@@ -1,5 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net'
-import { toCanonicalAddress } from '../net/connection-addresses.ts'
+import { toCanonicalAddress } from '../net/addresses.ts'
 
 /** Addresses of the nodes that a request has passed, the first one first; undefined for a node that is concealed. */
 type ForwardedNodes = readonly (string | undefined)[]

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { getMembers } from './is-object.ts'
+import { getMembers } from './json-values.ts'
 
 /** The kinds of a JSON value. `null` is allowed in every place: it counts as absent, or removes a key of a map. */
 export type JsonKind = 'string' | 'number' | 'boolean' | 'object' | 'list'

@@ -1,12 +1,164 @@
-import type { ClusterAccess } from './in-cluster.ts'
-import { readSecret } from '../fs/read-secret.ts'
+import { z } from 'zod'
 import { buildConnector, Pool, type Dispatcher } from 'undici'
+import { getMembers, isObject } from '../json/json-values.ts'
+import { readSecret } from '../fs/read-secret.ts'
 import { toError } from '../errors/to-error.ts'
-import { readPemFile } from '../tls/pem-file.ts'
-import { createStatusError, KubernetesError } from './kubernetes-error.ts'
-import { parseJson } from './kubernetes-object.ts'
-import { readWatchEvents, type WatchEvent } from './watch-event.ts'
+import { readPemFile } from '../tls/certificates.ts'
 import { readBounded } from '../http/read-bounded.ts'
+
+/** How a process reaches the API server of its cluster. */
+export interface ClusterAccess {
+  /** URL; its path becomes a prefix. */
+  readonly apiServer: string
+  /** PEM file of the CA certificate, read again for each connection; unused for `http:`. */
+  readonly caFile: string
+  /** File of the bearer token, which Kubernetes rotates; read again for each request. */
+  readonly tokenFile: string
+}
+
+const serviceAccountFolder = '/var/run/secrets/kubernetes.io/serviceaccount'
+
+/** What every pod with a service account has. */
+export const inCluster: ClusterAccess = {
+  apiServer: 'https://kubernetes.default.svc',
+  caFile: `${serviceAccountFolder}/ca.crt`,
+  tokenFile: `${serviceAccountFolder}/token`,
+}
+
+const maxMessageLength = 500
+
+/**
+ * `Unreachable`: no complete response, or a credential file cannot be read. `Refused`: an error status. `Malformed`: a
+ * response that is not what the API defines. `TooLarge`: a response beyond the limits of the client.
+ */
+export type KubernetesErrorReason = 'Unreachable' | 'Refused' | 'Malformed' | 'TooLarge'
+
+/** A request to the API server failed. The message is for operators: it may name objects of the cluster. */
+export class KubernetesError extends Error {
+  override readonly name = 'KubernetesError'
+  readonly reason: KubernetesErrorReason
+  /** HTTP status, or the code of an ERROR event; only if `Refused`. */
+  readonly status: number | undefined
+
+  constructor(
+    reason: KubernetesErrorReason,
+    message: string,
+    { status, cause }: { readonly status?: number; readonly cause?: unknown } = {},
+  ) {
+    super(message, { cause })
+    this.reason = reason
+    this.status = status
+  }
+}
+
+/** For `catch`: returns a KubernetesError as it is, and wraps any other error as `Malformed`. */
+export function toKubernetesError(error: unknown): KubernetesError {
+  if (error instanceof KubernetesError) return error
+  return new KubernetesError('Malformed', `the response of the API server cannot be used: ${String(error)}`, {
+    cause: error,
+  })
+}
+
+/** Creates the error for a `Status` object; `status` is the one of the response, if it is not in the object. */
+export function createStatusError(content: unknown, status?: number): KubernetesError {
+  const { code, message } = getMembers(content)
+  const known = status ?? (typeof code === 'number' ? code : 500)
+  const detail = typeof message === 'string' ? `: ${removeControls(message.slice(0, maxMessageLength))}` : ''
+  return new KubernetesError('Refused', `the API server returned status ${known}${detail}`, { status: known })
+}
+
+function removeControls(text: string): string {
+  return text.replaceAll(/\p{Cc}+/gu, ' ')
+}
+
+const text = z.string().min(1)
+
+const kubernetesObjectSchema = z.looseObject({
+  apiVersion: text,
+  kind: text,
+  metadata: z.looseObject({
+    name: text,
+    namespace: text,
+    uid: text,
+    generation: z.int().nonnegative(),
+    resourceVersion: text,
+    /** Set while finalizers delay the deletion. */
+    deletionTimestamp: text.exactOptional(),
+    labels: z.record(z.string(), z.string()).exactOptional(),
+    annotations: z.record(z.string(), z.string()).exactOptional(),
+  }),
+})
+
+/** A namespaced custom resource as the API server returns it. */
+export type KubernetesObject = DeepReadonly<z.output<typeof kubernetesObjectSchema>>
+
+type DeepReadonly<Value> = Value extends object
+  ? { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> }
+  : Value
+
+/** Throws KubernetesError unless the value has the metadata of a stored, namespaced object. */
+export function parseKubernetesObject(value: unknown): KubernetesObject {
+  const parsed = kubernetesObjectSchema.safeParse(value)
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  throw new KubernetesError(
+    'Malformed',
+    `the API server sent an object that is malformed at "${issue?.path.join('.')}": ${issue?.message}`,
+  )
+}
+
+/** Throws KubernetesError. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new KubernetesError('Malformed', 'the API server sent invalid JSON', { cause })
+  }
+}
+
+export interface WatchEvent {
+  readonly type: (typeof eventTypes)[number]
+  readonly object: Readonly<Record<string, unknown>>
+}
+
+/** Far above the size of an object: etcd stores at most 1.5 MiB by default. */
+const maxEventBytes = 4 * 1024 * 1024
+
+/** Reads one event a line. Throws KubernetesError at an ERROR event, a malformed or incomplete line, and over 4 MiB. */
+export async function* readWatchEvents(body: AsyncIterable<Buffer>): AsyncGenerator<WatchEvent, void> {
+  let rest: Buffer[] = []
+  let size = 0
+  for await (const chunk of body) {
+    let begin = 0
+    for (let newline = chunk.indexOf(10); newline !== -1; newline = chunk.indexOf(10, begin)) {
+      yield parseWatchEvent(Buffer.concat([...rest, chunk.subarray(begin, newline)]).toString('utf8'))
+      begin = newline + 1
+      rest = []
+      size = 0
+    }
+    rest.push(chunk.subarray(begin))
+    size += chunk.length - begin
+    if (size > maxEventBytes) {
+      throw new KubernetesError(
+        'TooLarge',
+        `the API server sent an event of more than ${maxEventBytes} bytes`,
+      )
+    }
+  }
+  if (size > 0) throw new KubernetesError('Malformed', 'the watch ended within an event')
+}
+
+const eventTypes = ['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK'] as const
+
+function parseWatchEvent(line: string): WatchEvent {
+  const { type, object } = getMembers(parseJson(line))
+  if (!isObject(object))
+    throw new KubernetesError('Malformed', 'the API server sent an event without an object')
+  if (type === 'ERROR') throw createStatusError(object)
+  const known = eventTypes.find((one) => one === type)
+  if (known !== undefined) return { type: known, object }
+  throw new KubernetesError('Malformed', 'the API server sent an event of an unknown type')
+}
 
 type Query = Readonly<Record<string, string | number | boolean>>
 

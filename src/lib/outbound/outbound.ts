@@ -1,18 +1,22 @@
 import { readFile } from 'node:fs/promises'
 import tls, { createSecureContext, rootCertificates, type SecureContext } from 'node:tls'
-import { readOnce, type FollowSetting } from '../fs/file-follower.ts'
-import { fixed, type Followed } from '../fs/follow-files.ts'
+import { readOnce, type FollowSetting, fixed, type Followed } from '../fs/follow-files.ts'
 import { readSecret } from '../fs/read-secret.ts'
-import { readPemFile } from '../tls/pem-file.ts'
-import { listTlsFiles, readTlsFiles, type TlsFiles, type TlsMaterial } from '../tls/tls-files.ts'
-import { parseNoProxy } from './no-proxy.ts'
 import {
+  readPemFile,
+  listTlsFiles,
+  readTlsFiles,
+  type TlsFiles,
+  type TlsMaterial,
+} from '../tls/certificates.ts'
+import {
+  parseNoProxy,
   createProxyFinder,
   readNoProxy,
   toBasicAuthorization,
   type FindProxy,
   type Proxy,
-} from './find-proxy.ts'
+} from './proxies.ts'
 import { createSocketOpener, type ConnectionDefaults, type SocketOpener } from './socket-opener.ts'
 
 /** How all clients of the program open connections. */

@@ -1,10 +1,84 @@
-import { connect as connectTcp, isIP, type OnReadOpts, type Socket } from 'node:net'
+import { request } from 'node:http'
+import { type Socket, connect as connectTcp, isIP, type OnReadOpts } from 'node:net'
 import { connect as connectTls, type SecureContext, type TLSSocket } from 'node:tls'
+import type { OutboundTarget, Proxy, FindProxy } from './proxies.ts'
 import type { Followed } from '../fs/follow-files.ts'
-import type { TlsMaterial } from '../tls/tls-files.ts'
-import { ConnectError } from './connect-error.ts'
-import type { FindProxy, OutboundTarget, Proxy } from './find-proxy.ts'
-import { openTunnel } from './open-tunnel.ts'
+import type { TlsMaterial } from '../tls/certificates.ts'
+
+/** Why no connection was established, for failures that have no code of Node. */
+type ConnectErrorCode =
+  | 'CONNECT_TIMEOUT'
+  | 'PROXY_UNREACHABLE'
+  | 'PROXY_REFUSED'
+  | 'PROXY_AUTHENTICATION'
+  | 'PROXY_RESPONSE_INVALID'
+
+/** The message has no credentials and nothing that a proxy has sent, except its status. */
+export class ConnectError extends Error {
+  override readonly name = 'ConnectError'
+  readonly code: ConnectErrorCode
+
+  constructor(code: ConnectErrorCode, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+const maxHeadBytes = 16_384
+
+/**
+ * Requests a tunnel to a host on a connection to a proxy (CONNECT, RFC 9110 section 9.3.6), which may still be
+ * connecting. Calls back once with the connection, which then leads to the host, or with ConnectError. Nothing that the
+ * proxy sends besides the head of its response reaches the caller.
+ */
+export function openTunnel(
+  connection: Socket,
+  { url, authorization }: Proxy,
+  target: OutboundTarget,
+  callback: (error: ConnectError | null) => void,
+): void {
+  const { host, port } = target
+  const authority = `${host.includes(':') ? `[${host}]` : host}:${port}`
+  const fail = (code: ConstructorParameters<typeof ConnectError>[0], problem: string): void => {
+    connection.destroy()
+    callback(new ConnectError(code, `the proxy ${url.origin} ${problem}`))
+  }
+  const credential = authorization.current
+  const connect = request({
+    method: 'CONNECT',
+    path: authority,
+    headers: { host: authority, ...(credential !== undefined && { 'proxy-authorization': credential }) },
+    createConnection: () => connection,
+    maxHeaderSize: maxHeadBytes,
+    insecureHTTPParser: false,
+  })
+  connect.on('connect', ({ statusCode = 0 }, _socket, received: Buffer) => {
+    if (statusCode === 407) {
+      void authorization.refresh()
+      fail('PROXY_AUTHENTICATION', describeAuthentication(credential))
+    } else if (statusCode < 200 || statusCode > 299) {
+      fail('PROXY_REFUSED', `refused a connection to ${authority} with status ${statusCode}`)
+    } else if (received.length > 0) {
+      // Neither TLS nor HTTP servers send first: it could be taken for the response to a request.
+      fail('PROXY_RESPONSE_INVALID', 'sent more than the head of a response to CONNECT')
+    } else {
+      callback(null)
+    }
+  })
+  connect.on('error', (error: NodeJS.ErrnoException) => {
+    const { code = '', message } = error
+    if (code.startsWith('HPE_'))
+      fail('PROXY_RESPONSE_INVALID', `sent a malformed response to CONNECT: ${code}`)
+    else fail('PROXY_UNREACHABLE', `cannot be reached: ${message === '' ? code : message}`)
+  })
+  connect.end()
+}
+
+function describeAuthentication(credential: string | undefined): string {
+  return credential === undefined
+    ? 'requires authentication (status 407), and no credential is configured'
+    : 'rejected the credential (status 407)'
+}
 
 /** What the connections of all clients have in common. */
 export interface ConnectionDefaults {
@@ -152,4 +226,32 @@ function awaitConnect(socket: Socket, event: 'connect' | 'secureConnect', callba
     callback(error, null)
   }
   socket.once(event, succeed).once('error', fail)
+}
+
+const authorityAdvice = '; set caFile or outbound.caFile if its authority is private'
+
+/** Codes of Node and OpenSSL, by what has failed; the first match counts. */
+const causes: readonly (readonly [pattern: RegExp, cause: string, advice?: string])[] = [
+  [/^(ENOTFOUND|EAI_)/, 'name resolution'],
+  [/^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|EACCES|EPERM)$/, 'route'],
+  [/^(ETIMEDOUT|CONNECT_TIMEOUT)$/, 'timeout'],
+  [/^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/, 'certificate', authorityAdvice],
+  [/^(CERT_|ERR_TLS_CERT_|INVALID_CA|PATH_LENGTH_|INVALID_PURPOSE|HOSTNAME_)/, 'certificate'],
+  [/^(EPROTO|ERR_SSL_|ERR_TLS_)/, 'TLS'],
+]
+
+/** Says for operators what has failed on the way to a host: its name, the route, the certificate or the proxy. */
+export function describeConnectFailure(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if (error instanceof ConnectError && error.code !== 'CONNECT_TIMEOUT') return `proxy: ${error.message}`
+  const { code = '' }: NodeJS.ErrnoException = error
+  const [, cause, advice = ''] = causes.find(([pattern]) => pattern.test(code)) ?? []
+  const message = describe(error)
+  return cause === undefined ? message : `${cause}: ${message}${advice}`
+}
+
+/** Node reports the failures of all addresses of a host as one error without a message. */
+function describe(error: Error): string {
+  if (error.message !== '' || !(error instanceof AggregateError)) return error.message
+  return error.errors.map((each) => (each instanceof Error ? each.message : String(each))).join('; ')
 }

@@ -1,7 +1,7 @@
 import { readSecret } from '../../lib/fs/read-secret.ts'
 import { hasErrorCode } from '../../lib/fs/system-error.ts'
 import type { Outbound } from '../../lib/outbound/outbound.ts'
-import { readTlsFiles } from '../../lib/tls/tls-files.ts'
+import { readTlsFiles } from '../../lib/tls/certificates.ts'
 import type { SharedLimitsSettings } from '../../config/index.ts'
 
 /** Timeout of the connection, and again of the login. */

@@ -1,6 +1,6 @@
 import { pino, type Logger } from 'pino'
 import type { LogSettings } from '../../config/index.ts'
-import { currentTimestamp } from '../../lib/time/current-timestamp.ts'
+import { currentTimestamp } from '../../lib/time.ts'
 import { openLineWriter } from './line-writer.ts'
 import { formatTextLine } from './text-line.ts'
 

@@ -1,4 +1,4 @@
-import { validateAddressRange, isInAddressRange } from '../../lib/net/address-range.ts'
+import { validateAddressRange, isInAddressRange } from '../../lib/net/addresses.ts'
 import { validateFolder, isUnderFolder } from './storage-path.ts'
 import { createNameMatcher } from './name-pattern.ts'
 

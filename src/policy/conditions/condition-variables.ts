@@ -1,5 +1,5 @@
 import type { Principal } from '../../identity/index.ts'
-import { unknownAddress } from '../../lib/net/connection-addresses.ts'
+import { unknownAddress } from '../../lib/net/addresses.ts'
 import { readTags } from '../tags/object-tags.ts'
 import { factValue, known } from './fact.ts'
 import type { ConditionInput, OperationFacts } from './authorization-request.ts'

@@ -1,7 +1,7 @@
 import { ParseError, type ASTNode } from '@marcbachmann/cel-js'
 import { canonicalizeWord } from '../../catalog-api/facts.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
-import { validateTimestamp } from '../../lib/time/parse-timestamp.ts'
+import { validateTimestamp } from '../../lib/time.ts'
 import { parseCondition } from './condition.ts'
 import { factsStatedFor, operationsStating } from './permission-facts.ts'
 import { childNodes } from './syntax-tree.ts'

@@ -1,6 +1,6 @@
 import type { ASTNode } from '@marcbachmann/cel-js'
 import { describeRegularExpression } from './name-pattern.ts'
-import { getMembers } from '../../lib/json/is-object.ts'
+import { getMembers } from '../../lib/json/json-values.ts'
 
 const comparisons: readonly string[] = ['==', '!=', 'in']
 const textFunctions: readonly string[] = ['startsWith', 'endsWith', 'contains']

@@ -1,5 +1,5 @@
 import { Environment } from '@marcbachmann/cel-js'
-import { parseTimestamp, validateTimestamp } from '../../lib/time/parse-timestamp.ts'
+import { parseTimestamp, validateTimestamp } from '../../lib/time.ts'
 import { getDayOfYear } from './time-zones.ts'
 
 /**

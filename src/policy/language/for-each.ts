@@ -1,4 +1,4 @@
-import { isObject } from '../../lib/json/is-object.ts'
+import { isObject } from '../../lib/json/json-values.ts'
 import type { Place } from './place.ts'
 import type { PolicyInstance } from './policy-document.ts'
 import { formatPlaceholder, isVariableName } from './policy-instance.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { ParsedNode } from 'yaml'
 import { runAtOnce, type Steps } from '../../lib/async/run-in-slices.ts'
-import { isObject } from '../../lib/json/is-object.ts'
+import { isObject } from '../../lib/json/json-values.ts'
 import { acceptanceHint } from '../../config/index.ts'
 import type { DecisionTest } from '../testing/decision-test.ts'
 import { fileApiVersion } from './api-version.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { getMembers, isObject } from '../../lib/json/is-object.ts'
+import { getMembers, isObject } from '../../lib/json/json-values.ts'
 import { columnTypes } from '../restrictions/column-type.ts'
 import {
   anyOf,

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { z } from 'zod'
 import { isInNamespace } from '../../catalog-api/requirements.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
-import { parseTimestamp } from '../../lib/time/parse-timestamp.ts'
+import { parseTimestamp } from '../../lib/time.ts'
 import {
   allowOnlyFolders,
   requireMetadataKeys,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { extraOperationNamePattern } from '../../catalog-api/extra-operation.ts'
 import { permissionGroups, permissionNames } from '../../catalog-api/permissions.ts'
-import { validateTimestamp } from '../../lib/time/parse-timestamp.ts'
+import { validateTimestamp } from '../../lib/time.ts'
 
 /*
  * The parts that the schemas of the policy language are made of. Errors say what is expected. `meta` has what only editors

@@ -1,5 +1,5 @@
 import { runAtOnce, runInSlices } from '../../lib/async/run-in-slices.ts'
-import { pollFiles, type FilePolling } from '../../lib/fs/poll-files.ts'
+import { pollFiles, type FilePolling } from '../../lib/fs/follow-files.ts'
 import { builtInVocabulary, type PolicyVocabulary } from '../language/policy-vocabulary.ts'
 import { PolicyError } from '../language/policy-error.ts'
 import { isEnforced } from './compile-documents.ts'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { getOpenApiDocument } from '../../../src/catalog-api/openapi/openapi-document.ts'
-import { getMembers, isObject } from '../../../src/lib/json/is-object.ts'
+import { getMembers, isObject } from '../../../src/lib/json/json-values.ts'
 
 /** Objects without described members, by the reason. */
 const deliberatelyEmpty: Readonly<Record<string, readonly string[]>> = {

@@ -1,4 +1,4 @@
-import { getMembers, isObject } from '../../../src/lib/json/is-object.ts'
+import { getMembers, isObject } from '../../../src/lib/json/json-values.ts'
 
 /** Facts about the public OpenAPI document. Types are texts such as `integer`, `string[]`, `map of string`, `TableVersion`. */
 export interface PublicInterface {

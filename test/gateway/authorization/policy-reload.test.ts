@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../../audit/audit-fixtures.ts'
-import { reloadFiles } from '../../../src/lib/fs/reload.ts'
+import { reloadFiles } from '../../../src/lib/fs/follow-files.ts'
 import { formatPolicies } from '../../policy/policy-builder.ts'
 import { writeFiles } from '../../policy/source/policy-folder.ts'
 import { allowEverything } from '../support/open-gateway.ts'

@@ -1,9 +1,11 @@
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest'
-import { createKubernetesClient } from '../../../src/lib/kubernetes/kubernetes-client.ts'
-import type { KubernetesError } from '../../../src/lib/kubernetes/kubernetes-error.ts'
-import type { KubernetesObject } from '../../../src/lib/kubernetes/kubernetes-object.ts'
+import {
+  createKubernetesClient,
+  type KubernetesError,
+  type KubernetesObject,
+} from '../../../src/lib/kubernetes/kubernetes-client.ts'
 import { watchResources, type WatchTiming } from '../../../src/lib/kubernetes/watch-resources.ts'
 import {
   createThing,

@@ -1,8 +1,7 @@
 import { chmod, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, it } from 'vitest'
-import { fileStamp, followFiles, type FollowOptions } from '../../../src/lib/fs/follow-files.ts'
-import { reloadFiles } from '../../../src/lib/fs/reload.ts'
+import { fileStamp, followFiles, type FollowOptions, reloadFiles } from '../../../src/lib/fs/follow-files.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { eventually } from '../../support/eventually.ts'
 

@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import type { KubernetesError } from '../../../src/lib/kubernetes/kubernetes-error.ts'
+import type { KubernetesError } from '../../../src/lib/kubernetes/kubernetes-client.ts'
 import {
   watchResources,
   type WatchResourcesOptions,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { getAddressKey } from '../../../src/lib/net/address-key.ts'
+import { getAddressKey } from '../../../src/lib/net/addresses.ts'
 
 it.each([
   ['192.0.2.7', '192.0.2.7'],

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import { createProxyFinder, type OutboundTarget } from '../../../src/lib/outbound/find-proxy.ts'
-import { parseNoProxy } from '../../../src/lib/outbound/no-proxy.ts'
+import { createProxyFinder, type OutboundTarget, parseNoProxy } from '../../../src/lib/outbound/proxies.ts'
 
 const proxy = 'http://proxy.example:3128'
 

@@ -2,12 +2,11 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { onTestFinished } from 'vitest'
-import { readOnce } from '../../../src/lib/fs/file-follower.ts'
-import { fixed } from '../../../src/lib/fs/follow-files.ts'
-import type { OutboundTarget } from '../../../src/lib/outbound/find-proxy.ts'
+import { readOnce, fixed } from '../../../src/lib/fs/follow-files.ts'
+import type { OutboundTarget } from '../../../src/lib/outbound/proxies.ts'
 import { openOutbound, type OutboundSettings } from '../../../src/lib/outbound/outbound.ts'
 import { createSocketOpener, openWithin } from '../../../src/lib/outbound/socket-opener.ts'
-import type { TlsMaterial } from '../../../src/lib/tls/tls-files.ts'
+import type { TlsMaterial } from '../../../src/lib/tls/certificates.ts'
 
 interface OpenOptions {
   readonly outbound?: OutboundSettings

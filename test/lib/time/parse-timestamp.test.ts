@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { parseTimestamp, validateTimestamp } from '../../../src/lib/time/parse-timestamp.ts'
+import { parseTimestamp, validateTimestamp } from '../../../src/lib/time.ts'
 
 it.each<[string, number]>([
   ['1970-01-01T00:00:00Z', 0],

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isCompleteChain } from '../../../src/lib/tls/client-chain.ts'
+import { isCompleteChain } from '../../../src/lib/tls/certificates.ts'
 import { hasOpenssl, makeAuthority } from '../../identity/mtls/test-certificates.ts'
 
 describe.skipIf(!hasOpenssl())('a chain of certificates (skipped without openssl)', () => {

@@ -1,7 +1,7 @@
 import { mkdir, rename, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { reloadFiles } from '../../../src/lib/fs/reload.ts'
+import { reloadFiles } from '../../../src/lib/fs/follow-files.ts'
 import { readerPolicy, writeFiles } from './policy-folder.ts'
 import { watch } from './watched-folders.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'

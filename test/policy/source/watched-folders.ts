@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import type { FilePolling } from '../../../src/lib/fs/poll-files.ts'
+import type { FilePolling } from '../../../src/lib/fs/follow-files.ts'
 import { watchFolders } from '../../../src/policy/source/folder-source.ts'
 import {
   combineSources,

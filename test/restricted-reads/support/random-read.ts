@@ -1,5 +1,5 @@
 import type { Random } from '../../differential/random.ts'
-import { isObject } from '../../../src/lib/json/is-object.ts'
+import { isObject } from '../../../src/lib/json/json-values.ts'
 import { words } from './sample-tables.ts'
 
 /** A request about a table: what follows the id of the table in its path, and the body. */

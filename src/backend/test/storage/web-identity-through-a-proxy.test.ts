@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { readOnce } from '../../../lib/fs/file-follower.ts'
+import { readOnce } from '../../../lib/fs/follow-files.ts'
 import { openOutbound } from '../../../lib/outbound/outbound.ts'
 import { startConnectProxy } from '../../../../test/support/connect-proxy.ts'
 import { temporaryFolder } from '../../../../test/support/temporary-folder.ts'

@@ -1,4 +1,4 @@
-import type { KubernetesObject } from '../../../lib/kubernetes/kubernetes-object.ts'
+import type { KubernetesObject } from '../../../lib/kubernetes/kubernetes-client.ts'
 import { policyResourceName } from '../../language/api-version.ts'
 import type { PolicyDocument } from '../../language/policy-document.ts'
 import { PolicyError } from '../../language/policy-error.ts'

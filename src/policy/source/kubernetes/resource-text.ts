@@ -1,5 +1,5 @@
 import { stringify } from 'yaml'
-import type { KubernetesObject } from '../../../lib/kubernetes/kubernetes-object.ts'
+import type { KubernetesObject } from '../../../lib/kubernetes/kubernetes-client.ts'
 import { policyKind, policyResourceName, resourceApiVersion } from '../../language/api-version.ts'
 import type { PolicyText } from '../parse-policy-files.ts'
 

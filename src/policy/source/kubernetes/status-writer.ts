@@ -1,7 +1,11 @@
 import { z } from 'zod'
-import type { KubernetesClient } from '../../../lib/kubernetes/kubernetes-client.ts'
-import { toKubernetesError, type KubernetesError } from '../../../lib/kubernetes/kubernetes-error.ts'
-import { parseKubernetesObject, type KubernetesObject } from '../../../lib/kubernetes/kubernetes-object.ts'
+import {
+  type KubernetesClient,
+  toKubernetesError,
+  type KubernetesError,
+  parseKubernetesObject,
+  type KubernetesObject,
+} from '../../../lib/kubernetes/kubernetes-client.ts'
 import { policyResourceName } from '../../language/api-version.ts'
 import type { ResourceResult } from './kubernetes-policies.ts'
 

@@ -1,9 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PolicyNamespace } from '../../../config/index.ts'
-import { getMembers } from '../../../lib/json/is-object.ts'
-import type { KubernetesClient } from '../../../lib/kubernetes/kubernetes-client.ts'
-import { toKubernetesError, KubernetesError } from '../../../lib/kubernetes/kubernetes-error.ts'
-import type { KubernetesObject } from '../../../lib/kubernetes/kubernetes-object.ts'
+import { getMembers } from '../../../lib/json/json-values.ts'
+import {
+  type KubernetesClient,
+  toKubernetesError,
+  KubernetesError,
+  type KubernetesObject,
+} from '../../../lib/kubernetes/kubernetes-client.ts'
 import { watchResources } from '../../../lib/kubernetes/watch-resources.ts'
 import { policyResourceName, resourceApiVersion } from '../../language/api-version.ts'
 import { PolicyError } from '../../language/policy-error.ts'

@@ -1,6 +1,5 @@
 import { onTestFinished } from 'vitest'
-import type { KubernetesError } from '../../../../src/lib/kubernetes/kubernetes-error.ts'
-import type { KubernetesObject } from '../../../../src/lib/kubernetes/kubernetes-object.ts'
+import type { KubernetesError, KubernetesObject } from '../../../../src/lib/kubernetes/kubernetes-client.ts'
 import type { ResourceResult } from '../../../../src/policy/source/kubernetes/kubernetes-policies.ts'
 import { createStatusWriter } from '../../../../src/policy/source/kubernetes/status-writer.ts'
 import {

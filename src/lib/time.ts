@@ -1,3 +1,19 @@
+let cachedMs = Number.NaN
+let cachedText = ''
+
+/**
+ * Current time in ISO 8601 with milliseconds, UTC. Cached within a millisecond, since formatting is slow and records
+ * are frequent.
+ */
+export function currentTimestamp(): string {
+  const now = Date.now()
+  if (now !== cachedMs) {
+    cachedMs = now
+    cachedText = new Date(now).toISOString()
+  }
+  return cachedText
+}
+
 const example = '2027-01-31T10:00:00Z'
 const grammar = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.\d{1,9})?(?:Z|[+-](\d\d):(\d\d))$/
 const date = /^\d{4}-\d\d-\d\d$/
