@@ -1,4 +1,19 @@
-import type { Registry } from 'prom-client'
+import type { Registry, RegistryContentType } from 'prom-client'
+
+/** The part of a metric that a registry uses. */
+export interface MetricSource {
+  readonly name: string
+  readonly type: string
+  get(): Promise<{ readonly name: string }>
+}
+
+// The types of prom-client require of a metric more than its registry uses, and declare `type` as a number.
+declare module 'prom-client' {
+  interface Registry<BoundRegistryContentType extends RegistryContentType = PrometheusContentType> {
+    registerMetric(metric: MetricSource): void
+    getMetricsAsArray(): MetricSource[]
+  }
+}
 
 interface DurationHistogramOptions<Label extends string> {
   readonly name: string

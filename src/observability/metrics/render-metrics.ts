@@ -1,19 +1,5 @@
 import { Registry, type RegistryContentType } from 'prom-client'
-
-/** The part of a metric that a registry uses. */
-interface MetricSource {
-  readonly name: string
-  readonly type: string
-  get(): Promise<{ readonly name: string }>
-}
-
-// The types of prom-client require of a metric more than its registry uses, and declare `type` as a number.
-declare module 'prom-client' {
-  interface Registry<BoundRegistryContentType extends RegistryContentType = PrometheusContentType> {
-    registerMetric(metric: MetricSource): void
-    getMetricsAsArray(): MetricSource[]
-  }
-}
+import type { MetricSource } from './duration-histogram.ts'
 
 interface Exposition {
   readonly contentType: string
