@@ -4,7 +4,7 @@ import { isSystemError } from './system-error.ts'
 const reloadCallbacks = new Set<() => Promise<void>>()
 
 /** Registers `reload` for `reloadFiles`; it must not reject. The returned function unregisters it. */
-export function onReload(reload: () => Promise<void>): () => void {
+function onReload(reload: () => Promise<void>): () => void {
   reloadCallbacks.add(reload)
   return () => reloadCallbacks.delete(reload)
 }
@@ -160,7 +160,7 @@ export async function fileStamp(path: string): Promise<string> {
 }
 
 /** Changes with each of the files. */
-export async function combinedStamp(paths: readonly string[]): Promise<string> {
+async function combinedStamp(paths: readonly string[]): Promise<string> {
   return (await Promise.all(paths.map(fileStamp))).join(' ')
 }
 

@@ -60,7 +60,7 @@ export function toKubernetesError(error: unknown): KubernetesError {
 }
 
 /** Creates the error for a `Status` object; `status` is the one of the response, if it is not in the object. */
-export function createStatusError(content: unknown, status?: number): KubernetesError {
+function createStatusError(content: unknown, status?: number): KubernetesError {
   const { code, message } = getMembers(content)
   const known = status ?? (typeof code === 'number' ? code : 500)
   const detail = typeof message === 'string' ? `: ${removeControls(message.slice(0, maxMessageLength))}` : ''
@@ -108,7 +108,7 @@ export function parseKubernetesObject(value: unknown): KubernetesObject {
 }
 
 /** Throws KubernetesError. */
-export function parseJson(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (cause) {
@@ -125,7 +125,7 @@ export interface WatchEvent {
 const maxEventBytes = 4 * 1024 * 1024
 
 /** Reads one event a line. Throws KubernetesError at an ERROR event, a malformed or incomplete line, and over 4 MiB. */
-export async function* readWatchEvents(body: AsyncIterable<Buffer>): AsyncGenerator<WatchEvent, void> {
+async function* readWatchEvents(body: AsyncIterable<Buffer>): AsyncGenerator<WatchEvent, void> {
   let rest: Buffer[] = []
   let size = 0
   for await (const chunk of body) {

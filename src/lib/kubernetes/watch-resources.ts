@@ -17,7 +17,7 @@ interface Entry {
 }
 
 /** Resources by namespace and name, with a limit on their total length as JSON. */
-export class ResourceCache {
+class ResourceCache {
   readonly #entries = new Map<string, Entry>()
   readonly #maxLength: number
   #length = 0
@@ -71,7 +71,7 @@ const pageSchema = z.looseObject({
  * Lists a collection completely, in pages. A watch from the version in the result has all later changes. Rejects with
  * KubernetesError.
  */
-export async function listResources(
+async function listResources(
   client: KubernetesClient,
   path: string,
   { maxTotalLength, signal }: { readonly maxTotalLength: number; readonly signal: AbortSignal },

@@ -37,12 +37,12 @@ export function parseNoProxy(entries: readonly string[]): NoProxyList {
 }
 
 /** Splits the value of an environment variable at commas and white space. */
-export function splitNoProxy(text: string): readonly string[] {
+function splitNoProxy(text: string): readonly string[] {
   return text.split(/[\s,]+/).filter((entry) => entry !== '')
 }
 
 /** Whether a host is the machine itself: never reached through a proxy. */
-export function isLoopback(host: string): boolean {
+function isLoopback(host: string): boolean {
   const name = toComparableName(host)
   return isLoopbackAddress(name) || name === 'localhost' || name.endsWith('.localhost')
 }

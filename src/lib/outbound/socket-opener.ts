@@ -14,7 +14,7 @@ type ConnectErrorCode =
   | 'PROXY_RESPONSE_INVALID'
 
 /** The message has no credentials and nothing that a proxy has sent, except its status. */
-export class ConnectError extends Error {
+class ConnectError extends Error {
   override readonly name = 'ConnectError'
   readonly code: ConnectErrorCode
 
@@ -31,7 +31,7 @@ const maxHeadBytes = 16_384
  * connecting. Calls back once with the connection, which then leads to the host, or with ConnectError. Nothing that the
  * proxy sends besides the head of its response reaches the caller.
  */
-export function openTunnel(
+function openTunnel(
   connection: Socket,
   { url, authorization }: Proxy,
   target: OutboundTarget,

@@ -29,7 +29,7 @@ export async function readPemFile(file: string, content: PemContent): Promise<st
  * Reads a certificate chain and its private key. Throws if the key is not that of the first certificate: OpenSSL compares
  * only keys of one type, and a renewal from RSA to EC that writes file by file would end every handshake.
  */
-export async function readKeyPair(certFile: string, keyFile: string): Promise<{ cert: string; key: string }> {
+async function readKeyPair(certFile: string, keyFile: string): Promise<{ cert: string; key: string }> {
   const cert = await readPemFile(certFile, 'CERTIFICATE')
   const key = await readPemFile(keyFile, 'PRIVATE KEY')
   if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))

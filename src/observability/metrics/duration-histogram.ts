@@ -1,4 +1,4 @@
-import type { Registry, RegistryContentType } from 'prom-client'
+import type { Registry } from 'prom-client'
 
 /** The part of a metric that a registry uses. */
 export interface MetricSource {
