@@ -309,7 +309,7 @@ it.each<[what: string, document: string, message: string]>([
   [
     'a restriction of callers that no rule allows to read',
     `restrict: [{ id: r, subjects: { groups: [elt] }, tables: [orders], columns: { id: number } }]\nrules: [${allowRead}]\n`,
-    '5:12 warning effect p/r restricts callers that no rule allows to read these tables; expected those that one allows',
+    '5:12 warning effect p/r restricts callers that no rule allows to read these tables: their names may be misspelt',
   ],
   [
     'an exception for callers that no rule allows anything',
@@ -323,6 +323,12 @@ it.each<[what: string, document: string, message: string]>([
   ],
 ])('finds %s', (_, document, message) => {
   expect(listMessages(head + document)).toEqual([message])
+})
+
+it.each(['any', 'everyone'])('finds nothing in a restriction of %s but some', (subject) => {
+  const subjects = `{ ${subject}: true, except: { groups: [office] } }`
+  const restriction = `{ id: r, subjects: ${subjects}, tables: [orders], columns: { id: number } }`
+  expect(listMessages(`${head}restrict: [${restriction}]\nrules: [${allowRead}]\n`)).toEqual([])
 })
 
 it('finds what inherit: false ends', () => {

@@ -40,9 +40,10 @@ function describeNobody(own: LocatedRule, set: PolicySet): readonly string[] {
   const { restriction, subjects, effect } = own.rule
   if (restriction !== undefined) {
     const names = listSubjects({ ...subjects, anonymous: false })
-    return names.some((subject) => isAllowed(own, subject, set))
+    const isAnybody = names.some(({ kind }) => kind === 'any')
+    return isAnybody || names.some((subject) => isAllowed(own, subject, set))
       ? []
-      : ['restricts callers that no rule allows to read these tables; expected those that one allows']
+      : ['restricts callers that no rule allows to read these tables: their names may be misspelt']
   }
   if (effect === 'allow' || subjects.except === undefined || own.rule.condition !== undefined) return []
   if (!set.documents.some(({ rules }) => rules.some((rule) => rule.effect === 'allow'))) return []
