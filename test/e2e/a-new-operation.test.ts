@@ -209,9 +209,9 @@ it('is in the OpenAPI document', async () => {
 
 it('is in the reference of policies', async () => {
   expect(await run('test/support/write-reference.ts').ended).toMatchObject({ status: 0 })
-  const readme = await readFile(join(folder, 'policies', 'README.md'), 'utf8')
-  expect(readme).toMatch(/^\| `OverwriteTable` +\| the same object +\|.* the body .*`CompactTable`/m)
-  expect(readme).toMatch(/^\| `mode` +\| the member `mode` of the body +\|.*`CompactTable`/m)
+  const reference = await readFile(join(folder, 'docs', 'policy-reference.md'), 'utf8')
+  expect(reference).toMatch(/^\| `OverwriteTable` +\| the same object +\|.* the body .*`CompactTable`/m)
+  expect(reference).toMatch(/^\| `mode` +\| the member `mode` of the body +\|.*`CompactTable`/m)
 })
 
 it('is delegated as its entry or its group says', async () => {

@@ -13,7 +13,7 @@ import { killableGateway, type KillableGateway } from './killable-gateway.ts'
 import { eventually } from '../support/eventually.ts'
 
 /** `KILLS=200 npx vitest run test/e2e/outcomes-after-kills.test.ts` takes ten to twenty minutes. */
-const kills = Number(process.env['KILLS'] ?? (isThorough ? 20 : 3))
+const kills = Number(process.env['KILLS'] ?? (isThorough ? 8 : 3))
 const insertedTables = ['first', 'second']
 const arrow = { 'content-type': 'application/vnd.apache.arrow.stream' }
 
@@ -61,7 +61,7 @@ it(
     ])
       expect(await runCommand(['audit', ...command])).toMatchObject({ status: 0 })
   },
-  60_000 + kills * 10_000,
+  60_000 + kills * 20_000,
 )
 
 async function createTables(gateway: KillableGateway): Promise<string> {

@@ -9,14 +9,14 @@ import { keyOf } from '../verify/forge-log.ts'
 import { killedWriter } from './killed-writer.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-const rounds = isThorough ? 20 : 2
-
 /** What a power failure may leave of a group that was not durable: a part of it, or zeros in its place. */
 const leftovers: readonly ((line: Buffer) => Buffer)[] = [
   () => Buffer.alloc(0),
   (line) => line.subarray(0, Math.floor(line.length / 2)),
   (line) => Buffer.alloc(line.length),
 ]
+
+const rounds = isThorough ? 3 * leftovers.length : 2
 
 it.each([50_000, 10_000_000])(
   'records reported by a killed writer survive, and the chain stays valid, with segments of %i bytes',

@@ -38,7 +38,7 @@ const both = 'columns'
 /** Replaces the value of a flag. */
 const replacement = '"in its place"'
 
-const runs = isThorough ? 5_000 : 150
+const runs = isThorough ? 2_000 : 150
 
 const space = fc.constantFrom('', '', '', ' ', '\n\t', '\r  ')
 const name = fc.oneof(
