@@ -9,8 +9,8 @@ type Refusal = Pick<RefusalEntry, 'status' | 'reason'> & {
 }
 
 /**
- * Records refusals that callers, or pages in their browsers, can cause any number of times, at a limited rate: guessing keys, sending none, or a page that sends requests in the
- * name of its visitors cannot fill the disk.
+ * Records refusals that callers, or pages in their browsers, can cause any number of times, at a limited rate: guessing keys,
+ * sending none, or a page that sends requests in the name of its visitors cannot fill the disk.
  */
 export interface CredentialRefusalRecorder {
   record(request: RefusedRequest, refusal: Refusal): void

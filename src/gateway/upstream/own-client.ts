@@ -58,16 +58,16 @@ export function openOwnClient(
     const request = { method, path: getBasePath(url) + target, headers, body: body ?? null }
     return sendRequest(client, request, maxResponseBytes, AbortSignal.timeout(timeoutMs))
   }
-  const read = (operation: Operation, id: Identifier, parameters: ReadonlyMap<string, string>): string =>
+  const targetOf = (operation: Operation, id: Identifier, parameters: ReadonlyMap<string, string>): string =>
     buildTarget({ operation, id, delimiter, indexName: undefined, parameters }, delimiter)
   return {
     send,
     call(operation, id, members) {
-      const target = read(operation, id, new Map())
+      const target = targetOf(operation, id, new Map())
       if (operation.method === 'GET') return send('GET', target)
       return send('POST', target, Buffer.from(JSON.stringify({ id, ...members })))
     },
-    probe: () => send('GET', read(ownOperations.listNamespaces, [], new Map([['limit', '1']]))),
+    probe: () => send('GET', targetOf(ownOperations.listNamespaces, [], new Map([['limit', '1']]))),
     close: () => client.close(),
   }
 }

@@ -19,8 +19,9 @@ interface RequestDecisions {
 
 /**
  * Finds the one upstream of all objects that a request concerns, and the target of `route` there. Throws InvalidInput
- * (400) if objects lie at different upstreams or have names that theirs could split, and for a query parameter that the upstream does not accept; 406 for an extra operation that it does not have; a conflict (409) if the
- * request would remove or replace a namespace below which another upstream is mounted.
+ * (400) if objects lie at different upstreams or have names that theirs could split, and for a query parameter that the upstream
+ * does not accept; 406 for an extra operation that it does not have; a conflict (409) if the request would remove or replace a
+ * namespace below which another upstream is mounted.
  */
 export function findSoleUpstream(
   request: Matched,

@@ -7,8 +7,8 @@ import { factsStatedFor, operationsStating } from './permission-facts.ts'
 import { childNodes } from './syntax-tree.ts'
 
 const hourMs = 60 * 60 * 1000
-/** Parts on the time are tried throughout a year. */
-const maxDays = 366
+/** A year: parts on the time are tried throughout it, and a grant that ends later has no end that anybody waits for. */
+export const maxDays = 366
 const yearMs = maxDays * 24 * hourMs
 const always = 'is always true'
 /** Not a whole hour, so that each hour of the day is tried with all minutes, and each minute with all seconds. */

@@ -1,5 +1,4 @@
 import { isSameIdentifier, isWithin, type Identifier } from '../../../catalog-api/identifiers.ts'
-import { isInNamespace } from '../../../catalog-api/requirements.ts'
 import {
   getOperation,
   isOperationName,
@@ -7,7 +6,7 @@ import {
   type Operation,
 } from '../../../catalog-api/operations.ts'
 import { changePermissions, type Permission } from '../../../catalog-api/permissions.ts'
-import { destinationPermission } from '../../../catalog-api/requirements.ts'
+import { destinationPermission, isInNamespace } from '../../../catalog-api/requirements.ts'
 import { groupBy } from '../../../lib/group-by.ts'
 import { matchesAny, sampleName } from '../../conditions/name-pattern.ts'
 import { factsAvailableFor } from '../../conditions/permission-facts.ts'

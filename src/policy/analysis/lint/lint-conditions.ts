@@ -1,5 +1,6 @@
 import { permissionNames, type Permission } from '../../../catalog-api/permissions.ts'
 import type { Condition } from '../../conditions/condition.ts'
+import { describeConstantParts, maxDays } from '../../conditions/constant-parts.ts'
 import { unknown } from '../../conditions/fact.ts'
 import { describeRegularExpression } from '../../conditions/name-pattern.ts'
 import { constantFacts, factsAvailableFor } from '../../conditions/permission-facts.ts'
@@ -10,7 +11,7 @@ import { constantResult, type ConstantResult } from './find-grant.ts'
 import { createFinding, type Finding } from './finding.ts'
 
 /**
- * Finds conditions with a constant result for all operations of their rule, conditions on facts that no
+ * Finds conditions, and parts of them, with a constant result for all operations of their rule, conditions on facts that no
  * operation of their rule has, texts that are mistaken for patterns, also in `tables`, and rules that have ended by `now`.
  */
 export function lintConditions(documents: readonly PolicyDocument[], now = Date.now()): readonly Finding[] {
@@ -34,6 +35,9 @@ export function lintConditions(documents: readonly PolicyDocument[], now = Date.
         ...(condition.patternMistakes ?? []).map((mistake) =>
           warn('pattern', `has a condition with a mistaken pattern: ${mistake}`),
         ),
+        ...describeConstantParts(condition.text, listNamedPermissions(rule), now)
+          .filter((part) => !part.startsWith(`now < timestamp("${until}")`))
+          .map((part) => warn('effect', `has a condition of which ${part}`)),
       ]
     }),
   )
@@ -82,7 +86,6 @@ function describeAbsentFacts(rule: PolicyRule, { facts }: Condition): readonly s
 }
 
 const dayMs = 24 * 60 * 60 * 1000
-const maxDays = 366
 
 /** Finds ends in the past, and those that are so far away that nobody will think of them. */
 function describeEnd(until: string, now: number): string | undefined {

@@ -1,6 +1,5 @@
 import { isWithin } from '../../../catalog-api/identifiers.ts'
 import { permissionNames } from '../../../catalog-api/permissions.ts'
-import { describeConstantParts } from '../../conditions/constant-parts.ts'
 import { sampleName } from '../../conditions/name-pattern.ts'
 import type { LocatedRule } from '../../engine/compiled-rule.ts'
 import { knownAsOnly, listSubjects, type Subject } from '../../engine/subject.ts'
@@ -13,26 +12,17 @@ import { createFinding, type Finding } from './finding.ts'
 const readPermissions = permissionNames.filter(readsPart)
 
 /**
- * Finds what has no effect: parts of conditions that are the same in every request, restrictions of callers and exceptions
- * for callers that no rule allows anything, shadow policies, and allows that end at `inherit: false`.
+ * Finds what has no effect: restrictions of callers and exceptions for callers that no rule allows anything, shadow policies,
+ * and allows that end at `inherit: false`.
  */
-export function lintEffects(set: PolicySet, now = Date.now()): readonly Finding[] {
+export function lintEffects(set: PolicySet): readonly Finding[] {
   return set.documents.flatMap((document) => [
     ...findDocumentEffects(document, set),
     ...document.rules.flatMap((rule) => {
       const own = { document, rule }
-      const messages = [...describeParts(own, now), ...describeNobody(own, set)]
-      return messages.map((message) => createFinding(own, 'warning', 'effect', message))
+      return describeNobody(own, set).map((message) => createFinding(own, 'warning', 'effect', message))
     }),
   ])
-}
-
-function describeParts({ rule }: LocatedRule, now: number): readonly string[] {
-  const { condition, until } = rule
-  if (condition === undefined || condition.requirement !== undefined) return []
-  return describeConstantParts(condition.text, listNamedPermissions(rule), now)
-    .filter((part) => !part.startsWith(`now < timestamp("${until}")`))
-    .map((part) => `has a condition of which ${part}`)
 }
 
 /** Callers may have further groups, so a caller that is only named here stands for a mistaken name. */
