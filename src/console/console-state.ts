@@ -1,4 +1,6 @@
 import type { Readiness } from '../observability/health/readiness.ts'
+import type { RuleReference } from '../policy/engine/decision.ts'
+import type { RestrictionReport } from '../policy/restrictions/restriction.ts'
 
 export interface ConsoleState {
   readonly gateway: {
@@ -45,4 +47,39 @@ interface UpstreamState {
   readonly pending: number
   readonly connections: number
   readonly maxConnections: number
+}
+
+export interface RefusedRequest {
+  /** Milliseconds since 1970. */
+  readonly time: number
+  readonly stage: string
+  readonly reason: string
+  readonly status: number
+  readonly operation: string
+  /** As commands read it. */
+  readonly id: string | undefined
+  readonly principal: string | undefined
+  readonly client: string
+  readonly requestId: string
+  /** What `policy explain` needs to explain the decision; undefined if the policies did not refuse the request. */
+  readonly denial: PolicyDenial | undefined
+  /** What leaves the caller a part of the table. */
+  readonly restrictedBy: readonly RestrictionReport[] | undefined
+}
+
+interface PolicyDenial {
+  readonly permission: string
+  /** As commands read it. */
+  readonly id: string
+  /** Undefined if no rule allows the request. */
+  readonly rule: RuleReference | undefined
+  readonly caller: {
+    readonly isAnonymous: boolean
+    readonly groups: readonly string[]
+    readonly issuer: string | undefined
+    /** Id of the API key. */
+    readonly key: string | undefined
+  }
+  /** `name=value`. */
+  readonly facts: readonly string[]
 }

@@ -9,14 +9,14 @@ import type { Identifier } from '../catalog-api/identifiers.ts'
 import { isCrossSite, isLink, readSendingPage } from '../lib/http/sending-page.ts'
 import type { PolicySet } from '../policy/policy-set.ts'
 import { createAccessReport, listNamespaces } from './access-report.ts'
-import type { ConsoleState } from './console-state.ts'
+import type { ConsoleState, RefusedRequest } from './console-state.ts'
 import type { NewestChanges } from './newest-changes.ts'
 import { addPlayground, type PlaygroundSource } from './playground/add-playground.ts'
-import type { TrafficSummary } from './traffic.ts'
 
 export interface ConsoleSource {
   state(): Promise<ConsoleState>
-  traffic(): TrafficSummary
+  /** The newest first. */
+  refusals(): readonly RefusedRequest[]
   /** The policies in force. */
   policies(): PolicySet
   changes(): Promise<NewestChanges>
@@ -61,7 +61,7 @@ export async function addConsole(server: FastifyInstance, source: ConsoleSource)
     }
     scope.get(`${pageRoute}/data`, async () => ({
       state: await source.state(),
-      traffic: source.traffic(),
+      refusals: source.refusals(),
       ...(await source.changes()),
     }))
     scope.get(

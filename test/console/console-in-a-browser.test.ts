@@ -83,7 +83,7 @@ beforeEach(async () => {
     .waitFor()
 })
 
-inBrowser('requests and changes are shown live, and no name becomes markup', async () => {
+inBrowser('refusals and changes are shown live, and no name becomes markup', async () => {
   expect((await gateway.post(`${route}/create`, { body: {} })).status).toBe(200)
   expect((await gateway.post(`${route}/drop`, { as: 'alice', body: {} })).status).toBe(403)
   const change = page.getByRole('listitem').filter({ hasText: 'CreateNamespace' })
@@ -95,12 +95,6 @@ inBrowser('requests and changes are shown live, and no name becomes markup', asy
   const refusals = page.getByRole('list', { name: 'Newest refusals' })
   await refusals.getByText('403 no_rule').waitFor()
   await refusals.getByText('alice', { exact: true }).waitFor()
-  await page.getByRole('row', { name: /^DropNamespace 1 / }).waitFor()
-  const byPrincipal = page.getByRole('group', { name: 'Requests by principal' })
-  await byPrincipal.getByRole('row', { name: /^alice 1 1 requests a minute at most$/ }).waitFor()
-  const byUpstream = page.getByRole('group', { name: 'Requests by upstream' })
-  await byUpstream.getByRole('row', { name: /^catalog / }).waitFor()
-  await page.getByText('1 denied by a policy').waitFor()
   expect(await page.locator('img[src="x"]').count()).toBe(0)
   expect(await page.title()).toBe('catalog-gateway console')
   expect(pageErrors).toEqual([])
@@ -187,7 +181,7 @@ inBrowser('a refusal shows its rule and a command that explains it', async () =>
   expect(pageErrors).toEqual([])
 })
 
-inBrowser('the search and the chips filter refusals and changes', async () => {
+inBrowser('the search filters refusals and changes', async () => {
   const { headers } = await gateway.post('/v1/namespace/closed/drop', { as: 'alice', body: {} })
   await gateway.get('/v1/namespace/$/list', { as: null })
   const refusals = page.getByRole('list', { name: 'Newest refusals' }).getByRole('listitem')
@@ -199,10 +193,6 @@ inBrowser('the search and the chips filter refusals and changes', async () => {
   await search.fill('closed/alice')
   expect(await ofNobody.count()).toBe(0)
   expect(await refusals.filter({ hasText: 'denied' }).count()).toBeGreaterThan(0)
-  await page.getByRole('button', { name: /^authenticate: missing_credential/ }).click()
-  expect(await refusals.filter({ hasText: 'DropNamespace' }).count()).toBe(0)
-  await page.getByRole('button', { name: /^authenticate: missing_credential/, pressed: true }).click()
-  await refusals.filter({ hasText: 'DropNamespace' }).first().waitFor()
   await search.fill('nothing has this name')
   await page.getByText('no refusal is found by the search').waitFor()
   await page.getByText('no recent change is found by the search').waitFor()

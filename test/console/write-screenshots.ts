@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { startBrowser } from './browser.ts'
 import { openConsole, openDocs, sendSampleRequests, startSampleGateway } from './sample-pages.ts'
@@ -7,10 +6,7 @@ import { openConsole, openDocs, sendSampleRequests, startSampleGateway } from '.
 const gateway = await startSampleGateway()
 const browser = await startBrowser()
 try {
-  for (let second = 0; second < 10; second++) {
-    await Promise.all(Array.from({ length: 1 + (second % 4) }, () => sendSampleRequests(gateway)))
-    await setTimeout(700)
-  }
+  await sendSampleRequests(gateway)
   for (const [name, height, open] of [
     ['console', 1000, openConsole],
     ['docs', 760, openDocs],

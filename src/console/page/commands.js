@@ -34,11 +34,6 @@ export function commandView(command) {
   return element('span', {}, element('code', {}, command), ' ', copy)
 }
 
-/** Lists namespaces, with the API key in the variable KEY. */
-export function listCommand() {
-  return `curl -H "x-api-key: $KEY" '${gatewayUrl}/v1/namespace/$/list'`
-}
-
 /** Is refused, as it has no credential. */
 export function refusedCommand() {
   return `curl '${gatewayUrl}/v1/namespace/$/list'`

@@ -3,16 +3,15 @@ import { showChanges } from './changes-view.js'
 import { setGatewayUrl } from './commands.js'
 import { byId } from './elements.js'
 import { timeOfDay } from './format.js'
-import { showLastHour } from './last-hour-views.js'
 import { openPlayground } from './playground-view.js'
+import { showRefusals } from './refusals-view.js'
 import { openSearch } from './search.js'
 import { showState, showStatus } from './state-views.js'
-import { showTraffic } from './traffic-views.js'
 
-const pollIntervalMs = 1000
+const pollIntervalMs = 2000
 const pause = byId('pause')
 let isPaused = false
-/** @type {{ readonly traffic: import('../traffic.ts').TrafficSummary, readonly changes: readonly import('../newest-changes.ts').RecordedChange[] } | undefined} */
+/** @type {{ readonly refusals: readonly import('../console-state.ts').RefusedRequest[], readonly changes: readonly import('../newest-changes.ts').RecordedChange[] } | undefined} */
 let latest
 /**
  * When the gateway sent the shown data, by its own clock.
@@ -36,8 +35,7 @@ void poll()
 /** Shows the newest data, as far as the search finds it. */
 function showFeeds() {
   if (latest === undefined) return
-  showTraffic(latest.traffic)
-  showLastHour(latest.traffic.lastHour)
+  showRefusals(latest.refusals)
   showChanges(latest.changes)
 }
 
@@ -64,10 +62,10 @@ async function refresh() {
   try {
     const response = await fetch('console/data', { signal: AbortSignal.timeout(10_000) })
     if (!response.ok) throw new Error(`the gateway returned status ${response.status}`)
-    const { state, traffic, changes, seal } = await response.json()
+    const { state, refusals, changes, seal } = await response.json()
     if (state.gateway.url !== undefined) setGatewayUrl(state.gateway.url)
-    showState(state, traffic, seal)
-    latest = { traffic, changes }
+    showState(state, seal)
+    latest = { refusals, changes }
     showFeeds()
     showFreshness(true)
     newestAt = new Date(state.gateway.now)

@@ -2,7 +2,7 @@ import { commandView } from './commands.js'
 import { element, facts } from './elements.js'
 import { quoteForShell, quoted } from './format.js'
 
-/** @typedef {NonNullable<import('../traffic.ts').RefusedRequest['denial']>} Denial */
+/** @typedef {NonNullable<import('../console-state.ts').RefusedRequest['denial']>} Denial */
 
 /**
  * Unfolds to the rule that denied a request, and the command that explains it.

@@ -7,16 +7,12 @@
  * @param {...(Node | string | undefined)} children
  */
 export function element(name, attributes = {}, ...children) {
-  return fill(document.createElement(name), attributes, children)
-}
-
-/**
- * @param {string} name
- * @param {Readonly<Record<string, string | undefined>>} [attributes]
- * @param {...(Node | string | undefined)} children
- */
-export function svgElement(name, attributes = {}, ...children) {
-  return fill(document.createElementNS('http://www.w3.org/2000/svg', name), attributes, children)
+  const created = document.createElement(name)
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value !== undefined) created.setAttribute(key, value)
+  }
+  created.append(...children.filter((child) => child !== undefined))
+  return created
 }
 
 /**
@@ -107,18 +103,4 @@ export function showItems(parent, items, keyOf, make) {
     children.length === parent.children.length &&
     children.every((child, index) => child === parent.children[index])
   if (!isSame) parent.replaceChildren(...children)
-}
-
-/**
- * @template {Element} Kind
- * @param {Kind} parent
- * @param {Readonly<Record<string, string | undefined>>} attributes
- * @param {readonly (Node | string | undefined)[]} children
- */
-function fill(parent, attributes, children) {
-  for (const [key, value] of Object.entries(attributes)) {
-    if (value !== undefined) parent.setAttribute(key, value)
-  }
-  parent.append(...children.filter((child) => child !== undefined))
-  return parent
 }

@@ -18,14 +18,6 @@ export function formatId(names) {
 }
 
 /**
- * Whether the gateway or a catalog failed: 424 is a change that may have been done.
- * @param {number} status
- */
-export function isFailureStatus(status) {
-  return status >= 500 || status === 424
-}
-
-/**
  * `12:03:59`, from milliseconds since 1970 or ISO 8601.
  * @param {number | string} time
  */

@@ -32,20 +32,6 @@ export function showFeed(id, items, { texts, key, view, notFound, empty }) {
     ])
 }
 
-/**
- * Searches for a text, or for nothing if it is already searched for.
- * @param {string} text
- */
-export function toggleSearch(text) {
-  field.value = isSearchedFor(text) ? '' : text
-  field.dispatchEvent(new Event('input'))
-}
-
-/** @param {string} text */
-export function isSearchedFor(text) {
-  return field.value === text
-}
-
 function searchedWords() {
   return field.value
     .toLowerCase()

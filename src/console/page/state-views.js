@@ -1,19 +1,14 @@
 import { byId, element, facts, show, table } from './elements.js'
-import { formatNumber, formatDuration, formatMs, isFailureStatus, quoted } from './format.js'
+import { formatNumber, formatDuration, quoted } from './format.js'
 
 /** @typedef {import('../console-state.ts').ConsoleState} ConsoleState */
-/** @typedef {import('../traffic.ts').TrafficSummary} TrafficSummary */
 /** @typedef {import('../newest-changes.ts').NewestChanges} NewestChanges */
-
-/** Seconds over which rates are averaged. */
-const rateSeconds = 10
 
 /**
  * @param {ConsoleState} state
- * @param {TrafficSummary} traffic
  * @param {NewestChanges['seal']} seal
  */
-export function showState(state, traffic, seal) {
+export function showState(state, seal) {
   const { gateway, readiness, upstreams, policies, audit } = state
   const problems = checkTexts(readiness.problems)
   showStatus(problems.length === 0 ? 'ready' : `not ready: ${problems.join('; ')}`, problems.length === 0)
@@ -22,7 +17,6 @@ export function showState(state, traffic, seal) {
   )
   byId('about').textContent =
     `version ${gateway.version}, up for ${formatDuration(gateway.now - gateway.startedAt)}`
-  show(byId('tiles'), createTiles(state, traffic), (tiles) => tiles.map(tile))
   show(byId('upstream-table'), upstreams, upstreamTable)
   show(byId('audit-facts'), auditFacts(audit, seal, gateway.now), facts)
   show(byId('policy-facts'), policyFacts(policies, gateway.now), facts)
@@ -42,52 +36,6 @@ export function showStatus(text, isGood) {
   // Screen readers announce every assignment.
   if (status.textContent !== text) status.textContent = text
   status.className = isGood ? 'pill good' : 'pill bad'
-}
-
-/** @typedef {{ readonly value: string, readonly title: string, readonly isBad?: boolean }} Tile */
-
-/**
- * @param {ConsoleState} state
- * @param {TrafficSummary} traffic
- * @returns {readonly Tile[]}
- */
-function createTiles({ upstreams, policies, audit }, { seconds, statuses, operations }) {
-  const last = seconds.slice(-rateSeconds)
-  const sum = (/** @type {(second: TrafficSummary['seconds'][number]) => number} */ count) =>
-    last.reduce((total, second) => total + count(second), 0)
-  const rate = (/** @type {number} */ count) => formatNumber(count / rateSeconds)
-  const failures = statuses.reduce(
-    (total, { status, count }) => (isFailureStatus(status) ? total + count : total),
-    0,
-  )
-  const healthy = upstreams.filter(({ healthy, breaker }) => healthy && breaker === 'closed').length
-  const slowest = operations.reduce((most, { p99 }) => Math.max(most, p99), 0)
-  return [
-    { value: rate(sum(({ allow, deny, none }) => allow + deny + none)), title: 'requests a second' },
-    { value: rate(sum(({ deny }) => deny)), title: 'denied a second' },
-    { value: formatNumber(failures), title: 'failures in 2 minutes', isBad: failures > 0 },
-    { value: operations.length === 0 ? '–' : formatMs(slowest), title: 'slowest p99' },
-    {
-      value: `${healthy} of ${upstreams.length}`,
-      title: upstreams.length === 1 ? 'upstream healthy' : 'upstreams healthy',
-      isBad: healthy < upstreams.length,
-    },
-    {
-      value: audit.writable ? 'writable' : 'stuck',
-      title: `audit log, ${formatNumber(audit.unresolved)} open`,
-      isBad: !audit.writable,
-    },
-    {
-      value: policies.revision.slice(0, 8),
-      title: policies.failedAt === undefined ? 'policies in force' : 'policies: change not loaded',
-      isBad: policies.failedAt !== undefined,
-    },
-  ]
-}
-
-/** @param {Tile} tile */
-function tile({ value, title, isBad = false }) {
-  return element('li', {}, element('strong', { class: isBad ? 'bad' : undefined }, value), title)
 }
 
 /** @param {ConsoleState['upstreams']} upstreams */

@@ -6,9 +6,8 @@ import { describeRestriction } from '../../policy/restrictions/restriction.ts'
 import { DeniedError } from '../authorization/denied-error.ts'
 import type { AuditLog, Sinks } from '../../audit/index.ts'
 import type { ConsoleSource } from '../../console/console.ts'
-import type { ConsoleState } from '../../console/console-state.ts'
+import type { ConsoleState, RefusedRequest } from '../../console/console-state.ts'
 import { createNewestChangesReader } from '../../console/newest-changes.ts'
-import { createTraffic, type RefusedRequest } from '../../console/traffic.ts'
 import type { PolicySource } from '../../policy/source/policy-source.ts'
 import type { PolicyDocument } from '../../policy/language/policy-document.ts'
 import { readReadiness, type ReadinessCheck } from '../../observability/health/readiness.ts'
@@ -39,20 +38,19 @@ interface ConsoleSourceOptions extends Pick<ConsoleSource, 'listCatalog' | 'play
   readonly sinks: Pick<Sinks, 'status'>
 }
 
-/** Creates a recorder with bounded memory: counts for every request, and a line for each refused one. */
+const maxRefusals = 50
+
+/** Creates a recorder of the newest refused requests. */
 export function createConsoleRecorder(): ConsoleRecorder {
   const startedAt = Date.now()
-  const traffic = createTraffic()
+  const refusals: RefusedRequest[] = []
   const inForce = createPoliciesInForce()
   return {
     policyFollower: inForce,
-    recordEnd(trace, _response, { operation, status, decision, refusal, endedAt }) {
-      const { route, principal, headPermit } = trace.progress
-      const { upstream } = trace
-      const durationMs = endedAt - trace.startedAt
-      traffic.addRequest({ operation, status, decision, durationMs, upstream, principal: principal?.name })
+    recordEnd(trace, _response, { operation, status, refusal }) {
       if (refusal === undefined) return
-      traffic.addRefusal({
+      const { route, principal, headPermit } = trace.progress
+      refusals.unshift({
         time: Date.now(),
         stage: trace.stage,
         reason: refusal.reason,
@@ -65,13 +63,14 @@ export function createConsoleRecorder(): ConsoleRecorder {
         denial: describeDenial(refusal, principal, trace.client),
         restrictedBy: headPermit?.restriction?.parts.map(describeRestriction),
       })
+      if (refusals.length > maxRefusals) refusals.pop()
     },
     createSource(parts) {
       const { audit, policies, sinks } = parts
       return {
         listCatalog: parts.listCatalog,
         playground: parts.playground,
-        traffic: () => traffic.getSummary(),
+        refusals: () => refusals,
         policies: () => policies.current(),
         changes: createNewestChangesReader(parts.playground.auditFolder, () => audit.durableEnd()),
         async state() {
