@@ -100,7 +100,7 @@ function startReplica(reviewOne = review) {
   const watch = watchResources({
     client,
     path: policiesPath,
-    onChange: (resources) => writer.report(resources.map(reviewOne)),
+    onList: (resources) => writer.report(resources.map(reviewOne)),
     onError,
   })
   const close = async (): Promise<void> => {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { buildConnector, Pool, type Dispatcher } from 'undici'
-import { getMembers, isObject } from '../json/json-values.ts'
+import { getMembers } from '../json/json-values.ts'
 import { readSecret } from '../fs/read-secret.ts'
 import { toError } from '../errors/to-error.ts'
 import { readPemFile } from '../tls/certificates.ts'
@@ -37,7 +37,7 @@ export type KubernetesErrorReason = 'Unreachable' | 'Refused' | 'Malformed' | 'T
 export class KubernetesError extends Error {
   override readonly name = 'KubernetesError'
   readonly reason: KubernetesErrorReason
-  /** HTTP status, or the code of an ERROR event; only if `Refused`. */
+  /** HTTP status; only if `Refused`. */
   readonly status: number | undefined
 
   constructor(
@@ -59,12 +59,11 @@ export function toKubernetesError(error: unknown): KubernetesError {
   })
 }
 
-/** Creates the error for a `Status` object; `status` is the one of the response, if it is not in the object. */
-function createStatusError(content: unknown, status?: number): KubernetesError {
-  const { code, message } = getMembers(content)
-  const known = status ?? (typeof code === 'number' ? code : 500)
+/** Creates the error for a response with this status, whose content may be a `Status` object. */
+function createStatusError(content: unknown, status: number): KubernetesError {
+  const { message } = getMembers(content)
   const detail = typeof message === 'string' ? `: ${removeControls(message.slice(0, maxMessageLength))}` : ''
-  return new KubernetesError('Refused', `the API server returned status ${known}${detail}`, { status: known })
+  return new KubernetesError('Refused', `the API server returned status ${status}${detail}`, { status })
 }
 
 function removeControls(text: string): string {
@@ -116,50 +115,6 @@ function parseJson(text: string): unknown {
   }
 }
 
-export interface WatchEvent {
-  readonly type: (typeof eventTypes)[number]
-  readonly object: Readonly<Record<string, unknown>>
-}
-
-/** Far above the size of an object: etcd stores at most 1.5 MiB by default. */
-const maxEventBytes = 4 * 1024 * 1024
-
-/** Reads one event a line. Throws KubernetesError at an ERROR event, a malformed or incomplete line, and over 4 MiB. */
-async function* readWatchEvents(body: AsyncIterable<Buffer>): AsyncGenerator<WatchEvent, void> {
-  let rest: Buffer[] = []
-  let size = 0
-  for await (const chunk of body) {
-    let begin = 0
-    for (let newline = chunk.indexOf(10); newline !== -1; newline = chunk.indexOf(10, begin)) {
-      yield parseWatchEvent(Buffer.concat([...rest, chunk.subarray(begin, newline)]).toString('utf8'))
-      begin = newline + 1
-      rest = []
-      size = 0
-    }
-    rest.push(chunk.subarray(begin))
-    size += chunk.length - begin
-    if (size > maxEventBytes) {
-      throw new KubernetesError(
-        'TooLarge',
-        `the API server sent an event of more than ${maxEventBytes} bytes`,
-      )
-    }
-  }
-  if (size > 0) throw new KubernetesError('Malformed', 'the watch ended within an event')
-}
-
-const eventTypes = ['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK'] as const
-
-function parseWatchEvent(line: string): WatchEvent {
-  const { type, object } = getMembers(parseJson(line))
-  if (!isObject(object))
-    throw new KubernetesError('Malformed', 'the API server sent an event without an object')
-  if (type === 'ERROR') throw createStatusError(object)
-  const known = eventTypes.find((one) => one === type)
-  if (known !== undefined) return { type: known, object }
-  throw new KubernetesError('Malformed', 'the API server sent an event of an unknown type')
-}
-
 type Query = Readonly<Record<string, string | number | boolean>>
 
 /** Requests to a Kubernetes API server. All methods reject with KubernetesError. Paths start with `/api` or `/apis`. */
@@ -168,10 +123,15 @@ export interface KubernetesClient {
   /** Server-side apply; `manager` owns what the body has from then on. Rejects with 409 if the object has another uid. */
   apply(path: string, body: unknown, manager: string, signal?: AbortSignal): Promise<unknown>
   /**
-   * Resolves when the watch is established; the events end when the server ends it. They never time out: the caller
-   * has to abort a silent watch.
+   * Watches a collection, and resolves at its first change after that version, or after a minute. Calls `onAccepted` when
+   * the API server has accepted the watch.
    */
-  watch(path: string, query: Query, signal: AbortSignal): Promise<AsyncIterable<WatchEvent>>
+  awaitChange(
+    path: string,
+    resourceVersion: string,
+    onAccepted: () => void,
+    signal: AbortSignal,
+  ): Promise<void>
   /** Requests in progress reject. */
   close(): Promise<void>
 }
@@ -179,6 +139,8 @@ export interface KubernetesClient {
 const connectTimeoutMs = 10_000
 const headersTimeoutMs = 30_000
 const bodyTimeoutMs = 15_000
+/** The API server ends a watch after this long. It sends nothing before, unless something has changed. */
+const watchSeconds = 60
 const maxResponseBytes = 16 * 1024 * 1024
 const maxErrorBytes = 65_536
 
@@ -201,7 +163,12 @@ export function createKubernetesClient(options: ClusterAccess): KubernetesClient
   })
 
   /** Resolves with the body of a 2xx response. */
-  async function open({ path, applied, signal, ...request }: ApiRequest): Promise<AsyncIterable<Buffer>> {
+  async function open({
+    path,
+    applied,
+    signal,
+    ...request
+  }: ApiRequest): Promise<AsyncGenerator<Buffer, void>> {
     const token = await readToken(options.tokenFile)
     const { statusCode, body } = await pool
       .request({
@@ -233,8 +200,16 @@ export function createKubernetesClient(options: ClusterAccess): KubernetesClient
     get: (path, query, signal) => exchange({ path, ...(query && { query }), signal }),
     apply: (path, applied, fieldManager, signal) =>
       exchange({ path, query: { fieldManager, force: true }, applied, signal }),
-    watch: async (path, query, signal) =>
-      readWatchEvents(await open({ path, query: { ...query, watch: true }, bodyTimeout: 0, signal })),
+    async awaitChange(path, resourceVersion, onAccepted, signal) {
+      const query = { watch: true, resourceVersion, timeoutSeconds: watchSeconds }
+      // A silent connection is lost.
+      const bodyTimeout = watchSeconds * 1000 + bodyTimeoutMs
+      const events = await open({ path, query, bodyTimeout, signal })
+      onAccepted()
+      await events.next()
+      // Closes the connection.
+      await events.return()
+    },
     close: () => pool.destroy(),
   }
 }

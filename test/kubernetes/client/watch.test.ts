@@ -1,12 +1,6 @@
-import { once } from 'node:events'
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest'
-import {
-  createKubernetesClient,
-  type KubernetesError,
-  type KubernetesObject,
-} from '../../../src/lib/kubernetes/kubernetes-client.ts'
-import { watchResources, type WatchTiming } from '../../../src/lib/kubernetes/watch-resources.ts'
+import type { KubernetesError, KubernetesObject } from '../../../src/lib/kubernetes/kubernetes-client.ts'
+import { watchResources } from '../../../src/lib/kubernetes/watch-resources.ts'
 import {
   createThing,
   startApiServerWithThings,
@@ -23,17 +17,19 @@ beforeAll(async () => {
 afterAll(() => server.close())
 beforeEach(() => server.client.delete(thingsPath))
 
-function watch(timing: Partial<WatchTiming> = {}, client = server.tested) {
+function watch() {
   const reports: (readonly KubernetesObject[])[] = []
   const errors: KubernetesError[] = []
   let connections = 0
   const watched = watchResources({
-    client,
+    client: server.tested,
     path: thingsPath,
-    onChange: (resources) => reports.push(resources),
+    onList(resources) {
+      reports.push(resources)
+    },
     onError: (error) => errors.push(error),
     onConnect: () => (connections += 1),
-    timing: { minDelayMs: 100, maxDelayMs: 500, ...timing },
+    timing: { minDelayMs: 100, maxDelayMs: 500 },
   })
   onTestFinished(() => watched.close())
   const texts = (): unknown =>
@@ -59,15 +55,6 @@ it('reports a list of several pages, and changes', async () => {
   expect(errors).toEqual([])
 })
 
-it('resumes a silent watch without a list', async () => {
-  const { reports, texts, countConnections, errors } = watch({ silenceMs: 500 })
-  await eventually(() => expect(countConnections()).toBeGreaterThan(2))
-  await server.client.post(thingsPath, createThing('new'))
-  await eventually(() => expect(texts()).toEqual(['new: one']))
-  expect(reports).toHaveLength(2)
-  expect(errors).toEqual([])
-})
-
 it('keeps the resources while the API server is down, and has all changes afterwards', async () => {
   await server.client.post(thingsPath, createThing('old'))
   const { reports, texts, errors, countConnections } = watch()
@@ -81,69 +68,6 @@ it('keeps the resources while the API server is down, and has all changes afterw
   await server.client.post(thingsPath, createThing('new'))
   await eventually(() => expect(texts()).toEqual(['new: one']))
 }, 120_000)
-
-it('lists again if the version of a lost watch has expired (410 Gone)', async () => {
-  await server.client.post(thingsPath, createThing('old'))
-  const proxy = await startProxy(Number(new URL(server.url).port))
-  const client = createKubernetesClient({
-    ...server,
-    apiServer: proxy.url,
-    tokenFile: server.testedTokenFile,
-  })
-  onTestFinished(async () => {
-    await client.close()
-    await proxy.close()
-  })
-  const { texts, errors, countConnections } = watch({}, client)
-  await eventually(() => expect(countConnections()).toBe(1))
-  const { metadata } = await server.client.get<{ metadata: { resourceVersion: string } }>(thingsPath)
-  proxy.cut()
-  await server.client.delete(`${thingsPath}/old`)
-  await server.client.post(thingsPath, createThing('new'))
-  // A new API server has no history, so it knows of no deletion before its start.
-  await server.stop()
-  await server.start()
-  const version = `watch=true&timeoutSeconds=1&resourceVersion=${metadata.resourceVersion}`
-  await eventually(async () => expect(await readStatus(`${thingsPath}?${version}`)).toContain('410'))
-  proxy.restore()
-  await eventually(() => expect(texts()).toEqual(['new: one']))
-  expect(errors.every(({ reason }) => reason === 'Unreachable')).toBe(true)
-}, 180_000)
-
-/** Returns what the API server responds, also with an error. */
-async function readStatus(path: string): Promise<string> {
-  return server.client.text(path).catch(String)
-}
-
-/** Starts a TCP proxy to a port of this machine, whose connections can be cut. */
-async function startProxy(port: number) {
-  const sockets = new Set<Socket>()
-  let isCut = false
-  const proxy = createServer((socket) => {
-    const other = connect(port, '127.0.0.1')
-    for (const each of [socket, other]) {
-      sockets.add(each)
-      each.on('error', () => undefined).on('close', () => sockets.delete(each))
-    }
-    if (isCut) socket.destroy()
-    socket.pipe(other).pipe(socket)
-  })
-  await once(proxy.listen(0, '127.0.0.1'), 'listening')
-  const cut = () => {
-    isCut = true
-    for (const socket of sockets) socket.destroy()
-  }
-  return {
-    url: `https://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
-    cut,
-    restore: () => (isCut = false),
-    async close() {
-      cut()
-      proxy.close()
-      await once(proxy, 'close')
-    },
-  }
-}
 
 it('lists again after the custom resource was removed and created', async () => {
   await server.client.post(thingsPath, createThing('old'))

@@ -1,15 +1,7 @@
 import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import {
-  createEvent,
-  createThing,
-  listsAndWatches,
-  sendEvents,
-  sendList,
-  sendStatus,
-  type Script,
-} from './scripted-api-server.ts'
+import { listsAndWatches, sendEvents, sendList, sendStatus, type Script } from './scripted-api-server.ts'
 import { watchThings } from './watch-things.ts'
 import { eventually } from '../../support/eventually.ts'
 
@@ -43,17 +35,4 @@ it('sends nothing after a delay', async () => {
   watch.close()
   await setTimeout(150)
   expect(requests).toHaveLength(1)
-})
-
-it('does not report a burst', async () => {
-  const event = createEvent('ADDED', createThing('a', '10'))
-  const { watch, reports, countConnections } = await watchThings(
-    listsAndWatches(sendList('9'), sendEvents(event)),
-    { timing: { burstMs: 1_500 } },
-  )
-  await eventually(() => expect(countConnections()).toBe(1))
-  await setTimeout(50)
-  watch.close()
-  await setTimeout(1_800)
-  expect(reports).toEqual([[]])
 })

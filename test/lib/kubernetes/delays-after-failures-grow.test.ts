@@ -74,12 +74,3 @@ it('does not shorten the delay after failures that take long', async () => {
   // The third delay: at least half of the maximum.
   expect((requestedAt[3] ?? 0) - (failedAt[2] ?? 0)).toBeGreaterThan(98)
 })
-
-it('treats a watch that ends at once as a failure', async () => {
-  const { errors, requests } = await watchThings(listsAndWatches(sendList('9'), sendEventsAndEnd(0)), {
-    timing: { minDelayMs: 10_000, maxDelayMs: 10_000 },
-  })
-  await eventually(() => expect(errors).toHaveLength(1))
-  expect(errors[0]?.message).toBe('the API server ended the watch at once')
-  expect(requests).toHaveLength(2)
-})

@@ -123,11 +123,6 @@ export function createEvent(type: string, object: object): string {
   return `${JSON.stringify({ type, object })}\n`
 }
 
-export function createBookmark(resourceVersion: string): string {
-  const object = { apiVersion: 'example.com/v1', kind: 'Thing', metadata: { resourceVersion } }
-  return createEvent('BOOKMARK', object)
-}
-
 function parseBody(body: string): unknown {
   return body === '' ? undefined : JSON.parse(body)
 }

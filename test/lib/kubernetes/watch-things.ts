@@ -9,7 +9,7 @@ import { startScriptedApiServer, type Script } from './scripted-api-server.ts'
 
 const thingsPath = '/apis/example.com/v1/namespaces/team-a/things'
 
-const fastTiming: WatchTiming = { burstMs: 20, silenceMs: 10_000, minDelayMs: 10, maxDelayMs: 100 }
+const fastTiming: WatchTiming = { minDelayMs: 10, maxDelayMs: 100 }
 
 /** Watches things of a scripted API server, and collects the reports: names with versions, such as `a@7`. */
 export async function watchThings(
@@ -23,10 +23,9 @@ export async function watchThings(
   const watch = watchResources({
     client: server.client,
     path: thingsPath,
-    onChange: (resources) =>
-      reports.push(
-        resources.map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`).toSorted(),
-      ),
+    onList(resources) {
+      reports.push(resources.map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`).toSorted())
+    },
     onError: (error) => errors.push(error),
     onConnect: () => (connections += 1),
     ...options,

@@ -3,7 +3,6 @@ import {
   type KubernetesClient,
   toKubernetesError,
   type KubernetesError,
-  parseKubernetesObject,
   type KubernetesObject,
 } from '../../../lib/kubernetes/kubernetes-client.ts'
 import { policyResourceName } from '../../language/api-version.ts'
@@ -27,7 +26,6 @@ export interface StatusWriter {
 
 /** Owns the conditions of all gateways, whichever of them writes: with one owner, equal writes change nothing. */
 const fieldManager = 'catalog-gateway'
-const maxConcurrent = 4
 const maxMessageLength = 4_000
 
 const conditionSchema = z.object({
@@ -45,8 +43,8 @@ const statusSchema = z.object({ conditions: z.array(conditionSchema) })
 
 /** What this gateway knows of the status of a resource. */
 interface Known {
-  /** What the last write replaced, and the resource after it: a report may be older. */
-  readonly written?: { readonly resourceVersion: string; readonly resource: KubernetesObject }
+  /** What the last write replaced: a report may be older. */
+  readonly replacedVersion?: string
   /** The last present conditions that this gateway agreed with. */
   readonly agreed?: string
   /** Conditions of another gateway about the same generation, and when they were first seen. */
@@ -65,33 +63,43 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
   let results: readonly ResourceResult[] = []
   /** By uid, as all others. */
   const known = new Map<string, Known>()
-  const pending = new Map<string, ResourceResult>()
-  const active = new Map<string, Promise<void>>()
   /** Not tried again before the next attempt: each written status causes a report. */
   const failed = new Set<string>()
   const reportedErrors = new Set<string>()
   let isUnavailable = false
+  let isWriting = false
+  let writing = Promise.resolve()
 
-  function plan(): void {
-    pending.clear()
-    for (const each of results) {
-      const { uid, resourceVersion } = each.resource.metadata
-      const last = known.get(uid)?.written
-      const result = last?.resourceVersion === resourceVersion ? { ...each, resource: last.resource } : each
-      if (needsWrite(result) && !failed.has(uid) && !active.has(uid)) pending.set(uid, result)
-    }
-    startWrites()
+  function start(): void {
+    if (!isWriting) writing = writeAll()
   }
 
-  function needsWrite({ resource, generation, ...result }: ResourceResult): boolean {
-    const { uid } = resource.metadata
+  /** Writes one status after the other, of the last report. */
+  async function writeAll(): Promise<void> {
+    isWriting = true
+    for (let round: typeof results | undefined; round !== results;) {
+      round = results
+      for (const result of round) {
+        if (failed.has(result.resource.metadata.uid) || !needsWrite(result)) continue
+        await write(result).catch((error: unknown) => handleFailure(result, toKubernetesError(error)))
+        if (round !== results || isUnavailable || signal.aborted) break
+      }
+      if (isUnavailable || signal.aborted) break
+    }
+    isWriting = false
+  }
+
+  function needsWrite(result: ResourceResult): boolean {
+    const { resource, generation } = result
+    const { uid, resourceVersion } = resource.metadata
     if (resource.metadata.generation !== generation) return false
     const before = known.get(uid)
     const present = getConditions(resource)
-    const wanted = createConditions({ resource, generation, ...result }, '')
     const conditions = describe(present)
-    if (conditions === describe(wanted)) {
-      known.set(uid, { ...(before?.written && { written: before.written }), agreed: conditions })
+    const wanted = describe(createConditions(result, ''))
+    if (before?.replacedVersion === resourceVersion && before.agreed === wanted) return false
+    if (conditions === wanted) {
+      known.set(uid, { agreed: conditions })
       return false
     }
     const isOfThisGeneration = present.some(
@@ -103,20 +111,6 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
     return performance.now() - since >= patienceMs
   }
 
-  function startWrites(): void {
-    for (const [uid, result] of pending) {
-      if (active.size >= maxConcurrent || isUnavailable || signal.aborted) return
-      pending.delete(uid)
-      const work = write(result)
-        .catch((error: unknown) => handleFailure(result, toKubernetesError(error)))
-        .then(() => {
-          active.delete(uid)
-          startWrites()
-        })
-      active.set(uid, work)
-    }
-  }
-
   async function write(result: ResourceResult): Promise<void> {
     const { apiVersion, kind, metadata } = result.resource
     const { namespace, name, uid, resourceVersion } = metadata
@@ -124,8 +118,8 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
     const conditions = createConditions(result, currentTime())
     const status = { observedGeneration: result.generation, conditions }
     const applied = { apiVersion, kind, metadata: { namespace, name, uid }, status }
-    const resource = parseKubernetesObject(await client.apply(path, applied, fieldManager, signal))
-    known.set(uid, { written: { resourceVersion, resource }, agreed: describe(conditions) })
+    await client.apply(path, applied, fieldManager, signal)
+    known.set(uid, { replacedVersion: resourceVersion, agreed: describe(conditions) })
   }
 
   function handleFailure({ resource }: ResourceResult, error: KubernetesError): void {
@@ -145,7 +139,7 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
     isUnavailable = false
     reportedErrors.clear()
     failed.clear()
-    plan()
+    start()
   }
 
   const timer = setInterval(retry, retryMs).unref()
@@ -154,12 +148,12 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
       results = reported
       const present = new Set(results.map(({ resource }) => resource.metadata.uid))
       for (const uid of known.keys()) if (!present.has(uid)) known.delete(uid)
-      plan()
+      start()
     },
     async close() {
       clearInterval(timer)
       closing.abort()
-      await Promise.all(active.values())
+      await writing
     },
   }
 }

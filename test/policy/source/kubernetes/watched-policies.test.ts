@@ -24,7 +24,7 @@ it('the first policies are in force at the start, and changes later', async () =
   const { isAllowed, reports, connects } = await watchCluster({ client }, delegation)
   expect(isAllowed('alice')).toBe(true)
   await eventually(() => connects.length > 0)
-  cluster.report('MODIFIED', createGrant('p', 'robin', { generation: 2, resourceVersion: '2' }))
+  cluster.replace(createGrant('p', 'robin', { generation: 2, resourceVersion: '2' }))
   await eventually(() => isAllowed('robin'))
   expect(isAllowed('alice')).toBe(false)
   expect(reports.at(-1)).toMatchObject([
@@ -75,7 +75,7 @@ it('more delegated policies than can be read keep no grant in force', async () =
   const { isAllowed, connects } = await watchCluster({ client }, delegation)
   await eventually(() => connects.length > 0)
   cluster.list = tooLarge
-  cluster.expire()
+  cluster.report()
   await eventually(() => !isAllowed('alice'))
 })
 
@@ -92,8 +92,7 @@ it('a deletion takes effect at once even if the Kubernetes namespace cannot be r
   const { isAllowed, connects, errors } = await watchCluster({ client }, delegation)
   await eventually(() => connects.length > 0)
   cluster.namespace = unavailable
-  cluster.report('ADDED', createGrant('q', 'robin', { resourceVersion: '2' }))
-  cluster.report('DELETED', createGrant('p', 'alice', { resourceVersion: '3' }))
+  cluster.replace(createGrant('q', 'robin', { resourceVersion: '2' }))
   await eventually(() => !isAllowed('alice'))
   expect(isAllowed('robin')).toBe(false)
   expect(errors[0]).toContain('503')
@@ -113,7 +112,7 @@ it('a policy whose deletion waits for a finalizer grants nothing, and its status
   const { cluster, client } = await scriptCluster(createGrant('p', 'alice'))
   const { isAllowed, connects, reports } = await watchCluster({ client }, delegation)
   await eventually(() => connects.length > 0)
-  cluster.report('MODIFIED', createGrant('p', 'alice', terminating))
+  cluster.replace(createGrant('p', 'alice', terminating))
   await eventually(() => !isAllowed('alice'))
   await eventually(() => reports.at(-1)?.[0]?.accepted.reason === 'Terminating')
 })
@@ -123,7 +122,7 @@ it('it grants nothing either if the Kubernetes namespace cannot be read', async 
   const { isAllowed, connects } = await watchCluster({ client }, delegation)
   await eventually(() => connects.length > 0)
   cluster.namespace = unavailable
-  cluster.report('MODIFIED', createGrant('p', 'alice', terminating))
+  cluster.replace(createGrant('p', 'alice', terminating))
   await eventually(() => !isAllowed('alice'))
 })
 
@@ -132,7 +131,7 @@ it('a changed status is reported with the newest resource, without a new set of 
   const { source, reports, connects } = await watchCluster({ client }, delegation)
   await eventually(() => connects.length > 0)
   const before = source.current()
-  cluster.report('MODIFIED', {
+  cluster.replace({
     ...createGrant('p', 'alice', { resourceVersion: '2' }),
     status: { conditions: [] },
   })
@@ -144,7 +143,7 @@ it('until a changed policy is reviewed, its result is that of the generation bef
   const { cluster, client } = await scriptCluster(createGrant('p', 'alice'))
   const { reports, connects } = await watchCluster({ client }, delegation)
   await eventually(() => connects.length > 0)
-  cluster.report('MODIFIED', createGrant('p', 'mallory', { generation: 2, resourceVersion: '2' }))
+  cluster.replace(createGrant('p', 'mallory', { generation: 2, resourceVersion: '2' }))
   await eventually(() => reports.at(-1)?.[0]?.accepted.reason === 'NotDelegated')
   const results = reports.flat().map(({ resource, generation, accepted }) => {
     return `${resource.metadata.generation} ${generation} ${accepted.reason}`

@@ -24,10 +24,10 @@ interface ScriptedCluster {
   /** Responses to the list of policies, and to reading the Kubernetes namespace. */
   list: Script
   namespace: Script
-  /** Reports changes to all watches. */
-  report(type: 'ADDED' | 'MODIFIED' | 'DELETED', resource: KubernetesObject): void
-  /** Lets the client list again. */
-  expire(): void
+  /** Replaces the policies, and reports a change to all watches. */
+  replace(...resources: readonly KubernetesObject[]): void
+  /** Reports a change to all watches. */
+  report(): void
 }
 
 export function sendNamespace(uid: string): Script {
@@ -40,12 +40,12 @@ export async function scriptCluster(...resources: readonly KubernetesObject[]) {
   const cluster: ScriptedCluster = {
     list: sendList('1', ...resources),
     namespace: sendNamespace('uid-of-team-a'),
-    report(type, resource) {
-      for (const watch of watches) watch.write(createEvent(type, resource))
+    replace(...present) {
+      cluster.list = sendList('2', ...present)
+      cluster.report()
     },
-    expire() {
-      const status = { kind: 'Status', code: 410, reason: 'Expired', message: 'as scripted' }
-      for (const watch of watches) watch.write(createEvent('ERROR', status))
+    report() {
+      for (const watch of watches) watch.write(createEvent('MODIFIED', {}))
     },
   }
   const server = await startScriptedApiServer((request, response) => {
@@ -78,7 +78,7 @@ export async function watchCluster(
       onResults: (results) => reports.push(results),
     },
     startTimeoutMs,
-    retryMs: 50,
+    timing: { minDelayMs: 50, maxDelayMs: 50 },
     // Under load, one update may take many seconds.
     pausesPerUpdate: 0,
   })
