@@ -101,19 +101,10 @@ export const criticalFiles: readonly CriticalFile[] = [
     file: 'src/policy/visibility/visibility.ts',
     tests: ['test/policy/visibility/visibility.test.ts', ...decisions],
   },
-  ...[
-    'assert-levels',
-    'caller-variable',
-    'column-type',
-    'filter-functions',
-    'filter-token',
-    'parse-filter',
-    'parse-operand',
-    'parse-value',
-    'print-filter',
-    'restriction',
-    'token-reader',
-  ].map((name) => ({ file: `src/policy/restrictions/${name}.ts`, tests: restrictedFilters })),
+  ...['filter-expression', 'parse-filter', 'print-filter', 'restriction'].map((name) => ({
+    file: `src/policy/restrictions/${name}.ts`,
+    tests: restrictedFilters,
+  })),
   ...[
     'change-members',
     'restricted-rows',

@@ -76,22 +76,16 @@ export const equivalentMutants: readonly EquivalentMutants[] = [
     reason: 'A path with too few segments would become one that is no route either.',
   },
   {
-    file: 'src/policy/restrictions/filter-functions.ts',
+    file: 'src/policy/restrictions/filter-expression.ts',
     line: "array_has: { of: 'list', literal: 'item', type: 'boolean' },",
     changes: ["'list' -> ''", "'item' -> ''"],
     reason: 'Only texts are looked for; everything else is a list, or an item of one.',
   },
   {
-    file: 'src/policy/restrictions/filter-token.ts',
-    line: 'const character = JSON.stringify(String.fromCodePoint(filter.codePointAt(offset) ?? 0))',
+    file: 'src/policy/restrictions/parse-filter.ts',
+    line: 'const character = String.fromCodePoint(filter.codePointAt(offset) ?? 0)',
     changes: ['0 -> 1'],
     reason: 'The offset is within the filter; the default is for the types.',
-  },
-  {
-    file: 'src/policy/restrictions/filter-token.ts',
-    line: `if (text !== undefined) return { kind: 'text', text: text.replaceAll("''", "'"), isBare: false, offset }`,
-    changes: ['false -> true'],
-    reason: 'A text before a parenthesis is refused as a name of a function, too, with the same message.',
   },
   {
     file: 'src/gateway/restrictions/restrict-request.ts',

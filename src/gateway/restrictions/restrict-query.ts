@@ -1,6 +1,6 @@
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import { isListOfStrings, getMembers, isObject } from '../../lib/json/json-values.ts'
-import { parseColumnExpression } from '../../policy/restrictions/parse-value.ts'
+import { parseColumnExpression } from '../../policy/restrictions/parse-filter.ts'
 import { printValue } from '../../policy/restrictions/print-filter.ts'
 import type { CallerRestriction, VisibleColumns } from '../../policy/restrictions/restriction.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'

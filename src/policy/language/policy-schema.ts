@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { getMembers, isObject } from '../../lib/json/json-values.ts'
-import { columnTypes } from '../restrictions/column-type.ts'
+import { columnTypes } from '../restrictions/filter-expression.ts'
 import {
   anyOf,
   either,

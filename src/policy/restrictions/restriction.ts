@@ -1,7 +1,6 @@
 import type { Principal } from '../../identity/index.ts'
 import type { RuleReference } from '../engine/decision.ts'
-import type { ColumnType } from './column-type.ts'
-import type { CallerVariable, FilterExpression } from './filter-expression.ts'
+import type { CallerVariable, ColumnType, FilterExpression } from './filter-expression.ts'
 import { printFilter, printFilterAsWritten } from './print-filter.ts'
 
 /** Columns by their path, joined by dots. */

@@ -1,5 +1,5 @@
 import type { unknown } from '../conditions/fact.ts'
-import type { ColumnType } from '../restrictions/column-type.ts'
+import type { ColumnType } from '../restrictions/filter-expression.ts'
 import type { Position } from '../language/read-yaml.ts'
 
 /** Tags by name; `unknown` if the policies contradict each other about them. */

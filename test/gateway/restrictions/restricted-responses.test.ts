@@ -17,7 +17,7 @@ import { hideRestricted } from '../../../src/gateway/stages/respond.ts'
 import { expectLinearCost } from '../../support/cost-growth.ts'
 import { runAtOnce } from '../../../src/lib/async/run-in-slices.ts'
 import { trimDescription } from '../../../src/gateway/restrictions/trim-description.ts'
-import { columnTypes } from '../../../src/policy/restrictions/column-type.ts'
+import { columnTypes } from '../../../src/policy/restrictions/filter-expression.ts'
 
 const text = new Utf8()
 const dictionary = new Dictionary(text, new Int32())

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { FilterError } from '../../../src/policy/restrictions/filter-error.ts'
+import { FilterError } from '../../../src/policy/restrictions/parse-filter.ts'
 import { printRestricted } from './restricted-filter.ts'
 
 it.each<[filter: string, printed: string]>([
@@ -217,7 +217,7 @@ it.each<[what: string, filter: string, message: string, offset: number]>([
   ['257 characters in backticks', `\`${'a'.repeat(257)}\``, '"`" is not supported here', 0],
   ['65537 characters', ' '.repeat(65_537), 'it has 65537 characters; expected at most 65536', 0],
   ['17 parentheses', deep('(', ')', 17), 'it is nested deeper than 16 levels', 16],
-  ['17 functions', deep('lower(', ')', 17, 'name'), 'it is nested deeper than 16 levels', 95],
+  ['17 functions', deep('lower(', ')', 17, 'name'), 'it is nested deeper than 16 levels', 101],
   ['2001 conditions', `${'ok and '.repeat(2_000)}ok`, 'it has more than 2000 conditions', 13_996],
   ['18 levels of NOT and OR', deep('not (ok or ', ')', 9), manyLevels, 0],
   ['9 functions', `${deep('lower(', ')', 9, 'name')} = 'a'`, manyLevels, 0],

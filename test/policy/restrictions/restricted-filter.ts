@@ -1,5 +1,4 @@
-import { FilterError } from '../../../src/policy/restrictions/filter-error.ts'
-import { parseFilter } from '../../../src/policy/restrictions/parse-filter.ts'
+import { FilterError, parseFilter } from '../../../src/policy/restrictions/parse-filter.ts'
 import { noVariables, printFilter } from '../../../src/policy/restrictions/print-filter.ts'
 import type { VisibleColumns } from '../../../src/policy/restrictions/restriction.ts'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { ColumnType } from '../../../src/policy/restrictions/column-type.ts'
+import type { ColumnType } from '../../../src/policy/restrictions/filter-expression.ts'
 import { combineRestrictions } from '../../../src/policy/restrictions/restriction.ts'
 import { expectLinearCost } from '../../support/cost-growth.ts'
 import { compilePolicySet, createAuthorizationRequest, createCaller } from '../policy-builder.ts'

@@ -1,5 +1,5 @@
 import { getMembers, isObject, isListOfStrings, parseJsonBytes } from '../../../lib/json/json-values.ts'
-import type { ColumnType } from '../../../policy/restrictions/column-type.ts'
+import type { ColumnType } from '../../../policy/restrictions/filter-expression.ts'
 import type { VisibleColumns } from '../../../policy/restrictions/restriction.ts'
 import type { Identifier } from '../../../catalog-api/identifiers.ts'
 import type { Operation } from '../../../catalog-api/operations.ts'
