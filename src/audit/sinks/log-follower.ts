@@ -6,7 +6,7 @@ import { parseStoredRecord, type StoredRecord } from '../storage/read-audit-log.
 import { isForeignRecord, type LogSegment } from '../storage/log-segments.ts'
 import { compareByAge } from '../storage/segment-names.ts'
 import { ignoreMissing } from '../../lib/fs/system-error.ts'
-import { readLines, type FileLine } from '../../lib/fs/read-lines.ts'
+import { readLines } from '../../lib/fs/read-lines.ts'
 import type { Delivery, DurableEnd, RecordReference, Undelivered } from './sink.ts'
 
 const cursorSchema = z.object({
@@ -52,50 +52,61 @@ export function countRecordsAfter(
     .reduce((sum, [chain, end]) => sum + end - (chain === last ? seq : -1), 0)
 }
 
-interface ReadBounds {
-  readonly records: number
-  /** Approximate, but at least one record. */
-  readonly bytes: number
-}
-
-interface ReadBatch {
-  readonly deliveries: readonly Delivery[]
-  /** Undefined only if there is no log yet. */
-  readonly cursor: Cursor | undefined
+/** A delivery, and where the log goes on after it. */
+export interface FollowedDelivery extends Delivery {
+  readonly cursor: Cursor
 }
 
 /**
- * Reads a growing log from a cursor up to its durable end. Delivers removed records, invalid lines and those of another
+ * Reads a growing log from a cursor up to its durable end. Yields removed records, invalid lines and those of another
  * writer as `undelivered`, so that receivers detect the loss. Rejects if an existing file cannot be read.
  */
-export async function readBatch(
+export async function* followLog(
   folder: string,
   segments: readonly LogSegment[],
-  cursor: Cursor | undefined,
+  start: Cursor | undefined,
   end: DurableEnd,
-  bounds: ReadBounds,
-): Promise<ReadBatch> {
-  const batch = new Batch(cursor)
-  let { bytes } = bounds
-  for (let file = cursor?.file ?? segments[0]?.file; file !== undefined;) {
-    const segment = segments.find((each) => each.file === file)
-    const range = { from: batch.getOffset(file), to: file === end.file ? end.length : Infinity }
+): AsyncGenerator<FollowedDelivery, void> {
+  let last = start?.last
+  for (const segment of segments) {
+    const { file } = segment
+    if (start !== undefined && compareByAge(file, start.file) < 0) continue
+    const from = file === start?.file ? start.offset : 0
+    const to = file === end.file ? end.length : Infinity
+    const moveTo = (offset: number): Cursor => ({ v: 1, file, offset, last })
     try {
-      for await (const line of readLines(join(folder, file), range)) {
+      for await (const line of readLines(join(folder, file), { from, to })) {
         if (line.end !== 'newline') break
-        batch.add(file, line, segment)
-        bytes -= line.bytes.length + 1
-        if (bytes <= 0 || batch.deliveries.length >= bounds.records) return batch
+        const { offset } = line
+        const bytes = line.bytes.length + 1
+        const text = line.bytes.toString('utf8')
+        const record = parseStoredRecord(text)
+        const expected = { chain: last?.chain ?? '', seq: (last?.seq ?? -1) + 1 }
+        const isForeign = isForeignRecord(segment, expected)
+        if (record === undefined || isForeign) {
+          const gap = { after: last, line: { file, offset, bytes } }
+          const report = createReport(`${file}:${offset}:unreadable`, new Date().toISOString(), gap)
+          // The invalid record at this position is reported here and must not be reported as missing again.
+          if (!isForeign && last !== undefined) last = expected
+          yield { ...report, cursor: moveTo(offset + bytes) }
+        } else {
+          const { chain, seq, time } = record
+          if (!isNextRecord(record, last)) {
+            const report = createReport(`${chain}:${seq}:missing`, time, {
+              after: last,
+              before: { chain, seq },
+            })
+            yield { ...report, cursor: moveTo(offset) }
+          }
+          last = { chain, seq }
+          yield { id: `${chain}:${seq}`, text, record, cursor: moveTo(offset + bytes) }
+        }
       }
     } catch (error) {
       ignoreMissing(error)
     }
-    if (file === end.file) break
-    const next = segments.find((each) => compareByAge(each.file, file ?? '') > 0)?.file
-    if (next !== undefined) batch.cursor = { v: 1, ...batch.cursor, file: next, offset: 0 }
-    file = next
+    if (file === end.file) return
   }
-  return batch
 }
 
 /** Creates the delivery that replaces a refused record. Undefined if the refused delivery reports a gap itself. */
@@ -103,47 +114,6 @@ export function reportRefused({ record }: Delivery): Delivery | undefined {
   if (record.kind === 'undelivered') return undefined
   const { chain, seq, time } = record
   return createReport(`${chain}:${seq}:refused`, time, { refused: { chain, seq } })
-}
-
-class Batch implements ReadBatch {
-  readonly deliveries: Delivery[] = []
-  cursor: Cursor | undefined
-
-  constructor(cursor: Cursor | undefined) {
-    this.cursor = cursor
-  }
-
-  getOffset(file: string): number {
-    return this.cursor?.file === file ? this.cursor.offset : 0
-  }
-
-  add(file: string, { bytes, offset }: FileLine, segment: LogSegment | undefined): void {
-    const text = bytes.toString('utf8')
-    const end = offset + bytes.length + 1
-    const record = parseStoredRecord(text)
-    const { last } = this.cursor ?? {}
-    const after = last && { after: last }
-    const isForeign =
-      segment !== undefined &&
-      isForeignRecord(segment, { chain: last?.chain ?? '', seq: (last?.seq ?? -1) + 1 })
-    if (record === undefined || isForeign) {
-      const line = { file, offset, bytes: end - offset }
-      const time = new Date().toISOString()
-      this.deliveries.push(createReport(`${file}:${offset}:unreadable`, time, { ...after, line }))
-      // The invalid record at this position is already reported and must not be reported as missing again.
-      return this.#moveCursor(file, end, isForeign ? last : last && { chain: last.chain, seq: last.seq + 1 })
-    }
-    const { chain, seq } = record
-    const id = `${chain}:${seq}`
-    if (!isNextRecord(record, last))
-      this.deliveries.push(createReport(`${id}:missing`, record.time, { ...after, before: { chain, seq } }))
-    this.deliveries.push({ id, text, record })
-    this.#moveCursor(file, end, { chain, seq })
-  }
-
-  #moveCursor(file: string, offset: number, last: RecordReference | undefined): void {
-    this.cursor = { v: 1, file, offset, ...(last && { last }) }
-  }
 }
 
 function createReport(

@@ -3,8 +3,7 @@ import { createHttpPoster, PostRefused } from '../../lib/outbound/http-poster.ts
 import type { Outbound } from '../../lib/outbound/outbound.ts'
 import { getMembers } from '../../lib/json/json-values.ts'
 import { type OtlpSettings, toSignalUrl } from '../../config/index.ts'
-import { deliveryTimeoutMs } from './sink-delivery.ts'
-import { ContentRefused, type Delivery, type Sink } from './sink.ts'
+import { ContentRefused, deliveryTimeoutMs, type Delivery, type Sink } from './sink.ts'
 
 export interface OtlpResource {
   readonly gateway: string

@@ -18,7 +18,7 @@ export interface Undelivered {
   /** ISO 8601, UTC. */
   readonly time: string
   /** The last record delivered before the gap; absent if there is none. */
-  readonly after?: RecordReference
+  readonly after?: RecordReference | undefined
   /** The first readable record after the gap; absent for an unreadable line. */
   readonly before?: RecordReference
   /** The record that the receiver refused. */
@@ -46,10 +46,14 @@ export interface Delivery {
  */
 export class ContentRefused extends Error {}
 
+/** Maximum time of the delivery of a batch. */
+export const deliveryTimeoutMs = 10_000
+
 export interface Sink {
   /**
    * Resolves when the receiver has accepted all records durably. Rejects if it has not, or may not have: then they are
-   * delivered again. Rejects with ContentRefused if the content is the cause. Ends soon after the signal aborts, regardless of the receiver. Calls must not overlap.
+   * delivered again. Rejects with ContentRefused if the content is the cause. Ends soon after the signal aborts, regardless
+   * of the receiver. Calls must not overlap.
    */
   deliver(batch: readonly Delivery[], signal: AbortSignal): Promise<void>
   close(): Promise<void>

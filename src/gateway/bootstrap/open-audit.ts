@@ -50,7 +50,6 @@ export async function openAudit(
       flushed: (records, seconds) => {
         metrics.audit_records_total.inc(records)
         metrics.audit_flush_duration_seconds.observe(seconds)
-        sinks.wake()
       },
       failed: () => metrics.audit_write_failures_total.inc(),
       dropped: () => metrics.audit_records_dropped_total.inc(),

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { AuditLog } from '../../../src/audit/log/audit-log.ts'
 import { listSegments } from '../../../src/audit/storage/log-segments.ts'
-import { readBatch } from '../../../src/audit/sinks/log-follower.ts'
+import { followLog } from '../../../src/audit/sinks/log-follower.ts'
 import { anIntent, aRefusal, committed, segmentsOf } from '../audit-fixtures.ts'
 import { otlpSettings, linesInLog, openLogWithSinks, type LogWithSinks } from './log-with-sinks.ts'
 import {
@@ -179,13 +179,9 @@ it('does not deliver records that are not durable', async () => {
   await log.recordIntent(anIntent('later'))
   await close()
   const segments = await listSegments(folder)
-  const { deliveries, cursor } = await readBatch(folder, segments, undefined, end, {
-    records: 100,
-    bytes: 100,
-  })
   const lines = await linesInLog(folder)
-  const more = await readBatch(folder, segments, cursor, end, { records: 100, bytes: 1_000_000 })
-  const texts = [...deliveries, ...more.deliveries].map(({ text }) => text)
+  const texts: string[] = []
+  for await (const { text } of followLog(folder, segments, undefined, end)) texts.push(text)
   expect(texts).toEqual(
     lines.slice(
       0,

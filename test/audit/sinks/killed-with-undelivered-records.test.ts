@@ -12,7 +12,7 @@ const script = fileURLToPath(new URL('writing-process.ts', import.meta.url))
 
 /** Writes until enough intents are durable and the receiver has received some, and is then killed. */
 async function writeAndDie(folder: string, settings: object, intents: number, isEnough: () => boolean) {
-  const input = [[settings], { ...quickly, maxBatchRecords: 20 }].map((each) => JSON.stringify(each))
+  const input = [[settings], quickly].map((each) => JSON.stringify(each))
   const child = spawn(process.execPath, ['--import', 'tsx', script, folder, ...input], {
     stdio: ['ignore', 'ignore', 'pipe'],
   })
@@ -40,7 +40,7 @@ it('a killed process loses no undelivered record, and duplicates are identical',
     durable.push(...(await writeAndDie(folder, settings, 20, () => receiver.seen.length > before + 2)))
   }
   receiver.receiving = takes
-  const { sinks } = await openLogWithSinks(folder, [settings], {}, { maxBatchRecords: 20 })
+  const { sinks } = await openLogWithSinks(folder, [settings])
   await eventually(() => expect(sinks.status()).toMatchObject([{ status: { lagRecords: 0 } }]))
   const lines = await linesInLog(folder)
   await eventually(() => expect(new Set(linesOf(receiver.taken))).toEqual(new Set(lines)))

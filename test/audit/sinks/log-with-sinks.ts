@@ -2,8 +2,12 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { openAuditLog, type AuditLog, type AuditLogOptions } from '../../../src/audit/log/audit-log.ts'
-import type { SinkObserver, DeliveryTuning } from '../../../src/audit/sinks/sink-delivery.ts'
-import { openSinks, type Sinks } from '../../../src/audit/sinks/open-sinks.ts'
+import {
+  openSinks,
+  type DeliveryTuning,
+  type SinkObserver,
+  type Sinks,
+} from '../../../src/audit/sinks/open-sinks.ts'
 import { sinksSchema } from '../../../src/config/audit-settings.ts'
 import { directOutbound } from '../../../src/lib/outbound/outbound.ts'
 import { logOptions, segmentsOf } from '../audit-fixtures.ts'
@@ -43,7 +47,6 @@ export async function openLogWithSinks(
   })
   const log = await openAuditLog({
     ...logOptions(folder, changed),
-    observer: { flushed: () => sinks.wake(), failed: () => undefined, dropped: () => undefined },
     retention: { ...changed.retention, oldestNeededSegment: sinks.oldestNeededSegment },
   })
   sinks.start(() => log.durableEnd())
@@ -58,8 +61,8 @@ export function otlpSettings(url: string, changed: object = {}): object {
   return { name: 'receiver', type: 'otlp', url, ...changed }
 }
 
-/** The batches of tests do not wait. */
-export const quickly = { maxWaitMs: 0, minBackoffMs: 10, maxBackoffMs: 40 }
+/** The batches of tests hardly wait. */
+export const quickly = { maxWaitMs: 5, minBackoffMs: 10, maxBackoffMs: 40 }
 
 /** Reads all lines of the log, independently of the code under test. */
 export async function linesInLog(folder: string): Promise<string[]> {

@@ -21,7 +21,6 @@ const log = await openAuditLog({
   gateway: 'gateway-0',
   software: '0.1.0',
   segmentBytes: 50_000,
-  observer: { flushed: () => sinks.wake(), failed: ignore, dropped: ignore },
 })
 sinks.start(() => log.durableEnd())
 writeSync(2, 'ready\n')
