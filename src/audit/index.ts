@@ -19,9 +19,6 @@ export {
   type SelectedRecord,
   type Selection,
   selectRecords,
-  skipsRecords,
-  type UnknownName,
-  watchNames,
 } from './query/select-records.ts'
 export {
   type AuditedObject,

@@ -1,4 +1,3 @@
-import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
 import {
   readSegment,
   rejectProblem,
@@ -11,7 +10,6 @@ import { LRUCache } from 'lru-cache'
 import { formatRecordKey } from '../records/hash-chain.ts'
 import { memoize } from '../../lib/memoize.ts'
 import { permissionGroups } from '../../catalog-api/permissions.ts'
-import { groupBy } from '../../lib/group-by.ts'
 import type { AuditedPrincipal, ObjectId } from '../records/audit-record.ts'
 import type { RuleReference } from '../../policy/engine/decision.ts'
 import { qualifiedRuleName } from '../../policy/testing/decision-test.ts'
@@ -50,13 +48,11 @@ export interface SelectedRecord {
 /**
  * Selects from a log, oldest first. An outcome has the operation, principal and rule of its intent.
  * Segments that end before the time range are not read, nor older ones than the newest records of `last`, nor records
- * without the text of the request or table. `onRecord` is called for every record that is read, selected or not, and
- * `onProblem` for every line that is not a record of the log.
+ * without the text of the request or table. `onProblem` is called for every line that is not a record of the log.
  */
 export async function* selectRecords(
   folder: string,
   { last, ...filter }: Selection,
-  onRecord: (record: SelectedRecord) => void = () => undefined,
   onProblem: ReportProblem = rejectProblem,
 ): AsyncGenerator<SelectedRecord, void> {
   const all = await listSegments(folder)
@@ -79,7 +75,6 @@ export async function* selectRecords(
     for (const segment of some) {
       for await (const record of readSegment(folder, segment, onProblem, findCommonText(filter))) {
         const selected = { record, intent: intents.track(record) }
-        onRecord(selected)
         if (!matchesRecord(record, filter)) continue
         const complete = concernsIntent ? await addIntent(selected) : selected
         if (matchesRequest(complete, filter)) yield complete
@@ -121,41 +116,10 @@ export function getRequestRecord({ record, intent }: SelectedRecord): RequestRec
 /** Stands for the operation in records of pass-through routes. */
 export const passThroughOperation = 'PassThrough'
 
-const nameCriteria = ['operation', 'principal', 'rule', 'table'] as const
-/** The criteria of a filter that are names which records contain. */
-export type NameCriterion = (typeof nameCriteria)[number]
-
-const groupsByOperation = groupBy(
-  [...permissionGroups].flatMap(([group, members]) => members.map((member) => ({ group, member }))),
-  ({ member }) => member,
-)
-
-/** Lists the names by which a record is found: a rule has two, an operation also those of its groups. */
-export function listNames(criterion: NameCriterion, selected: SelectedRecord): readonly string[] {
-  const { record } = selected
-  const request = getRequestRecord(selected)
-  if (criterion === 'table') return (record.tables ?? []).map(({ id }) => formatIdentifierText(id))
-  if (criterion === 'rule') {
-    return request?.rule === undefined ? [] : [qualifiedRuleName(request.rule), request.rule.rule]
-  }
-  if (criterion === 'principal' && record.kind === 'reload') {
-    return (record.keys ?? []).flatMap(({ principal, by }) => [principal, ...(by === undefined ? [] : [by])])
-  }
-  const name = criterion === 'operation' ? request?.operation : request?.principal?.name
-  if (name === undefined) return []
-  if (criterion !== 'operation') return [name]
-  return [name, ...(groupsByOperation.get(name) ?? []).map(({ group }) => group)]
-}
-
 /** JSON that each selected record contains, as records are written with `JSON.stringify`; undefined if there is none. */
 function findCommonText({ request, table }: RecordFilter): string | undefined {
   const value = request ?? table
   return value && JSON.stringify(value)
-}
-
-/** Whether a selection of all records of a log would read more of them. */
-export function skipsRecords({ request, table, since }: RecordFilter): boolean {
-  return [request, table, since].some((criterion) => criterion !== undefined)
 }
 
 function matchesRecord(
@@ -173,10 +137,27 @@ function matchesRecord(
 }
 
 /** The criteria that concern the request, which an outcome has from its intent. */
-function matchesRequest(selected: SelectedRecord, { principal, operation, rule }: RecordFilter): boolean {
-  const hasName = (criterion: NameCriterion, wanted: string | undefined): boolean =>
-    wanted === undefined || listNames(criterion, selected).includes(wanted)
-  return hasName('principal', principal) && hasName('operation', operation) && hasName('rule', rule)
+function matchesRequest(selected: SelectedRecord, filter: RecordFilter): boolean {
+  const { principal, operation, rule } = filter
+  const request = getRequestRecord(selected)
+  return (
+    (principal === undefined || listPrincipals(selected).includes(principal)) &&
+    (operation === undefined || listOperations(operation).includes(request?.operation)) &&
+    (rule === undefined ||
+      (request?.rule !== undefined && [qualifiedRuleName(request.rule), request.rule.rule].includes(rule)))
+  )
+}
+
+/** The operations of a group, or one. */
+function listOperations(name: string): readonly (string | undefined)[] {
+  return permissionGroups.get(name) ?? [name]
+}
+
+/** Of a reload of keys, those whose keys changed and who changed them. */
+function listPrincipals(selected: SelectedRecord): readonly (string | undefined)[] {
+  const { record } = selected
+  if (record.kind === 'reload') return (record.keys ?? []).flatMap(({ principal, by }) => [principal, by])
+  return [getRequestRecord(selected)?.principal?.name]
 }
 
 function mentionsTable({ tables = [] }: StoredRecord, table: ObjectId): boolean {
@@ -225,43 +206,5 @@ function createIntentFinder(folder: string, segments: readonly LogSegment[]): In
       )
       return segment && (await readOpenIntents(segment.file)).get(intentSeq)
     },
-  }
-}
-
-/** A name in a filter that no record contains. */
-export interface UnknownName {
-  readonly criterion: NameCriterion
-  readonly name: string
-  /** Names that records contain instead: the first 100,000 distinct ones. */
-  readonly others: ReadonlySet<string>
-}
-
-/** Finds out which names of a filter no record contains, from records that are read once anyway. */
-export interface NameWatch {
-  /** Must be called for every record of the log, selected or not. */
-  observe(record: SelectedRecord): void
-  /** In the order operation, principal, rule, table. */
-  listUnknown(): readonly UnknownName[]
-}
-
-const maxOthers = 100_000
-
-export function watchNames(filter: RecordFilter): NameWatch {
-  const unknown = new Map<NameCriterion, { readonly name: string; readonly others: Set<string> }>()
-  for (const criterion of nameCriteria) {
-    const wanted = filter[criterion]
-    const name = typeof wanted === 'object' ? formatIdentifierText(wanted) : wanted
-    if (name !== undefined) unknown.set(criterion, { name, others: new Set() })
-  }
-  return {
-    observe(record) {
-      for (const [criterion, { name, others }] of unknown) {
-        for (const other of listNames(criterion, record)) {
-          if (other === name) unknown.delete(criterion)
-          else if (others.size < maxOthers) others.add(other)
-        }
-      }
-    },
-    listUnknown: () => [...unknown].map(([criterion, rest]) => ({ criterion, ...rest })),
   }
 }

@@ -1,3 +1,21 @@
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import {
+  listSegments,
+  passThroughOperation,
+  type RecordFilter,
+  type SelectedRecord,
+  type Selection,
+  selectRecords,
+} from '../../audit/index.ts'
+import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
+import { findOperation, isOperationName, operationNames } from '../../catalog-api/operations.ts'
+import { permissionGroups } from '../../catalog-api/permissions.ts'
+import { type GatewaySettings } from '../../config/index.ts'
+import { suggestSimilar } from '../../lib/suggest-similar.ts'
+import { compileContents, readPolicies } from '../../policy/source/load-policies.ts'
+import { namePolicyFolders } from '../../policy/source/policy-folder.ts'
+import { createSettingsVocabulary } from '../../policy/source/settings-vocabulary.ts'
 import {
   collect,
   parseIdArgument,
@@ -5,20 +23,13 @@ import {
   parseTimeOrAge,
   readConfig,
 } from '../common/arguments.ts'
-import { join } from 'node:path'
-import type { Command } from 'commander'
-import { compileContents, readPolicies } from '../../policy/source/load-policies.ts'
-import { namePolicyFolders } from '../../policy/source/policy-folder.ts'
-import { createSettingsVocabulary } from '../../policy/source/settings-vocabulary.ts'
-import { anySettings } from '../policy/policy-sources.ts'
-import type { SelectedRecord, Selection } from '../../audit/index.ts'
-import { type GatewaySettings } from '../../config/index.ts'
-import { folderArgument } from './audit-verify.ts'
-import { runStep } from '../common/command-failure.ts'
-import type { Io } from '../common/io.ts'
+import { CommandFailure, runStep } from '../common/command-failure.ts'
+import { type Io, printLines } from '../common/io.ts'
+import { LogProblems } from '../common/log-problems.ts'
 import { formatExample, newCommand } from '../common/new-command.ts'
-import { createTableFormat, formatStory, type LocateRule } from './format-records.ts'
-import { printSelection } from './print-selection.ts'
+import { anySettings } from '../policy/policy-sources.ts'
+import { folderArgument } from './audit-verify.ts'
+import { createTableFormat, formatStory, type LocateRule, printable } from './format-records.ts'
 
 interface QueryOptions extends Selection {
   readonly policies: readonly string[]
@@ -98,7 +109,55 @@ async function query(
     if (isStory) return formatStory(selected, locate)
     return json ? [JSON.stringify(selected.record)] : table(selected)
   }
-  await printSelection(auditFolder, selection, format, command, io)
+  const problems = new LogProblems(io)
+  let selected = 0
+  async function* lines(): AsyncGenerator<string> {
+    for await (const record of selectRecords(auditFolder, selection, problems.report)) {
+      selected += 1
+      yield* format(record)
+    }
+  }
+  const isPrinted = await runStep(readStep, () => printLines(io, lines()))
+  if (isPrinted && selected === 0) await explainNothing(auditFolder, selection, command, io)
+  if (isPrinted) problems.assertNone()
+}
+
+const readStep = 'the audit log cannot be read'
+
+/** States on standard error why there are no records. Ends the command if there is no log, operation or request. */
+async function explainNothing(folder: string, filter: RecordFilter, command: Command, io: Io): Promise<void> {
+  const { request, operation = '' } = filter
+  const segments = await runStep(readStep, () => listSegments(folder))
+  if (segments.length === 0) throw new CommandFailure(`${folder} contains no audit log`)
+  const group = permissionGroups.get(operation)
+  const isKnown = isOperationName(operation) || operation === passThroughOperation || group !== undefined
+  if (operation !== '' && !isKnown) {
+    const suggestion = suggestSimilar(operation, [...operationNames, ...permissionGroups.keys()])
+    const what = `neither the catalog API nor a record has the operation ${JSON.stringify(operation)}`
+    command.error(printable(`error: ${what}${suggestion}`))
+  }
+  if (request !== undefined)
+    throw new CommandFailure(
+      `no record of the request ${JSON.stringify(request)}: recorded are changes, denials, rejected credentials (one of a minute), and\n` +
+        'reads with audit.reads, each by the gateway that received it; look for this requestId in its log lines',
+    )
+  const isOfReads = (group ?? [operation]).some((name) => findOperation(name)?.effect === 'read')
+  const note = isOfReads ? '; reads are recorded only with audit.reads' : ''
+  io.stderr.write(printable(`no records of ${describeFilter(filter)}${note}`) + '\n')
+}
+
+function describeFilter(filter: RecordFilter): string {
+  const { table, principal, operation, rule, denied, since, until } = filter
+  const criteria = [
+    denied && 'refused requests',
+    table && `table ${formatIdentifierText(table)}`,
+    principal !== undefined && `principal ${principal}`,
+    operation !== undefined && `operation ${operation}`,
+    rule !== undefined && `rule ${rule}`,
+    since && `times from ${since.toISOString()} on`,
+    until && `times before ${until.toISOString()}`,
+  ]
+  return criteria.filter(Boolean).join(', ')
 }
 
 /**

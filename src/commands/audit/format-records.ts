@@ -67,42 +67,43 @@ function formatKeyChange({ change, key, principal, by, replaces, members = [] }:
 /** Returns where a recorded rule is now, in words; `revision` is that of the policies of the decision. */
 export type LocateRule = (rule: RuleReference, revision: string | undefined) => string
 
-type Row = readonly [label: string, text: string]
+type Row = readonly [label: string, value: unknown]
 
 /** Formats what a record says, as a line and indented rows. Without `locate`, says how to find the rule of a decision. */
 export function formatStory(selected: SelectedRecord, locate: LocateRule | undefined): readonly string[] {
   const { record } = selected
-  const hasRequest = record.kind === 'intent' || record.kind === 'refusal' || record.kind === 'passThrough'
-  const rows = [
-    ...(hasRequest ? listRequestRows(selected) : []),
-    ...row('result', formatResult(record)),
-    ...row('status', record.kind === 'outcome' ? record.status : undefined),
-    ...row(
-      'duration',
-      record.kind === 'outcome' && record.durationMs !== undefined ? `${record.durationMs} ms` : '',
-    ),
-    ...('details' in record ? Object.entries(record.details ?? {}) : []).flatMap(([name, value]) =>
-      row(name, typeof value === 'string' ? value : JSON.stringify(value)),
-    ),
-    ...(hasRequest ? listRuleRows(selected, locate) : []),
+  const { status, durationMs } = record.kind === 'outcome' ? record : {}
+  const rows: readonly Row[] = [
+    ...listRequestRows(selected),
+    ['result', formatResult(record)],
+    ['status', status],
+    ['duration', durationMs === undefined ? '' : `${durationMs} ms`],
+    ...Object.entries('details' in record ? (record.details ?? {}) : {}),
+    ...listRuleRows(selected, locate),
   ]
   const heading = `${record.time}  ${record.kind}  ${record.chain}:${record.seq}`
-  return [heading, ...alignColumns(rows.map(([label, text]) => [`  ${label}`, printable(text)]))]
+  const filled = rows.filter(([, value]) => value !== undefined && value !== '')
+  const texts = filled.map(([label, value]) => [
+    `  ${label}`,
+    printable(typeof value === 'string' ? value : JSON.stringify(value)),
+  ])
+  return [heading, ...alignColumns(texts)]
 }
 
 function listRequestRows(selected: SelectedRecord): readonly Row[] {
   const { record } = selected
+  if (record.kind !== 'intent' && record.kind !== 'refusal' && record.kind !== 'passThrough') return []
   const { operation, id, principal } = getRequestRecord(selected) ?? {}
   const on = id === undefined || id.length === 0 ? '' : ` on ${formatIds([id])}`
-  const objects = record.kind === 'intent' ? (record.objects ?? []) : []
+  const { objects = [], upstream } = record.kind === 'intent' ? record : {}
   return [
-    ...row('operation', operation && `${operation}${on}`),
-    ...objects.flatMap((object) => row('requires', `${object.operation} on ${formatIds([object.id])}`)),
-    ...row('principal', principal ? formatPrincipal(principal) : 'none: no valid credential'),
-    ...row('groups', principal?.groups && formatGroups(principal)),
-    ...('client' in record ? row('client', record.client) : []),
-    ...('peer' in record ? row('proxy', record.peer) : []),
-    ...(record.kind === 'intent' ? row('upstream', record.upstream) : []),
+    ['operation', operation && `${operation}${on}`],
+    ...objects.map((object) => ['requires', `${object.operation} on ${formatIds([object.id])}`] as const),
+    ['principal', principal ? formatPrincipal(principal) : 'none: no valid credential'],
+    ['groups', principal?.groups && formatGroups(principal)],
+    ['client', record.client],
+    ['proxy', record.peer],
+    ['upstream', upstream],
   ]
 }
 
@@ -131,10 +132,6 @@ function listRuleRows({ record }: SelectedRecord, locate: LocateRule | undefined
     ['policies', `revision ${policyRevision}`],
     ['policy', place],
   ]
-}
-
-function row(label: string, value: string | number | undefined): readonly Row[] {
-  return value === undefined || value === '' ? [] : [[label, String(value)]]
 }
 
 /** The first row follows the header. */

@@ -84,7 +84,7 @@ describe.each(['closed', 'killed'] as const)('a start with a log that was %s', (
 
     const problems: LogProblem[] = []
     const selected: string[] = []
-    const read = selectRecords(folder, {}, undefined, (problem) => problems.push(problem))
+    const read = selectRecords(folder, {}, (problem) => problems.push(problem))
     for await (const { record } of read) if ('request' in record) selected.push(record.request)
     expect(selected).toEqual(['genuine', 'genuine'])
     expect(problems).toEqual([foreign])

@@ -10,9 +10,6 @@ beforeAll(async () => {
   folder = await makeTemporaryFolder()
   const log = await openAuditLog(logOptions(folder))
   await log.recordOutcome(await log.recordIntent(anIntent('change')), committed)
-  const intent = anIntent('extra')
-  const bob = { ...intent.principal, name: 'corp:bob\u001b' }
-  await log.recordIntent({ ...intent, operation: 'OptimizeTable', principal: bob } as typeof intent)
   const rule = { policy: 'production', rule: 'no-drops', file: 'production.yaml', line: 20 }
   log.recordRefusal({ ...aRefusal('denied'), operation: 'DropTable', reason: 'denied', rule })
   await log.close()
@@ -29,58 +26,11 @@ it.each([
     'an operation',
     ['--operation', 'CreateTabelVersion'],
     2,
-    'neither the catalog API nor this log has the operation "CreateTabelVersion"; did you mean "CreateTableVersion"?',
+    '"CreateTabelVersion"; did you mean "CreateTableVersion"?',
   ],
-  [
-    'an extra operation of the settings',
-    ['--operation', 'OptimiseTable'],
-    2,
-    'neither the catalog API nor this log has the operation "OptimiseTable"; did you mean "OptimizeTable"?',
-  ],
-  [
-    'a principal',
-    ['--principal', 'corp:alise'],
-    1,
-    'no record of this log has the principal "corp:alise"; did you mean "corp:alice"?',
-  ],
-  [
-    'a principal like no other',
-    ['--principal', 'somebody'],
-    1,
-    'no record of this log has the principal "somebody"; it has "corp:alice", "corp:bob\\u001b"',
-  ],
-  [
-    'a rule',
-    ['--rule', 'no-drop'],
-    1,
-    'no record of this log has the rule "no-drop"; did you mean "no-drops"?',
-  ],
-  [
-    'a rule of a policy',
-    ['--rule', 'producton/writers'],
-    1,
-    'no record of this log has the rule "producton/writers"; did you mean "production/writers"?',
-  ],
-  [
-    'a table',
-    ['--table', 'production$order'],
-    1,
-    'no record of this log has the table "production/order"; did you mean "production/orders"?',
-  ],
-  [
-    'a table without its namespace',
-    ['--table', 'orders'],
-    1,
-    'no record of this log has the table "orders"; did you mean "production/orders"?',
-  ],
-  [
-    'a group of operations',
-    ['--operation', 'wirte'],
-    2,
-    'neither the catalog API nor this log has the operation "wirte"; did you mean "write"?',
-  ],
+  ['a group of operations', ['--operation', 'wirte'], 2, 'has the operation "wirte"; did you mean "write"?'],
   ['a request', ['--request', 'unheard'], 1, 'no record of the request "unheard": recorded are changes,'],
-])('refuses %s that no record has, and suggests one', async (_, parameters, status, message) => {
+])('refuses %s that does not exist', async (_, parameters, status, message) => {
   for (const command of commands) {
     const end = await select(command, parameters)
     expect(end).toMatchObject({ status, output: '', messages: expect.stringContaining(message) })
@@ -100,6 +50,7 @@ it.each([
     ['--operation', 'ListTables'],
     /operation ListTables; reads are recorded only with audit\.reads$/,
   ],
+  ['a principal that no record has', ['--principal', 'corp:al\u001bise'], /principal corp:al\?ise$/],
   ['names that do not occur together', ['--denied', '--rule', 'writers'], 'refused requests, rule writers'],
   ['a time', ['--until', '2020-01-01T00:00:00Z'], 'times before 2020-01-01T00:00:00.000Z'],
   [
