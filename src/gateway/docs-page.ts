@@ -44,7 +44,6 @@ const files = [
   [css, new URL('swagger-ui.css', swaggerUi)],
   [javaScript, new URL('swagger-ui-bundle.js', swaggerUi)],
   [css, new URL('docs.css', own)],
-  [css, new URL('operations.css', own)],
   [javaScript, new URL('docs.js', own)],
   [javaScript, new URL('operation-search.js', own)],
   [css, new URL('design.css', ofConsole)],
@@ -78,7 +77,6 @@ function createHtml(basePath: string): string {
     <link rel="service-desc" href="${document}" type="application/json" />
     <link rel="stylesheet" href="${folder}/design.css" />
     <link rel="stylesheet" href="${folder}/docs.css" />
-    <link rel="stylesheet" href="${folder}/operations.css" />
     <script defer src="${folder}/swagger-ui-bundle.js"></script>
     <script type="module" src="${folder}/docs.js"></script>
   </head>

@@ -1,6 +1,5 @@
 import type { z } from 'zod'
 import { getMembers } from '../../lib/json/json-values.ts'
-import { errorCodes } from '../catalog-error.ts'
 import { memoize } from '../../lib/memoize.ts'
 import {
   headerDialects,
@@ -11,8 +10,8 @@ import {
   requestIdHeader,
 } from '../headers.ts'
 import { defaultDelimiter } from '../identifiers.ts'
-import { requestExamples, responseExamples } from './examples.ts'
-import { describeLinks, describeParameters, sharedParameters, describeNeeds } from './parameters.ts'
+import { requestExamples } from './examples.ts'
+import { describeParameters, sharedParameters, describeNeeds } from './parameters.ts'
 import { describeErrors, errorResponseSchema, errorsForOperation } from './error-responses.ts'
 import { describeSchema, collectMemberNames, schemaReference, type JsonSchema } from './json-schemas.ts'
 import { getOperation, isOperationName, operationNames, type Operation } from '../operations.ts'
@@ -254,24 +253,16 @@ function describeResponse(operation: Operation, response: z.ZodType | undefined,
     return { description: 'The value.', headers: describeResponseHeaders(operation), content: anyBytes }
   const schema = response ? describeSchema(response, components.schemas) : anyObject
   components.schemas.set(`${name}Response`, schema)
-  const links = describeLinks(operation)
-  const example = (isOperationName(name) ? responseExamples[name] : undefined) ?? {}
   return {
     description: 'Done.',
-    ...(links && { links }),
     content: {
-      'application/json': { schema: schemaReference(`${name}Response`), example },
+      'application/json': { schema: schemaReference(`${name}Response`) },
       // As it is, not as a JSON string.
-      ...(schema['type'] === 'string' && { 'text/plain': { schema: { type: 'string' }, example } }),
+      ...(schema['type'] === 'string' && { 'text/plain': { schema: { type: 'string' } } }),
     },
   }
 }
 
-const noSuchPart = {
-  error: 'the upstream refused the request with status 416',
-  code: errorCodes.InvalidInput.code,
-  instance: 'f3a1',
-}
 const anyBytes = { 'application/octet-stream': { schema: binary } }
 
 /** Responses besides the whole value, if it is null, or if the request is for a part or has a condition. */
@@ -288,7 +279,7 @@ function describeParts(operation: Operation): Record<string, object> {
     416: {
       description: 'The value has no such part.',
       headers,
-      content: { 'application/json': { schema: schemaReference('ErrorResponse'), example: noSuchPart } },
+      content: { 'application/json': { schema: schemaReference('ErrorResponse') } },
     },
   }
 }
