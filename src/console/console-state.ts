@@ -1,57 +1,40 @@
-import type { Readiness } from '../observability/health/readiness.ts'
+import type { AuditLog, Sinks } from '../audit/index.ts'
+import { readReadiness, type ReadinessCheck } from '../observability/health/readiness.ts'
 import type { RuleReference } from '../policy/engine/decision.ts'
+import type { PolicySet } from '../policy/policy-set.ts'
 import type { RestrictionReport } from '../policy/restrictions/restriction.ts'
+import { version } from '../version.ts'
 
-export interface ConsoleState {
-  readonly gateway: {
-    readonly version: string
-    /** URL of the catalog; undefined until the gateway listens. */
-    readonly url: string | undefined
-    /** Milliseconds since 1970. */
-    readonly startedAt: number
-    readonly now: number
-  }
-  /** What `/readyz` reports. */
-  readonly readiness: Readiness
-  readonly upstreams: readonly UpstreamState[]
-  readonly policies: {
-    readonly revision: string
-    readonly documents: number
-    readonly loadedAt: number
-    /** Time of the first failed reload; undefined if the files are in force. */
-    readonly failedAt: number | undefined
-  }
-  readonly audit: {
-    readonly writable: boolean
-    readonly queued: number
-    readonly dropped: number
-    readonly unresolved: number
-    readonly head: { readonly chain: string; readonly seq: number; readonly hash: string }
-    readonly sinks: readonly {
-      readonly name: string
-      readonly lagRecords: number
-      readonly lagSeconds: number
-    }[]
-  }
+export interface ConsoleStateSource {
+  /** URL of the catalog; undefined until the gateway listens. */
+  url(): string | undefined
+  readonly checks: readonly ReadinessCheck[]
+  upstreams(): readonly UpstreamState[]
+  /** The policies in force. */
+  policies(): PolicySet
+  /** In seconds since 1970. */
+  policiesLoadedAt(): Promise<number>
+  readonly audit: Pick<AuditLog, 'status'>
+  readonly sinks: Pick<Sinks, 'status'>
 }
 
-interface UpstreamState {
+export interface UpstreamState {
   readonly name: string
   readonly origin: string
   /** Undefined for the default upstream. */
   readonly namespaces: readonly string[] | undefined
   readonly healthy: boolean
   readonly breaker: 'closed' | 'open'
-  /** Requests that hold a connection: small ones, and those with a streamed body. */
-  readonly active: { readonly small: number; readonly bulk: number }
+  /** Requests that hold a connection. */
+  readonly active: number
   readonly pending: number
   readonly connections: number
   readonly maxConnections: number
 }
 
 export interface RefusedRequest {
-  /** Milliseconds since 1970. */
-  readonly time: number
+  /** ISO 8601. */
+  readonly time: string
   readonly stage: string
   readonly reason: string
   readonly status: number
@@ -61,7 +44,7 @@ export interface RefusedRequest {
   readonly principal: string | undefined
   readonly client: string
   readonly requestId: string
-  /** What `policy explain` needs to explain the decision; undefined if the policies did not refuse the request. */
+  /** Undefined if the policies did not refuse the request. */
   readonly denial: PolicyDenial | undefined
   /** What leaves the caller a part of the table. */
   readonly restrictedBy: readonly RestrictionReport[] | undefined
@@ -73,13 +56,35 @@ interface PolicyDenial {
   readonly id: string
   /** Undefined if no rule allows the request. */
   readonly rule: RuleReference | undefined
-  readonly caller: {
-    readonly isAnonymous: boolean
-    readonly groups: readonly string[]
-    readonly issuer: string | undefined
-    /** Id of the API key. */
-    readonly key: string | undefined
+  /** The command that explains the decision. */
+  readonly command: string
+}
+
+export type ConsoleState = Awaited<ReturnType<typeof readConsoleState>>
+
+/** Times are in milliseconds since 1970. */
+export async function readConsoleState(source: ConsoleStateSource) {
+  const { revision, size } = source.policies()
+  const { writable, queued, dropped, unresolved, head } = source.audit.status()
+  return {
+    version,
+    url: source.url(),
+    now: Date.now(),
+    startedAt: Date.now() - process.uptime() * 1000,
+    readiness: await readReadiness(source.checks),
+    upstreams: source.upstreams(),
+    policies: { revision, documents: size, loadedAt: (await source.policiesLoadedAt()) * 1000 },
+    audit: {
+      writable,
+      queued,
+      dropped,
+      unresolved,
+      head,
+      sinks: source.sinks.status().map(({ sink, status: { lagRecords, lagSeconds } }) => ({
+        name: sink,
+        lagRecords,
+        lagSeconds,
+      })),
+    },
   }
-  /** `name=value`. */
-  readonly facts: readonly string[]
 }

@@ -3,24 +3,20 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { extname } from 'node:path'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { CatalogError } from '../catalog-api/catalog-error.ts'
+import type { AuditLog } from '../audit/index.ts'
 import { apiKeyHeader } from '../catalog-api/headers.ts'
 import { parseIdentifierText } from '../catalog-api/identifier-text.ts'
 import type { Identifier } from '../catalog-api/identifiers.ts'
 import { isCrossSite, isLink, readSendingPage } from '../lib/http/sending-page.ts'
-import type { PolicySet } from '../policy/policy-set.ts'
 import { createAccessReport, listNamespaces } from './access-report.ts'
-import type { ConsoleState, RefusedRequest } from './console-state.ts'
-import type { NewestChanges } from './newest-changes.ts'
+import { readConsoleState, type ConsoleStateSource, type RefusedRequest } from './console-state.ts'
+import { createNewestChangesReader } from './newest-changes.ts'
 import { addPlayground, type PlaygroundSource } from './playground/add-playground.ts'
 
-export interface ConsoleSource {
-  state(): Promise<ConsoleState>
+export interface ConsoleSource extends ConsoleStateSource, PlaygroundSource {
   /** The newest first. */
-  refusals(): readonly RefusedRequest[]
-  /** The policies in force. */
-  policies(): PolicySet
-  changes(): Promise<NewestChanges>
-  readonly playground: PlaygroundSource
+  readonly refusals: readonly RefusedRequest[]
+  readonly audit: Pick<AuditLog, 'status' | 'durableEnd'>
   /**
    * Writes what the catalog API responds to a request for the listing of namespaces. Throws CatalogError or RequestError
    * for a listing that cannot be requested.
@@ -43,6 +39,7 @@ interface CatalogListing {
  */
 export async function addConsole(server: FastifyInstance, source: ConsoleSource): Promise<void> {
   const files = await readPageFiles()
+  const readChanges = createNewestChangesReader(source.auditFolder, () => source.audit.durableEnd())
   await server.register((scope, _options, done) => {
     scope.addHook('onRequest', (request, reply, next) => {
       void reply.headers(consoleHeaders)
@@ -60,9 +57,9 @@ export async function addConsole(server: FastifyInstance, source: ConsoleSource)
       scope.get(route, (_request, reply) => reply.type(contentType).send(content))
     }
     scope.get(`${pageRoute}/data`, async () => ({
-      state: await source.state(),
-      refusals: source.refusals(),
-      ...(await source.changes()),
+      state: await readConsoleState(source),
+      refusals: source.refusals,
+      ...(await readChanges()),
     }))
     scope.get(
       `${pageRoute}/namespaces`,
@@ -82,7 +79,7 @@ export async function addConsole(server: FastifyInstance, source: ConsoleSource)
         return reply.hijack()
       }),
     )
-    addPlayground(scope, pageRoute, () => source.policies().documents, source.playground)
+    addPlayground(scope, pageRoute, () => source.policies().documents, source)
     done()
   })
 }

@@ -21,6 +21,7 @@ import type { Io } from '../common/io.ts'
 import { formatExample, newCommand } from '../common/new-command.ts'
 import { runUntilStopped } from '../common/run-until-stopped.ts'
 import { makeFolder } from '../../lib/fs/make-folder.ts'
+import { quoteForShell } from '../../lib/quote-for-shell.ts'
 
 interface DevOptions {
   readonly port: number
@@ -156,7 +157,7 @@ API documentation on ${url}/docs
 
 catalog-gateway runs in front of the bundled catalog. The key below is allowed everything.
 
-  export KEY=${quoteShellWord(key)}
+  export KEY=${quoteForShell(key)}
   # create a namespace and list namespaces and tables
   curl -H "x-api-key: $KEY" -X POST -H 'content-type: application/json' -d '{}' '${url}/v1/namespace/sales/create'
   curl -H "x-api-key: $KEY" '${url}/v1/namespace/$/list'
@@ -166,7 +167,7 @@ catalog-gateway runs in front of the bundled catalog. The key below is allowed e
   curl ${adminUrl}/readyz
   curl ${adminUrl}/metrics
   # verify the audit log
-  ${programInvocation()} audit verify ${quoteShellWord(auditDir)}
+  ${programInvocation()} audit verify ${quoteForShell(auditDir)}
 
 Press Ctrl-C to stop; the data stays in ${dataDir}.
 `
@@ -176,11 +177,7 @@ Press Ctrl-C to stop; the data stays in ${dataDir}.
 function programInvocation(): string {
   const [, program = 'catalog-gateway'] = process.argv
   const near = relative(process.cwd(), program)
-  return `node ${quoteShellWord(near.startsWith('..') ? program : near)}`
-}
-
-function quoteShellWord(text: string): string {
-  return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
+  return `node ${quoteForShell(near.startsWith('..') ? program : near)}`
 }
 
 function parsePort(text: string): number {

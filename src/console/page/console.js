@@ -63,12 +63,12 @@ async function refresh() {
     const response = await fetch('console/data', { signal: AbortSignal.timeout(10_000) })
     if (!response.ok) throw new Error(`the gateway returned status ${response.status}`)
     const { state, refusals, changes, seal } = await response.json()
-    if (state.gateway.url !== undefined) setGatewayUrl(state.gateway.url)
+    if (state.url !== undefined) setGatewayUrl(state.url)
     showState(state, seal)
     latest = { refusals, changes }
     showFeeds()
     showFreshness(true)
-    newestAt = new Date(state.gateway.now)
+    newestAt = new Date(state.now)
     const hasChanged = revision !== undefined && revision !== state.policies.revision
     revision = state.policies.revision
     if (hasChanged) await reloadAccessView()

@@ -36,14 +36,6 @@ export function timeOfDay(date) {
 }
 
 /**
- * Quotes an argument for a POSIX shell.
- * @param {string} text
- */
-export function quoteForShell(text) {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
-}
-
-/**
  * `3 h 20 min`.
  * @param {number} ms
  */

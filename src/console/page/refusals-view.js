@@ -49,7 +49,7 @@ function refusalItem(refusal) {
       element('span', {}, 'from ', quoted(client)),
       element('span', {}, 'request ', quoted(requestId)),
     ),
-    denial === undefined ? undefined : denialView(denial, principal),
+    denial === undefined ? undefined : denialView(denial),
     restrictedBy === undefined ? undefined : restrictionsView(restrictedBy),
   )
 }

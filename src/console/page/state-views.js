@@ -9,17 +9,16 @@ import { formatNumber, formatDuration, quoted } from './format.js'
  * @param {NewestChanges['seal']} seal
  */
 export function showState(state, seal) {
-  const { gateway, readiness, upstreams, policies, audit } = state
+  const { version, now, startedAt, readiness, upstreams, policies, audit } = state
   const problems = checkTexts(readiness.problems)
   showStatus(problems.length === 0 ? 'ready' : `not ready: ${problems.join('; ')}`, problems.length === 0)
   show(byId('warnings'), checkTexts(readiness.warnings), (texts) =>
     texts.map((text) => element('li', {}, text)),
   )
-  byId('about').textContent =
-    `version ${gateway.version}, up for ${formatDuration(gateway.now - gateway.startedAt)}`
+  byId('about').textContent = `version ${version}, up for ${formatDuration(now - startedAt)}`
   show(byId('upstream-table'), upstreams, upstreamTable)
-  show(byId('audit-facts'), auditFacts(audit, seal, gateway.now), facts)
-  show(byId('policy-facts'), policyFacts(policies, gateway.now), facts)
+  show(byId('audit-facts'), auditFacts(audit, seal, now), facts)
+  show(byId('policy-facts'), policyFacts(policies, now), facts)
 }
 
 /** @param {Readonly<Record<string, string>>} found */
@@ -60,7 +59,7 @@ function upstreamTable(upstreams) {
 /** @param {ConsoleState['upstreams'][number]} upstream */
 function loadText({ active, pending, connections, maxConnections }) {
   return [
-    `${formatNumber(active.small + active.bulk)} active, ${formatNumber(active.bulk)} of them bulk`,
+    `${formatNumber(active)} active`,
     `${formatNumber(pending)} pending`,
     `${formatNumber(connections)} of ${formatNumber(maxConnections)} connections`,
   ].join('; ')
@@ -109,16 +108,10 @@ function auditFacts({ writable, queued, dropped, unresolved, head, sinks }, seal
  * @param {number} now
  * @returns {readonly (readonly [string, string])[]}
  */
-function policyFacts({ revision, documents, loadedAt, failedAt }, now) {
+function policyFacts({ revision, documents, loadedAt }, now) {
   return [
     ['Revision', revision],
     ['Policies', formatNumber(documents)],
     ['Loaded', `${formatDuration(now - loadedAt)} ago`],
-    [
-      'Files',
-      failedAt === undefined
-        ? 'in force'
-        : `reload failing for ${formatDuration(now - failedAt)}: see the log`,
-    ],
   ]
 }

@@ -7,7 +7,7 @@ import { createListingObserver } from '../listing/incomplete-listing.ts'
 import { createSealedIds } from '../facts/sealed-ids.ts'
 import { createPageTokens, openTokenSecret } from '../listing/page-tokens.ts'
 import { createConsoleListing } from '../console-listing.ts'
-import { createConsoleRecorder } from '../observability/console-recorder.ts'
+import { createConsoleRecorder, getUpstreamState } from '../observability/console-recorder.ts'
 import { createCredentialRefusalRecorder } from '../observability/credential-refusal-recorder.ts'
 import { createReadinessChecks } from '../observability/gateway-readiness.ts'
 import { createRequestObserver, type RequestObserver } from '../observability/request-observer.ts'
@@ -46,10 +46,8 @@ export interface OpenedGateway {
   readonly observer: RequestObserver
   readonly limiting: OpenedLimits
   readonly checks: readonly ReadinessCheck[]
-  /** What the console shows; undefined without the console. `url` is that of the catalog, once the gateway listens. */
-  readonly createConsole:
-    | ((checks: readonly ReadinessCheck[], url: () => string | undefined) => ConsoleSource)
-    | undefined
+  /** What the console shows; undefined without the console. */
+  readonly console: Omit<ConsoleSource, 'checks' | 'url'> | undefined
 }
 
 /** Opens everything that handles requests. The closing stack of `observability` closes it. */
@@ -61,7 +59,7 @@ export async function openGateway(
   const recorder = settings.admin.console ? createConsoleRecorder() : undefined
   let changeTracker: ChangeTracker | undefined
   const { auditLog, sinks } = await openAudit(observability, () => changeTracker?.listInDoubtIntents())
-  const policies = await openPolicies(observability, auditLog, recorder?.policyFollower)
+  const policies = await openPolicies(observability, auditLog)
   const authenticator = await openIdentity(observability, staticKey, auditLog)
   const { assertion } = settings.identity
   const assertions = assertion && (await openAssertionSigner(assertion, Date.now))
@@ -109,18 +107,6 @@ export async function openGateway(
     sealedIds: createSealedIds(tokenSecret),
   }
   const handler = createRequestHandler({ pipeline, bounds: { ...clientBounds, ...tuning.clients }, observer })
-  const shown = {
-    listCatalog: createConsoleListing(handler, basePath),
-    upstreams: upstreams.all,
-    policies,
-    audit: auditLog,
-    sinks,
-    playground: {
-      auditFolder: settings.audit.folder,
-      policyFolders: settings.policies.folder,
-      vocabulary: createSettingsVocabulary(settings).options,
-    },
-  }
   return {
     pipeline,
     handler,
@@ -133,7 +119,21 @@ export async function openGateway(
       upstreams,
       files,
     }),
-    createConsole: recorder && ((checks, url) => recorder.createSource({ ...shown, checks, url })),
+    console: recorder && {
+      listCatalog: createConsoleListing(handler, basePath),
+      refusals: recorder.refusals,
+      upstreams: () => upstreams.all.map(getUpstreamState),
+      policies: () => policies.current(),
+      async policiesLoadedAt() {
+        const { values } = await metrics.policy_last_reload_success_timestamp_seconds.get()
+        return values[0]?.value ?? 0
+      },
+      policyFolders: settings.policies.folder,
+      vocabulary: createSettingsVocabulary(settings).options,
+      audit: auditLog,
+      auditFolder: settings.audit.folder,
+      sinks,
+    },
   }
 }
 

@@ -9,7 +9,6 @@ import { watchFolders } from '../../policy/source/folder-source.ts'
 import { listIgnoredFiles, namePolicyFolders } from '../../policy/source/policy-folder.ts'
 import { combineSources, type PolicySource } from '../../policy/source/policy-source.ts'
 import { createSettingsVocabulary } from '../../policy/source/settings-vocabulary.ts'
-import type { PoliciesFollower } from '../observability/console-recorder.ts'
 import type { Bootstrap } from './open-observability.ts'
 import type { PolicyResources } from './open-policy-resources.ts'
 
@@ -23,16 +22,12 @@ export interface OpenedPolicies extends PolicySource {
  * Opens the policies of all sources, and watches them. Throws PolicyError if any cannot be loaded at the start; a later
  * change that cannot be loaded changes nothing.
  */
-export async function openPolicies(
-  bootstrap: Bootstrap,
-  audit: AuditLog,
-  follower: PoliciesFollower | undefined,
-): Promise<OpenedPolicies> {
+export async function openPolicies(bootstrap: Bootstrap, audit: AuditLog): Promise<OpenedPolicies> {
   const { settings, closers, log } = bootstrap
   const vocabulary = createSettingsVocabulary(settings)
   await warnOfIgnoredFiles(settings.policies, log)
   const resources = await openResources(bootstrap, vocabulary)
-  const policies = await openSources(bootstrap, vocabulary, resources, audit, follower)
+  const policies = await openSources(bootstrap, vocabulary, resources, audit)
   closers.push(() => policies.close())
   return { ...policies, findProblem: () => resources?.findProblem() }
 }
@@ -61,7 +56,6 @@ async function openSources(
   vocabulary: PolicyVocabulary,
   resources: PolicyResources | undefined,
   audit: AuditLog,
-  follower: PoliciesFollower | undefined,
 ): Promise<PolicySource> {
   const { folder } = settings.policies
   const announce = (revision: string): void => {
@@ -75,11 +69,7 @@ async function openSources(
   const source = await combineSources(sources, {
     onConditionFailure: conditionReport(metrics, log),
     onShadowDifference: shadowReport(metrics, log),
-    onDocuments: (documents, hasError) => {
-      resources?.setInForce(documents)
-      follower?.loaded(documents)
-      if (hasError) follower?.failed()
-    },
+    onDocuments: (documents) => resources?.setInForce(documents),
     onReload: ({ set: { revision }, folder, hasError }) => {
       metrics.policy_reloads_total.inc({ result: 'success' })
       metrics.policy_last_reload_successful.set(hasError ? 0 : 1)
@@ -88,7 +78,6 @@ async function openSources(
       log.info({ revision, folder }, 'policies reloaded')
     },
     onError: (error, { set: { revision }, folder }) => {
-      follower?.failed()
       metrics.policy_reloads_total.inc({ result: 'failure' })
       metrics.policy_last_reload_successful.set(0)
       audit.recordReload({ what: 'policies', revision, details: { result: 'failure' } })

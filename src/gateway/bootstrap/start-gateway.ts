@@ -78,7 +78,7 @@ export async function startGateway({ settings, staticKey, tuning }: GatewayOptio
     })
     const checks = [{ name: 'gateway', findProblem: server.findProblem }, ...gateway.checks]
     let url: string | undefined
-    const shown = gateway.createConsole?.(checks, () => url)
+    const shown = gateway.console && { ...gateway.console, checks, url: () => url }
     const adminUrl = await openAdmin(observability, checks, shown, () => {
       isReadinessAsked = true
     })

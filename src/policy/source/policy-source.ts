@@ -50,8 +50,8 @@ export interface PolicySourceOptions extends CompileOptions {
   readonly onReload?: (change: PolicyChange) => void
   /** The last change of a source cannot be loaded: its previous documents stay in force. */
   readonly onError?: (error: PolicyError, change: PolicyChange) => void
-  /** Called with the documents in force, initially and after each change; `hasError` as in `PolicyChange`. */
-  readonly onDocuments?: (documents: readonly PolicyDocument[], hasError: boolean) => void
+  /** Called with the documents in force, initially and after each change. */
+  readonly onDocuments?: (documents: readonly PolicyDocument[]) => void
 }
 
 /** The policies in force, reloaded on change until closed. */
@@ -100,7 +100,7 @@ export async function combineSources(
     // Replaced even if the revision is equal: line numbers of rules may have changed.
     current = set
     documents = next
-    options.onDocuments?.(next.flat().filter(isEnforced), failing.size > 0)
+    options.onDocuments?.(next.flat().filter(isEnforced))
     if (isReported) options.onReload?.({ set, folder: names[index], hasError: failing.size > 0 })
   }
 
@@ -126,7 +126,7 @@ export async function combineSources(
   try {
     for (const [index, open] of openers.entries()) sources.push(await open(observe(index)))
     const set = (current = runAtOnce(compile(documents)))
-    options.onDocuments?.(documents.flat().filter(isEnforced), failing.size > 0)
+    options.onDocuments?.(documents.flat().filter(isEnforced))
     for (const [index, error] of failing)
       options.onError?.(error, { set, folder: names[index], hasError: true })
     return {
