@@ -61,10 +61,10 @@ export interface TargetOptions {
 
 const noParameters: ReadonlySet<string> = new Set()
 
-export const maxTargetLength = 16_384
+const maxTargetLength = 16_384
 // RFC 3986, 3.3: a path of pchar segments; and 3.4 for the query.
-export const pathGrammar = /^(?:\/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@]|%[0-9A-Fa-f]{2})*)+$/
-export const queryGrammar = /^(?:[A-Za-z0-9\-._~!$'()*+,;:@/?&=]|%[0-9A-Fa-f]{2})*$/
+const pathGrammar = /^(?:\/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@]|%[0-9A-Fa-f]{2})*)+$/
+const queryGrammar = /^(?:[A-Za-z0-9\-._~!$'()*+,;:@/?&=]|%[0-9A-Fa-f]{2})*$/
 
 /** `parseTargetIn` for the catalog API alone. */
 export function parseTarget(
@@ -87,7 +87,8 @@ export function parseTargetIn<Kind extends Operation>(
   target: string,
   { basePath = '', allowedParameters = noParameters }: TargetOptions = {},
 ): RouteMatch<Kind> {
-  const { path: wholePath, query } = splitTarget(target)
+  const { path: sent, query } = splitTarget(target)
+  const wholePath = sent.length > 1 && sent.endsWith('/') ? sent.slice(0, -1) : sent
   const isBelow = wholePath.startsWith(`${basePath}/`)
   const path = isBelow ? wholePath.slice(basePath.length) : wholePath
   const found = isBelow ? findRoute(routes, path) : undefined
@@ -203,7 +204,8 @@ export function buildTarget(target: RouteMatch, idDelimiter: string = defaultDel
   return query === '' ? path : `${path}?${query.slice(1)}`
 }
 
-function splitTarget(target: string): { path: string; query: string } {
+/** Splits a request target (origin form). Throws InvalidInput (400, 414) for one outside the grammar of RFC 3986. */
+export function splitTarget(target: string): { path: string; query: string } {
   if (target.length > maxTargetLength) {
     throw refusal('target_too_long', `the request target is longer than ${maxTargetLength} bytes`)
   }
@@ -222,6 +224,5 @@ function splitTarget(target: string): { path: string; query: string } {
       `the query ${quoteForMessage(query)} contains a character that must be percent-encoded`,
     )
   }
-  const end = path.length > 1 && path.endsWith('/') ? path.length - 1 : path.length
-  return { path: path.slice(0, end), query }
+  return { path, query }
 }

@@ -130,7 +130,7 @@ export const anyGatewaySchema = z
     }
     const catalogs = upstream === undefined ? upstreams : [upstream, ...upstreams]
     addProblems(context, findListenConflicts(settings))
-    addProblems(context, findPassThroughProblems({ ...settings, upstreams: catalogs }))
+    addProblems(context, findPassThroughProblems(settings))
     if (context.issues.length === 0) {
       const separators = listCommonSeparators(catalogs.map(({ delimiter }) => delimiter))
       addProblems(context, findUnknownDelegatedNames({ ...settings, upstreams: catalogs }))

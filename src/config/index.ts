@@ -43,7 +43,7 @@ export {
 } from './listen-settings.ts'
 export { SettingsError } from './loading/read-settings.ts'
 export { parseBytes } from './loading/setting-units.ts'
-export { getCatalogPaths, type PassThroughRouteSettings, webSocketMethod } from './pass-through-settings.ts'
+export { type PassThroughRouteSettings, webSocketMethod } from './pass-through-settings.ts'
 export type {
   DelegatedNamespace,
   PolicyKubernetesSettings,

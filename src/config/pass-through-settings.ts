@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { apiPaths } from '../catalog-api/operations.ts'
 import { getBasePath } from '../lib/http/base-path.ts'
 import { basePathPattern } from './listen-settings.ts'
 import { httpUrl, isPlainUrl, nonEmptyText, portNumber, type SettingProblem } from './setting-types.ts'
@@ -65,51 +64,24 @@ export type PassThroughRouteSettings = z.output<typeof routeSchema>
 
 interface RoutedSettings {
   readonly listen: { readonly clientAddressFrom?: string | undefined }
-  readonly upstreams: readonly { readonly url: string }[]
   readonly passThrough?: z.output<typeof passThroughSchema> | undefined
 }
 
-/** Returns the routes that overlap a catalog at its host, or each other, and a port that could not know its clients. */
-export function findPassThroughProblems({
-  listen,
-  upstreams,
-  passThrough,
-}: RoutedSettings): readonly SettingProblem[] {
-  if (passThrough === undefined) return []
+/** Returns the routes that overlap each other, and a port that could not know its clients. */
+export function findPassThroughProblems({ listen, passThrough }: RoutedSettings): readonly SettingProblem[] {
   const problems: SettingProblem[] = []
-  const refuse = (path: readonly (string | number)[], message: string): void => {
-    problems.push({ path: ['passThrough', ...path], message })
+  if (passThrough !== undefined && listen.clientAddressFrom === 'proxy-protocol') {
+    const message = 'has no PROXY protocol; expected another listen.clientAddressFrom'
+    problems.push({ path: ['passThrough', 'port'], message })
   }
-  if (listen.clientAddressFrom === 'proxy-protocol')
-    refuse(['port'], 'has no PROXY protocol; expected another listen.clientAddressFrom')
-  // Invalid URLs are errors of their own settings.
-  const catalogs = upstreams.flatMap(({ url }) => (URL.canParse(url) ? [new URL(url)] : []))
-  for (const [index, { prefix, upstream }] of passThrough.routes.entries()) {
-    const other = passThrough.routes.slice(0, index).find((route) => overlaps(route.prefix, prefix))
-    if (other !== undefined)
-      refuse(['routes', index, 'prefix'], `${prefix} overlaps ${other.prefix}, the prefix of another route`)
-    const problem = findUpstreamProblem(upstream, catalogs)
-    if (problem !== undefined)
-      refuse(['routes', index, 'upstream'], `${upstream} ${problem}; expected another path`)
+  const prefixes = passThrough?.routes.map(({ prefix }) => prefix) ?? []
+  for (const [index, prefix] of prefixes.entries()) {
+    const other = prefixes.slice(0, index).find((one) => overlaps(one, prefix))
+    if (other === undefined) continue
+    const message = `${prefix} overlaps ${other}, the prefix of another route`
+    problems.push({ path: ['passThrough', 'routes', index, 'prefix'], message })
   }
   return problems
-}
-
-function findUpstreamProblem(upstream: string, catalogs: readonly URL[]): string | undefined {
-  if (!URL.canParse(upstream)) return undefined
-  const url = new URL(upstream)
-  const basePath = getBasePath(url)
-  const api = apiPaths.find((path) => `${basePath}/`.toLowerCase().startsWith(`${path}/`))
-  if (api !== undefined) return `is below ${api}, a path of catalogs`
-  const catalog = catalogs.find(({ host }) => host === url.host)
-  const path = catalog && getCatalogPaths(catalog).find((one) => overlaps(one, basePath))
-  return path && `overlaps ${path} of the catalog at this host`
-}
-
-/** Paths of a catalog at its host: everything below them belongs to the catalog. */
-export function getCatalogPaths(url: URL): readonly string[] {
-  const basePath = getBasePath(url)
-  return basePath === '' ? apiPaths : [basePath]
 }
 
 /** Whether a request can be below both paths. Some servers ignore the case of letters. */

@@ -68,7 +68,7 @@ export const passThroughBounds = {
   maxConnections: 1_024,
   /** Requests and WebSocket connections of a route; one caller may have half of them. */
   maxRequests: 256,
-  /** Audited requests of one caller; all callers of a route for anyone may make ten times as many. */
+  /** Audited requests of one caller; those of ten seconds may come at once. */
   changesPerSecond: 20,
   responseHeadersTimeoutMs: 60_000,
 }

@@ -4,21 +4,25 @@ import { createServer as createTlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Server as TlsServer, type SecureContextOptions } from 'node:tls'
-import fastify from 'fastify'
+import httpProxy from '@fastify/http-proxy'
+import fastify, { type FastifyInstance } from 'fastify'
+import { Pool } from 'undici'
 import { refusal } from '../../catalog-api/catalog-error.ts'
-import type { GatewaySettings } from '../../config/index.ts'
+import { type GatewaySettings, type PassThroughRouteSettings, webSocketMethod } from '../../config/index.ts'
 import type { Outbound } from '../../lib/outbound/outbound.ts'
+import { createUndiciConnector } from '../../lib/outbound/undici-connector.ts'
+import { FairCapacity } from '../../limits/overload/fair-capacity.ts'
+import { createBuckets } from '../../limits/token-buckets.ts'
 import type { ListenerOptions } from '../../listener/listener.ts'
-import { clientBounds, maxHeadBytes, passThroughBounds } from '../bounds.ts'
+import { clientBounds, maxHeadBytes, passThroughBounds, upstreamBounds } from '../bounds.ts'
 import type { RequestObserver } from '../observability/request-observer.ts'
 import type { AdmitOptions } from './admit-request.ts'
-import { openPassThroughRoute } from './pass-through-route.ts'
-import { ProxiedRequests } from './proxied-requests.ts'
+import { createPassThroughPaths } from './pass-through-target.ts'
+import { isWebSocket, ProxiedRequests } from './proxied-requests.ts'
+import { createTunnelOptions } from './web-socket-tunnel.ts'
 
 /** One caller can hold only a part of the capacity with bodies that never end. */
 const requestTimeout = 3_600_000
-const keepAliveProbeMs = 60_000
-const idleCheckMs = 50
 
 export interface PassThroughOptions {
   readonly settings: GatewaySettings
@@ -49,39 +53,10 @@ export async function openPassThrough({
   outbound,
   tls,
 }: PassThroughOptions): Promise<PassThroughServer> {
-  const catalogUrls = upstreams.map(({ url }) => url)
-  const routes = await Promise.all(
-    passThrough.routes.map((each) => openPassThroughRoute(each, catalogUrls, outbound)),
-  )
-  const options = {
-    maxHeaderSize: maxHeadBytes,
-    // The first stage refuses it, in the format of the interface.
-    requireHostHeader: false,
-    keepAlive: true,
-    keepAliveInitialDelay: keepAliveProbeMs,
-    headersTimeout: clientBounds.headersTimeoutMs,
-    keepAliveTimeout: timeouts.keepAliveTimeoutMs,
-    requestTimeout,
-    // Of Node.js 24. Earlier ones wait for another protocol than WebSocket, too, which is refused.
-    shouldUpgradeCallback: (request: IncomingMessage): boolean =>
-      !ignoreUpgrade(request) && server.listenerCount('upgrade') > 0,
-  }
-  const server =
-    tls === undefined
-      ? createServer(options)
-      : createTlsServer({
-          ...options,
-          ...tls.context,
-          requestCert: tls.clientCertificate !== 'none',
-          // Node would accept an optional certificate that is invalid: authentication refuses it.
-          rejectUnauthorized: tls.clientCertificate === 'required',
-          handshakeTimeout: clientBounds.headersTimeoutMs,
-        })
-  server.maxConnections = passThroughBounds.maxConnections
-  // The bytes of a head are bounded: of more fields than Node's limit, the last ones would be missing.
-  server.maxHeadersCount = 0
-  // A client that has closed its side gets its response. Node has no option for it.
-  Object.assign(server, { httpAllowHalfOpen: true })
+  const catalogs = upstreams.map(({ url }) => new URL(url))
+  const routes = await Promise.all(passThrough.routes.map((each) => openRoute(each, catalogs, outbound)))
+  const requests = new ProxiedRequests(observer, routes, admission)
+  const server = createNodeServer(timeouts.keepAliveTimeoutMs, tls)
   const sockets = new Set<Socket>()
   server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
     sockets.add(socket)
@@ -91,7 +66,6 @@ export async function openPassThrough({
   let currentContext = tls?.context
   let isDraining = false
 
-  const requests = new ProxiedRequests(observer, routes, admission)
   const app = fastify({
     serverFactory: (handler) => server.on('request', handler),
     exposeHeadRoutes: false,
@@ -101,12 +75,12 @@ export async function openPassThrough({
   app.setNotFoundHandler(() => {
     throw refusal('unknown_route', 'unknown route')
   })
-  app.addHook('onRequest', (request, reply) => {
+  app.addHook('onRequest', (request, reply) => requests.admit(request, reply))
+  app.addHook('onSend', (_request, reply, _payload, done) => {
     if (isDraining) void reply.header('connection', 'close')
-    return requests.admit(request, reply)
+    done()
   })
-  app.addHook('preParsing', async ({ raw }, _reply, body) => requests.checkBody(raw, body))
-  for (const route of routes) await app.register((scope) => requests.serve(scope, route))
+  for (const route of routes) await serveRoute(app, route, requests)
   await app.ready()
 
   return {
@@ -127,8 +101,6 @@ export async function openPassThrough({
     async close(delayMs) {
       isDraining = true
       if (server.listening) await pause(delayMs)
-      // Connections whose response was under way.
-      const idle = setInterval(() => server.closeIdleConnections(), idleCheckMs)
       const timer = setTimeout(() => {
         observer.requestsAborted()
         for (const socket of sockets) socket.destroy()
@@ -136,19 +108,70 @@ export async function openPassThrough({
       // The plugin closes its WebSocket connections first.
       await new Promise((resolve) => server.close(resolve))
       clearTimeout(timer)
-      clearInterval(idle)
       await app.close()
-      await Promise.all(routes.map(({ pool }) => pool.destroy()))
     },
   }
 }
 
-/** An upgrade to anything but WebSocket is as if it was not sent (RFC 9110, section 7.8). Returns whether it is. */
-function ignoreUpgrade({ headers, rawHeaders }: IncomingMessage): boolean {
-  if (headers.upgrade?.toLowerCase() === 'websocket') return false
-  delete headers.upgrade
-  for (let index = rawHeaders.length - 2; index >= 0; index -= 2) {
-    if (rawHeaders[index]?.toLowerCase() === 'upgrade') rawHeaders.splice(index, 2)
+function createNodeServer(keepAliveTimeout: number, tls: ListenerOptions['tls']) {
+  const options = {
+    maxHeaderSize: maxHeadBytes,
+    // The first stage refuses it, in the format of the interface.
+    requireHostHeader: false,
+    keepAlive: true,
+    headersTimeout: clientBounds.headersTimeoutMs,
+    keepAliveTimeout,
+    requestTimeout,
+    // Of Node.js 24. Before, the plugin refuses other upgrades.
+    shouldUpgradeCallback: (request: IncomingMessage): boolean =>
+      isWebSocket(request) && server.listenerCount('upgrade') > 0,
   }
-  return true
+  const server =
+    tls === undefined
+      ? createServer(options)
+      : createTlsServer({
+          ...options,
+          ...tls.context,
+          requestCert: tls.clientCertificate !== 'none',
+          // Node would accept an optional certificate that is invalid: authentication refuses it.
+          rejectUnauthorized: tls.clientCertificate === 'required',
+          handshakeTimeout: clientBounds.headersTimeoutMs,
+        })
+  server.maxConnections = passThroughBounds.maxConnections
+  return server
+}
+
+type OpenRoute = Awaited<ReturnType<typeof openRoute>>
+
+/** Opens the upstream and the limits of a route. */
+async function openRoute(settings: PassThroughRouteSettings, catalogs: readonly URL[], outbound: Outbound) {
+  const { prefix } = settings
+  const { maxRequests, changesPerSecond, responseHeadersTimeoutMs } = passThroughBounds
+  const upstream = new URL(settings.upstream)
+  const opener = await outbound.openClient(`passThrough.${prefix}`, {})
+  const connect = createUndiciConnector(opener, upstreamBounds.connectTimeoutMs)
+  return {
+    settings,
+    paths: createPassThroughPaths(prefix, upstream, catalogs),
+    capacity: new FairCapacity(maxRequests, 1),
+    changes: createBuckets({ perSecond: changesPerSecond, burst: 10 * changesPerSecond }),
+    origin: new URL(upstream.origin),
+    connect,
+    // A stream of events may be silent for long.
+    pool: new Pool(upstream.origin, { connect, headersTimeout: responseHeadersTimeoutMs, bodyTimeout: 0 }),
+  }
+}
+
+/** Forwards the requests of a route by @fastify/http-proxy: its paths, its bodies and its WebSocket connections. */
+async function serveRoute(app: FastifyInstance, route: OpenRoute, requests: ProxiedRequests): Promise<void> {
+  const { settings, paths, origin, connect, pool } = route
+  const tunnels = createTunnelOptions(origin, connect, (_, { raw }) => requests.headersFor(route, raw))
+  app.addHook('onClose', () => pool.destroy())
+  await app.register(httpProxy, {
+    prefix: paths.prefix,
+    upstream: origin.origin + paths.upstreamPath,
+    undici: pool,
+    handler: (request, reply) => requests.forward(route, request, reply),
+    ...(settings.methods.includes(webSocketMethod) && tunnels),
+  })
 }

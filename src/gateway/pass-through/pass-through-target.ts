@@ -1,8 +1,8 @@
-import { refusal, type CatalogError } from '../../catalog-api/catalog-error.ts'
+import { refusal } from '../../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import { apiPaths } from '../../catalog-api/operations.ts'
-import { maxTargetLength, pathGrammar, queryGrammar } from '../../catalog-api/request-target.ts'
-import { getCatalogPaths } from '../../config/index.ts'
+import { decodeComponent } from '../../catalog-api/query-parameters.ts'
+import { splitTarget } from '../../catalog-api/request-target.ts'
 import { getBasePath } from '../../lib/http/base-path.ts'
 
 /** The paths of a pass-through route, none with a slash at its end. */
@@ -10,7 +10,7 @@ export interface PassThroughPaths {
   readonly prefix: string
   /** Replaces the prefix; may be empty. */
   readonly upstreamPath: string
-  /** Paths of catalogs, folded. Nothing at or below them is forwarded. */
+  /** Paths of catalogs, in lower case. Nothing at or below them is forwarded. */
   readonly catalogPaths: readonly string[]
 }
 
@@ -23,28 +23,23 @@ export function createPassThroughPaths(
   upstream: URL,
   catalogs: readonly URL[],
 ): PassThroughPaths {
-  const atHost = catalogs.filter(({ hostname }) => hostname === upstream.hostname)
-  const catalogPaths = [...apiPaths, ...atHost.flatMap(getCatalogPaths).map(fold)]
+  const basePaths = catalogs.filter(({ hostname }) => hostname === upstream.hostname).map(getBasePath)
+  const catalogPaths = [...apiPaths, ...basePaths.filter((path) => path !== '').map(fold)]
   return { prefix, upstreamPath: getBasePath(upstream), catalogPaths }
 }
 
-/** Matches the scheme and the authority of a target in absolute form (RFC 9112, 3.2.2). */
-const authorityPart = /^[a-z]+:\/\/[^/?#]*/i
-
-/** Whether a raw request target, in origin form or absolute form, is at or below the prefix. */
+/** Whether a request target (origin form) is at or below the prefix. */
 export function isBelowPrefix(target: string, prefix: string): boolean {
-  const path = target.startsWith('/') ? target : target.replace(authorityPart, '')
-  return path.startsWith(prefix) && (path.length === prefix.length || /^[/?]/.test(path.slice(prefix.length)))
+  return (
+    target.startsWith(prefix) && (target.length === prefix.length || /[/?]/.test(target[prefix.length] ?? ''))
+  )
 }
 
 /**
- * Characters of a decoded segment by which some servers divide a path or a request: separators, delimiters of path
- * parameters, the percent sign of a second encoding, and control characters.
+ * A decoded segment that every server reads alike: printable ASCII without separators, delimiters of path parameters and
+ * the percent sign of a second encoding, no dot segment, and nothing at its ends that some servers cut.
  */
-const unsafeCharacter = /[/\\;?#%\p{Cc}\p{Cf}]/u
-
-/** One or two dots, and spellings that @fastify/http-proxy or other servers could take for them. */
-const dotSegment = /^\.$|^\.\.|\.\.$/
+const plainSegment = /^(?!\.\.| )[^/\\;?#%\0-\x1f\x7f-\u{10ffff}]*(?<![. ])$/u
 
 /**
  * Returns the path at the upstream of a request target (origin form). Throws InvalidInput (400) for a target that some
@@ -54,19 +49,16 @@ export function toUpstreamPath(
   target: string,
   { prefix, upstreamPath, catalogPaths }: PassThroughPaths,
 ): string {
-  if (target.length > maxTargetLength) {
-    throw refusal('target_too_long', `the request target is longer than ${maxTargetLength} bytes`)
-  }
-  const mark = target.indexOf('?')
-  const path = mark === -1 ? target : target.slice(0, mark)
-  if (!pathGrammar.test(path)) throw unsafeTarget(path, 'a character that must be percent-encoded')
-  if (mark !== -1 && !queryGrammar.test(target.slice(mark + 1))) {
-    throw refusal('malformed_target', 'the query contains a character that must be percent-encoded')
-  }
+  const { path } = splitTarget(target)
   const segments = path.slice(1).split('/')
-  for (const [index, segment] of segments.entries()) {
-    if (segment === '' && index < segments.length - 1) throw unsafeTarget(path, 'an empty segment')
-    assertPlain(segment, path)
+  const isPlain = segments.every(
+    (segment, index) =>
+      plainSegment.test(decodeComponent(segment, 'the path')) &&
+      (segment !== '' || index === segments.length - 1),
+  )
+  if (!isPlain) {
+    const message = `the path ${quoteForMessage(path)} contains a segment that servers read differently`
+    throw refusal('malformed_target', message)
   }
   const upstream = upstreamPath + path.slice(prefix.length) || '/'
   const folded = `${fold(upstream)}/`
@@ -76,28 +68,7 @@ export function toUpstreamPath(
   return upstream
 }
 
-function assertPlain(segment: string, path: string): void {
-  let decoded: string
-  try {
-    decoded = normalize(decodeURIComponent(segment))
-  } catch {
-    throw unsafeTarget(path, 'an encoded text that is not UTF-8')
-  }
-  if (unsafeCharacter.test(decoded)) throw unsafeTarget(path, 'a character that servers read differently')
-  if (decoded !== decoded.trim()) throw unsafeTarget(path, 'a segment with a space at its end')
-  if (dotSegment.test(decoded)) throw unsafeTarget(path, 'a dot segment')
-}
-
-/** Compatible characters are equal: some servers read a fullwidth slash as a slash. */
-function normalize(text: string): string {
-  return text.normalize('NFKC')
-}
-
-/** Upper case first: the long s becomes s, as it does for readers that fold by Unicode. */
+/** Some servers ignore the case of letters. */
 function fold(path: string): string {
-  return normalize(decodeURIComponent(path)).toUpperCase().toLowerCase()
-}
-
-function unsafeTarget(path: string, found: string): CatalogError {
-  return refusal('malformed_target', `the path ${quoteForMessage(path)} contains ${found}`)
+  return decodeURIComponent(path).toLowerCase()
 }

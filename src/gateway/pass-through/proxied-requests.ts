@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import type { IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
-import httpProxy from '@fastify/http-proxy'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
 import { requestIdHeader } from '../../catalog-api/headers.ts'
-import { webSocketMethod } from '../../config/index.ts'
 import { IncomingRequest } from '../../http1/server/incoming-request.ts'
 import { RequestError } from '../../http1/server/request-error.ts'
 import { ownedBy } from '../../lib/async/owned-tasks.ts'
@@ -16,22 +14,31 @@ import { clientBounds } from '../bounds.ts'
 import { ClientDisconnected } from '../client-disconnected.ts'
 import { toCatalogError } from '../error-response.ts'
 import type { RequestObserver } from '../observability/request-observer.ts'
+import { receive } from '../stages/receive.ts'
 import { Trace } from '../trace.ts'
-import { admitRequest, checkUpload, type AdmitOptions, type AdmittedRequest } from './admit-request.ts'
+import {
+  admitRequest,
+  type AdmitOptions,
+  type AdmittedRequest,
+  type PassThroughRoute,
+} from './admit-request.ts'
 import { keepRequestHeaders, keepResponseHeaders } from './forwarded-headers.ts'
-import type { PassThroughRoute } from './pass-through-route.ts'
-import { createTunnelOptions } from './web-socket-tunnel.ts'
 
 /** A request from its head to the end of its response or WebSocket connection. */
 interface ProxiedRequest {
   readonly trace: Trace
-  /** Aborted at that end. */
-  readonly ended: AbortSignal
+  /** Aborted at that end, or with the error that ends it. */
+  readonly end: AbortController
   /** Undefined before. */
   admitted: AdmittedRequest | undefined
 }
 
-/** The requests of the pass-through port, observed and refused like those of the catalog, forwarded by @fastify/http-proxy. */
+/** Whether a request asks for a WebSocket connection (RFC 6455, section 4.1). Other upgrades are ignored (RFC 9110, 7.8). */
+export function isWebSocket({ method, headers }: IncomingMessage): boolean {
+  return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket'
+}
+
+/** The requests of the pass-through port, observed and refused like those of the catalog. */
 export class ProxiedRequests {
   readonly #observer: RequestObserver
   readonly #routes: readonly PassThroughRoute[]
@@ -54,37 +61,32 @@ export class ProxiedRequests {
     limitSending(reply.raw, request, sendTimeoutMs, this.#observer.connectionRejected, () =>
       request.destroy(),
     )
-    const started: ProxiedRequest = {
-      trace,
-      ended: this.#observe(reply, request, trace),
-      admitted: undefined,
-    }
+    const end = new AbortController()
+    const started: ProxiedRequest = { trace, end, admitted: undefined }
     this.#started.set(raw, started)
-    started.admitted = await admitRequest(request, trace, started.ended, this.#routes, this.#options)
+    this.#observe(reply, request, started, isWebSocket(raw))
+    const received = trace.enter('match', receive(request, this.#options, trace.requestId))
+    started.admitted = await admitRequest(received, isWebSocket(raw), trace, end, this.#routes, this.#options)
     // The plugin reads it.
-    raw.url = started.admitted.head.target
-  }
-
-  /** The body of an admitted request, which ends only if its caller is still allowed. */
-  checkBody<Body>(raw: object, body: Body): Body | Readable {
-    const { admitted } = this.#started.get(raw) ?? {}
-    return admitted?.head.hasBody === true && body instanceof Readable
-      ? Readable.from(checkUpload(body, admitted, this.#options), { objectMode: false })
-      : body
+    raw.url = received.head.target
   }
 
   /** Sends the response to a request that failed. */
   readonly refuse = (cause: unknown, { raw }: FastifyRequest, reply: FastifyReply): void => {
-    const started = this.#started.get(raw)
-    if (started?.ended.aborted === true) {
+    if (reply.raw.destroyed) {
       reply.hijack()
       return
     }
+    const started = this.#started.get(raw)
     const error = toPassThroughError(cause)
     const requestId = started?.trace.requestId ?? randomUUID()
-    const addresses = readConnectionAddresses(raw.socket)
     if (started) this.#observer.requestRefused(started.trace, error)
-    else this.#observer.connectionRejected('malformed_request', addresses, error.message)
+    else
+      this.#observer.connectionRejected(
+        'malformed_request',
+        readConnectionAddresses(raw.socket),
+        error.message,
+      )
     // Neither the rest of an upload nor another protocol is read.
     if (!raw.complete || raw.headers.upgrade !== undefined) void reply.header('connection', 'close')
     void reply
@@ -94,47 +96,45 @@ export class ProxiedRequests {
       .send(Buffer.from(JSON.stringify(error.toResponse(requestId))))
   }
 
-  /** Serves a route by @fastify/http-proxy: its paths, its bodies and its WebSocket connections. */
-  async serve(app: FastifyInstance, route: PassThroughRoute): Promise<void> {
-    const { settings, paths, origin, pool } = route
-    const tunnels = createTunnelOptions(route, (_headers, { raw }) => this.#find(route, raw).headers)
-    await app.register(httpProxy, {
-      prefix: paths.prefix,
-      upstream: origin.origin + paths.upstreamPath,
-      undici: pool,
-      handler: (request, reply) => this.#forward(route, request, reply),
-      ...(settings.methods.includes(webSocketMethod) && tunnels),
-    })
+  /** The headers of an admitted request that its upstream gets. */
+  headersFor(route: PassThroughRoute, raw: IncomingMessage): IncomingHttpHeaders {
+    const { head } = this.#find(route, raw).admitted
+    return { ...keepRequestHeaders(raw.headers), [requestIdHeader]: head.requestId }
   }
 
-  /** The plugin cannot abort a request whose client has left. Redirects are not followed, and nothing is sent again. */
-  async #forward(
+  /** Redirects are not followed, nothing is sent again, and a client that leaves aborts its request. */
+  async forward(
     route: PassThroughRoute,
-    { raw, body: sent }: FastifyRequest,
+    { raw, body }: FastifyRequest,
     reply: FastifyReply,
   ): Promise<FastifyReply> {
-    const { pool, origin, paths } = route
-    const { admitted, ended, headers } = this.#find(route, raw)
+    const { admitted, end } = this.#find(route, raw)
+    // One without `connection: upgrade`.
+    if (admitted.isUpgrade) throw refusal('upgrade_not_allowed', 'malformed WebSocket handshake')
     const { method, target } = admitted.head
-    const path = admitted.upstreamPath + (/\?.*/.exec(target)?.[0] ?? '')
-    const body = sent instanceof Readable ? sent : null
-    const response = await pool.request({ method, path, headers, body, signal: ended }).catch(failUpstream)
-    const { href } = new URL(admitted.upstreamPath, origin)
+    const response = await route.pool
+      .request({
+        method,
+        path: admitted.upstreamPath + (/\?.*/.exec(target)?.[0] ?? ''),
+        headers: this.headersFor(route, raw),
+        body: body instanceof Readable ? body : null,
+        signal: end.signal,
+      })
+      .catch(failUpstream)
+    const { href } = new URL(admitted.upstreamPath, route.origin)
     void reply
       .code(response.statusCode)
-      .headers(keepResponseHeaders(response.headers, paths, href))
+      .headers(keepResponseHeaders(response.headers, route.paths, href))
       .send(response.body)
     // Events may come late.
     reply.raw.flushHeaders()
     return reply
   }
 
-  /** Finds an admitted request of the route, and the headers that its upstream gets. */
   #find(route: PassThroughRoute, raw: IncomingMessage) {
-    const { admitted, ended } = this.#started.get(raw) ?? {}
-    if (admitted?.route !== route || ended === undefined) throw new Error('the request was not admitted')
-    const headers = { ...keepRequestHeaders(raw.headers), [requestIdHeader]: admitted.head.requestId }
-    return { admitted, ended, headers }
+    const { admitted, end } = this.#started.get(raw) ?? {}
+    if (admitted?.route !== route || end === undefined) throw new Error('the request was not admitted')
+    return { admitted, end }
   }
 
   #read(raw: IncomingMessage): IncomingRequest {
@@ -153,12 +153,15 @@ export class ProxiedRequests {
   }
 
   /** Reports the end of the response, or that of the connection if it serves WebSocket. */
-  #observe(reply: FastifyReply, request: IncomingRequest, trace: Trace): AbortSignal {
+  #observe(
+    reply: FastifyReply,
+    request: IncomingRequest,
+    { trace, end }: ProxiedRequest,
+    isUpgrade: boolean,
+  ): void {
     const { socket } = request
-    const response = reply.raw
-    const isUpgrade = request.singleHeader('upgrade') !== undefined
+    const { raw: response } = reply
     const bytes = new ByteCount(socket)
-    const end = new AbortController()
     const onEnd = ownedBy(request, () => {
       end.abort(new ClientDisconnected('the client closed the connection'))
       const isTunnel = isUpgrade && reply.sent && !response.headersSent
@@ -171,9 +174,12 @@ export class ProxiedRequests {
       })
       bytes.end()
     })
-    if (isUpgrade) socket.once('close', onEnd)
-    else response.once('close', onEnd)
-    return end.signal
+    if (!isUpgrade) {
+      response.once('close', onEnd)
+      return
+    }
+    socket.once('close', onEnd)
+    end.signal.addEventListener('abort', () => socket.destroy())
   }
 }
 
@@ -186,9 +192,9 @@ function toPassThroughError(error: unknown): CatalogError {
     : toCatalogError(error)
 }
 
-/** Throws what a client gets for a request that failed: the error of its body, or 502 or 504. */
+/** Throws what a client gets for a request that failed: the error that ended it, or 502 or 504. */
 function failUpstream(cause: unknown): never {
-  if (cause instanceof CatalogError) throw cause
+  if (cause instanceof CatalogError || cause instanceof ClientDisconnected) throw cause
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
   if (code === 'UND_ERR_HEADERS_TIMEOUT')
     throw refusal('upstream_timeout', 'the upstream did not respond in time', { cause })

@@ -1,10 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import type { buildConnector } from 'undici'
 import { WebSocket } from 'ws'
-import { clientBounds } from '../bounds.ts'
-import type { PassThroughRoute } from './pass-through-route.ts'
 
-const handshakeTimeoutMs = 10_000
+const handshakeTimeout = 10_000
 /** Between the two frames that close a WebSocket connection. */
 const closeTimeout = 2_000
 /** Of a message of WebSocket, which is in memory as a whole. */
@@ -21,20 +19,19 @@ class ClientSocket extends WebSocket {
   }
 }
 
-/** The options of @fastify/http-proxy for the WebSocket connections of a route. */
+/** The options of @fastify/http-proxy for WebSocket connections to an upstream, opened by `connect`. */
 export function createTunnelOptions(
-  { connect, origin }: PassThroughRoute,
+  { protocol, hostname, port }: URL,
+  connect: buildConnector.connector,
   rewriteRequestHeaders: (headers: unknown, request: FastifyRequest) => object,
 ) {
   // The types of the plugin know neither a class nor what rewrites headers.
   const wsServerOptions: object = { WebSocket: ClientSocket, maxPayload, closeTimeout }
   const wsClientOptions: object = {
-    createConnection(_options: unknown, callback: buildConnector.Callback) {
-      const { protocol, hostname, port } = origin
-      connect({ protocol, hostname, port }, callback)
-    },
+    createConnection: (_options: unknown, callback: buildConnector.Callback) =>
+      connect({ protocol, hostname, port }, callback),
     rewriteRequestHeaders,
-    handshakeTimeout: handshakeTimeoutMs,
+    handshakeTimeout,
     maxPayload,
     closeTimeout,
     perMessageDeflate: false,
@@ -54,22 +51,14 @@ export function createTunnelOptions(
   }
 }
 
-/**
- * Pauses a side while the other one has not taken its messages. If it takes none for the send timeout, its connection ends,
- * and with it the tunnel: what a reader that has left holds would stay for ever.
- */
-export function holdBack(from: WebSocket, to: WebSocket, sendTimeoutMs = clientBounds.sendTimeoutMs): void {
+/** Pauses a side while the other one has not taken its messages. */
+function holdBack(from: WebSocket, to: WebSocket): void {
   const isBehind = (): boolean =>
     to.readyState === WebSocket.CONNECTING ||
     (to.readyState === WebSocket.OPEN && to.bufferedAmount > maxBufferedBytes)
   if (from.isPaused || !isBehind()) return
   from.pause()
-  let buffered = to.bufferedAmount
-  let takenAt = performance.now()
   const timer = setInterval(() => {
-    if (to.bufferedAmount !== buffered) takenAt = performance.now()
-    buffered = to.bufferedAmount
-    if (performance.now() - takenAt > sendTimeoutMs) to.terminate()
     if (isBehind()) return
     clearInterval(timer)
     from.resume()

@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { WebSocket, type CloseEvent } from 'undici'
 import { readAuditLog } from '../../../src/audit/storage/read-audit-log.ts'
-import { startGatewayWithRoute } from '../support/pass-through-gateway.ts'
+import { startGatewayWithRevocableKey, startGatewayWithRoute } from '../support/pass-through-gateway.ts'
 import { openRawConnection } from '../support/raw-connection.ts'
 import { readRaw, rawRequest } from '../support/raw-request.ts'
 import { createDeferred } from '../support/waiting.ts'
@@ -100,6 +100,14 @@ it('a connection that the upstream closes is closed, and the other way round', a
   application.sockets[1]?.once('end', () => ended.resolve(undefined))
   second.end()
   await ended.promise
+})
+
+it('a connection ends if the key of its caller is revoked', async () => {
+  const { url } = await startEchoServer()
+  const { gateway, port, revoke } = await startGatewayWithRevocableKey({ upstream: url, methods })
+  const socket = open(port.url, { 'x-api-key': gateway.key('al') })
+  await once(socket, 'open')
+  await Promise.all([once(socket, 'close'), revoke()])
 })
 
 it('open connections end when the gateway stops', async () => {

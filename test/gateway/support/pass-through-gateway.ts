@@ -1,5 +1,9 @@
+import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { Pool, type buildConnector, type Dispatcher } from 'undici'
+import { revokeKey } from '../../../src/identity/api-keys/key-store.ts'
+import { listKeys } from '../../../src/identity/api-keys/key-store-file.ts'
+import { reloadFiles } from '../../../src/lib/fs/follow-files.ts'
 import { passThroughSchema } from '../../../src/config/pass-through-settings.ts'
 import type { GatewaySettings } from '../../../src/config/gateway-settings.ts'
 import {
@@ -61,6 +65,24 @@ export async function startGatewayWithRoute({
     },
   })
   return { gateway, port: connectToPort(gateway), application, catalog }
+}
+
+/** Starts a gateway with a route for `al`, whose key `revoke` revokes. */
+export async function startGatewayWithRevocableKey(route: object = {}) {
+  let store = ''
+  const started = await startGatewayWithRoute({
+    route: { allow: { users: ['al'] }, ...route },
+    users: ['al'],
+    adjust(settings, folder) {
+      store = join(folder, 'keys.yaml')
+      return settings
+    },
+  })
+  async function revoke(): Promise<void> {
+    for (const { id } of await listKeys(store)) await revokeKey(store, id)
+    await reloadFiles()
+  }
+  return { ...started, revoke }
 }
 
 /** Sends requests with the keys of the gateway to its pass-through port. */
