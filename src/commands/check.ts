@@ -97,7 +97,7 @@ async function checkFiles(settings: GatewaySettings, io: Io): Promise<CheckedFil
   const unreadable = failures.length
   for (const folder of namePolicyFolders(policies.folder))
     await check(`the policies in ${folder.path} cannot be used`, async () => {
-      const { files } = await readPolicyFolder(folder)
+      const files = await readPolicyFolder(folder)
       const { length } = collectDocuments(files.map((file) => parsePolicyFile(file, vocabulary)))
       assertAnyPolicy(folder.path, length)
     })

@@ -27,7 +27,7 @@ for (let round = 0; round < Number(rounds); round++) {
   const parse = createFileParser(builtInVocabulary)
   const cpuBefore = process.cpuUsage()
   const startedAt = performance.now()
-  const { files } = await readPolicyFolder({ path: folder, prefix: '' })
+  const files = await readPolicyFolder({ path: folder, prefix: '' })
   const readAt = performance.now()
   const documents = runAtOnce(parse(files)).flatMap((file) => file.documents)
   const parsedAt = performance.now()

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { stringify } from 'yaml'
-import type { FilePolling } from '../../src/lib/fs/follow-files.ts'
+import type { FollowedFiles } from '../../src/lib/fs/follow-files.ts'
 import { watchFolders } from '../../src/policy/source/folder-source.ts'
 import { combineSources, type DocumentObserver } from '../../src/policy/source/policy-source.ts'
 import { formatPolicies, type WrittenPolicy } from '../policy/policy-builder.ts'
@@ -21,7 +21,7 @@ for (const files of [1, 100, count]) {
   await write(folder, textsOf(all, files, 0))
   const [open] = watchFolders([folder]).values()
   if (open === undefined) throw new Error('no folder')
-  let polling: FilePolling | undefined
+  let polling: FollowedFiles<void> | undefined
   const watched = async (observer: DocumentObserver) => (polling = await open(observer))
   const source = await combineSources({ folders: new Map([[folder, watched]]) }, { onError: fail })
   for (const [round, changed] of [all, all, all.slice(0, 1)].entries()) {

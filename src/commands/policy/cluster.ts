@@ -98,7 +98,7 @@ export async function applyCandidates(
   folder: string,
   vocabulary: PolicyVocabulary,
 ): Promise<readonly KubernetesObject[]> {
-  const { files } = await readPolicyFolder({ path: folder, prefix: '' })
+  const files = await readPolicyFolder({ path: folder, prefix: '' })
   const parsed = files.map((file) => parsePolicyFile(file, vocabulary))
   const problems = parsed.flatMap((file) => file.problems)
   if (problems.length > 0) throw new PolicyError(problems)

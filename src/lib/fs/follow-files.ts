@@ -1,5 +1,4 @@
 import { stat } from 'node:fs/promises'
-import { isSystemError } from './system-error.ts'
 
 const reloadCallbacks = new Set<() => Promise<void>>()
 
@@ -17,48 +16,6 @@ export async function reloadFiles(): Promise<void> {
   await Promise.all([...reloadCallbacks].map((reload) => reload()))
 }
 
-export interface FilePolling {
-  /** Whether a poll in progress must have no effect any more. */
-  readonly isClosed: boolean
-  /** Polls without waiting for the end of the interval. Resolves when the poll has ended. */
-  pollNow(): Promise<void>
-  close(): void
-}
-
-/**
- * Calls `poll` after each interval, and with `isForced` for each `reloadFiles`, until closed. Polls run one after the
- * other, so that an older read cannot replace a newer one. `poll` must not reject.
- */
-export function pollFiles(poll: (isForced: boolean) => Promise<void>, intervalMs: number): FilePolling {
-  let isClosed = false
-  let timer: NodeJS.Timeout | undefined
-
-  let lastPoll = Promise.resolve()
-  function pollInOrder(isForced = false): Promise<void> {
-    return (lastPoll = lastPoll.then(() => poll(isForced)))
-  }
-
-  function pollLater(): void {
-    if (isClosed) return
-    timer = setTimeout(() => void pollInOrder().finally(pollLater), intervalMs)
-    timer.unref()
-  }
-
-  pollLater()
-  const unsubscribe = onReload(() => pollInOrder(true))
-  return {
-    get isClosed() {
-      return isClosed
-    },
-    pollNow: () => pollInOrder(),
-    close() {
-      isClosed = true
-      unsubscribe()
-      clearTimeout(timer)
-    },
-  }
-}
-
 /** A value that may be replaced while the program runs. */
 export interface Followed<Value> {
   /** The last value that could be read. */
@@ -72,21 +29,26 @@ export interface Followed<Value> {
 
 /** A value read from files that are polled until closed. */
 export interface FollowedFiles<Value> extends Followed<Value> {
+  /** Polls without waiting for the end of the interval. Resolves when the poll has ended. */
+  pollNow(): Promise<void>
   close(): void
 }
 
 export interface FollowOptions<Value> {
   /** Changes with every change of the files; must not reject. */
   readonly stamp: () => Promise<string>
-  /** Rejects if the content is unusable, as that of an empty or incomplete file. */
-  readonly read: () => Promise<Value>
+  /** Rejects if the content is unusable, as that of an empty or incomplete file. `isForced` is true for `reloadFiles`. */
+  readonly read: (isForced: boolean) => Promise<Value>
   readonly intervalMs?: number
   /**
    * Called after each change with the value before, but not for the first value, and with an unchanged value after
    * `reloadFiles`.
    */
-  readonly onChange: (value: Value, before: Value) => void
-  /** The files cannot be read, and the last value remains. Called once per change, and after `reloadFiles`. */
+  readonly onChange?: (value: Value, before: Value) => void
+  /**
+   * The files cannot be read, and the last value remains. Called again for another change or another reason, and after
+   * `reloadFiles`.
+   */
   readonly onError: (cause: unknown) => void
 }
 
@@ -107,32 +69,47 @@ export async function followFiles<Value>(options: FollowOptions<Value>): Promise
   const { stamp: computeStamp, read, intervalMs = defaultIntervalMs, onChange, onError } = options
   // Taken before the content is read, so that the next poll detects a change in between.
   let lastStamp = await computeStamp()
-  let current = await read()
-  let isUnread = false
+  let current = await read(false)
+  let lastError: string | undefined
+  let isClosed = false
+  let timer: NodeJS.Timeout | undefined
 
   async function poll(isForced: boolean): Promise<void> {
     const stamp = await computeStamp()
     const isChanged = stamp !== lastStamp
-    if (polling.isClosed || !(isChanged || isForced || isUnread)) return
-    const isReported = isChanged || isForced
+    // The reason of an error may go away without a change of the files.
+    if (isClosed || !(isChanged || isForced || lastError !== undefined)) return
     const before = current
     lastStamp = stamp
     try {
-      const value = await read()
+      const value = await read(isForced)
       // Of several files, some may have been replaced during the read. The next poll reads all of them again.
-      if ((await computeStamp()) !== stamp || polling.isClosed) return
+      if ((await computeStamp()) !== stamp || isClosed) return
       current = value
-      isUnread = false
+      lastError = undefined
     } catch (cause) {
-      // The reason may go away without a change of the files: the next poll tries again.
-      isUnread = isSystemError(cause)
-      if (isReported && !polling.isClosed) onError(cause)
+      const isReported = isChanged || isForced || String(cause) !== lastError
+      lastError = String(cause)
+      if (isReported && !isClosed) onError(cause)
       return
     }
-    onChange(current, before)
+    onChange?.(current, before)
   }
 
-  const polling = pollFiles(poll, intervalMs)
+  // One after the other, so that an older read cannot replace a newer one.
+  let lastPoll = Promise.resolve()
+  function pollInOrder(isForced: boolean): Promise<void> {
+    return (lastPoll = lastPoll.then(() => poll(isForced)))
+  }
+
+  function pollLater(): void {
+    if (isClosed) return
+    timer = setTimeout(() => void pollInOrder(false).finally(pollLater), intervalMs)
+    timer.unref()
+  }
+
+  pollLater()
+  const unsubscribe = onReload(() => pollInOrder(true))
   let refreshedAt = -Infinity
   let refreshing = Promise.resolve()
   return {
@@ -143,9 +120,14 @@ export async function followFiles<Value>(options: FollowOptions<Value>): Promise
       const now = performance.now()
       if (now - refreshedAt < minRefreshIntervalMs) return refreshing
       refreshedAt = now
-      return (refreshing = polling.pollNow())
+      return (refreshing = pollInOrder(false))
     },
-    close: () => polling.close(),
+    pollNow: () => pollInOrder(false),
+    close() {
+      isClosed = true
+      unsubscribe()
+      clearTimeout(timer)
+    },
   }
 }
 

@@ -1,8 +1,3 @@
-/** Whether the error is that of a system call, such as `EMFILE` or `ENOENT`. */
-export function isSystemError(error: unknown): boolean {
-  return error instanceof Error && 'syscall' in error
-}
-
 /** Whether the error is a system error with one of these codes, such as `ENOENT`. */
 export function hasErrorCode(error: unknown, ...codes: readonly string[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code))

@@ -30,7 +30,7 @@ export async function readPolicies(
   const files: ParsedPolicies[] = []
   for (const folder of namePolicyFolders(folders)) {
     const texts = await readPolicyFolder(folder)
-    files.push(...texts.files.map((file) => parsePolicyFile(file, vocabulary)))
+    files.push(...texts.map((file) => parsePolicyFile(file, vocabulary)))
   }
   const documents = collectDocuments(files)
   runAtOnce(assertDocuments(documents))

@@ -29,34 +29,25 @@ export function namePolicyFolders(paths: readonly string[]): readonly PolicyFold
   })
 }
 
-/** The files of one moment, sorted by name. */
-interface FolderSnapshot {
-  /** Changes with every change of the files. */
-  readonly stamp: string
-  readonly files: readonly PolicyText[]
-}
-
 /**
- * Reads a folder. Resolves with a snapshot only if no file changed meanwhile: a mix of old and new files, or a half-written
- * file, may allow too much. Throws PolicyError.
+ * Reads the files of a folder, sorted by name. Resolves only if no file changed meanwhile: a mix of old and new files, or a
+ * half-written file, may allow too much. Throws PolicyError.
  */
-export async function readPolicyFolder(folder: PolicyFolder): Promise<FolderSnapshot> {
+export async function readPolicyFolder(folder: PolicyFolder): Promise<readonly PolicyText[]> {
   for (let attempt = 1; attempt <= 5; attempt++) {
     const found = await listPolicyFiles(folder)
     if (!found.some(({ isRecentlyChanged }) => isRecentlyChanged)) {
-      const files = await mapConcurrently(found, async ({ name, path }): Promise<PolicyText> => ({
-        name,
-        bytes: await withFileErrors(name, () => readFile(path)),
-      }))
-      const stamp = combineStamps(found)
-      if (stamp === (await stampPolicyFolder(folder))) return { stamp, files }
+      const files: PolicyText[] = []
+      for (const { name, path } of found)
+        files.push({ name, bytes: await withFileErrors(name, () => readFile(path)) })
+      if (combineStamps(found) === (await stampPolicyFolder(folder))) return files
     }
     await sleep(resolveTimeMs)
   }
   throw new PolicyError([{ file: folder.path, message: 'keeps changing while it is read' }])
 }
 
-/** Resolves with the stamp that `readPolicyFolder` would return. Throws PolicyError. */
+/** Resolves with a text that changes with every change of the files. Throws PolicyError. */
 export async function stampPolicyFolder(folder: PolicyFolder): Promise<string> {
   return combineStamps(await listPolicyFiles(folder))
 }
@@ -152,7 +143,7 @@ interface FoundEntry {
 
 async function listEntries({ name: prefix, path }: FoundEntry): Promise<readonly FoundEntry[]> {
   const entries = (await readdir(path, { withFileTypes: true })).filter(isCandidateEntry).toSorted(byName)
-  return mapConcurrently(entries, (entry) => statEntry(join(path, entry.name), prefix + entry.name, entry))
+  return Promise.all(entries.map((entry) => statEntry(join(path, entry.name), prefix + entry.name, entry)))
 }
 
 function fileStamp({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
@@ -166,28 +157,6 @@ async function statEntry(path: string, name: string, entry: Dirent): Promise<Fou
   } catch (error) {
     throw createReadError(name, error)
   }
-}
-
-/** Concurrency is limited. Results keep the order of the items. */
-async function mapConcurrently<Item, Result>(
-  items: readonly Item[],
-  work: (item: Item) => Promise<Result>,
-): Promise<readonly Result[]> {
-  const results: Result[] = []
-  // After a failure no further item is started.
-  const remaining = sharedEntries(items)
-  async function runWorker(): Promise<void> {
-    for (const [index, item] of remaining) results[index] = await work(item)
-  }
-  await Promise.all(Array.from({ length: concurrency }, runWorker))
-  return results
-}
-
-const concurrency = 32
-
-/** A generator shared by several loops ends for all of them when one of them exits. */
-function* sharedEntries<Item>(items: readonly Item[]): Generator<readonly [number, Item]> {
-  yield* items.entries()
 }
 
 function combineStamps(files: readonly PolicyFile[]): string {

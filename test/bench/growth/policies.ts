@@ -28,7 +28,7 @@ export const policies: Growth = {
     await pause(2 * resolveTimeMs)
     const parse = createFileParser(builtInVocabulary)
     const load = async (): Promise<void> => {
-      const { files } = await readPolicyFolder({ path: folder, prefix: '' })
+      const files = await readPolicyFolder({ path: folder, prefix: '' })
       const documents = collectDocuments(runAtOnce(parse(files)))
       runAtOnce(assertDocuments(documents))
       runAtOnce(compileDocuments(documents, {}))

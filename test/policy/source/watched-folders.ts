@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import type { FilePolling } from '../../../src/lib/fs/follow-files.ts'
+import type { FollowedFiles } from '../../../src/lib/fs/follow-files.ts'
 import { watchFolders } from '../../../src/policy/source/folder-source.ts'
 import {
   combineSources,
@@ -12,7 +12,7 @@ import { createAuthorizationRequest, createCaller } from '../policy-builder.ts'
 export async function watch(paths: readonly string[], options: PolicySourceOptions = {}) {
   const reloads: (readonly [folder: string | undefined, hasError: boolean])[] = []
   const errors: string[] = []
-  const pollings: FilePolling[] = []
+  const pollings: FollowedFiles<void>[] = []
   const folders = [...watchFolders(paths)].map(([path, open]) => {
     const openOnce: OpenDocumentSource = async (observer) => {
       const polling = await open(observer)
