@@ -140,19 +140,19 @@ export interface RefusalEntry {
   readonly status: number
   /** Reason code from a closed list of the caller, such as `no_rule`, `denied` or `expired`. */
   readonly reason: string
-  readonly operation?: AnyOperationName
-  readonly id?: readonly string[]
+  readonly operation?: AnyOperationName | undefined
+  readonly id?: readonly string[] | undefined
   /** Absent if the request was not authenticated. */
-  readonly principal?: AuditedPrincipal
+  readonly principal?: AuditedPrincipal | undefined
   /** The rule that denied the request; absent if no rule allows it. */
-  readonly rule?: RuleReference
-  readonly policyRevision?: string
+  readonly rule?: RuleReference | undefined
+  readonly policyRevision?: string | undefined
   readonly client: string
   /** The proxy in front of the gateway; absent if the client was the peer of the connection. */
   readonly peer?: string | undefined
   /** Context entries of the request headers without their prefix, limited to the configured keys (redaction.ts). */
-  readonly context?: Readonly<Record<string, string>>
-  readonly details?: Details
+  readonly context?: Readonly<Record<string, string>> | undefined
+  readonly details?: Details | undefined
 }
 
 /** Written before a pass-through route forwards a request that may change something. Nothing is known of its outcome. */

@@ -4,7 +4,7 @@ import type { ObjectId } from './audit-record.ts'
 
 const unescapedText = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/
 
-export function stringToJson(text: string): string {
+function stringToJson(text: string): string {
   return unescapedText.test(text) ? `"${text}"` : JSON.stringify(text)
 }
 
@@ -21,12 +21,14 @@ export function memberToJson(name: string, value: unknown): string {
   return `,"${name}":${typeof value === 'string' ? stringToJson(value) : JSON.stringify(value)}`
 }
 
-/** Caches the text of an object in a weak map. The object must not change. */
-export function memoizeText<Value extends object>(write: (value: Value) => string): (value: Value) => string {
-  const cache = new WeakMap<Value, string>()
+/** Caches what is made of an object in a weak map. The object must not change. */
+export function memoizeByObject<Value extends object, Made extends string | object>(
+  make: (value: Value) => Made,
+): (value: Value) => Made {
+  const cache = new WeakMap<Value, Made>()
   return (value) => {
-    let text = cache.get(value)
-    if (text === undefined) cache.set(value, (text = write(value)))
-    return text
+    let made = cache.get(value)
+    if (made === undefined) cache.set(value, (made = make(value)))
+    return made
   }
 }

@@ -1,4 +1,4 @@
-import { idToJson, memberToJson, memoizeText } from '../../audit/index.ts'
+import { idToJson, memberToJson, memoizeByObject } from '../../audit/index.ts'
 import { getRefusalLevel, type CatalogError } from '../../catalog-api/catalog-error.ts'
 import { describeCause } from '../describe-cause.ts'
 import type { ObservedResponse } from '../downstream.ts'
@@ -66,13 +66,13 @@ function formatErrorMembers(error: CatalogError): string {
   return memberToJson('error', error.message) + memberToJson('cause', describeCause(error))
 }
 
-const formatPrincipalMembers = memoizeText(
+const formatPrincipalMembers = memoizeByObject(
   ({ name, method }: Principal) => memberToJson('principal', name) + memberToJson('authentication', method),
 )
 /** Tokens may have hundreds of groups. */
 const [maxGroups, maxGroupLength] = [32, 128]
 
-const formatGroupsMember = memoizeText(({ groups }: Principal) => {
+const formatGroupsMember = memoizeByObject(({ groups }: Principal) => {
   const names = [...groups].toSorted().slice(0, maxGroups)
   const omitted = groups.size - names.length
   return (
@@ -82,7 +82,7 @@ const formatGroupsMember = memoizeText(({ groups }: Principal) => {
     ) + memberToJson('groupsOmitted', omitted > 0 ? omitted : undefined)
   )
 })
-const formatRuleMembers = memoizeText(
+const formatRuleMembers = memoizeByObject(
   ({ policy, rule }: RuleReference) => memberToJson('policy', policy) + memberToJson('rule', rule),
 )
 
