@@ -24,7 +24,7 @@ import {
   type StoredKey,
 } from '../identity/index.ts'
 import { readRedactionKey, readSealKey } from '../audit/index.ts'
-import { readRedisAccess } from '../limits/shared/redis-access.ts'
+import { readRedisAccess } from '../limits/shared/bucket-store.ts'
 import { quoteForMessage } from '../catalog-api/identifiers.ts'
 import { compilePolicies, type PolicySet } from '../policy/policy-set.ts'
 import { createSettingsVocabulary } from '../policy/source/settings-vocabulary.ts'

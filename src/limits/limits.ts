@@ -1,9 +1,50 @@
-import type { ByteSettings, CallerLimitSettings, ConcurrencySettings, RateSettings } from '../config/index.ts'
+import { CatalogError } from '../catalog-api/catalog-error.ts'
+import type {
+  ByteSettings,
+  CallerLimitSettings,
+  ConcurrencySettings,
+  FailedAuthenticationSettings,
+  RateSettings,
+} from '../config/index.ts'
 import { formatBytes } from '../lib/format-bytes.ts'
-import { createFailedAuthentications, type FailedAuthentications } from './failed-authentications.ts'
-import { createLimitKeyFunction, type LimitedRequest } from './limit-key.ts'
-import { type Limit, LimitExceeded, type LimitLease } from './limit.ts'
+import { getAddressKey } from '../lib/net/addresses.ts'
+import { createLimitKeyFunction, type LimitedRequest, type LimitKeyFunction } from './limit-key.ts'
 import { type BucketFactory, createBuckets } from './token-buckets.ts'
+
+/** All methods are synchronous, so that all limits of a request are checked before any is charged. */
+interface Limit {
+  readonly reason: LimitReason
+  /** Description for callers: `the limit "reads" of 5 requests a second (limits.rates of the gateway)`. */
+  readonly title: string
+  readonly keyFor: LimitKeyFunction
+  /** 0 if the request is admitted now; an estimate if unknown. */
+  waitMs(key: string, request: LimitedRequest, now: number): number
+  /** Admits and charges the request. Returns a lease if its further events must be reported. */
+  take(key: string, request: LimitedRequest, now: number): LimitLease | undefined
+  /** Charges further requests without a check; absent if the limit does not count requests. */
+  readonly chargeEntries?: (key: string, requests: number, now: number) => void
+}
+
+export interface LimitLease {
+  readonly countReceived?: (bytes: number) => void
+  readonly countSent?: (bytes: number) => void
+  /** Reports the end of the request; called once. */
+  readonly release: () => void
+}
+
+type LimitReason =
+  | 'rate_limited'
+  | 'quota_exceeded'
+  | 'concurrency_limited'
+  | 'too_many_failed_authentications'
+
+/** A caller has exceeded a limit: 429 with `retry-after` in whole seconds, which the message repeats. */
+export class LimitExceeded extends CatalogError {
+  constructor(reason: LimitReason, message: string, waitMs: number) {
+    const seconds = String(Math.max(1, Math.ceil(waitMs / 1000)))
+    super('Throttling', `${message}; retry in ${seconds} s`, { reason, headers: { 'retry-after': seconds } })
+  }
+}
 
 export interface Limits {
   /**
@@ -198,4 +239,37 @@ export function createByteQuota(settings: ByteSettings, makeBuckets: BucketFacto
 /** A request without a known length requires at least one byte. */
 function requiredBytes(contentLength: number | undefined): number {
   return Math.max(1, contentLength ?? 1)
+}
+
+export interface FailedAuthentications {
+  /** Throws LimitExceeded (429) after too many failures. */
+  assertAllowed(client: string): void
+  recordFailure(client: string): void
+}
+
+/** Of failed authentications of one address. */
+const maxBurst = 20
+
+export function createFailedAuthentications(
+  settings: FailedAuthenticationSettings | undefined,
+): FailedAuthentications {
+  if (settings === undefined) return { assertAllowed: () => undefined, recordFailure: () => undefined }
+  const buckets = createBuckets({ perSecond: settings.perSecond, burst: maxBurst })
+  return {
+    assertAllowed(client) {
+      const wait = buckets.waitMs(getAddressKey(client), 1, performance.now())
+      if (wait === 0) return
+      throw new LimitExceeded(
+        'too_many_failed_authentications',
+        'too many failed authentications from this address (limits.failedAuthentications of the gateway)',
+        wait,
+      )
+    },
+    recordFailure(client) {
+      const now = performance.now()
+      const key = getAddressKey(client)
+      // Concurrent failures leave no debt: they block the address no longer than a single one.
+      if (buckets.waitMs(key, 1, now) === 0) buckets.take(key, 1, now)
+    },
+  }
 }

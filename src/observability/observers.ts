@@ -1,6 +1,6 @@
 import type { AuditLogEvent, SinkObserver } from '../audit/index.ts'
 import { createReloadLog, type ReloadObserver } from '../lib/fs/follow-files.ts'
-import type { SyncObserver } from '../limits/shared/bucket-sync.ts'
+import type { SyncObserver } from '../limits/shared/shared-limits.ts'
 import type { Logger } from './log/gateway-log.ts'
 import { createLogThrottle } from './log/log-throttle.ts'
 import type { Metrics } from './metrics/metrics.ts'

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import { createFailedAuthentications } from '../../src/limits/failed-authentications.ts'
-import { LimitExceeded } from '../../src/limits/limit.ts'
+import { createFailedAuthentications, LimitExceeded } from '../../src/limits/limits.ts'
 
 it('concurrent failures block their address no longer than a single one', () => {
   const authentications = createFailedAuthentications({ perSecond: 0.01 })

@@ -7,7 +7,7 @@ import { type PassThroughRouteSettings, webSocketMethod } from '../../config/ind
 import { AuthenticationError, type Principal } from '../../identity/index.ts'
 import { getAddressKey } from '../../lib/net/addresses.ts'
 import { getPrincipalKey } from '../../limits/limit-key.ts'
-import { LimitExceeded } from '../../limits/limit.ts'
+import { LimitExceeded } from '../../limits/limits.ts'
 import type { FairCapacity } from '../../limits/overload/fair-capacity.ts'
 import { Overloaded, type LoadShedder } from '../../limits/overload/load-shedder.ts'
 import type { TokenBuckets } from '../../limits/token-buckets.ts'

@@ -1,5 +1,5 @@
 import { AuthenticationError, type Authenticator, type Principal } from '../../identity/index.ts'
-import type { FailedAuthentications } from '../../limits/failed-authentications.ts'
+import type { FailedAuthentications } from '../../limits/limits.ts'
 import { assertSameSite, type CrossSiteOptions } from '../assert-same-site.ts'
 import { advance, type Authenticated, type Received } from '../context.ts'
 

@@ -1,7 +1,6 @@
 import type { BodyMemory } from '../../limits/overload/body-memory.ts'
 import type { FairCapacity } from '../../limits/overload/fair-capacity.ts'
-import type { LimitLease } from '../../limits/limit.ts'
-import type { Limits } from '../../limits/limits.ts'
+import type { LimitLease, Limits } from '../../limits/limits.ts'
 import { getPrincipalKey, type LimitedRequest } from '../../limits/limit-key.ts'
 import { Overloaded, type LoadShedder } from '../../limits/overload/load-shedder.ts'
 import { ownedBy } from '../../lib/async/owned-tasks.ts'

@@ -1,14 +1,7 @@
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { getOperation, operationNames, type Operation } from '../../catalog-api/operations.ts'
 import type { CapacityHolder } from './fair-capacity.ts'
-import {
-  getPoolName,
-  getShedClass,
-  type PoolName,
-  poolNames,
-  type ShedClass,
-  shedClasses,
-} from './shed-class.ts'
+import { getPoolName, getShedClass, type PoolName, type ShedClass, shedClasses } from './shed-class.ts'
 
 /** Sheds requests for rows before listings, and small reads never. */
 export interface LoadShedder {
@@ -66,77 +59,45 @@ export function createLoadShedder(
   upstreams: readonly UpstreamLoad[],
   maxDelayMs = defaultMaxDelayMs,
 ): LoadShedder {
-  const processController = createShedController(maxDelayMs)
-  const shouldShedForProcess = createEvenShedder(processController)
-  const shedders = new Map(
-    upstreams.map(({ name, slots }) => [
-      name,
-      {
-        small: createPoolShedder(slots.small, maxDelayMs),
-        bulk: createPoolShedder(slots.bulk, maxDelayMs),
-        listing: createPoolShedder(slots.listing, maxDelayMs),
-      } satisfies Record<PoolName, unknown>,
-    ]),
+  const ofProcess = new Shedder(maxDelayMs)
+  const createPool = (load: PoolLoad) => ({ load, shedder: new Shedder(maxDelayMs) })
+  const poolsByUpstream = new Map(
+    upstreams.map(({ name, slots: { small, bulk, listing } }) => {
+      const pools = { small: createPool(small), bulk: createPool(bulk), listing: createPool(listing) }
+      return [name, pools satisfies Record<PoolName, unknown>]
+    }),
   )
-  const classes = shedClasses.map((name) => ({ name, pools: listPools(name) }))
+  const classes = shedClasses.map((name) => ({ name, poolNames: listPools(name) }))
   let expectedAt = performance.now() + tickMs
   const timer = setInterval(() => {
     const now = performance.now()
-    processController.observe(Math.max(now - expectedAt, queue.oldestPendingMs()))
+    ofProcess.observe(Math.max(now - expectedAt, queue.oldestPendingMs()))
     expectedAt = now + tickMs
-    for (const pools of shedders.values())
-      for (const name of poolNames) pools[name].controller.observe(pools[name].pool.oldestPendingMs())
+    for (const pools of poolsByUpstream.values())
+      for (const { load, shedder } of Object.values(pools)) shedder.observe(load.oldestPendingMs())
   }, tickMs).unref()
   return {
     admit(upstream, operation, holder) {
       const shedClass = getShedClass(operation)
       if (shedClass === undefined) return
-      const shedder = shedders.get(upstream)?.[getPoolName(operation)]
+      const pool = poolsByUpstream.get(upstream)?.[getPoolName(operation)]
       const isRefused =
-        shedder !== undefined && !shedder.pool.isFreeFor(holder) && shedder.shouldShed(shedClass)
-      if (shouldShedForProcess(shedClass)) throw new Overloaded()
+        pool !== undefined && !pool.load.isFreeFor(holder) && pool.shedder.shouldShed(shedClass)
+      if (ofProcess.shouldShed(shedClass)) throw new Overloaded()
       if (isRefused) throw new Overloaded('too many requests wait for a connection to the upstream')
     },
     admitDocument() {
-      if (shouldShedForProcess('listing')) throw new Overloaded()
+      if (ofProcess.shouldShed('listing')) throw new Overloaded()
     },
     shedRatios: () =>
-      [...shedders].flatMap(([upstream, shedder]) =>
-        classes.map(({ name, pools }) => ({
-          upstream,
-          class: name,
-          ratio: Math.max(
-            processController.shedRatio(name),
-            ...pools.map((pool) => shedder[pool].controller.shedRatio(name)),
-          ),
-        })),
+      [...poolsByUpstream].flatMap(([upstream, pools]) =>
+        classes.map(({ name, poolNames }) => {
+          const shedders = [ofProcess, ...poolNames.map((pool) => pools[pool].shedder)]
+          return { upstream, class: name, ratio: Math.max(...shedders.map((one) => one.shedRatio(name))) }
+        }),
       ),
     close: () => clearInterval(timer),
   }
-}
-
-function createPoolShedder(pool: PoolLoad, maxDelayMs: number) {
-  const controller = createShedController(maxDelayMs)
-  return { pool, controller, shouldShed: createEvenShedder(controller) }
-}
-
-/** Spreads the refusals of each class evenly. */
-function createEvenShedder(controller: ShedController): (shedClass: ShedClass) => boolean {
-  const accumulated = { bulk: 0, data: 0, listing: 0 }
-  return (shedClass) => {
-    const ratio = controller.shedRatio(shedClass)
-    accumulated[shedClass] = ratio === 0 ? 0 : accumulated[shedClass] + ratio
-    if (accumulated[shedClass] < 1) return false
-    accumulated[shedClass] -= 1
-    return true
-  }
-}
-
-/** The ratio rises in proportion to the excess delay and falls more slowly, so that it converges. */
-export interface ShedController {
-  /** Must be called with the current delay at every tick. */
-  observe(delayMs: number): void
-  shedRatio(shedClass: ShedClass): number
 }
 
 const risePerTick = 0.1
@@ -146,15 +107,37 @@ const fallPerTick = 0.05
 /** Excess that must accumulate before anything is refused: ignores short delays. */
 const slack = 1
 
-/** If the overload persists, the classes are shed one after the other. */
-export function createShedController(maxDelayMs: number): ShedController {
-  let pressure = 0
-  return {
-    observe(delayMs) {
-      const rise = Math.min(maxRisePerTick, (risePerTick * delayMs) / maxDelayMs)
-      const change = delayMs > maxDelayMs ? rise : -fallPerTick
-      pressure = Math.min(slack + shedClasses.length, Math.max(0, pressure + change))
-    },
-    shedRatio: (shedClass) => Math.min(1, Math.max(0, pressure - slack - shedClasses.indexOf(shedClass))),
+/**
+ * The ratio rises in proportion to the excess delay and falls more slowly, so that it converges. If the overload persists,
+ * the classes are shed one after the other.
+ */
+export class Shedder {
+  readonly #maxDelayMs: number
+  #pressure = 0
+  readonly #accumulated = { bulk: 0, data: 0, listing: 0 }
+
+  constructor(maxDelayMs: number) {
+    this.#maxDelayMs = maxDelayMs
+  }
+
+  /** Must be called with the current delay at every tick. */
+  observe(delayMs: number): void {
+    const rise = Math.min(maxRisePerTick, (risePerTick * delayMs) / this.#maxDelayMs)
+    const change = delayMs > this.#maxDelayMs ? rise : -fallPerTick
+    this.#pressure = Math.min(slack + shedClasses.length, Math.max(0, this.#pressure + change))
+  }
+
+  shedRatio(shedClass: ShedClass): number {
+    return Math.min(1, Math.max(0, this.#pressure - slack - shedClasses.indexOf(shedClass)))
+  }
+
+  /** Spreads the refusals of each class evenly. */
+  shouldShed(shedClass: ShedClass): boolean {
+    const accumulated = this.#accumulated
+    const ratio = this.shedRatio(shedClass)
+    accumulated[shedClass] = ratio === 0 ? 0 : accumulated[shedClass] + ratio
+    if (accumulated[shedClass] < 1) return false
+    accumulated[shedClass] -= 1
+    return true
   }
 }

@@ -11,27 +11,18 @@ export interface SharedBuckets extends TokenBuckets {
   takeCharges(): readonly Charge[]
   /** The fill time includes all charges returned so far, also those of other gateways. */
   setFillTime(key: string, fillMs: number, now: number): void
-  discardCharges(): void
-}
-
-export interface SyncState {
-  /** Whether charges can be sent. */
-  isSynced(): boolean
-  requestSync(): void
 }
 
 /**
  * Buckets are charged at once, based on the last known shared state. Concurrent charges by other gateways become known
- * with the next sync; an excess leaves a debt.
+ * with the next sync; an excess leaves a debt. While nothing can be shared, charges are only local.
  */
-export function createSharedBuckets(settings: BucketSettings, sync: SyncState): SharedBuckets {
+export function createSharedBuckets(settings: BucketSettings, isShared: () => boolean): SharedBuckets {
   const local = createBuckets(settings)
   const msPerToken = 1000 / settings.perSecond
   let unsent = new Map<string, number>()
   const addCharge = (key: string, ms: number): void => {
-    if (!sync.isSynced()) return
-    unsent.set(key, (unsent.get(key) ?? 0) + ms)
-    sync.requestSync()
+    if (isShared()) unsent.set(key, (unsent.get(key) ?? 0) + ms)
   }
   return {
     waitMs(key, tokens, now) {
@@ -51,6 +42,5 @@ export function createSharedBuckets(settings: BucketSettings, sync: SyncState): 
     },
     setFillTime: (key, fillMs, now) =>
       local.setFillTime(key, Math.max(0, fillMs + (unsent.get(key) ?? 0)), now),
-    discardCharges: () => unsent.clear(),
   }
 }

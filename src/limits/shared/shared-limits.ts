@@ -1,13 +1,22 @@
 import { hash } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { SharedLimitsSettings } from '../../config/index.ts'
+import { Backoff } from '../../lib/async/backoff.ts'
+import { withTimeout } from '../../lib/async/with-timeout.ts'
 import type { Outbound } from '../../lib/outbound/outbound.ts'
 import type { BucketFactory } from '../token-buckets.ts'
-import { readRedisAccess } from './redis-access.ts'
-import { openBucketStore } from './bucket-store.ts'
-import { createBucketSync, type SyncObserver } from './bucket-sync.ts'
-import { createSharedBuckets } from './shared-buckets.ts'
-import type { SharedLimitsSettings } from '../../config/index.ts'
+import { type BucketStore, openBucketStore, readRedisAccess } from './bucket-store.ts'
+import { type Charge, createSharedBuckets, type SharedBuckets } from './shared-buckets.ts'
+
+/** Receives sync events. Must not throw. */
+export interface SyncObserver {
+  synced(seconds: number): void
+  /** Nothing is shared until the next successful sync. */
+  failed(error: unknown): void
+}
 
 export interface SharedLimits {
+  /** Must not be called after `start`. */
   readonly createBuckets: BucketFactory
   /** Starts sharing. Resolves when it is known whether the server is reachable. Never rejects. */
   start(): Promise<void>
@@ -15,9 +24,18 @@ export interface SharedLimits {
   close(): Promise<void>
 }
 
+/** Batching period of charges: other gateways see them at most this much later, plus the network latency. */
+const batchMs = 20
+/** Of an unused bucket, while there are no charges. */
+const probeIntervalMs = 5_000
+const probe: readonly Charge[] = [{ key: formatKey('probe'), ms: 1 }]
+/** Maximum keys per call: the server processes nothing else in the meantime. */
+const maxKeys = 256
+const pauseBounds = { minMs: 100, maxMs: 5_000 }
+
 /**
- * Import this file only if shared limits are configured: the library costs time and memory. Rejects if a file cannot be
- * used, but not if the server is unreachable. After `timeoutMs` without a response, a gateway counts alone.
+ * Syncs in the background with one call in flight; no request waits for it. Rejects if a file cannot be used, but not if the
+ * server is unreachable. After `timeoutMs` without a response, a gateway counts alone.
  */
 export async function openSharedLimits(
   settings: SharedLimitsSettings,
@@ -26,23 +44,92 @@ export async function openSharedLimits(
   timeoutMs = 500,
 ): Promise<SharedLimits> {
   await readRedisAccess(settings, outbound)
-  const sync = createBucketSync({
-    connect: (onLost, signal) => openBucketStore(settings, outbound, onLost, signal),
-    timeoutMs,
-    probeKey: formatKey('probe'),
-    observer,
-  })
+  const shared: { readonly buckets: SharedBuckets; readonly storeKey: (key: string) => string }[] = []
+  const closing = new AbortController()
+  const { signal } = closing
+  let isSynced = false
+  let running: Promise<void> | undefined
   return {
     createBuckets(limit, bucketSettings) {
       const { perSecond, burst } = bucketSettings
-      const buckets = createSharedBuckets(bucketSettings, sync)
+      const buckets = createSharedBuckets(bucketSettings, () => isSynced)
       // Settings are part of the key, so that gateways with old and new settings can run concurrently.
-      sync.add({ buckets, getStoreKey: (key) => formatKey(limit, perSecond, burst, key) })
+      shared.push({ buckets, storeKey: (key) => formatKey(limit, perSecond, burst, key) })
       return buckets
     },
-    start: () => sync.start(),
-    close: () => sync.close(),
+    start: () =>
+      new Promise((onAttempt) => {
+        running = run(onAttempt)
+      }),
+    async close() {
+      closing.abort()
+      await running
+    },
   }
+
+  async function run(onAttempt: () => void): Promise<void> {
+    const pauses = new Backoff(pauseBounds)
+    while (!signal.aborted) {
+      const startedAt = performance.now()
+      try {
+        await syncUntilFailure(onAttempt)
+      } catch (error) {
+        isSynced = false
+        // Charges made while sharing was impossible must not be applied later.
+        takeCharges()
+        if (!signal.aborted) observer.failed(error)
+      }
+      onAttempt()
+      // Continue to back off if connections are lost repeatedly.
+      if (performance.now() - startedAt > pauseBounds.maxMs) pauses.reset()
+      await sleep(pauses.next())
+    }
+  }
+
+  /** Syncs over one connection until it fails or the limits are closed. */
+  async function syncUntilFailure(onAttempt: () => void): Promise<void> {
+    let isLost = false
+    const connection = await openBucketStore(settings, outbound, () => (isLost = true), signal)
+    let probeAt = -Infinity
+    try {
+      while (!signal.aborted) {
+        const charges = takeCharges()
+        if (charges.length > 0 || isLost || performance.now() >= probeAt) {
+          await sync(connection, charges)
+          probeAt = performance.now() + probeIntervalMs
+          isSynced = true
+          onAttempt()
+        }
+        await sleep(batchMs)
+      }
+    } finally {
+      connection.close()
+    }
+  }
+
+  function takeCharges() {
+    return shared.flatMap(({ buckets, storeKey }) =>
+      buckets.takeCharges().map(({ key, ms }) => ({ buckets, localKey: key, key: storeKey(key), ms })),
+    )
+  }
+
+  async function sync(connection: BucketStore, charges: ReturnType<typeof takeCharges>): Promise<void> {
+    const startedAt = performance.now()
+    const results = splitCharges(charges.length > 0 ? charges : probe).map((part) => connection.charge(part))
+    const fills = (await withTimeout(Promise.all(results), timeoutMs, signal)).flat()
+    const now = performance.now()
+    charges.forEach(({ buckets, localKey }, index) => buckets.setFillTime(localKey, fills[index] ?? 0, now))
+    observer.synced((now - startedAt) / 1000)
+  }
+
+  async function sleep(ms: number): Promise<void> {
+    await pause(ms, undefined, { signal }).catch(() => undefined)
+  }
+}
+
+function splitCharges(charges: readonly Charge[]): readonly (readonly Charge[])[] {
+  const count = Math.ceil(charges.length / maxKeys)
+  return Array.from({ length: count }, (_, index) => charges.slice(index * maxKeys, (index + 1) * maxKeys))
 }
 
 /** Without names of principals and namespaces, which must not be stored on the server. */

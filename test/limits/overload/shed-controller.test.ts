@@ -1,18 +1,18 @@
 import { expect, it } from 'vitest'
-import { createShedController, type ShedController } from '../../../src/limits/overload/load-shedder.ts'
+import { Shedder } from '../../../src/limits/overload/load-shedder.ts'
 import { getOperation } from '../../../src/catalog-api/operations.ts'
 import { getShedClass, shedClasses } from '../../../src/limits/overload/shed-class.ts'
 
-function ratiosOf(controller: ShedController): number[] {
+function ratiosOf(controller: Shedder): number[] {
   return shedClasses.map((each) => controller.shedRatio(each))
 }
 
-function observe(controller: ShedController, delayMs: number, ticks: number): void {
+function observe(controller: Shedder, delayMs: number, ticks: number): void {
   for (let tick = 0; tick < ticks; tick += 1) controller.observe(delayMs)
 }
 
 it('ignores a short delay', () => {
-  const controller = createShedController(100)
+  const controller = new Shedder(100)
   observe(controller, 60_000, 2)
   expect(ratiosOf(controller)).toEqual([0, 0, 0])
   observe(controller, 0, 1)
@@ -23,7 +23,7 @@ it('ignores a short delay', () => {
 })
 
 it('sheds one class after the other under a lasting delay, up to all of the last', () => {
-  const controller = createShedController(100)
+  const controller = new Shedder(100)
   let before = ratiosOf(controller)
   for (let tick = 0; tick < 100; tick += 1) {
     controller.observe(101)
@@ -39,7 +39,7 @@ it('sheds one class after the other under a lasting delay, up to all of the last
 })
 
 it('admits the class shed last first after the delay, and finally everything', () => {
-  const controller = createShedController(100)
+  const controller = new Shedder(100)
   observe(controller, 101, 100)
   observe(controller, 100, 10)
   const [bulk, data, listing = 1] = ratiosOf(controller)

@@ -27,16 +27,13 @@ function modelServer({ perSecond, burst }: Settings) {
   }
 }
 
-/** Models a gateway that sends its charges `gatherMs` after the first, and receives the result `wayMs` later. */
+/** Models a gateway that sends its charges every `gatherMs`, and receives the result `wayMs` later. */
 function modelGateway(settings: Settings, server: ReturnType<typeof modelServer>, times: Times) {
-  let sendAt = Infinity
+  let sendAt = 0
   let underWay:
     | { readonly charges: readonly Charge[]; readonly fills: number[]; readonly at: number }
     | undefined
-  const buckets: SharedBuckets = createSharedBuckets(settings, {
-    isSynced: () => true,
-    requestSync: () => (sendAt = Math.min(sendAt, now + times.gatherMs)),
-  })
+  const buckets: SharedBuckets = createSharedBuckets(settings, () => true)
   let now = 0
   return {
     advance(to: number): void {
@@ -49,7 +46,7 @@ function modelGateway(settings: Settings, server: ReturnType<typeof modelServer>
       if (underWay !== undefined || sendAt > now) return
       const charges = buckets.takeCharges()
       underWay = { charges, fills: charges.map(({ ms }) => server.charge(ms, now)), at: now + times.wayMs }
-      sendAt = Infinity
+      sendAt = now + times.gatherMs
     },
     admit(): boolean {
       if (buckets.waitMs('key', 1, now) > 0) return false
@@ -117,10 +114,7 @@ it('several gateways admit no more than one, except for a burst of each of the o
 it('one gateway without delay admits the same as a bucket filled millisecond by millisecond', () => {
   fc.assert(
     fc.property(settings, arrivals, (settings, arrivals) => {
-      const buckets = createSharedBuckets(settings, {
-        isSynced: () => true,
-        requestSync: () => undefined,
-      })
+      const buckets = createSharedBuckets(settings, () => true)
       const [server, slow] = [modelServer(settings), modelServer(settings)]
       const perRequest = 1000 / settings.perSecond
       let now = 0
@@ -142,10 +136,7 @@ it('one gateway without delay admits the same as a bucket filled millisecond by 
 })
 
 it('charges made during a sync are retained afterwards', () => {
-  const buckets = createSharedBuckets(
-    { perSecond: 1, burst: 3 },
-    { isSynced: () => true, requestSync: () => undefined },
-  )
+  const buckets = createSharedBuckets({ perSecond: 1, burst: 3 }, () => true)
   buckets.take('key', 1, 0)
   expect(buckets.takeCharges()).toEqual([{ key: 'key', ms: 1000 }])
   buckets.take('key', 1, 0)
@@ -156,10 +147,7 @@ it('charges made during a sync are retained afterwards', () => {
 })
 
 it('a refused request queries whether another gateway has returned tokens', () => {
-  const buckets = createSharedBuckets(
-    { perSecond: 1, burst: 1 },
-    { isSynced: () => true, requestSync: () => undefined },
-  )
+  const buckets = createSharedBuckets({ perSecond: 1, burst: 1 }, () => true)
   buckets.take('key', 1, 0)
   buckets.takeCharges()
   expect(buckets.waitMs('key', 1, 0)).toBe(1000)
