@@ -14,17 +14,16 @@ import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import { FormPath } from '../json/form-path.ts'
 
 /** Compares the members of a JSON body, in the order of its text, with those that its operation may have. */
-export class BodyMembers {
+export class BodyMembers extends FormPath {
   readonly #operation: Operation
   readonly #root: JsonForm
-  readonly #position: FormPath
   readonly #allowed = new Set<string>()
   #isRecorded = false
 
   constructor(operation: Operation, form: JsonForm) {
+    super(form)
     this.#operation = operation
     this.#root = form
-    this.#position = new FormPath(form)
   }
 
   /** Paths of members that are in the body because the settings of the upstream allow them. */
@@ -37,38 +36,23 @@ export class BodyMembers {
     this.#isRecorded = true
   }
 
-  /** Names of the last entered member and of those that contain it, joined by dots. */
-  get path(): string {
-    return this.#position.path
-  }
-
   /** Whether the body may have a member of that name. */
   has(name: string): boolean {
     return this.#root.members.has(name)
-  }
-
-  /** Returns the name of the open member at a depth; undefined for a list. */
-  nameAt(depth: number): string | undefined {
-    return this.#position.nameAt(depth)
   }
 
   /**
    * Enters the member of that name in the last object at this depth, and returns its form. Throws InvalidInput (400) if
    * the object has no such member.
    */
-  enter(name: string, depth: number): JsonForm {
-    const form = this.#position.enter(name, depth)
-    const { object } = this.#position
+  override enter(name: string, depth: number): JsonForm {
+    const form = super.enter(name, depth)
+    const { object } = this
     if (form === undefined) throw this.#unknownMemberError(name, depth, object)
     if (object === undefinedValue && isDecisiveName(name)) throw this.#reservedMemberError(name)
     const isAllowed = form === undefinedValue && object !== undefinedValue
     if (isAllowed && !isExtraOperation(this.#operation)) this.#allow(this.path)
     return form
-  }
-
-  /** Leaves the member at this depth. */
-  leave(depth: number): void {
-    this.#position.leave(depth)
   }
 
   #allow(path: string): void {
@@ -78,7 +62,7 @@ export class BodyMembers {
 
   /** Throws InvalidInput (400) if the last entered member may not have a value of this kind. */
   assertKind(kind: JsonKind): void {
-    const { form } = this.#position
+    const { form } = this
     if (form.kinds.has(kind)) return
     throw refusal(
       'invalid_body',

@@ -1,4 +1,4 @@
-/** A part of a text that is replaced, or removed if the text is empty. Offsets are in the whole text. */
+/** A part of a text that is replaced, or removed if there is no text. Offsets are in the whole text. */
 interface Edit {
   readonly from: number
   to: number
@@ -19,7 +19,7 @@ export class JsonEditor {
   /** Without a gap; those before `#firstChunk` are taken. */
   #chunks: HeldChunk[] = []
   #firstChunk = 0
-  /** Ordered by offset; the last cut may have no end yet. Those before `#firstEdit` are taken. */
+  /** Ordered by offset; the last one may have no end yet. Those before `#firstEdit` are taken. */
   #edits: Edit[] = []
   #firstEdit = 0
   /** Offset of the first byte that is held. */
@@ -31,20 +31,19 @@ export class JsonEditor {
     this.#end += chunk.length
   }
 
-  /** Removes a part behind all other edits and all taken bytes. */
-  cut(from: number, to = Number.POSITIVE_INFINITY): void {
-    this.#edits.push({ from, to, text: undefined })
+  /**
+   * Replaces a part behind all taken bytes, with all edits in it and behind it; an empty text removes it. The part may
+   * have no end yet.
+   */
+  replace(from: number, to: number, text: string): void {
+    while ((this.#edits.at(-1)?.from ?? -1) >= from) this.#edits.pop()
+    this.#edits.push({ from, to, text: text === '' ? undefined : Buffer.from(text) })
   }
 
-  /** Sets the end of the last cut. */
-  endCut(to: number): void {
+  /** Sets the end of the last part that was replaced. */
+  endLast(to: number): void {
     const last = this.#edits.at(-1)
     if (last !== undefined) last.to = to
-  }
-
-  /** Replaces a part behind all other edits and all taken bytes. */
-  replace(from: number, to: number, text: string): void {
-    this.#edits.push({ from, to, text: Buffer.from(text) })
   }
 
   /** Inserts a text anywhere behind the taken bytes. */

@@ -22,19 +22,21 @@ export interface JsonVisitor {
   readonly visitKind?: (kind: JsonKind) => void
   /** Whether the last named member counts as absent if it is `{}` or `[]`: then it is removed. */
   readonly isAbsentIfEmpty?: (name: string, depth: number) => boolean
-  /** Receives the text of a requested value, as edited; a returned text replaces it. */
-  readonly visitValue?: (text: string, name: string, depth: number) => string | undefined
+  /** Receives the text of a requested value, as edited; a returned text replaces it, and null removes its member. */
+  readonly visitValue?: (text: string, name: string, depth: number) => string | null | undefined
   /** Called at the start of each item of a list in a member of interest. Items have the depth of members in their place. */
   readonly visitItem?: (depth: number) => void
   /** Called at the end of each member that was named, before `visitValue`. */
   readonly leaveMember?: (depth: number) => void
 }
 
-/** Start of a member: the brace or comma before its name. */
+/** Start of a member that remains unless its value ends otherwise. */
 interface MemberStart {
   readonly object: OpenObject
-  readonly separator: number
-  readonly isComma: boolean
+  /** Offset of its text: with its comma, or behind the brace. */
+  readonly from: number
+  /** Whether another member remains before it. */
+  readonly isFollowing: boolean
 }
 
 interface OpenObject {
@@ -55,6 +57,7 @@ export type OpenObjectReference = Pick<OpenObject, 'begin' | 'hasMember'>
 interface PendingValue {
   readonly name: string
   readonly depth: number
+  readonly start: MemberStart
   from: number | undefined
 }
 
@@ -126,7 +129,7 @@ export class JsonTransformer {
         const wanted = this.#pendingValues.at(-1)
         if (wanted !== undefined) wanted.from ??= at
         if (this.#awaitsKind) this.#visitKind(at)
-        if (this.#possiblyAbsent !== undefined && !this.#opensContainer(at)) this.#retainPossiblyAbsent()
+        if (this.#possiblyAbsent !== undefined && !this.#opensContainer(at)) this.#possiblyAbsent = undefined
       },
       item: (at, depth) => this.#beginItem(at, depth),
       valueEnd: (at, depth, isEmpty) => this.#endValue(at, depth, isEmpty),
@@ -169,9 +172,9 @@ export class JsonTransformer {
    */
   takeReady(): Buffer[] {
     if (this.#scanner.trailingBytes > maxTrailingBytes) throw trailingSpaceError()
-    const undecided = this.#possiblyAbsent?.separator ?? this.#chunkOffset
-    // A value that is being read may still be replaced.
-    const wanted = this.#pendingValues[0]?.from ?? this.#chunkOffset
+    const undecided = this.#possiblyAbsent?.from ?? this.#chunkOffset
+    // A value that is being read may still be replaced, or its member removed.
+    const wanted = this.#pendingValues[0]?.start.from ?? this.#chunkOffset
     const before = this.#chunkOffset - this.#chunk.length
     return this.#editor.takeUntil(Math.min(this.#scanner.safeEnd, undecided, wanted, before))
   }
@@ -221,7 +224,7 @@ export class JsonTransformer {
   }
 
   #beginItem(at: number, depth: number): void {
-    this.#retainPossiblyAbsent()
+    this.#possiblyAbsent = undefined
     if (kindOf(this.#chunk[at - this.#chunkOffset]) !== 'number') this.#countValue(1)
     else if (this.#pendingValues.length > 0) this.#countValue(numberShare)
     if (this.#skippedDepth === 0) this.#visitor.visitItem?.(depth)
@@ -239,37 +242,26 @@ export class JsonTransformer {
   #beginMember(name: string, depth: number): void {
     const object = this.#openObjects.at(-1)
     if (object === undefined) return
-    this.#retainPossiblyAbsent()
+    this.#possiblyAbsent = undefined
     this.#countValue(1)
     this.#addName(object, name)
     if (this.#skippedDepth !== 0) return
     const interest = this.#visitor.visitName(name, depth, object)
     this.#awaitsKind = interest !== 'removal'
     if (interest !== 'members' && interest !== 'both') this.#skippedDepth = depth
-    if (interest === 'value' || interest === 'both') {
-      this.#pendingValues.push({ name, depth, from: undefined })
-    }
-    const start = { object, separator: this.#separator, isComma: this.#isComma }
+    const from = this.#isComma ? this.#separator : this.#separator + 1
     if (interest === 'removal') {
       this.#isRemoving = true
-      this.#editor.cut(memberStart(start))
-    } else if (this.#visitor.isAbsentIfEmpty?.(name, depth) === true) {
-      this.#possiblyAbsent = start
-    } else {
-      this.#retainMember(start)
+      this.#editor.replace(from, Number.POSITIVE_INFINITY, '')
+      return
     }
-  }
-
-  #retainMember({ object, separator, isComma }: MemberStart): void {
+    const start = { object, from, isFollowing: object.hasMember }
     // The members before it were removed, which left their comma.
-    if (isComma && !object.hasMember) this.#editor.cut(separator, separator + 1)
+    if (this.#isComma && !object.hasMember) this.#editor.replace(from, from + 1, '')
     object.hasMember = true
-  }
-
-  #retainPossiblyAbsent(): void {
-    if (this.#possiblyAbsent === undefined) return
-    this.#retainMember(this.#possiblyAbsent)
-    this.#possiblyAbsent = undefined
+    if (interest === 'value' || interest === 'both')
+      this.#pendingValues.push({ name, depth, start, from: undefined })
+    if (this.#visitor.isAbsentIfEmpty?.(name, depth) === true) this.#possiblyAbsent = start
   }
 
   #addName(object: OpenObject, name: string): void {
@@ -286,24 +278,30 @@ export class JsonTransformer {
   }
 
   #endValue(at: number, depth: number, isEmpty: boolean): void {
-    if (this.#possiblyAbsent !== undefined && isEmpty) this.#editor.cut(memberStart(this.#possiblyAbsent), at)
-    const isAbsent = this.#possiblyAbsent !== undefined && isEmpty
+    const absent = isEmpty ? this.#possiblyAbsent : undefined
     this.#possiblyAbsent = undefined
+    if (absent !== undefined) this.#removeMember(absent, at)
     if (depth === this.#skippedDepth) {
       this.#skippedDepth = 0
-      if (this.#isRemoving) this.#editor.endCut(at)
+      if (this.#isRemoving) this.#editor.endLast(at)
       this.#isRemoving = false
     }
     if (this.#skippedDepth === 0) this.#visitor.leaveMember?.(depth)
     const wanted = this.#pendingValues.at(-1)
     if (wanted?.depth !== depth || wanted.from === undefined) return
     this.#pendingValues.pop()
-    const { name, from } = wanted
+    const { name, from, start } = wanted
     this.#assertValueLength(name, at - from)
-    if (isAbsent) return
+    if (absent !== undefined) return
     const text = this.#editor.read(from, at).toString()
     const replacement = this.#visitor.visitValue?.(text, name, depth)
-    if (replacement !== undefined) this.#editor.replace(from, at, replacement)
+    if (replacement === null) this.#removeMember(start, at)
+    else if (replacement !== undefined) this.#editor.replace(from, at, replacement)
+  }
+
+  #removeMember({ object, from, isFollowing }: MemberStart, end: number): void {
+    this.#editor.replace(from, end, '')
+    object.hasMember = isFollowing
   }
 
   #assertValueLength(name: string, bytes: number): void {
@@ -334,9 +332,4 @@ const kindsByFirstByte: ReadonlyMap<number, JsonKind | undefined> = new Map([
 /** Returns the kind of a value by its first byte; undefined for null. */
 function kindOf(byte = 0): JsonKind | undefined {
   return kindsByFirstByte.has(byte) ? kindsByFirstByte.get(byte) : 'number'
-}
-
-/** Offset at which the text of a removed member starts: with its comma, or behind the brace. */
-function memberStart({ separator, isComma }: MemberStart): number {
-  return isComma ? separator : separator + 1
 }

@@ -1,9 +1,10 @@
 import { refusal } from '../../catalog-api/catalog-error.ts'
+import { isWithin, type Identifier } from '../../catalog-api/identifiers.ts'
 import type { uploadIdName } from '../../catalog-api/operations.ts'
 import type { Steps } from '../../lib/async/run-in-slices.ts'
 import type { JsonForm } from '../../lib/json/json-form.ts'
 import { foldName } from '../../catalog-api/reserved-names.ts'
-import { isObject } from '../../lib/json/json-values.ts'
+import { isListOfStrings, isObject } from '../../lib/json/json-values.ts'
 import { concatChunks } from '../body/read-body.ts'
 import { FormPath } from '../json/form-path.ts'
 import { JsonTransformer, type JsonVisitor, type MemberInterest } from '../json/json-transformer.ts'
@@ -17,6 +18,8 @@ export interface ResponseEdits {
   /** Whether the catalog API gives no members to the response: a number, or a text such as a query plan. */
   readonly mayBeText: boolean
   readonly replacedId: ReplacedId | undefined
+  /** The namespace that ids of the object become relative to; empty for the root. */
+  readonly database: Identifier
 }
 
 /** A member of the response that names started work. */
@@ -32,20 +35,13 @@ interface ReplacedId {
  */
 export function* editResponse(body: Buffer, edits: ResponseEdits): Steps<Buffer> {
   if (body.length === 0 || (edits.mayBeText && isText(body)) || !(yield* isEdited(body, edits))) return body
-  const visitor = new ResponseVisitor(edits)
-  const edited = yield* transformResponse(body, visitor)
-  // Clients with empty options ignore those of their environment.
-  return visitor.hasEmptyOptions
-    ? yield* transformResponse(edited, {
-        visitName: () => 'members',
-        isAbsentIfEmpty: (name) => name === optionsMember,
-      })
-    : edited
+  return yield* transformResponse(body, new ResponseVisitor(edits))
 }
 
 /** Whether the body may contain anything that is edited. Almost no response does, and searching is faster than reading. */
-function* isEdited(body: Buffer, { withholdsCredentials, form, replacedId }: ResponseEdits): Steps<boolean> {
-  if (form !== undefined) return true
+function* isEdited(body: Buffer, edits: ResponseEdits): Steps<boolean> {
+  const { withholdsCredentials, form, replacedId, database } = edits
+  if (form !== undefined || database.length > 0) return true
   if (replacedId !== undefined && body.includes(replacedId.member)) return true
   return withholdsCredentials && (yield* mayContainCredential(body))
 }
@@ -69,7 +65,7 @@ function* mayContainCredential(body: Buffer): Steps<boolean> {
 const transformedBytes = 64 * 1024
 
 /** Rewrites the JSON of a response. Throws ServiceUnavailable (502) for a body that is not JSON. */
-export function* transformResponse(body: Buffer, visitor: JsonVisitor): Steps<Buffer> {
+function* transformResponse(body: Buffer, visitor: JsonVisitor): Steps<Buffer> {
   const text = new JsonTransformer(visitor, body.length, 'any')
   const edited: Buffer[] = []
   try {
@@ -88,7 +84,6 @@ export function* transformResponse(body: Buffer, visitor: JsonVisitor): Steps<Bu
 class ResponseVisitor implements JsonVisitor {
   readonly #edits: ResponseEdits
   readonly #position: FormPath | undefined
-  hasEmptyOptions = false
 
   constructor(edits: ResponseEdits) {
     this.#edits = edits
@@ -101,20 +96,30 @@ class ResponseVisitor implements JsonVisitor {
       if (name === optionsMember) return this.#position === undefined ? 'value' : 'removal'
       if (isCredentialName(name)) return 'removal'
     }
-    return depth === 1 && name === this.#edits.replacedId?.member ? 'value' : 'members'
+    return depth === 1 && this.#isId(name) ? 'both' : 'members'
   }
 
   readonly leaveMember = (depth: number): void => this.#position?.leave(depth)
 
-  readonly visitValue = (text: string, name: string): string | undefined => {
+  readonly visitValue = (text: string, name: string): string | null | undefined => {
     const value: unknown = JSON.parse(text)
     if (name === optionsMember) {
       const options = selectPublicOptions(value)
-      this.hasEmptyOptions ||= Object.keys(options).length === 0
-      return JSON.stringify(options)
+      // Clients with empty options ignore those of their environment.
+      return Object.keys(options).length === 0 ? null : JSON.stringify(options)
     }
-    const isId = typeof value === 'string' && value !== ''
-    return isId && this.#edits.replacedId ? JSON.stringify(this.#edits.replacedId.replace(value)) : undefined
+    const { replacedId, database } = this.#edits
+    if (idMembers.has(name)) {
+      const isBeneath = isListOfStrings(value) && isWithin(value, database)
+      return isBeneath ? JSON.stringify(value.slice(database.length)) : undefined
+    }
+    const isReplaced = replacedId?.member === name && typeof value === 'string' && value !== ''
+    return isReplaced ? JSON.stringify(replacedId.replace(value)) : undefined
+  }
+
+  #isId(name: string): boolean {
+    const { replacedId, database } = this.#edits
+    return name === replacedId?.member || (database.length > 0 && idMembers.has(name))
   }
 }
 
@@ -122,6 +127,9 @@ class ResponseVisitor implements JsonVisitor {
 function isText(body: Buffer): boolean {
   return !/^\s*[{[]/.test(body.toString('latin1', 0, 64))
 }
+
+/** Members that hold the id of the object. */
+export const idMembers: ReadonlySet<string> = new Set(['id', 'namespace'])
 
 const optionsMember = 'storage_options'
 

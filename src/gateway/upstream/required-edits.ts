@@ -1,6 +1,6 @@
 import { getResponseForm } from '../../catalog-api/body-forms.ts'
 import { cacheByOperation } from '../../catalog-api/requirements.ts'
-import { type Identifier, isWithin } from '../../catalog-api/identifiers.ts'
+import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { isOperationName, uploadIdName, type Operation } from '../../catalog-api/operations.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
 import type { StatedFacts } from '../../catalog-api/facts.ts'
@@ -8,12 +8,9 @@ import type { Principal } from '../../identity/index.ts'
 import type { Steps } from '../../lib/async/run-in-slices.ts'
 import { createObjectForm, omitMembers, type JsonForm } from '../../lib/json/json-form.ts'
 import type { NamedWork, SealedIds } from '../facts/sealed-ids.ts'
-import { editResponse, type ResponseEdits, transformResponse } from './edit-response.ts'
+import { editResponse, idMembers, type ResponseEdits } from './edit-response.ts'
 import type { CallerRestriction } from '../../policy/restrictions/restriction.ts'
 import { trimDescription } from '../restrictions/trim-description.ts'
-import { isListOfStrings } from '../../lib/json/json-values.ts'
-
-const idMembers: ReadonlySet<string> = new Set(['id', 'namespace'])
 
 /** A request whose response may contain more than its caller may see. */
 interface PermittedRequest {
@@ -41,16 +38,13 @@ export function createResponseEditor(
   request: PermittedRequest,
   sealedIds: SealedIds,
 ): ResponseEditor | undefined {
-  const { database, route, headPermit } = request
+  const { route, headPermit } = request
   const edits = createResponseEdits(request, sealedIds)
-  // The client reads ids as relative to its database.
-  const isRelative = database.length > 0 && returnsId(route.operation)
   const columns = route.operation.readsPart === 'description' ? headPermit.restriction?.columns : undefined
-  if (edits === undefined && !isRelative && columns === undefined) return undefined
+  if (edits === undefined && columns === undefined) return undefined
   return function* editBody(body) {
     const trimmed = columns === undefined ? body : yield* trimDescription(body, columns)
-    const edited = edits === undefined ? trimmed : yield* editResponse(trimmed, edits)
-    return isRelative ? yield* makeIdsRelative(edited, database) : edited
+    return edits === undefined ? trimmed : yield* editResponse(trimmed, edits)
   }
 }
 
@@ -63,8 +57,11 @@ function createResponseEdits(request: PermittedRequest, sealedIds: SealedIds): R
   const form =
     withholdsDescription && described !== undefined && !mayBeText ? getUndescribedForm(operation) : undefined
   const replacedId = createIdReplacement(request, sealedIds)
-  const isEdited = withholdsCredentials || form !== undefined || replacedId !== undefined
-  return isEdited ? { withholdsCredentials, form, mayBeText, replacedId } : undefined
+  // The client reads ids as relative to its database.
+  const database = returnsId(operation) ? request.database : []
+  const isEdited =
+    withholdsCredentials || form !== undefined || replacedId !== undefined || database.length > 0
+  return isEdited ? { withholdsCredentials, form, mayBeText, replacedId, database } : undefined
 }
 
 /** The form of a response to a caller that may not describe the object. */
@@ -107,20 +104,4 @@ function createIdReplacement(
 function returnsId(operation: Operation): boolean {
   const members = getResponseForm(operation)?.members
   return members !== undefined && [...idMembers].some((name) => members.has(name))
-}
-
-/**
- * Makes the ids in the body of a response relative to the database of the client. Throws ServiceUnavailable (502) for a
- * body that is not JSON.
- */
-function makeIdsRelative(body: Buffer, database: Identifier): Steps<Buffer> {
-  return transformResponse(body, {
-    visitName: (name, depth) => (depth === 1 && idMembers.has(name) ? 'value' : 'nothing'),
-    visitValue(text) {
-      const id: unknown = JSON.parse(text)
-      return isListOfStrings(id) && isWithin(id, database)
-        ? JSON.stringify(id.slice(database.length))
-        : undefined
-    },
-  })
 }

@@ -33,8 +33,9 @@ interface Member extends Item {
 const removed: ReadonlySet<string> = new Set(['identity', 'a'])
 const absentIfEmpty: ReadonlySet<string> = new Set(['id', 'context', 'properties', ''])
 const wanted: ReadonlySet<string> = new Set(['id', 'flag', 'properties'])
-/** Searched for names, and requested with what is edited in it. */
+/** Searched for names, and requested with what is edited in it; the second is removed then. */
 const both = 'columns'
+const dropped = 'options'
 /** Replaces the value of a flag. */
 const replacement = '"in its place"'
 
@@ -44,7 +45,18 @@ const space = fc.constantFrom('', '', '', ' ', '\n\t', '\r  ')
 const name = fc.oneof(
   {
     weight: 3,
-    arbitrary: fc.constantFrom('id', 'identity', 'context', 'properties', 'flag', 'query', 'a', '', both),
+    arbitrary: fc.constantFrom(
+      'id',
+      'identity',
+      'context',
+      'properties',
+      'flag',
+      'query',
+      'a',
+      '',
+      both,
+      dropped,
+    ),
   },
   { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 4 }) },
 )
@@ -120,7 +132,7 @@ function isEmpty(node: Node): boolean {
 }
 
 function goes({ name, value }: Member): boolean {
-  return removed.has(name) || (absentIfEmpty.has(name) && isEmpty(value))
+  return removed.has(name) || name === dropped || (absentIfEmpty.has(name) && isEmpty(value))
 }
 
 /** The text of a document after the edits; a removed member leaves the whitespace after it. */
@@ -160,7 +172,7 @@ function edited(value: unknown, toAdd: readonly Added[], ofQuery: readonly Added
       member !== null &&
       Object.keys(member).length === 0 &&
       absentIfEmpty.has(name)
-    if (removed.has(name) || isClosed) return []
+    if (removed.has(name) || name === dropped || isClosed) return []
     if (name === 'flag') return [[name, JSON.parse(replacement)] as const]
     return [[name, wanted.has(name) ? member : edited(member, name === 'query' ? ofQuery : [])] as const]
   })
@@ -172,17 +184,24 @@ function valuesIn(node: Node): [name: string, value: unknown][] {
   if ('text' in node) return []
   if ('items' in node) return node.items.flatMap(({ value }) => valuesIn(value))
   return node.members.flatMap((member): [string, unknown][] => {
-    if (goes(member)) return []
-    if (wanted.has(member.name)) return [[member.name, JSON.parse(write(member.value))]]
+    const { name } = member
+    if (goes(member) && name !== dropped) return []
+    if (wanted.has(name)) return [[name, JSON.parse(write(member.value))]]
     const within = valuesIn(member.value)
-    return member.name === both ? [...within, [both, JSON.parse(writeEdited(member.value))]] : within
+    if (name !== both && name !== dropped) return within
+    return [...within, [name, JSON.parse(writeEdited(member.value))]]
   })
 }
 
 function interestIn(name: string): MemberInterest {
   if (removed.has(name)) return 'removal'
-  if (name === both) return 'both'
+  if (name === both || name === dropped) return 'both'
   return wanted.has(name) ? 'value' : 'members'
+}
+
+function replace(name: string): string | null | undefined {
+  if (name === dropped) return null
+  return name === 'flag' ? replacement : undefined
 }
 
 /** Transforms a document, and takes what is ready after each chunk unless members are added. */
@@ -201,7 +220,7 @@ function passed(chunks: readonly Buffer[], additions: Additions) {
       isAbsentIfEmpty: (name) => absentIfEmpty.has(name),
       visitValue(text, name) {
         values.push([name, JSON.parse(text)])
-        return name === 'flag' ? replacement : undefined
+        return replace(name)
       },
     },
     1_000_000,
@@ -279,7 +298,7 @@ it('returns nothing that is removed later, and never the whole text before its e
           {
             visitName: interestIn,
             isAbsentIfEmpty: (name) => absentIfEmpty.has(name),
-            visitValue: (_text, name) => (name === 'flag' ? replacement : undefined),
+            visitValue: (_text, name) => replace(name),
           },
           1_000_000,
         )

@@ -3,7 +3,13 @@ import { editResponse } from '../../../src/gateway/upstream/edit-response.ts'
 import { runAtOnce } from '../../../src/lib/async/run-in-slices.ts'
 import { expectLinearCost } from '../../support/cost-growth.ts'
 
-const withheld = { withholdsCredentials: true, form: undefined, mayBeText: false, replacedId: undefined }
+const withheld = {
+  withholdsCredentials: true,
+  form: undefined,
+  mayBeText: false,
+  replacedId: undefined,
+  database: [],
+}
 
 function metadataOf(names: number, name: string): Buffer {
   const members = Array.from({ length: names }, (_, index) => [`${name}_${index}`, 'x'])

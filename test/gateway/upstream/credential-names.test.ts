@@ -11,7 +11,13 @@ import { runAtOnce } from '../../../src/lib/async/run-in-slices.ts'
 /** Returns the names of the members that remain for a caller without storage credentials. */
 function withhold(names: readonly string[]): string[] {
   const body = Buffer.from(JSON.stringify(Object.fromEntries(names.map((name) => [name, 1]))))
-  const edits = { withholdsCredentials: true, form: undefined, mayBeText: false, replacedId: undefined }
+  const edits = {
+    withholdsCredentials: true,
+    form: undefined,
+    mayBeText: false,
+    replacedId: undefined,
+    database: [],
+  }
   return Object.keys(JSON.parse(String(runAtOnce(editResponse(body, edits)))) as object)
 }
 
