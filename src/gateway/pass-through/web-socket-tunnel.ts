@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { buildConnector } from 'undici'
 import { WebSocket } from 'ws'
+import { clientBounds } from '../bounds.ts'
 
 const handshakeTimeout = 10_000
 /** Between the two frames that close a WebSocket connection. */
@@ -51,14 +52,22 @@ export function createTunnelOptions(
   }
 }
 
-/** Pauses a side while the other one has not taken its messages. */
-function holdBack(from: WebSocket, to: WebSocket): void {
+/**
+ * Pauses a side while the other one has not taken its messages. If it takes none for the send timeout, its connection ends,
+ * and with it the tunnel: what a reader that has left holds would stay for ever.
+ */
+export function holdBack(from: WebSocket, to: WebSocket, sendTimeoutMs = clientBounds.sendTimeoutMs): void {
   const isBehind = (): boolean =>
     to.readyState === WebSocket.CONNECTING ||
     (to.readyState === WebSocket.OPEN && to.bufferedAmount > maxBufferedBytes)
   if (from.isPaused || !isBehind()) return
   from.pause()
+  let buffered = to.bufferedAmount
+  let takenAt = performance.now()
   const timer = setInterval(() => {
+    if (to.bufferedAmount !== buffered) takenAt = performance.now()
+    buffered = to.bufferedAmount
+    if (performance.now() - takenAt > sendTimeoutMs) to.terminate()
     if (isBehind()) return
     clearInterval(timer)
     from.resume()
