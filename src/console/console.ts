@@ -11,7 +11,7 @@ import { isCrossSite, isLink, readSendingPage } from '../lib/http/sending-page.t
 import { createAccessReport, listNamespaces } from './access-report.ts'
 import { readConsoleState, type ConsoleStateSource, type RefusedRequest } from './console-state.ts'
 import { createNewestChangesReader } from './newest-changes.ts'
-import { addPlayground, type PlaygroundSource } from './playground/add-playground.ts'
+import { addPlayground, type PlaygroundSource } from './playground/playground.ts'
 
 export interface ConsoleSource extends ConsoleStateSource, PlaygroundSource {
   /** The newest first. */

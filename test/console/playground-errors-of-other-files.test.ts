@@ -36,6 +36,7 @@ it('an error that a text causes in another file names that file, at the first li
     {
       level: 'error',
       check: 'refused',
+      file: 'tags.yaml',
       line: 1,
       message:
         'other.yaml:6:5: the rule "pii" names the tag "pii", which no policy declares; expected one of secret',

@@ -72,7 +72,6 @@ it('shows the decision, its rules and the calls of the last hour that would chan
         changed: [{ operation: 'CreateNamespace', principal: 'dev', count: 1, after: { allowed: false } }],
         undecided: 0,
         restricted: 0,
-        isCut: false,
       },
     },
   })

@@ -7,9 +7,8 @@ import { formatExample } from '../common/new-command.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { getOperation, isOperationName } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
-import { describeVerdict, explainDecision, type ExplainedLevel } from '../../policy/analysis/steps.ts'
+import { describeStep, explainDecision, type ExplainedLevel } from '../../policy/analysis/steps.ts'
 import { describeConditionError } from '../../policy/conditions/condition-errors.ts'
-import { createRuleReference } from '../../policy/engine/compiled-rule.ts'
 import type { Step } from '../../policy/engine/evaluate.ts'
 import type { ConditionResult } from '../../policy/engine/evaluation.ts'
 import { objectPosition } from '../../policy/engine/object-position.ts'
@@ -199,9 +198,7 @@ function toLevelReport(level: ExplainedLevel): unknown {
     isBoundary: level.stopsInheritance,
     isReserving: level.reservesPermission,
     rules: level.rules.map((step) => ({
-      ...createRuleReference(step),
-      effect: step.rule.effect,
-      verdict: describeVerdict(step),
+      ...describeStep(step),
       implication: step.implication,
       condition: step.rule.condition?.text,
       ...(step.outcome === 'failed' && { reason: describeConditionError(step.error) }),

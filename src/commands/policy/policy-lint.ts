@@ -6,10 +6,9 @@ import { formatExample } from '../common/new-command.ts'
 import { type GatewaySettings, listIssuerNames } from '../../config/index.ts'
 import { readUsableKeys } from '../../identity/index.ts'
 import type { KnownCredentials } from '../../policy/analysis/lint/lint-subjects.ts'
-import type { Finding } from '../../policy/analysis/lint/finding.ts'
+import { createRefusedFinding, type Finding } from '../../policy/analysis/lint/finding.ts'
 import { listIgnoredFiles, namePolicyFolders } from '../../policy/source/policy-folder.ts'
 import { lintWithShadowPolicies } from '../../policy/analysis/lint/lint-policies.ts'
-import type { PolicyProblem } from '../../policy/language/policy-error.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { addSourceOptions, loadSources, type SourceOptions } from './policy-sources.ts'
 import { alignColumns, printReport } from './format-policy.ts'
@@ -40,7 +39,7 @@ async function lint(options: Options, io: Io): Promise<void> {
   const folders = namePolicyFolders(loaded.folders)
   const ignored = await Promise.all(folders.map(listIgnoredFiles))
   const findings = [
-    ...loaded.refused.map(toFinding),
+    ...loaded.refused.map(createRefusedFinding),
     ...ignored.flat().map(createIgnoredFinding),
     ...lintWithShadowPolicies(loaded, known),
   ]
@@ -61,10 +60,6 @@ async function lint(options: Options, io: Io): Promise<void> {
 
 function createIgnoredFinding(file: string): Finding {
   return { level: 'info', check: 'ignored', file, line: 1, message: 'is not read; expected .yaml or .yml' }
-}
-
-function toFinding({ file, line = 1, message }: PolicyProblem): Finding {
-  return { level: 'error', check: 'refused', file, line, message }
 }
 
 /** Reads the names that the settings and the API keys give. Throws CommandFailure if a file cannot be read. */

@@ -65,11 +65,10 @@ function answerView(answer) {
 }
 
 /** @param {Outcome['replay']} replay */
-function replayView({ calls, unchanged, changed, undecided, restricted, isCut }) {
+function replayView({ calls, unchanged, changed, undecided, restricted }) {
   const title = element('h3', {}, 'Calls of the last hour')
-  const known = isCut ? 'newest calls' : 'calls'
   const counts = [
-    `${formatNumber(calls)} ${known} in the audit log`,
+    `${formatNumber(calls)} calls in the newest 32 MiB of the audit log`,
     `${formatNumber(unchanged)} would be decided as they were`,
     `${formatNumber(calls - unchanged - undecided)} otherwise`,
     `${formatNumber(undecided)} depend on what the log does not contain`,

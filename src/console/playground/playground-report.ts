@@ -1,30 +1,31 @@
-import { readRecordedCall } from '../../audit/index.ts'
-import type { RuleReference } from '../../policy/engine/decision.ts'
-import { describeVerdict, explainDecision } from '../../policy/analysis/steps.ts'
-import { countCalls, describeReplayedCalls, ReplayTally } from '../../policy/analysis/replay-tally.ts'
-import type { Finding } from '../../policy/analysis/lint/finding.ts'
-import { lintWithShadowPolicies } from '../../policy/analysis/lint/lint-policies.ts'
-import { collectDocuments, findTagProblems } from '../../policy/source/document-problems.ts'
-import { createRuleReference } from '../../policy/engine/compiled-rule.ts'
-import { permissionFacts } from '../../policy/conditions/permission-facts.ts'
-import type { AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
-import { objectKindOfPermission } from '../../policy/engine/object-position.ts'
-import type { PolicyDocument, PolicyRule } from '../../policy/language/policy-document.ts'
-import { formatProblem, PolicyError, type PolicyProblem } from '../../policy/language/policy-error.ts'
-import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
-import { defaultRequestFacts } from '../../policy/language/read-tests.ts'
-import { describeRestriction, type RestrictionReport } from '../../policy/restrictions/restriction.ts'
-import { decideListing } from '../../policy/visibility/decide-listing.ts'
-import { compileContents, type LoadedPolicies } from '../../policy/source/load-policies.ts'
-import { parsePolicyFile } from '../../policy/source/parse-policy-files.ts'
+import { listSegments, readRecordedCall } from '../../audit/index.ts'
+import { refusal } from '../../catalog-api/catalog-error.ts'
 import { parseIdentifierText } from '../../catalog-api/identifier-text.ts'
 import { anonymousPrincipal } from '../../identity/index.ts'
 import { runAtOnce } from '../../lib/async/run-in-slices.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
-import { readRecentRecords } from './recent-records.ts'
-import type { PlaygroundRun, Question } from './playground-run.ts'
+import { createRefusedFinding } from '../../policy/analysis/lint/finding.ts'
+import { lintWithShadowPolicies } from '../../policy/analysis/lint/lint-policies.ts'
+import { countCalls, describeReplayedCalls, ReplayTally } from '../../policy/analysis/replay-tally.ts'
+import { describeStep, explainDecision } from '../../policy/analysis/steps.ts'
+import type { AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
+import { permissionFacts } from '../../policy/conditions/permission-facts.ts'
+import { objectKindOfPermission } from '../../policy/engine/object-position.ts'
+import type { PolicyDocument } from '../../policy/language/policy-document.ts'
+import { formatProblem, PolicyError, type PolicyProblem } from '../../policy/language/policy-error.ts'
+import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
+import { defaultRequestFacts } from '../../policy/language/read-tests.ts'
+import type { PolicySet } from '../../policy/policy-set.ts'
+import { describeRestriction } from '../../policy/restrictions/restriction.ts'
+import { collectDocuments, findTagProblems } from '../../policy/source/document-problems.ts'
+import { compileContents, type LoadedPolicies } from '../../policy/source/load-policies.ts'
+import { parsePolicyFile } from '../../policy/source/parse-policy-files.ts'
+import { decideListing } from '../../policy/visibility/decide-listing.ts'
+import { readNewestRecords } from '../newest-records.ts'
+import type { PlaygroundRun } from './playground.ts'
 
 const replayedMs = 60 * 60 * 1000
+const replayedBytes = 32 * 1024 * 1024
 
 /** The name of a text that replaces no file. */
 const newFile = 'new policy'
@@ -33,39 +34,18 @@ const maxFindings = 200
 /** Results of calls, those of the most calls first. */
 const maxChanged = 100
 
-export interface PlaygroundReport {
-  /** Errors in the text, or in other policies because of it, and findings of the lint about it. */
-  readonly findings: readonly Pick<Finding, 'level' | 'check' | 'line' | 'column' | 'message'>[]
-  /** Undefined if there are errors. */
-  readonly outcome: Outcome | undefined
-}
+export type PlaygroundReport = Awaited<ReturnType<typeof createPlaygroundReport>>
 
-interface Outcome {
-  /** Undefined without a question. */
-  readonly answer: Answer | undefined
-  /** Calls of the last hour, as far as the audit log has them. */
-  readonly replay: ReturnType<typeof describeReplay> & { readonly isCut: boolean }
-}
-
-interface Answer {
-  readonly before: boolean
-  readonly after: boolean
-  /** The rule that decides; undefined if none allows it. */
-  readonly rule: RuleReference | undefined
-  /** Whether it is a listing that no rule allows itself, and shows what the rule makes visible beneath. */
-  readonly isByVisibility: boolean
-  /** What leaves the caller a part of the table. */
-  readonly restrictedBy: readonly RestrictionReport[]
-  readonly rules: readonly (RuleReference &
-    Pick<PolicyRule, 'effect'> & { readonly verdict: ReturnType<typeof describeVerdict> })[]
-}
-
-/** Throws CatalogError for an invalid id, and QuestionError for an unknown operation. */
+/**
+ * Reports the errors in the text, or in other policies because of it, and the findings of the lint about it; if there are no
+ * errors, also the answer to the question and what would become of recent calls. Throws CatalogError for an invalid id or
+ * an unknown operation.
+ */
 export async function createPlaygroundReport(
   { text, file, question, auditFolder }: PlaygroundRun,
   inForce: readonly PolicyDocument[],
   vocabulary: PolicyVocabulary,
-): Promise<PlaygroundReport> {
+) {
   const name = file ?? newFile
   const request = question && createRequest(question, vocabulary)
   const parsed = parsePolicyFile({ name, bytes: Buffer.from(text) }, vocabulary)
@@ -77,38 +57,30 @@ export async function createPlaygroundReport(
     after = compileContents({ documents, tests: parsed.tests })
   } catch (error) {
     if (!(error instanceof PolicyError)) throw error
-    const problems = error.problems.slice(0, maxFindings)
-    return { findings: problems.map((problem) => toFinding(problem, name)), outcome: undefined }
+    const problems = error.problems
+      .slice(0, maxFindings)
+      .map((problem) => (problem.file === name ? problem : { file: name, message: formatProblem(problem) }))
+    return { findings: problems.map(createRefusedFinding), outcome: undefined }
   }
-  const before = compileContents({ documents: inForce, tests: [] })
+  const { set: current } = compileContents({ documents: inForce, tests: [] })
   const findings = lintWithShadowPolicies(after).filter((one) => one.file === name)
-  const tally = new ReplayTally({ candidate: after.set, current: before.set })
-  const since = new Date(Date.now() - replayedMs)
-  const isCut = await readRecentRecords(auditFolder, since, (record) => tally.add(readRecordedCall(record)))
   return {
-    findings: findings.slice(0, maxFindings).map(({ level, check, line, column, message }) => ({
-      level,
-      check,
-      line,
-      ...(column !== undefined && { column }),
-      message,
-    })),
+    findings: findings.slice(0, maxFindings),
     outcome: {
-      answer: request && createAnswer(request, before, after),
-      replay: { ...describeReplay(tally), isCut },
+      answer: request && createAnswer(request, current, after.set),
+      replay: await replayCalls(auditFolder, current, after.set),
     },
   }
 }
 
-export class QuestionError extends Error {}
-
 function createRequest(
-  { principal, groups, operation, id }: Question,
+  { principal, groups, operation, id }: NonNullable<PlaygroundRun['question']>,
   { permissions: { names } }: PolicyVocabulary,
 ): AuthorizationRequest {
   const permission = names.find((name) => name === operation)
   if (permission === undefined)
-    throw new QuestionError(
+    throw refusal(
+      'invalid_request',
       `unknown operation ${JSON.stringify(operation)}${suggestSimilar(operation, names)}`,
     )
   const object = parseIdentifierText(id)
@@ -125,29 +97,30 @@ function createRequest(
   }
 }
 
-function createAnswer(request: AuthorizationRequest, before: LoadedPolicies, after: LoadedPolicies): Answer {
+function createAnswer(request: AuthorizationRequest, before: PolicySet, after: PolicySet) {
   const {
     decision: { allowed, rule },
     byVisibility,
-  } = decideListing(after.set, request)
-  const levels = explainDecision(after.set, request)
+  } = decideListing(after, request)
   return {
-    before: decideListing(before.set, request).decision.allowed,
+    before: decideListing(before, request).decision.allowed,
     after: allowed,
+    /** Undefined if no rule allows it. */
     rule,
+    /** Whether it is a listing that no rule allows itself, and shows what the rule makes visible beneath. */
     isByVisibility: byVisibility !== undefined,
-    restrictedBy: allowed ? (after.set.findRestriction(request)?.parts ?? []).map(describeRestriction) : [],
-    rules: levels.flatMap(({ rules }) =>
-      rules.map((one) => ({
-        ...createRuleReference(one),
-        effect: one.rule.effect,
-        verdict: describeVerdict(one),
-      })),
-    ),
+    restrictedBy: allowed ? (after.findRestriction(request)?.parts ?? []).map(describeRestriction) : [],
+    rules: explainDecision(after, request).flatMap(({ rules }) => rules.map(describeStep)),
   }
 }
 
-function describeReplay(tally: ReplayTally) {
+/** Calls of the last hour, as far as the end of the audit log has them. */
+async function replayCalls(auditFolder: string, current: PolicySet, candidate: PolicySet) {
+  const tally = new ReplayTally({ candidate, current })
+  const since = Date.now() - replayedMs
+  const segments = await listSegments(auditFolder)
+  for await (const record of readNewestRecords(auditFolder, segments, replayedBytes))
+    if (Date.parse(record.time) >= since) tally.add(readRecordedCall(record))
   const { calls, unchanged, changed, undecided, restricted } = tally.getResult()
   const shown = changed.toSorted((one, other) => other.count - one.count).slice(0, maxChanged)
   return {
@@ -177,12 +150,4 @@ function assertNoNewTagProblems(
 
 function formatPosition(problem: PolicyProblem): string {
   return formatProblem({ ...problem, message: '' })
-}
-
-/** A problem of another file is one of the whole text. */
-function toFinding(problem: PolicyProblem, name: string): PlaygroundReport['findings'][number] {
-  const error = { level: 'error', check: 'refused' } as const
-  if (problem.file !== name) return { ...error, line: 1, message: formatProblem(problem) }
-  const { line = 1, column, message } = problem
-  return { ...error, line, ...(column !== undefined && { column }), message }
 }

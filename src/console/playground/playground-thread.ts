@@ -2,18 +2,18 @@ import { parentPort } from 'node:worker_threads'
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import type { PolicyDocument } from '../../policy/language/policy-document.ts'
 import { createPolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
-import { restoreDocument } from './transferable-document.ts'
-import { createPlaygroundReport, QuestionError } from './playground-report.ts'
-import type { PlaygroundMessage, PlaygroundRun } from './playground-run.ts'
+import type { PlaygroundRun } from './playground.ts'
+import { createPlaygroundReport } from './playground-report.ts'
+import { restoreDocument, type TransferableDocument } from './transferable-document.ts'
 
 /*
- * A worker thread that tries one text (see playground.ts). The response is a PlaygroundReport, or `error` for a
- * question that cannot be asked.
+ * A worker thread that tries one text (see playground.ts): it receives all documents in force, in batches, then the run.
+ * The response is a PlaygroundReport, or `error` for a question that cannot be asked.
  */
 
 const inForce: PolicyDocument[] = []
 
-parentPort?.on('message', (message: PlaygroundMessage) => {
+parentPort?.on('message', (message: readonly TransferableDocument[] | PlaygroundRun) => {
   if ('text' in message) void run(message)
   else inForce.push(...message.map(restoreDocument))
 })
@@ -23,7 +23,7 @@ async function run(request: PlaygroundRun): Promise<void> {
   try {
     parentPort?.postMessage(await createPlaygroundReport(request, inForce, vocabulary))
   } catch (error) {
-    if (!(error instanceof CatalogError || error instanceof QuestionError)) throw error
+    if (!(error instanceof CatalogError)) throw error
     parentPort?.postMessage({ error: error.message })
   }
 }

@@ -1,6 +1,7 @@
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { groupBy } from '../../lib/group-by.ts'
 import type { AuthorizationRequest } from '../conditions/authorization-request.ts'
+import { createRuleReference } from '../engine/compiled-rule.ts'
 import { outcomeApplies } from '../engine/evaluation.ts'
 import type { RestrictionStep, Step } from '../engine/evaluate.ts'
 import { namespaceKey, objectPosition } from '../engine/object-position.ts'
@@ -76,11 +77,10 @@ export function explainDecision(set: PolicySet, request: AuthorizationRequest): 
   })
 }
 
-/** The outcome of a rule for reports: of one that applies, its effect. */
-export function describeVerdict({
-  rule,
-  outcome,
-}: Step): Exclude<Step['outcome'], 'applies'> | 'allows' | 'denies' {
-  if (outcome !== 'applies') return outcome
-  return rule.effect === 'deny' ? 'denies' : 'allows'
+/** Describes what becomes of a rule for JSON; the verdict on one that applies is its effect. */
+export function describeStep(step: Step) {
+  const { outcome } = step
+  const { effect } = step.rule
+  const verdict = outcome === 'applies' ? (effect === 'deny' ? 'denies' : 'allows') : outcome
+  return { ...createRuleReference(step), effect, verdict } as const
 }

@@ -1,5 +1,6 @@
 import type { LocatedRule } from '../../engine/compiled-rule.ts'
 import type { AcceptedFinding, PolicyDocument } from '../../language/policy-document.ts'
+import type { PolicyProblem } from '../../language/policy-error.ts'
 
 /** Severity. `error`: a rule that can never decide. `warning`: probably a mistake. `info`: worth a review. `accepted`: intended. */
 export type FindingLevel = 'error' | 'warning' | 'info' | 'accepted'
@@ -27,6 +28,11 @@ export function createFinding(
   const { name, file } = document
   const { line, column, id } = rule
   return { level, check, file, line, column, policy: name, rule: id, message: `${name}/${id} ${message}` }
+}
+
+/** The finding for an error that keeps policies from coming into force. */
+export function createRefusedFinding({ file, line = 1, column, message }: PolicyProblem): Finding {
+  return { level: 'error', check: 'refused', file, line, ...(column && { column }), message }
 }
 
 /** `sales/write (sales.yaml:7)`. */
