@@ -58,7 +58,7 @@ export class NodeRequests {
       const { request } = new MessageBody(raw, head, addresses, fail)
       this.#start(request, rawResponse, requests, onRequest)
     }
-    requests.add(rawResponse, ownedBy({ fail }, start))
+    void requests.add(rawResponse, ownedBy({ fail }, start))
   }
 
   #start(
@@ -207,19 +207,14 @@ class MessageBody implements RequestConnection {
   }
 }
 
-interface PendingRequest {
-  readonly response: ServerResponse
-  readonly start: () => void
-}
-
 /**
  * Serves the requests of a connection one after the other. Node passes pipelined ones at once, and would serve one behind
  * a response that closes the connection.
  */
 class PipelinedRequests {
   readonly #socket: Socket
-  #isActive = false
-  #pending: PendingRequest[] = []
+  #last: Promise<unknown> = Promise.resolve()
+  #unfinished = 0
   #isClosed = false
 
   constructor(socket: Socket) {
@@ -227,42 +222,25 @@ class PipelinedRequests {
   }
 
   /** Calls `start` when all previous responses are complete. It is not called if the last one closes the connection. */
-  add(response: ServerResponse, start: () => void): void {
-    if (this.#isClosed || this.#isEnded) return
-    if (!this.#isActive) {
-      this.#start({ response, start })
-      return
-    }
-    this.#pending.push({ response, start })
+  async add(response: ServerResponse, start: () => void): Promise<void> {
+    const socket = this.#socket
+    const before = this.#last
+    this.#last = new Promise((resolve) => response.once('close', resolve))
+    this.#unfinished += 1
     // No further requests are read; those that were received are parsed already.
-    this.#socket.pause()
+    if (this.#unfinished > 1) socket.pause()
+    await before
+    // Node may still parse bytes that were received with the last request.
+    if (this.#isClosed || socket.destroyed || socket.writableEnded) return
+    response.once('close', () => {
+      this.#unfinished -= 1
+      if (this.#unfinished <= 1 && socket.isPaused()) socket.resume()
+    })
+    start()
   }
 
   /** Starts no further request. */
   close(): void {
     this.#isClosed = true
-    this.#pending = []
-  }
-
-  /** Whether the last response was sent. Node may still parse bytes that were received with its request. */
-  get #isEnded(): boolean {
-    return this.#socket.destroyed || this.#socket.writableEnded
-  }
-
-  #start({ response, start }: PendingRequest): void {
-    this.#isActive = true
-    response.once('close', () => this.#next())
-    start()
-  }
-
-  #next(): void {
-    this.#isActive = false
-    if (this.#isEnded) {
-      this.#pending = []
-      return
-    }
-    const next = this.#pending.shift()
-    if (this.#pending.length === 0 && this.#socket.isPaused()) this.#socket.resume()
-    if (next !== undefined) this.#start(next)
   }
 }

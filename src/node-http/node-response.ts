@@ -1,12 +1,11 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { TLSSocket } from 'node:tls'
-import { CallbackList, ownedBy, type TaskOwner } from '../lib/async/owned-tasks.ts'
+import { ownedBy } from '../lib/async/owned-tasks.ts'
 import { closeGracefully } from '../lib/net/close-gracefully.ts'
 import type { WriteCallback } from '../http1/codec/message-writer.ts'
+import { BaseResponse } from '../http1/server/base-response.ts'
 import type { IncomingRequest } from '../http1/server/incoming-request.ts'
 import { LingeringClose, LingerSlots } from '../http1/server/lingering-close.ts'
-import { assertResponseHeader } from '../http1/server/outgoing-response.ts'
 
 /** Options and callbacks of the responses of a connection. */
 export interface NodeConnection {
@@ -53,50 +52,26 @@ export class ByteCount {
   }
 }
 
-/**
- * The response to a request of node:http, as the pipeline writes it. Like the responses of http1/, it never has more or less
- * than its content-length, and an aborted one never looks complete.
- */
-export class NodeResponse implements TaskOwner {
-  readonly request: IncomingRequest
-  /** Called once: when the response was written completely, or was aborted. */
-  readonly onClose = new CallbackList(this)
-  /** Called when more can be written after `write` returned false. */
-  readonly onDrain = new CallbackList(this)
-  /** 0 until the head is known. */
-  status = 0
-  /** Whether the connection serves further requests. To be set before `writeHead`. */
-  keepAlive: boolean
+/** The response to a request of node:http, as the pipeline writes it. */
+export class NodeResponse extends BaseResponse {
   readonly #response: ServerResponse
-  readonly #socket: Socket
   readonly #connection: NodeConnection
   readonly #bytes: ByteCount
-  #state: 'open' | 'ended' | 'complete' | 'destroyed' = 'open'
-  #isBodiless = false
-  /** Of the body, by the content-length; Infinity without one. */
-  #remaining = Infinity
-  /** Whether the client recognizes the end of the body without the end of the connection. */
-  #isDelimited = false
-  #endsWithConnection = false
-  /** Whether the rest of the request body is discarded before the connection closes. */
-  #lingers = false
 
   constructor(request: IncomingRequest, response: ServerResponse, connection = lastingConnection) {
-    this.request = request
-    this.keepAlive = request.head.keepAlive
+    super(request)
     this.#response = response
-    this.#socket = request.socket
     this.#connection = connection
     this.#bytes = new ByteCount(request.socket)
     response
       .on('drain', () => this.onDrain.call())
       .on(
         'finish',
-        ownedBy(this, () => this.#complete()),
+        ownedBy(this, () => this.complete()),
       )
       .on(
         'close',
-        ownedBy(this, () => this.#close('destroyed')),
+        ownedBy(this, () => this.onConnectionClose()),
       )
       // `close` follows.
       .on('error', () => undefined)
@@ -110,124 +85,47 @@ export class NodeResponse implements TaskOwner {
     return this.#bytes.sent
   }
 
-  get hasHead(): boolean {
-    return this.status !== 0
+  protected get isLast(): boolean {
+    return this.#connection.isLast()
   }
 
-  get isComplete(): boolean {
-    return this.#state === 'complete'
-  }
-
-  get isDestroyed(): boolean {
-    return this.#state === 'destroyed'
-  }
-
-  /** Nothing needs the rest of the request body; `drains`: it is discarded within limits, so that the client reads the response. */
-  abandonBody(drains: boolean): void {
-    if (this.request.abandonBody(drains)) return
-    this.keepAlive = false
-    this.#lingers = drains
-  }
-
-  writeContinue(): void {
-    if (this.#state !== 'open' || this.hasHead) return
-    this.request.onContinueSent()
+  protected sendContinue(): void {
     this.#response.writeContinue()
   }
 
-  /** Takes lower-case names and values in turn. Throws for headers that are not one line or control the connection. */
-  writeHead(status: number, headers: readonly string[]): void {
-    if (this.hasHead || this.#state !== 'open') return
-    // RFC 9110, section 8.6: 204 has no content-length; for 304 it would be the length of the representation.
-    const hasNoContent = status === 204 || status === 304
-    const sent: string[] = []
-    let length: string | undefined
-    for (let index = 0; index < headers.length; index += 2) {
-      const name = headers[index] ?? ''
-      const value = headers[index + 1] ?? ''
-      assertResponseHeader(name, value)
-      if (name === 'content-length') {
-        if (hasNoContent) continue
-        length = value
-      }
-      sent.push(name, value)
-    }
-    const { method, version } = this.request.head
-    this.#isBodiless = hasNoContent || method === 'HEAD'
-    if (length !== undefined) this.#remaining = Number(length)
-    this.#isDelimited = length !== undefined || this.#isBodiless
-    this.#endsWithConnection = !this.#isDelimited && version === '1.0'
-    if (this.request.awaitsContinue || this.#endsWithConnection || this.#connection.isLast())
-      this.keepAlive = false
-    if (!this.keepAlive) sent.push('connection', 'close')
-    this.status = status
-    this.#response.writeHead(status, sent)
+  protected sendHead(headers: readonly string[]): void {
+    const close = this.keepAlive ? [] : ['connection', 'close']
+    this.#response.writeHead(this.status, [...headers, ...close])
   }
 
-  /** Returns false if the next chunk should wait for `onDrain`. Aborts the response if it exceeds its length. */
-  write(chunk: Buffer, onWritten?: WriteCallback): boolean {
-    if (this.#state !== 'open' || !this.hasHead) {
-      onWritten?.(new Error('the response has ended'))
-      return true
-    }
-    if (this.#isBodiless || chunk.length === 0) {
-      onWritten?.()
-      return true
-    }
-    if (chunk.length > this.#remaining || this.#response.destroyed) {
-      this.destroy()
-      onWritten?.(new Error('the response is aborted'))
-      return true
-    }
-    this.#remaining -= chunk.length
+  protected sendChunk(chunk: Buffer, onWritten: WriteCallback | undefined): boolean {
     return this.#response.write(chunk, onWritten)
   }
 
-  /** Text is latin1. Aborts the response if its body is shorter or longer than its content-length. */
-  end(last: Buffer | string = ''): void {
-    if (this.#state !== 'open') return
-    if (!this.hasHead) throw new Error('the response has no head')
-    const bytes = typeof last === 'string' ? Buffer.from(last, 'latin1') : last
-    const isSized = this.#remaining !== Infinity && !this.#isBodiless
-    if ((isSized && this.#remaining !== bytes.length) || this.#response.destroyed) {
-      this.destroy()
-      return
-    }
-    this.#state = 'ended'
-    this.#sendEnd(this.#isBodiless || bytes.length === 0 ? undefined : bytes)
-  }
-
-  fail(error: Error): void {
-    this.request.fail(error)
-  }
-
-  /** A partial response must not look complete: one that ends with the connection resets it. */
-  destroy(): void {
-    if (this.#endsWithConnection && !(this.#socket instanceof TLSSocket)) this.#socket.resetAndDestroy()
-    else this.#socket.destroy()
-    this.#close('destroyed')
-  }
-
   /** Node closes the connection at the end; closing it while the client sends would reset it. */
-  #sendEnd(last: Buffer | undefined): void {
+  protected sendEnd(last: Buffer | string): void {
     const response = this.#response
     if (this.request.isComplete || this.keepAlive) {
-      response.end(last)
+      response.end(last, 'latin1')
       return
     }
-    if (!this.#isDelimited) {
-      if (last !== undefined) response.write(last)
+    if (this.framing === 'chunked' || this.framing === 'until closed') {
+      response.write(last, 'latin1')
       this.#closeAfterUpload(() => response.end())
       return
     }
-    if (last === undefined) response.flushHeaders()
+    if (last === '') response.flushHeaders()
     const onWritten: WriteCallback = (error) => {
       if (error) return
-      this.#complete()
+      this.complete()
       this.#connection.onLastResponse()
-      this.#closeAfterUpload(() => closeGracefully(this.#socket))
+      this.#closeAfterUpload(() => closeGracefully(this.socket))
     }
-    response.write(last ?? '', ownedBy(this, onWritten))
+    response.write(last, 'latin1', ownedBy(this, onWritten))
+  }
+
+  protected onEnd(): void {
+    this.#bytes.end()
   }
 
   /**
@@ -238,7 +136,7 @@ export class NodeResponse implements TaskOwner {
     const { request } = this
     const { lingerSlots } = this.#connection
     const { client } = request.addresses
-    if (!this.#lingers || !lingerSlots.acquire(client)) {
+    if (!this.lingers || !lingerSlots.acquire(client)) {
       close()
       return
     }
@@ -259,17 +157,5 @@ export class NodeResponse implements TaskOwner {
       onRequestEnd: end,
       onRequestError: end,
     })
-  }
-
-  /** Everything was written. */
-  #complete(): void {
-    if (this.#state === 'ended') this.#close('complete')
-  }
-
-  #close(state: 'complete' | 'destroyed'): void {
-    if (this.#state === 'complete' || this.#state === 'destroyed') return
-    this.#state = state
-    this.#bytes.end()
-    this.onClose.call()
   }
 }

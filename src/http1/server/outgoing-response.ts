@@ -1,9 +1,8 @@
 import { STATUS_CODES } from 'node:http'
-import type { Socket } from 'node:net'
-import { TLSSocket } from 'node:tls'
-import { CallbackList, ownedBy, type TaskOwner } from '../../lib/async/owned-tasks.ts'
-import { isHeaderField } from '../codec/header-fields.ts'
+import { ownedBy } from '../../lib/async/owned-tasks.ts'
+import { hasHeader } from '../../lib/http/header-list.ts'
 import { MessageWriter, type WriteCallback } from '../codec/message-writer.ts'
+import { BaseResponse } from './base-response.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 
 let currentDate = ''
@@ -20,45 +19,16 @@ export interface ResponseConnection {
   onResponseEnd(): void
 }
 
-export class OutgoingResponse implements TaskOwner {
-  readonly request: IncomingRequest
-  /** Called once: when the response was written to the kernel completely, or the connection was closed. */
-  readonly onClose = new CallbackList(this)
-  /** Called when more can be written after `write` returned false. */
-  readonly onDrain = new CallbackList(this)
-  /** 0 until the head is known. */
-  status = 0
-  /** Whether the connection serves further requests. To be set before `writeHead`. */
-  keepAlive: boolean
-  /** Whether the rest of the request body is read and discarded, within limits, before the connection closes. */
-  lingers = false
+/** A response that is written to the socket of its connection. */
+export class OutgoingResponse extends BaseResponse {
   readonly #connection: ResponseConnection
-  readonly #socket: Socket
-  #state: 'open' | 'ended' | 'complete' | 'destroyed' = 'open'
-  #framing: 'sized' | 'chunked' | 'until closed' | 'none' = 'none'
-  #remaining = 0
   #writer: MessageWriter | undefined
 
   constructor(request: IncomingRequest, connection: ResponseConnection) {
-    this.request = request
-    this.keepAlive = request.head.keepAlive
+    super(request)
     this.#connection = connection
-    this.#socket = request.socket
   }
 
-  get hasHead(): boolean {
-    return this.status !== 0
-  }
-
-  get isComplete(): boolean {
-    return this.#state === 'complete'
-  }
-
-  get isDestroyed(): boolean {
-    return this.#state === 'destroyed'
-  }
-
-  /** Heads included. Bytes of pipelined requests may count for the one before. */
   get bytesReceived(): number {
     return this.#connection.bytesReceived
   }
@@ -67,144 +37,51 @@ export class OutgoingResponse implements TaskOwner {
     return this.#connection.bytesSent
   }
 
-  /**
-   * To be called before `writeHead` if nothing needs the rest of the request body. The connection closes after the
-   * response if more than 64 KiB, or an unknown amount, is left; without `drains`, if anything is left.
-   */
-  abandonBody(drains: boolean): void {
-    if (this.request.abandonBody(drains)) return
-    this.keepAlive = false
-    this.lingers = drains
+  protected get isLast(): boolean {
+    return this.#connection.isExpired
   }
 
-  writeContinue(): void {
-    if (this.#state !== 'open' || this.hasHead) return
-    this.request.onContinueSent()
-    this.#socket.write('HTTP/1.1 100 Continue\r\n\r\n', 'latin1')
+  protected sendContinue(): void {
+    this.socket.write('HTTP/1.1 100 Continue\r\n\r\n', 'latin1')
   }
 
-  /** Takes lower-case names and values in turn. Throws for headers that are not one line or control the connection. */
-  writeHead(status: number, headers: readonly string[]): void {
-    if (this.hasHead || this.#state !== 'open') return
-    const { method, version } = this.request.head
-    if (this.request.awaitsContinue) this.keepAlive = false
-    let length: string | undefined
-    let hasDate = false
-    // RFC 9110, section 8.6: 204 has no content-length; for 304 it would be the length of the representation.
-    const isBodiless = status === 204 || status === 304
-    let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`
-    for (let index = 0; index < headers.length; index += 2) {
-      const name = headers[index] ?? ''
-      const value = headers[index + 1] ?? ''
-      assertResponseHeader(name, value)
-      if (name === 'content-length') {
-        if (isBodiless) continue
-        length = value
-      }
-      if (name === 'date') hasDate = true
-      text += `${name}: ${value}\r\n`
-    }
-    if (method === 'HEAD' || isBodiless) this.#framing = 'none'
-    else if (length !== undefined) this.#framing = 'sized'
-    else if (version === '1.1') this.#framing = 'chunked'
-    else this.#framing = 'until closed'
-    this.#remaining = Number(length ?? 0)
-    if (this.#framing === 'until closed' || this.#connection.isExpired) this.keepAlive = false
-    if (this.#framing === 'chunked') text += 'transfer-encoding: chunked\r\n'
+  protected sendHead(headers: readonly string[]): void {
+    let text = `HTTP/1.1 ${this.status} ${STATUS_CODES[this.status] ?? ''}\r\n`
+    for (let index = 0; index < headers.length; index += 2)
+      text += `${headers[index]}: ${headers[index + 1]}\r\n`
+    if (this.framing === 'chunked') text += 'transfer-encoding: chunked\r\n'
     text += this.keepAlive
       ? `connection: keep-alive\r\nkeep-alive: timeout=${this.#connection.keepAliveSeconds}\r\n`
       : 'connection: close\r\n'
-    this.status = status
     // The date of the origin server is preserved (RFC 9110, section 6.6.1).
-    const head = hasDate ? `${text}\r\n` : `${text}date: ${httpDate()}\r\n\r\n`
-    this.#writer = new MessageWriter(this, this.#socket, head, this.#framing === 'chunked')
+    if (!hasHeader(headers, 'date')) text += `date: ${httpDate()}\r\n`
+    this.#writer = new MessageWriter(this, this.socket, `${text}\r\n`, this.framing === 'chunked')
   }
 
-  /**
-   * Returns false if the next chunk should wait for `onDrain`. Destroys the response if the chunk exceeds its length.
-   */
-  write(chunk: Buffer, onWritten?: WriteCallback): boolean {
-    if (this.#state !== 'open' || this.#writer === undefined) {
-      onWritten?.(new Error('the response has ended'))
-      return true
-    }
-    if (this.#framing === 'none' || chunk.length === 0) {
-      onWritten?.()
-      return true
-    }
-    // The client would parse the excess as the next response.
-    if (this.#framing === 'sized' && chunk.length > this.#remaining) this.destroy()
-    if (this.#socket.destroyed) {
-      onWritten?.(new Error('the connection is closed'))
-      return true
-    }
-    this.#remaining -= chunk.length
-    return this.#writer.write(chunk, onWritten)
+  protected sendChunk(chunk: Buffer, onWritten: WriteCallback | undefined): boolean {
+    return this.#writer?.write(chunk, onWritten) ?? true
   }
 
-  /** Text is latin1. Destroys the response if the body is shorter or longer than its content-length. */
-  end(last: Buffer | string = ''): void {
-    if (this.#state !== 'open') return
-    if (this.#writer === undefined) throw new Error('the response has no head')
-    const bytes = this.#framing === 'none' ? 0 : last.length
-    if ((this.#framing === 'sized' && this.#remaining !== bytes) || this.#socket.destroyed) {
-      this.destroy()
-      return
-    }
-    this.#state = 'ended'
-    this.#writer.end(bytes === 0 ? '' : last)
-    if (this.#socket.writableLength === 0) this.#finish()
+  protected sendEnd(last: Buffer | string): void {
+    this.#writer?.end(last)
+    if (this.socket.writableLength === 0) this.complete()
     else
-      this.#socket.write(
+      this.socket.write(
         '',
         'latin1',
         ownedBy(this, (error?: Error | null) => this.#onFlush(error)),
       )
   }
 
-  fail(error: Error): void {
-    this.request.fail(error)
-  }
-
-  /**
-   * A partial response must not look complete: one that ends with the connection resets TCP, and omits close_notify in
-   * TLS.
-   */
-  destroy(): void {
-    const canReset = this.#framing === 'until closed' && !(this.#socket instanceof TLSSocket)
-    if (canReset) this.#socket.resetAndDestroy()
-    else this.#socket.destroy()
-    this.onConnectionClose()
-  }
-
-  onConnectionClose(): void {
-    if (this.#state !== 'complete' && this.#state !== 'destroyed') this.#close('destroyed')
+  protected onEnd(): void {
+    this.#connection.onResponseEnd()
   }
 
   /** A write to a connection that was closed meanwhile may be reported without an error. */
   #onFlush(error: Error | null | undefined): void {
-    if (error || this.#socket.destroyed) this.destroy()
-    else this.#finish()
+    if (error || this.socket.destroyed) this.destroy()
+    else this.complete()
   }
-
-  #finish(): void {
-    if (this.#state === 'ended') this.#close('complete')
-  }
-
-  #close(state: 'complete' | 'destroyed'): void {
-    this.#state = state
-    this.onClose.call()
-    this.#connection.onResponseEnd()
-  }
-}
-
-/** Only the server writes them. */
-const connectionHeaders: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'transfer-encoding'])
-
-/** Throws for a header of a response (lower-case name) that is not one line, or that controls the connection. */
-export function assertResponseHeader(name: string, value: string): void {
-  if (connectionHeaders.has(name) || !isHeaderField(name, value))
-    throw new Error(`the header ${name} cannot be sent`)
 }
 
 /** The current time as an HTTP date (RFC 9110, section 5.6.7). Formatted once a second. */
