@@ -8,10 +8,10 @@ import type { PolicyDocument } from '../policy/language/policy-document.ts'
 import { createRuleReference } from '../policy/engine/compiled-rule.ts'
 import type { PolicySet } from '../policy/policy-set.ts'
 import type { RestrictionReport } from '../policy/restrictions/restriction.ts'
-import { createRestrictionReport, listRestrictions } from '../policy/analysis/reaching-restrictions.ts'
+import { listRestrictions } from '../policy/analysis/reaching-restrictions.ts'
 import { listPermissions } from '../policy/language/describe-permissions.ts'
-import { listSubjects, type Subject } from '../policy/engine/subject.ts'
-import { listTaggedColumns, reportEntitlement, whoCan, type Sight } from '../policy/analysis/who-can.ts'
+import type { Subject } from '../policy/engine/subject.ts'
+import { listTaggedColumns, whoCan, type Entitlement, type Sight } from '../policy/analysis/who-can.ts'
 
 /** A direct child namespace that policies mention. */
 export interface NamespaceEntry {
@@ -42,7 +42,7 @@ export interface AccessReport {
 }
 
 /** An operation that a caller may use, subject to conditions and to rules that may deny it. */
-type Grant = { readonly operation: Permission } & ReturnType<typeof reportEntitlement<readonly Subject[]>>
+type Grant = { readonly operation: Permission } & Omit<Entitlement, 'subject'>
 
 const disjointGroups = [...permissionGroups].filter(
   ([name]) => !['index', 'schema', 'read', 'change', 'all'].includes(name),
@@ -84,11 +84,10 @@ export function createAccessReport(
     operations: permissions.filter((permission) => appliesToKind(permission, kind)),
   }))
   for (const operation of shown.flatMap(({ operations }) => operations)) {
-    for (const entitlement of whoCan(set, operation, position).allowed) {
-      const { subject } = entitlement
+    for (const { subject, ...entitlement } of whoCan(set, operation, position).allowed) {
       const key = `${subject.kind} ${subject.name}`
       const caller = callers.get(key) ?? { subject, grants: [] }
-      caller.grants.push({ operation, ...reportEntitlement(entitlement, listSubjects) })
+      caller.grants.push({ operation, ...entitlement })
       callers.set(key, caller)
     }
   }
@@ -135,9 +134,8 @@ function listTableRules(
 }
 
 function listTableRestrictions(set: PolicySet, namespace: Identifier): AccessReport['forTables'] {
-  return listRestrictions(set, namespace).map((reaching) => ({
-    rule: createRuleReference(reaching),
-    tables: reaching.rule.tables ?? [],
-    restriction: createRestrictionReport(reaching),
-  }))
+  return listRestrictions(set, namespace).map((restriction) => {
+    const { rule, tables } = restriction
+    return { rule, tables, restriction }
+  })
 }

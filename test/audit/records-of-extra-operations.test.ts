@@ -56,7 +56,7 @@ function isAllowedInReplay(...operations: readonly string[]): boolean | undefine
   const { documents } = parsePolicies(text, 'p.yaml', createPolicyVocabulary({ extraOperations: declared }))
   const stored = { kind: 'intent', time: '2026-06-15T12:00:00Z', ...extraIntent('r', 'CompactTable') }
   const call = readRecordedCall(stored as unknown as StoredRecord)
-  return call && replayCall(call, { candidate: compilePolicies(documents) }).isAllowed
+  return call && replayCall(call, { candidate: compilePolicies(documents) }).after?.allowed
 }
 
 it('a replay decides by the name alone', () => {

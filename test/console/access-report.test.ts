@@ -88,11 +88,11 @@ it('the report shows whom a restriction leaves a part of a table, and which', ()
   const any = callers.find(({ subject }) => subject.kind === 'any')
   expect(any?.grants.find(({ operation }) => operation === 'QueryTable')).toMatchObject({
     sees: 'all',
-    restrictedBy: [{ ...restriction, subjects: [{ kind: 'group', name: 'temps' }] }],
+    restrictedBy: [{ ...restriction, subjects: { groups: ['temps'] } }],
   })
   expect(any?.sees).toBe('all')
   expect(any?.grants.find(({ operation }) => operation === 'ListTableTags')).toMatchObject({
-    unless: [{ rule: { rule: 'eu' }, subjects: [{ name: 'temps' }] }],
+    unless: [{ rule: { rule: 'eu' }, subjects: { groups: ['temps'] } }],
   })
   const others = createAccessReport(set, 'table', ['prod', 'raw', 't']).callers
   expect(others.flatMap(({ grants }) => grants).filter(({ restrictedBy }) => restrictedBy)).toEqual([])

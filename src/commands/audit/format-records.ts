@@ -8,7 +8,7 @@ import {
 import type { KeyChange } from '../../identity/index.ts'
 import { formatCount } from '../../lib/format-count.ts'
 import type { RuleReference } from '../../policy/engine/decision.ts'
-import { alignColumns, formatRuleReference } from '../policy/format-policy.ts'
+import { alignColumns, formatRule } from '../policy/format-policy.ts'
 
 /** Replaces control characters: callers choose some of the text, which must not move the cursor of a terminal. */
 export function printable(text: string): string {
@@ -25,7 +25,7 @@ function formatResult(record: StoredRecord): string {
     case 'outcome':
       return record.result + (record.version === undefined ? '' : ` version ${record.version}`)
     case 'refusal':
-      return `${record.status} ${record.reason}${record.rule ? ` by ${formatRuleReference(record.rule)}` : ''}`
+      return `${record.status} ${record.reason}${record.rule ? ` by ${formatRule(record.rule)}` : ''}`
     case 'passThrough':
       return `${record.method} ${record.prefix}: ${record.path}`
     case 'reload':
@@ -128,7 +128,7 @@ function listRuleRows({ record }: SelectedRecord, locate: LocateRule | undefined
     ]
   const place = locate?.(rule, policyRevision) ?? 'give --policies or --config to see where the rule is now'
   return [
-    ['rule', `${record.kind === 'intent' ? 'allowed' : 'denied'} by ${formatRuleReference(rule)}`],
+    ['rule', `${record.kind === 'intent' ? 'allowed' : 'denied'} by ${formatRule(rule)}`],
     ['policies', `revision ${policyRevision}`],
     ['policy', place],
   ]

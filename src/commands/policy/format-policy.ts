@@ -1,36 +1,33 @@
 import { printJson, printLine, type Io } from '../common/io.ts'
-import type { Condition } from '../../policy/conditions/condition.ts'
-import type { RuleReference } from '../../policy/engine/decision.ts'
+import type { ReportedRule } from '../../policy/analysis/steps.ts'
 import { qualifiedRuleName } from '../../policy/testing/decision-test.ts'
 import { describeImplication } from '../../policy/language/deny-coverage.ts'
 import type { ConditionResult } from '../../policy/engine/evaluation.ts'
 import type { NamedSubjects, Subjects } from '../../policy/language/policy-document.ts'
-import { printFilterAsWritten } from '../../policy/restrictions/print-filter.ts'
-import type { TableRestriction, VisibleColumns } from '../../policy/restrictions/restriction.ts'
-import { createRuleReference, type LocatedRule } from '../../policy/engine/compiled-rule.ts'
-import type { RuleAbout } from '../../policy/engine/evaluate.ts'
-import type { ReachingRestriction } from '../../policy/analysis/reaching-restrictions.ts'
+import type { RestrictionReport } from '../../policy/restrictions/restriction.ts'
 import { anySubject, listSubjects, type Subject } from '../../policy/engine/subject.ts'
 
-/** `team-sales/owner-drops (team.yaml:18)`, with the end of the rule if it has one. */
-export function formatRuleReference(rule: RuleReference): string {
+/** `team-sales/owner-drops (team.yaml:18)`, with the end of the rule if it has one, and why it covers an operation that it does not name. */
+export function formatRule(rule: ReportedRule): string {
+  const { implication } = rule
   const end = rule.until === undefined ? '' : `, until ${rule.until}`
-  return `${qualifiedRuleName(rule)} (${rule.file}:${rule.line})${end}`
-}
-
-/** The same, with the reason why the rule covers an operation that it does not name. */
-export function formatReachingRule(reaching: LocatedRule & Partial<RuleAbout>): string {
   const reason =
-    reaching.rule.restriction === undefined
-      ? describeImplication(reaching.implication)
-      : ', which leaves only reading a part of its tables'
-  return formatRuleReference(createRuleReference(reaching)) + reason
+    implication === 'restriction'
+      ? ', which leaves only reading a part of its tables'
+      : describeImplication(implication)
+  return `${qualifiedRuleName(rule)} (${rule.file}:${rule.line})${end}${reason}`
 }
 
 /** `allowed by` the rule; `denied, as no rule allows it`. */
-export function formatDecided(isAllowed: boolean, by: string | undefined): string {
-  const word = isAllowed ? 'allowed' : 'denied'
-  return by === undefined ? `${word}, as no rule allows it` : `${word} by ${by}`
+export function formatDecided({
+  allowed,
+  rule,
+}: {
+  allowed: boolean
+  rule?: ReportedRule | undefined
+}): string {
+  const word = allowed ? 'allowed' : 'denied'
+  return rule === undefined ? `${word}, as no rule allows it` : `${word} by ${formatRule(rule)}`
 }
 
 /** `group analysts`, `every caller`, `callers without a credential`. */
@@ -54,39 +51,19 @@ export function formatPolicySubjects(subjects: Subjects): string {
 }
 
 /** `id number, name text`; `none` if no column remains. */
-export function formatColumns(columns: VisibleColumns): string {
-  return columns.size === 0 ? 'none' : [...columns].map((column) => column.join(' ')).join(', ')
-}
-
-/** The condition on rows as the policy has it; `all` if there is none. */
-function formatRows({ rows }: TableRestriction): string {
-  return rows === undefined ? 'all' : printFilterAsWritten(rows)
+export function formatColumns(columns: RestrictionReport['columns']): string {
+  const named = Object.entries(columns)
+  return named.length === 0 ? 'none' : named.map((column) => column.join(' ')).join(', ')
 }
 
 /** What a restriction leaves of a table. `scope` continues its name. */
-export function formatRestrictedBy(reaching: ReachingRestriction, scope = ''): string {
-  const { restriction } = reaching
-  const reference = formatRuleReference(createRuleReference(reaching))
-  return `restricted by ${reference}${scope}: columns ${formatColumns(restriction.columns)}; rows ${formatRows(restriction)}`
+export function formatRestriction({ rule, columns, rows = 'all' }: RestrictionReport, scope = ''): string {
+  return `restricted by ${formatRule(rule)}${scope}: columns ${formatColumns(columns)}; rows ${rows}`
 }
 
 /** A condition on one line; of a requirement, that the request fails it. */
 export function formatCondition(text: string): string {
   return isRequirement(text) ? `it fails the requirement ${onOneLine(text)}` : onOneLine(text)
-}
-
-/** `if` and the condition; nothing without one. */
-export function formatIf(condition: Condition | undefined): readonly string[] {
-  return condition === undefined ? [] : [`if ${formatCondition(condition.text)}`]
-}
-
-/** `unless denied: user eve if now > then  by sales/no-dev (sales.yaml:7)`. */
-export function formatUnless(
-  what: readonly string[],
-  condition: Condition | undefined,
-  deny: LocatedRule & Partial<RuleAbout>,
-): string {
-  return `${['unless denied:', ...what, ...formatIf(condition)].join(' ')}  by ${formatReachingRule(deny)}`
 }
 
 /** `branch == "main" is false`; of a requirement, whether the request fails or meets it. */
@@ -105,19 +82,42 @@ function onOneLine(condition: string): string {
   return condition.replaceAll(/\s+/g, ' ').trim()
 }
 
-interface PrintedGrant {
+interface ConditionalRule {
+  readonly rule: ReportedRule
+  readonly if?: string
+}
+
+/** What a rule allows, or whom. */
+interface PrintedGrant extends ConditionalRule {
   readonly what: string
-  readonly rule: LocatedRule
+  /** Lines beneath it, after that of the condition. */
   readonly limits: readonly string[]
+  /** Rules that deny some of it, with what they deny, or whom. */
+  readonly unless: readonly (ConditionalRule & { readonly what: string })[]
 }
 
 /** Lines about what rules allow, each with its conditions and limits beneath. */
 export function formatGrants(grants: readonly PrintedGrant[], indent = '  '): readonly string[] {
-  const rows = grants.map(({ what, rule }) => [`${indent}${what}`, `by ${formatReachingRule(rule)}`])
+  const rows = grants.map(({ what, rule }) => [`${indent}${what}`, `by ${formatRule(rule)}`])
   return alignColumns(rows).flatMap((line, index) => [
     line,
-    ...(grants[index]?.limits ?? []).map((limit) => `${indent}  ${limit}`),
+    ...grants
+      .slice(index, index + 1)
+      .flatMap(listLimits)
+      .map((limit) => `${indent}  ${limit}`),
   ])
+}
+
+function listLimits({ limits, unless, ...grant }: PrintedGrant): readonly string[] {
+  const denies = unless.map((deny) => {
+    const words = ['unless denied:', ...(deny.what === '' ? [] : [deny.what]), ...formatIf(deny)]
+    return `${words.join(' ')}  by ${formatRule(deny.rule)}`
+  })
+  return [...formatIf(grant), ...limits, ...denies]
+}
+
+function formatIf({ if: condition }: ConditionalRule): readonly string[] {
+  return condition === undefined ? [] : [`if ${formatCondition(condition)}`]
 }
 
 /** Prints a report as JSON, or else its lines. */

@@ -1,25 +1,23 @@
 import type { Command } from 'commander'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
-import { collect, jsonOption } from '../common/arguments.ts'
-import type { Io } from '../common/io.ts'
-import { formatExample } from '../common/new-command.ts'
-import { diffPolicies, type DecisionChange, type PolicyDiff } from '../../policy/analysis/diff-policies.ts'
-import {
-  diffRestrictions,
-  type RestrictionChange,
-  type RestrictionEffect,
-} from '../../policy/analysis/diff-restrictions.ts'
-import { summarizeDiff, type ChangeSummary } from '../../policy/analysis/summarize-diff.ts'
-import type { RuleDecision } from '../../policy/analysis/find-difference.ts'
 import { groupBy } from '../../lib/group-by.ts'
+import {
+  diffPolicies,
+  type Answer,
+  type PolicyDiff,
+  type ReportedCaller,
+} from '../../policy/analysis/diff-policies.ts'
+import type { ReportedPart } from '../../policy/analysis/steps.ts'
+import { summarizeDiff, type ChangeSummary } from '../../policy/analysis/summarize-diff.ts'
+import { anonymousSubject } from '../../policy/engine/subject.ts'
 import { describePermissionSet } from '../../policy/language/describe-permissions.ts'
 import type { PolicyDocument } from '../../policy/language/policy-document.ts'
 import { mergeByPolicy } from '../../policy/language/policy-instance.ts'
-import { createRuleReference } from '../../policy/engine/compiled-rule.ts'
-import type { ObjectPosition } from '../../policy/engine/object-position.ts'
 import type { LoadedPolicies } from '../../policy/source/load-policies.ts'
-import type { KnownCaller } from '../../policy/engine/subject.ts'
+import { collect, jsonOption } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
+import type { Io } from '../common/io.ts'
+import { formatExample } from '../common/new-command.ts'
 import { applyCandidates } from './cluster.ts'
 import {
   addClusterOptions,
@@ -30,18 +28,13 @@ import {
   type SourceOptions,
 } from './policy-sources.ts'
 import {
+  formatColumns,
   formatConditionResult,
   formatDecided,
-  formatReachingRule,
-  formatColumns,
-  formatPolicySubjects,
-  formatRestrictedBy,
+  formatPolicySubject,
+  formatRule,
   printReport,
 } from './format-policy.ts'
-import {
-  createRestrictionReport,
-  type ReachingRestriction,
-} from '../../policy/analysis/reaching-restrictions.ts'
 
 interface Options extends SourceOptions {
   readonly apply?: true
@@ -82,21 +75,11 @@ export function addDiff(policy: Command, io: Io): void {
 async function diff(folders: readonly string[], options: Options, command: Command, io: Io): Promise<void> {
   const [one, other] = await loadSides(folders, options, command, io)
   const found = await runStep('the policies cannot be compared', async () => diffPolicies(one.set, other.set))
-  const restrictions = diffRestrictions(one.set, other.set)
-  const count = found.changes.length + restrictions.length
-  const report = [...found.changes.map(toChangeReport), ...restrictions.map(createRestrictionChangeReport)]
-  const documents = [...one.documents, ...other.documents]
-  const changes = restrictions.map((change) => ({
-    message: formatRestrictionChange(change).join('\n'),
-    policy: (change.after ?? change.before)?.document.name ?? '',
-  }))
-  const ofRestrictions = mergeByPolicy(changes, documents, () => '').map(({ message }) => message)
-  const lines = [...formatDiff(found, documents), ...ofRestrictions]
-  printReport(io, options.json, report, count === 0 ? ['no decision changes'] : lines)
-  if (options.failOnChange && count > 0)
-    throw new CommandFailure(
-      `${found.changes.length} decisions${restrictions.length > 0 ? ` and ${restrictions.length} restrictions` : ''} change`,
-    )
+  const { changes } = found
+  const lines = formatDiff(found, [...one.documents, ...other.documents])
+  printReport(io, options.json, changes, changes.length === 0 ? ['no decision changes'] : lines)
+  if (options.failOnChange && changes.length > 0)
+    throw new CommandFailure(`${changes.length} decisions change`)
 }
 
 type Sides = readonly [before: LoadedPolicies, after: LoadedPolicies]
@@ -133,10 +116,14 @@ async function loadSides(
 }
 
 function formatDiff(found: PolicyDiff, documents: readonly PolicyDocument[]): readonly string[] {
-  const changes = summarizeDiff(found).map((summary) => ({
-    message: formatChange(summary),
-    policy: findPolicy(summary.example),
-  }))
+  const instances = new Set(documents.flatMap(({ name, instance }) => (instance === undefined ? [] : [name])))
+  const changes = summarizeDiff(found).map((summary) => {
+    const { before, after } = summary
+    // The policy with `forEach` that decides now or, if that has none, the one that decided.
+    const policy =
+      [after, before].map(({ rule }) => rule?.policy ?? '').find((name) => instances.has(name)) ?? ''
+    return { message: formatChange(summary), policy }
+  })
   const merged = mergeByPolicy(changes, documents, () => '').map(({ message }) => message.split('\n'))
   return [...groupBy(merged, ([first = '']) => first)].flatMap(([caller, ofCaller]) => [
     caller,
@@ -144,109 +131,59 @@ function formatDiff(found: PolicyDiff, documents: readonly PolicyDocument[]): re
   ])
 }
 
-/** The name of the policy with `forEach` that decides now or, if that has none, of the one that decided. */
-function findPolicy({ before, after }: DecisionChange): string {
-  const deciding = [after, before].flatMap(({ decidingRule }) => decidingRule?.document ?? [])
-  return deciding.find(({ instance }) => instance !== undefined)?.name ?? ''
-}
-
 /** In several lines, the first of which names the caller. */
-function formatChange({ example, permissions, coversSubtree }: ChangeSummary): string {
-  const { known, direction, position, before, after } = example
+function formatChange(change: ChangeSummary): string {
+  const { caller, direction, operations, conditions, before, after } = change
   return [
-    formatCaller(known.caller),
-    `  ${direction}  ${formatPosition(position, coversSubtree)}: ${describePermissionSet(permissions)}`,
-    ...[...known.conditions].map(([text, result]) => `    if ${formatConditionResult(text, result)}`),
-    `    before: ${formatDecision(before)}`,
-    `    after:  ${formatDecision(after)}`,
+    formatCaller(caller),
+    `  ${direction}  ${formatPosition(change)}: ${describePermissionSet(operations)}`,
+    ...Object.entries(conditions).map(([text, result]) => `    if ${formatConditionResult(text, result)}`),
+    ...formatColumnChanges(before.restriction?.columns, after.restriction?.columns),
+    `    before: ${formatAnswer(before)}`,
+    `    after:  ${formatAnswer(after)}`,
   ].join('\n')
 }
 
-function formatPosition({ namespace, table }: ObjectPosition, isWhole: boolean): string {
+function formatPosition({ namespace, table, coversSubtree }: ChangeSummary): string {
   if (table !== undefined) return `tables in ${formatIdentifierText(namespace)} such as ${table}`
-  return `${formatIdentifierText(namespace)} and ${isWhole ? 'everything' : 'anything no policy names'} beneath`
+  return `${formatIdentifierText(namespace)} and ${coversSubtree ? 'everything' : 'anything no policy names'} beneath`
 }
 
-function formatDecision({ allowed, decidingRule }: RuleDecision): string {
-  return formatDecided(allowed, decidingRule && formatReachingRule(decidingRule))
+type Columns = ReportedPart['columns']
+
+/** The columns that callers gain or lose, if they read a part of the table on both sides. */
+function formatColumnChanges(before: Columns | undefined, after: Columns | undefined): readonly string[] {
+  if (before === undefined || after === undefined) return []
+  const format = (direction: string, columns: Columns, others: Columns): readonly string[] => {
+    const missing = Object.entries(columns).filter(([path, type]) => others[path] !== type)
+    return missing.length === 0
+      ? []
+      : [`    ${direction}  columns ${formatColumns(Object.fromEntries(missing))}`]
+  }
+  return [...format('gains', after, before), ...format('loses', before, after)]
 }
 
-function formatCaller({ user, key, groups, excludedGroups }: KnownCaller): string {
-  const names = [...(user ? [`user ${user}`] : []), ...(key ? [`key ${key}`] : [])]
-  if (excludedGroups === 'all')
+function formatAnswer(answer: Answer): string {
+  const { restriction } = answer
+  if (restriction === undefined) return formatDecided(answer)
+  const { columns, rows, rules } = restriction
+  const by = rules.map(formatRule).join(' and ')
+  return `${formatDecided(answer)}, restricted by ${by}: columns ${formatColumns(columns)}; rows ${rows.join(' AND ') || 'all'}`
+}
+
+function formatCaller({ anonymous, user, key, groups, notInGroups }: ReportedCaller): string {
+  if (anonymous) return formatPolicySubject(anonymousSubject)
+  const names = [
+    ...(user === undefined ? [] : [`user ${user}`]),
+    ...(key === undefined ? [] : [`key ${key}`]),
+  ]
+  if (notInGroups === 'all others')
     return (
-      [...names, ...[...groups].map((group) => `group ${group}`)].join(' and ') ||
-      'callers that no policy names'
+      [...names, ...groups.map((group) => `group ${group}`)].join(' and ') || 'callers that no policy names'
     )
   const memberships = [
-    ...[...groups].map((group) => `in group ${group}`),
-    ...[...excludedGroups].map((group) => `not in group ${group}`),
+    ...groups.map((group) => `in group ${group}`),
+    ...notInGroups.map((group) => `not in group ${group}`),
   ]
   return `callers that are ${[...names, ...memberships].join(' and ') || 'not named'}`
-}
-
-function toChangeReport({ position, permission, direction, known, before, after }: DecisionChange): unknown {
-  const { user, key, groups, excludedGroups } = known.caller
-  const [one, other] = [before, after].map(({ allowed, decidingRule }) => ({
-    allowed,
-    rule: decidingRule && createRuleReference(decidingRule),
-  }))
-  return {
-    direction,
-    operation: permission,
-    ...position,
-    caller: {
-      ...(user && { user }),
-      ...(key && { key }),
-      groups: [...groups],
-      notInGroups: excludedGroups === 'all' ? 'all others' : [...excludedGroups],
-    },
-    conditions: Object.fromEntries(known.conditions),
-    before: one,
-    after: other,
-  }
-}
-
-/** Returns lines: what the callers gain and lose, and the restriction before and after. */
-function formatRestrictionChange({ name, before, after, effects }: RestrictionChange): readonly string[] {
-  return [
-    `restriction ${name}`,
-    ...effects.map(({ direction, part, columns }) => `  ${direction}  ${formatPart(part, columns)}`),
-    `    before: ${formatSide(before)}`,
-    `    after:  ${formatSide(after)}`,
-  ]
-}
-
-function formatPart(part: RestrictionEffect['part'], columns: RestrictionEffect['columns']): string {
-  if (columns !== undefined) return `columns ${formatColumns(columns)}`
-  return part === 'columns' ? 'all other columns' : part
-}
-
-function formatSide(restriction: ReachingRestriction | undefined): string {
-  if (restriction === undefined) return 'no restriction'
-  const { document, rule } = restriction
-  const tables = `the tables ${(rule.tables ?? []).join(', ')} in ${formatIdentifierText(document.namespace)}`
-  return formatRestrictedBy(restriction, ` for ${formatPolicySubjects(rule.subjects)} on ${tables}`)
-}
-
-/** The same for JSON. */
-function createRestrictionChangeReport({ name, before, after, effects }: RestrictionChange): unknown {
-  return {
-    restriction: name,
-    effects: effects.map(({ columns, ...effect }) => ({
-      ...effect,
-      columns: columns && Object.fromEntries(columns),
-    })),
-    before: before && reportSide(before),
-    after: after && reportSide(after),
-  }
-}
-
-function reportSide(reaching: ReachingRestriction): unknown {
-  return {
-    ...createRestrictionReport(reaching),
-    namespace: reaching.document.namespace,
-    tables: reaching.rule.tables,
-    subjects: reaching.rule.subjects,
-  }
 }

@@ -7,9 +7,13 @@ import { formatExample } from '../common/new-command.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { getOperation, isOperationName } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
-import { describeStep, explainDecision, type ExplainedLevel } from '../../policy/analysis/steps.ts'
-import { describeConditionError } from '../../policy/conditions/condition-errors.ts'
-import type { Step } from '../../policy/engine/evaluate.ts'
+import {
+  explainDecision,
+  type ExplainedLevel,
+  type ExplainedRule,
+  type ReportedPart,
+} from '../../policy/analysis/steps.ts'
+import type { Decision } from '../../policy/engine/decision.ts'
 import type { ConditionResult } from '../../policy/engine/evaluation.ts'
 import { objectPosition } from '../../policy/engine/object-position.ts'
 import { conditionFacts } from '../../policy/language/stated-facts.ts'
@@ -31,15 +35,13 @@ import {
 } from './policy-options.ts'
 import { noteMistakenId, noteUnknownGroups } from './note-mistakes.ts'
 import { addSourceOptions, readPolicyContext, requireSources, type SourceOptions } from './policy-sources.ts'
-import type { CallerRestriction } from '../../policy/restrictions/restriction.ts'
 import {
   alignColumns,
   formatColumns,
   formatCondition,
   formatConditionResult,
-  formatReachingRule,
   formatPolicySubjects,
-  formatRuleReference,
+  formatRule,
   printReport,
 } from './format-policy.ts'
 
@@ -90,9 +92,6 @@ async function explain(
   const contact = decision.allowed ? undefined : set.findContact(request, decision)
   const { message } = set.findGrounds(request, decision)
   const restriction = decision.allowed ? set.findRestriction(request) : undefined
-  const levels = explainDecision(set, request)
-  const tags = formatTags(set.findTags(objectPosition(request.kind, id)))
-  const facts = listDecidedFacts(request)
   const report = {
     decision,
     ...(byVisibility && { isByVisibility: true }),
@@ -103,37 +102,54 @@ async function explain(
       rows: restriction.rows,
       rules: restriction.parts.map(({ rule }) => rule),
     },
-    facts,
-    tags,
-    levels: levels.map(toLevelReport),
+    facts: listDecidedFacts(request),
+    tags: formatTags(set.findTags(objectPosition(request.kind, id))),
+    levels: explainDecision(set, request),
   }
-  const { rule } = decision
-  const deciding = levels
-    .flatMap(({ rules }) => rules)
-    .find((one) => one.document.name === rule?.policy && one.rule.id === rule.rule)
-  const byRule = deciding === undefined ? 'no rule allows it' : `by ${formatReachingRule(deciding)}`
-  const by = byVisibility
-    ? `no rule allows it itself, but it shows what is visible beneath, by ${formatRuleReference(byVisibility.rule)}`
-    : byRule
+  const title = `${request.principal.name}: ${operation} on ${formatIdentifierText(id)}`
+  printReport(io, options.json, report, formatExplanation(title, report))
+}
+
+interface Explanation {
+  readonly decision: Decision
+  readonly isByVisibility?: boolean
+  readonly message: string | undefined
+  readonly contact: string | undefined
+  /** What is left of the table. */
+  readonly restriction:
+    | (Omit<ReportedPart, 'rows'> & { /** As sent to the engine. */ readonly rows: string | undefined })
+    | undefined
+  readonly facts: readonly DecidedFact[]
+  readonly tags: string
+  readonly levels: readonly ExplainedLevel[]
+}
+
+function formatExplanation(title: string, explanation: Explanation): readonly string[] {
+  const { decision, isByVisibility, message, contact, restriction, facts, tags, levels } = explanation
+  const { allowed, rule } = decision
+  // That of the levels says why it covers the operation.
+  const deciding =
+    levels
+      .flatMap(({ rules }) => rules)
+      .find((one) => one.policy === rule?.policy && one.rule === rule.rule) ?? rule
+  const by = deciding === undefined ? 'no rule allows it' : `by ${formatRule(deciding)}`
   const grounds = Object.entries({ message, contact }).filter(([, text]) => text !== undefined)
-  printReport(io, options.json, report, [
-    `${decision.allowed ? 'allowed' : 'denied'}  ${request.principal.name}: ${operation} on ${formatIdentifierText(id)}`,
-    `  ${by}`,
+  return [
+    `${allowed ? 'allowed' : 'denied'}  ${title}`,
+    `  ${isByVisibility ? 'no rule allows it itself, but it shows what is visible beneath, ' : ''}${by}`,
     ...grounds.map(([what, text]) => `  ${what}  ${text}  (in a response 403)`),
-    ...(restriction ? formatRestriction(restriction) : []),
+    ...(restriction === undefined
+      ? []
+      : [
+          `  restricted by ${restriction.rules.map(formatRule).join(' and ')}`,
+          `    columns  ${formatColumns(restriction.columns)}`,
+          `    rows     ${restriction.rows ?? 'all'}`,
+        ]),
     `  facts  ${facts.map(formatFact).join(', ') || 'none'}`,
     ...(tags === '' ? [] : [`  tags   ${tags}`]),
     ...(levels.length === 0
       ? ['no policy applies to this object or its parents']
       : levels.flatMap(formatLevel)),
-  ])
-}
-
-function formatRestriction({ columns, rows, parts }: CallerRestriction): readonly string[] {
-  return [
-    `  restricted by ${parts.map(({ rule }) => formatRuleReference(rule)).join(' and ')}`,
-    `    columns  ${formatColumns(columns)}`,
-    `    rows     ${rows ?? 'all'}`,
   ]
 }
 
@@ -158,53 +174,41 @@ function formatFact(fact: DecidedFact): string {
   return `${fact.name}: ${'value' in fact ? JSON.stringify(fact.value) : `unknown (${fact.unknown})`}`
 }
 
-function formatLevel(level: ExplainedLevel): readonly string[] {
+function formatLevel({
+  namespace,
+  isBoundary,
+  isReserving,
+  rules,
+  otherRules,
+}: ExplainedLevel): readonly string[] {
   const notes = [
-    ...(level.stopsInheritance ? ['inherit: false, so rules of parents do not allow anything here'] : []),
-    ...(level.reservesPermission ? ['final, so no child policy can allow this'] : []),
+    ...(isBoundary ? ['inherit: false, so rules of parents do not allow anything here'] : []),
+    ...(isReserving ? ['final, so no child policy can allow this'] : []),
   ]
   const note = notes.length === 0 ? '' : `  (${notes.join('; ')})`
-  const others = `  ${formatCount(level.otherRuleCount, 'rule')} about other operations`
   return [
-    `\n${formatIdentifierText(level.namespace)}${note}`,
-    ...alignColumns(
-      level.rules.map((rule) => [`  ${rule.rule.effect}`, formatReachingRule(rule), formatVerdict(rule)]),
-    ),
-    ...(level.otherRuleCount > 0 ? [others] : []),
+    `\n${formatIdentifierText(namespace)}${note}`,
+    ...alignColumns(rules.map((rule) => [`  ${rule.effect}`, formatRule(rule), formatVerdict(rule)])),
+    ...(otherRules > 0 ? [`  ${formatCount(otherRules, 'rule')} about other operations`] : []),
   ]
 }
 
-function formatVerdict({ outcome, rule, error }: Step): string {
-  const text = rule.condition?.text ?? ''
+function formatVerdict({ verdict, effect, subjects, tables = [], condition, reason }: ExplainedRule): string {
   const formatResult = (result: ConditionResult): string =>
-    rule.condition === undefined ? '' : `: ${formatConditionResult(text, result)}`
-  const failed = `${rule.effect === 'deny' ? 'applies' : 'does not apply'}: evaluation failed (${describeConditionError(error)})`
-  const texts: Readonly<Record<Step['outcome'], string>> = {
-    applies: `applies${formatResult('true')}`,
-    'other-caller': `other subjects: ${formatPolicySubjects(rule.subjects)}`,
-    'other-table': `other tables: ${(rule.tables ?? []).join(', ')}`,
+    condition === undefined ? '' : `: ${formatConditionResult(condition, result)}`
+  const applies = `applies${formatResult('true')}`
+  const texts: Readonly<Record<ExplainedRule['verdict'], string>> = {
+    allows: applies,
+    denies: applies,
+    'other-caller': `other subjects: ${formatPolicySubjects(subjects)}`,
+    'other-table': `other tables: ${tables.join(', ')}`,
     stopped: 'blocked by inherit: false beneath',
     reserved: 'blocked by final above',
     false: `does not apply${formatResult('false')}`,
-    failed: `${failed}: ${formatCondition(text)}`,
+    failed: `${effect === 'deny' ? 'applies' : 'does not apply'}: evaluation failed (${reason}): ${formatCondition(condition ?? '')}`,
     open: 'may apply',
   }
-  return texts[outcome]
-}
-
-function toLevelReport(level: ExplainedLevel): unknown {
-  return {
-    namespace: level.namespace,
-    isBoundary: level.stopsInheritance,
-    isReserving: level.reservesPermission,
-    rules: level.rules.map((step) => ({
-      ...describeStep(step),
-      implication: step.implication,
-      condition: step.rule.condition?.text,
-      ...(step.outcome === 'failed' && { reason: describeConditionError(step.error) }),
-    })),
-    otherRules: level.otherRuleCount,
-  }
+  return texts[verdict]
 }
 
 function describeUnknownBranch(permission: Permission): string {

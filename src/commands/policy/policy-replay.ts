@@ -1,22 +1,17 @@
 import { formatCount } from '../../lib/format-count.ts'
 import type { Command } from 'commander'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
-import { printJson, printLine, type Io } from '../common/io.ts'
+import type { Io } from '../common/io.ts'
 import { formatExample } from '../common/new-command.ts'
 import { readAuditLog, readRecordedCall } from '../../audit/index.ts'
 import { listKeys } from '../../identity/index.ts'
 import { groupBy } from '../../lib/group-by.ts'
-import {
-  countCalls,
-  describeReplayedCalls,
-  ReplayTally,
-  type ReplayedCalls,
-} from '../../policy/analysis/replay-tally.ts'
+import { countCalls, ReplayTally } from '../../policy/analysis/replay.ts'
 import { collect, jsonOption, parseTimeOrAge } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { LogProblems } from '../common/log-problems.ts'
 import { configOption, readPolicyContext, requirePolicies } from './policy-sources.ts'
-import { formatDecided, formatReachingRule, formatRuleReference } from './format-policy.ts'
+import { formatDecided, printReport } from './format-policy.ts'
 
 interface Options {
   readonly audit: string
@@ -84,74 +79,64 @@ async function replay(
       tally.add(readRecordedCall(record))
     }
   })
-  const { calls, unchanged, changed, undecided, restricted, decidedByGroups } = tally.getResult()
+  const result = tally.getResult()
+  const { calls, changed, restricted } = result
   if (calls === 0)
     throw new CommandFailure(`${audit} contains no requests; is it the folder of an audit log?`)
-  if (json) {
-    printJson(io, {
-      calls,
-      unchanged,
-      changed: changed.map(describeReplayedCalls),
-      undecided: undecided.map(describeReplayedCalls),
-      restricted: restricted.map(describeReplayedCalls),
-      decidedByGroups,
-    })
-  } else {
-    printReplay(io, changed, undecided)
-    printRestricted(io, restricted)
-    printLine(
-      io,
-      `${calls} calls: ${unchanged} unchanged, ${countCalls(changed)} changed, ${countCalls(undecided)} undecided`,
-    )
-    const { recorded, keys: ofKeys, inferred } = decidedByGroups
-    if (recorded + ofKeys + inferred > 0)
-      printLine(io, `decided by groups: ${recorded} recorded, ${ofKeys} of --keys, ${inferred} inferred`)
-  }
+  printReport(io, json, result, formatReplay(result))
   problems.assertNone()
   if (failOnChange && changed.length > 0) throw new CommandFailure(`${countCalls(changed)} decisions change`)
   if (failOnChange && restricted.length > 0)
     throw new CommandFailure(`${countCalls(restricted)} calls would be restricted otherwise`)
 }
 
-function printReplay(io: Io, changed: readonly ReplayedCalls[], undecided: readonly ReplayedCalls[]): void {
-  for (const [operation, ofOperation] of groupBy(changed, ({ example }) => example.call.operation)) {
-    printLine(io, operation)
-    for (const { example, count } of ofOperation) {
-      const { decidingRule } = example
-      const { principal, wasAllowed, rule, time, id, request } = example.call
-      const [before, after] = wasAllowed ? ['allowed', 'denied'] : ['denied', 'allowed']
-      printLine(io, `  ${principal}: ${before} -> ${after}, ${formatCount(count, 'call')}`)
-      printLine(io, `    before: ${formatDecided(wasAllowed, rule && formatRuleReference(rule))}`)
-      printLine(
-        io,
-        `    after:  ${formatDecided(!wasAllowed, decidingRule && formatReachingRule(decidingRule))}`,
-      )
-      printLine(io, `    for example ${time} on ${formatIdentifierText(id)}, request ${request}`)
-    }
-  }
-  const reasons = groupBy(undecided, ({ example }) => example.missing.join(' and '))
-  for (const [missing, tallies] of reasons) {
-    printLine(io, `undecided: ${countCalls(tallies)}, because the log does not contain ${missing}`)
-  }
+type Result = ReturnType<ReplayTally['getResult']>
+type Calls = Result['changed'][number]
+
+function formatReplay({ calls, unchanged, changed, undecided, restricted }: Result): readonly string[] {
+  const byOperation = groupBy(changed, ({ operation }) => operation)
+  const byReason = groupBy(undecided, ({ missing = [] }) => missing.join(' and '))
+  return [
+    ...[...byOperation].flatMap(([operation, all]) => [operation, ...all.flatMap(formatChanged)]),
+    ...[...byReason].map(
+      ([missing, all]) => `undecided: ${countCalls(all)}, because the log does not contain ${missing}`,
+    ),
+    ...restricted.flatMap(formatRestricted),
+    ...(restricted.length === 0
+      ? []
+      : [
+          `restricted otherwise: ${countCalls(restricted)}; the log does not contain their filters and columns, so restrictions may also refuse them`,
+        ]),
+    `${calls} calls: ${unchanged} unchanged, ${countCalls(changed)} changed, ${countCalls(undecided)} undecided`,
+  ]
 }
 
-function printRestricted(io: Io, restricted: readonly ReplayedCalls[]): void {
-  for (const { example, count } of restricted) {
-    const { operation, principal, time, id, request } = example.call
-    const { before, after, possible } = example.restrictions ?? { before: [], after: [], possible: [] }
-    printLine(io, `${operation} by ${principal}, ${formatCount(count, 'call')}`)
-    printLine(io, `  before: ${formatRestrictions(before)}`)
-    printLine(
-      io,
-      `  after:  ${formatRestrictions(after)}${possible.length === 0 ? '' : `; depending on the caller, restricted by ${possible.join(' and ')}`}`,
-    )
-    printLine(io, `  for example ${time} on ${formatIdentifierText(id)}, request ${request}`)
-  }
-  if (restricted.length === 0) return
-  printLine(
-    io,
-    `restricted otherwise: ${countCalls(restricted)}; the log does not contain their filters and columns, so restrictions may also refuse them`,
-  )
+function formatChanged(calls: Calls): readonly string[] {
+  const { principal, count, before, after = { allowed: false } } = calls
+  const [was, is] = before.allowed ? ['allowed', 'denied'] : ['denied', 'allowed']
+  return [
+    `  ${principal}: ${was} -> ${is}, ${formatCount(count, 'call')}`,
+    `    before: ${formatDecided(before)}`,
+    `    after:  ${formatDecided(after)}`,
+    `    ${formatCallExample(calls)}`,
+  ]
+}
+
+function formatRestricted(calls: Calls): readonly string[] {
+  const { operation, principal, count, restrictions } = calls
+  const { before, after, possible } = restrictions ?? { before: [], after: [], possible: [] }
+  const others =
+    possible.length === 0 ? '' : `; depending on the caller, restricted by ${possible.join(' and ')}`
+  return [
+    `${operation} by ${principal}, ${formatCount(count, 'call')}`,
+    `  before: ${formatRestrictions(before)}`,
+    `  after:  ${formatRestrictions(after)}${others}`,
+    `  ${formatCallExample(calls)}`,
+  ]
+}
+
+function formatCallExample({ example: { time, id, request } }: Calls): string {
+  return `for example ${time} on ${formatIdentifierText(id)}, request ${request}`
 }
 
 function formatRestrictions(names: readonly string[]): string {

@@ -17,7 +17,7 @@ import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'
 import { formatExample } from '../common/new-command.ts'
 import { addSourceOptions, requireSources, type SourceOptions } from './policy-sources.ts'
-import { formatRuleReference } from './format-policy.ts'
+import { formatRule } from './format-policy.ts'
 
 interface Options extends SourceOptions {
   readonly tests?: string
@@ -117,7 +117,7 @@ function testTitle({ test }: TestResult): string {
 
 function formatDecision(decision: Decision): string {
   const word = decision.allowed ? 'allow' : 'deny'
-  return decision.rule ? `${word} by ${formatRuleReference(decision.rule)}` : `${word}: no rule allows it`
+  return decision.rule ? `${word} by ${formatRule(decision.rule)}` : `${word}: no rule allows it`
 }
 
 function toReport({ results }: TestRun, coverage: Coverage): unknown {

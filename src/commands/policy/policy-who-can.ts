@@ -7,9 +7,7 @@ import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import { listTags } from '../../policy/tags/declared-tags.ts'
 import { objectKindOfPermission, objectPosition } from '../../policy/engine/object-position.ts'
-import { createRuleReference } from '../../policy/engine/compiled-rule.ts'
 import {
-  reportEntitlement,
   whoCan,
   whoCanTag,
   type Entitlement,
@@ -21,14 +19,12 @@ import { idArgument, operationArgument, requirePermission } from './policy-optio
 import { noteListing, noteMistakenId } from './note-mistakes.ts'
 import { addSourceOptions, readPolicyContext, requireSources, type SourceOptions } from './policy-sources.ts'
 import {
-  formatIf,
+  formatGrants,
   formatNamedSubjects,
-  formatReachingRule,
-  formatRestrictedBy,
   formatPolicySubject,
   formatPolicySubjects,
-  formatGrants,
-  formatUnless,
+  formatRestriction,
+  formatRule,
   printReport,
 } from './format-policy.ts'
 
@@ -79,7 +75,7 @@ async function list(
     noteMistakenId(operation, id, documents, io)
     const entitlements = whoCan(set, operation, objectPosition(objectKindOfPermission(operation), id))
     const title = `${operation} on ${formatIdentifierText(id)}`
-    printReport(io, json, toReport(entitlements), formatEntitlements(title, entitlements))
+    printReport(io, json, entitlements, formatEntitlements(title, entitlements))
     return
   }
   const { all } = listTags(set.documents.map(({ tags }) => tags))
@@ -92,46 +88,31 @@ async function list(
   printReport(
     io,
     json,
-    found.map(({ position, ...entitlements }) => ({ ...position, ...toReport(entitlements) })),
+    found,
     found.length === 0 ? [`nothing that ${operation} applies to has the tag ${tag}`] : lines,
   )
 }
 
-function toReport({ columns, allowed, overruled }: Entitlements) {
-  return {
-    ...(columns.length > 0 && { columns }),
-    allowed: allowed.map((entitlement) => ({
-      subject: entitlement.subject,
-      ...reportEntitlement(entitlement, (subjects) => subjects),
-    })),
-    overruled: overruled.map(({ subject, allowedBy, deniedBy }) => ({
-      subject,
-      rule: createRuleReference(allowedBy),
-      deniedBy: createRuleReference(deniedBy),
-    })),
-  }
-}
-
-function formatTagged({ position: { namespace, table }, columns }: TaggedEntitlements): string {
+function formatTagged({ namespace, table, columns }: TaggedEntitlements): string {
   if (table === undefined) return `${formatIdentifierText(namespace)} and beneath`
-  const which = columns.length === 0 ? '' : ` (${columns.join(', ')})`
+  const which = columns === undefined ? '' : ` (${columns.join(', ')})`
   return formatIdentifierText([...namespace, table]) + which
 }
 
 /** Says apart who sees the tagged columns of a table, the table without them, and nothing, if that differs. */
 function formatEntitlements(title: string, { columns, allowed, overruled }: Entitlements): readonly string[] {
-  const names = columns.join(', ')
+  const names = columns?.join(', ')
   const sights: Readonly<Record<Sight, string>> = {
-    all: columns.length === 0 ? 'the whole table' : names,
-    part: columns.length === 0 ? 'a part of the table' : `the table without ${names}`,
+    all: names ?? 'the whole table',
+    part: names === undefined ? 'a part of the table' : `the table without ${names}`,
     nothing: 'nothing',
   }
   const denied = overruled.map(
-    ({ subject, allowedBy, deniedBy }) =>
-      `${formatPolicySubject(subject)}: ${formatReachingRule(allowedBy)} allows it, ${formatReachingRule(deniedBy)} denies it`,
+    ({ subject, rule, deniedBy }) =>
+      `${formatPolicySubject(subject)}: ${formatRule(rule)} allows it, ${formatRule(deniedBy)} denies it`,
   )
   const first = `${title}:${allowed.length === 0 ? ' nobody' : ''}`
-  if (allowed.every(({ restrictions }) => restrictions.length === 0))
+  if (allowed.every(({ restrictedBy }) => restrictedBy === undefined))
     return [first, ...formatGrants(allowed.map(toGrant)), ...denied.map((line) => `  not ${line}`)]
   return [
     first,
@@ -144,20 +125,18 @@ function formatEntitlements(title: string, { columns, allowed, overruled }: Enti
   ]
 }
 
-function toGrant({ subject, reaching, except, overridingDenies, restrictions }: Entitlement) {
+function toGrant({ subject, except, restrictedBy = [], unless, ...grant }: Entitlement) {
   const limits = [
-    ...formatIf(reaching.condition),
     ...(except === undefined ? [] : [`except ${formatNamedSubjects(except)}`]),
-    ...restrictions.map(({ reaching, subjects, isForSubject }) => {
-      if (subjects === undefined) return formatRestrictedBy(reaching)
-      const scope = isForSubject
-        ? subjects.except && ` unless also ${formatNamedSubjects(subjects.except)}`
-        : ` if also ${formatPolicySubjects(subjects)}`
-      return formatRestrictedBy(reaching, scope)
+    ...restrictedBy.map((restriction) => {
+      const { subjects, except } = restriction
+      const others = except === undefined ? '' : ` unless also ${formatNamedSubjects(except)}`
+      return formatRestriction(restriction, subjects ? ` if also ${formatPolicySubjects(subjects)}` : others)
     }),
-    ...overridingDenies.map(({ reaching, subjects }) =>
-      formatUnless(subjects ? [formatPolicySubjects(subjects)] : [], reaching.condition, reaching),
-    ),
   ]
-  return { what: formatPolicySubject(subject), rule: reaching, limits }
+  const denies = unless.map((deny) => ({
+    ...deny,
+    what: deny.subjects === undefined ? '' : formatPolicySubjects(deny.subjects),
+  }))
+  return { ...grant, what: formatPolicySubject(subject), limits, unless: denies }
 }

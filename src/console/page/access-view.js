@@ -8,6 +8,8 @@ import { showTree } from './namespace-tree.js'
 /** @typedef {import('../access-report.ts').AccessReport} AccessReport */
 /** @typedef {AccessReport['callers'][number]} Caller */
 /** @typedef {Caller['grants'][number]} Grant */
+/** @typedef {import('../../policy/language/policy-document.ts').NamedSubjects} NamedSubjects */
+/** @typedef {import('../../policy/language/policy-document.ts').Subjects} Subjects */
 
 const form = byIdAndType('access-form', HTMLFormElement)
 const idField = byIdAndType('access-id', HTMLInputElement)
@@ -123,9 +125,9 @@ function grantCell({ grants }, operations) {
  * Callers among those of the grant that never have the permission, whatever they send.
  * @param {Grant} grant
  */
-function deniedSubjects({ except = [], unless }) {
-  const denied = unless.flatMap((deny) => (deny.if === undefined ? (deny.subjects ?? []) : []))
-  return [...except, ...denied].map(callerText)
+function deniedSubjects({ except, unless }) {
+  const denied = unless.flatMap((deny) => (deny.if === undefined && deny.subjects ? [deny.subjects] : []))
+  return [...(except ? [except] : []), ...denied].map(subjectsText)
 }
 
 /** @param {Grant} grant */
@@ -175,7 +177,7 @@ function reasonItem({ grant: { rule, if: condition, except, restrictedBy = [], u
     {},
     element('p', {}, 'by ', quoted(ruleText(rule))),
     condition === undefined ? undefined : element('p', {}, 'if ', element('code', {}, condition)),
-    except === undefined ? undefined : element('p', {}, 'except ', quoted(except.map(callerText).join(', '))),
+    except === undefined ? undefined : element('p', {}, 'except ', quoted(subjectsText(except))),
     ...restrictedBy.flatMap(restrictionItem),
     ...unless.map(overridingDeny),
     element('p', { class: 'quiet' }, operations.join(', ')),
@@ -186,8 +188,8 @@ function reasonItem({ grant: { rule, if: condition, except, restrictedBy = [], u
 function restrictionItem(restriction) {
   const { subjects, except } = restriction
   return [
-    ...(subjects ? [element('p', {}, 'if also ', quoted(subjects.map(callerText).join(', ')))] : []),
-    ...(except ? [element('p', {}, 'unless also ', quoted(except.map(callerText).join(', ')))] : []),
+    ...(subjects ? [element('p', {}, 'if also ', quoted(subjectsText(subjects)))] : []),
+    ...(except ? [element('p', {}, 'unless also ', quoted(subjectsText(except)))] : []),
     restrictionView(restriction),
   ]
 }
@@ -199,9 +201,7 @@ function overridingDeny({ rule, subjects, if: condition }) {
     {},
     'unless denied by ',
     quoted(ruleText(rule)),
-    subjects === undefined
-      ? undefined
-      : element('span', {}, 'as ', quoted(subjects.map(callerText).join(', '))),
+    subjects === undefined ? undefined : element('span', {}, 'as ', quoted(subjectsText(subjects))),
     condition === undefined ? undefined : element('span', {}, 'if ', element('code', {}, condition)),
   )
 }
@@ -224,6 +224,22 @@ function tableRules(rules) {
     element('p', { class: 'quiet' }, 'These rules also apply; select the table to see the decision.'),
     element('ul', {}, ...items),
   ]
+}
+
+/**
+ * As in `policy who-can`: every caller includes the named ones.
+ * @param {NamedSubjects & Partial<Subjects>} subjects
+ * @returns {string}
+ */
+function subjectsText({ any, anonymous, users, groups, keys, except }) {
+  const named = [
+    ...users.map((name) => `user ${name}`),
+    ...groups.map((name) => `group ${name}`),
+    ...keys.map((name) => `key ${name}`),
+    ...(anonymous ? ['callers without a credential'] : []),
+  ]
+  const text = any ? (anonymous ? 'everyone' : 'every caller') : named.join(', ')
+  return except === undefined ? text : `${text} except ${subjectsText(except)}`
 }
 
 /** @param {Caller['subject']} subject */

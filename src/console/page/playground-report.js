@@ -85,14 +85,14 @@ function replayView({ calls, unchanged, changed, undecided, restricted }) {
     { title: 'For example' },
   ]
   const rows = changed.map((calls) => {
-    const after = 'after' in calls ? calls.after : { allowed: false }
-    const by = 'rule' in after && after.rule !== undefined ? ` by ${ruleText(after.rule)}` : ''
+    const { after } = calls
+    const by = after?.rule === undefined ? '' : ` by ${ruleText(after.rule)}`
     return [
       calls.operation,
       quoted(calls.principal),
       formatNumber(calls.count),
       outcomeText(calls.before.allowed),
-      element('span', { class: after.allowed ? 'good' : 'bad' }, outcomeText(after.allowed), by),
+      element('span', { class: after?.allowed ? 'good' : 'bad' }, outcomeText(after?.allowed === true), by),
       quoted(formatId(calls.example.id)),
     ]
   })

@@ -6,8 +6,8 @@ import { runAtOnce } from '../../lib/async/run-in-slices.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import { createRefusedFinding } from '../../policy/analysis/lint/finding.ts'
 import { lintWithShadowPolicies } from '../../policy/analysis/lint/lint-policies.ts'
-import { countCalls, describeReplayedCalls, ReplayTally } from '../../policy/analysis/replay-tally.ts'
-import { describeStep, explainDecision } from '../../policy/analysis/steps.ts'
+import { countCalls, ReplayTally } from '../../policy/analysis/replay.ts'
+import { explainDecision } from '../../policy/analysis/steps.ts'
 import type { AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
 import { permissionFacts } from '../../policy/conditions/permission-facts.ts'
 import { objectKindOfPermission } from '../../policy/engine/object-position.ts'
@@ -110,7 +110,7 @@ function createAnswer(request: AuthorizationRequest, before: PolicySet, after: P
     /** Whether it is a listing that no rule allows itself, and shows what the rule makes visible beneath. */
     isByVisibility: byVisibility !== undefined,
     restrictedBy: allowed ? (after.findRestriction(request)?.parts ?? []).map(describeRestriction) : [],
-    rules: explainDecision(after, request).flatMap(({ rules }) => rules.map(describeStep)),
+    rules: explainDecision(after, request).flatMap(({ rules }) => rules),
   }
 }
 
@@ -126,7 +126,7 @@ async function replayCalls(auditFolder: string, current: PolicySet, candidate: P
   return {
     calls,
     unchanged,
-    changed: shown.map(describeReplayedCalls),
+    changed: shown,
     undecided: countCalls(undecided),
     restricted: countCalls(restricted),
   }

@@ -5,37 +5,32 @@ import { anonymousPrincipal } from '../../identity/index.ts'
 import type { ConditionInput } from '../conditions/authorization-request.ts'
 import { pendingFactError } from '../conditions/fact.ts'
 import { createRuleReference } from '../engine/compiled-rule.ts'
-import type { RuleAbout, Step } from '../engine/evaluate.ts'
+import type { RuleReference } from '../engine/decision.ts'
+import type { Step } from '../engine/evaluate.ts'
 import { objectPosition } from '../engine/object-position.ts'
 import { anyCaller, matchSubjects, type KnownCaller } from '../engine/subject.ts'
 import type { PolicySet, Question } from '../policy-set.ts'
 import { qualifiedRuleName } from '../testing/decision-test.ts'
 import { listNameClasses } from './name-classes.ts'
 import { listRequiredPermissions, type RecordedCall, type RequiredPermission } from './replay-call.ts'
-import { listSteps } from './steps.ts'
+import { listSteps, reportRule, type ReportedRule } from './steps.ts'
 
-export interface ReplayedCall {
-  readonly call: RecordedCall
+/** What a call in an audit log was decided to, and what it would be. */
+export interface ReplayedCall extends Pick<RecordedCall, 'operation' | 'principal'> {
+  readonly before: { readonly allowed: boolean; readonly rule?: RuleReference }
   /** Undefined if it depends on unrecorded input. */
-  readonly isAllowed: boolean | undefined
-  readonly decidingRule: RuleAbout | undefined
-  readonly missing: readonly string[]
+  readonly after?: { readonly allowed: boolean; readonly rule?: ReportedRule }
+  /** If `after` is undefined: what the log does not contain. */
+  readonly missing?: readonly string[]
   /** Undefined for a call that is not allowed, and if the restrictions of its table stay. */
-  readonly restrictions?:
-    | {
-        /** Those in the record. */
-        readonly before: readonly string[]
-        readonly after: readonly string[]
-        /** Those that depend on who the caller is, which the record does not say. */
-        readonly possible: readonly string[]
-      }
-    | undefined
-  /** Source of the groups of the caller without which the call would be undecided. */
-  readonly groupSource?: GroupSource | undefined
+  readonly restrictions?: {
+    /** Those in the record. */
+    readonly before: readonly string[]
+    readonly after: readonly string[]
+    /** Those that depend on who the caller is, which the record does not say. */
+    readonly possible: readonly string[]
+  }
 }
-
-/** `recorded` in the audit log, today's groups of an API key in the key store, or `inferred` from the deciding rule. */
-export type GroupSource = 'recorded' | 'keys' | 'inferred'
 
 export interface ReplayOptions {
   readonly candidate: PolicySet
@@ -45,107 +40,119 @@ export interface ReplayOptions {
   readonly current?: PolicySet | undefined
 }
 
-/** Groups of a caller. Unless `isComplete`, it may have others. */
-interface KnownGroups {
-  readonly groups: ReadonlySet<string>
-  readonly isComplete: boolean
-  readonly source: GroupSource | undefined
+/** Calls with equal results. */
+export interface ReplayedCalls extends ReplayedCall {
+  readonly count: number
+  readonly example: Pick<RecordedCall, 'time' | 'id' | 'request'>
 }
 
-const unknownGroups: KnownGroups = { groups: new Set(), isComplete: false, source: undefined }
+/** Replays calls. Those with equal results are counted together, so that a long log needs little memory. */
+export class ReplayTally {
+  readonly #options: ReplayOptions
+  readonly #tallies = new Map<string, ReplayedCalls>()
+
+  constructor(options: ReplayOptions) {
+    this.#options = options
+  }
+
+  add(call: RecordedCall | undefined): void {
+    if (call === undefined) return
+    const replayed = replayCall(call, this.#options)
+    const key = JSON.stringify(replayed)
+    const { time, id, request } = call
+    const { example = { time, id, request }, count = 0 } = this.#tallies.get(key) ?? {}
+    this.#tallies.set(key, { count: count + 1, ...replayed, example })
+  }
+
+  /** Those in `restricted` are allowed calls that other restrictions would apply to; they may be among the others, too. */
+  getResult() {
+    const all = [...this.#tallies.values()]
+    const undecided = all.filter(({ after }) => after === undefined)
+    const changed = all.filter(({ before, after }) => after && after.allowed !== before.allowed)
+    const calls = countCalls(all)
+    return {
+      calls,
+      unchanged: calls - countCalls(changed) - countCalls(undecided),
+      changed,
+      undecided,
+      restricted: all.filter(({ restrictions }) => restrictions !== undefined),
+    }
+  }
+}
+
+export function countCalls(calls: readonly ReplayedCalls[]): number {
+  return calls.reduce((sum, { count }) => sum + count, 0)
+}
 
 /** Decides a recorded call with the candidate policies. What is not recorded is open, and never guessed. */
 export function replayCall(call: RecordedCall, options: ReplayOptions): ReplayedCall {
-  const known = listKnownGroups(call, options)
-  const decide = (groups: KnownGroups): ReplayedCall => decideCall(call, groups, options.candidate)
-  const replayed = decide(known.at(-1) ?? unknownGroups)
-  if (replayed.isAllowed === undefined) return replayed
-  return { ...replayed, groupSource: known.find((groups) => decide(groups).isAllowed !== undefined)?.source }
+  const { candidate } = options
+  const { operation, principal, wasAllowed, rule } = call
+  const caller = identifyCaller(call, options)
+  const common = { operation, principal, before: { allowed: wasAllowed, ...(rule && { rule }) } }
+  const decisions = listRequiredPermissions(call).map((required) => ({
+    required,
+    ...decidePermission(call, required, caller, candidate),
+  }))
+  const denial = decisions.find(({ required, after }) => after?.allowed === false && required.isCertain)
+  if (denial?.after !== undefined) return { ...common, after: denial.after }
+  const definition = findOperation(operation)
+  const missing = new Set([
+    ...decisions.flatMap(({ missing = [] }) => missing),
+    ...decisions.flatMap(({ required, after }) =>
+      after?.allowed === false ? [`whether it also required ${required.permission}`] : [],
+    ),
+    ...(!wasAllowed && definition !== undefined && mayRequireOtherObjects(definition)
+      ? ['which other permissions it required']
+      : []),
+  ])
+  if (missing.size > 0) return { ...common, missing: [...missing] }
+  const restrictions = replayRestrictions(call, candidate, caller)
+  return { ...common, after: decisions[0]?.after ?? { allowed: true }, ...(restrictions && { restrictions }) }
 }
 
-/** Lists what is known of the groups of the caller, least first. Complete groups of the record exclude those of another time. */
-function listKnownGroups(call: RecordedCall, { keys, current }: ReplayOptions): readonly KnownGroups[] {
-  const { groups: recorded, hasOtherGroups, key = '' } = call.caller
-  const ofKey = recorded === undefined ? keys?.get(key) : undefined
-  const complete = (names: readonly string[], source: GroupSource): readonly KnownGroups[] => [
-    unknownGroups,
-    { groups: new Set(names), isComplete: true, source },
-  ]
-  if (recorded !== undefined && !hasOtherGroups) return complete(recorded, 'recorded')
-  if (ofKey !== undefined) return complete(ofKey, 'keys')
-  const groups = new Set(recorded)
-  const inferred = new Set([...groups, ...inferGroups(call, current)])
-  return [
-    unknownGroups,
-    { groups, isComplete: false, source: 'recorded' },
-    { groups: inferred, isComplete: false, source: 'inferred' },
-  ]
+/** What is known of the caller. Complete groups of the record exclude those of another time. */
+function identifyCaller(call: RecordedCall, { keys, current }: ReplayOptions): KnownCaller {
+  const { method, user, key, groups, hasOtherGroups } = call.caller
+  const recorded = { ...anyCaller, isAnonymous: method === 'anonymous', user, key }
+  const complete = groups === undefined ? keys?.get(key ?? '') : hasOtherGroups ? undefined : groups
+  if (complete !== undefined) return { ...recorded, groups: new Set(complete), excludedGroups: 'all' }
+  return { ...recorded, groups: new Set([...(groups ?? []), ...inferGroups(call, recorded, current)]) }
 }
 
 /** Only a rule without other subjects and with one group reveals a group. */
-function inferGroups(call: RecordedCall, current: PolicySet | undefined): readonly string[] {
-  const { rule, policyRevision } = call
+function inferGroups(
+  { rule, policyRevision }: RecordedCall,
+  caller: KnownCaller,
+  current: PolicySet | undefined,
+): readonly string[] {
   if (policyRevision !== current?.revision) return []
   const document = current?.documents.find(({ name }) => name === rule?.policy)
   const subjects = document?.rules.find(({ id }) => id === rule?.rule)?.subjects
   if (subjects === undefined || subjects.any) return []
-  const match = matchSubjects(subjects, createKnownCaller(call, unknownGroups))
+  const match = matchSubjects(subjects, caller)
   if (typeof match === 'boolean' || match.users.length + match.keys.length > 0) return []
   return match.groups.length === 1 ? match.groups : []
 }
 
-function createKnownCaller({ caller }: RecordedCall, { groups, isComplete }: KnownGroups): KnownCaller {
-  const { method, user, key } = caller
-  const excludedGroups = isComplete ? 'all' : anyCaller.excludedGroups
-  return { isAnonymous: method === 'anonymous', user, key, groups, excludedGroups }
-}
-
-function decideCall(call: RecordedCall, groups: KnownGroups, candidate: PolicySet): ReplayedCall {
-  const decisions = listRequiredPermissions(call).map((required) => ({
-    required,
-    ...decidePermission(call, required, groups, candidate),
-  }))
-  const denial = decisions.find(({ required, isAllowed }) => isAllowed === false && required.isCertain)
-  if (denial !== undefined) return { call, isAllowed: false, decidingRule: denial.decidingRule, missing: [] }
-  const missing = new Set(decisions.flatMap((decision) => decision.missing))
-  for (const { required, isAllowed } of decisions)
-    if (isAllowed === false) missing.add(`whether it also required ${required.permission}`)
-  const operation = findOperation(call.operation)
-  if (!call.wasAllowed && operation !== undefined && mayRequireOtherObjects(operation))
-    missing.add('which other permissions it required')
-  if (missing.size > 0) return { call, ...undecided(...missing) }
-  const restrictions = replayRestrictions(call, candidate, createKnownCaller(call, groups))
-  return { call, isAllowed: true, decidingRule: decisions[0]?.decidingRule, missing: [], restrictions }
-}
-
-type Decided = Pick<ReplayedCall, 'isAllowed' | 'decidingRule' | 'missing'>
-
-function undecided(...missing: readonly string[]): Decided {
-  return { isAllowed: undefined, decidingRule: undefined, missing }
-}
+type Decided = Pick<ReplayedCall, 'after' | 'missing'>
 
 function decidePermission(
   call: RecordedCall,
   required: RequiredPermission,
-  groups: KnownGroups,
+  caller: KnownCaller,
   candidate: PolicySet,
 ): Decided {
   const { permission, kind, id, otherwise, includesDescendants } = required
-  const question: Question = {
-    permission,
-    position: objectPosition(kind, id),
-    caller: createKnownCaller(call, groups),
-    input: createRecordedInput(call, required, groups),
-  }
-  const { kind: result, by: decidingRule } = candidate.evaluate(question)
-  if (result === 'open') return undecided(...describeOpen(listSteps(candidate, question).possible, call))
-  if (result === 'denied' && decidingRule === undefined && otherwise !== undefined) {
-    if (otherwise !== 'entries') return undecided(otherwise)
-    return { isAllowed: true, decidingRule, missing: [] }
-  }
+  const input = createRecordedInput(call, required, caller)
+  const question: Question = { permission, position: objectPosition(kind, id), caller, input }
+  const { kind: result, by } = candidate.evaluate(question)
+  if (result === 'open') return { missing: describeOpen(listSteps(candidate, question).possible, call) }
+  if (result === 'denied' && by === undefined && otherwise !== undefined)
+    return otherwise === 'entries' ? { after: { allowed: true } } : { missing: [otherwise] }
   if (result === 'allowed' && includesDescendants && !isAllowedBeneath(candidate, question))
-    return undecided('what the policies beneath say')
-  return { isAllowed: result === 'allowed', decidingRule, missing: [] }
+    return { missing: ['what the policies beneath say'] }
+  return { after: { allowed: result === 'allowed', ...(by && { rule: reportRule(by) }) } }
 }
 
 /** Whether all that there may be beneath a namespace is allowed. */
@@ -155,11 +162,10 @@ function isAllowedBeneath(candidate: PolicySet, question: Question): boolean {
   return [namespace, ...candidate.documents.map((document) => document.namespace)]
     .filter((beneath) => isWithin(beneath, namespace))
     .every((beneath) =>
-      [undefined, ...listNameClasses([candidate], beneath)].every(
-        (table) =>
-          candidate.evaluate({ ...question, input, position: { namespace: beneath, table } }).kind ===
-          'allowed',
-      ),
+      [undefined, ...listNameClasses([candidate], beneath)].every((table) => {
+        const position = { namespace: beneath, table }
+        return candidate.evaluate({ ...question, input, position }).kind === 'allowed'
+      }),
     )
 }
 
@@ -167,11 +173,11 @@ function isAllowedBeneath(candidate: PolicySet, question: Question): boolean {
 function createRecordedInput(
   { caller, clientAddress, time }: RecordedCall,
   { kind, id, facts }: RequiredPermission,
-  { groups, isComplete }: KnownGroups,
+  { groups, excludedGroups }: KnownCaller,
 ): ConditionInput {
   const { method, user, issuer } = caller
   // Token claims are not recorded; an API key has none.
-  const isKnown = method === 'api-key' && isComplete && user !== undefined
+  const isKnown = method === 'api-key' && excludedGroups === 'all' && user !== undefined
   return {
     kind,
     id,

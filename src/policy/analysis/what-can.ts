@@ -1,25 +1,27 @@
 import type { Principal } from '../../identity/index.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
-import { createRuleReference, type LocatedRule } from '../engine/compiled-rule.ts'
+import type { LocatedRule } from '../engine/compiled-rule.ts'
 import type { Step } from '../engine/evaluate.ts'
 import { namespaceKey, readsPart } from '../engine/object-position.ts'
 import { knownFromPrincipal, matchSubjects } from '../engine/subject.ts'
 import { listPermissions } from '../language/describe-permissions.ts'
 import type { PolicyRule } from '../language/policy-document.ts'
 import type { PolicySet } from '../policy-set.ts'
-import { qualifiedRuleName } from '../testing/decision-test.ts'
 import { listRestrictions, type ReachingRestriction } from './reaching-restrictions.ts'
-import { listNamespaces, listSteps } from './steps.ts'
+import { listNamespaces, listSteps, reportRule, type ReportedRule } from './steps.ts'
 
+/** What one rule allows. */
 export interface PermittedAccess {
-  readonly rule: Step
-  /** Without permissions that are denied unconditionally. */
-  readonly permissions: ReadonlySet<Permission>
+  /** Without those that are denied unconditionally. */
+  readonly operations: readonly Permission[]
+  readonly rule: ReportedRule
+  readonly tables?: readonly string[]
+  readonly if?: string
+  /** What leaves only a part of some tables in the namespace. */
+  readonly restrictedBy?: readonly ReachingRestriction[]
   /** Rules that deny some of it, for some tables or under a condition. */
-  readonly overridingDenies: readonly Step[]
-  /** Rules that leave only a part of some tables in the namespace. */
-  readonly restrictions: readonly ReachingRestriction[]
+  readonly unless: readonly Omit<PermittedAccess, 'restrictedBy' | 'unless'>[]
 }
 
 /** Permissions of the caller in a namespace, and beneath it down to namespaces with an entry of their own. */
@@ -40,10 +42,10 @@ export function whatCan(set: PolicySet, caller: Principal): readonly NamespaceAc
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
     .flatMap(([key, namespace]) => {
       const permits = permitsInNamespace(set, namespace, permissions, caller)
-      const content = permitsKey(permits.filter(({ rule }) => rule.rule.tables === undefined))
-      const isSame = permitsKey(permits) === (shown.get(nearestAncestorKey(shown, namespace)) ?? '[]')
+      const isSame =
+        JSON.stringify(permits) === (shown.get(nearestAncestorKey(shown, namespace)) ?? JSON.stringify([]))
       // Rules for tables of this namespace are not inherited, so they are excluded from the comparison.
-      shown.set(key, content)
+      shown.set(key, JSON.stringify(permits.filter(({ tables }) => tables === undefined)))
       return isSame ? [] : [{ namespace, permits }]
     })
 }
@@ -56,7 +58,7 @@ function permitsInNamespace(
 ): readonly PermittedAccess[] {
   const permitted = new Map<
     PolicyRule,
-    { rule: Step; permissions: Set<Permission>; denies: Map<PolicyRule, Step> }
+    { allow: Step; operations: Permission[]; denies: Map<PolicyRule, LocatedRule> }
   >()
   const known = knownFromPrincipal(caller)
   const position = { namespace, table: undefined }
@@ -66,21 +68,36 @@ function permitsInNamespace(
     const denies = steps.filter(({ rule }) => rule.effect === 'deny')
     if (denies.some(({ rule }) => rule.tables === undefined && !rule.condition)) continue
     for (const allow of steps.filter(({ rule }) => rule.effect === 'allow')) {
-      const permit = permitted.get(allow.rule) ?? { rule: allow, permissions: new Set(), denies: new Map() }
+      const permit = permitted.get(allow.rule) ?? {
+        allow,
+        operations: [],
+        denies: new Map<PolicyRule, LocatedRule>(),
+      }
       permitted.set(allow.rule, permit)
-      permit.permissions.add(permission)
-      for (const deny of denies) permit.denies.set(deny.rule, deny)
+      permit.operations.push(permission)
+      for (const { document, rule } of denies) permit.denies.set(rule, { document, rule })
     }
   }
-  const restrictions = listRestrictions(set, namespace).filter(
-    ({ rule }) => matchSubjects(rule.subjects, known) === true,
-  )
-  return [...permitted.values()].map(({ rule, permissions, denies }) => ({
-    rule,
-    permissions,
-    overridingDenies: [...denies.values()],
-    restrictions: [...permissions].some(readsPart) ? restrictions : [],
+  const restrictedBy = listRestrictions(set, namespace, (subjects) => matchSubjects(subjects, known) === true)
+  return [...permitted.values()].map(({ allow, operations, denies }) => ({
+    ...reportPermit(allow, operations),
+    ...(restrictedBy.length > 0 && operations.some(readsPart) && { restrictedBy }),
+    unless: [...denies.values()].map((deny) =>
+      reportPermit(
+        deny,
+        operations.filter((operation) => deny.rule.permissions.has(operation)),
+      ),
+    ),
   }))
+}
+
+function reportPermit({ document, rule }: LocatedRule, operations: readonly Permission[]) {
+  return {
+    operations,
+    rule: reportRule({ document, rule }),
+    ...(rule.tables !== undefined && { tables: rule.tables }),
+    ...(rule.condition !== undefined && { if: rule.condition.text }),
+  }
 }
 
 /** Whether a rule can decide something in the namespace, including some of its tables only. */
@@ -97,19 +114,4 @@ function nearestAncestorKey(entries: ReadonlyMap<string, string>, namespace: Ide
     if (entries.has(key)) return key
   }
   return ''
-}
-
-function permitsKey(permits: readonly PermittedAccess[]): string {
-  return JSON.stringify(
-    permits.map(({ rule, permissions, overridingDenies, restrictions }) => [
-      ruleName(rule),
-      [...permissions],
-      overridingDenies.map(ruleName),
-      restrictions.map(ruleName),
-    ]),
-  )
-}
-
-function ruleName(rule: LocatedRule): string {
-  return qualifiedRuleName(createRuleReference(rule))
 }

@@ -1,5 +1,5 @@
 import type { Permission } from '../../catalog-api/permissions.ts'
-import { createRuleReference, type LocatedRule } from '../engine/compiled-rule.ts'
+import { createRuleReference } from '../engine/compiled-rule.ts'
 import type { RestrictionStep, Step } from '../engine/evaluate.ts'
 import { isNamespaceMember, type ObjectPosition } from '../engine/object-position.ts'
 import {
@@ -12,18 +12,16 @@ import {
 } from '../engine/subject.ts'
 import type { NamedSubjects, Subjects } from '../language/policy-document.ts'
 import type { PolicySet } from '../policy-set.ts'
-import { combineRestrictions } from '../restrictions/restriction.ts'
+import { describeRestriction, type RestrictionReport } from '../restrictions/restriction.ts'
 import { listNameClasses } from './name-classes.ts'
-import { createRestrictionReport } from './reaching-restrictions.ts'
-import { listNamespaces, listSteps } from './steps.ts'
+import { listNamespaces, listSteps, reportPart, reportRule, type ReportedRule } from './steps.ts'
 
-/** A deny, or a restriction, of callers that another rule allows. */
-interface Overriding<Rule extends LocatedRule> {
-  readonly reaching: Rule
-  /** The affected callers; undefined for all of them. */
-  readonly subjects: Subjects | undefined
-  /** Whether it affects a caller that is the subject and nothing else. */
-  readonly isForSubject: boolean
+/** Which callers of those that another rule allows are affected. */
+interface Affected {
+  /** Undefined for all of them. */
+  readonly subjects?: Subjects
+  /** Of a restriction: those that are not affected, although they are the subject. */
+  readonly except?: NamedSubjects
 }
 
 /**
@@ -34,27 +32,28 @@ export type Sight = 'all' | 'part' | 'nothing'
 
 /**
  * Callers who are allowed: each `subject`, if the condition of the rule is true, except those in `except` and those to
- * whom one of `overridingDenies` applies (by its subjects and its condition).
+ * whom one of the denies in `unless` applies (by its subjects and its condition).
  */
 export interface Entitlement {
   readonly subject: Subject
-  readonly reaching: Step
-  readonly except: NamedSubjects | undefined
-  readonly overridingDenies: readonly Overriding<Step>[]
-  /** Rules that leave only a part of the table to some or all of the callers. */
-  readonly restrictions: readonly Overriding<RestrictionStep>[]
+  readonly rule: ReportedRule
   readonly sees: Sight
+  readonly if?: string
+  readonly except?: NamedSubjects
+  /** What leaves only a part of the table to some or all of the callers. */
+  readonly restrictedBy?: readonly (RestrictionReport & Affected)[]
+  readonly unless: readonly (Pick<Entitlement, 'rule' | 'if'> & Affected)[]
 }
 
 interface OverruledCaller {
   readonly subject: Subject
-  readonly allowedBy: Step
-  readonly deniedBy: Step
+  readonly rule: ReportedRule
+  readonly deniedBy: ReportedRule
 }
 
 export interface Entitlements {
-  /** Of a table: the columns that have the tag, or any. */
-  readonly columns: readonly string[]
+  /** Of a table: the columns that have the tag, or any; undefined if there are none. */
+  readonly columns?: readonly string[]
   readonly allowed: readonly Entitlement[]
   readonly overruled: readonly OverruledCaller[]
 }
@@ -76,37 +75,64 @@ export function whoCan(
   const denies = rules.filter(({ rule }) => rule.effect === 'deny')
   const allowed: Entitlement[] = []
   const overruled: OverruledCaller[] = []
-  for (const reaching of rules.filter(({ rule }) => rule.effect === 'allow').toReversed()) {
-    for (const subject of listSubjects(reaching.rule.subjects)) {
-      const own = matchSubjects(reaching.rule.subjects, knownFromSubject(subject))
+  for (const allow of rules.filter(({ rule }) => rule.effect === 'allow').toReversed()) {
+    for (const subject of listSubjects(allow.rule.subjects)) {
+      const own = matchSubjects(allow.rule.subjects, knownFromSubject(subject))
       if (own === false) continue
-      const overridingDenies = selectOverriding(denies, subject)
-      const total = overridingDenies.find(
-        ({ reaching, subjects }) => subjects === undefined && !reaching.condition,
-      )
-      if (total) overruled.push({ subject, allowedBy: reaching, deniedBy: total.reaching })
+      const rule = reportRule(allow)
+      const overriding = selectOverriding(denies, subject)
+      const total = overriding.find(({ subjects, step }) => subjects === undefined && !step.condition)
+      if (total) overruled.push({ subject, rule, deniedBy: reportRule(total.step) })
       else {
         const restrictions = selectOverriding(restricting, subject)
-        const except = own === true ? undefined : own.except
-        const sees = findSight(overridingDenies, restrictions, columns)
-        allowed.push({ subject, reaching, except, overridingDenies, restrictions, sees })
+        allowed.push({
+          subject,
+          rule,
+          sees: findSight(overriding, restrictions, columns),
+          ...(allow.condition && { if: allow.condition.text }),
+          ...(own !== true && own.except && { except: own.except }),
+          ...(restrictions.length > 0 && { restrictedBy: restrictions.map(reportRestriction) }),
+          unless: overriding.map(({ step, subjects }) => ({
+            rule: reportRule(step),
+            ...(subjects && { subjects }),
+            ...(step.condition && { if: step.condition.text }),
+          })),
+        })
       }
     }
   }
-  return { columns, allowed, overruled }
+  return { ...(columns.length > 0 && { columns }), allowed, overruled }
+}
+
+/** A deny, or a restriction, of callers that another rule allows. */
+interface Overriding<One extends Step | RestrictionStep> {
+  readonly step: One
+  /** The affected callers; undefined for all of them. */
+  readonly subjects: Subjects | undefined
+  /** Whether it affects a caller that is the subject and nothing else. */
+  readonly isForSubject: boolean
 }
 
 /** Returns the rules that name the caller, or may. */
-function selectOverriding<Rule extends LocatedRule>(
-  rules: readonly Rule[],
+function selectOverriding<One extends Step | RestrictionStep>(
+  steps: readonly One[],
   subject: Subject,
-): readonly Overriding<Rule>[] {
-  return rules.flatMap((reaching) => {
-    const match = matchSubjects(reaching.rule.subjects, knownFromSubject(subject))
+): readonly Overriding<One>[] {
+  return steps.flatMap((step) => {
+    const { subjects } = step.rule
+    const match = matchSubjects(subjects, knownFromSubject(subject))
     if (match === false) return []
-    const isForSubject = matchSubjects(reaching.rule.subjects, knownAsOnly(subject)) === true
-    return [{ reaching, subjects: match === true ? undefined : match, isForSubject }]
+    const isForSubject = matchSubjects(subjects, knownAsOnly(subject)) === true
+    return [{ step, subjects: match === true ? undefined : match, isForSubject }]
   })
+}
+
+function reportRestriction({ step, subjects, isForSubject }: Overriding<RestrictionStep>) {
+  return {
+    ...describeRestriction({ ...step.restriction, rule: createRuleReference(step) }),
+    ...(subjects && !isForSubject && { subjects }),
+    ...(subjects?.except && isForSubject && { except: subjects.except }),
+  }
 }
 
 function findSight(
@@ -114,12 +140,10 @@ function findSight(
   restrictions: readonly Overriding<RestrictionStep>[],
   tagged: readonly string[],
 ): Sight {
-  if (denies.some(({ isForSubject, reaching }) => isForSubject && !reaching.condition)) return 'nothing'
-  const parts = restrictions.flatMap(({ isForSubject, reaching }) =>
-    isForSubject ? [{ ...reaching.restriction, rule: createRuleReference(reaching) }] : [],
-  )
+  if (denies.some(({ isForSubject, step }) => isForSubject && !step.condition)) return 'nothing'
+  const parts = restrictions.flatMap(({ isForSubject, step }) => (isForSubject ? [step] : []))
   if (parts.length === 0) return 'all'
-  const shown = [...combineRestrictions(parts).columns.keys()]
+  const shown = Object.keys(reportPart(parts).columns)
   if (shown.length === 0) return 'nothing'
   // A part of a struct, or the struct around it, shows something of a column.
   const isShown = (path: string): boolean =>
@@ -134,11 +158,8 @@ export function listTaggedColumns(set: PolicySet, position: ObjectPosition, tag?
   )
 }
 
-/** Objects that have a tag, or columns with it, and the callers that may use a permission on them. */
-export interface TaggedEntitlements extends Entitlements {
-  /** A table stands for tables of a pattern. */
-  readonly position: ObjectPosition
-}
+/** An object that has a tag, or columns with it, and the callers that may use a permission on it; a table, on those of a pattern. */
+export interface TaggedEntitlements extends Entitlements, ObjectPosition {}
 
 /** Returns who may use the permission on all that has the tag: exact, as `whoCan`. */
 export function whoCanTag(
@@ -155,32 +176,7 @@ export function whoCanTag(
       const isTagged = typeof names === 'symbol' || names.includes(tag)
       const columns = isTagged ? [] : listTaggedColumns(set, position, tag)
       if (!isTagged && columns.length === 0) return []
-      return [{ position, ...whoCan(set, permission, position, columns) }]
+      return [{ ...position, ...whoCan(set, permission, position, columns) }]
     })
   })
-}
-
-/** Describes an entitlement for JSON; `describe` describes callers. */
-export function reportEntitlement<Named>(
-  { reaching, except, overridingDenies, restrictions, sees }: Entitlement,
-  describe: (subjects: NamedSubjects) => Named,
-) {
-  return {
-    rule: createRuleReference(reaching),
-    sees,
-    ...(reaching.condition && { if: reaching.condition.text }),
-    ...(except && { except: describe(except) }),
-    ...(restrictions.length > 0 && {
-      restrictedBy: restrictions.map(({ reaching, subjects, isForSubject }) => ({
-        ...createRestrictionReport(reaching),
-        ...(subjects && (isForSubject ? {} : { subjects: describe(subjects) })),
-        ...(isForSubject && subjects?.except && { except: describe(subjects.except) }),
-      })),
-    }),
-    unless: overridingDenies.map(({ reaching, subjects }) => ({
-      rule: createRuleReference(reaching),
-      ...(subjects && { subjects: describe(subjects) }),
-      ...(reaching.condition && { if: reaching.condition.text }),
-    })),
-  }
 }

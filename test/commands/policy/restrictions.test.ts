@@ -140,42 +140,55 @@ it('who-can and what-can print restrictions as JSON', async () => {
   expect(JSON.parse(permissions.output)).toMatchObject([{ permits: [{ restrictedBy }] }])
 })
 
-it.for<[string, string, string, readonly string[]]>([
+const rows = / +rows: .*\n/
+const such = 'tables in crm such as'
+
+it.for<[string, string, string, string, readonly string[]]>([
   [
     'columns and rows',
     restriction,
     restriction.replace('name: text', 'mail: text').replace('EU', 'US'),
-    ['gains  columns mail text', 'loses  columns name text', 'changes  rows'],
+    'group analysts',
+    [`changes  ${such} customers`, 'gains  columns mail text', 'loses  columns name text'],
   ],
   [
     'the type of a column',
     restriction,
     restriction.replace('id: number', 'id: text'),
-    ['gains  columns id text', 'loses  columns id number'],
+    'group analysts',
+    [`changes  ${such} customers`, 'gains  columns id text', 'loses  columns id number'],
   ],
-  ['all rows', restriction, restriction.replace(/ +rows: .*\n/, ''), ['gains  rows']],
-  ['a condition', restriction.replace(/ +rows: .*\n/, ''), restriction, ['loses  rows']],
-  ['callers', restriction, noOffice, ['changes  callers']],
-  ['tables', restriction, restriction.replace('[customers]', '[customers, leads]'), ['changes  tables']],
-])('diff reports a changed restriction: %s', async ([, before, after, effects]) => {
+  ['all rows', restriction, restriction.replace(rows, ''), 'group analysts', [`gains  ${such} customers`]],
+  ['a condition', restriction.replace(rows, ''), restriction, 'group analysts', [`loses  ${such} customers`]],
+  [
+    'callers',
+    restriction,
+    noOffice,
+    'callers that are in group analysts and in group office',
+    [`loses  ${such} customers`],
+  ],
+  [
+    'tables',
+    restriction,
+    restriction.replace('[customers]', '[customers, leads]'),
+    'group analysts',
+    [`loses  ${such} leads`],
+  ],
+])('diff reports a changed restriction: %s', async ([, before, after, caller, changes]) => {
   const folders = [await folderWith(before), await folderWith(after)]
   const { output, status } = await runCommand(['policy', 'diff', '--fail-on-change', ...folders])
-  const [, list] = output.split('restriction crm/eu\n')
-  const lines = list?.split('    before: ')[0]?.trim().split(/\n +/)
-  expect(lines).toEqual(effects)
+  const [, first, read] = output
+    .split(/^ {2}(?=\S.*QueryTable)/m)
+    .flatMap((part) => part.split('    before: '))
+  expect(output).toContain(`${caller}\n`)
+  expect(
+    `${first}`
+      .replace(/: DescribeTable, .*$/m, '')
+      .trim()
+      .split(/\n +/),
+  ).toEqual(changes)
+  expect(read).toMatch(/^allowed by crm\/reads/)
   expect(status).toBe(1)
-})
-
-it('diff reports a restriction that is added or removed', async () => {
-  const other = `${restriction}${noOffice.replace('id: eu', 'id: also').replace('[customers]', '[leads]')}`
-  const folders = [await folderWith(restriction), await folderWith(other)]
-  const scope = 'for group analysts on the tables leads in crm'
-  const added = await runCommand(['policy', 'diff', ...folders])
-  expect(added.output).toContain(
-    `restriction crm/also\n  loses  all other columns\n  loses  rows\n    before: no restriction\n    after:  restricted by crm/also (crm.yaml:13) ${scope}: `,
-  )
-  const removed = await runCommand(['policy', 'diff', ...folders.toReversed()])
-  expect(removed.output).toContain('restriction crm/also\n  gains  all other columns\n  gains  rows\n')
 })
 
 it.for([
@@ -200,6 +213,13 @@ tags:
 `)
 const orders = '    orders: { columns: { id: number, mail: { type: text, tags: [pii] } } }\n'
 
+function printChange(direction: string, before: string, after: string): string {
+  return (
+    `group analysts\n  ${direction}  ${such} orders: DescribeTable, QueryTable, CountTableRows\n` +
+    `    ${direction}  columns id number\n    before: ${before}\n    after:  ${after}\n`
+  )
+}
+
 it('diff compares a table whose columns are declared on one side only', async () => {
   const folders = await Promise.all(
     [byTags, byTags + orders].map(async (text) => {
@@ -208,13 +228,11 @@ it('diff compares a table whose columns are declared on one side only', async ()
       return folder
     }),
   )
-  const restricted = 'restricted by crm/public (crm.yaml:8) for group analysts on the tables orders in crm'
-  const [none, id] = [`${restricted}: columns none; rows all`, `${restricted}: columns id number; rows all`]
-  expect((await runCommand(['policy', 'diff', ...folders])).output).toBe(
-    `restriction crm/public on orders\n  gains  columns id number\n    before: ${none}\n    after:  ${id}\n`,
-  )
+  const reads = 'allowed by crm/reads (crm.yaml:6), restricted by crm/public (crm.yaml:8)'
+  const [none, id] = [`${reads}: columns none; rows all`, `${reads}: columns id number; rows all`]
+  expect((await runCommand(['policy', 'diff', ...folders])).output).toBe(printChange('gains', none, id))
   expect((await runCommand(['policy', 'diff', ...folders.toReversed()])).output).toBe(
-    `restriction crm/public on orders\n  loses  columns id number\n    before: ${id}\n    after:  ${none}\n`,
+    printChange('loses', id, none),
   )
 })
 
@@ -224,17 +242,17 @@ it('diff prints changed restrictions as JSON', async () => {
     await folderWith(restriction.replace('name: text', 'mail: text')),
   ]
   const { output } = await runCommand(['policy', 'diff', '--json', ...folders])
-  expect(JSON.parse(output)).toMatchObject([
-    {
-      restriction: 'crm/eu',
-      effects: [
-        { direction: 'gains', part: 'columns', columns: { mail: 'text' } },
-        { direction: 'loses', part: 'columns', columns: { name: 'text' } },
-      ],
-      before: { columns: { id: 'number', name: 'text' } },
-      after: { columns: { id: 'number', mail: 'text' } },
-    },
-  ])
+  const rules = [{ policy: 'crm', rule: 'eu', file: 'crm.yaml', line: 8 }]
+  expect(JSON.parse(output)).toContainEqual(
+    expect.objectContaining({
+      direction: 'changes',
+      operation: 'QueryTable',
+      table: 'customers',
+      before: expect.objectContaining({
+        restriction: expect.objectContaining({ columns: { id: 'number', name: 'text' }, rules }) as unknown,
+      }) as unknown,
+    }),
+  )
 })
 
 const sent = "((`region` = 'EU') AND (`tenant` IN ('t1')))"

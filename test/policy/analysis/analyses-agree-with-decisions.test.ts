@@ -5,13 +5,11 @@ import { explainDecision } from '../../../src/policy/analysis/steps.ts'
 import { createNameMatcher } from '../../../src/policy/conditions/name-pattern.ts'
 import type { NamedSubjects, Subjects } from '../../../src/policy/language/policy-document.ts'
 import type { AuthorizationRequest } from '../../../src/policy/conditions/authorization-request.ts'
-import { createRuleReference } from '../../../src/policy/engine/compiled-rule.ts'
-import type { Step } from '../../../src/policy/engine/evaluate.ts'
-import { outcomeApplies } from '../../../src/policy/engine/evaluation.ts'
+import type { RuleReference } from '../../../src/policy/engine/decision.ts'
 import { objectPosition } from '../../../src/policy/engine/object-position.ts'
 import type { PolicySet } from '../../../src/policy/policy-set.ts'
 import type { Subject } from '../../../src/policy/engine/subject.ts'
-import { whatCan } from '../../../src/policy/analysis/what-can.ts'
+import { whatCan, type PermittedAccess } from '../../../src/policy/analysis/what-can.ts'
 import { whoCan } from '../../../src/policy/analysis/who-can.ts'
 import { arbitraryPolicies, arbitraryRequest, taggedPolicies } from '../policy-arbitraries.ts'
 import { createCaller, compilePolicySet, formatPolicies } from '../policy-builder.ts'
@@ -27,12 +25,14 @@ it('explain: the decision names the most specific applying deny, otherwise the m
         const applying = explainDecision(set, request)
           .toReversed()
           .flatMap(({ rules }) => rules)
-          .filter(({ rule, outcome }) => outcomeApplies(rule, outcome))
-        const first = (effect: string) => applying.find(({ rule }) => rule.effect === effect)
+          .filter(
+            ({ effect, verdict }) =>
+              /allows|denies/.test(verdict) || (effect === 'deny' && verdict === 'failed'),
+          )
+        const first = (wanted: string) => applying.find(({ effect }) => effect === wanted)
         const deciding = first('deny') ?? first('allow')
-        expect(set.decide(request).rule, formatPolicies(policies)).toEqual(
-          deciding && createRuleReference(deciding),
-        )
+        const { policy, rule } = set.decide(request).rule ?? {}
+        expect([policy, rule], formatPolicies(policies)).toEqual([deciding?.policy, deciding?.rule])
       }
     }),
     { numRuns: isThorough ? 120 : 40 },
@@ -47,13 +47,13 @@ it('who-can: a caller is allowed if and only if an entitlement applies', () => {
       for (const request of requests) {
         const { permission, kind, id, principal } = request
         const isEntitled = whoCan(set, permission, objectPosition(kind, id)).allowed.some(
-          ({ subject, reaching, except, overridingDenies }) =>
+          ({ subject, rule, except, unless }) =>
             isSubject(principal, subject) &&
-            holds(reaching, request, set) &&
+            holds(rule, request, set) &&
             !(except !== undefined && isNamed(principal, except)) &&
-            !overridingDenies.some(
-              ({ reaching, subjects }) =>
-                (subjects === undefined || isMatched(principal, subjects)) && holds(reaching, request, set),
+            !unless.some(
+              ({ rule, subjects }) =>
+                (subjects === undefined || isMatched(principal, subjects)) && holds(rule, request, set),
             ),
         )
         if (isEntitled) allowed++
@@ -99,19 +99,15 @@ it('what-can: a caller is allowed exactly what the nearest entry permits', () =>
           const nearest = whatCan(set, principal)
             .filter((entry) => entry.namespace.every((part, index) => part === namespace[index]))
             .toSorted((one, other) => other.namespace.length - one.namespace.length)[0]
-          const isHere = ({ document, rule }: Step): boolean =>
-            rule.tables === undefined ||
+          const isHere = ({ tables, rule }: Pick<PermittedAccess, 'rule' | 'tables'>): boolean =>
+            tables === undefined ||
             (table !== undefined &&
-              document.namespace.length === namespace.length &&
-              rule.tables.some((pattern) => createNameMatcher(pattern)(table)))
+              findRule(set, rule).document.namespace.length === namespace.length &&
+              tables.some((pattern) => createNameMatcher(pattern)(table)))
+          const isApplying = (permit: Omit<PermittedAccess, 'unless'>): boolean =>
+            permit.operations.includes(permission) && isHere(permit) && holds(permit.rule, request, set)
           const isPermitted = (nearest?.permits ?? []).some(
-            ({ rule, permissions, overridingDenies }) =>
-              permissions.has(permission) &&
-              isHere(rule) &&
-              holds(rule, request, set) &&
-              !overridingDenies.some(
-                (deny) => deny.rule.permissions.has(permission) && isHere(deny) && holds(deny, request, set),
-              ),
+            (permit) => isApplying(permit) && !permit.unless.some(isApplying),
           )
           if (isPermitted) allowed++
           expect(isPermitted, formatPolicies(policies)).toBe(set.decide(request).allowed)
@@ -123,7 +119,15 @@ it('what-can: a caller is allowed exactly what the nearest entry permits', () =>
   expect(allowed).toBeGreaterThan(0)
 })
 
-function holds({ rule }: Step, request: AuthorizationRequest, set: PolicySet): boolean {
+function findRule(set: PolicySet, { policy, rule: id }: RuleReference) {
+  const found = set.documents.flatMap((document) => document.rules.map((rule) => ({ document, rule })))
+  const [own] = found.filter(({ document, rule }) => document.name === policy && rule.id === id)
+  if (own === undefined) throw new Error(`no rule ${policy}/${id}`)
+  return own
+}
+
+function holds(reference: RuleReference, request: AuthorizationRequest, set: PolicySet): boolean {
+  const { rule } = findRule(set, reference)
   try {
     const tags = set.findTags(objectPosition(request.kind, request.id))
     return rule.condition?.evaluate({ ...request, tags }) ?? true

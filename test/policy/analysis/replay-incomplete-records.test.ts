@@ -3,7 +3,7 @@ import type { StoredRecord } from '../../../src/audit/storage/read-audit-log.ts'
 import type { IntentEntry } from '../../../src/audit/records/audit-record.ts'
 import { readRecordedCall } from '../../../src/audit/records/recorded-call.ts'
 import { getOperation, type OperationName } from '../../../src/catalog-api/operations.ts'
-import { replayCall } from '../../../src/policy/analysis/replay.ts'
+import { replayCall, type ReplayedCall } from '../../../src/policy/analysis/replay.ts'
 import { compilePolicies, type PolicySet } from '../../../src/policy/policy-set.ts'
 import { anIntent } from '../../audit/intent-fixtures.ts'
 import { parseDocuments } from '../parse-documents.ts'
@@ -49,9 +49,12 @@ function replayed(
   const stored = { kind: 'intent', time: '2026-06-15T12:00:00Z', ...entry, principal, id, effect, ...record }
   const call = readRecordedCall(stored as unknown as StoredRecord)
   if (call === undefined) return 'no call'
-  const { isAllowed, missing } = replayCall(call, { candidate })
-  if (isAllowed === undefined) return missing.join(' and ')
-  return isAllowed ? 'allowed' : 'denied'
+  return describe(replayCall(call, { candidate }))
+}
+
+function describe({ after, missing = [] }: ReplayedCall): string {
+  if (after === undefined) return missing.join(' and ')
+  return after.allowed ? 'allowed' : 'denied'
 }
 
 it.each<[string, Recorded, string]>([
@@ -212,8 +215,7 @@ it.each([
   const stored = { kind: 'intent', effect: 'change', time: '2026-06-15T12:00:00Z', ...record }
   const call = readRecordedCall(stored as unknown as StoredRecord)
   const candidate = compileRules([{ ...everything, subjects: { groups: ['h'] } }])
-  const replayed = call && replayCall(call, { candidate, current })
-  expect(replayed?.isAllowed === true ? 'allowed' : replayed?.missing.join()).toBe(expected)
+  expect(call && describe(replayCall(call, { candidate, current }))).toBe(expected)
 })
 
 it('a listing that no rule allows may have returned visible objects', () => {

@@ -30,7 +30,7 @@ function restrictionsOf(
   const read = { operation: 'QueryTable', id: ['a', 't'], ...more }
   const call = readRecordedCall({ ...stored, ...read } as unknown as StoredRecord)
   const replayed = call && replayCall(call, { candidate: compilePolicies(documents) })
-  expect(replayed?.isAllowed).toBe(true)
+  expect(replayed?.after?.allowed).toBe(true)
   return replayed?.restrictions
 }
 
