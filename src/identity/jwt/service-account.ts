@@ -1,10 +1,11 @@
-import { Agent } from 'undici'
 import { z } from 'zod'
-import { readSecret } from '../../lib/fs/read-secret.ts'
-import { readPemFile } from '../../lib/tls/certificates.ts'
 import type { TokenCaller, Claims } from './claims.ts'
-import { assertIssuer, fetchDocument, type FetchJwks } from './fetch-jwks.ts'
-import { inCluster, type ClusterAccess } from '../../lib/kubernetes/kubernetes-client.ts'
+import { assertIssuer, type FetchJwks } from './fetch-jwks.ts'
+import {
+  createKubernetesClient,
+  inCluster,
+  type ClusterAccess,
+} from '../../lib/kubernetes/kubernetes-client.ts'
 import type { TokenIssuer } from '../../config/index.ts'
 import { AuthenticationError } from '../authentication-error.ts'
 
@@ -18,22 +19,15 @@ export const clusterTokens: Pick<TokenIssuer, 'algorithms' | 'maxLifetimeSeconds
 }
 
 /** Sends the token only to the API server of the cluster. Reads certificate and token each time: both are rotated. */
-export function createClusterFetcher(
-  issuer: string,
-  { apiServer, caFile, tokenFile }: ClusterAccess = inCluster,
-): FetchJwks {
+export function createClusterFetcher(issuer: string, access: ClusterAccess = inCluster): FetchJwks {
   return async (signal) => {
-    const token = await readSecret(tokenFile)
-    const ca = await readPemFile(caFile, 'CERTIFICATE')
-    const dispatcher = new Agent({ connect: { ca, rejectUnauthorized: true } })
-    const fetchRoute = (route: string): Promise<unknown> =>
-      fetchDocument(apiServer + route, { signal, dispatcher, headers: { authorization: `Bearer ${token}` } })
+    const client = createKubernetesClient(access)
     try {
-      const discovered = await fetchRoute('/.well-known/openid-configuration')
+      const discovered = await client.get('/.well-known/openid-configuration', undefined, signal)
       assertIssuer(z.looseObject({ issuer: z.string() }).parse(discovered).issuer, issuer)
-      return await fetchRoute('/openid/v1/jwks')
+      return await client.get('/openid/v1/jwks', undefined, signal)
     } finally {
-      await dispatcher.destroy()
+      await client.close()
     }
   }
 }

@@ -117,7 +117,7 @@ function parseJson(text: string): unknown {
 
 type Query = Readonly<Record<string, string | number | boolean>>
 
-/** Requests to a Kubernetes API server. All methods reject with KubernetesError. Paths start with `/api` or `/apis`. */
+/** Requests to a Kubernetes API server. All methods reject with KubernetesError. Paths start with a slash. */
 export interface KubernetesClient {
   get(path: string, query?: Query, signal?: AbortSignal): Promise<unknown>
   /** Server-side apply; `manager` owns what the body has from then on. Rejects with 409 if the object has another uid. */

@@ -10,12 +10,10 @@ import type { ResourceResult } from './kubernetes-policies.ts'
 
 export interface StatusWriterOptions {
   readonly client: KubernetesClient
-  /** A status was not written; the same failure in one Kubernetes namespace is reported once per attempt. */
+  /** A status was not written; the same failure in one Kubernetes namespace is reported once per review. */
   readonly onError: (error: KubernetesError) => void
-  /** Interval between attempts; default 15 s. */
-  readonly retryMs?: number
-  /** How long the status of another gateway about the same generation stays; default a minute. */
-  readonly patienceMs?: number
+  /** Interval between reviews of all statuses; default 30 s. */
+  readonly intervalMs?: number
 }
 
 export interface StatusWriter {
@@ -41,30 +39,23 @@ type Condition = z.output<typeof conditionSchema>
 
 const statusSchema = z.object({ conditions: z.array(conditionSchema) })
 
-/** What this gateway knows of the status of a resource. */
-interface Known {
-  /** What the last write replaced: a report may be older. */
-  readonly replacedVersion?: string
-  /** The last present conditions that this gateway agreed with. */
-  readonly agreed?: string
-  /** Conditions of another gateway about the same generation, and when they were first seen. */
-  readonly other?: { readonly conditions: string; readonly since: number }
-}
-
 /**
  * Writes the conditions of resources by server-side apply, if they differ and are about the present generation. All
  * gateways do so, without an election. While two settings revisions are rolled out, gateways have two opinions about a
- * resource: that of another gateway about the same generation is left for a minute, so that they do not take turns.
+ * resource: that of another gateway about the same generation is left until the next review, so that they do not take
+ * turns all the time.
  */
 export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
-  const { client, onError, retryMs = 15_000, patienceMs = 60_000 } = options
+  const { client, onError, intervalMs = 30_000 } = options
   const closing = new AbortController()
   const { signal } = closing
   let results: readonly ResourceResult[] = []
-  /** By uid, as all others. */
-  const known = new Map<string, Known>()
-  /** Not tried again before the next attempt: each written status causes a report. */
+  /** The last conditions of this gateway's opinion that were found or written, by uid. */
+  const known = new Map<string, string>()
+  /** Uids that are not tried again before the next review: each written status causes a report. */
   const failed = new Set<string>()
+  /** Uids that the present review has not reached yet. */
+  const unreviewed = new Set<string>()
   const reportedErrors = new Set<string>()
   let isUnavailable = false
   let isWriting = false
@@ -74,52 +65,54 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
     if (!isWriting) writing = writeAll()
   }
 
-  /** Writes one status after the other, of the last report. */
+  function canWrite(): boolean {
+    return !isUnavailable && !signal.aborted
+  }
+
+  /** Writes one status after the other, until nothing is left of the last report. */
   async function writeAll(): Promise<void> {
     isWriting = true
-    for (let round: typeof results | undefined; round !== results;) {
+    let round: typeof results | undefined
+    while (round !== results && canWrite()) {
       round = results
       for (const result of round) {
         if (failed.has(result.resource.metadata.uid) || !needsWrite(result)) continue
         await write(result).catch((error: unknown) => handleFailure(result, toKubernetesError(error)))
-        if (round !== results || isUnavailable || signal.aborted) break
+        if (round !== results || !canWrite()) break
       }
-      if (isUnavailable || signal.aborted) break
     }
     isWriting = false
   }
 
   function needsWrite(result: ResourceResult): boolean {
     const { resource, generation } = result
-    const { uid, resourceVersion } = resource.metadata
+    const { uid } = resource.metadata
     if (resource.metadata.generation !== generation) return false
-    const before = known.get(uid)
-    const present = getConditions(resource)
-    const conditions = describe(present)
+    const isReviewed = unreviewed.delete(uid)
+    const conditions = getConditions(resource)
+    const present = describe(conditions)
     const wanted = describe(createConditions(result, ''))
-    if (before?.replacedVersion === resourceVersion && before.agreed === wanted) return false
-    if (conditions === wanted) {
-      known.set(uid, { agreed: conditions })
+    const last = known.get(uid)
+    if (present === wanted) {
+      known.set(uid, wanted)
       return false
     }
-    const isOfThisGeneration = present.some(
+    const isOfThisGeneration = conditions.some(
       ({ type, observedGeneration }) => type === 'Accepted' && observedGeneration === generation,
     )
-    if (!isOfThisGeneration || conditions === before?.agreed) return true
-    const since = before?.other?.conditions === conditions ? before.other.since : performance.now()
-    known.set(uid, { ...before, other: { conditions, since } })
-    return performance.now() - since >= patienceMs
+    // A report may be older than the last write.
+    return isReviewed || (isOfThisGeneration ? present === last : wanted !== last)
   }
 
   async function write(result: ResourceResult): Promise<void> {
     const { apiVersion, kind, metadata } = result.resource
-    const { namespace, name, uid, resourceVersion } = metadata
+    const { namespace, name, uid } = metadata
     const path = `/apis/${apiVersion}/namespaces/${namespace}/${policyResourceName}/${name}/status`
     const conditions = createConditions(result, currentTime())
     const status = { observedGeneration: result.generation, conditions }
     const applied = { apiVersion, kind, metadata: { namespace, name, uid }, status }
     await client.apply(path, applied, fieldManager, signal)
-    known.set(uid, { replacedVersion: resourceVersion, agreed: describe(conditions) })
+    known.set(uid, describe(conditions))
   }
 
   function handleFailure({ resource }: ResourceResult, error: KubernetesError): void {
@@ -135,14 +128,15 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
     reportedErrors.add(key)
   }
 
-  function retry(): void {
+  function review(): void {
     isUnavailable = false
     reportedErrors.clear()
     failed.clear()
+    for (const { resource } of results) unreviewed.add(resource.metadata.uid)
     start()
   }
 
-  const timer = setInterval(retry, retryMs).unref()
+  const timer = setInterval(review, intervalMs).unref()
   return {
     report(reported) {
       results = reported

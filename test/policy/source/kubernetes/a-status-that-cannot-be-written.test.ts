@@ -6,15 +6,14 @@ import { accept, storeStatus, createPolicy, getNames, openWriter } from './repor
 import { eventually } from '../../../support/eventually.ts'
 
 const names = Array.from({ length: 12 }, (_, index) => `policy-${index}`)
-const never = 60_000
+const soon = 50
 const results = names.map((name) => accept(createPolicy(name)))
 
 it.each([404, 409])('tries again after %i, which is no failure', async (status) => {
-  const { writer, requests, errors } = await openWriter(inOrder(sendStatus(status), storeStatus))
+  const { writer, requests, errors } = await openWriter(inOrder(sendStatus(status), storeStatus), soon)
   writer.report([accept(createPolicy('one'))])
-  await eventually(() => expect(requests).toHaveLength(2))
-  await setTimeout(150)
-  expect(getNames(requests)).toEqual(['one', 'one'])
+  await eventually(() => expect(requests.length).toBeGreaterThan(1))
+  expect(new Set(getNames(requests))).toEqual(new Set(['one']))
   expect(errors).toEqual([])
 })
 
@@ -25,7 +24,7 @@ it.each<readonly [string, Script]>([
   ['has too many requests', sendStatus(429)],
   ['does not respond', breakConnection],
 ])('pauses while the API server %s', async (_, script) => {
-  const { writer, requests, errors } = await openWriter(script, { retryMs: never })
+  const { writer, requests, errors } = await openWriter(script)
   writer.report(results)
   await eventually(() => expect(requests).toHaveLength(1))
   await setTimeout(200)
@@ -35,7 +34,7 @@ it.each<readonly [string, Script]>([
 
 it('writes what is missing when the API server is available again', async () => {
   const unavailable = Array.from({ length: 2 }, () => sendStatus(503))
-  const { writer, requests } = await openWriter(inOrder(...unavailable, storeStatus))
+  const { writer, requests } = await openWriter(inOrder(...unavailable, storeStatus), soon)
   writer.report(results)
   await eventually(() => expect(requests).toHaveLength(2 + names.length))
   expect(getNames(requests.slice(2))).toEqual(names.toSorted())
@@ -48,7 +47,7 @@ const forbidTeamB: Script = (request, response) => {
 }
 
 it('writes the status of other resources if some are refused', async () => {
-  const { writer, requests, errors } = await openWriter(forbidTeamB, { retryMs: never })
+  const { writer, requests, errors } = await openWriter(forbidTeamB)
   writer.report([...forbidden, ...results])
   await eventually(() => expect(requests).toHaveLength(2 * names.length))
   await setTimeout(300)
@@ -60,7 +59,10 @@ it('writes the status of other resources if some are refused', async () => {
 })
 
 it('retries what was refused', async () => {
-  const { writer, requests } = await openWriter(inOrder(...names.map(() => sendStatus(403)), storeStatus))
+  const { writer, requests } = await openWriter(
+    inOrder(...names.map(() => sendStatus(403)), storeStatus),
+    soon,
+  )
   writer.report(results)
   await eventually(() => expect(requests).toHaveLength(2 * names.length))
 })

@@ -10,17 +10,13 @@ import {
 } from '../../../lib/kubernetes/scripted-api-server.ts'
 
 /** Reports to a scripted API server. */
-export async function openWriter(
-  script: Script = storeStatus,
-  { retryMs = 50, patienceMs = 60_000 }: { readonly retryMs?: number; readonly patienceMs?: number } = {},
-) {
+export async function openWriter(script: Script = storeStatus, intervalMs = 60_000) {
   const server = await startScriptedApiServer(script)
   const errors: KubernetesError[] = []
   const writer = createStatusWriter({
     client: server.client,
     onError: (error) => errors.push(error),
-    retryMs,
-    patienceMs,
+    intervalMs,
   })
   onTestFinished(() => writer.close())
   return { ...server, writer, errors }

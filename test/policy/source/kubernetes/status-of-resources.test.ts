@@ -111,6 +111,7 @@ it('a changed opinion of its own replaces the last one at once', async () => {
   await setTimeout(100)
   writer.report([refuse(createPolicy('one', {}, acceptedStatus(3)))])
   await eventually(() => expect(requests).toHaveLength(2))
+  await setTimeout(100)
   const seen = createPolicy('two', {}, acceptedStatus(3))
   writer.report([accept(seen)])
   writer.report([refuse(seen)])
@@ -118,7 +119,7 @@ it('a changed opinion of its own replaces the last one at once', async () => {
 })
 
 it('the opinion of another gateway about the same generation is left for a while', async () => {
-  const { writer, requests } = await openWriter(undefined, { retryMs: 50, patienceMs: 600 })
+  const { writer, requests } = await openWriter(undefined, 600)
   const resource = createPolicy('one', {}, acceptedStatus(3))
   const reportedAt = performance.now()
   writer.report([refuse(resource)])
@@ -127,7 +128,7 @@ it('the opinion of another gateway about the same generation is left for a while
   await setTimeout(200)
   expect(requests).toEqual([])
   await eventually(() => expect(requests).toHaveLength(1))
-  expect(performance.now() - reportedAt).toBeGreaterThan(590)
+  expect(performance.now() - reportedAt).toBeGreaterThan(500)
 })
 
 it('the opinion of another gateway about an older generation is not', async () => {
