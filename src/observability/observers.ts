@@ -4,7 +4,7 @@ import type { SyncObserver } from '../limits/shared/shared-limits.ts'
 import type { Logger } from './log/gateway-log.ts'
 import { createLogThrottle } from './log/log-throttle.ts'
 import type { Metrics } from './metrics/metrics.ts'
-import type { SpanObserver } from './traces/traces.ts'
+import type { SpanObserver } from './traces/otlp-exporter.ts'
 
 /** Counts and logs what the audit log reports. */
 export function createAuditEventLogger(metrics: Metrics, log: Logger): (event: AuditLogEvent) => void {

@@ -1,6 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { MetricsSettings } from '../../config/index.ts'
-import { createRequestCounter } from './request-counter.ts'
 import { createDurationHistogram } from './duration-histogram.ts'
 
 const requestBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
@@ -24,18 +23,17 @@ export type Metrics = ReturnType<typeof createMetrics>
  */
 export function createMetrics(version: string, { namespaces }: MetricsSettings = {}) {
   const registry = new Registry()
-  const { requestCounters, durations, histograms, counters, gauges, values, samples } =
-    createFactories(registry)
+  const { durations, histograms, counters, gauges, values, samples } = createFactories(registry)
   const ofNamespace = namespaces ? [catalogNamespace] : []
   const metrics = {
     registry,
-    ...requestCounters(['operation', 'status', 'decision', ...ofNamespace], {
+    ...counters(['operation', 'status', 'decision', ...ofNamespace], {
       requests_total: 'Requests by operation, response status and policy decision (allow, deny, none).',
     }),
-    ...requestCounters(['stage', 'reason'], {
+    ...counters(['stage', 'reason'], {
       refusals_total: 'Requests refused by the gateway, by stage and reason.',
     }),
-    ...requestCounters(['operation', 'result', ...ofNamespace], {
+    ...counters(['operation', 'result', ...ofNamespace], {
       restricted_reads_total:
         'Reads of callers that policies leave a part of the table, by operation and result (restricted, or the reason of the refusal).',
     }),
@@ -252,8 +250,6 @@ function createFactories(registry: Registry) {
     ) => createEach(texts, (base) => new Gauge<Label>({ ...base, labelNames, registers })),
     histograms: <Name extends string>(buckets: number[], texts: HelpTexts<Name>) =>
       createEach(texts, (base) => new Histogram({ ...base, buckets, registers })),
-    requestCounters: <Name extends string>(labelNames: readonly string[], texts: HelpTexts<Name>) =>
-      createEach(texts, (base) => createRequestCounter({ ...base, labelNames, registers })),
     durations: <Name extends string>(
       labelNames: readonly string[],
       buckets: readonly number[],

@@ -1,56 +1,117 @@
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Attributes, HrTime } from '@opentelemetry/api'
-import { ExportResultCode, type ExportResult } from '@opentelemetry/core'
-import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace'
+import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace'
 import { Backoff } from '../../lib/async/backoff.ts'
-import { toError } from '../../lib/errors/to-error.ts'
 import { PostRefused, type HttpPoster } from '../../lib/outbound/http-poster.ts'
 
+/** Receives what became of spans. Must not throw. */
+export interface SpanObserver {
+  readonly dropped: (spans: number, reason: 'queue_full' | 'export_failed', cause?: unknown) => void
+  readonly exported: () => void
+}
+
+/** Of the export of spans. */
+export interface SpanBounds {
+  /** Of one export, also at shutdown. */
+  readonly timeoutMs: number
+  /** Includes spans that are being exported. Further ones are dropped and counted. */
+  readonly maxQueuedSpans: number
+}
+
+const maxBatchSpans = 512
+const batchDelayMs = 1_000
 /** Statuses after which OTLP/HTTP 1.x repeats a request. */
 const retryableStatuses: ReadonlySet<number> = new Set([429, 502, 503, 504])
 const retryDelays = { minMs: 1_000, maxMs: 5_000 }
 
 /**
- * Posts batches of spans as OTLP/HTTP 1.x in the JSON encoding: the exporter of the SDK comes with protocol buffers, logs
- * and metrics. A batch that fails for a while is sent again within the timeout. `readHeaders` is called for each request.
+ * Posts batches of ended spans as OTLP/HTTP 1.x in the JSON encoding: the exporter of the SDK comes with protocol buffers,
+ * logs and metrics, and its queue drops spans silently. A batch that fails for a while is sent again within the timeout.
+ * `readHeaders` is called for each request.
  */
-export function createOtlpExporter(
-  poster: HttpPoster,
-  readHeaders: () => Promise<Readonly<Record<string, string>>>,
-  timeoutMs: number,
-): SpanExporter {
-  const send = async (spans: readonly ReadableSpan[]): Promise<void> => {
-    const body = JSON.stringify(createTraceRequest(spans))
-    const signal = AbortSignal.timeout(timeoutMs)
+export class OtlpExporter implements SpanProcessor {
+  readonly #poster: HttpPoster
+  readonly #readHeaders: () => Promise<Readonly<Record<string, string>>>
+  readonly #observer: SpanObserver
+  readonly #bounds: SpanBounds
+  #batch: ReadableSpan[] = []
+  #queued = 0
+  #timer: NodeJS.Timeout | undefined
+  readonly #exports = new Set<Promise<void>>()
+
+  constructor(
+    poster: HttpPoster,
+    readHeaders: () => Promise<Readonly<Record<string, string>>>,
+    observer: SpanObserver,
+    bounds: SpanBounds,
+  ) {
+    this.#poster = poster
+    this.#readHeaders = readHeaders
+    this.#observer = observer
+    this.#bounds = bounds
+  }
+
+  onStart(): void {}
+
+  onEnd(span: ReadableSpan): void {
+    if (this.#queued >= this.#bounds.maxQueuedSpans) {
+      this.#observer.dropped(1, 'queue_full')
+      return
+    }
+    this.#queued += 1
+    this.#batch.push(span)
+    if (this.#batch.length >= maxBatchSpans) this.#exportBatch()
+    else this.#timer ??= setTimeout(() => this.#exportBatch(), batchDelayMs).unref()
+  }
+
+  async forceFlush(): Promise<void> {
+    this.#exportBatch()
+    await Promise.all(this.#exports)
+  }
+
+  async shutdown(): Promise<void> {
+    await this.forceFlush()
+    await this.#poster.close()
+  }
+
+  #exportBatch(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    const spans = this.#batch
+    if (spans.length === 0) return
+    this.#batch = []
+    const exporting = this.#export(spans).then(() => {
+      this.#queued -= spans.length
+      this.#exports.delete(exporting)
+    })
+    this.#exports.add(exporting)
+  }
+
+  async #export(spans: readonly ReadableSpan[]): Promise<void> {
+    try {
+      await this.#send(JSON.stringify(createTraceRequest(spans)))
+      this.#observer.exported()
+    } catch (error) {
+      this.#observer.dropped(spans.length, 'export_failed', error)
+    }
+  }
+
+  async #send(body: string): Promise<void> {
+    const signal = AbortSignal.timeout(this.#bounds.timeoutMs)
     const delays = new Backoff(retryDelays)
     for (;;) {
-      const headers = { 'content-type': 'application/json', ...(await readHeaders()) }
+      const headers = { 'content-type': 'application/json', ...(await this.#readHeaders()) }
       try {
-        await poster.post(headers, body, signal)
+        await this.#poster.post(headers, body, signal)
         return
       } catch (error) {
         const isFinal = error instanceof PostRefused && !retryableStatuses.has(error.status)
         if (isFinal || signal.aborted) throw error
-        await setTimeout(delays.next(), undefined, { signal }).catch(() => {
+        await pause(delays.next(), undefined, { signal }).catch(() => {
           throw error
         })
       }
     }
-  }
-  async function report(spans: readonly ReadableSpan[], done: (result: ExportResult) => void): Promise<void> {
-    try {
-      await send(spans)
-    } catch (error) {
-      done({ code: ExportResultCode.FAILED, error: toError(error) })
-      return
-    }
-    done({ code: ExportResultCode.SUCCESS })
-  }
-  return {
-    export: (spans, done) => {
-      void report(spans, done)
-    },
-    shutdown: () => poster.close(),
   }
 }
 

@@ -1,22 +1,14 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { hostname } from 'node:os'
 import { ROOT_CONTEXT, type TextMapGetter } from '@opentelemetry/api'
-import { ExportResultCode, W3CTraceContextPropagator } from '@opentelemetry/core'
+import { W3CTraceContextPropagator } from '@opentelemetry/core'
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
-import {
-  BatchSpanProcessor,
-  type BatchSpanProcessorOptions,
-  ParentBasedSampler,
-  type SpanExporter,
-  type SpanProcessor,
-  TraceIdRatioBasedSampler,
-  TracerProvider,
-} from '@opentelemetry/sdk-trace'
+import { ParentBasedSampler, TraceIdRatioBasedSampler, TracerProvider } from '@opentelemetry/sdk-trace'
 import { resolveTracesEndpoint, type TracesSettings } from '../../config/index.ts'
 import { readHeaderValue } from '../../lib/fs/read-secret.ts'
 import { createHttpPoster } from '../../lib/outbound/http-poster.ts'
 import type { Outbound } from '../../lib/outbound/outbound.ts'
-import { createOtlpExporter } from './otlp-exporter.ts'
+import { OtlpExporter, type SpanBounds, type SpanObserver } from './otlp-exporter.ts'
 import { type RequestSpans, startRequestSpans } from './request-spans.ts'
 
 export interface Traces {
@@ -28,17 +20,8 @@ export interface Traces {
 
 /** A traceparent has 55 characters today; future versions may be longer (W3C Trace Context, 4.3). */
 const maxTraceparentLength = 256
-/** Of the export of spans. */
-export interface SpanBounds {
-  /** Of one export, also at shutdown. */
-  readonly timeoutMs: number
-  /** Further spans are dropped and counted. */
-  readonly maxQueuedSpans: number
-}
-
 const defaultBounds: SpanBounds = { timeoutMs: 5_000, maxQueuedSpans: 16_384 }
-const maxBatchSpans = 512
-const batchDelayMs = 1_000
+const maxConnections = 4
 
 /**
  * Import this file only if traces are configured: the library costs time and memory. Throws if a file cannot be read.
@@ -50,15 +33,7 @@ export async function openTraces(
   outbound: Outbound,
   bounds: Partial<SpanBounds> = {},
 ): Promise<Traces> {
-  const { timeoutMs, maxQueuedSpans } = { ...defaultBounds, ...bounds }
-  const batchSpans = Math.min(maxBatchSpans, maxQueuedSpans)
-  // Shutdown exports the whole queue at once.
-  const exporter = await openExporter(
-    settings,
-    outbound,
-    timeoutMs,
-    Math.ceil(maxQueuedSpans / batchSpans) + 1,
-  )
+  const exporter = await openExporter(settings, observer, outbound, { ...defaultBounds, ...bounds })
   const provider = new TracerProvider({
     // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
     resource: resourceFromAttributes({
@@ -67,19 +42,7 @@ export async function openTraces(
       'service.instance.id': hostname(),
     }).merge(detectResources({ detectors: [envDetector] })),
     sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(settings.sampleRatio) }),
-    spanProcessors: [
-      createSpanQueue({
-        exporter,
-        batching: {
-          maxExportBatchSize: batchSpans,
-          scheduledDelayMillis: batchDelayMs,
-          // The exporter has its own timeout.
-          exportTimeoutMillis: timeoutMs * 2,
-        },
-        maxSpans: maxQueuedSpans,
-        observer,
-      }),
-    ],
+    spanProcessors: [exporter],
   })
   const tracer = provider.getTracer('catalog-gateway', version)
   const propagator = new W3CTraceContextPropagator()
@@ -89,19 +52,16 @@ export async function openTraces(
       const parent = propagator.extract(ROOT_CONTEXT, headers, headerGetter)
       return startRequestSpans(tracer, parent, epoch(), startedAt)
     },
-    async close() {
-      // Failed exports have been counted; the exporter is then still open.
-      await provider.shutdown().catch(() => exporter.shutdown())
-    },
+    close: () => exporter.shutdown(),
   }
 }
 
 async function openExporter(
   settings: TracesSettings,
+  observer: SpanObserver,
   outbound: Outbound,
-  timeoutMs: number,
-  maxConnections: number,
-): Promise<SpanExporter> {
+  bounds: SpanBounds,
+): Promise<OtlpExporter> {
   const { caFile, credential } = settings
   const opener = await outbound.openClient('traces', { caFile })
   const readCredential = async (): Promise<Record<string, string>> =>
@@ -109,8 +69,8 @@ async function openExporter(
   // Detects a missing file at start rather than at the first batch.
   await readCredential()
   const { url, headers } = resolveTracesEndpoint(settings, process.env)
-  const poster = createHttpPoster(url, opener, timeoutMs, maxConnections)
-  return createOtlpExporter(poster, async () => ({ ...headers, ...(await readCredential()) }), timeoutMs)
+  const poster = createHttpPoster(url, opener, bounds.timeoutMs, maxConnections)
+  return new OtlpExporter(poster, async () => ({ ...headers, ...(await readCredential()) }), observer, bounds)
 }
 
 /** A repeated or overlong traceparent is ignored, and a new trace begins (W3C Trace Context, 3.2.2). */
@@ -135,51 +95,5 @@ export function createPerformanceEpoch(clock = Date.now, sinceStart = () => perf
     const latest = clock() - sinceStart()
     if (latest > epoch || latest < epoch - 1) epoch = latest
     return epoch
-  }
-}
-
-export interface SpanObserver {
-  readonly dropped: (spans: number, reason: 'queue_full' | 'export_failed', cause?: unknown) => void
-  readonly exported: () => void
-}
-
-interface SpanQueueOptions {
-  readonly exporter: SpanExporter
-  readonly batching: Omit<BatchSpanProcessorOptions, 'exporter' | 'maxQueueSize'>
-  /** Includes spans that are being exported. */
-  readonly maxSpans: number
-  readonly observer: SpanObserver
-}
-
-/** The processor of the library drops spans silently, so the limit is enforced here. */
-function createSpanQueue({ exporter, batching, maxSpans, observer }: SpanQueueOptions): SpanProcessor {
-  let held = 0
-  const processor = new BatchSpanProcessor({
-    ...batching,
-    maxQueueSize: maxSpans,
-    exporter: {
-      export(spans, done) {
-        exporter.export(spans, (result) => {
-          held -= spans.length
-          if (result.code === ExportResultCode.SUCCESS) observer.exported()
-          else observer.dropped(spans.length, 'export_failed', result.error)
-          done(result)
-        })
-      },
-      shutdown: () => exporter.shutdown(),
-    },
-  })
-  return {
-    onStart: () => undefined,
-    onEnd(span) {
-      if (held >= maxSpans) {
-        observer.dropped(1, 'queue_full')
-        return
-      }
-      held += 1
-      processor.onEnd(span)
-    },
-    forceFlush: () => processor.forceFlush(),
-    shutdown: () => processor.shutdown(),
   }
 }
