@@ -3,6 +3,7 @@ import type { PolicySettings } from '../../config/index.ts'
 import { createLogThrottle } from '../../observability/log/log-throttle.ts'
 import { describeConditionError } from '../../policy/conditions/condition-errors.ts'
 import type { ReportConditionFailure } from '../../policy/engine/compiled-rule.ts'
+import type { PolicyDocument } from '../../policy/language/policy-document.ts'
 import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
 import type { ShadowDifference } from '../../policy/source/compile-documents.ts'
 import { watchFolders } from '../../policy/source/folder-source.ts'
@@ -58,7 +59,8 @@ async function openSources(
   audit: AuditLog,
 ): Promise<PolicySource> {
   const { folder } = settings.policies
-  const announce = (revision: string): void => {
+  const bringInForce = (revision: string, documents: readonly PolicyDocument[]): void => {
+    resources?.setInForce(documents)
     metrics.policy_info.reset()
     metrics.policy_info.set({ revision }, 1)
     metrics.policy_last_reload_success_timestamp_seconds.setToCurrentTime()
@@ -69,23 +71,22 @@ async function openSources(
   const source = await combineSources(sources, {
     onConditionFailure: conditionReport(metrics, log),
     onShadowDifference: shadowReport(metrics, log),
-    onDocuments: (documents) => resources?.setInForce(documents),
-    onReload: ({ set: { revision }, folder, hasError }) => {
-      metrics.policy_reloads_total.inc({ result: 'success' })
+    onChange({ error, set: { revision }, documents, folder, hasError }) {
+      const isFailure = error !== undefined
+      metrics.policy_reloads_total.inc({ result: isFailure ? 'failure' : 'success' })
       metrics.policy_last_reload_successful.set(hasError ? 0 : 1)
-      announce(revision)
-      audit.recordReload({ what: 'policies', revision })
-      log.info({ revision, folder }, 'policies reloaded')
-    },
-    onError: (error, { set: { revision }, folder }) => {
-      metrics.policy_reloads_total.inc({ result: 'failure' })
-      metrics.policy_last_reload_successful.set(0)
-      audit.recordReload({ what: 'policies', revision, details: { result: 'failure' } })
-      log.error({ error: String(error), folder }, 'policy reload failed')
+      const details = { result: 'failure' }
+      audit.recordReload({ what: 'policies', revision, ...(isFailure && { details }) })
+      if (isFailure) log.error({ error: String(error), folder }, 'policy reload failed')
+      else {
+        bringInForce(revision, documents)
+        log.info({ revision, folder }, 'policies reloaded')
+      }
     },
   })
-  announce(source.current().revision)
-  if (source.current().size === 0) log.warn({ source: folder.join() }, 'no policies: every request is denied')
+  const { revision, size } = source.current()
+  bringInForce(revision, source.listDocuments())
+  if (size === 0) log.warn({ source: folder.join() }, 'no policies: every request is denied')
   return source
 }
 

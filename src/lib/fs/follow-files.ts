@@ -37,8 +37,8 @@ export interface FollowedFiles<Value> extends Followed<Value> {
 export interface FollowOptions<Value> {
   /** Changes with every change of the files; must not reject. */
   readonly stamp: () => Promise<string>
-  /** Rejects if the content is unusable, as that of an empty or incomplete file. `isForced` is true for `reloadFiles`. */
-  readonly read: (isForced: boolean) => Promise<Value>
+  /** Rejects if the content is unusable, as that of an empty or incomplete file. */
+  readonly read: () => Promise<Value>
   readonly intervalMs?: number
   /**
    * Called after each change with the value before, but not for the first value, and with an unchanged value after
@@ -69,7 +69,7 @@ export async function followFiles<Value>(options: FollowOptions<Value>): Promise
   const { stamp: computeStamp, read, intervalMs = defaultIntervalMs, onChange, onError } = options
   // Taken before the content is read, so that the next poll detects a change in between.
   let lastStamp = await computeStamp()
-  let current = await read(false)
+  let current = await read()
   let lastError: string | undefined
   let isClosed = false
   let timer: NodeJS.Timeout | undefined
@@ -82,7 +82,7 @@ export async function followFiles<Value>(options: FollowOptions<Value>): Promise
     const before = current
     lastStamp = stamp
     try {
-      const value = await read(isForced)
+      const value = await read()
       // Of several files, some may have been replaced during the read. The next poll reads all of them again.
       if ((await computeStamp()) !== stamp || isClosed) return
       current = value

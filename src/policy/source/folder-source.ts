@@ -43,13 +43,13 @@ function watchFolder(
 
   return followFiles({
     stamp: () => stampPolicyFolder(folder).catch(String),
-    async read(isForced) {
+    async read() {
       const documents = collectDocuments(await runInSlices(parse(await readPolicyFolder(folder))))
       const isEmpty = !documents.some(isEnforced)
       if (wasEmpty === undefined && !mayBeEmpty) assertAnyPolicy(folder.path, documents.length)
       if (wasEmpty === false && isEmpty)
         throw new PolicyError([{ file: folder.path, message: emptiedMessage }])
-      await observer.load(documents, isForced)
+      await observer.load(documents)
       wasEmpty = isEmpty
     },
     intervalMs,

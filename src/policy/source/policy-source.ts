@@ -19,9 +19,9 @@ interface DocumentSource {
 export interface DocumentObserver {
   /**
    * Replaces all documents of the source, those with `mode: shadow` included. Resolves when they are in force; rejects
-   * if they cannot be, and then the previous ones stay. `isForced` reports even an unchanged set as reloaded.
+   * if they cannot be, and then the previous ones stay.
    */
-  load(documents: readonly PolicyDocument[], isForced?: boolean): Promise<void>
+  load(documents: readonly PolicyDocument[]): Promise<void>
   /** The documents cannot be read; the previous ones stay in force. */
   fail(error: PolicyError): void
 }
@@ -34,10 +34,13 @@ export interface PolicySources {
   readonly resources?: OpenDocumentSource | undefined
 }
 
-/** A change of policies that did or did not come into force. */
-interface PolicyChange {
+/** A change of policies. */
+export interface PolicyChange {
+  /** Why it did not come into force: the previous documents of its source stay. Undefined if it did. */
+  readonly error: PolicyError | undefined
   /** In force now. */
   readonly set: PolicySet
+  readonly documents: readonly PolicyDocument[]
   /** The folder that changed; undefined for resources. */
   readonly folder: string | undefined
   /** Whether the last change of a source could not be loaded. */
@@ -46,18 +49,16 @@ interface PolicyChange {
 
 /** The callbacks must not throw. */
 export interface PolicySourceOptions extends CompileOptions {
-  /** Called when a changed set takes effect, and also with an unchanged set after an error or `reloadFiles`. */
-  readonly onReload?: (change: PolicyChange) => void
-  /** The last change of a source cannot be loaded: its previous documents stay in force. */
-  readonly onError?: (error: PolicyError, change: PolicyChange) => void
-  /** Called with the documents in force, initially and after each change. */
-  readonly onDocuments?: (documents: readonly PolicyDocument[]) => void
+  /** Called for each change after the start. */
+  readonly onChange?: (change: PolicyChange) => void
 }
 
 /** The policies in force, reloaded on change until closed. */
 export interface PolicySource {
   /** Read it once per request, so that one set decides the whole request. */
   current(): PolicySet
+  /** Returns the documents in force. */
+  listDocuments(): readonly PolicyDocument[]
   /** Returns the folders whose last change could not be loaded. */
   listFailingFolders(): readonly string[]
   close(): void
@@ -83,41 +84,39 @@ export async function combineSources(
     return yield* compileDocuments(next.flat(), options)
   }
 
-  async function replace(
-    index: number,
-    replacement: readonly PolicyDocument[],
-    isForced: boolean,
-  ): Promise<void> {
+  function listDocuments(): readonly PolicyDocument[] {
+    return documents.flat().filter(isEnforced)
+  }
+
+  function report(index: number, set: PolicySet): void {
+    const error = failing.get(index)
+    const hasError = failing.size > 0
+    options.onChange?.({ error, set, documents: listDocuments(), folder: names[index], hasError })
+  }
+
+  async function replace(index: number, replacement: readonly PolicyDocument[]): Promise<void> {
     const next = documents.with(index, replacement)
-    if (current === undefined) {
-      documents = next
-      failing.delete(index)
-      return
-    }
-    const set = await runInSlices(compile(next))
+    const set = current && (await runInSlices(compile(next)))
     if (isClosed) return
-    const isReported = failing.delete(index) || isForced || set.revision !== current.revision
-    // Replaced even if the revision is equal: line numbers of rules may have changed.
     current = set
     documents = next
-    options.onDocuments?.(next.flat().filter(isEnforced))
-    if (isReported) options.onReload?.({ set, folder: names[index], hasError: failing.size > 0 })
+    failing.delete(index)
+    if (set !== undefined) report(index, set)
   }
 
   // One after the other, so that no replacement loses another.
   let lastReplacement = Promise.resolve()
   function observe(index: number): DocumentObserver {
     return {
-      load(replacement, isForced = false) {
-        const replaced = lastReplacement.then(() => replace(index, replacement, isForced))
+      load(replacement) {
+        const replaced = lastReplacement.then(() => replace(index, replacement))
         lastReplacement = replaced.catch(() => undefined)
         return replaced
       },
       fail(error) {
         if (isClosed) return
         failing.set(index, error)
-        if (current !== undefined)
-          options.onError?.(error, { set: current, folder: names[index], hasError: true })
+        if (current !== undefined) report(index, current)
       },
     }
   }
@@ -126,11 +125,10 @@ export async function combineSources(
   try {
     for (const [index, open] of openers.entries()) sources.push(await open(observe(index)))
     const set = (current = runAtOnce(compile(documents)))
-    options.onDocuments?.(documents.flat().filter(isEnforced))
-    for (const [index, error] of failing)
-      options.onError?.(error, { set, folder: names[index], hasError: true })
+    for (const index of failing.keys()) report(index, set)
     return {
       current: () => current ?? set,
+      listDocuments,
       listFailingFolders: () => [...failing.keys()].flatMap((index) => names[index] ?? []),
       close() {
         isClosed = true

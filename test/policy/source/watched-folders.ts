@@ -25,8 +25,10 @@ export async function watch(paths: readonly string[], options: PolicySourceOptio
     { folders: new Map(folders) },
     {
       ...options,
-      onReload: ({ folder, hasError }) => reloads.push([folder, hasError]),
-      onError: ({ message }) => errors.push(message),
+      onChange({ error, folder, hasError }) {
+        if (error === undefined) reloads.push([folder, hasError])
+        else errors.push(error.message)
+      },
     },
   )
   onTestFinished(() => source.close())

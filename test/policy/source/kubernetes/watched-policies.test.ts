@@ -153,6 +153,6 @@ it('until a changed policy is reviewed, its result is that of the generation bef
 
 it('the order of policies does not depend on that of the list', async () => {
   const { client } = await scriptCluster(...['c', 'a', 'b'].map((name) => createGrant(name, 'alice')))
-  const { names } = await watchCluster({ client }, delegation)
-  expect(names).toEqual(['team-a/a', 'team-a/b', 'team-a/c'])
+  const { source } = await watchCluster({ client }, delegation)
+  expect(source.listDocuments().map(({ name }) => name)).toEqual(['team-a/a', 'team-a/b', 'team-a/c'])
 })

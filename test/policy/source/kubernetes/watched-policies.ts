@@ -67,7 +67,6 @@ export async function watchCluster(
   const errors: string[] = []
   const connects: string[] = []
   const reports: (readonly ResourceResult[])[] = []
-  const names: string[] = []
   const policies = createKubernetesPolicies({
     client,
     namespaces: [namespace],
@@ -84,13 +83,9 @@ export async function watchCluster(
   })
   const source = await combineSources(
     { folders: new Map(), resources: policies.open },
-    {
-      onDocuments(documents) {
-        names.splice(0, names.length, ...documents.map(({ name }) => name))
-        policies.setInForce(documents)
-      },
-    },
+    { onChange: ({ documents }) => policies.setInForce(documents) },
   )
+  policies.setInForce(source.listDocuments())
   onTestFinished(() => source.close())
   function isAllowed(user: string): boolean {
     const request = createAuthorizationRequest(createCaller(user), 'ListTables', 'namespace', [
@@ -99,7 +94,7 @@ export async function watchCluster(
     ])
     return source.current().decide(request).allowed
   }
-  return { source, names, errors, connects, reports, isAllowed }
+  return { source, errors, connects, reports, isAllowed }
 }
 
 export const unavailable = sendStatus(503, 'as scripted')
