@@ -50,8 +50,8 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
   const closing = new AbortController()
   const { signal } = closing
   let results: readonly ResourceResult[] = []
-  /** The last conditions of this gateway's opinion that were found or written, by uid. */
-  const known = new Map<string, string>()
+  /** By uid, the last conditions of this gateway's opinion that were found or written, and what the write replaced. */
+  const known = new Map<string, { readonly conditions: string; readonly replaced?: string }>()
   /** Uids that are not tried again before the next review: each written status causes a report. */
   const failed = new Set<string>()
   /** Uids that the present review has not reached yet. */
@@ -93,15 +93,16 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
     const present = describe(conditions)
     const wanted = describe(createConditions(result, ''))
     const last = known.get(uid)
+    // The report is older than the last write.
+    if (wanted === last?.conditions && present === last.replaced) return false
     if (present === wanted) {
-      known.set(uid, wanted)
+      known.set(uid, { conditions: wanted })
       return false
     }
     const isOfThisGeneration = conditions.some(
       ({ type, observedGeneration }) => type === 'Accepted' && observedGeneration === generation,
     )
-    // A report may be older than the last write.
-    return isReviewed || (isOfThisGeneration ? present === last : wanted !== last)
+    return isReviewed || !isOfThisGeneration || present === last?.conditions
   }
 
   async function write(result: ResourceResult): Promise<void> {
@@ -112,7 +113,8 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
     const status = { observedGeneration: result.generation, conditions }
     const applied = { apiVersion, kind, metadata: { namespace, name, uid }, status }
     await client.apply(path, applied, fieldManager, signal)
-    known.set(uid, describe(conditions))
+    const replaced = describe(getConditions(result.resource))
+    known.set(uid, { conditions: describe(conditions), replaced })
   }
 
   function handleFailure({ resource }: ResourceResult, error: KubernetesError): void {

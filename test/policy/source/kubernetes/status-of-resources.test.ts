@@ -88,6 +88,16 @@ it('keeps the transition time of a condition whose status is the same, and the c
   expect(requests).toHaveLength(1)
 })
 
+it('replaces a status of no generation after its own at once', async () => {
+  const { writer, requests } = await openWriter()
+  writer.report([refuse(createPolicy('one'))])
+  await eventually(() => expect(requests).toHaveLength(1))
+  await setTimeout(100)
+  const forged = { type: 'Accepted', status: 'True', lastTransitionTime: before, reason: 'R', message: '' }
+  writer.report([refuse(createPolicy('one', {}, { conditions: [forged] }))])
+  await eventually(() => expect(requests).toHaveLength(2))
+})
+
 it('replaces a status that is none', async () => {
   const { writer, requests } = await openWriter()
   writer.report([accept(createPolicy('one', {}, { conditions: 'yes' }))])
