@@ -49,8 +49,6 @@ export const upstreamBounds = {
   maxPendingRequests: 4_096,
   /** How long a request waits for a connection. */
   queueTimeoutMs: 10_000,
-  /** Retries of one read. */
-  maxRetries: 1,
   /** Ratio of retries to requests over time, in whole percent. */
   retryBudgetPercent: 20,
   /** Consecutive failures that open the circuit. */

@@ -6,7 +6,7 @@ import { createParsedRequestHead } from '../http1/server/request-head.ts'
 import { unknownAddress } from '../lib/net/addresses.ts'
 import { NodeResponse } from '../node-http/node-response.ts'
 import type { RequestHandler } from './request-handler.ts'
-import { ownOperations } from './upstream/own-operations.ts'
+import { ownOperations } from './upstream/own-client.ts'
 
 const pageSize = '200'
 

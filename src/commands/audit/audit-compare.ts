@@ -4,8 +4,8 @@ import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { type GatewaySettings } from '../../config/index.ts'
 import { listUpstreamTables, listUpstreamVersions } from '../../gateway/changes/list-upstream-versions.ts'
-import { sendGatewayRequest, type SendGatewayRequest } from '../../gateway/changes/send-gateway-request.ts'
 import { readUpstreamOptions } from '../../gateway/upstream/upstream-files.ts'
+import type { Upstream } from '../../gateway/upstream/upstream.ts'
 import { createUpstreams, type Upstreams } from '../../gateway/upstream/upstreams.ts'
 import { toError } from '../../lib/errors/to-error.ts'
 import { formatCount } from '../../lib/format-count.ts'
@@ -112,11 +112,9 @@ class Comparison {
 
   async *run(): AsyncGenerator<UnexplainedVersion, void> {
     for (const upstream of this.#upstreams.all) {
-      const send: SendGatewayRequest = (request) =>
-        sendGatewayRequest(upstream, request, new AbortController().signal, 'listing')
       try {
-        for await (const id of listUpstreamTables(upstream, this.#upstreams, this.#namespace, send)) {
-          const found = await this.#compareTable(id, send)
+        for await (const id of listUpstreamTables(upstream, this.#upstreams, this.#namespace)) {
+          const found = await this.#compareTable(id, upstream)
           this.unexplained += found.length
           for (const version of found) yield { ...version, upstream: upstream.name, id }
         }
@@ -128,11 +126,11 @@ class Comparison {
 
   async #compareTable(
     id: Identifier,
-    send: SendGatewayRequest,
+    upstream: Upstream,
   ): Promise<(ListedVersion & { readonly branch: string })[]> {
     const found: (ListedVersion & { readonly branch: string })[] = []
     try {
-      for await (const { branch, versions } of listUpstreamVersions(id, send)) {
+      for await (const { branch, versions } of listUpstreamVersions(id, upstream.own)) {
         const unexplained = await this.#findUnexplained(id, branch, versions)
         found.push(...unexplained.map((version) => ({ ...version, branch })))
         this.versions += versions.length

@@ -11,8 +11,7 @@ import {
 import { getMember } from '../facts/stated-facts.ts'
 import { findOperation, type BatchEntries } from '../../catalog-api/operations.ts'
 import { errorCodes } from '../../catalog-api/catalog-error.ts'
-import type { SendGatewayRequest } from './send-gateway-request.ts'
-import { ownOperations } from '../upstream/own-operations.ts'
+import { ownOperations, type OwnClient } from '../upstream/own-client.ts'
 
 interface ChangedBranch {
   readonly id: CreatedVersion['id']
@@ -87,14 +86,15 @@ interface VersionQuery {
   readonly version?: number
 }
 
-/** Fetches a version, or the newest one. Throws what `send` throws, and Error if the version could not be determined. */
-export async function fetchVersion(query: VersionQuery, send: SendGatewayRequest): Promise<LookupResult> {
+/** Fetches a version, or the newest one. Throws Error if the version could not be determined. */
+export async function fetchVersion(
+  query: VersionQuery,
+  client: OwnClient,
+  signal: AbortSignal,
+): Promise<LookupResult> {
   const { id, branch, version } = query
-  const { status, body } = await send({
-    operation: ownOperations.describeVersion,
-    id,
-    body: { id, branch, version },
-  })
+  const lookup = { operation: ownOperations.describeVersion, id, body: { id, branch, version } }
+  const { status, body } = await client.readJson(lookup, signal)
   if (status === 200) return { found: readVersion(query, body) }
   const code = getMember(body, 'code')
   if (status === 404 && code === errorCodes.TableVersionNotFound.code) return { found: 'no version' }

@@ -6,11 +6,10 @@ import { isListOfStrings, isObject } from '../../lib/json/json-values.ts'
 import { getMember } from '../facts/stated-facts.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { findServedId, type Upstreams } from '../upstream/upstreams.ts'
-import type { SendGatewayRequest } from './send-gateway-request.ts'
-import { ownOperations } from '../upstream/own-operations.ts'
+import { ownOperations, type OwnClient } from '../upstream/own-client.ts'
 
 const pageSize = 1_000
-/** Versions have metadata of any length, and a response has at most 1 MiB. */
+/** Versions have metadata of any length. */
 const versionsPageSize = 100
 /** Bounds a listing that never ends. */
 const maxPages = 100_000
@@ -20,13 +19,12 @@ const { listBranches, listVersions } = ownOperations
 
 /**
  * Lists the tables of an upstream in a namespace and beneath, page by page: those that a request could name and that would
- * be sent to this upstream. Throws what `send` throws, and Error if a listing fails.
+ * be sent to this upstream. Throws Error if a listing fails.
  */
 export async function* listUpstreamTables(
   upstream: Upstream,
   upstreams: Pick<Upstreams, 'forId'>,
   root: Identifier,
-  send: SendGatewayRequest,
 ): AsyncGenerator<Identifier, void> {
   const mounts = upstream.namespaces ?? [[]]
   const namespaces = mounts.some((mount) => isWithin(root, mount))
@@ -41,7 +39,7 @@ export async function* listUpstreamTables(
     member: keyof typeof listings,
     namespace: Identifier,
   ): AsyncGenerator<Identifier, void> {
-    for await (const { status, body } of readPages(listings[member], namespace, pageSize, send)) {
+    for await (const { status, body } of readPages(listings[member], namespace, pageSize, upstream.own)) {
       const isRemoved = status === 404 && getMember(body, 'code') === errorCodes.NamespaceNotFound.code
       // The root of some catalogs cannot have tables.
       if (isRemoved || (status === 400 && member === 'tables')) return
@@ -61,10 +59,10 @@ export async function* listUpstreamTables(
  */
 export async function* listUpstreamVersions(
   id: Identifier,
-  send: SendGatewayRequest,
+  client: OwnClient,
 ): AsyncGenerator<{ readonly branch: string; readonly versions: readonly ListedVersion[] }, void> {
   const branches = ['']
-  for await (const { status, body } of readPages(listBranches, id, pageSize, send)) {
+  for await (const { status, body } of readPages(listBranches, id, pageSize, client)) {
     // The catalog has no branches.
     if (status === 404 || status === 405 || status === 406 || status === 501) break
     const found = getMember(body, 'branches')
@@ -73,7 +71,7 @@ export async function* listUpstreamVersions(
   }
   for (const branch of branches) {
     const versions: ListedVersion[] = []
-    for await (const { status, body } of readPages(listVersions, id, versionsPageSize, send, branch)) {
+    for await (const { status, body } of readPages(listVersions, id, versionsPageSize, client, branch)) {
       if (status === 404) break
       const page = getMember(body, 'versions')
       if (status !== 200 || !Array.isArray(page)) throw unexpectedStatus(listVersions, status)
@@ -95,15 +93,15 @@ async function* readPages(
   operation: Operation,
   id: Identifier,
   limit: number,
-  send: SendGatewayRequest,
+  client: OwnClient,
   branch = '',
-): AsyncGenerator<Awaited<ReturnType<SendGatewayRequest>>, void> {
+): AsyncGenerator<Awaited<ReturnType<OwnClient['readJson']>>, void> {
   let token: string | undefined
   for (let pages = 0; pages < maxPages; pages += 1) {
     const parameters = new Map([['limit', String(limit)]])
     if (branch !== '') parameters.set('branch', branch)
     if (token !== undefined) parameters.set('page_token', token)
-    const response = await send({ operation, id, parameters })
+    const response = await client.readJson({ operation, id, parameters })
     yield response
     const next = getMember(response.body, 'page_token')
     if (typeof next !== 'string' || next === '' || next === token) return

@@ -12,7 +12,6 @@ import {
   type ResolvedEntry,
 } from '../../audit/index.ts'
 import { fetchVersion } from './created-versions.ts'
-import { sendGatewayRequest } from './send-gateway-request.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 
 /** In milliseconds. */
@@ -72,7 +71,7 @@ interface LookupQueue {
 const maxPending = 10_000
 const retryDelays = { minMs: 500, maxMs: 5 * 60_000 }
 
-/** Starts resolving, only with capacity that clients do not use. */
+/** Starts resolving. */
 export function createOutcomeResolver(options: OutcomeResolverOptions): OutcomeResolver {
   const { audit, known, upstreams, onResolved } = options
   const times = { ...defaultTimes, ...options.times }
@@ -143,9 +142,7 @@ export function createOutcomeResolver(options: OutcomeResolverOptions): OutcomeR
       return { decision: undecidedResolution('its upstream is no longer configured'), versions }
     let decision = undecidedResolution('the change leaves no trace that identifies it')
     for (const lookup of change.lookups) {
-      const found = await fetchVersion(lookup, (request) =>
-        sendGatewayRequest(upstream, request, closing.signal),
-      )
+      const found = await fetchVersion(lookup, upstream.own, closing.signal)
       entry.lookups += 1
       if (typeof found.found === 'object') versions.push(found.found)
       // The other versions of a committed batch are looked up for the record.

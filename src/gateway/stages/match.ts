@@ -6,8 +6,8 @@ import { placeInDatabase } from '../../catalog-api/place-in-database.ts'
 import { createRouteTable } from '../../catalog-api/route-table.ts'
 import { advance, type Matched, type Received } from '../context.ts'
 import { createDatabases } from '../databases.ts'
-import { buildUpstreamTarget } from '../upstream/upstream-target.ts'
 import type { GatewaySettings } from '../../config/index.ts'
+import { buildUpstreamTarget } from '../upstream/upstream.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 
 type FoundRoute = Pick<Matched, 'route' | 'database' | 'routeUpstream' | 'routeTarget'>

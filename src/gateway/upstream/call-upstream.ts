@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import type { RequestSpans } from '../../observability/traces/request-spans.ts'
 import {
   runAttempt,
@@ -10,7 +9,6 @@ import {
 import type { Upstream } from './upstream.ts'
 import { getFailureReason, isTransportFailure, isUnavailableResponse } from './attempt-failure.ts'
 import { removeHeaders } from '../../lib/http/header-list.ts'
-import { Backoff } from '../../lib/async/backoff.ts'
 import { refusal } from '../../catalog-api/catalog-error.ts'
 import { ClientDisconnected } from '../client-disconnected.ts'
 
@@ -74,12 +72,9 @@ function startClientSpan(
   })
 }
 
-/** Before the second retry and those after it; the first one does not wait. */
-const retryDelays = { minMs: 100, maxMs: 1_000 }
-
 /**
  * Sends a request to an upstream, with the headers of each of its requests, when a slot of its pool is free and the
- * circuit is closed. A request that `mayRetry` (a read whose body is in memory) is retried if the connection failed
+ * circuit is closed. A request that `mayRetry` (a read whose body is in memory) is retried once if the connection failed
  * before the response began, within the retry budget of the upstream. A response is not retried, whatever its status,
  * unless it refuses a credential that has been replaced: a 503 with `retry-after` tells the client when to retry, and
  * retries of the gateway would only add to the load. Rejects with AttemptFailed if the request was sent, else with
@@ -100,7 +95,6 @@ export async function callUpstream(
     if (options.response.isDestroyed)
       throw new ClientDisconnected('the client closed the connection while its request was pending')
     retryBudget.deposit()
-    let backoff: Backoff | undefined
     for (let attempt = 1; ; attempt += 1) {
       assertCircuitClosed(upstream)
       await options.checkDecision?.('end')
@@ -111,10 +105,9 @@ export async function callUpstream(
         return response
       } catch (error) {
         if (isUpstreamFailure(error, request)) breaker.recordFailure()
-        const isLast = !mayRetry || attempt > upstream.bounds.maxRetries || !isRetryable(error)
+        const isLast = !mayRetry || attempt > 1 || !isRetryable(error)
         if (isLast || breaker.state === 'open' || !retryBudget.tryWithdraw()) throw error
       }
-      if (attempt > 1) await pause((backoff ??= new Backoff(retryDelays)).next())
     }
   } finally {
     slots.release(holder)

@@ -1,10 +1,10 @@
 import type { UpstreamBounds } from '../bounds.ts'
 import { isUnavailableStatus } from './attempt-failure.ts'
-import { openOwnClient, type UpstreamAccess } from './own-client.ts'
+import type { OwnClient, UpstreamAccess } from './own-client.ts'
 
 type HealthCheckBounds = Pick<
   UpstreamBounds,
-  'connectTimeoutMs' | 'healthCheckIntervalMs' | 'healthCheckTimeoutMs' | 'probeIntervalMs'
+  'healthCheckIntervalMs' | 'healthCheckTimeoutMs' | 'probeIntervalMs'
 >
 
 /** The health of an upstream, according to the latest checks. */
@@ -24,17 +24,16 @@ export interface HealthChecker {
 /** One failure may be a coincidence. The first check has no earlier success to rely on. */
 const failuresToUnhealthy = 2
 /**
- * Checks the upstream periodically over a connection of its own, because a saturated connection pool is not a failure.
- * Any status but 502, 503 and 504 counts as healthy: an internal error, an unknown path or a rejected credential is no
+ * Checks the upstream periodically. Any status but 502, 503 and 504 counts as healthy: an internal error, an unknown path or a rejected credential is no
  * reason to stop sending requests. `onResult` is called after each check: why it failed, or undefined if it passed.
  */
 export function startHealthChecker(
-  access: UpstreamAccess,
+  client: OwnClient,
+  credentials: UpstreamAccess['credentials'],
   bounds: HealthCheckBounds,
   onResult: (problem: string | undefined) => void,
 ): HealthChecker {
-  const { healthCheckIntervalMs, probeIntervalMs } = bounds
-  const client = openOwnClient(access, bounds.connectTimeoutMs, bounds.healthCheckTimeoutMs)
+  const { healthCheckIntervalMs, healthCheckTimeoutMs, probeIntervalMs } = bounds
   let failures = 0
   let hasPassed = false
   let status: number | undefined
@@ -45,8 +44,7 @@ export function startHealthChecker(
 
   async function findProblem(): Promise<string | undefined> {
     try {
-      status = (await client.probe()).status
-      if (status === 401) await access.credentials.refresh()
+      status = (await client.probe(AbortSignal.timeout(healthCheckTimeoutMs))).status
       return isUnavailableStatus(status) ? `status ${status}` : undefined
     } catch (error) {
       status = undefined
@@ -74,14 +72,13 @@ export function startHealthChecker(
     isChecked: () => isChecked,
     hasPassed: () => hasPassed,
     isHealthy: () => failures === 0 || (hasPassed && failures < failuresToUnhealthy),
-    isCredentialRefused: () => access.credentials.current.length > 0 && status === 401,
+    isCredentialRefused: () => credentials.current.length > 0 && status === 401,
     checkNow() {
       if (!isChecking && !isClosed) void check()
     },
     close() {
       isClosed = true
       clearTimeout(timer)
-      client.close()
     },
   }
 }

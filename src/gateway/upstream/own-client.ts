@@ -1,13 +1,33 @@
 import { lancedbDatabaseHeader, lancedbPrefixHeader } from '../../catalog-api/headers.ts'
-import { defaultDelimiter, type Identifier } from '../../catalog-api/identifiers.ts'
-import type { Operation } from '../../catalog-api/operations.ts'
+import {
+  assertSeparable,
+  defaultDelimiter,
+  listSeparators,
+  type Identifier,
+} from '../../catalog-api/identifiers.ts'
+import { getOperation, type Operation } from '../../catalog-api/operations.ts'
 import { buildTarget } from '../../catalog-api/request-target.ts'
 import { createHttp1Client } from '../../http1/client/http1-client.ts'
 import { sendRequest, type BufferedResponse } from '../../http1/client/send-request.ts'
 import type { Followed } from '../../lib/fs/follow-files.ts'
 import { getBasePath } from '../../lib/http/base-path.ts'
+import { withoutByteOrderMark } from '../../lib/json/json-values.ts'
 import type { SocketOpener } from '../../lib/outbound/socket-opener.ts'
-import { ownOperations } from './own-operations.ts'
+
+/**
+ * The operations that the gateway sends itself, for health checks, in-doubt changes, the console, `check --probe` and
+ * `audit compare`. All are reads.
+ */
+export const ownOperations = {
+  countRows: getOperation('CountTableRows'),
+  describeTable: getOperation('DescribeTable'),
+  describeVersion: getOperation('DescribeTableVersion'),
+  listNamespaces: getOperation('ListNamespaces'),
+  listBranches: getOperation('ListTableBranches'),
+  listTables: getOperation('ListTables'),
+  listVersions: getOperation('ListTableVersions'),
+  queryTable: getOperation('QueryTable'),
+}
 
 /** How the gateway reaches an upstream for itself. */
 export interface UpstreamAccess {
@@ -23,27 +43,40 @@ export interface UpstreamAccess {
   readonly database?: string | undefined
 }
 
-/** Sends single requests of the gateway itself to an upstream, over connections of its own. */
+/** A read that the gateway sends for itself. */
+interface OwnRequest {
+  readonly operation: Operation
+  readonly id: Identifier
+  readonly parameters?: ReadonlyMap<string, string>
+  /** Members of the JSON body. */
+  readonly body?: object
+}
+
+/**
+ * Sends single requests of the gateway itself to an upstream, over connections of its own: a saturated connection pool
+ * does not delay them. Every method rejects without a whole response in time, and on abort.
+ */
 export interface OwnClient {
-  /** `target` is without the base path of the upstream. A body is JSON. Rejects without a whole response in time. */
-  send(method: 'GET' | 'POST', target: string, body?: Buffer): Promise<BufferedResponse>
-  /** Sends an operation with JSON members. */
-  call(operation: Operation, id: Identifier, members: object): Promise<BufferedResponse>
+  /** `target` is without the base path of the upstream. */
+  get(target: string, signal?: AbortSignal): Promise<BufferedResponse>
+  send(request: OwnRequest, signal?: AbortSignal): Promise<BufferedResponse>
+  /** Sends a request, and parses the JSON of the response. Rejects with SyntaxError if it is none. */
+  readJson(
+    request: OwnRequest,
+    signal?: AbortSignal,
+  ): Promise<{ readonly status: number; readonly body: unknown }>
   /** Sends the cheapest read that every catalog has and that reaches its store. */
-  probe(): Promise<BufferedResponse>
+  probe(signal?: AbortSignal): Promise<BufferedResponse>
   close(): void
 }
 
 const maxResponseBytes = 16 * 1024 * 1024
+/** For each whole response: a count may read a whole table. */
+const timeoutMs = 30_000
 
-/** `timeoutMs` is for each whole response. */
-export function openOwnClient(
-  access: UpstreamAccess,
-  connectTimeoutMs: number,
-  timeoutMs: number,
-): OwnClient {
+export function openOwnClient(access: UpstreamAccess, connectTimeoutMs: number): OwnClient {
   const url = new URL(access.url)
-  const { opener, delimiter = defaultDelimiter } = access
+  const { opener, credentials, delimiter = defaultDelimiter } = access
   const getHeaders = createOwnHeaders(access)
   const timeouts = {
     connectTimeoutMs,
@@ -52,22 +85,43 @@ export function openOwnClient(
     totalTimeoutMs: timeoutMs,
   }
   const client = createHttp1Client({ url, opener, timeouts })
-  const send: OwnClient['send'] = (method, target, body) => {
-    const type = body === undefined ? [] : ['content-type', 'application/json']
+
+  async function dispatch(
+    method: 'GET' | 'POST',
+    target: string,
+    body: Buffer | null,
+    signal = new AbortController().signal,
+  ): Promise<BufferedResponse> {
+    const type = body === null ? [] : ['content-type', 'application/json']
     const headers = [...getHeaders(), ...type]
-    const request = { method, path: getBasePath(url) + target, headers, body: body ?? null }
-    return sendRequest(client, request, maxResponseBytes, AbortSignal.timeout(timeoutMs))
+    const request = { method, path: getBasePath(url) + target, headers, body }
+    const response = await sendRequest(client, request, maxResponseBytes, signal)
+    if (response.status === 401) await credentials.refresh()
+    return response
   }
-  const targetOf = (operation: Operation, id: Identifier, parameters: ReadonlyMap<string, string>): string =>
-    buildTarget({ operation, id, delimiter, indexName: undefined, parameters }, delimiter)
+
+  async function send(
+    { operation, id, parameters = new Map(), body }: OwnRequest,
+    signal?: AbortSignal,
+  ): Promise<BufferedResponse> {
+    assertSeparable(id, listSeparators(delimiter))
+    const target = buildTarget({ operation, id, delimiter, indexName: undefined, parameters }, delimiter)
+    const bytes = body === undefined ? null : Buffer.from(JSON.stringify(body))
+    return dispatch(operation.method, target, bytes, signal)
+  }
+
   return {
+    get: (target, signal) => dispatch('GET', target, null, signal),
     send,
-    call(operation, id, members) {
-      const target = targetOf(operation, id, new Map())
-      if (operation.method === 'GET') return send('GET', target)
-      return send('POST', target, Buffer.from(JSON.stringify({ id, ...members })))
+    async readJson(request, signal) {
+      const { status, body } = await send(request, signal)
+      return { status, body: JSON.parse(String(withoutByteOrderMark(body))) as unknown }
     },
-    probe: () => send('GET', targetOf(ownOperations.listNamespaces, [], new Map([['limit', '1']]))),
+    probe: (signal) =>
+      send(
+        { operation: ownOperations.listNamespaces, id: [], parameters: new Map([['limit', '1']]) },
+        signal,
+      ),
     close: () => client.close(),
   }
 }

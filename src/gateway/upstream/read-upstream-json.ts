@@ -9,8 +9,7 @@ import { createUpstreamError } from './upstream-error.ts'
 import { assertNotCompressed } from './content-coding.ts'
 import type { UpstreamResponse } from './upstream-attempt.ts'
 import { toDownstreamError } from './attempt-failure.ts'
-import { buildUpstreamTarget } from './upstream-target.ts'
-import type { Upstream } from './upstream.ts'
+import { buildUpstreamTarget, type Upstream } from './upstream.ts'
 
 export interface ReadUpstreamOptions {
   readonly holder: CapacityHolder

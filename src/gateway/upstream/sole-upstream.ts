@@ -7,8 +7,7 @@ import { unknownParameterError } from '../../catalog-api/query-parameters.ts'
 import { unknownOperationError, type RouteMatch } from '../../catalog-api/request-target.ts'
 import type { Matched } from '../context.ts'
 import { listAdditionalPermissions, type PermissionDecision } from '../authorization/required-permission.ts'
-import { buildUpstreamTarget } from './upstream-target.ts'
-import type { Upstream } from './upstream.ts'
+import { buildUpstreamTarget, type Upstream } from './upstream.ts'
 import type { Upstreams } from './upstreams.ts'
 
 interface RequestDecisions {

@@ -1,4 +1,10 @@
-import { defaultDelimiter, listSeparators, type Identifier } from '../../catalog-api/identifiers.ts'
+import {
+  assertSeparable,
+  defaultDelimiter,
+  listSeparators,
+  type Identifier,
+} from '../../catalog-api/identifiers.ts'
+import { buildTarget, type RouteMatch } from '../../catalog-api/request-target.ts'
 import type { ExtraOperationDeclaration } from '../../catalog-api/extra-operation.ts'
 import type { JsonForm } from '../../lib/json/json-form.ts'
 import type { Operation } from '../../catalog-api/operations.ts'
@@ -13,7 +19,7 @@ import { CircuitBreaker, type CircuitState } from './circuit-breaker.ts'
 import { createConnectionSlots, type ConnectionSlots } from './connection-slots.ts'
 import { createHttp1Client, type Http1Client } from '../../http1/client/http1-client.ts'
 import { startHealthChecker, type HealthChecker } from './health-checker.ts'
-import { createOwnHeaders, type UpstreamAccess } from './own-client.ts'
+import { createOwnHeaders, openOwnClient, type OwnClient, type UpstreamAccess } from './own-client.ts'
 
 export interface UpstreamOptions extends UpstreamAccess {
   /** Name for logs, metrics and audit records. */
@@ -68,12 +74,26 @@ export interface Upstream
   readonly bounds: UpstreamBounds
   /** Every request holds a slot, so there are no more connections than slots. */
   readonly client: Http1Client
+  /** For requests of the gateway itself. */
+  readonly own: OwnClient
   readonly slots: Readonly<Record<PoolName, ConnectionSlots>>
   readonly breaker: CircuitBreaker
   readonly retryBudget: RetryBudget
   readonly health: HealthChecker
   /** Aborts active requests. */
   close(): void
+}
+
+/**
+ * Builds the request target for `upstream`, without extra parameters that it does not accept: a listing is read from
+ * several upstreams. Throws InvalidInput (400) for an id that the upstream could misread.
+ */
+export function buildUpstreamTarget(upstream: Upstream, route: RouteMatch): string {
+  assertSeparable(route.id, upstream.separators)
+  const { basePath, delimiter, allowedQueryParameters } = upstream
+  if (route.extraParameters === undefined) return basePath + buildTarget(route, delimiter)
+  const accepted = [...route.extraParameters].filter(([name]) => allowedQueryParameters.has(name))
+  return basePath + buildTarget({ ...route, extraParameters: new Map(accepted) }, delimiter)
 }
 
 /** Returns the maximum number of connections for listings: enough for several callers, of whom none has more than half. */
@@ -108,7 +128,8 @@ export function createUpstream(options: UpstreamOptions, observer?: UpstreamObse
   })
   const breaker = new CircuitBreaker(bounds, () => health.checkNow())
   let wasHealthy = true
-  const health = startHealthChecker(options, bounds, (problem) => {
+  const own = openOwnClient(options, bounds.connectTimeoutMs)
+  const health = startHealthChecker(own, options.credentials, bounds, (problem) => {
     const circuit = breaker.state
     breaker.recordProbe(problem === undefined)
     const isHealthy = health.isHealthy()
@@ -138,6 +159,7 @@ export function createUpstream(options: UpstreamOptions, observer?: UpstreamObse
     forwardsCredential: options.identity === 'original',
     bounds,
     client,
+    own,
     slots: {
       // Small requests end soon, and a released slot goes to the holder with the fewest.
       small: createConnectionSlots({ ...queue, maxActive: options.maxConnections, maxHeldToFree: 7 }),
@@ -153,6 +175,7 @@ export function createUpstream(options: UpstreamOptions, observer?: UpstreamObse
     health,
     close() {
       health.close()
+      own.close()
       client.close()
     },
   }

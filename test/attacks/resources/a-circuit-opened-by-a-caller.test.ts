@@ -11,7 +11,7 @@ import { eventually } from '../../support/eventually.ts'
 const read = '/v1/table/orders/describe'
 const failures = 3
 const tuning = { consecutiveFailures: failures, probeIntervalMs: 50 }
-const setup = withUpstream(() => ({}), { ...tuning, maxRetries: 0 })
+const setup = withUpstream(() => ({}), { ...tuning, retryBudgetPercent: 0 })
 
 it.each<[label: string, answering: RequestHandler]>([
   ['closes connections', (_arrival, response) => response.socket?.destroy()],

@@ -89,14 +89,3 @@ it('retries after a closed connection, and stops if the client disconnects', asy
   await expect(listing).rejects.toBeInstanceOf(ClientDisconnected)
   expect(upstream.slots.listing.active()).toBe(0)
 })
-
-it('sends no retry for a client that disconnects between two attempts', async () => {
-  const { recording, upstream } = await catalog({ maxRetries: 3 })
-  recording.answering = (_arrival, response) => {
-    if (recording.requests.length === 2) leave.abort()
-    response.socket?.destroy()
-  }
-  const { listing, leave } = await reading(upstream)
-  await expect(listing).rejects.toBeInstanceOf(ClientDisconnected)
-  expect(recording.requests).toHaveLength(2)
-})

@@ -15,8 +15,7 @@ import { qualifiedRuleName } from '../../../policy/testing/decision-test.ts'
 import { readRestrictedRows } from '../../restrictions/restricted-rows.ts'
 import { restrictQuery } from '../../restrictions/restrict-query.ts'
 import { upstreamBounds } from '../../bounds.ts'
-import { openOwnClient, type OwnClient, type UpstreamAccess } from '../own-client.ts'
-import { ownOperations } from '../own-operations.ts'
+import { openOwnClient, ownOperations, type OwnClient, type UpstreamAccess } from '../own-client.ts'
 
 /** How the columns of a restriction differ from those of the table. */
 interface ComparedColumns {
@@ -107,9 +106,6 @@ interface TableProbe {
   readonly notes: readonly string[]
 }
 
-/** For a whole response: a count may read a whole table. */
-const readTimeoutMs = 30_000
-
 /**
  * Reads from each table that policies restrict in a namespace of the upstream, and changes nothing: compares the declared
  * columns with its schema, and sends a count, a query and a vector search that no row fulfils, as the gateway sends
@@ -120,7 +116,7 @@ export async function probeRestrictions(
   policies: PolicySet,
   isOfUpstream: (namespace: Identifier) => boolean,
 ): Promise<readonly TableProbe[]> {
-  const client = openOwnClient(options, upstreamBounds.connectTimeoutMs, readTimeoutMs)
+  const client = openOwnClient(options, upstreamBounds.connectTimeoutMs)
   const tables: TableProbe[] = []
   try {
     const byNamespace = groupBy(policies.documents, ({ namespace }) => namespaceKey(namespace))
@@ -159,7 +155,7 @@ async function listTables(
 ): Promise<ReadonlySet<string>> {
   const named = patterns.filter((pattern) => !pattern.includes('*'))
   if (named.length === patterns.length) return new Set(named)
-  const { status, body } = await client.call(ownOperations.listTables, namespace, {})
+  const { status, body } = await client.send({ operation: ownOperations.listTables, id: namespace })
   const { tables } = getMembers(status === 200 ? parseJsonBytes(body) : undefined)
   const existing = isListOfStrings(tables) ? tables.filter((name) => matchesAny(patterns, name)) : []
   return new Set([...named, ...existing])
@@ -237,7 +233,11 @@ class RunningProbe implements TableProbe {
   }
 
   async #read(operation: Operation, members: object): Promise<Buffer> {
-    const { status, body } = await this.#client.call(operation, this.id, members)
+    const { status, body } = await this.#client.send({
+      operation,
+      id: this.id,
+      body: { id: this.id, ...members },
+    })
     if (status === 200) return body
     throw new Error(
       status === 404 && operation === ownOperations.describeTable

@@ -16,12 +16,12 @@ export interface UpstreamProbe {
 /** Reads from an upstream, and changes nothing. Rejects if it does not respond within its timeouts. */
 export async function probeUpstream(options: UpstreamAccess): Promise<UpstreamProbe> {
   const { connectTimeoutMs, healthCheckTimeoutMs } = upstreamBounds
-  const client = openOwnClient(options, connectTimeoutMs, healthCheckTimeoutMs)
+  const client = openOwnClient(options, connectTimeoutMs)
   try {
     const startedAt = performance.now()
-    const { status } = await client.probe()
+    const { status } = await client.probe(AbortSignal.timeout(healthCheckTimeoutMs))
     const durationMs = Math.round(performance.now() - startedAt)
-    const document = await client.send('GET', openApiPath)
+    const document = await client.get(openApiPath, AbortSignal.timeout(healthCheckTimeoutMs))
     const text = document.status === 200 ? document.body.toString('utf8') : ''
     const headerDialect = headerDialectNames.find((name) => text.includes(headerDialects[name].location))
     return { status, durationMs, headerDialect }
