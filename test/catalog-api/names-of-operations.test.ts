@@ -13,7 +13,7 @@ const describing = /^(?:catalog-api\/(?:operations\.ts|schemas\/|openapi\/)|back
 const exceptions: Readonly<Record<string, string>> = {
   'audit/compare/recorded-versions.ts': 'which versions a change makes without naming them',
   'catalog-api/place-in-database.ts': 'clients in a database call another listing for this one',
-  'gateway/upstream/own-operations.ts': 'the gateway sends these operations itself',
+  'gateway/upstream/own-client.ts': 'the gateway sends these operations itself',
 }
 
 /** Lists the strings of the file that name operations, keys of objects included. */

@@ -7,24 +7,12 @@ import type { RunInSlices, Steps } from '../../lib/async/run-in-slices.ts'
 export interface ListingSource {
   /** Unique name of the source, used in positions. */
   readonly name: string
-  /**
-   * Reads the page of a source token, the first without one, of about `size` names. Throws SourceUnavailable if a
-   * listing may do without this source.
-   */
+  /** Reads the page of a source token, the first without one, of about `size` names. */
   read(token: string | undefined, size: number): Promise<SourcePage>
   /** The id of a name; undefined if this gateway cannot serve it, or not from this source. */
   toIdentifier(name: string): Identifier | undefined
-}
-
-/** A source cannot be read now, and the listing continues without it. */
-export class SourceUnavailable extends Error {
-  override readonly name = 'SourceUnavailable'
-  override readonly cause: CatalogError
-
-  constructor(cause: CatalogError) {
-    super(cause.message)
-    this.cause = cause
-  }
+  /** Returns why a listing lacks the source, if it may do without one that failed so; undefined if it fails as well. */
+  findReason?(error: unknown): CatalogError | undefined
 }
 
 /** Why sources could not be read, by name. */
@@ -99,30 +87,28 @@ export async function readListingPage(
   request: ListingPageRequest,
 ): Promise<ListingPage> {
   const { limit, startAfter, position, runInSlices } = request
-  const cursors = selectSources(sources, position).map(([source, at]) => createCursor(source, at, request))
+  const cursors = selectSources(sources, position).map(([source, at]) => new Cursor(source, at, request))
   const readsAllowed = maxReads + cursors.length
   const ids: Identifier[] = []
   let characters = 0
   let reads = 0
-  const endPage = (position: ListingPosition | undefined): ListingPage => ({
-    ids,
-    position,
-    failures: collectFailures(cursors),
-  })
-  const here = (): ListingPosition => ({
-    startAfter,
-    sources: cursors.flatMap((cursor) => {
-      const at = cursor.position()
-      return at === undefined ? [] : [[cursor.name, at] as const]
-    }),
-  })
+  const endPage = (hasMore: boolean): ListingPage => {
+    const remaining = cursors.flatMap(({ source, at }) =>
+      at === undefined ? [] : [[source.name, at] as const],
+    )
+    return {
+      ids,
+      position: hasMore ? { startAfter, sources: remaining } : undefined,
+      failures: collectFailures(cursors),
+    }
+  }
   /** Takes ids until a source page ends, the page is full, or no id is left. */
   function* fill(): Steps<'spent' | 'full' | 'over'> {
     for (;;) {
       for (const cursor of cursors) yield* cursor.findNext()
       if (cursors.some((cursor) => cursor.needsRead())) return 'spent'
       const first = findEarliest(cursors)
-      const next = first?.peek()
+      const next = first?.head
       if (first === undefined || next === undefined) return 'over'
       if (ids.length >= limit || characters >= maxPageCharacters) return 'full'
       ids.push(next)
@@ -132,14 +118,14 @@ export async function readListingPage(
   }
   for (;;) {
     const state = await runInSlices(fill())
-    if (state === 'full') return endPage(here())
+    if (state === 'full') return endPage(true)
     if (state === 'over') {
-      const isFailure = cursors.length > 0 && cursors.every((cursor) => cursor.failure() !== undefined)
+      const isFailure = cursors.length > 0 && cursors.every(({ failure }) => failure !== undefined)
       if (isFailure && ids.length === 0) throw request.createError(collectFailures(cursors))
-      return endPage(undefined)
+      return endPage(false)
     }
     const spent = cursors.filter((cursor) => cursor.needsRead())
-    if (reads + spent.length > readsAllowed) return endPage(here())
+    if (reads + spent.length > readsAllowed) return endPage(true)
     // One more than needed shows whether there is more. If that was not enough, many names are hidden.
     const size = reads === 0 ? Math.min(maxReadSize, Math.max(minReadSize, limit + 1)) : maxReadSize
     reads += spent.length
@@ -158,73 +144,71 @@ export function compareIdentifiers(one: Identifier, other: Identifier): number {
 }
 
 /** Iterates over the visible ids of one source. */
-interface Cursor {
-  readonly name: string
-  /** Searches the page for the next visible id, unless it is known. */
-  findNext(): Steps<void>
-  /** The visible id that was found; undefined if the page has no more. */
-  peek(): Identifier | undefined
-  /** Whether the next id requires another page. */
-  needsRead(): boolean
-  readPage(size: number): Promise<void>
-  /** Takes the visible id that was found. */
-  take(): void
-  /** Undefined at the end. */
-  position(): SourcePosition | undefined
-  /** Why the source is left out of this page. */
-  failure(): CatalogError | undefined
-}
+class Cursor {
+  readonly source: ListingSource
+  /** Where the next read begins; undefined at the end. */
+  at: SourcePosition | undefined
+  /** The next visible id of the page, if it was found. */
+  head: Identifier | undefined
+  /** Why the source is left out of this listing. */
+  failure: CatalogError | undefined
+  readonly #request: ListingPageRequest
+  #page: SourcePage | undefined
+  #index = 0
+  /** Only ids after this one are listed. */
+  #behind: Identifier | undefined
 
-function createCursor(source: ListingSource, start: SourcePosition, request: ListingPageRequest): Cursor {
-  const { isVisible, startAfter } = request
-  let at: SourcePosition | undefined = start
-  let page: SourcePage | undefined
-  let index = 0
-  let head: Identifier | undefined
-  let behind = startAfter
-  let failure: CatalogError | undefined
-
-  function* findNext(): Steps<void> {
-    if (page === undefined) return
-    for (const { names } = page; head === undefined && index < names.length; index += 1) {
-      yield
-      const id = source.toIdentifier(names[index] ?? '')
-      if (id === undefined || (behind !== undefined && compareIdentifiers(id, behind) <= 0)) continue
-      if (isVisible(id)) head = id
-    }
-    if (head !== undefined) return
-    at = page.next === undefined ? undefined : { token: page.next }
-    page = undefined
+  constructor(source: ListingSource, start: SourcePosition, request: ListingPageRequest) {
+    this.source = source
+    this.at = start
+    this.#request = request
   }
 
-  return {
-    name: source.name,
-    findNext,
-    peek: () => head,
-    needsRead: () => at !== undefined && page === undefined && failure === undefined,
-    async readPage(size) {
-      const { token, after } = at ?? {}
-      at = { token, size: at?.size ?? size, after }
-      try {
-        const { names, next } = await source.read(token, at.size ?? size)
-        // A position is the name that was taken last, so no name may be repeated.
-        page = { names: [...new Set(names)], next }
-      } catch (error) {
-        if (!(error instanceof SourceUnavailable)) throw error
-        failure = error.cause
-        return
-      }
-      const found = after === undefined ? -1 : page.names.indexOf(after)
-      index = found + 1
-      // The name that was taken last may have been removed: the order then shows which names follow it.
-      behind = after !== undefined && found === -1 ? (source.toIdentifier(after) ?? startAfter) : startAfter
-    },
-    take() {
-      at = { ...at, after: page?.names[index - 1] }
-      head = undefined
-    },
-    position: () => at,
-    failure: () => failure,
+  /** Searches the page for the next visible id, unless it is known. */
+  *findNext(): Steps<void> {
+    if (this.#page === undefined) return
+    const { names, next } = this.#page
+    for (; this.head === undefined && this.#index < names.length; this.#index += 1) {
+      yield
+      const id = this.source.toIdentifier(names[this.#index] ?? '')
+      if (id === undefined || (this.#behind !== undefined && compareIdentifiers(id, this.#behind) <= 0))
+        continue
+      if (this.#request.isVisible(id)) this.head = id
+    }
+    if (this.head !== undefined) return
+    this.at = next === undefined ? undefined : { token: next }
+    this.#page = undefined
+  }
+
+  /** Whether the next id requires another page. */
+  needsRead(): boolean {
+    return this.at !== undefined && this.#page === undefined && this.failure === undefined
+  }
+
+  async readPage(requested: number): Promise<void> {
+    const { token, after, size = requested } = this.at ?? {}
+    this.at = { token, size, after }
+    try {
+      const { names, next } = await this.source.read(token, size)
+      // A position is the name that was taken last, so no name may be repeated.
+      this.#page = { names: [...new Set(names)], next }
+    } catch (error) {
+      this.failure = this.source.findReason?.(error)
+      if (this.failure === undefined) throw error
+      return
+    }
+    const { startAfter } = this.#request
+    const found = after === undefined ? -1 : this.#page.names.indexOf(after)
+    this.#index = found + 1
+    // The name that was taken last may have been removed: the order then shows which names follow it.
+    const isRemoved = after !== undefined && found === -1
+    this.#behind = isRemoved ? (this.source.toIdentifier(after) ?? startAfter) : startAfter
+  }
+
+  /** Takes the visible id that was found. */
+  take(): void {
+    this.at = { ...this.at, after: this.#page?.names[this.#index - 1] }
+    this.head = undefined
   }
 }
 
@@ -242,19 +226,18 @@ function selectSources(
 
 function collectFailures(cursors: readonly Cursor[]): SourceFailures {
   return new Map(
-    cursors.flatMap((cursor) => {
-      const failure = cursor.failure()
-      return failure === undefined ? [] : [[cursor.name, failure] as const]
-    }),
+    cursors.flatMap(({ source, failure }) =>
+      failure === undefined ? [] : [[source.name, failure] as const],
+    ),
   )
 }
 
-function findEarliest([first, ...others]: readonly Cursor[]): Cursor | undefined {
-  let found = first
-  for (const cursor of others) {
-    const [head, least] = [cursor.peek(), found?.peek()]
+function findEarliest(cursors: readonly Cursor[]): Cursor | undefined {
+  let found: Cursor | undefined
+  for (const cursor of cursors) {
+    const { head } = cursor
     if (head === undefined) continue
-    if (least === undefined || compareIdentifiers(head, least) < 0) found = cursor
+    if (found?.head === undefined || compareIdentifiers(head, found.head) < 0) found = cursor
   }
   return found
 }

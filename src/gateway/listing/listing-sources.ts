@@ -3,7 +3,7 @@ import { assertIdentifier, parseIdentifier, type Identifier } from '../../catalo
 import type { Listing, Operation } from '../../catalog-api/operations.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
 import { isListOfStrings } from '../../lib/json/json-values.ts'
-import { compareIdentifiers, SourceUnavailable, type ListingSource, type SourcePage } from './listing-page.ts'
+import { compareIdentifiers, type ListingSource, type SourcePage } from './listing-page.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { findServedId, type Upstreams } from '../upstream/upstreams.ts'
 
@@ -68,7 +68,7 @@ export function createListingSources(
     const { delimiter } = upstream
     // No part of a valid id contains this delimiter, so a name cannot be mistaken for another id.
     const all = list(upstream, { ...route, delimiter }, (name) => parseIdentifier(name, delimiter))
-    return { ...all, read: (token, size) => all.read(token, size).catch(throwIfIndispensable) }
+    return { ...all, findReason: findReasonToContinue }
   }
   if (!canSeeBeneath(route.id)) return []
   if (lists === 'all tables' && rootTablesOnly) {
@@ -138,14 +138,12 @@ function emptyIfNamespaceMissing(error: unknown): SourcePage {
  * A listing of all tables can do without an upstream that is down, or that lacks the operation. A refusal of the caller
  * or of the request is an error of the listing.
  */
-function throwIfIndispensable(error: unknown): never {
-  if (!(error instanceof CatalogError)) throw error
-  if (error.status >= 500) throw new SourceUnavailable(error)
-  if (error.kind !== 'Unsupported' && error.status !== 404) throw error
+function findReasonToContinue(error: unknown): CatalogError | undefined {
+  if (!(error instanceof CatalogError)) return undefined
+  if (error.status >= 500) return error
+  if (error.kind !== 'Unsupported' && error.status !== 404) return undefined
   const message = 'ListAllTables is not supported; list the namespaces and the tables of each'
-  throw new SourceUnavailable(
-    new CatalogError('Unsupported', message, { status: error.status, cause: error.cause }),
-  )
+  return new CatalogError('Unsupported', message, { status: error.status, cause: error.cause })
 }
 
 function invalidListingError(message: string): CatalogError {
