@@ -40,38 +40,26 @@ export function findUnexplained(
 }
 
 /**
- * Removes at most one version for each span. As many as possible are removed, since the spans are taken in the order of
- * their ends, each with its earliest version.
+ * Removes at most one version for each span, and as many as possible: each version takes the span around it that ends
+ * first. A version without a time may be that of any change.
  */
 function removeMatched(versions: readonly ListedVersion[], spans: readonly TimeSpan[]): ListedVersion[] {
-  const times = versions.map(({ time = -Infinity }) => time)
-  // `next[index]` leads to the first version from `index` on that is left.
-  const next = Array.from({ length: times.length + 1 }, (_, index) => index)
-  const findLeft = (index: number): number => {
-    let left = index
-    while (next[left] !== left) left = next[left] ?? left
-    for (let at = index; at !== left;) [at, next[at]] = [next[at] ?? left, left]
-    return left
-  }
-  let unused = 0
-  for (const { from, to } of spans.toSorted((one, other) => one.to - other.to)) {
-    const left = findLeft(findFirst(times, from - clockToleranceMs))
-    const time = times[left]
-    if (time !== undefined && time <= to + clockToleranceMs) next[left] = left + 1
-    else unused += 1
-  }
-  const left = versions.filter((_, index) => next[index] === index)
-  // A version without a time may be that of any change.
+  const later = spans.toSorted((one, other) => other.from - one.from)
+  /** Begun, in the order of their ends. */
+  const open: TimeSpan[] = []
+  let unused = spans.length
+  const left = versions.filter(({ time }) => {
+    if (time === undefined) return true
+    for (let span = later.at(-1); span && span.from - clockToleranceMs <= time; span = later.at(-1)) {
+      const { to } = span
+      const behind = open.findIndex((other) => other.to > to)
+      open.splice(behind === -1 ? open.length : behind, 0, span)
+      later.pop()
+    }
+    while (open[0] !== undefined && open[0].to + clockToleranceMs < time) open.shift()
+    if (open.shift() === undefined) return true
+    unused -= 1
+    return false
+  })
   return left.filter(({ time }) => time !== undefined || unused-- <= 0)
-}
-
-/** Returns the index of the first time that is not before `time`; the times are in ascending order. */
-function findFirst(times: readonly number[], time: number): number {
-  let [low, high] = [0, times.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((times[middle] ?? Infinity) < time) low = middle + 1
-    else high = middle
-  }
-  return low
 }

@@ -2,7 +2,7 @@ import { dirname, join, resolve } from 'node:path'
 import type { Operation } from '../../catalog-api/operations.ts'
 import { ChainWriter, createSealRequest } from './chain-writer.ts'
 import { lockFile, type FileLock } from '../../lib/fs/file-lock.ts'
-import { GroupCommit, type AuditUnavailable, type PendingRecord } from './group-commit.ts'
+import { GroupCommit, type AuditUnavailable, type Priority } from './group-commit.ts'
 import type { AuditLogOptions } from './audit-log-options.ts'
 import { type AuditMode, redactionSchema } from '../../config/index.ts'
 import {
@@ -37,7 +37,7 @@ export type { AuditLogOptions } from './audit-log-options.ts'
 /** Proof that an intent is durable; required to record its outcome. */
 export type IntentReceipt = OpenIntent
 
-export interface AuditStatus {
+interface AuditStatus {
   /** False if the next intent would be refused, as far as is known. */
   readonly writable: boolean
   readonly queued: number
@@ -45,12 +45,8 @@ export interface AuditStatus {
   readonly dropped: number
   readonly unresolved: number
   readonly head: ChainEnd
-  /** Error of the last failed group. Internal: not for callers. */
-  readonly failure?: Error
 }
 
-/** Fill ratio of the queue up to which asynchronous records are accepted; the rest is reserved for changes. */
-const maxAsyncFillRatio = 0.5
 /** In one record of a reload. */
 const maxKeyChanges = 100
 
@@ -150,15 +146,13 @@ export class AuditLog {
    * fails; the call may be repeated with the same receipt, otherwise the next start records the outcome as unknown.
    */
   async recordOutcome(receipt: IntentReceipt, entry: OutcomeEntry, isAwaited = true): Promise<void> {
-    const how = { loss: 'refused', isEssential: true, isAsync: !isAwaited } as const
-    await this.#enqueue(createOutcomeRecord(receipt, entry), how, Infinity)
+    await this.#enqueue(createOutcomeRecord(receipt, entry), 'outcome', !isAwaited)
     this.#writer.unresolved.delete(receipt.seq)
   }
 
   /** Resolves when the resolution is durable. Rejects with `AuditUnavailable`; the call may be repeated. */
   async recordResolution(intent: IntentReference, entry: ResolvedEntry): Promise<void> {
-    const how = { loss: 'none', isEssential: false, isAsync: false } as const
-    await this.#enqueue(createResolvedRecord(intent, entry), how, maxAsyncFillRatio)
+    await this.#enqueue(createResolvedRecord(intent, entry), 'resolution')
   }
 
   /** Records a refusal if the queue has room; otherwise drops it and counts it in the log. */
@@ -195,12 +189,13 @@ export class AuditLog {
     const { queued, failure } = this.#commit
     return {
       writable:
-        failure === undefined && this.#commit.getUnavailableReason(1) === undefined && this.#lock.isHeld(),
+        failure === undefined &&
+        this.#commit.getUnavailableReason('request') === undefined &&
+        this.#lock.isHeld(),
       queued,
       dropped: this.#dropped,
       unresolved: this.#writer.unresolved.size,
       head: this.#writer.head,
-      ...(failure && { failure }),
     }
   }
 
@@ -233,22 +228,18 @@ export class AuditLog {
 
   #requestSeal(): void {
     if (!this.#writer.isUnsealed && this.#commit.queued === 0) return
-    void this.#enqueue(createSealRequest(), internal, Infinity).catch(ignore)
+    void this.#enqueue(createSealRequest(), 'internal').catch(ignore)
   }
 
   /** Resolves with the number of the record when it is durable. */
-  #enqueue(
-    record: UnchainedRecord,
-    how: Pick<PendingRecord, 'loss' | 'isEssential' | 'isAsync'>,
-    maxFillRatio: number,
-  ): Promise<number> {
+  #enqueue(record: UnchainedRecord, priority: Priority, isAsync = false): Promise<number> {
     return new Promise((onDurable, onFailure) => {
-      this.#commit.enqueue({ record, onDurable, onFailure, ...how }, maxFillRatio)
+      this.#commit.enqueue({ record, onDurable, onFailure, priority, isAsync })
     })
   }
 
   #enqueueRequest(record: UnchainedRecord, isAwaited: boolean): Promise<number> {
-    if (isAwaited) return this.#enqueue(record, { loss: 'refused', isEssential: false, isAsync: false }, 1)
+    if (isAwaited) return this.#enqueue(record, 'request')
     return new Promise((resolve, reject) => this.#enqueueAsync(record, resolve, reject))
   }
 
@@ -257,15 +248,12 @@ export class AuditLog {
     onDurable: (seq: number) => void = ignore,
     failed: (error: AuditUnavailable) => void = ignore,
   ): void {
-    const dropped = (error: AuditUnavailable): void => {
+    const onFailure = (error: AuditUnavailable): void => {
       this.#dropped += 1
       this.#options.observer?.dropped()
       failed(error)
     }
-    this.#commit.enqueue(
-      { record, onDurable, onFailure: dropped, loss: 'dropped', isEssential: false, isAsync: true },
-      maxAsyncFillRatio,
-    )
+    this.#commit.enqueue({ record, onDurable, onFailure, priority: 'optional', isAsync: true })
   }
 
   /** The removal is recorded and sealed before it is executed. */
@@ -278,8 +266,8 @@ export class AuditLog {
     const removal = await planRemoval(folder, file, [...open, ...inDoubt], retention)
     if (removal === undefined) return
     await Promise.all([
-      this.#enqueue(createRecord('pruned', removal), internal, Infinity),
-      this.#enqueue(createSealRequest(), internal, Infinity),
+      this.#enqueue(createRecord('pruned', removal), 'internal'),
+      this.#enqueue(createSealRequest(), 'internal'),
     ])
     await removeSegments(folder, removal.files)
     onEvent?.({ kind: 'pruned', files: removal.files })
@@ -287,9 +275,6 @@ export class AuditLog {
 }
 
 function ignore(): void {}
-
-/** Records about the log itself are essential, and are not counted as lost request records. */
-const internal = { loss: 'none', isEssential: true, isAsync: false } as const
 
 async function syncParents(folder: string, created: string): Promise<void> {
   for (let child = folder; child.length >= created.length; child = dirname(child)) {

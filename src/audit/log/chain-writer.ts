@@ -23,7 +23,7 @@ export type AuditLogEvent =
   | { readonly kind: 'pruning_failed'; readonly error: unknown }
   | { readonly kind: 'recovered'; readonly repair: Repair }
 
-export interface ChainWriterOptions {
+interface ChainWriterOptions {
   readonly sealRecords: number
   readonly key: SealKey
   readonly folder: string
@@ -111,10 +111,7 @@ export class ChainWriter {
   async append(records: readonly UnchainedRecord[]): Promise<number[]> {
     const [first, last] = [records[0], records.at(-1)]
     const leading = await this.#createLeadingRecords(last?.kind === 'seal', first?.time)
-    const group = this.#createGroup()
-    const seqs = [...leading, ...records].map((record) => group.add(record))
-    if (group.text === '') return seqs
-    await this.#write(group)
+    const seqs = await this.#write([...leading, ...records])
     this.#pendingTamperRecords = []
     return seqs.slice(leading.length)
   }
@@ -144,9 +141,7 @@ export class ChainWriter {
       this.#segment.length >= segmentBytes ||
       (this.#segment.length > 0 && performance.now() - this.#segmentStartedAt >= segmentMs)
     ) {
-      const group = this.#createGroup()
-      group.add(createSealRequest(time))
-      if (group.text !== '') await this.#write(group)
+      await this.#write([createSealRequest(time)])
       await this.#rotate()
     }
     const isNew = this.#index > 0 && this.#segment.length === 0
@@ -166,13 +161,33 @@ export class ChainWriter {
     return tampering
   }
 
-  #createGroup(): RecordGroup {
-    return new RecordGroup(this.#options, this.#state)
-  }
-
-  async #write(group: RecordGroup): Promise<void> {
-    await this.#segment.append(Buffer.from(group.text))
-    this.#state = { position: group.position, unsealed: group.unsealed }
+  /** Writes records and the seals that are due; not the requested ones if there is nothing to seal. */
+  async #write(records: readonly UnchainedRecord[]): Promise<number[]> {
+    const { key, sealRecords } = this.#options
+    let { position, unsealed } = this.#state
+    let text = ''
+    const appendLine = (record: UnchainedRecord): void => {
+      const { line, hash } = formatChainLine(position, record, key)
+      text += line
+      position = { chain: position.chain, seq: position.seq + 1, prev: hash }
+    }
+    const seqs = records.map((record) => {
+      const { seq } = position
+      const isRequest = record.kind === 'seal'
+      if (!isRequest) {
+        appendLine(record)
+        unsealed += 1
+      }
+      if (isRequest ? unsealed > 0 : unsealed >= sealRecords) {
+        const seal = { leaves: unsealed, within: sealRecords, key: key.id }
+        appendLine(createRecord('seal', seal, [], record.time))
+        unsealed = 0
+      }
+      return seq
+    })
+    if (text !== '') await this.#segment.append(Buffer.from(text))
+    this.#state = { position, unsealed }
+    return seqs
   }
 
   async #rotate(): Promise<void> {
@@ -228,43 +243,4 @@ interface ChainState {
   readonly position: ChainPosition
   /** Number of records after the last seal. */
   readonly unsealed: number
-}
-
-/** Lines of records that become durable together, and the resulting chain state. */
-class RecordGroup {
-  text = ''
-  position: ChainPosition
-  unsealed: number
-  readonly #options: ChainWriterOptions
-
-  constructor(options: ChainWriterOptions, { position, unsealed }: ChainState) {
-    this.#options = options
-    this.position = position
-    this.unsealed = unsealed
-  }
-
-  /** Adds the record, and a seal if one is required. Returns the seq of the record. */
-  add(record: UnchainedRecord): number {
-    const { seq } = this.position
-    if (record.kind === 'seal') {
-      if (this.unsealed > 0) this.#seal(record.time)
-      return seq
-    }
-    this.#appendLine(record)
-    this.unsealed += 1
-    if (this.unsealed >= this.#options.sealRecords) this.#seal(record.time)
-    return seq
-  }
-
-  #seal(time: string): void {
-    const { key, sealRecords: within } = this.#options
-    this.#appendLine(createRecord('seal', { leaves: this.unsealed, within, key: key.id }, [], time))
-    this.unsealed = 0
-  }
-
-  #appendLine(record: UnchainedRecord): void {
-    const { line, hash } = formatChainLine(this.position, record, this.#options.key)
-    this.text += line
-    this.position = { chain: this.position.chain, seq: this.position.seq + 1, prev: hash }
-  }
 }

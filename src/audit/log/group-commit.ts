@@ -19,7 +19,7 @@ export class AuditUnavailable extends CatalogError {
 export interface AuditObserver {
   /** A group is durable; `seconds` is the duration of its write. */
   flushed(records: number, seconds: number): void
-  /** A group could not be written; `AuditLog.status` has the reason. */
+  /** A group could not be written. */
   failed(): void
   dropped(): void
 }
@@ -34,13 +34,25 @@ export interface PendingRecord {
   readonly record: UnchainedRecord
   onDurable(seq: number): void
   onFailure(error: AuditUnavailable): void
-  /** How a failure is counted; `refused` if the caller is notified. */
-  readonly loss: 'refused' | 'dropped' | 'none'
-  /** Whether it is still accepted while the queue drains. */
-  readonly isEssential: boolean
+  readonly priority: Priority
   /** Whether no caller waits for it, so that it can share a later write; see `asyncFlushMs`. */
   readonly isAsync: boolean
 }
+
+/**
+ * `loss`: how a failure is counted, `refused` if the caller is notified. `maxFillRatio`: how full the queue may be;
+ * a record that is accepted always is also accepted while the queue drains.
+ */
+const priorities = {
+  /** Of the log itself. */
+  internal: { loss: 'none', maxFillRatio: Infinity },
+  outcome: { loss: 'refused', maxFillRatio: Infinity },
+  request: { loss: 'refused', maxFillRatio: 1 },
+  resolution: { loss: 'none', maxFillRatio: 0.5 },
+  optional: { loss: 'dropped', maxFillRatio: 0.5 },
+} as const
+
+export type Priority = keyof typeof priorities
 
 /** Appends a group, all or nothing. Resolves with the seqs of its records. */
 type Append = (records: readonly UnchainedRecord[]) => Promise<readonly number[]>
@@ -93,9 +105,9 @@ export class GroupCommit {
     return this.#failure
   }
 
-  /** Queues the record unless the queue is filled to `maxFillRatio` of its limits. */
-  enqueue(pending: PendingRecord, maxFillRatio: number): void {
-    const reason = this.getUnavailableReason(maxFillRatio, pending.isEssential)
+  /** Queues the record unless the queue is too full for its priority. */
+  enqueue(pending: PendingRecord): void {
+    const reason = this.getUnavailableReason(pending.priority)
     if (reason !== undefined) return this.#refuse(pending, new AuditUnavailable(reason))
     this.#queue.push(pending)
     this.#bytes += pending.record.members.length
@@ -104,8 +116,10 @@ export class GroupCommit {
     else this.#scheduleAsyncFlush()
   }
 
-  /** Returns why a record with this `maxFillRatio` would be rejected now. */
-  getUnavailableReason(maxFillRatio: number, isEssential = false): UnavailableReason | undefined {
+  /** Returns why a record of this priority would be rejected now. */
+  getUnavailableReason(priority: Priority): UnavailableReason | undefined {
+    const { maxFillRatio } = priorities[priority]
+    const isEssential = maxFillRatio === Infinity
     if (this.#accepts === 'nothing' || (this.#accepts === 'essential' && !isEssential)) return 'audit_closed'
     const { records, bytes } = this.#limits
     return this.#queue.length >= records * maxFillRatio || this.#bytes >= bytes * maxFillRatio
@@ -199,9 +213,10 @@ export class GroupCommit {
   }
 
   #refuse(pending: PendingRecord, error: AuditUnavailable): void {
-    if (pending.loss !== 'none') {
+    const { loss } = priorities[pending.priority]
+    if (loss !== 'none') {
       const { time } = pending.record
-      const lost = { dropped: 0, refused: 0, since: time, until: time, [pending.loss]: 1 }
+      const lost = { dropped: 0, refused: 0, since: time, until: time, [loss]: 1 }
       this.#gap = mergeGaps(lost, this.#gap)
     }
     pending.onFailure(error)

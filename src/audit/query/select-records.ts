@@ -56,7 +56,7 @@ export async function* selectRecords(
   onProblem: ReportProblem = rejectProblem,
 ): AsyncGenerator<SelectedRecord, void> {
   const all = await listSegments(folder)
-  const segments = await skipSegmentsBefore(folder, all, filter.since)
+  const segments = skipSegmentsBefore(all, filter.since)
   const intents = createIntentFinder(folder, all)
   const concernsIntent = [filter.principal, filter.operation, filter.rule].some((name) => name !== undefined)
   const found = last === undefined ? selectFrom(segments) : await selectLast(last)

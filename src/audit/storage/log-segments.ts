@@ -1,9 +1,8 @@
-import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readLines } from '../../lib/fs/read-lines.ts'
 import { ignoreMissing } from '../../lib/fs/system-error.ts'
 import type { AuditRecord, ChainEnd } from '../records/audit-record.ts'
-import { checkLine, parseRecord, zeroHash } from '../records/hash-chain.ts'
+import { checkLine, zeroHash } from '../records/hash-chain.ts'
 import { compareByAge, listChains } from './segment-names.ts'
 
 /** A file of the log. Its first record names the one that it follows, under the next seal. */
@@ -16,12 +15,12 @@ export interface LogSegment {
   readonly isForeign: boolean
   /** Undefined if the file is empty or its first line is damaged. */
   readonly firstSeq: number | undefined
+  /** Time of the first record behind the segment, in milliseconds; undefined if there is none. */
+  readonly endTime: number | undefined
 }
 
-/** A clock that is set back by less within a segment hides no record. */
+/** A clock that is set back by less hides no record. */
 const maxClockStepMs = 3_600_000
-/** Longer than a seal, with which each segment but the newest ends unless the gateway crashed. */
-const tailBytes = 16 * 1024
 const headBytes = 4 * 1024
 
 /** Lists the segments of a log, oldest first. Reads the first line of each. */
@@ -30,32 +29,22 @@ export async function listSegments(folder: string): Promise<readonly LogSegment[
   const files = chains.flatMap(({ chain, segments }) => segments.map((file) => ({ chain, file })))
   const found: LogSegment[] = []
   let end: ChainEnd | undefined
+  let endTime: number | undefined
   for (const { chain, file } of files.toReversed()) {
     const first = await readFirstRecord(join(folder, file))
     const isForeign = end !== undefined && first !== undefined && isBehind(first, end)
-    found.push({ file, chain, end, isForeign, firstSeq: first?.seq })
-    if (first !== undefined && !isForeign) end = getPreceding(first)
+    found.push({ file, chain, end, isForeign, firstSeq: first?.seq, endTime })
+    if (first === undefined || isForeign) continue
+    end = getPreceding(first)
+    endTime = Date.parse(first.time)
   }
   return found.toReversed()
 }
 
-/**
- * Leaves out the segments whose last record is more than an hour older than a time. Of these, only the last record is read:
- * the times of files change when they are copied.
- */
-export async function skipSegmentsBefore(
-  folder: string,
-  segments: readonly LogSegment[],
-  since: Date | undefined,
-): Promise<readonly LogSegment[]> {
-  if (since === undefined) return segments
-  const found: LogSegment[] = []
-  for (const segment of segments) {
-    const end = await readEndTime(join(folder, segment.file))
-    const isNewest = segment === segments.at(-1)
-    if (isNewest || end === undefined || end >= since.getTime() - maxClockStepMs) found.push(segment)
-  }
-  return found
+/** Leaves out the segments that another one followed more than an hour before a time. */
+export function skipSegmentsBefore(segments: readonly LogSegment[], since: Date | undefined): LogSegment[] {
+  const from = since === undefined ? -Infinity : since.getTime() - maxClockStepMs
+  return segments.filter(({ endTime = Infinity }) => !(endTime < from))
 }
 
 /** Whether a record of the file lies behind the end of the log there, by its number. */
@@ -87,17 +76,4 @@ async function readFirstRecord(path: string): Promise<AuditRecord | undefined> {
     ignoreMissing(error)
   }
   return undefined
-}
-
-/** Returns the time of the last record; undefined if the file does not end with a record. */
-async function readEndTime(path: string): Promise<number | undefined> {
-  const { size } = await stat(path)
-  let record: AuditRecord | undefined
-  for await (const { bytes, end } of readLines(path, {
-    from: Math.max(0, size - tailBytes),
-    readBytes: tailBytes,
-  }))
-    record = end === 'newline' ? parseRecord(bytes.toString('utf8')) : undefined
-  const time = Date.parse(String(record?.time))
-  return Number.isNaN(time) ? undefined : time
 }

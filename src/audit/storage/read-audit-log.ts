@@ -26,8 +26,8 @@ export async function* readAuditLog(
   since?: Date,
   onProblem: ReportProblem = rejectProblem,
 ): AsyncGenerator<StoredRecord, void> {
-  const segments = await skipSegmentsBefore(folder, await listSegments(folder), since)
-  for (const segment of segments) yield* readSegment(folder, segment, onProblem)
+  for (const segment of skipSegmentsBefore(await listSegments(folder), since))
+    yield* readSegment(folder, segment, onProblem)
 }
 
 /** Reads the last segment and earlier ones up to `maxBytes` in total, oldest record first. Skips all other lines. */

@@ -13,13 +13,16 @@ const seen: unknown[] = []
 async function attempt(...intents: Promise<unknown>[]): Promise<void> {
   const results = await Promise.allSettled(intents)
   const reasons = results.map((result) => (result.status === 'fulfilled' ? 'durable' : result.reason.reason))
-  const { writable, dropped, failure } = log.status()
+  const { writable, dropped } = log.status()
+  const causes = results.map((result) =>
+    result.status === 'rejected' ? result.reason.cause.code : undefined,
+  )
   seen.push({
     reasons,
     writable,
     dropped,
     failed,
-    failure: failure && 'code' in failure && failure.code,
+    failure: causes.find((code) => code !== undefined),
   })
 }
 

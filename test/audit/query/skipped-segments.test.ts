@@ -1,4 +1,4 @@
-import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeAll, expect, it, vi } from 'vitest'
@@ -163,14 +163,6 @@ it.each<[string, Selection]>([
   }
   expect(await select(folder, chosen)).toEqual(expected)
   await expect(select(folder, {})).rejects.toThrow('the line is not a record')
-})
-
-it('reads a segment whose end is damaged', async () => {
-  const folder = await copyOf(folders.steady)
-  const [, second = ''] = await segmentsOf(folder)
-  await appendFile(join(folder, second), 'not a record\n')
-  const chosen = { since: new Date(start + 1300 * minute) }
-  await expect(select(folder, chosen)).rejects.toThrow('foreign: the log ended before this line')
 })
 
 async function copyOf(folder: string): Promise<string> {
