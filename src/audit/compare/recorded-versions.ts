@@ -77,9 +77,8 @@ export class RecordedVersions {
 
   /** What the records read so far say of a branch; changes in progress may have made a version. */
   find(id: ObjectId, branch: string): BranchRecords {
-    const found = this.#tables.get(idToJson(id))?.get(branch)
-    const { stated = [], unnumbered = [], jobs = [], baseline = -Infinity } = found ?? {}
-    const records = { stated: new Set(stated), unnumbered: [...unnumbered], jobs: [...jobs], baseline }
+    const { stated, unnumbered, ...found } = this.#tables.get(idToJson(id))?.get(branch) ?? noRecords()
+    const records = { ...found, stated: new Set(stated), unnumbered: [...unnumbered] }
     for (const intent of this.#intents.values()) {
       for (const change of listVersionChanges(intent)) {
         if (idToJson(change.id) !== idToJson(id) || (change.branch ?? '') !== branch) continue
@@ -156,24 +155,17 @@ export class RecordedVersions {
     for (const key of this.#tables.keys()) if (key.startsWith(prefix)) this.#tables.delete(key)
   }
 
-  #getBranch({
-    id,
-    branch = '',
-  }: {
-    readonly id: ObjectId
-    readonly branch?: string | undefined
-  }): BranchRecords {
+  #getBranch({ id, branch = '' }: Pick<VersionChange, 'id' | 'branch'>): BranchRecords {
     const key = idToJson(id)
     const branches = this.#tables.get(key) ?? new Map<string, BranchRecords>()
-    const records = branches.get(branch) ?? {
-      stated: new Set(),
-      unnumbered: [],
-      jobs: [],
-      baseline: -Infinity,
-    }
+    const records = branches.get(branch) ?? noRecords()
     this.#tables.set(key, branches.set(branch, records))
     return records
   }
+}
+
+function noRecords(): BranchRecords {
+  return { stated: new Set(), unnumbered: [], jobs: [], baseline: -Infinity }
 }
 
 interface VersionChange {

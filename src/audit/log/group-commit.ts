@@ -1,3 +1,4 @@
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { toError } from '../../lib/errors/to-error.ts'
 import { createRecord, type UnchainedRecord } from '../records/unchained-record.ts'
 import { CatalogError, getRefusalOptions } from '../../catalog-api/catalog-error.ts'
@@ -66,12 +67,8 @@ interface Gap {
 
 const retryMs = 1_000
 
-/**
- * Asynchronous records join the next synchronous write, or are flushed at these limits: an extra write is expensive.
- */
+/** Asynchronous records join the next synchronous write, or are flushed then: an extra write is expensive. */
 const asyncFlushMs = 20
-const asyncFlushRecords = 1_000
-const asyncFlushBytes = 256 * 1024
 
 /**
  * The write queue of the log. Records that arrive during a write form the next group. If a group fails, all its records
@@ -111,9 +108,8 @@ export class GroupCommit {
     if (reason !== undefined) return this.#refuse(pending, new AuditUnavailable(reason))
     this.#queue.push(pending)
     this.#bytes += pending.record.members.length
-    if (!pending.isAsync || this.#queue.length >= asyncFlushRecords || this.#bytes >= asyncFlushBytes)
-      this.#startFlush()
-    else this.#scheduleAsyncFlush()
+    if (pending.isAsync) this.#scheduleAsyncFlush()
+    else this.#startFlush()
   }
 
   /** Returns why a record of this priority would be rejected now. */
@@ -221,12 +217,6 @@ export class GroupCommit {
     }
     pending.onFailure(error)
   }
-}
-
-function yieldToEventLoop(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve)
-  })
 }
 
 function mergeGaps(gap: Gap, other: Gap | undefined): Gap {

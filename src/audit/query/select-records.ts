@@ -58,9 +58,7 @@ export async function* selectRecords(
   const all = await listSegments(folder)
   const segments = skipSegmentsBefore(all, filter.since)
   const intents = createIntentFinder(folder, all)
-  const concernsIntent = [filter.principal, filter.operation, filter.rule].some((name) => name !== undefined)
-  const found = last === undefined ? selectFrom(segments) : await selectLast(last)
-  for await (const selected of found) yield await addIntent(selected)
+  yield* last === undefined ? selectFrom(segments) : await selectLast(last)
 
   async function selectLast(count: number): Promise<readonly SelectedRecord[]> {
     let newest: readonly SelectedRecord[] = []
@@ -74,17 +72,12 @@ export async function* selectRecords(
   async function* selectFrom(some: readonly LogSegment[]): AsyncGenerator<SelectedRecord, void> {
     for (const segment of some) {
       for await (const record of readSegment(folder, segment, onProblem, findCommonText(filter))) {
-        const selected = { record, intent: intents.track(record) }
+        const intent = intents.track(record)
         if (!matchesRecord(record, filter)) continue
-        const complete = concernsIntent ? await addIntent(selected) : selected
-        if (matchesRequest(complete, filter)) yield complete
+        const selected = { record, intent: intent ?? (await intents.find(record)) }
+        if (matchesRequest(selected, filter)) yield selected
       }
     }
-  }
-
-  /** Adds the intent of a record that is in a segment that was not read. */
-  async function addIntent({ record, intent }: SelectedRecord): Promise<SelectedRecord> {
-    return { record, intent: intent ?? (await intents.find(record)) }
   }
 }
 

@@ -1,5 +1,5 @@
-import { readHeaderValue } from '../../lib/fs/read-secret.ts'
-import { createHttpPoster, PostRefused } from '../../lib/outbound/http-poster.ts'
+import { PostRefused } from '../../lib/outbound/http-poster.ts'
+import { openOtlpClient, toOtlpAttributes } from '../../lib/outbound/otlp-client.ts'
 import type { Outbound } from '../../lib/outbound/outbound.ts'
 import { getMembers } from '../../lib/json/json-values.ts'
 import { type OtlpSettings, toSignalUrl } from '../../config/index.ts'
@@ -24,27 +24,21 @@ export async function createOtlpSink(
   onRejected: (records: number, message: string) => void,
   outbound: Outbound,
 ): Promise<Sink> {
-  const opener = await outbound.openClient(`audit.sinks.${settings.name}`, settings)
-  // Detect a missing file at startup instead of at the first batch.
-  await readCredential(settings)
-  const poster = createHttpPoster(toSignalUrl(settings.url, '/v1/logs'), opener, deliveryTimeoutMs, 1)
+  const url = toSignalUrl(settings.url, '/v1/logs')
+  const options = { url, settings, timeoutMs: deliveryTimeoutMs, maxConnections: 1 }
+  const client = await openOtlpClient(`audit.sinks.${settings.name}`, options, outbound)
   return {
     async deliver(batch, signal) {
-      const headers = { 'content-type': 'application/json', ...(await readCredential(settings)) }
-      const body = JSON.stringify(createLogsRequest(batch, resource))
-      const response = await poster.post(headers, body, signal).catch((error: unknown) => {
+      const message = createLogsRequest(batch, resource)
+      const response = await client.post(message, signal).catch((error: unknown) => {
         const isContent = error instanceof PostRefused && contentStatuses.has(error.status)
         throw isContent ? new ContentRefused(error.message) : error
       })
       const rejection = parsePartialSuccess(response)
       if (rejection) onRejected(rejection.records, rejection.message)
     },
-    close: () => poster.close(),
+    close: () => client.close(),
   }
-}
-
-async function readCredential({ credential }: OtlpSettings): Promise<Record<string, string>> {
-  return credential === undefined ? {} : { authorization: await readHeaderValue(credential.file) }
 }
 
 /** Creates an ExportLogsServiceRequest (opentelemetry.proto.collector.logs.v1) in the JSON encoding. */
@@ -53,11 +47,11 @@ function createLogsRequest(batch: readonly Delivery[], { gateway, software }: Ot
     resourceLogs: [
       {
         resource: {
-          attributes: [
-            createAttribute('service.name', 'catalog-gateway'),
-            createAttribute('service.instance.id', gateway),
-            createAttribute('service.version', software),
-          ],
+          attributes: toOtlpAttributes({
+            'service.name': 'catalog-gateway',
+            'service.instance.id': gateway,
+            'service.version': software,
+          }),
         },
         scopeLogs: [
           {
@@ -89,18 +83,12 @@ function createLogRecord({ id, text, record }: Delivery): object {
     severityText,
     eventName: `catalog-gateway.audit.${record.kind}`,
     body: { stringValue: text },
-    attributes: [
-      createAttribute('log.record.uid', id),
-      ...('request' in record ? [createAttribute('catalog_gateway.request', record.request)] : []),
-      ...('operation' in record && record.operation !== undefined
-        ? [createAttribute('catalog_gateway.operation', record.operation)]
-        : []),
-    ],
+    attributes: toOtlpAttributes({
+      'log.record.uid': id,
+      'catalog_gateway.request': 'request' in record ? record.request : undefined,
+      'catalog_gateway.operation': 'operation' in record ? record.operation : undefined,
+    }),
   }
-}
-
-function createAttribute(key: string, value: string): object {
-  return { key, value: { stringValue: value } }
 }
 
 /** A fixed64 is a string in JSON; doubles would lose its last digits. */

@@ -1,8 +1,8 @@
 import { pino, type Logger } from 'pino'
+import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
 import type { LogSettings } from '../../config/index.ts'
 import { currentTimestamp } from '../../lib/time.ts'
 import { openLineWriter } from './line-writer.ts'
-import { formatTextLine } from './text-line.ts'
 
 export type { Logger }
 
@@ -15,8 +15,8 @@ export interface GatewayLog {
 }
 
 /**
- * Writes lines to standard error within a second, or on exit: JSON, or on a terminal lines for a person. If the reader is blocked, lines are dropped rather than
- * awaited.
+ * Writes lines to standard error within a second, or on exit: JSON, or on a terminal lines for a person. If the reader is
+ * blocked, lines are dropped rather than awaited.
  */
 export function openLog({ level }: LogSettings, onLost: (lines: number) => void): GatewayLog {
   const options = { level, base: null, timestamp: () => `,"time":"${currentTimestamp()}"` }
@@ -41,4 +41,44 @@ export function openLog({ level }: LogSettings, onLost: (lines: number) => void)
     },
     close: () => lines.close(),
   }
+}
+
+/** The members of a line that every line, or every line of a request, may have. */
+interface LogMembers {
+  readonly level: number
+  readonly time: string
+  readonly msg: string
+  readonly status?: number
+  readonly operation?: string
+  readonly id?: readonly string[]
+  readonly principal?: string
+  readonly durationMs?: number
+  readonly error?: string
+}
+
+/**
+ * Formats a JSON line of the log for a person at a terminal, with the local time of day. Of a request, it shows status,
+ * operation, object, caller, duration and error; of an event, all members. No name can move the cursor: control characters
+ * become spaces.
+ */
+export function formatTextLine(line: string): string {
+  const members: LogMembers = JSON.parse(line)
+  const time = new Date(members.time).toTimeString().slice(0, 8)
+  const text = members.status === undefined ? formatEvent(members) : formatRequest(members)
+  return `${time} ${text.replaceAll(/\p{C}+/gu, ' ')}\n`
+}
+
+function formatRequest({ status, operation, id, principal, durationMs = 0, error }: LogMembers): string {
+  const object = id === undefined ? '' : ` ${formatIdentifierText(id)}`
+  const caller = principal === undefined ? '' : ` by ${principal}`
+  return `${status} ${operation}${object}${caller} in ${durationMs.toFixed(1)} ms${error === undefined ? '' : `: ${error}`}`
+}
+
+const commonMembers: readonly string[] = ['level', 'time', 'msg'] satisfies (keyof LogMembers)[]
+
+function formatEvent(members: LogMembers): string {
+  const facts = Object.entries(members)
+    .filter(([name]) => !commonMembers.includes(name))
+    .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
+  return [pino.levels.labels[members.level], members.msg, ...facts].join(' ')
 }

@@ -1,8 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Attributes, HrTime } from '@opentelemetry/api'
+import type { HrTime } from '@opentelemetry/api'
 import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace'
 import { Backoff } from '../../lib/async/backoff.ts'
-import { PostRefused, type HttpPoster } from '../../lib/outbound/http-poster.ts'
+import { PostRefused } from '../../lib/outbound/http-poster.ts'
+import { type OtlpClient, toOtlpAttributes } from '../../lib/outbound/otlp-client.ts'
 
 /** Receives what became of spans. Must not throw. */
 export interface SpanObserver {
@@ -25,13 +26,11 @@ const retryableStatuses: ReadonlySet<number> = new Set([429, 502, 503, 504])
 const retryDelays = { minMs: 1_000, maxMs: 5_000 }
 
 /**
- * Posts batches of ended spans as OTLP/HTTP 1.x in the JSON encoding: the exporter of the SDK comes with protocol buffers,
- * logs and metrics, and its queue drops spans silently. A batch that fails for a while is sent again within the timeout.
- * `readHeaders` is called for each request.
+ * Posts batches of ended spans: the exporter of the SDK comes with protocol buffers, logs and metrics, and its queue drops
+ * spans silently. A batch that fails for a while is sent again within the timeout.
  */
 export class OtlpExporter implements SpanProcessor {
-  readonly #poster: HttpPoster
-  readonly #readHeaders: () => Promise<Readonly<Record<string, string>>>
+  readonly #client: OtlpClient
   readonly #observer: SpanObserver
   readonly #bounds: SpanBounds
   #batch: ReadableSpan[] = []
@@ -39,14 +38,8 @@ export class OtlpExporter implements SpanProcessor {
   #timer: NodeJS.Timeout | undefined
   readonly #exports = new Set<Promise<void>>()
 
-  constructor(
-    poster: HttpPoster,
-    readHeaders: () => Promise<Readonly<Record<string, string>>>,
-    observer: SpanObserver,
-    bounds: SpanBounds,
-  ) {
-    this.#poster = poster
-    this.#readHeaders = readHeaders
+  constructor(client: OtlpClient, observer: SpanObserver, bounds: SpanBounds) {
+    this.#client = client
     this.#observer = observer
     this.#bounds = bounds
   }
@@ -71,7 +64,7 @@ export class OtlpExporter implements SpanProcessor {
 
   async shutdown(): Promise<void> {
     await this.forceFlush()
-    await this.#poster.close()
+    await this.#client.close()
   }
 
   #exportBatch(): void {
@@ -89,20 +82,19 @@ export class OtlpExporter implements SpanProcessor {
 
   async #export(spans: readonly ReadableSpan[]): Promise<void> {
     try {
-      await this.#send(JSON.stringify(createTraceRequest(spans)))
+      await this.#send(createTraceRequest(spans))
       this.#observer.exported()
     } catch (error) {
       this.#observer.dropped(spans.length, 'export_failed', error)
     }
   }
 
-  async #send(body: string): Promise<void> {
+  async #send(message: object): Promise<void> {
     const signal = AbortSignal.timeout(this.#bounds.timeoutMs)
     const delays = new Backoff(retryDelays)
     for (;;) {
-      const headers = { 'content-type': 'application/json', ...(await this.#readHeaders()) }
       try {
-        await this.#poster.post(headers, body, signal)
+        await this.#client.post(message, signal)
         return
       } catch (error) {
         const isFinal = error instanceof PostRefused && !retryableStatuses.has(error.status)
@@ -120,7 +112,7 @@ function createTraceRequest(spans: readonly ReadableSpan[]): object {
   const [first] = spans
   if (first === undefined) return { resourceSpans: [] }
   const { name, version } = first.instrumentationScope
-  const resource = { attributes: listAttributes(first.resource.attributes) }
+  const resource = { attributes: toOtlpAttributes(first.resource.attributes) }
   return {
     resourceSpans: [{ resource, scopeSpans: [{ scope: { name, version }, spans: spans.map(toOtlp) }] }],
   }
@@ -143,7 +135,7 @@ function toOtlp(span: ReadableSpan): object {
     kind: span.kind + 1,
     startTimeUnixNano: toNanoseconds(span.startTime),
     endTimeUnixNano: toNanoseconds(span.endTime),
-    attributes: listAttributes(span.attributes),
+    attributes: toOtlpAttributes(span.attributes),
     status: span.status,
   }
 }
@@ -151,15 +143,4 @@ function toOtlp(span: ReadableSpan): object {
 /** A fixed64 is a string in JSON; doubles would lose its last digits. */
 function toNanoseconds([seconds, nanoseconds]: HrTime): string {
   return `${seconds}${String(nanoseconds).padStart(9, '0')}`
-}
-
-function listAttributes(attributes: Attributes): readonly object[] {
-  return Object.entries(attributes).map(([key, value]) => ({ key, value: toValue(value) }))
-}
-
-function toValue(value: unknown): object {
-  if (Array.isArray(value)) return { arrayValue: { values: value.map(toValue) } }
-  if (typeof value === 'boolean') return { boolValue: value }
-  if (typeof value === 'number') return Number.isInteger(value) ? { intValue: value } : { doubleValue: value }
-  return { stringValue: String(value) }
 }

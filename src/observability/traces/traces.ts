@@ -5,8 +5,7 @@ import { W3CTraceContextPropagator } from '@opentelemetry/core'
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
 import { ParentBasedSampler, TraceIdRatioBasedSampler, TracerProvider } from '@opentelemetry/sdk-trace'
 import { resolveTracesEndpoint, type TracesSettings } from '../../config/index.ts'
-import { readHeaderValue } from '../../lib/fs/read-secret.ts'
-import { createHttpPoster } from '../../lib/outbound/http-poster.ts'
+import { openOtlpClient } from '../../lib/outbound/otlp-client.ts'
 import type { Outbound } from '../../lib/outbound/outbound.ts'
 import { OtlpExporter, type SpanBounds, type SpanObserver } from './otlp-exporter.ts'
 import { type RequestSpans, startRequestSpans } from './request-spans.ts'
@@ -33,7 +32,14 @@ export async function openTraces(
   outbound: Outbound,
   bounds: Partial<SpanBounds> = {},
 ): Promise<Traces> {
-  const exporter = await openExporter(settings, observer, outbound, { ...defaultBounds, ...bounds })
+  const { timeoutMs, maxQueuedSpans } = { ...defaultBounds, ...bounds }
+  const endpoint = resolveTracesEndpoint(settings, process.env)
+  const client = await openOtlpClient(
+    'traces',
+    { ...endpoint, settings, timeoutMs, maxConnections },
+    outbound,
+  )
+  const exporter = new OtlpExporter(client, observer, { timeoutMs, maxQueuedSpans })
   const provider = new TracerProvider({
     // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
     resource: resourceFromAttributes({
@@ -54,23 +60,6 @@ export async function openTraces(
     },
     close: () => exporter.shutdown(),
   }
-}
-
-async function openExporter(
-  settings: TracesSettings,
-  observer: SpanObserver,
-  outbound: Outbound,
-  bounds: SpanBounds,
-): Promise<OtlpExporter> {
-  const { caFile, credential } = settings
-  const opener = await outbound.openClient('traces', { caFile })
-  const readCredential = async (): Promise<Record<string, string>> =>
-    credential ? { authorization: await readHeaderValue(credential.file) } : {}
-  // Detects a missing file at start rather than at the first batch.
-  await readCredential()
-  const { url, headers } = resolveTracesEndpoint(settings, process.env)
-  const poster = createHttpPoster(url, opener, bounds.timeoutMs, maxConnections)
-  return new OtlpExporter(poster, async () => ({ ...headers, ...(await readCredential()) }), observer, bounds)
 }
 
 /** A repeated or overlong traceparent is ignored, and a new trace begins (W3C Trace Context, 3.2.2). */

@@ -41,8 +41,11 @@ it.skipIf(isWithoutRedis)(
     ]
     one.take(6)
     for (const bucket of [same, ...others]) bucket.take(1)
-    // A gateway queries the state while its requests are refused.
-    await eventually(() => expect([one.isThere(5), same.isThere(5)]).toEqual([false, false]))
+    // A gateway queries the state with each charge, and while its requests are refused.
+    await eventually(() => {
+      same.take(0)
+      expect([one.isThere(5), same.isThere(5)]).toEqual([false, false])
+    })
     for (const other of others) {
       await eventually(() => expect([other.isThere(12), other.isThere(9)]).toEqual([false, true]))
     }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { formatTextLine } from '../../../src/observability/log/text-line.ts'
+import { formatTextLine } from '../../../src/observability/log/gateway-log.ts'
 
 const time = '2026-01-02T03:04:05.678Z'
 const clock = new Date(time).toTimeString().slice(0, 8)
