@@ -1,12 +1,19 @@
 import { LRUCache } from 'lru-cache'
 import type { Identifier } from '../catalog-api/identifiers.ts'
+import type { Permission } from '../catalog-api/permissions.ts'
 import { runAtOnce, type Steps } from '../lib/async/run-in-slices.ts'
+import type {
+  AuthorizationRequest,
+  ConditionFact,
+  ConditionInput,
+} from './conditions/authorization-request.ts'
 import {
   CompiledRule,
   createRuleReference,
   type ReportConditionFailure,
   type RuleContext,
 } from './engine/compiled-rule.ts'
+import type { Allowed, Decision } from './engine/decision.ts'
 import {
   evaluate,
   listRestricting,
@@ -17,51 +24,36 @@ import {
 } from './engine/evaluate.ts'
 import {
   anyTable,
-  noKnownConditions,
+  createEvaluation,
+  outcomeApplies,
   type Evaluation,
   type KnownConditions,
-  outcomeApplies,
 } from './engine/evaluation.ts'
-import type { KnownCaller } from './engine/subject.ts'
-import { createConcealment, createContactFinder } from './visibility/concealment.ts'
-import type { Allowed, Decision } from './engine/decision.ts'
-import type { Permission } from '../catalog-api/permissions.ts'
-import type { PolicyDocument } from './language/policy-document.ts'
+import type { ObjectPosition } from './engine/object-position.ts'
 import {
   addRule,
+  completeTree,
   createRoot,
-  nearestNode,
-  numberNodes,
-  getOrCreateNode,
-  walkSubtree,
-  type PolicyNode,
-} from './engine/policy-node.ts'
-import {
-  findTreePosition,
-  getTaggedColumns,
-  getTaggedTable,
-  listTagsBeneath,
-  locate,
-  tagNodes,
   createTagFinder,
+  findTreePosition,
+  getOrCreateNode,
+  locate,
+  nearestNode,
+  type PolicyNode,
   type TagFinder,
   type TreePosition,
-} from './engine/node-tags.ts'
-import type { ObjectPosition } from './engine/object-position.ts'
-import type {
-  AuthorizationRequest,
-  ConditionFact,
-  ConditionInput,
-} from './conditions/authorization-request.ts'
+} from './engine/policy-node.ts'
 import { revisionSteps } from './engine/policy-revision.ts'
+import { createSubjectNumbers } from './engine/subject-numbers.ts'
+import type { KnownCaller } from './engine/subject.ts'
+import type { PolicyDocument } from './language/policy-document.ts'
 import {
   combineRestrictions,
   restrictCaller,
   type CallerRestriction,
   type CombinedRestriction,
 } from './restrictions/restriction.ts'
-import { resolveRestriction } from './tags/object-tags.ts'
-import { createSubjectNumbers } from './engine/subject-numbers.ts'
+import { formatTags, resolveRestriction } from './tags/object-tags.ts'
 import {
   createVisibility,
   type NamespaceViewer,
@@ -103,6 +95,8 @@ export interface PolicySet extends TagFinder {
    * table that leaves a part of it to the permission.
    */
   evaluate(question: Question, visit?: Visit): Result
+  /** Returns the policy of a name. */
+  findDocument(name: string): PolicyDocument | undefined
   /** Returns the policies of the namespaces from the root to the given one. */
   documentsAbove(namespace: Identifier): readonly PolicyDocument[]
   /**
@@ -123,14 +117,8 @@ export interface PolicySet extends TagFinder {
    * with the number of policies beneath.
    */
   decideBeneath(request: AuthorizationRequest): Decision
-  /** Whether a denial of this request must be reported as if the object did not exist. */
-  isConcealed(request: AuthorizationRequest): boolean
-  /**
-   * Returns whom a caller may ask after this denial: the contact of the policy that denies, else that of the deepest
-   * namespace on the path that has one. Contacts of what the principal may not know of are passed over, so that the
-   * result is the same as if that did not exist.
-   */
-  findContact(request: AuthorizationRequest, decision: Decision): string | undefined
+  /** Whether the request is allowed for some values of the pending facts. */
+  couldBeAllowed(request: AuthorizationRequest): boolean
   /** Returns what callers that may know of the object read about a denial. */
   findGrounds(request: AuthorizationRequest, decision: Decision): Grounds
   /**
@@ -143,12 +131,6 @@ export interface PolicySet extends TagFinder {
    * as for an operation that restrictions leave nothing of.
    */
   findShadowRestriction(request: AuthorizationRequest): CallerRestriction | undefined
-  /** Whether the principal may know that the object exists, so that refusals may reveal it. */
-  canKnow(request: AuthorizationRequest): boolean
-  /** Whether the principal may describe an object that it changed, for any facts of the description. */
-  canDescribe(request: AuthorizationRequest): boolean
-  /** Whether the principal may list the tags and branches of a table, so that errors may name them. */
-  canListReferences(request: AuthorizationRequest): boolean
   /**
    * Returns what listings show to the principal: tables that it may describe, and namespaces that it may describe or
    * beneath which something may be visible. The latter is decided from the policies alone, which do not know which
@@ -187,27 +169,18 @@ export function* compileSteps(
   const noRule: Decision = Object.freeze({ allowed: false, reason: 'no_rule', revision })
   const subjects = createSubjectNumbers()
   const root = yield* buildTree(documents, { subjects, revision, onConditionFailure })
-  const nodes = numberNodes(root)
-  tagNodes(nodes)
+  const nodes = completeTree(root)
   const hasRestrictions = nodes.some(({ restrictions }) => restrictions !== undefined)
+  const byName = new Map(documents.map((document) => [document.name, document]))
 
   /** `id` is undefined for everything beneath the object. */
-  function createEvaluation(
+  function startEvaluation(
     { principal, permission, kind, request, operation }: AuthorizationRequest,
     id: Identifier | undefined,
-    { depth, table, tags }: Omit<TreePosition, 'node'>,
+    position: Omit<TreePosition, 'node'>,
   ): Evaluation {
-    return {
-      input: { principal, permission, kind, id, request, operation, tags },
-      caller: subjects.resolveCaller(principal),
-      table,
-      depth,
-      knownConditions: noKnownConditions,
-      evaluatedCondition: false,
-      openDeny: undefined,
-      openAllow: undefined,
-      error: undefined,
-    }
+    const input = { principal, permission, kind, id, request, operation, tags: position.tags }
+    return createEvaluation(input, subjects.resolveCaller(principal), position, undefined)
   }
 
   /** What is not known counts against the caller. */
@@ -218,38 +191,26 @@ export function* compileSteps(
 
   function decide(request: AuthorizationRequest): Decision {
     const position = findTreePosition(root, request)
-    return decideIn(position.node, createEvaluation(request, request.id, position))
-  }
-
-  /** Whether the request is allowed for some values of the pending facts. */
-  function couldBeAllowed(request: AuthorizationRequest): boolean {
-    const position = findTreePosition(root, request)
-    const evaluation = createEvaluation(request, request.id, position)
-    return resultKind(evaluate(position.node, evaluation), evaluation) !== 'denied'
+    return decideIn(position.node, startEvaluation(request, request.id, position))
   }
 
   function decidePartially(request: AuthorizationRequest): Decision | undefined {
     const position = findTreePosition(root, request)
-    const evaluation = createEvaluation(request, request.id, position)
+    const evaluation = startEvaluation(request, request.id, position)
     const rule = evaluate(position.node, evaluation)
     return resultKind(rule, evaluation) === 'open' ? undefined : (rule?.decision ?? noRule)
   }
 
   function evaluateQuestion(question: Question, visit?: Visit): Result {
-    const { permission, position, caller, input, conditions = noKnownConditions } = question
-    const { node, depth, table, tags } = locate(root, position)
-    const evaluation: Evaluation = {
-      input: { ...input, permission, tags },
-      caller: subjects.resolveKnown(caller),
-      table,
-      depth,
-      knownConditions: conditions,
-      evaluatedCondition: false,
-      openDeny: undefined,
-      openAllow: undefined,
-      error: undefined,
-    }
-    const deciding = evaluate(node, evaluation, visit)
+    const { permission, position, caller, input, conditions } = question
+    const found = locate(root, position)
+    const evaluation = createEvaluation(
+      { ...input, permission, tags: found.tags },
+      subjects.resolveKnown(caller),
+      found,
+      conditions,
+    )
+    const deciding = evaluate(found.node, evaluation, visit)
     const kind = resultKind(deciding, evaluation)
     const by = deciding ?? evaluation.openAllow
     if (by === undefined) return { kind, by }
@@ -266,37 +227,32 @@ export function* compileSteps(
 
   function decideBeneath(request: AuthorizationRequest): Decision {
     const own = decide(request)
-    const node = nearestNode(root, request.id, request.id.length)
     if (!own.allowed) return own
-    const position = { depth: request.id.length, table: undefined }
+    const depth = request.id.length
+    const node = nearestNode(root, request.id, depth)
     // If the namespace has no node, no policy covers anything beneath it.
-    const hasNode = node.depth === request.id.length
-    for (const tags of hasNode ? listTagsBeneath(node) : [node.tags]) {
-      const evaluation = createEvaluation(request, undefined, { ...position, tags })
+    const beneath = node.depth === depth ? nodes.slice(node.index, node.subtreeEnd) : []
+    const tagged = beneath.flatMap(({ tags, tables }) => [tags, ...(tables?.values() ?? [])])
+    const combinations = new Map([node.tags, ...tagged].map((tags) => [formatTags(tags), tags]))
+    for (const tags of combinations.values()) {
+      const evaluation = startEvaluation(request, undefined, { depth, table: undefined, tags })
       const allBeneath = decideIn(node, evaluation)
       if (!allBeneath.allowed) return allBeneath
-      const denied = hasNode ? findDenyBeneath(node, evaluation)?.decision : undefined
-      if (denied !== undefined) return denied
-      if (hasNode && hasUnallowedBoundary(node, evaluation)) return noRule
+      const denied = findDeepestDeny(beneath, evaluation)
+      if (denied !== undefined) return denied.decision
+      if (beneath.some((one) => one.stopsInheritance && !decideIn(one, evaluation).allowed)) return noRule
     }
     return own
-  }
-
-  /** Whether a namespace in the subtree stops inheritance and does not itself allow the permission. */
-  function hasUnallowedBoundary(top: PolicyNode, evaluation: Evaluation): boolean {
-    for (const node of walkSubtree(top)) {
-      if (node.stopsInheritance && !decideIn(node, evaluation).allowed) return true
-    }
-    return false
   }
 
   function findGrounds(request: AuthorizationRequest, decision: Decision): Grounds {
     if (decision.allowed) return { message: undefined, facts: [] }
     const { rule: denying } = decision
     const position = findTreePosition(root, request)
+    const evaluation = startEvaluation(request, request.id, position)
     const facts = new Set<ConditionFact>()
     let message = decision.message
-    evaluate(position.node, createEvaluation(request, request.id, position), ({ rule, outcome }) => {
+    evaluate(position.node, evaluation, ({ rule, outcome }) => {
       const isUnmet = rule.effect === 'allow' && (outcome === 'false' || outcome === 'failed')
       const decides =
         denying === undefined ? isUnmet : rule.effect === 'deny' && outcomeApplies(rule, outcome)
@@ -313,16 +269,14 @@ export function* compileSteps(
   function findRestriction(request: AuthorizationRequest): CallerRestriction | undefined {
     if (!hasRestrictions) return undefined
     const position = findTreePosition(root, request)
-    const { node, depth, table } = position
-    if (node.depth !== depth || node.restrictions === undefined) return undefined
-    const rules = listRestricting(node, createEvaluation(request, request.id, position))
+    const rules = listRestricting(position.node, startEvaluation(request, request.id, position))
     if (rules.length === 0) return undefined
-    const key = `${rules.map(({ order }) => order).join()} ${getTaggedTable(node, depth, table) === undefined ? '' : table}`
+    const { tags, table } = position
+    const key = `${rules.map(({ order }) => order).join()} ${tags.columns.size === 0 ? '' : table}`
     let combined = combinedRestrictions.get(key)
     if (combined === undefined) {
-      const tagged = getTaggedColumns(node, depth, table)
       const parts = rules.map((restricting) => ({
-        ...resolveRestriction(restricting.rule.restriction, tagged),
+        ...resolveRestriction(restricting.rule.restriction, tags),
         rule: createRuleReference(restricting),
       }))
       combinedRestrictions.set(key, (combined = combineRestrictions(parts)))
@@ -336,43 +290,37 @@ export function* compileSteps(
     return (cachedVisibility ??= createVisibility(root, nodes, subjects))
   }
 
-  const findVisibleBeneath = (viewer: NamespaceViewer): Allowed | undefined =>
-    getVisibility().findVisibleBeneath(viewer)
-  const concealment = createConcealment(root, couldBeAllowed, findVisibleBeneath)
   return Object.freeze({
     revision,
     size: documents.length,
     documents,
     evaluate: evaluateQuestion,
+    findDocument: (name: string) => byName.get(name),
     documentsAbove,
     ...createTagFinder(root),
     decide,
     decidePartially,
     decideBeneath,
+    couldBeAllowed: (request: AuthorizationRequest) => decidePartially(request)?.allowed !== false,
     visibilityFor: (viewer: Viewer) => getVisibility().visibilityFor(viewer),
-    findVisibleBeneath,
+    findVisibleBeneath: (viewer: NamespaceViewer) => getVisibility().findVisibleBeneath(viewer),
     findGrounds,
     findRestriction,
     findShadowRestriction: () => undefined,
-    ...concealment,
-    findContact: createContactFinder(documents, root, concealment.canKnow),
   })
 }
 
-/**
- * Returns the rule that denies the permission in the namespace or beneath: the deepest one, and among these the first.
- */
-function findDenyBeneath(top: PolicyNode, evaluation: Evaluation): CompiledRule | undefined {
+/** Returns the rule of the nodes that denies the permission: the deepest one, and among these the first. */
+function findDeepestDeny(nodes: readonly PolicyNode[], evaluation: Evaluation): CompiledRule | undefined {
   let deny: CompiledRule | undefined
-  let depth = 0
-  for (const node of walkSubtree(top)) {
+  let depth = -1
+  for (const node of nodes) {
     evaluation.openDeny = undefined
     const rule = node.denies?.first(evaluation, anyTable) ?? evaluation.openDeny
-    const isDeeper = deny === undefined || node.depth > depth
-    if (rule && (isDeeper || (node.depth === depth && rule.order < (deny?.order ?? 0)))) {
-      deny = rule
-      depth = node.depth
-    }
+    if (rule === undefined || node.depth < depth) continue
+    if (node.depth === depth && deny !== undefined && deny.order < rule.order) continue
+    deny = rule
+    depth = node.depth
   }
   return deny
 }
@@ -385,9 +333,6 @@ function* buildTree(documents: readonly PolicyDocument[], context: RuleContext):
     node.documents.push(document)
     if (!document.inherit) node.stopsInheritance = true
     if (document.final.size > 0) node.final = new Set([...node.final, ...document.final])
-    // If several policies of a namespace set `onDeny`, 404 wins, because it conceals more.
-    if (document.onDeny === 404 || node.onDeny === undefined) node.onDeny = document.onDeny
-    node.contact ??= document.contact
     for (const rule of document.rules) addRule(node, new CompiledRule(context, rule, document, order++))
     yield
   }

@@ -5,7 +5,7 @@ import type { Io } from '../common/io.ts'
 import { formatExample } from '../common/new-command.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
-import { listTags } from '../../policy/tags/declared-tags.ts'
+import { listTags } from '../../policy/tags/object-tags.ts'
 import { objectKindOfPermission, objectPosition } from '../../policy/engine/object-position.ts'
 import {
   whoCan,

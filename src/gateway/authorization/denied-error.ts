@@ -18,6 +18,7 @@ import {
   type RequestFacts,
 } from '../../policy/conditions/authorization-request.ts'
 import type { Grounds, PolicySet } from '../../policy/policy-set.ts'
+import { canKnow, canListReferences, findContact, isConcealed } from '../../policy/visibility/concealment.ts'
 import type { RequiredPermission, PermissionDecision } from './required-permission.ts'
 import type { Authenticated } from '../context.ts'
 
@@ -77,11 +78,11 @@ function listHints(
   decision: Denial,
   policies: PolicySet,
 ): readonly string[] {
-  const contact = policies.findContact(request, decision)
+  const contact = findContact(policies, request, decision)
   return [
     // A rule beneath the object would tell that there is something beneath. One can cover some names only, so it would tell a
     // caller that one of them was guessed. The root is no secret.
-    ...(includesSubtree !== true && (request.id.length === 0 || policies.canKnow(request))
+    ...(includesSubtree !== true && (request.id.length === 0 || canKnow(policies, request))
       ? describeGrounds(request, policies.findGrounds(request, decision))
       : []),
     ...(contact === undefined ? [] : [`contact for access: ${contact}`]),
@@ -132,12 +133,12 @@ function createConcealingError(
   const parent: AuthorizationRequest = { ...request, kind: 'namespace', id: id.slice(0, -1) }
   // Only the namespace of an object that it creates can be missing.
   if (findOperation(permission)?.creates === true) {
-    return policies.isConcealed(parent) ? namespaceNotFound(parent.id) : undefined
+    return isConcealed(policies, parent) ? namespaceNotFound(parent.id) : undefined
   }
-  if (!policies.isConcealed(request)) return undefined
+  if (!isConcealed(policies, request)) return undefined
   if (kind === 'namespace') return namespaceNotFound(id)
   if (kind === 'transaction') return transactionNotFound(id)
-  if (policies.isConcealed(parent)) return namespaceNotFound(parent.id)
+  if (isConcealed(policies, parent)) return namespaceNotFound(parent.id)
   return kind === 'function' || kind === 'secret' ? functionOrSecretNotFound(kind, id) : tableNotFound(id)
 }
 
@@ -169,7 +170,7 @@ export function hideReferences(error: CatalogError, request: PermittedRequest): 
   const isHidden = listTables(request).some(({ operation, id }) => {
     if (message === undefined && !concernsReferences(operation)) return false
     const table = { permission: operation.name, kind: operation.object, id }
-    return !policies.canListReferences({ ...table, principal, request: facts, operation: noFacts })
+    return !canListReferences(policies, { ...table, principal, request: facts, operation: noFacts })
   })
   if (!isHidden) return error
   return new CatalogError(

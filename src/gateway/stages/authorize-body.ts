@@ -7,6 +7,7 @@ import type { RequestFacts } from '../../policy/conditions/authorization-request
 import type { Allowed } from '../../policy/engine/decision.ts'
 import type { PolicySet } from '../../policy/policy-set.ts'
 import { isSameRestriction } from '../../policy/restrictions/restriction.ts'
+import { canDescribe } from '../../policy/visibility/concealment.ts'
 import {
   createAuthorizationRequest,
   decide,
@@ -139,7 +140,7 @@ function permitHead(request: BodyRead): Permit {
   const { headPermit, principal } = request
   const context = { principal, policies: headPermit.policies, facts: headPermit.facts }
   const mayDescribe = headPermit.decisions.every(({ requiredPermission }, index) =>
-    canDescribe(requiredPermission, index, request, context),
+    canDescribeObject(requiredPermission, index, request, context),
   )
   return new Permit(headPermit, mayDescribe)
 }
@@ -158,7 +159,7 @@ function* decideBody(request: BodyRead, body: BodyStatement): Steps<Permit> {
     )
     const isConclusive = before !== undefined && before.result !== 'undecided'
     const result = isConclusive ? before.result : decide(requiredPermission, context)
-    mayDescribe &&= canDescribe(requiredPermission, decisions.length, request, context)
+    mayDescribe &&= canDescribeObject(requiredPermission, decisions.length, request, context)
     decisions.push({ requiredPermission, result })
     yield
   }
@@ -166,7 +167,7 @@ function* decideBody(request: BodyRead, body: BodyStatement): Steps<Permit> {
 }
 
 /** Whether the response may describe the object of `permission`, if that is an object of the request or of an entry. */
-function canDescribe(
+function canDescribeObject(
   permission: RequiredPermission,
   index: number,
   { route: { operation } }: BodyRead,
@@ -175,7 +176,7 @@ function canDescribe(
   // Listings are filtered by visibility.
   if (operation.response !== 'json' || operation.lists !== undefined) return true
   const isObject = operation.entries === undefined ? index === 0 : permission.entry !== undefined
-  return !isObject || context.policies.canDescribe(createAuthorizationRequest(permission, context))
+  return !isObject || canDescribe(context.policies, createAuthorizationRequest(permission, context))
 }
 
 /** Undefined for a batch without entries. */

@@ -5,7 +5,6 @@ import type { TableRestriction } from '../restrictions/restriction.ts'
 import { resolveRestriction } from '../tags/object-tags.ts'
 import type { CompiledRule, LocatedRule, RestrictingRule } from './compiled-rule.ts'
 import { judgeCondition, judgeRule, type Evaluation, type RuleOutcome } from './evaluation.ts'
-import { getTaggedColumns } from './node-tags.ts'
 import { readsPart } from './object-position.ts'
 import type { PolicyNode } from './policy-node.ts'
 import { matchSubjects, type SubjectMatch } from './subject.ts'
@@ -113,10 +112,7 @@ function visitRules(
       outcome: 'restricts',
       match: matchCaller(compiled, evaluation),
       condition: undefined,
-      restriction: resolveRestriction(
-        compiled.rule.restriction,
-        getTaggedColumns(node, evaluation.depth, table),
-      ),
+      restriction: resolveRestriction(compiled.rule.restriction, evaluation.input.tags),
     })
   }
 }

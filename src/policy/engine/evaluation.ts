@@ -2,6 +2,7 @@ import type { Condition } from '../conditions/condition.ts'
 import type { AuthorizationRequest, ConditionInput } from '../conditions/authorization-request.ts'
 import { MissingFactError } from '../conditions/fact.ts'
 import type { NameMatcher } from '../conditions/name-pattern.ts'
+import type { ObjectTags } from '../tags/object-tags.ts'
 import type { CompiledRule } from './compiled-rule.ts'
 import type { NumberedCaller } from './subject-numbers.ts'
 import { matchSubjects } from './subject.ts'
@@ -18,25 +19,44 @@ export type ConditionResult = 'true' | 'false' | 'failed' | 'open'
 /** Results that are known without evaluation. */
 export interface KnownConditions {
   get(condition: Condition): ConditionResult | undefined
+  /** If defined, called with each other result that is the same for all objects, unless the condition failed. */
+  set?(condition: Condition, result: ConditionResult): void
 }
-
-export const noKnownConditions: KnownConditions = new Map<Condition, ConditionResult>()
 
 /** What is evaluated, and what the evaluation found besides the deciding rule. */
 export interface Evaluation {
-  readonly input: ConditionInput & Pick<AuthorizationRequest, 'permission'>
+  readonly input: ConditionInput & Pick<AuthorizationRequest, 'permission'> & { readonly tags: ObjectTags }
   readonly caller: NumberedCaller
-  /** Name of the table and depth of its namespace; undefined for a namespace. */
-  readonly table: string | undefined
+  /** Depth of the namespace of the object, and the name of a table; undefined for a namespace. */
   readonly depth: number
-  readonly knownConditions: KnownConditions
-  /** Set to true if a condition that is not known was evaluated: the result must not be cached. */
-  evaluatedCondition: boolean
+  readonly table: string | undefined
+  readonly knownConditions: KnownConditions | undefined
+  /** Whether the result may be different for another object with the same nearest node and depth. */
+  dependsOnObject: boolean
   /** Rules that would decide if what is not known of the input were so. */
   openDeny: CompiledRule | undefined
   openAllow: CompiledRule | undefined
   /** Why the last condition failed that did. */
   error: unknown
+}
+
+export function createEvaluation(
+  input: Evaluation['input'],
+  caller: NumberedCaller,
+  { depth, table }: Pick<Evaluation, 'depth' | 'table'>,
+  knownConditions: KnownConditions | undefined,
+): Evaluation {
+  return {
+    input,
+    caller,
+    depth,
+    table,
+    knownConditions,
+    dependsOnObject: false,
+    openDeny: undefined,
+    openAllow: undefined,
+    error: undefined,
+  }
 }
 
 /** What becomes of a rule about the permission. It applies, or it is not known whether it does, or why it does not. */
@@ -52,7 +72,11 @@ export function judgeRule(rule: CompiledRule, evaluation: Evaluation, table: Tab
     isOpen = match !== true
   } else if (rule.except.length > 0 && rule.except.some((number) => subjects.has(number)))
     return 'other-caller'
-  if (rule.tables !== undefined && !matchesTable(rule.tables, table)) return 'other-table'
+  if (rule.tables !== undefined) {
+    if (table === undefined) return 'other-table'
+    evaluation.dependsOnObject = true
+    if (!matchesTable(rule.tables, table)) return 'other-table'
+  }
   if (rule.condition !== undefined) {
     const result = judgeCondition(rule, rule.condition, evaluation)
     if (result === 'false' || (result === 'failed' && rule.effect === 'allow')) return result
@@ -67,8 +91,8 @@ export function outcomeApplies({ effect }: Pick<CompiledRule, 'effect'>, outcome
   return outcome === 'applies' || (outcome === 'failed' && effect === 'deny')
 }
 
-function matchesTable(tables: readonly NameMatcher[], table: TableSelector): boolean {
-  return table === anyTable || (table !== undefined && tables.some((matches) => matches(table)))
+function matchesTable(tables: readonly NameMatcher[], table: NonNullable<TableSelector>): boolean {
+  return table === anyTable || tables.some((matches) => matches(table))
 }
 
 export function judgeCondition(
@@ -76,9 +100,19 @@ export function judgeCondition(
   condition: Condition,
   evaluation: Evaluation,
 ): ConditionResult {
-  const known = evaluation.knownConditions.get(condition)
+  const known = evaluation.knownConditions?.get(condition)
   if (known !== undefined) return known
-  evaluation.evaluatedCondition = true
+  const result = evaluateCondition(rule, condition, evaluation)
+  if (condition.readsId || condition.tags.length > 0) evaluation.dependsOnObject = true
+  else if (result !== 'failed') evaluation.knownConditions?.set?.(condition, result)
+  return result
+}
+
+function evaluateCondition(
+  rule: CompiledRule,
+  condition: Condition,
+  evaluation: Evaluation,
+): ConditionResult {
   try {
     return condition.evaluate(evaluation.input) ? 'true' : 'false'
   } catch (error) {

@@ -1,8 +1,11 @@
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
+import { getNamespaceDepth } from '../../catalog-api/requirements.ts'
+import type { AuthorizationRequest } from '../conditions/authorization-request.ts'
 import { isRestricting, type CompiledRule, type RestrictingRule } from './compiled-rule.ts'
-import type { DenialStatus, PolicyDocument } from '../language/policy-document.ts'
-import { noTags, type ObjectTags, type TaggedTable } from '../tags/object-tags.ts'
+import type { PolicyDocument } from '../language/policy-document.ts'
+import { inheritTags, listTags, noTags, type ObjectTags } from '../tags/object-tags.ts'
+import type { ObjectPosition } from './object-position.ts'
 import { RuleIndex } from './rule-index.ts'
 
 export interface PolicyNode {
@@ -14,13 +17,11 @@ export interface PolicyNode {
   stopsInheritance: boolean
   /** Permissions that policies of namespaces beneath cannot allow. */
   final: ReadonlySet<Permission>
-  onDeny: DenialStatus | undefined
-  contact: string | undefined
   /** Those of the namespace. */
   readonly documents: PolicyDocument[]
-  /** Tags of the namespace and, by name, of its declared tables. Set by `tagNodes`. */
+  /** Tags of the namespace and, by name, of its declared tables. Set by `completeTree`. */
   tags: ObjectTags
-  tables: ReadonlyMap<string, TaggedTable> | undefined
+  tables: ReadonlyMap<string, ObjectTags> | undefined
   readonly rules: CompiledRule[]
   /** Those that leave something of their tables; undefined if there are none. */
   restrictions: RestrictingRule[] | undefined
@@ -47,8 +48,6 @@ function createNode(name: string, parent: PolicyNode | undefined): PolicyNode {
     depth: parent === undefined ? 0 : parent.depth + 1,
     stopsInheritance: false,
     final: noPermissions,
-    onDeny: undefined,
-    contact: undefined,
     documents: [],
     tags: noTags,
     tables: undefined,
@@ -92,28 +91,86 @@ export function nearestNode(root: PolicyNode, id: Identifier, depth: number): Po
   return node
 }
 
-/** Yields the node and all nodes beneath it, each directly followed by its descendants. */
-export function* walkSubtree(top: PolicyNode): Generator<PolicyNode> {
-  const pending = [top]
-  for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
-    yield node
-    if (node.children) for (const child of node.children.values()) pending.push(child)
-  }
-}
-
-/** Sets `index` and `subtreeEnd`; returns the nodes in that order. The tree must not grow afterwards. */
-export function numberNodes(root: PolicyNode): readonly PolicyNode[] {
+/** Numbers and tags the nodes, and returns them in the order of their indexes. The tree must not grow afterwards. */
+export function completeTree(root: PolicyNode): readonly PolicyNode[] {
   const nodes: PolicyNode[] = []
   const pending = [root]
   for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
     node.index = nodes.length
-    nodes.push(node)
-    node.subtreeEnd = nodes.length
-    if (node.children !== undefined) for (const child of node.children.values()) pending.push(child)
+    node.subtreeEnd = nodes.push(node)
+    for (const child of node.children?.values() ?? []) pending.push(child)
   }
-  for (let last = nodes.length - 1; last >= 0; last--) {
-    const node = nodes[last]
-    if (node?.parent !== undefined) node.parent.subtreeEnd = Math.max(node.parent.subtreeEnd, node.subtreeEnd)
-  }
+  for (const { parent, subtreeEnd } of nodes.toReversed())
+    if (parent !== undefined) parent.subtreeEnd = Math.max(parent.subtreeEnd, subtreeEnd)
+  const vocabulary = listTags(nodes.flatMap(({ documents }) => documents.map(({ tags }) => tags)))
+  for (const node of nodes) tagNode(node, node.parent?.tags ?? { ...noTags, vocabulary })
   return nodes
+}
+
+function tagNode(node: PolicyNode, parent: ObjectTags): void {
+  const declared = node.documents.flatMap(({ tags }) => tags ?? [])
+  node.tags = inheritTags(
+    parent,
+    declared.flatMap(({ namespace }) => (namespace === undefined ? [] : [{ tags: namespace }])),
+  )
+  const names = new Set(declared.flatMap(({ tables }) => [...tables.keys()]))
+  if (names.size === 0) return
+  const own = (name: string) => declared.flatMap(({ tables }) => tables.get(name) ?? [])
+  node.tables = new Map([...names].map((name) => [name, inheritTags(node.tags, own(name))]))
+}
+
+/** Where an object is in the tree. */
+export interface TreePosition {
+  /** That of its namespace, or the nearest one above. */
+  readonly node: PolicyNode
+  /** Depth of its namespace, and its name in it; undefined for a namespace. */
+  readonly depth: number
+  readonly table: string | undefined
+  readonly tags: ObjectTags
+}
+
+export function findTreePosition(
+  root: PolicyNode,
+  { kind, id }: Pick<AuthorizationRequest, 'kind' | 'id'>,
+): TreePosition {
+  const depth = getNamespaceDepth(kind, id)
+  return createPosition(nearestNode(root, id, depth), depth, id[depth])
+}
+
+export function locate(root: PolicyNode, { namespace, table }: ObjectPosition): TreePosition {
+  return createPosition(nearestNode(root, namespace, namespace.length), namespace.length, table)
+}
+
+/** The position of an object whose nearest node is given. */
+export function createPosition(node: PolicyNode, depth: number, table: string | undefined): TreePosition {
+  const declared = node.depth === depth && table !== undefined ? node.tables?.get(table) : undefined
+  return { node, depth, table, tags: declared ?? node.tags }
+}
+
+/** Finds what policies declare about objects. */
+export interface TagFinder {
+  /** Returns the tags of an object, and the declared columns of a table. */
+  findTags(position: ObjectPosition): ObjectTags
+  /** Returns the names of the declared tables of a namespace. */
+  listTaggedTables(namespace: Identifier): readonly string[]
+}
+
+/** The tree must be complete. */
+export function createTagFinder(root: PolicyNode): TagFinder {
+  return {
+    findTags: (position) => locate(root, position).tags,
+    listTaggedTables(namespace) {
+      const node = nearestNode(root, namespace, namespace.length)
+      return node.depth === namespace.length ? [...(node.tables?.keys() ?? [])] : []
+    },
+  }
+}
+
+/** Finds the tags that documents declare, before they are compiled. */
+export function tagDocuments(documents: readonly PolicyDocument[]): TagFinder {
+  const root = createRoot()
+  for (const document of documents)
+    if (document.tags !== undefined) getOrCreateNode(root, document.namespace).documents.push(document)
+  completeTree(root)
+  return createTagFinder(root)
 }

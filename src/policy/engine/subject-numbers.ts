@@ -3,10 +3,8 @@ import type { NamedSubjects, Subjects } from '../language/policy-document.ts'
 import type { KnownCaller } from './subject.ts'
 
 export interface NumberedCaller {
-  /** In order. A rule names the caller if one of its numbers is in the set. */
+  /** A rule names the caller if one of its numbers is in the set. */
   readonly subjects: ReadonlySet<number>
-  /** Equal for callers that all rules treat alike, conditions aside. */
-  readonly key: string
   /** For analyses: then `subjects` is empty, unless all of the caller is known. */
   readonly known: KnownCaller | undefined
 }
@@ -15,7 +13,7 @@ type NumberedSubjects = NamedSubjects & Partial<Pick<Subjects, 'any' | 'anonymou
 
 /** Maps subjects to numbers, so that decisions compare numbers only. */
 export interface SubjectNumbers {
-  /** Returns the numbers of the named subjects, in order; assigns numbers to new subjects. */
+  /** Returns the numbers of the named subjects; assigns numbers to new subjects. */
   numbersOf(subjects: NumberedSubjects): readonly number[]
   /** Cached per principal. All rules must be compiled first: subjects numbered later are missed. */
   resolveCaller(principal: Principal): NumberedCaller
@@ -39,10 +37,10 @@ export function createSubjectNumbers(): SubjectNumbers {
     return number
   }
 
-  function numbersOf(name: string, key: string, callerGroups: ReadonlySet<string>): readonly number[] {
+  function numbersOf(name: string, key: string, callerGroups: ReadonlySet<string>): ReadonlySet<number> {
     const found = [anyNumber, users.get(name), keys.get(key)]
     for (const group of callerGroups) found.push(groups.get(group))
-    return found.filter((number) => number !== undefined)
+    return new Set(found.filter((number) => number !== undefined))
   }
 
   return {
@@ -60,12 +58,9 @@ export function createSubjectNumbers(): SubjectNumbers {
       if (caller === undefined) {
         const { name, method, credentialId, groups: callerGroups } = principal
         const key = method === 'api-key' ? credentialId : ''
-        const found = method === 'anonymous' ? [anonymousNumber] : numbersOf(name, key, callerGroups)
-        const numbers = found.toSorted((one, other) => one - other)
-        callers.set(
-          principal,
-          (caller = { subjects: new Set(numbers), key: numbers.join(), known: undefined }),
-        )
+        const numbers =
+          method === 'anonymous' ? new Set([anonymousNumber]) : numbersOf(name, key, callerGroups)
+        callers.set(principal, (caller = { subjects: numbers, known: undefined }))
       }
       return caller
     },
@@ -73,7 +68,7 @@ export function createSubjectNumbers(): SubjectNumbers {
       const { isAnonymous, user, key, groups: callerGroups, excludedGroups } = known
       const isWhole =
         isAnonymous === false && user !== undefined && key !== undefined && excludedGroups === 'all'
-      return { subjects: new Set(isWhole ? numbersOf(user, key, callerGroups) : []), key: '', known }
+      return { subjects: isWhole ? numbersOf(user, key, callerGroups) : new Set(), known }
     },
   }
 }

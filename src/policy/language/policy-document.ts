@@ -2,7 +2,7 @@ import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import type { Condition } from '../conditions/condition.ts'
 import type { WrittenRestriction } from '../restrictions/restriction.ts'
-import type { DeclaredTags } from '../tags/declared-tags.ts'
+import type { DeclaredTags } from '../tags/object-tags.ts'
 import type { Coverage } from './deny-coverage.ts'
 
 export interface NamedSubjects {

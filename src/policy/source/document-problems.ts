@@ -2,7 +2,7 @@ import type { Steps } from '../../lib/async/run-in-slices.ts'
 import { groupBy } from '../../lib/group-by.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import { matchesAny } from '../conditions/name-pattern.ts'
-import { tagDocuments, type TagFinder } from '../engine/node-tags.ts'
+import { tagDocuments, type TagFinder } from '../engine/policy-node.ts'
 import type { ParsedPolicies } from '../language/parse-policies.ts'
 import type { PolicyDocument, PolicyRule } from '../language/policy-document.ts'
 import { formatProblem, PolicyError, type PolicyProblem } from '../language/policy-error.ts'
@@ -11,7 +11,7 @@ import type { Position } from '../language/read-yaml.ts'
 import { FilterError, parseFilter } from '../restrictions/parse-filter.ts'
 import { printFilterAsWritten } from '../restrictions/print-filter.ts'
 import type { WrittenRestriction } from '../restrictions/restriction.ts'
-import { resolveRestriction, type TaggedTable } from '../tags/object-tags.ts'
+import { resolveRestriction, type ObjectTags } from '../tags/object-tags.ts'
 import { isEnforced } from './compile-documents.ts'
 
 /** Throws PolicyError if `count` is 0: a wrong path is more likely than the intent to deny everything. */
@@ -192,7 +192,7 @@ function describeColumns(
 /** A restriction that leaves nothing of a table is an error if it names the table, but not if a pattern matches it. */
 function describeRest(
   name: string,
-  table: TaggedTable,
+  table: ObjectTags,
   restriction: WrittenRestriction,
   tables: readonly string[],
 ): readonly string[] {
@@ -208,7 +208,7 @@ function describeRest(
 /** A column has one type: that which is declared. */
 function describeTypes(
   name: string,
-  { columns }: TaggedTable,
+  { columns }: ObjectTags,
   { columns: written, rows }: WrittenRestriction,
 ): readonly string[] {
   const other =

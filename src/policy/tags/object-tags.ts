@@ -1,60 +1,85 @@
 import { unknown } from '../conditions/fact.ts'
+import type { Position } from '../language/read-yaml.ts'
+import type { ColumnType } from '../restrictions/filter-expression.ts'
 import type { TableRestriction, VisibleColumns, WrittenRestriction } from '../restrictions/restriction.ts'
-import {
-  listTags,
-  type DeclaredColumn,
-  type DeclaredTags,
-  type TagNames,
-  type TagVocabulary,
-} from './declared-tags.ts'
 
 /*
  * Tags belong to ids and are inherited downwards: from a namespace to all that is or will be created beneath it, and from
  * a table to its columns. If two documents declare the same thing, its tags are unknown, which counts against the caller.
  */
 
+/** Tags by name; `unknown` if the policies contradict each other about them. */
+export type TagNames = readonly string[] | typeof unknown
+
+export interface DeclaredColumn {
+  readonly type: ColumnType
+  /** Its own. */
+  readonly tags: readonly string[]
+}
+
+/** `line` and `column` are those of its name. */
+export interface DeclaredTable extends Position {
+  /** Its own. */
+  readonly tags: readonly string[]
+  /** By their path, joined by dots. */
+  readonly columns: ReadonlyMap<string, DeclaredColumn>
+}
+
+/** What the field `tags` of a document declares about its namespace. */
+export interface DeclaredTags extends Position {
+  /** Tags of the namespace; undefined if the document says nothing about them. */
+  readonly namespace: TagNames | undefined
+  /** By name. */
+  readonly tables: ReadonlyMap<string, DeclaredTable>
+}
+
+/** All tags that policies declare. */
+export interface TagVocabulary {
+  /** Those of namespaces and tables, which conditions may name. */
+  readonly ofObjects: ReadonlySet<string>
+  /** Those, and the tags of columns. */
+  readonly all: ReadonlySet<string>
+}
+
 /** The tags of an object, own and inherited. */
 export interface ObjectTags {
   readonly names: TagNames
   readonly vocabulary: TagVocabulary
-}
-
-export interface TaggedTable extends ObjectTags {
-  /** The declared columns with their own tags. */
+  /** The declared columns of a table, with their own tags. Empty for namespaces. */
   readonly columns: ReadonlyMap<string, DeclaredColumn>
 }
 
+export function listTags(declarations: Iterable<DeclaredTags | undefined>): TagVocabulary {
+  const ofObjects = new Set<string>()
+  const ofColumns = new Set<string>()
+  for (const declared of declarations) {
+    if (declared === undefined) continue
+    const { namespace = [], tables } = declared
+    if (typeof namespace !== 'symbol') for (const tag of namespace) ofObjects.add(tag)
+    for (const { tags, columns } of tables.values()) {
+      for (const tag of tags) ofObjects.add(tag)
+      for (const column of columns.values()) for (const tag of column.tags) ofColumns.add(tag)
+    }
+  }
+  return { ofObjects, all: new Set([...ofObjects, ...ofColumns]) }
+}
+
+const noColumns: ReadonlyMap<string, never> = new Map<string, never>()
+
 /** Tags of objects under policies that declare none. */
-export const noTags: ObjectTags = { names: [], vocabulary: listTags([]) }
+export const noTags: ObjectTags = { names: [], vocabulary: listTags([]), columns: noColumns }
 
-const noColumns = new Map<string, never>()
-
-/** The tags of a namespace. `declarations` are those of its own documents. */
-export function tagNamespace(parent: ObjectTags, declarations: readonly DeclaredTags[]): ObjectTags {
-  return inherit(
-    parent,
-    declarations.flatMap(({ namespace }) => (namespace === undefined ? [] : [namespace])),
-  )
-}
-
-/** The tags and columns of a table. `declarations` are those of the documents of its namespace. */
-export function tagTable(
-  namespace: ObjectTags,
-  declarations: readonly DeclaredTags[],
-  table: string,
-): TaggedTable {
-  const found = declarations.flatMap(({ tables }) => tables.get(table) ?? [])
-  const tags = inherit(
-    namespace,
-    found.map(({ tags }) => tags),
-  )
-  return { ...tags, columns: found.length === 1 ? (found[0]?.columns ?? noColumns) : noColumns }
-}
-
-function inherit(parent: ObjectTags, own: readonly TagNames[]): ObjectTags {
-  const [first = []] = own
-  if (first === unknown || parent.names === unknown || own.length > 1) return { ...parent, names: unknown }
-  return first.length === 0 ? parent : { ...parent, names: [...new Set([...parent.names, ...first])] }
+/** Returns the tags of a namespace or table. `own` is what documents declare about it, `parent` the namespace that it is in. */
+export function inheritTags(
+  parent: ObjectTags,
+  own: readonly { readonly tags: TagNames; readonly columns?: DeclaredTable['columns'] }[],
+): ObjectTags {
+  const [first, ...others] = own
+  if (first === undefined) return parent
+  const { tags, columns = noColumns } = first
+  if (others.length > 0) return { ...parent, names: unknown }
+  if (tags === unknown || parent.names === unknown) return { ...parent, names: unknown, columns }
+  return { ...parent, names: [...new Set([...parent.names, ...tags])], columns }
 }
 
 /** The tags for a condition that asks for some; `unknown` if no namespace or table of the policies has one of these. */
@@ -65,14 +90,14 @@ export function readTags({ names, vocabulary }: ObjectTags, asked: readonly stri
 /** What a restriction leaves of a table. */
 export function resolveRestriction(
   { columns, ...others }: WrittenRestriction,
-  table: TaggedTable,
+  table: ObjectTags,
 ): TableRestriction {
   return { ...others, columns: 'without' in columns ? selectColumns(table, columns.without) : columns }
 }
 
 /** The declared columns that have none of the tags. None remain if a tag is declared nowhere. */
 function selectColumns(
-  { names, vocabulary, columns }: TaggedTable,
+  { names, vocabulary, columns }: ObjectTags,
   without: readonly string[],
 ): VisibleColumns {
   const isHidden = (tags: TagNames): boolean =>

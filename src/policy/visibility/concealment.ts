@@ -1,21 +1,16 @@
-import { getNamespaceDepth } from '../../catalog-api/requirements.ts'
 import {
   getOperation,
   operationNames,
   type ObjectKind,
   type OperationName,
 } from '../../catalog-api/operations.ts'
-import type { Permission } from '../../catalog-api/permissions.ts'
-import { nearestNode, type PolicyNode } from '../engine/policy-node.ts'
-import {
-  noFacts,
-  type AuthorizationRequest,
-  type OperationFacts,
-} from '../conditions/authorization-request.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
+import type { Permission } from '../../catalog-api/permissions.ts'
+import { noFacts, type AuthorizationRequest } from '../conditions/authorization-request.ts'
 import type { Decision } from '../engine/decision.ts'
-import type { PolicyDocument } from '../language/policy-document.ts'
-import { constantFacts } from '../conditions/permission-facts.ts'
+import { objectPosition } from '../engine/object-position.ts'
+import type { PolicySet } from '../policy-set.ts'
+import { describePermissionsByKind } from './visibility.ts'
 
 /** A caller that is allowed one of these on an object of the kind may know that it exists. */
 const permissionsToKnow = new Map<ObjectKind, OperationName[]>()
@@ -26,123 +21,81 @@ for (const name of operationNames) {
 
 const permissionsToListReferences = operationNames.filter((name) => getOperation(name).references === 'lists')
 
-export function createConcealment(
-  root: PolicyNode,
-  couldBeAllowed: (request: AuthorizationRequest) => boolean,
-  findVisibleBeneath: (request: AuthorizationRequest) => unknown,
-) {
-  /** Facts of the refused operation do not matter; those of describing the object do. */
-  function isAllowed(request: AuthorizationRequest, permission: Permission): boolean {
-    const operation = findDescribePermission(request.kind)?.operation ?? noFacts
-    return couldBeAllowed({ ...request, permission, operation })
-  }
-
-  function canKnow(request: AuthorizationRequest): boolean {
-    // A transaction shows that its table exists.
-    if (
-      request.kind === 'transaction' &&
-      !canKnow({ ...request, kind: 'table', id: request.id.slice(0, -1) })
-    )
-      return false
-    const permissions = permissionsToKnow.get(request.kind) ?? []
-    if (permissions.some((permission) => isAllowed(request, permission))) return true
-    // Listings show a namespace as the path to a visible object beneath it.
-    return request.kind === 'namespace' && findVisibleBeneath(request) !== undefined
-  }
-
-  function canDescribe(request: AuthorizationRequest): boolean {
-    const describing = findDescribePermission(request.kind)
-    return describing !== undefined && isAllowed(request, describing.permission)
-  }
-
-  function canListReferences(request: AuthorizationRequest): boolean {
-    return permissionsToListReferences.every((permission) => isAllowed(request, permission))
-  }
-
-  function isConcealed(request: AuthorizationRequest): boolean {
-    const { kind, id } = request
-    // The existence of the root is no secret.
-    if (id.length === 0) return false
-    const status = statusAt(nearestNode(root, id, getNamespaceDepth(kind, id)))
-    if (status !== undefined) return status === 404
-    // Anonymous callers always get 401, whether or not the object exists, so nothing needs to be concealed.
-    return request.principal.method !== 'anonymous' && !canKnow(request)
-  }
-
-  return { isConcealed, canKnow, canDescribe, canListReferences }
+/** Facts of the refused operation do not matter; those of describing the object do. */
+function couldUse(policies: PolicySet, request: AuthorizationRequest, permission: Permission): boolean {
+  const operation = describePermissionsByKind.get(request.kind)?.operation ?? noFacts
+  return policies.couldBeAllowed({ ...request, permission, operation })
 }
 
-/** Returns `onDeny` of the deepest namespace that sets it. */
-function statusAt(start: PolicyNode): 403 | 404 | undefined {
-  for (let node: PolicyNode | undefined = start; node !== undefined; node = node.parent) {
-    if (node.onDeny !== undefined) return node.onDeny
-  }
-  return undefined
+/** Whether the principal may know that the object exists, so that refusals may reveal it. */
+export function canKnow(policies: PolicySet, request: AuthorizationRequest): boolean {
+  const { kind, id } = request
+  // A transaction shows that its table exists.
+  if (kind === 'transaction' && !canKnow(policies, { ...request, kind: 'table', id: id.slice(0, -1) }))
+    return false
+  const permissions = permissionsToKnow.get(kind) ?? []
+  if (permissions.some((permission) => couldUse(policies, request, permission))) return true
+  // Listings show a namespace as the path to a visible object beneath it.
+  return kind === 'namespace' && policies.findVisibleBeneath(request) !== undefined
 }
 
-/** Creates `findContact` of a policy set. `canKnow` is whether the principal may know that the object exists. */
-export function createContactFinder(
-  documents: readonly PolicyDocument[],
-  root: PolicyNode,
-  canKnow: (request: AuthorizationRequest) => boolean,
-): (request: AuthorizationRequest, decision: Decision) => string | undefined {
-  const documentsWithContact = new Map(
-    documents.filter(({ contact }) => contact !== undefined).map((document) => [document.name, document]),
-  )
+/** Whether the principal may describe an object that it changed, for any facts of the description. */
+export function canDescribe(policies: PolicySet, request: AuthorizationRequest): boolean {
+  const describing = describePermissionsByKind.get(request.kind)
+  return describing !== undefined && couldUse(policies, request, describing.permission)
+}
 
-  /** The existence of the root is no secret. */
-  function mayKnow(request: AuthorizationRequest): boolean {
-    return request.id.length === 0 || canKnow(request)
-  }
+/** Whether the principal may list the tags and branches of a table, so that errors may name them. */
+export function canListReferences(policies: PolicySet, request: AuthorizationRequest): boolean {
+  return permissionsToListReferences.every((permission) => couldUse(policies, request, permission))
+}
 
-  return (request, { rule }) => {
-    if (documentsWithContact.size === 0) return undefined
-    const { kind, id } = request
-    const mayKnowNamespace = (namespace: Identifier): boolean =>
-      mayKnow({ ...request, kind: 'namespace', id: namespace })
-    const denying = rule && documentsWithContact.get(rule.policy)
-    // A deny can cover the names of some tables only, so its contact would tell that one of them was guessed.
-    if (denying !== undefined && mayKnow(request) && mayKnowNamespace(denying.namespace))
-      return denying.contact
-    let node: PolicyNode | undefined = nearestNode(root, id, getNamespaceDepth(kind, id))
-    for (; node !== undefined; node = node.parent) {
-      if (node.contact !== undefined && mayKnowNamespace(id.slice(0, node.depth))) return node.contact
-    }
-    return undefined
+/** Whether a denial of this request must be reported as if the object did not exist. */
+export function isConcealed(policies: PolicySet, request: AuthorizationRequest): boolean {
+  const { kind, id, principal } = request
+  // The existence of the root is no secret.
+  if (id.length === 0) return false
+  const status = findDenialStatus(policies, objectPosition(kind, id).namespace)
+  if (status !== undefined) return status === 404
+  // Anonymous callers always get 401, whether or not the object exists, so nothing needs to be concealed.
+  return principal.method !== 'anonymous' && !canKnow(policies, request)
+}
+
+/** `onDeny` of the deepest namespace that sets it. If several policies of a namespace do, 404 wins, because it conceals more. */
+function findDenialStatus(policies: PolicySet, namespace: Identifier): 403 | 404 | undefined {
+  let status: 403 | 404 | undefined
+  let depth = -1
+  for (const { namespace: above, onDeny } of policies.documentsAbove(namespace)) {
+    if (onDeny === undefined || (above.length === depth && onDeny === 403)) continue
+    status = onDeny
+    depth = above.length
   }
+  return status
 }
 
 /**
- * The permission to describe an object, with the facts of any request to describe it: callers that may describe one
- * branch or tag of a table may know that the table exists.
+ * Returns whom a caller may ask after this denial: the contact of the policy that denies, else that of the deepest
+ * namespace on the path that has one. Contacts of what the principal may not know of are passed over, so that the result
+ * is the same as if that did not exist.
  */
-interface DescribePermission {
-  readonly permission: Permission
-  readonly operation: OperationFacts
-}
-
-const permissionsByKind = new Map<ObjectKind, DescribePermission>(
-  operationNames.flatMap((permission) =>
-    getOperation(permission).describesKinds.map((kind) => [
-      kind,
-      { permission, operation: constantFacts(permission) },
-    ]),
-  ),
-)
-
-/** Undefined for objects that no operation describes. */
-function findDescribePermission(kind: ObjectKind): DescribePermission | undefined {
-  return permissionsByKind.get(kind)
-}
-
-/** The permissions that listings depend on. */
-export const describePermissions = {
-  namespace: requireDescribePermission('namespace'),
-  table: requireDescribePermission('table'),
-}
-
-function requireDescribePermission(kind: ObjectKind): DescribePermission {
-  const found = findDescribePermission(kind)
-  if (found === undefined) throw new Error(`no operation describes a ${kind}`)
-  return found
+export function findContact(
+  policies: PolicySet,
+  request: AuthorizationRequest,
+  { rule }: Decision,
+): string | undefined {
+  const { kind, id } = request
+  // The existence of the root is no secret.
+  const mayKnow = (asked: AuthorizationRequest): boolean => asked.id.length === 0 || canKnow(policies, asked)
+  const mayKnowNamespace = (namespace: Identifier): boolean =>
+    mayKnow({ ...request, kind: 'namespace', id: namespace })
+  const denying = rule && policies.findDocument(rule.policy)
+  // A deny can cover the names of some tables only, so its contact would tell that one of them was guessed.
+  if (denying?.contact !== undefined && mayKnow(request) && mayKnowNamespace(denying.namespace))
+    return denying.contact
+  const contacts = new Map<number, string>()
+  for (const { namespace, contact } of policies.documentsAbove(objectPosition(kind, id).namespace)) {
+    if (contact !== undefined && !contacts.has(namespace.length)) contacts.set(namespace.length, contact)
+  }
+  const known = [...contacts].findLast(([depth]) => mayKnowNamespace(id.slice(0, depth)))
+  return known?.[1]
 }

@@ -4,6 +4,7 @@ import type { AuthorizationRequest } from '../../../src/policy/conditions/author
 import type { Decision } from '../../../src/policy/engine/decision.ts'
 import { parsePolicies } from '../../../src/policy/language/parse-policies.ts'
 import { compilePolicies, type PolicySet } from '../../../src/policy/policy-set.ts'
+import { isConcealed } from '../../../src/policy/visibility/concealment.ts'
 import { isThorough } from '../../support/thorough.ts'
 import { arbitraryPolicies, arbitraryRequest, arbitraryRequestBeneath } from '../policy-arbitraries.ts'
 import { formatPolicies, type WrittenPolicy } from '../policy-builder.ts'
@@ -88,7 +89,7 @@ it('a policy with forEach decides, conceals and shows as one policy for each val
         const request = withGroup(plain, value)
         const decision = template.decide(request)
         expect(summarize(decision)).toBe(summarize(writtenOut.decide(request)))
-        expect(template.isConcealed(request)).toBe(writtenOut.isConcealed(request))
+        expect(isConcealed(template, request)).toBe(isConcealed(writtenOut, request))
         const kind = request.kind === 'namespace' ? 'namespace' : 'table'
         const isShown = template.visibilityFor(request)(kind, request.id)
         expect(isShown).toBe(writtenOut.visibilityFor(request)(kind, request.id))

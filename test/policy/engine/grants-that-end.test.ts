@@ -6,6 +6,7 @@ import {
   type RequestOverrides,
   type WrittenRule,
 } from '../policy-builder.ts'
+import { isConcealed } from '../../../src/policy/visibility/concealment.ts'
 
 const until = '2026-06-15T14:00:00+02:00'
 const end = Date.parse(until)
@@ -56,5 +57,5 @@ it('listings and concealment forget the grant at its end, although they cache wh
   const isShown = (time: number): boolean =>
     set.visibilityFor({ principal, request: requestAt(time).request })('table', ['a', 't'])
   expect([end - 1, end, end - 1, end].map(isShown)).toEqual([true, false, true, false])
-  expect([end - 1, end].map((time) => set.isConcealed(requestAt(time)))).toEqual([false, true])
+  expect([end - 1, end].map((time) => isConcealed(set, requestAt(time)))).toEqual([false, true])
 })

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { unknown } from '../../../src/policy/conditions/fact.ts'
+import { isConcealed } from '../../../src/policy/visibility/concealment.ts'
 import {
   compilePolicySet,
   createAuthorizationRequest,
@@ -19,7 +20,7 @@ const deny = (operations: readonly string[], rest: Partial<WrittenRule> = {}): W
   ...rest,
 })
 
-it.each<[string, readonly WrittenRule[], isConcealed: boolean]>([
+it.each<[string, readonly WrittenRule[], conceals: boolean]>([
   ['nothing is denied', [all], false],
   ['the table is denied', [all, deny(['all'])], true],
   ['only describing the table is denied', [all, deny(['ListTables', 'DescribeTable', 'TableExists'])], true],
@@ -31,7 +32,7 @@ it.each<[string, readonly WrittenRule[], isConcealed: boolean]>([
     true,
   ],
   ['another table is denied', [all, deny(['all'], { tables: ['1'] })], false],
-])('a transaction is concealed as its table is: %s', (_what, rules, isConcealed) => {
+])('a transaction is concealed as its table is: %s', (_what, rules, conceals) => {
   const set = compilePolicySet([{ name: 'p', namespace: ['a'], rules }])
   const request = createAuthorizationRequest(
     createCaller('al'),
@@ -40,7 +41,7 @@ it.each<[string, readonly WrittenRule[], isConcealed: boolean]>([
     ['a', 'secret', '1'],
     { operation: { branch: unknown } },
   )
-  expect(set.isConcealed(request)).toBe(isConcealed)
+  expect(isConcealed(set, request)).toBe(conceals)
 })
 
 it('the response to a denial is that of the namespace of the table', () => {
@@ -54,5 +55,5 @@ it('the response to a denial is that of the namespace of the table', () => {
     'secret',
     '1',
   ])
-  expect(set.isConcealed(request)).toBe(false)
+  expect(isConcealed(set, request)).toBe(false)
 })

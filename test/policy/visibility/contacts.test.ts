@@ -8,6 +8,7 @@ import {
   type WrittenPolicy,
   type WrittenRule,
 } from '../policy-builder.ts'
+import { findContact } from '../../../src/policy/visibility/concealment.ts'
 
 const reads = (name: string): WrittenRule => ({
   id: 'read',
@@ -78,7 +79,7 @@ it.each<[string, Permission, ObjectKind, string, string | undefined]>([
   const request = createAuthorizationRequest(createCaller('ann'), permission, kind, id)
   const decision = kind === 'namespace' ? set.decideBeneath(request) : set.decide(request)
   expect(decision.allowed).toBe(false)
-  expect(set.findContact(request, decision)).toBe(contact)
+  expect(findContact(set, request, decision)).toBe(contact)
 })
 
 it('callers that may see the namespace get its contact', () => {
@@ -87,5 +88,5 @@ it('callers that may see the namespace get its contact', () => {
     'hr',
     'salaries',
   ])
-  expect(set.findContact(request, set.decide(request))).toBe('hr')
+  expect(findContact(set, request, set.decide(request))).toBe('hr')
 })

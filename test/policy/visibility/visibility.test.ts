@@ -180,7 +180,7 @@ it('shows each caller what conditions allow, in any order of its groups', () => 
   }
 })
 
-it('evaluates conditions that are not precomputed, and reports each failure', () => {
+it('evaluates the condition of each namespace, and reports each failure in each page', () => {
   const subjects = { users: ['ann'] }
   const failed: string[] = []
   const documents = parseDocuments(
