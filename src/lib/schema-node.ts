@@ -51,10 +51,13 @@ export function listMembers(schema: SchemaNode, path: readonly (string | number)
   return section.flatMap(({ properties }) => Object.keys(properties ?? {}))
 }
 
-/** Returns the values that a setting may have, of all alternatives that list them. */
-export function listConstants(schema: SchemaNode, path: readonly (string | number)[]): readonly unknown[] {
+/** Returns the values that a setting may have, of all alternatives that allow one value each. */
+export function listConstants(
+  schema: SchemaNode,
+  path: readonly (string | number)[],
+): readonly (string | number | boolean | null)[] {
   const nodes = path.reduce(findChildren, listAlternatives(schema))
-  return nodes.flatMap((node) => node.enum ?? (node.const === undefined ? [] : [node.const]))
+  return nodes.flatMap((node) => (node.const === undefined ? [] : [node.const]))
 }
 
 /** Returns the alternatives of a member, or of the items of a list, of any of the nodes. */

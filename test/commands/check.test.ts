@@ -90,7 +90,7 @@ it('all errors in the settings are reported at once with their positions', async
   const { status, output, messages } = await check({ CATALOG_GATEWAY__BOGUS: '1' })
   expect({ status, output }).toEqual({ status: 1, output: '' })
   for (const expected of [
-    `${file}:2:3: listen.port: expected number, received string`,
+    `${file}:2:3: listen.port: expected a number, received "many"`,
     `${file}:3:1: upstream.url: is missing`,
     `${file}:4:3: upstream.ulr: unknown setting`,
     `${file}:5:1: policies.folder: expected a folder of policies, or a list of folders`,

@@ -103,9 +103,9 @@ it('variables without our prefix are ignored', () => {
 it('all errors are reported at once, each with its line', () => {
   const text = ['name: 7', 'listen:', '  hots: x', '  port: many', 'dialects: [lance,', '  wrong]', 'more: 1']
   expect(errorsIn(text.join('\n')).toSorted()).toEqual([
-    'settings.yaml:1:1: name: expected string, received number',
+    'settings.yaml:1:1: name: expected text, received a number',
     'settings.yaml:3:3: listen.hots: unknown setting; did you mean "host"?',
-    'settings.yaml:4:3: listen.port: expected number, received string',
+    'settings.yaml:4:3: listen.port: expected a number, received "many"',
     expect.stringMatching(/^settings\.yaml:6:3: dialects\.1: .*"lance"/),
     'settings.yaml:7:1: more: unknown setting',
   ])

@@ -27,6 +27,8 @@ function createTimeUnit(name: string, milliseconds: number, example: string): Se
 export const settingUnits: readonly (readonly [ending: RegExp, unit: SettingUnit])[] = [
   [/Ms$/, createTimeUnit('milliseconds', 1, '30s')],
   [/Seconds$/, createTimeUnit('seconds', 1_000, '5m')],
+  [/Minutes$/, createTimeUnit('minutes', 60_000, '1h')],
+  [/Hours$/, createTimeUnit('hours', 3_600_000, '2d')],
   [/Days$/, createTimeUnit('days', 86_400_000, '30d')],
   [/Bytes$/, { name: 'bytes', example: '64MiB', parse: parseBytes }],
 ]
