@@ -83,6 +83,9 @@ beforeEach(async () => {
     .waitFor()
 })
 
+/** A namespace in the tree that unfolds. */
+const inTree = (name: string) => page.locator('#tree summary').getByText(name, { exact: true })
+
 inBrowser('refusals and changes are shown live, and no name becomes markup', async () => {
   expect((await gateway.post(`${route}/create`, { body: {} })).status).toBe(200)
   expect((await gateway.post(`${route}/drop`, { as: 'alice', body: {} })).status).toBe(403)
@@ -101,15 +104,14 @@ inBrowser('refusals and changes are shown live, and no name becomes markup', asy
 })
 
 inBrowser('the tree and the matrix show permissions and their rules', async () => {
-  await page.getByRole('button', { name: 'beneath /', exact: true }).waitFor()
   await page.getByRole('button', { name: hostile, exact: true }).click()
   await page.getByRole('button', { name: `user ${hostile}` }).waitFor()
-  await page.getByRole('button', { name: 'beneath prod', exact: true }).click()
+  await inTree('prod').click()
   await page.getByRole('button', { name: 'sales', exact: true }).click()
   const caller = page.getByRole('button', { name: 'group analysts' })
   await page.getByRole('row', { name: /^group analysts – all, if – / }).waitFor()
   await caller.press('Enter')
-  await page.getByText('by sales/analysts').waitFor()
+  await page.getByText('by sales/analysts (').waitFor()
   await page.getByText('client.address != "192.0.2.7"').waitFor()
   await page.getByLabel('Object').fill('prod//sales')
   await page.getByLabel('Object').press('Enter')
@@ -118,9 +120,8 @@ inBrowser('the tree and the matrix show permissions and their rules', async () =
 })
 
 inBrowser('with a credential, the tree has the namespaces of the catalog, page by page', async () => {
-  const beneath = (id: string) => page.getByRole('button', { name: `beneath ${id}`, exact: true })
-  await beneath('prod').waitFor()
-  expect(await beneath('lab').count()).toBe(0)
+  await inTree('prod').waitFor()
+  expect(await inTree('lab').count()).toBe(0)
   const field = page.getByLabel('API key or token')
   await field.fill('unknown-key')
   await field.press('Enter')
@@ -130,14 +131,14 @@ inBrowser('with a credential, the tree has the namespaces of the catalog, page b
     .waitFor()
   await field.fill(gateway.key('dev'))
   await field.press('Enter')
-  await beneath('lab').press('Enter')
-  await beneath('lab/team199').waitFor()
-  expect(await beneath('lab/team200').count()).toBe(0)
+  await inTree('lab').press('Enter')
+  await inTree('team199').waitFor()
+  expect(await inTree('team200').count()).toBe(0)
   await page.getByRole('button', { name: 'more in lab' }).press('Enter')
-  await page.getByRole('button', { name: 'team200', exact: true }).click()
+  await inTree('team200').click()
   await page.getByRole('heading', { name: 'On lab/team200' }).waitFor()
   expect(await field.inputValue()).toBe('')
-  expect(pageErrors.filter((text) => !text.includes('401'))).toEqual([])
+  expect(pageErrors.filter((text) => !/40[14]/.test(text))).toEqual([])
 })
 
 inBrowser(
@@ -160,7 +161,7 @@ inBrowser(
     await page.getByLabel('Caller, or nothing').fill('dev')
     await page.getByLabel('Table or namespace').fill('tried/orders')
     await page.getByLabel('Table or namespace').press('Enter')
-    await result.getByText('denied by sales-readers/read (line 7); in force: allowed').waitFor()
+    await result.getByText('denied by sales-readers/read (new policy:7); in force: allowed').waitFor()
     await result.getByRole('row', { name: /^CreateNamespace dev 1 allowed denied by .* tried$/ }).waitFor()
     await page.getByLabel('File').selectOption('policies.yaml')
     await expect.poll(() => text.inputValue()).toContain('everything')
@@ -173,7 +174,7 @@ inBrowser('a refusal shows its rule and a command that explains it', async () =>
   const refusal = page.getByRole('list', { name: 'Newest refusals' }).getByRole('listitem')
   const denied = refusal.filter({ hasText: 'closed' }).first()
   await denied.getByText('why: denied by closed/alice').click()
-  await denied.getByText(/^\S+\.yaml:\d+$/).waitFor()
+  await denied.getByText(/^closed\/alice \(\S+\.yaml:\d+\)$/).waitFor()
   const command = await denied.locator('code').innerText()
   expect(command).toMatch(
     /^catalog-gateway policy explain --policies policies --as=alice .*--fact=address=\S+ -- DropNamespace closed$/,
@@ -189,13 +190,12 @@ inBrowser('the search filters refusals and changes', async () => {
   await ofNobody.first().waitFor()
   const search = page.getByRole('searchbox')
   await search.fill(String(headers['x-request-id']))
-  expect(await refusals.count()).toBe(1)
+  await page.getByText(/^1 of \d+ found$/).waitFor()
   await search.fill('closed/alice')
-  expect(await ofNobody.count()).toBe(0)
-  expect(await refusals.filter({ hasText: 'denied' }).count()).toBeGreaterThan(0)
+  expect(await ofNobody.first().isVisible()).toBe(false)
+  await refusals.filter({ hasText: 'denied' }).first().waitFor()
   await search.fill('nothing has this name')
-  await page.getByText('no refusal is found by the search').waitFor()
-  await page.getByText('no recent change is found by the search').waitFor()
+  await page.getByText(/^0 of \d+ found$/).waitFor()
 })
 
 inBrowser('a full denial is named beside a condition', async () => {

@@ -1,9 +1,8 @@
-import { openCatalogAccess } from './catalog-access.js'
-import { byId, byIdAndType, element, table } from './elements.js'
-import { fetchJson } from './fetch-json.js'
-import { quoted } from './format.js'
+import { byId, element, quoted, table } from './elements.js'
+import { fetchJson, showOrExplain } from './fetch-json.js'
+import { ruleText } from './format.js'
+import { openTree, showTree } from './namespace-tree.js'
 import { restrictionView } from './restriction-view.js'
-import { showTree } from './namespace-tree.js'
 
 /** @typedef {import('../access-report.ts').AccessReport} AccessReport */
 /** @typedef {AccessReport['callers'][number]} Caller */
@@ -11,41 +10,35 @@ import { showTree } from './namespace-tree.js'
 /** @typedef {import('../../policy/language/policy-document.ts').NamedSubjects} NamedSubjects */
 /** @typedef {import('../../policy/language/policy-document.ts').Subjects} Subjects */
 
-const form = byIdAndType('access-form', HTMLFormElement)
-const idField = byIdAndType('access-id', HTMLInputElement)
-const kindField = byIdAndType('access-kind', HTMLSelectElement)
+const idField = byId('access-id', HTMLInputElement)
+const kindField = byId('access-kind', HTMLSelectElement)
+const entitlements = byId('entitlements')
 
-export async function openAccessView() {
-  form.addEventListener('submit', (event) => {
+export function openAccessView() {
+  byId('access-form').addEventListener('submit', (event) => {
     event.preventDefault()
-    void showAccess()
+    showAccess()
   })
-  openCatalogAccess(() => showTree(selectNamespace))
-  await reloadAccessView()
+  openTree(selectNamespace)
+  showAccess()
 }
 
 /** Reloads both after a change of the policies. */
-export async function reloadAccessView() {
-  await Promise.all([showTree(selectNamespace), showAccess()])
+export function reloadAccessView() {
+  showTree(selectNamespace)
+  showAccess()
 }
 
 /** @param {string} id */
 function selectNamespace(id) {
   idField.value = id
   kindField.value = 'namespace'
-  void showAccess()
+  showAccess()
 }
 
-async function showAccess() {
-  const container = byId('entitlements')
-  try {
-    const report = await fetchJson('access', { id: idField.value.trim() || '/', kind: kindField.value })
-    container.replaceChildren(...reportView(report))
-  } catch (error) {
-    container.replaceChildren(
-      element('p', { class: 'bad' }, error instanceof Error ? error.message : String(error)),
-    )
-  }
+function showAccess() {
+  const object = { id: idField.value.trim() || '/', kind: kindField.value }
+  void showOrExplain(entitlements, async () => reportView(await fetchJson('access', object)))
 }
 
 /** @param {AccessReport} report */
@@ -71,18 +64,7 @@ function reportView({ id, groups, columns, callers, forTables }) {
     ...(isTable ? [sightCell(caller, columns)] : []),
     ...groups.map(({ operations }) => grantCell(caller, operations)),
   ])
-  const matrix = element('div', {
-    class: 'scroll',
-    role: 'region',
-    tabindex: '0',
-    'aria-label': 'Callers by operations',
-  })
-  matrix.append(
-    table(
-      head.map((title) => ({ title })),
-      rows,
-    ),
-  )
+  const matrix = table('Callers by operations', head, rows)
   const note =
     'What somebody may do who is the caller and nothing else: the number of operations of the group; “if” depends on a condition; “not” names callers that are denied. Select a caller for the rules.'
   return [title, matrix, element('p', { class: 'quiet' }, note), detail, ...tableRules(forTables)]
@@ -147,7 +129,7 @@ function callerButton(caller, detail) {
   )
   button.addEventListener('click', () => {
     const isOpen = button.getAttribute('aria-pressed') === 'true'
-    for (const other of byId('entitlements').querySelectorAll('[aria-pressed]')) {
+    for (const other of entitlements.querySelectorAll('[aria-pressed]')) {
       other.setAttribute('aria-pressed', 'false')
     }
     button.setAttribute('aria-pressed', String(!isOpen))
@@ -176,8 +158,8 @@ function reasonItem({ grant: { rule, if: condition, except, restrictedBy = [], u
     'li',
     {},
     element('p', {}, 'by ', quoted(ruleText(rule))),
-    condition === undefined ? undefined : element('p', {}, 'if ', element('code', {}, condition)),
-    except === undefined ? undefined : element('p', {}, 'except ', quoted(subjectsText(except))),
+    condition && element('p', {}, 'if ', element('code', {}, condition)),
+    except && element('p', {}, 'except ', quoted(subjectsText(except))),
     ...restrictedBy.flatMap(restrictionItem),
     ...unless.map(overridingDeny),
     element('p', { class: 'quiet' }, operations.join(', ')),
@@ -201,8 +183,8 @@ function overridingDeny({ rule, subjects, if: condition }) {
     {},
     'unless denied by ',
     quoted(ruleText(rule)),
-    subjects === undefined ? undefined : element('span', {}, 'as ', quoted(subjectsText(subjects))),
-    condition === undefined ? undefined : element('span', {}, 'if ', element('code', {}, condition)),
+    subjects && element('span', {}, 'as ', quoted(subjectsText(subjects))),
+    condition && element('span', {}, 'if ', element('code', {}, condition)),
   )
 }
 
@@ -246,9 +228,4 @@ function subjectsText({ any, anonymous, users, groups, keys, except }) {
 function callerText({ kind, name }) {
   if (kind === 'any') return 'every caller'
   return kind === 'anonymous' ? 'callers without a credential' : `${kind} ${name}`
-}
-
-/** @param {Grant['rule']} rule */
-function ruleText({ policy, rule, line }) {
-  return `${policy}/${rule} (line ${line})`
 }

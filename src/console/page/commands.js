@@ -11,15 +11,6 @@ export function setGatewayUrl(url) {
 }
 
 /**
- * Says what is missing, and the command that makes it appear.
- * @param {string} text
- * @param {string} command
- */
-export function emptyView(text, command) {
-  return element('p', { class: 'quiet' }, text, ' ', commandView(command))
-}
-
-/**
  * A command to copy.
  * @param {string} command
  */

@@ -1,18 +1,14 @@
 import { openAccessView, reloadAccessView } from './access-view.js'
-import { showChanges } from './changes-view.js'
 import { setGatewayUrl } from './commands.js'
-import { byId } from './elements.js'
-import { timeOfDay } from './format.js'
+import { byId, timeOfDay } from './elements.js'
+import { openSearch, showFeeds } from './feeds.js'
+import { errorText, fetchJson } from './fetch-json.js'
 import { openPlayground } from './playground-view.js'
-import { showRefusals } from './refusals-view.js'
-import { openSearch } from './search.js'
 import { showState, showStatus } from './state-views.js'
 
 const pollIntervalMs = 2000
 const pause = byId('pause')
 let isPaused = false
-/** @type {{ readonly refusals: readonly import('../console-state.ts').RefusedRequest[], readonly changes: readonly import('../newest-changes.ts').RecordedChange[] } | undefined} */
-let latest
 /**
  * When the gateway sent the shown data, by its own clock.
  * @type {Date | undefined}
@@ -27,17 +23,10 @@ pause.addEventListener('click', () => {
   pause.textContent = isPaused ? 'Resume' : 'Pause'
 })
 
-openSearch(showFeeds)
-void openAccessView().catch(() => undefined)
-void openPlayground().catch(() => undefined)
+openSearch()
+openAccessView()
+openPlayground()
 void poll()
-
-/** Shows the newest data, as far as the search finds it. */
-function showFeeds() {
-  if (latest === undefined) return
-  showRefusals(latest.refusals)
-  showChanges(latest.changes)
-}
 
 /**
  * Greys data that the gateway no longer updates, and says how old it is.
@@ -60,20 +49,18 @@ async function poll() {
 
 async function refresh() {
   try {
-    const response = await fetch('console/data', { signal: AbortSignal.timeout(10_000) })
-    if (!response.ok) throw new Error(`the gateway returned status ${response.status}`)
-    const { state, refusals, changes, seal } = await response.json()
+    const signal = AbortSignal.timeout(10_000)
+    const { state, refusals, changes, seal } = await fetchJson('data', {}, { signal })
     if (state.url !== undefined) setGatewayUrl(state.url)
     showState(state, seal)
-    latest = { refusals, changes }
-    showFeeds()
+    showFeeds(changes, refusals)
     showFreshness(true)
     newestAt = new Date(state.now)
     const hasChanged = revision !== undefined && revision !== state.policies.revision
     revision = state.policies.revision
-    if (hasChanged) await reloadAccessView()
+    if (hasChanged) reloadAccessView()
   } catch (error) {
-    showStatus(`not reachable: ${error instanceof Error ? error.message : String(error)}`, false)
+    showStatus(`not reachable: ${errorText(error)}`, false)
     showFreshness(false)
   }
 }

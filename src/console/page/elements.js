@@ -16,84 +16,112 @@ export function element(name, attributes = {}, ...children) {
 }
 
 /**
+ * Marks text that came from a request.
+ * @param {string} text
+ */
+export function quoted(text) {
+  return element('span', { class: 'id' }, text)
+}
+
+/**
  * Creates a table; the first cell of each row is its header.
- * @param {readonly { readonly title: string, readonly isNumber?: boolean }[]} columns
+ * @param {string} label
+ * @param {readonly string[]} titles
  * @param {readonly (readonly (Node | string)[])[]} rows
  */
-export function table(columns, rows) {
-  const classOf = (/** @type {number} */ index) => (columns[index]?.isNumber ? 'number' : undefined)
-  const head = columns.map(({ title }, index) =>
-    element('th', { scope: 'col', class: classOf(index) }, title),
-  )
-  const body = rows.map((cells) =>
+export function table(label, titles, rows) {
+  const head = titles.map((title) => element('th', { scope: 'col' }, title))
+  const body = rows.map(([header, ...cells]) =>
     element(
       'tr',
       {},
-      ...cells.map((cell, index) =>
-        index === 0 ? element('th', { scope: 'row' }, cell) : element('td', { class: classOf(index) }, cell),
-      ),
+      element('th', { scope: 'row' }, header),
+      ...cells.map((cell) => element('td', {}, cell)),
     ),
   )
-  return element('table', {}, element('thead', {}, element('tr', {}, ...head)), element('tbody', {}, ...body))
+  return element(
+    'div',
+    { class: 'scroll', role: 'group', tabindex: '0', 'aria-label': label },
+    element('table', {}, element('thead', {}, element('tr', {}, ...head)), element('tbody', {}, ...body)),
+  )
 }
 
 /**
- * @param {readonly (readonly [term: string, description: Node | string])[]} entries
+ * @param {readonly (readonly [term: string, description: Node | string] | undefined)[]} entries
  */
 export function facts(entries) {
-  return entries.flatMap(([term, description]) => [element('dt', {}, term), element('dd', {}, description)])
-}
-
-/** @param {string} id */
-export function byId(id) {
-  return byIdAndType(id, HTMLElement)
+  const shown = entries.filter((entry) => entry !== undefined)
+  return element(
+    'dl',
+    {},
+    ...shown.flatMap(([term, description]) => [element('dt', {}, term), element('dd', {}, description)]),
+  )
 }
 
 /**
- * @template {HTMLElement} Type
- * @param {string} id
- * @param {new () => Type} type
+ * @param {string} summary
+ * @param {...Node} content
  */
-export function byIdAndType(id, type) {
+export function details(summary, ...content) {
+  return element('details', {}, element('summary', {}, summary), ...content)
+}
+
+/**
+ * An item of a list: what happened and when, by whom and where, and what unfolds.
+ * @param {readonly (Node | string | undefined)[]} what
+ * @param {string} time ISO 8601
+ * @param {readonly (Node | string | undefined)[]} circumstances
+ * @param {...(Node | undefined)} more
+ */
+export function listItem(what, time, circumstances, ...more) {
+  const parts = (/** @type {typeof what} */ texts) =>
+    texts.map((text) => (typeof text === 'string' ? element('span', {}, text) : text))
+  const clock = element('time', { datetime: time, title: time }, timeOfDay(new Date(time)))
+  return element(
+    'li',
+    {},
+    element('p', {}, ...parts(what), clock),
+    element('p', { class: 'quiet' }, ...parts(circumstances)),
+    ...more,
+  )
+}
+
+/** @param {Date} date */
+export function timeOfDay(date) {
+  return date.toLocaleTimeString([], { hour12: false })
+}
+
+/**
+ * @template {HTMLElement} [Type=HTMLElement]
+ * @param {string} id
+ * @param {new () => Type} [type]
+ */
+export function byId(id, type) {
   const found = document.getElementById(id)
-  if (!(found instanceof type)) throw new Error(`the page has no ${id}`)
-  return found
+  if (!(found instanceof (type ?? HTMLElement))) throw new Error(`the page has no ${id}`)
+  return /** @type {Type} */ (found)
 }
 
 /** @type {WeakMap<Element, string>} */
 const shown = new WeakMap()
 
 /**
- * Replaces the children only if the data changed: otherwise the page would lose focus, selection or scroll position.
- * @template Data
- * @param {Element} parent
- * @param {Data} data
- * @param {(data: Data) => readonly Node[]} make
- */
-export function show(parent, data, make) {
-  const text = JSON.stringify(data)
-  if (shown.get(parent) === text) return
-  shown.set(parent, text)
-  parent.replaceChildren(...make(data))
-}
-
-/**
- * Shows a keyed list: items that are already shown keep their elements and their open state.
+ * Shows items as the children of `parent`. Those that did not change keep their elements: otherwise the page would lose
+ * focus, selection or scroll position.
  * @template Item
  * @param {Element} parent
  * @param {readonly Item[]} items
- * @param {(item: Item) => string} keyOf
- * @param {(item: Item) => Element} make
+ * @param {(item: Item) => Element} view
+ * @param {(item: Item, index: number) => string} keyOf
  */
-export function showItems(parent, items, keyOf, make) {
-  shown.delete(parent)
+export function show(parent, items, view, keyOf = (_item, index) => String(index)) {
   const before = new Map([...parent.children].map((child) => [child.getAttribute('data-key'), child]))
-  const children = items.map((item) => {
-    const key = keyOf(item)
+  const children = items.map((item, index) => {
+    const key = keyOf(item, index)
     const text = JSON.stringify(item)
     const old = before.get(key)
     if (old !== undefined && shown.get(old) === text) return old
-    const child = make(item)
+    const child = view(item)
     child.setAttribute('data-key', key)
     shown.set(child, text)
     if (old?.querySelector('details[open]')) child.querySelector('details')?.setAttribute('open', '')

@@ -1,13 +1,3 @@
-import { element } from './elements.js'
-
-/**
- * Marks text that came from a request.
- * @param {string} text
- */
-export function quoted(text) {
-  return element('span', { class: 'id' }, text)
-}
-
 /**
  * Formats an id as commands read it.
  * @param {readonly string[]} names
@@ -17,22 +7,19 @@ export function formatId(names) {
   return isUnambiguous ? names.join('/') || '/' : JSON.stringify(names)
 }
 
-/**
- * `12:03:59`, from milliseconds since 1970 or ISO 8601.
- * @param {number | string} time
- */
-export function clock(time) {
-  const date = new Date(time)
-  return element(
-    'time',
-    { class: 'when quiet', datetime: date.toISOString(), title: date.toISOString() },
-    timeOfDay(date),
-  )
+/** @typedef {import('../../policy/engine/decision.ts').RuleReference} RuleReference */
+
+/** @param {RuleReference} rule */
+export function ruleName({ policy, rule }) {
+  return `${policy}/${rule}`
 }
 
-/** @param {Date} date */
-export function timeOfDay(date) {
-  return date.toLocaleTimeString([], { hour12: false })
+/**
+ * `sales/write (sales.yaml:7)`.
+ * @param {RuleReference} rule
+ */
+export function ruleText(rule) {
+  return `${ruleName(rule)} (${rule.file}:${rule.line})`
 }
 
 /**
@@ -48,19 +35,9 @@ export function formatDuration(ms) {
 }
 
 /**
- * `0.7 ms`, `12 ms`, `1.2 s`.
- * @param {number} value
- */
-export function formatMs(value) {
-  if (value >= 1000) return `${(value / 1000).toFixed(1)} s`
-  return `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`
-}
-
-/**
- * `1,204`, and `0.3` for numbers below ten.
+ * `1,204`.
  * @param {number} value
  */
 export function formatNumber(value) {
-  const digits = value < 10 && !Number.isInteger(value) ? 1 : 0
-  return value.toLocaleString('en', { maximumFractionDigits: digits })
+  return value.toLocaleString('en')
 }

@@ -1,73 +1,96 @@
-import { hasCatalog, listCatalog } from './catalog-access.js'
 import { byId, element } from './elements.js'
-import { fetchJson } from './fetch-json.js'
+import { errorText, fetchJson } from './fetch-json.js'
 import { formatId } from './format.js'
 
-/**
- * Shows the tree from the root, with the root open: the namespaces that policies name and, if the viewer asked for the
- * catalog, those that he may list. `select` is called with the id of a namespace that the viewer chooses.
- * @param {(id: string) => void} select
- */
-export async function showTree(select) {
-  const root = namespaceNode({ path: [], policies: [], hasChildren: true }, select)
-  byId('tree').replaceChildren(element('ul', {}, root.item))
-  await root.open()
-}
+/** @typedef {{ readonly path: readonly string[], readonly policies: readonly string[], readonly hasChildren: boolean }} Namespace */
+
+const tree = byId('tree')
+const keyField = byId('catalog-key', HTMLInputElement)
+const headerField = byId('catalog-header', HTMLSelectElement)
 
 /**
- * @param {{ readonly path: readonly string[], readonly policies: readonly string[], readonly hasChildren: boolean }} namespace
+ * Headers that the listings are requested with, in memory only; undefined until the viewer asks for the catalog.
+ * @type {Readonly<Record<string, string>> | undefined}
+ */
+let credential
+
+/**
+ * Shows the tree from the root: the namespaces that policies name and, if the viewer asks for the catalog, those that he
+ * may list. `select` is called with the id of a namespace that the viewer chooses.
  * @param {(id: string) => void} select
  */
-function namespaceNode({ path, policies, hasChildren }, select) {
-  const id = formatId(path)
-  const below = element('ul', { hidden: '' })
-  const toggle = hasChildren
-    ? element(
-        'button',
-        { type: 'button', class: 'toggle', 'aria-expanded': 'false', 'aria-label': `beneath ${id}` },
-        '▸',
-      )
-    : element('span', { class: 'leaf' })
-  const title = policies.length === 0 ? undefined : `policies: ${policies.join(', ')}`
-  const button = element('button', { type: 'button', class: 'id', title }, path.at(-1) ?? '/')
-  let isLoaded = false
-
-  async function open() {
-    const isOpen = toggle.getAttribute('aria-expanded') === 'true'
-    toggle.setAttribute('aria-expanded', String(!isOpen))
-    toggle.textContent = isOpen ? '▸' : '▾'
-    below.toggleAttribute('hidden', isOpen)
-    if (isLoaded || isOpen) return
-    isLoaded = true
-    const named = await addNamed(below, path, select)
-    if (hasCatalog()) await addListed(below, path, named, select)
-  }
-
-  button.addEventListener('click', () => {
-    for (const other of byId('tree').querySelectorAll('[aria-current]')) other.removeAttribute('aria-current')
-    button.setAttribute('aria-current', 'true')
-    select(id)
+export function openTree(select) {
+  byId('catalog-form').addEventListener('submit', (event) => {
+    event.preventDefault()
+    const text = keyField.value.trim()
+    const value = headerField.value === 'authorization' ? `Bearer ${text}` : text
+    credential = text === '' ? {} : { [headerField.value]: value }
+    keyField.value = ''
+    showTree(select)
   })
-  if (hasChildren) toggle.addEventListener('click', () => void open())
-  return { item: element('li', {}, toggle, button, below), open }
+  if (!globalThis.isSecureContext) {
+    // What is typed would be sent in the clear.
+    keyField.disabled = true
+    keyField.placeholder = 'needs HTTPS or localhost'
+  }
+  showTree(select)
+}
+
+/** @param {(id: string) => void} select */
+export function showTree(select) {
+  const root = namespaceItem({ path: [], policies: [], hasChildren: true }, select)
+  root.querySelector('details')?.setAttribute('open', '')
+  tree.replaceChildren(element('ul', {}, root))
 }
 
 /**
- * Adds the namespaces that policies name. Resolves with their names.
+ * @param {Namespace} namespace
+ * @param {(id: string) => void} select
+ */
+function namespaceItem({ path, policies, hasChildren }, select) {
+  const title = policies.length === 0 ? undefined : `policies: ${policies.join(', ')}`
+  const name = element(hasChildren ? 'summary' : 'button', { class: 'id', title }, path.at(-1) ?? '/')
+  name.addEventListener('click', () => {
+    for (const other of tree.querySelectorAll('[aria-current]')) other.removeAttribute('aria-current')
+    name.setAttribute('aria-current', 'true')
+    select(formatId(path))
+  })
+  if (!hasChildren) return element('li', {}, name)
+  const below = element('ul')
+  const node = element('details', {}, name, below)
+  node.addEventListener('toggle', () => addOrExplain(below, () => addChildren(below, path, select)), {
+    once: true,
+  })
+  return element('li', {}, node)
+}
+
+/**
+ * @param {Element} below
+ * @param {() => Promise<void>} add
+ */
+async function addOrExplain(below, add) {
+  try {
+    await add()
+  } catch (error) {
+    below.append(element('li', { class: 'bad' }, element('span', { role: 'alert' }, errorText(error))))
+  }
+}
+
+/**
+ * Adds the namespaces that policies name, then those that the viewer may list.
  * @param {Element} below
  * @param {readonly string[]} path
  * @param {(id: string) => void} select
- * @returns {Promise<ReadonlySet<string>>}
  */
-async function addNamed(below, path, select) {
+async function addChildren(below, path, select) {
   /** @type {ReturnType<typeof import('../access-report.ts').listNamespaces>} */
   const { nodes, omitted } = await fetchJson('namespaces', { id: formatId(path) })
   for (const { name, policies, hasChildren } of nodes) {
-    const child = { path: [...path, name], policies, hasChildren: hasChildren || hasCatalog() }
-    below.append(namespaceNode(child, select).item)
+    const child = { path: [...path, name], policies, hasChildren: hasChildren || credential !== undefined }
+    below.append(namespaceItem(child, select))
   }
   if (omitted > 0) below.append(element('li', { class: 'quiet' }, `and ${omitted} more`))
-  return new Set(nodes.map(({ name }) => name))
+  if (credential !== undefined) await addListed(below, path, new Set(nodes.map(({ name }) => name)), select)
 }
 
 /**
@@ -76,38 +99,26 @@ async function addNamed(below, path, select) {
  * @param {readonly string[]} path
  * @param {ReadonlySet<string>} named
  * @param {(id: string) => void} select
- * @param {string} [pageToken]
+ * @param {string} [token]
  */
-async function addListed(below, path, named, select, pageToken) {
-  try {
-    const page = await listCatalog(formatId(path), pageToken)
-    const names = page.namespaces.filter((name) => !named.has(name))
-    const items = names.map(
-      (name) => namespaceNode({ path: [...path, name], policies: [], hasChildren: true }, select).item,
-    )
-    below.append(...items)
-    if (pageToken !== undefined) items[0]?.querySelector('button')?.focus()
-    if (page.page_token !== undefined) below.append(moreItem(below, path, named, select, page.page_token))
-  } catch (error) {
-    const text = error instanceof Error ? error.message : String(error)
-    below.append(element('li', { class: 'bad' }, element('span', { role: 'alert' }, text)))
-  }
-}
-
-/**
- * @param {Element} below
- * @param {readonly string[]} path
- * @param {ReadonlySet<string>} named
- * @param {(id: string) => void} select
- * @param {string} pageToken
- */
-function moreItem(below, path, named, select, pageToken) {
-  const button = element('button', { type: 'button' }, 'more')
-  const item = element('li', {}, button)
-  button.setAttribute('aria-label', `more in ${formatId(path)}`)
-  button.addEventListener('click', () => {
+async function addListed(below, path, named, select, token) {
+  const parameters = { id: formatId(path), ...(token !== undefined && { page_token: token }) }
+  /** @type {{ readonly namespaces: readonly string[], readonly page_token?: string }} */
+  const page = await fetchJson('catalog', parameters, { headers: { ...credential } })
+  const items = page.namespaces
+    .filter((name) => !named.has(name))
+    .map((name) => namespaceItem({ path: [...path, name], policies: [], hasChildren: true }, select))
+  below.append(...items)
+  /** @type {HTMLElement | null | undefined} */
+  const first = items[0]?.querySelector('summary')
+  if (token !== undefined) first?.focus()
+  const { page_token: next } = page
+  if (next === undefined) return
+  const more = element('button', { 'aria-label': `more in ${formatId(path)}` }, 'more')
+  const item = element('li', {}, more)
+  more.addEventListener('click', () => {
     item.remove()
-    void addListed(below, path, named, select, pageToken)
+    void addOrExplain(below, () => addListed(below, path, named, select, next))
   })
-  return item
+  below.append(item)
 }

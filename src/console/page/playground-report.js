@@ -1,6 +1,6 @@
-import { element, table } from './elements.js'
+import { element, quoted, table } from './elements.js'
+import { formatId, formatNumber, ruleText } from './format.js'
 import { restrictionView } from './restriction-view.js'
-import { formatId, formatNumber, quoted } from './format.js'
 
 /** @typedef {import('../playground/playground-report.ts').PlaygroundReport} PlaygroundReport */
 /** @typedef {NonNullable<PlaygroundReport['outcome']>} Outcome */
@@ -55,12 +55,13 @@ function answerView(answer) {
   const text =
     before === after ? `${by}, as with the policies in force` : `${by}; in force: ${outcomeText(before)}`
   const rows = rules.map((one) => [quoted(ruleText(one)), one.effect, verdicts[one.verdict]])
-  const columns = [{ title: 'Rule about the operation' }, { title: 'Effect' }, { title: 'Here' }]
   return [
     element('h3', {}, 'Decision'),
     element('p', {}, decision, text),
     ...restrictedBy.map(restrictionView),
-    ...(rows.length === 0 ? [] : [scrolling(table(columns, rows), 'Rules about the operation')]),
+    ...(rows.length === 0
+      ? []
+      : [table('Rules about the operation', ['Rule about the operation', 'Effect', 'Here'], rows)]),
   ]
 }
 
@@ -76,14 +77,7 @@ function replayView({ calls, unchanged, changed, undecided, restricted }) {
   ]
   const summary = element('p', {}, counts.join(', '))
   if (changed.length === 0) return [title, summary]
-  const columns = [
-    { title: 'Operation' },
-    { title: 'Caller' },
-    { title: 'Calls', isNumber: true },
-    { title: 'Then' },
-    { title: 'With the text' },
-    { title: 'For example' },
-  ]
+  const titles = ['Operation', 'Caller', 'Calls', 'Then', 'With the text', 'For example']
   const rows = changed.map((calls) => {
     const { after } = calls
     const by = after?.rule === undefined ? '' : ` by ${ruleText(after.rule)}`
@@ -96,23 +90,10 @@ function replayView({ calls, unchanged, changed, undecided, restricted }) {
       quoted(formatId(calls.example.id)),
     ]
   })
-  return [title, summary, scrolling(table(columns, rows), 'Calls that would be decided otherwise')]
-}
-
-/**
- * @param {Element} content
- * @param {string} label
- */
-function scrolling(content, label) {
-  return element('div', { class: 'scroll', role: 'region', tabindex: '0', 'aria-label': label }, content)
+  return [title, summary, table('Calls that would be decided otherwise', titles, rows)]
 }
 
 /** @param {boolean} isAllowed */
 function outcomeText(isAllowed) {
   return isAllowed ? 'allowed' : 'denied'
-}
-
-/** @param {{ readonly policy: string, readonly rule: string, readonly line: number }} rule */
-function ruleText({ policy, rule, line }) {
-  return `${policy}/${rule} (line ${line})`
 }

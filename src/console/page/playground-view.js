@@ -1,14 +1,15 @@
-import { byId, byIdAndType, element } from './elements.js'
-import { fetchJson } from './fetch-json.js'
+import { byId, element } from './elements.js'
+import { fetchJson, showOrExplain } from './fetch-json.js'
 import { reportView } from './playground-report.js'
 
-const fileField = byIdAndType('playground-file', HTMLSelectElement)
-const textField = byIdAndType('playground-text', HTMLTextAreaElement)
-const callerField = byIdAndType('playground-caller', HTMLInputElement)
-const groupsField = byIdAndType('playground-groups', HTMLInputElement)
-const operationField = byIdAndType('playground-operation', HTMLInputElement)
-const idField = byIdAndType('playground-id', HTMLInputElement)
-const button = byIdAndType('playground-try', HTMLButtonElement)
+const fileField = byId('playground-file', HTMLSelectElement)
+const textField = byId('playground-text', HTMLTextAreaElement)
+const callerField = byId('playground-caller', HTMLInputElement)
+const groupsField = byId('playground-groups', HTMLInputElement)
+const operationField = byId('playground-operation', HTMLInputElement)
+const idField = byId('playground-id', HTMLInputElement)
+const button = byId('playground-try', HTMLButtonElement)
+const result = byId('playground-report')
 
 const newPolicy = `apiVersion: catalog-gateway/v1
 kind: AccessPolicy
@@ -22,28 +23,27 @@ rules:
     operations: [read]
 `
 
-export async function openPlayground() {
+export function openPlayground() {
   textField.value = newPolicy
-  fileField.addEventListener('change', () => void openFile())
+  void showOrExplain(result, listFiles)
+  fileField.addEventListener('change', () => void showOrExplain(result, openFile))
   byId('playground-form').addEventListener('submit', (event) => {
     event.preventDefault()
-    void tryText()
+    button.disabled = true
+    void showOrExplain(result, tryText).finally(() => (button.disabled = false))
   })
+}
+
+async function listFiles() {
   const { files } = await fetchJson('policy-files', {})
   fileField.append(...files.map((/** @type {string} */ name) => element('option', { value: name }, name)))
+  return []
 }
 
 async function openFile() {
   const { value: file } = fileField
-  if (file === '') {
-    textField.value = newPolicy
-    return
-  }
-  try {
-    textField.value = (await fetchJson('policy-file', { file })).text
-  } catch (error) {
-    showError(error)
-  }
+  textField.value = file === '' ? newPolicy : (await fetchJson('policy-file', { file })).text
+  return []
 }
 
 async function tryText() {
@@ -59,22 +59,8 @@ async function tryText() {
   }
   const { value: file } = fileField
   const body = JSON.stringify({ text: textField.value, ...(file !== '' && { file }), question })
-  button.disabled = true
-  try {
-    const headers = { 'content-type': 'application/json' }
-    const report = await fetchJson('playground', {}, { method: 'POST', headers, body })
-    byId('playground-report').replaceChildren(...reportView(report, selectLine))
-  } catch (error) {
-    showError(error)
-  } finally {
-    button.disabled = false
-  }
-}
-
-/** @param {unknown} error */
-function showError(error) {
-  const text = error instanceof Error ? error.message : String(error)
-  byId('playground-report').replaceChildren(element('p', { class: 'bad' }, text))
+  const headers = { 'content-type': 'application/json' }
+  return reportView(await fetchJson('playground', {}, { method: 'POST', headers, body }), selectLine)
 }
 
 /** @param {number} line */

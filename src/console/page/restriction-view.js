@@ -1,5 +1,5 @@
-import { element, facts } from './elements.js'
-import { quoted } from './format.js'
+import { element, facts, quoted } from './elements.js'
+import { ruleText } from './format.js'
 
 /** @typedef {import('../../policy/restrictions/restriction.ts').RestrictionReport} Restriction */
 
@@ -8,20 +8,10 @@ import { quoted } from './format.js'
  * @param {Restriction} restriction
  */
 export function restrictionView({ rule, columns, rows }) {
-  return element(
-    'dl',
-    {},
-    ...facts([
-      ['Restricted by', quoted(`${rule.policy}/${rule.rule} (${rule.file}:${rule.line})`)],
-      [
-        'Columns',
-        quoted(
-          Object.entries(columns)
-            .map(([name, type]) => `${name} ${type}`)
-            .join(', '),
-        ),
-      ],
-      ['Rows', rows === undefined ? 'all' : element('code', {}, rows)],
-    ]),
-  )
+  const names = Object.entries(columns).map(([name, type]) => `${name} ${type}`)
+  return facts([
+    ['Restricted by', quoted(ruleText(rule))],
+    ['Columns', quoted(names.join(', '))],
+    ['Rows', rows === undefined ? 'all' : element('code', {}, rows)],
+  ])
 }

@@ -1,5 +1,5 @@
-import { byId, element, facts, show, table } from './elements.js'
-import { formatNumber, formatDuration, quoted } from './format.js'
+import { byId, element, facts, quoted, show, table } from './elements.js'
+import { formatDuration, formatNumber } from './format.js'
 
 /** @typedef {import('../console-state.ts').ConsoleState} ConsoleState */
 /** @typedef {import('../newest-changes.ts').NewestChanges} NewestChanges */
@@ -12,13 +12,11 @@ export function showState(state, seal) {
   const { version, now, startedAt, readiness, upstreams, policies, audit } = state
   const problems = checkTexts(readiness.problems)
   showStatus(problems.length === 0 ? 'ready' : `not ready: ${problems.join('; ')}`, problems.length === 0)
-  show(byId('warnings'), checkTexts(readiness.warnings), (texts) =>
-    texts.map((text) => element('li', {}, text)),
-  )
+  show(byId('warnings'), checkTexts(readiness.warnings), (text) => element('li', {}, text))
   byId('about').textContent = `version ${version}, up for ${formatDuration(now - startedAt)}`
-  show(byId('upstream-table'), upstreams, upstreamTable)
-  show(byId('audit-facts'), auditFacts(audit, seal, now), facts)
-  show(byId('policy-facts'), policyFacts(policies, now), facts)
+  show(byId('upstream-state'), [upstreams], upstreamTable)
+  show(byId('audit-state'), [auditFacts(audit, seal, now)], facts)
+  show(byId('policy-state'), [policyFacts(policies, now)], facts)
 }
 
 /** @param {Readonly<Record<string, string>>} found */
@@ -39,30 +37,16 @@ export function showStatus(text, isGood) {
 
 /** @param {ConsoleState['upstreams']} upstreams */
 function upstreamTable(upstreams) {
-  const columns = [
-    { title: 'Name' },
-    { title: 'Health' },
-    { title: 'Circuit' },
-    { title: 'Requests' },
-    { title: 'Serves' },
-  ]
-  const rows = upstreams.map((upstream) => [
+  const titles = ['Name', 'Health', 'Circuit', 'Requests', 'Connections', 'Serves']
+  const rows = upstreams.map(({ active, pending, connections, maxConnections, ...upstream }) => [
     element('span', { title: upstream.origin }, upstream.name),
     statusText(upstream.healthy ? 'healthy' : 'unhealthy', upstream.healthy),
     statusText(upstream.breaker, upstream.breaker === 'closed'),
-    loadText(upstream),
+    `${formatNumber(active)} active, ${formatNumber(pending)} pending`,
+    `${formatNumber(connections)} of ${formatNumber(maxConnections)}`,
     upstream.namespaces ? quoted(upstream.namespaces.join(', ')) : 'everything else',
   ])
-  return [table(columns, rows)]
-}
-
-/** @param {ConsoleState['upstreams'][number]} upstream */
-function loadText({ active, pending, connections, maxConnections }) {
-  return [
-    `${formatNumber(active)} active`,
-    `${formatNumber(pending)} pending`,
-    `${formatNumber(connections)} of ${formatNumber(maxConnections)} connections`,
-  ].join('; ')
+  return table('Upstreams', titles, rows)
 }
 
 /**
