@@ -1,4 +1,3 @@
-import { isWithin } from '../../../catalog-api/identifiers.ts'
 import { permissionGroups, type Permission } from '../../../catalog-api/permissions.ts'
 import { groupBy } from '../../../lib/group-by.ts'
 import type { Condition } from '../../conditions/condition.ts'
@@ -6,7 +5,6 @@ import { sampleName } from '../../conditions/name-pattern.ts'
 import type { LocatedRule } from '../../engine/compiled-rule.ts'
 import type { RestrictionStep, Step } from '../../engine/evaluate.ts'
 import {
-  anonymousSubject,
   knownAsOnly,
   knownFromSubject,
   listSubjects,
@@ -18,18 +16,15 @@ import { describeImplication } from '../../language/deny-coverage.ts'
 import { describePermissionSet } from '../../language/describe-permissions.ts'
 import type { PolicyRule } from '../../language/policy-document.ts'
 import type { PolicySet, Question } from '../../policy-set.ts'
-import { readsPart } from '../../engine/object-position.ts'
 import { createFinding, nameRule, type Finding } from './finding.ts'
 
-/** Finds rules that never decide, and grants and denies that forget whom "every caller" includes. */
+/** Finds rules that never decide, and risky grants to every caller. */
 export function lintAccessRules(set: PolicySet): readonly Finding[] {
   const rules = set.documents.flatMap((document) => document.rules.map((rule) => ({ document, rule })))
   const findShadowed = createShadowedFinder(set, rules)
-  const forAnonymous = rules.filter(({ rule }) => rule.effect === 'allow' && rule.subjects.anonymous)
   return rules.flatMap((own) => [
     ...(own.rule.effect === 'allow' ? [...findUnreachable(own, set), ...findGrantsToEveryone(own)] : []),
     ...findShadowed(own),
-    ...findDeniesWithoutAnonymous(own, forAnonymous, set),
   ])
 }
 
@@ -172,35 +167,4 @@ function findGrantsToEveryone(own: LocatedRule): readonly Finding[] {
       : []),
   ]
   return messages.map((message) => createFinding(own, 'warning', 'everybody', message))
-}
-
-/** Finds denies for all authenticated callers that leave a permission allowed to anonymous callers. */
-function findDeniesWithoutAnonymous(
-  own: LocatedRule,
-  grants: readonly LocatedRule[],
-  set: PolicySet,
-): readonly Finding[] {
-  const { effect, subjects, permissions, restriction, tables } = own.rule
-  if (effect === 'allow' || !subjects.any || subjects.anonymous) return []
-  const isDenied = (permission: Permission): boolean =>
-    permissions.has(permission) || (restriction !== undefined && readsPart(permission))
-  const isLeft = (grant: LocatedRule): boolean => {
-    const [deny, allow] = [own.document.namespace, grant.document.namespace]
-    // A deny of tables does not reach beneath its namespace.
-    const isBeneath = isWithin(allow, deny) && (tables === undefined || isWithin(deny, allow))
-    if (!isBeneath && !isWithin(deny, allow)) return false
-    const namespace = isBeneath ? allow : deny
-    const names = (tables ?? grant.rule.tables)?.map(sampleName) ?? [undefined]
-    const caller = knownAsOnly(anonymousSubject)
-    return [...grant.rule.permissions].filter(isDenied).some((permission) =>
-      names.some((table) => {
-        const { kind, by } = set.evaluate({ permission, position: { namespace, table }, caller })
-        return kind !== 'denied' && by?.rule === grant.rule
-      }),
-    )
-  }
-  const grant = grants.find(isLeft)
-  if (grant === undefined) return []
-  const message = `does not cover anonymous callers, which ${nameRule(grant)} allows the same; expected "everyone: true"`
-  return [createFinding(own, 'warning', 'anonymous', message)]
 }

@@ -1,13 +1,13 @@
 import { permissionNames, type Permission } from '../../../catalog-api/permissions.ts'
+import type { OperationFacts } from '../../conditions/authorization-request.ts'
 import type { Condition } from '../../conditions/condition.ts'
 import { describeConstantParts, maxDays } from '../../conditions/constant-parts.ts'
-import { unknown } from '../../conditions/fact.ts'
+import { MissingFactError, unknown } from '../../conditions/fact.ts'
 import { describeRegularExpression } from '../../conditions/name-pattern.ts'
 import { constantFacts, factsAvailableFor } from '../../conditions/permission-facts.ts'
 import { listNamedPermissions } from '../../language/deny-coverage.ts'
 import { describePermissionSet } from '../../language/describe-permissions.ts'
 import type { PolicyDocument, PolicyRule } from '../../language/policy-document.ts'
-import { constantResult, type ConstantResult } from './find-grant.ts'
 import { createFinding, type Finding } from './finding.ts'
 
 /**
@@ -41,6 +41,23 @@ export function lintConditions(documents: readonly PolicyDocument[], now = Date.
       ]
     }),
   )
+}
+
+/** Result that is equal in every request. `unknown`: it depends on an unknown fact. */
+type ConstantResult = 'true' | 'false' | 'failed' | 'unknown'
+
+/** Returns the result of the condition with these facts; undefined if it depends on more of the request. */
+export function constantResult(
+  condition: Condition,
+  permission: Permission,
+  operation: OperationFacts = constantFacts(permission),
+): ConstantResult | undefined {
+  try {
+    return condition.evaluate({ operation, permission }) ? 'true' : 'false'
+  } catch (error) {
+    if (!(error instanceof MissingFactError)) return 'failed'
+    return error.isPending ? undefined : 'unknown'
+  }
 }
 
 function describeConstant(

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { lintAccessRules } from '../../../../src/policy/analysis/lint/lint-access-rules.ts'
+import { lintBypass } from '../../../../src/policy/analysis/lint/lint-bypass.ts'
 import { compilePolicySet, type WrittenPolicy, type WrittenRule } from '../../policy-builder.ts'
 
 const policy = (
@@ -51,9 +51,7 @@ it.each<[what: string, deny: WrittenPolicy, grant: WrittenPolicy, isReported: bo
   ],
 ])('reports a deny for all authenticated callers that does not cover anonymous ones: %s', (...row) => {
   const [, deny, grant, isReported] = row
-  const findings = lintAccessRules(compilePolicySet([deny, grant])).filter(
-    ({ check }) => check === 'anonymous',
-  )
+  const findings = lintBypass(compilePolicySet([deny, grant])).filter(({ check }) => check === 'anonymous')
   expect(findings.map(({ level }) => level)).toEqual(isReported ? ['warning'] : [])
   if (!isReported) return
   expect(findings[0]?.message).toMatch(
