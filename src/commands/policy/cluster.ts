@@ -1,13 +1,15 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { text } from 'node:stream/consumers'
+import { spawnSync } from 'node:child_process'
 import { parseAllDocuments } from 'yaml'
-import { z } from 'zod'
 import type { PolicyNamespace } from '../../config/index.ts'
 import { groupBy } from '../../lib/group-by.ts'
 import { getMembers } from '../../lib/json/json-values.ts'
 import { parseKubernetesObject, type KubernetesObject } from '../../lib/kubernetes/kubernetes-client.ts'
-import { policyApiGroup, policyResourceName, resourceApiVersion } from '../../policy/language/api-version.ts'
+import {
+  policyApiGroup,
+  policyKind,
+  policyResourceName,
+  resourceApiVersion,
+} from '../../policy/language/api-version.ts'
 import { PolicyError, type PolicyProblem } from '../../policy/language/policy-error.ts'
 import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
 import { assertAnyPolicy } from '../../policy/source/document-problems.ts'
@@ -26,7 +28,7 @@ import { CommandFailure, runStep } from '../common/command-failure.ts'
 /** The AccessPolicy resources of a cluster. */
 export interface Cluster {
   readonly resources: readonly KubernetesObject[]
-  /** Of the Kubernetes namespaces that the settings name, by name; missing if a namespace does not exist. */
+  /** Of the Kubernetes namespaces by name, if the settings name one by its uid. */
   readonly uids: ReadonlyMap<string, unknown>
 }
 
@@ -35,23 +37,51 @@ export interface Cluster {
  * settings.
  */
 export async function readCluster(namespaces: readonly PolicyNamespace[] = []): Promise<Cluster> {
-  const objects = await getObjects([`${policyResourceName}.${policyApiGroup}`, '--all-namespaces'])
+  const ofPolicies = `${policyResourceName}.${policyApiGroup}`
+  const isByUid = namespaces.some(({ uid }) => uid !== undefined)
+  const objects = getObjects(isByUid ? `${ofPolicies},namespaces` : ofPolicies)
+  const isNamespace = (object: unknown): boolean => getMembers(object)['kind'] === 'Namespace'
   const resources = await runStep('the resources cannot be used', async () =>
-    objects.map(parseKubernetesObject).filter((resource) => !isTerminating(resource)),
+    objects
+      .filter((object) => !isNamespace(object))
+      .map(parseKubernetesObject)
+      .filter((resource) => !isTerminating(resource)),
   )
-  return { resources, uids: await readUids(namespaces) }
+  const uids = objects.filter(isNamespace).map((object) => {
+    const { name, uid } = getMembers(getMembers(object)['metadata'])
+    return [String(name), uid] as const
+  })
+  return { resources, uids: new Map(uids) }
 }
 
-async function readUids(namespaces: readonly PolicyNamespace[]): Promise<ReadonlyMap<string, unknown>> {
-  const names = namespaces.filter(({ uid }) => uid !== undefined).map(({ name }) => name)
-  if (names.length === 0) return new Map()
-  const found = await getObjects(['namespaces', ...names, '--ignore-not-found'])
-  return new Map(
-    found.map((namespace) => {
-      const { name, uid } = getMembers(getMembers(namespace)['metadata'])
-      return [String(name), uid]
-    }),
+/**
+ * Runs `kubectl get` and returns the objects that it finds. kubectl reads its kubeconfig, asks for credentials on the
+ * terminal and prints its own errors there. Throws CommandFailure if it cannot run or fails.
+ */
+function getObjects(kinds: string): readonly unknown[] {
+  const { error, status, stdout } = spawnSync(
+    'kubectl',
+    ['get', kinds, '--all-namespaces', '--output', 'json'],
+    { stdio: ['inherit', 'pipe', 'inherit'], encoding: 'utf8', maxBuffer: Infinity },
   )
+  if (error !== undefined) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new CommandFailure(`kubectl cannot be run (${code}); install it in the PATH`, { cause: error })
+  }
+  if (status !== 0)
+    throw new CommandFailure(`kubectl cannot read ${kinds} (status ${status}); its message is above`)
+  const { items } = getMembers(parseJson(stdout))
+  if (!Array.isArray(items))
+    throw new CommandFailure('kubectl printed something else than a list of resources')
+  return items
+}
+
+function parseJson(output: string): unknown {
+  try {
+    return JSON.parse(output)
+  } catch {
+    return undefined
+  }
 }
 
 /**
@@ -83,11 +113,6 @@ export async function reviewCluster(
   return { documents: listDocuments(reviews), tests, refused: listRefusals(reviews) }
 }
 
-const candidateSchema = z.looseObject({
-  apiVersion: z.literal(resourceApiVersion),
-  metadata: z.looseObject({ name: z.string(), namespace: z.string() }),
-})
-
 /**
  * Returns the resources as they would be after `kubectl apply` of the policies in a folder: a candidate replaces the
  * resource of the same Kubernetes namespace and name. Throws PolicyError with every error in every file, if a policy
@@ -101,83 +126,31 @@ export async function applyCandidates(
   const files = await readPolicyFolder({ path: folder, prefix: '' })
   const parsed = files.map((file) => parsePolicyFile(file, vocabulary))
   const problems = parsed.flatMap((file) => file.problems)
-  if (problems.length > 0) throw new PolicyError(problems)
-  assertAnyPolicy(folder, parsed.flatMap(({ documents }) => documents).length)
   const after = new Map(resources.map((resource) => [fileOfResource(resource), resource]))
-  for (const { name: file, bytes } of files) {
+  for (const { name: file, bytes } of problems.length > 0 ? [] : files) {
     for (const document of parseAllDocuments(Buffer.from(bytes).toString('utf8'))) {
-      const content: unknown = document.toJS()
-      const { kind, metadata } = getMembers(content)
-      if (content === null || kind === 'DecisionTable') continue
-      const candidate = candidateSchema.safeParse(content).data
-      if (candidate === undefined) {
-        const { name } = getMembers(metadata)
+      const content = getMembers(document.toJS())
+      const { apiVersion, kind, metadata } = content
+      const { name, namespace } = getMembers(metadata)
+      if (kind !== policyKind) continue
+      if (apiVersion !== resourceApiVersion || namespace === undefined) {
         const message = `the policy ${String(name)} cannot be applied; expected apiVersion: ${resourceApiVersion} and metadata.namespace`
         problems.push({ file, message })
         continue
       }
-      const created = createResource(candidate)
+      // What the API server would fill in, or keep.
+      const creationTimestamp = new Date().toISOString().replace(/\.\d+/, '')
+      const assigned = { creationTimestamp, generation: 1, resourceVersion: '1', uid: 'new' }
+      const created = parseKubernetesObject({
+        ...content,
+        metadata: { ...assigned, ...getMembers(metadata) },
+      })
       const key = fileOfResource(created)
-      after.set(key, replaceContent(after.get(key), created))
+      const kept = after.get(key)?.metadata['creationTimestamp'] ?? creationTimestamp
+      after.set(key, { ...created, metadata: { ...created.metadata, creationTimestamp: kept } })
     }
   }
   if (problems.length > 0) throw new PolicyError(problems)
+  assertAnyPolicy(folder, parsed.flatMap(({ documents }) => documents).length)
   return [...after.values()]
-}
-
-/** Fills in what the API server would. */
-function createResource({ metadata, ...content }: z.output<typeof candidateSchema>): KubernetesObject {
-  const creationTimestamp = new Date().toISOString().replace(/\.\d+/, '')
-  const { name, namespace } = metadata
-  const assigned = { creationTimestamp, generation: 1, resourceVersion: '1', uid: `${namespace}/${name}` }
-  return parseKubernetesObject({ ...content, metadata: { ...metadata, ...assigned } })
-}
-
-function replaceContent(before: KubernetesObject | undefined, created: KubernetesObject): KubernetesObject {
-  if (before === undefined) return created
-  const { creationTimestamp, uid } = before.metadata
-  return { ...created, metadata: { ...created.metadata, uid, creationTimestamp } }
-}
-
-/**
- * Runs `kubectl get` and returns the objects that it finds. kubectl reads its kubeconfig, asks for credentials on the
- * terminal and prints its own errors there. Throws CommandFailure if it cannot run or fails.
- */
-async function getObjects(query: readonly string[]): Promise<readonly unknown[]> {
-  const kubectl = spawn('kubectl', ['get', ...query, '--output', 'json'], {
-    stdio: ['inherit', 'pipe', 'inherit'],
-  })
-  const ended = once(kubectl, 'close').catch((error: unknown) => {
-    throw new CommandFailure(
-      `kubectl cannot be run (${String(getMembers(error)['code'])}); install it in the PATH`,
-      {
-        cause: error,
-      },
-    )
-  })
-  const [output, [status]] = await Promise.all([text(kubectl.stdout), ended])
-  if (status !== 0) {
-    throw new CommandFailure(
-      `kubectl cannot read ${query[0] ?? 'resources'} (status ${String(status)}); its message is above`,
-    )
-  }
-  return readObjects(output)
-}
-
-/** kubectl prints a list, a single object if one was asked for by name, or nothing with `--ignore-not-found`. */
-function readObjects(output: string): readonly unknown[] {
-  if (output.trim() === '') return []
-  const found = parseJson(output)
-  const { items, kind } = getMembers(found)
-  if (Array.isArray(items)) return items
-  if (typeof kind === 'string') return [found]
-  throw new CommandFailure('kubectl printed something else than a list of resources')
-}
-
-function parseJson(output: string): unknown {
-  try {
-    return JSON.parse(output)
-  } catch {
-    return undefined
-  }
 }
