@@ -2,7 +2,8 @@ import { write } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { hasErrorCode } from '../../lib/fs/system-error.ts'
 import type { Sink } from './sink.ts'
-import { rejectOnAbort } from '../../lib/async/reject-on-abort.ts'
+import { withTimeout } from '../../lib/async/with-timeout.ts'
+import { deliveryTimeoutMs } from './sink-delivery.ts'
 
 const stdout = 1
 
@@ -12,11 +13,11 @@ export function createStdoutSink(): Sink {
   return {
     async deliver(batch, signal) {
       // A write blocked by a full pipe cannot be cancelled: later writes wait until it completes.
-      await rejectOnAbort(lastWrite, signal)
+      await withTimeout(lastWrite, deliveryTimeoutMs, signal)
       const bytes = Buffer.from(batch.map(({ text }) => `${text}\n`).join(''))
       const writing = writeAll(bytes, signal)
       lastWrite = writing.catch(() => undefined)
-      await rejectOnAbort(writing, signal)
+      await withTimeout(writing, deliveryTimeoutMs, signal)
     },
     close: async () => undefined,
   }

@@ -1,3 +1,5 @@
+import { toError } from '../errors/to-error.ts'
+
 /** Work took longer than its timeout. */
 export class TimeoutExceeded extends Error {
   override readonly name = 'TimeoutExceeded'
@@ -13,7 +15,7 @@ export function withTimeout<Value>(
   signal?: AbortSignal,
 ): Promise<Value> {
   return new Promise((resolve, reject) => {
-    const abort = (): void => reject(new Error('aborted'))
+    const abort = (): void => reject(toError(signal?.reason))
     const late = (): void => reject(new TimeoutExceeded(`timeout after ${timeoutMs} ms`))
     // Timers run before pending I/O events, immediates after them.
     const timer = setTimeout(() => setImmediate(late), timeoutMs)

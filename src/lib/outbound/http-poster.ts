@@ -1,5 +1,6 @@
 import { Agent } from 'undici'
 import { describeRedirect } from '../http/describe-redirect.ts'
+import { readBounded } from '../http/read-bounded.ts'
 import type { SocketOpener } from './socket-opener.ts'
 import { createUndiciConnector } from './undici-connector.ts'
 
@@ -15,7 +16,10 @@ export class PostRefused extends Error {
 
 /** Posts bodies to one URL, over connections of its own. */
 export interface HttpPoster {
-  /** Resolves with the body of a 2xx response, truncated to 64 KiB. Rejects otherwise, with PostRefused for another status, or a page of HTML as of a proxy that wants a login. */
+  /**
+   * Resolves with the body of a 2xx response; empty if it has more than 64 KiB. Rejects otherwise, with PostRefused for
+   * another status, or a page of HTML as of a proxy that wants a login.
+   */
   post(headers: Readonly<Record<string, string>>, body: string, signal: AbortSignal): Promise<string>
   close(): Promise<void>
 }
@@ -48,7 +52,7 @@ export function createHttpPoster(
         body,
         signal,
       })
-      const text = await readTruncated(response.body)
+      const text = String((await readBounded(response.body, maxResponseBytes)) ?? '')
       if (response.statusCode >= 200 && response.statusCode <= 299) {
         if (!String(response.headers['content-type']).startsWith('text/html')) return text
         throw new PostRefused(response.statusCode, ' with a page of HTML')
@@ -61,15 +65,4 @@ export function createHttpPoster(
     },
     close: () => agent.destroy(),
   }
-}
-
-async function readTruncated(body: AsyncIterable<Buffer>): Promise<string> {
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of body) {
-    chunks.push(chunk)
-    length += chunk.length
-    if (length >= maxResponseBytes) break
-  }
-  return Buffer.concat(chunks).toString('utf8', 0, maxResponseBytes)
 }

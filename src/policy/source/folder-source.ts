@@ -1,6 +1,7 @@
 import { runInSlices } from '../../lib/async/run-in-slices.ts'
 import { followFiles, type FollowedFiles } from '../../lib/fs/follow-files.ts'
 import { builtInVocabulary, type PolicyVocabulary } from '../language/policy-vocabulary.ts'
+import type { ParsedPolicies } from '../language/parse-policies.ts'
 import { PolicyError } from '../language/policy-error.ts'
 import { isEnforced } from './compile-documents.ts'
 import { assertAnyPolicy, collectDocuments } from './document-problems.ts'
@@ -37,14 +38,17 @@ function watchFolder(
   mayBeEmpty: boolean,
   observer: DocumentObserver,
 ): Promise<FollowedFiles<void>> {
-  const parse = createFileParser(vocabulary)
+  const parser = createFileParser(vocabulary)
   /** Whether no policy of the last load is in force; undefined before the first one. */
   let wasEmpty: boolean | undefined
 
   return followFiles({
     stamp: () => stampPolicyFolder(folder).catch(String),
     async read() {
-      const documents = collectDocuments(await runInSlices(parse(await readPolicyFolder(folder))))
+      const files: ParsedPolicies[] = []
+      for (const file of await readPolicyFolder(folder)) files.push(await runInSlices(parser.parse(file)))
+      parser.endRound()
+      const documents = collectDocuments(files)
       const isEmpty = !documents.some(isEnforced)
       if (wasEmpty === undefined && !mayBeEmpty) assertAnyPolicy(folder.path, documents.length)
       if (wasEmpty === false && isEmpty)

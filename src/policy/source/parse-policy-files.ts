@@ -9,24 +9,26 @@ export interface PolicyText {
   readonly bytes: Uint8Array
 }
 
-/** Parses texts, one result for each, in their order. */
-export type ParseFiles = (files: readonly PolicyText[]) => Steps<readonly ParsedPolicies[]>
+/** Parses files, but not again what was parsed in the last round. */
+export interface FileParser {
+  parse(file: PolicyText): Steps<ParsedPolicies>
+  endRound(): void
+}
 
-/** Creates a parser that does not parse again what was in its last list. */
-export function createFileParser(vocabulary: PolicyVocabulary): ParseFiles {
-  let retained: ReadonlyMap<string, ParsedPolicies> = new Map()
-  return function* (files) {
-    const parsed: ParsedPolicies[] = []
-    const retaining = new Map<string, ParsedPolicies>()
-    for (const file of files) {
+export function createFileParser(vocabulary: PolicyVocabulary): FileParser {
+  let last: ReadonlyMap<string, ParsedPolicies> = new Map()
+  let present = new Map<string, ParsedPolicies>()
+  return {
+    *parse(file) {
       const key = createKey(file)
-      const content = retained.get(key) ?? (yield* parseFile(file, vocabulary))
-      retaining.set(key, content)
-      parsed.push(content)
-      yield
-    }
-    retained = retaining
-    return parsed
+      const parsed = last.get(key) ?? (yield* parseFile(file, vocabulary))
+      present.set(key, parsed)
+      return parsed
+    },
+    endRound() {
+      last = present
+      present = new Map()
+    },
   }
 }
 

@@ -26,10 +26,11 @@ export const policies: Growth = {
     }
     for (let file = 0; file < fileCount; file += 1) await write(file, 'first')
     await pause(2 * resolveTimeMs)
-    const parse = createFileParser(builtInVocabulary)
+    const parser = createFileParser(builtInVocabulary)
     const load = async (): Promise<void> => {
       const files = await readPolicyFolder({ path: folder, prefix: '' })
-      const documents = collectDocuments(runAtOnce(parse(files)))
+      const documents = collectDocuments(files.map((file) => runAtOnce(parser.parse(file))))
+      parser.endRound()
       runAtOnce(assertDocuments(documents))
       runAtOnce(compileDocuments(documents, {}))
     }

@@ -9,7 +9,7 @@ import type { PolicyProblem } from '../../language/policy-error.ts'
 import type { ParsedPolicies } from '../../language/parse-policies.ts'
 import { describeEach, replaceVariable } from '../../language/policy-instance.ts'
 import type { PolicyVocabulary } from '../../language/policy-vocabulary.ts'
-import { createFileParser, type PolicyText } from '../parse-policy-files.ts'
+import { createFileParser, type FileParser } from '../parse-policy-files.ts'
 import { findDelegationViolations, listDelegatedPermissions, type DelegationLimits } from './delegation.ts'
 import { fileOfResource, formatResource, getWrittenContent, qualifyName } from './resource-text.ts'
 
@@ -55,16 +55,44 @@ const maxDepth = 50
 
 /** Unchanged resources are not parsed again. The reviews depend on the resources alone, so all gateways agree. */
 export function createReviewer(vocabulary: PolicyVocabulary): ReviewResources {
-  const parse = createFileParser(vocabulary)
+  const parser = createFileParser(vocabulary)
   return async (contents) => {
-    const namespaces: { readonly namespace: PolicyNamespace; readonly read: readonly ReadResource[] }[] = []
+    const reviews: (readonly Review[])[] = []
     for (const content of contents)
-      namespaces.push({ namespace: content.namespace, read: await runInSlices(readResources(content)) })
-    const texts = namespaces.flatMap(({ read }) => read.flatMap((one) => ('text' in one ? one.text : [])))
-    const files = await runInSlices(parse(texts))
-    const parsed = new Map(texts.map(({ name }, index) => [name, files[index]]))
-    return namespaces.flatMap(({ namespace, read }) => reviewNamespace(namespace, read, parsed, vocabulary))
+      reviews.push(await runInSlices(reviewNamespace(content, parser, vocabulary)))
+    parser.endRound()
+    return reviews.flat()
   }
+}
+
+/** Reviews the resources of a Kubernetes namespace, oldest first. */
+function* reviewNamespace(
+  content: NamespaceContent,
+  parser: FileParser,
+  vocabulary: PolicyVocabulary,
+): Steps<readonly Review[]> {
+  const { namespace, resources } = content
+  const limits = namespace.platform
+    ? undefined
+    : { ...namespace, permissions: listDelegatedPermissions(vocabulary, namespace.additionalPermissions) }
+  const reviews: Review[] = []
+  let policies = 0
+  let conditions = 0
+  for (const resource of resources.toSorted(byAge)) {
+    const refusal = refuse(content, resource, policies)
+    policies += refusal === undefined ? Math.max(1, listValues(resource).length) : 1
+    const review = refusal ?? reviewResource(resource, yield* parser.parse(formatResource(resource)), limits)
+    const count = countConditions(review)
+    if (limits !== undefined && conditions + count > maxConditions) {
+      const message = `older policies have ${conditions} conditions and this one ${count}; expected at most ${maxConditions} together`
+      reviews.push({ resource, reason: 'QuotaExceeded', message })
+    } else {
+      conditions += count
+      reviews.push(review)
+    }
+    yield
+  }
+  return reviews
 }
 
 /** Returns what counts, in the order of names, so that the first rule that applies is the same in all gateways and commands. */
@@ -88,39 +116,19 @@ export function isTerminating({ metadata }: KubernetesObject): boolean {
   return metadata.deletionTimestamp !== undefined
 }
 
-/** A resource as text to parse, or refused before. */
-type ReadResource = Review | { readonly resource: KubernetesObject; readonly text: PolicyText }
-
-/** Formats resources, oldest first, and refuses what would cost too much to parse. */
-function* readResources({
-  namespace,
-  resources,
-  isReplaced,
-}: NamespaceContent): Steps<readonly ReadResource[]> {
-  const read: ReadResource[] = []
-  let olderCount = 0
-  for (const resource of resources.toSorted(byAge)) {
-    if (isReplaced) {
-      const message = `the Kubernetes namespace ${namespace.name} was created again: its uid is not that in the settings of the gateway`
-      read.push({ resource, reason: 'NamespaceReplaced', message })
-    } else if (isTerminating(resource)) {
-      const message = 'the policy is being deleted and is not in force'
-      read.push({ resource, reason: 'Terminating', message })
-    } else {
-      const refusal = refuse(namespace, resource, olderCount)
-      read.push(refusal ?? { resource, text: formatResource(resource) })
-      olderCount += refusal === undefined ? Math.max(1, listValues(resource).length) : 1
-    }
-    yield
-  }
-  return read
-}
-
+/** Refuses what counts for nothing, or would cost too much to parse. */
 function refuse(
-  namespace: PolicyNamespace,
+  { namespace, isReplaced }: NamespaceContent,
   resource: KubernetesObject,
   olderCount: number,
 ): Review | undefined {
+  if (isReplaced) {
+    const message = `the Kubernetes namespace ${namespace.name} was created again: its uid is not that in the settings of the gateway`
+    return { resource, reason: 'NamespaceReplaced', message }
+  }
+  if (isTerminating(resource)) {
+    return { resource, reason: 'Terminating', message: 'the policy is being deleted and is not in force' }
+  }
   if (isDeeper(getWrittenContent(resource), maxDepth))
     return { resource, reason: 'Invalid', message: `nested deeper than ${maxDepth} levels` }
   if (namespace.platform) return undefined
@@ -165,30 +173,6 @@ function ageKey({ metadata }: KubernetesObject): string {
   return `${String(metadata['creationTimestamp'])} ${metadata.name}`
 }
 
-/** Reviews the resources of a Kubernetes namespace, oldest first. `parsed` has the content of their texts, by name. */
-function reviewNamespace(
-  namespace: PolicyNamespace,
-  read: readonly ReadResource[],
-  parsed: ReadonlyMap<string, ParsedPolicies | undefined>,
-  vocabulary: PolicyVocabulary,
-): readonly Review[] {
-  const limits = namespace.platform
-    ? undefined
-    : { ...namespace, permissions: listDelegatedPermissions(vocabulary, namespace.additionalPermissions) }
-  let conditions = 0
-  return read.map((one) => {
-    if (!('text' in one)) return one
-    const review = reviewResource(one.resource, parsed.get(one.text.name), limits)
-    const count = countConditions(review)
-    if (limits !== undefined && conditions + count > maxConditions) {
-      const message = `older policies have ${conditions} conditions and this one ${count}; expected at most ${maxConditions} together`
-      return { resource: one.resource, reason: 'QuotaExceeded', message }
-    }
-    conditions += count
-    return review
-  })
-}
-
 function countConditions({ documents = [] }: Review): number {
   return documents.flatMap(({ rules }) => rules).filter(({ condition }) => condition !== undefined).length
 }
@@ -196,7 +180,7 @@ function countConditions({ documents = [] }: Review): number {
 /** Reviews a parsed resource: of the platform if `limits` is undefined, otherwise of a delegated Kubernetes namespace. */
 function reviewResource(
   resource: KubernetesObject,
-  { documents: parsed, problems }: ParsedPolicies = { documents: [], tests: [], problems: [] },
+  { documents: parsed, problems }: ParsedPolicies,
   limits: DelegationLimits | undefined,
 ): Review {
   const documents = parsed.map((one) => ({ ...one, name: qualifyName(resource, one.name) }))
