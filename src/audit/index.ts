@@ -7,10 +7,8 @@ export { RecordedVersions } from './compare/recorded-versions.ts'
 export { decideResolution, type LookupResult, type ResolutionDecision } from './in-doubt/decide-resolution.ts'
 export { type InDoubtChange, planLookups, readInDoubtChanges } from './in-doubt/in-doubt-changes.ts'
 export { getBranch, KnownVersions } from './in-doubt/known-versions.ts'
-export { type AuditLogOptions, createAuditLogOptions } from './log/audit-log-options.ts'
-export { type AuditLog, type IntentReceipt, openAuditLog } from './log/audit-log.ts'
-export type { AuditLogEvent } from './log/chain-writer.ts'
-export { AuditUnavailable } from './log/group-commit.ts'
+export { type AuditLog, type AuditLogOptions, type IntentReceipt, openAuditLog } from './log/audit-log.ts'
+export { type AuditObserver, AuditUnavailable } from './log/group-commit.ts'
 export type { Retention } from './log/retention.ts'
 export {
   getRequestRecord,

@@ -1,4 +1,4 @@
-import type { AuditLogEvent, SinkObserver } from '../audit/index.ts'
+import type { AuditObserver, SinkObserver } from '../audit/index.ts'
 import { createReloadLog, type ReloadObserver } from '../lib/fs/follow-files.ts'
 import type { SyncObserver } from '../limits/shared/shared-limits.ts'
 import type { Logger } from './log/gateway-log.ts'
@@ -7,28 +7,22 @@ import type { Metrics } from './metrics/metrics.ts'
 import type { SpanObserver } from './traces/otlp-exporter.ts'
 
 /** Counts and logs what the audit log reports. */
-export function createAuditEventLogger(metrics: Metrics, log: Logger): (event: AuditLogEvent) => void {
-  return (event) => {
-    switch (event.kind) {
-      case 'tampered':
-        metrics.audit_tampered_total.inc()
-        log.error(
-          { file: event.file, change: event.tampering, lines: event.lines },
-          'audit log tampered with',
-        )
-        return
-      case 'key_generated':
-        log.info({ publicKeyFile: event.publicFile }, 'audit seal key created')
-        return
-      case 'pruned':
-        log.info({ files: event.files }, 'audit segments removed')
-        return
-      case 'pruning_failed':
-        log.error({ error: String(event.error) }, 'audit segment removal failed')
-        return
-      case 'recovered':
-        log.warn({ ...event.repair }, 'audit log recovered')
-    }
+export function createAuditObserver(metrics: Metrics, log: Logger): AuditObserver {
+  return {
+    flushed(records, seconds) {
+      metrics.audit_records_total.inc(records)
+      metrics.audit_flush_duration_seconds.observe(seconds)
+    },
+    failed: () => metrics.audit_write_failures_total.inc(),
+    dropped: () => metrics.audit_records_dropped_total.inc(),
+    tampered(file, change, lines) {
+      metrics.audit_tampered_total.inc()
+      log.error({ file, change, lines }, 'audit log tampered with')
+    },
+    keyGenerated: (publicKeyFile) => log.info({ publicKeyFile }, 'audit seal key created'),
+    pruned: (files) => log.info({ files }, 'audit segments removed'),
+    pruningFailed: (error) => log.error({ error: String(error) }, 'audit segment removal failed'),
+    recovered: (repair) => log.warn({ ...repair }, 'audit log recovered'),
   }
 }
 

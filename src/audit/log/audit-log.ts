@@ -2,9 +2,8 @@ import { dirname, join, resolve } from 'node:path'
 import type { Operation } from '../../catalog-api/operations.ts'
 import { ChainWriter, createSealRequest } from './chain-writer.ts'
 import { lockFile, type FileLock } from '../../lib/fs/file-lock.ts'
-import { GroupCommit, type AuditUnavailable, type Priority } from './group-commit.ts'
-import type { AuditLogOptions } from './audit-log-options.ts'
-import { type AuditMode, redactionSchema } from '../../config/index.ts'
+import { GroupCommit, type AuditObserver, type AuditUnavailable, type Priority } from './group-commit.ts'
+import { type AuditMode, redactionSchema, type RedactionSettings } from '../../config/index.ts'
 import {
   createOutcomeRecord,
   createRecord,
@@ -32,7 +31,34 @@ import { syncFolder } from '../../lib/fs/write-atomically.ts'
 import type { DurableEnd } from '../sinks/sink.ts'
 import { makeFolder } from '../../lib/fs/make-folder.ts'
 
-export type { AuditLogOptions } from './audit-log-options.ts'
+export interface AuditLogOptions {
+  /** Created if missing. */
+  readonly folder: string
+  readonly gateway: string
+  readonly software: string
+  /** Size at which a segment is rotated. Default: 64 MiB. */
+  readonly segmentBytes?: number
+  /** Age at which a segment is rotated. Default: one hour. */
+  readonly segmentMs?: number
+  /** Ed25519 key of the seals (PKCS #8, PEM). Default: a key in the folder, generated if missing. */
+  readonly sealKeyFile?: string | undefined
+  /** Maximum number of records between two seals. Default: 1,000. */
+  readonly sealRecords?: number
+  /** Maximum time from a record to its seal. Default: 10 seconds. */
+  readonly sealMs?: number
+  /** Default: nothing is removed. */
+  readonly retention?: Retention
+  /** How changes are recorded. Default: `strict`. */
+  readonly mode?: AuditMode
+  /** Whether reads are recorded, too. Default: no. */
+  readonly reads?: boolean
+  /** Maximum number of queued records. Default: 10,000. */
+  readonly queueRecords?: number
+  /** Maximum size of the text of queued records. Default: 16 MiB. */
+  readonly queueBytes?: number
+  readonly redaction?: RedactionSettings
+  readonly observer?: Partial<AuditObserver>
+}
 
 /** Proof that an intent is durable; required to record its outcome. */
 export type IntentReceipt = OpenIntent
@@ -58,17 +84,15 @@ export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> 
   const lock = await lockFile(join(folder, 'writer.lock'))
   try {
     const { gateway, software, segmentBytes = 64 * 1024 * 1024, segmentMs = 3_600_000 } = options
-    const { sealRecords = 1_000, sealKeyFile, onEvent } = options
+    const { sealRecords = 1_000, sealKeyFile, observer = {} } = options
     const key = await openSealKey(folder, sealKeyFile)
-    if (key.generatedPublicFile !== undefined)
-      onEvent?.({ kind: 'key_generated', publicFile: key.generatedPublicFile })
+    if (key.generatedPublicFile !== undefined) observer.keyGenerated?.(key.generatedPublicFile)
     const recovery = await recoverFolder(folder, key)
-    const chain = { folder, gateway, software, segmentBytes, segmentMs, sealRecords, key, onEvent }
+    const chain = { folder, gateway, software, segmentBytes, segmentMs, sealRecords, key, observer }
     const redaction = await openRedaction(folder, options.redaction ?? redactionSchema.parse({}))
     const writer = await ChainWriter.create(chain, recovery)
-    for (const repair of recovery.repairs) onEvent?.({ kind: 'recovered', repair })
-    for (const { file, what, lines } of recovery.foreign)
-      onEvent?.({ kind: 'tampered', file, tampering: what, lines })
+    for (const repair of recovery.repairs) observer.recovered?.(repair)
+    for (const { file, what, lines } of recovery.foreign) observer.tampered?.(file, what, lines)
     return new AuditLog({ ...options, folder }, writer, lock, recovery, redaction)
   } catch (error) {
     await lock.release()
@@ -88,6 +112,7 @@ export class AuditLog {
   readonly #redaction: Redaction
   readonly #commit: GroupCommit
   readonly #options: AuditLogOptions
+  readonly #observer: Partial<AuditObserver>
   readonly #sealTimer: NodeJS.Timeout
   #rotations = 0
   #pruning: Promise<void> = Promise.resolve()
@@ -102,7 +127,7 @@ export class AuditLog {
     recovery: Recovery,
     redaction: Redaction,
   ) {
-    const { queueRecords = 10_000, queueBytes = 16 * 1024 * 1024, sealMs = 10_000, observer } = options
+    const { queueRecords = 10_000, queueBytes = 16 * 1024 * 1024, sealMs = 10_000 } = options
     const append = async (records: readonly UnchainedRecord[]): Promise<readonly number[]> => {
       if (!lock.isHeld()) throw new Error('another process took over the audit folder, or may have')
       const seqs = await writer.append(records)
@@ -119,8 +144,9 @@ export class AuditLog {
     this.#records = createRequestRecordFactory(redaction)
     this.#redaction = redaction
     this.#options = options
+    this.#observer = options.observer ?? {}
     const bounds = { records: queueRecords, bytes: queueBytes }
-    this.#commit = new GroupCommit(append, bounds, observer)
+    this.#commit = new GroupCommit(append, bounds, this.#observer)
     this.#sealTimer = setInterval(() => this.#requestSeal(), sealMs).unref()
     this.prune()
   }
@@ -202,11 +228,10 @@ export class AuditLog {
   /** Removes segments by retention, as opening and rotation do. Call it once `Retention.inDoubtIntents` is known. */
   prune(): void {
     if (this.#options.retention === undefined) return
-    const { onEvent } = this.#options
     this.#pruning = this.#pruning
       .then(() => this.#removeExpired(this.#options.retention ?? {}))
       .catch((error: unknown) => {
-        if (this.#closing === undefined) onEvent?.({ kind: 'pruning_failed', error })
+        if (this.#closing === undefined) this.#observer.pruningFailed?.(error)
       })
   }
 
@@ -250,7 +275,7 @@ export class AuditLog {
   ): void {
     const onFailure = (error: AuditUnavailable): void => {
       this.#dropped += 1
-      this.#options.observer?.dropped()
+      this.#observer.dropped?.()
       failed(error)
     }
     this.#commit.enqueue({ record, onDurable, onFailure, priority: 'optional', isAsync: true })
@@ -258,7 +283,7 @@ export class AuditLog {
 
   /** The removal is recorded and sealed before it is executed. */
   async #removeExpired(retention: Retention): Promise<void> {
-    const { folder, onEvent } = this.#options
+    const { folder } = this.#options
     const inDoubt = retention.inDoubtIntents === undefined ? [] : retention.inDoubtIntents()
     if (inDoubt === undefined) return
     const { chain, file, unresolved } = this.#writer
@@ -270,7 +295,7 @@ export class AuditLog {
       this.#enqueue(createSealRequest(), 'internal'),
     ])
     await removeSegments(folder, removal.files)
-    onEvent?.({ kind: 'pruned', files: removal.files })
+    this.#observer.pruned?.(removal.files)
   }
 }
 

@@ -4,24 +4,11 @@ import { formatChainLine, zeroHash, type ChainPosition } from '../records/hash-c
 import type { SealKey } from '../records/seal-key.ts'
 import { createRecord, type UnchainedRecord } from '../records/unchained-record.ts'
 import type { ChainEnd, FileTampering, OpenIntent } from '../records/audit-record.ts'
-import type { Recovery, Repair } from './recovery.ts'
+import type { AuditObserver } from './group-commit.ts'
+import type { Recovery } from './recovery.ts'
 import { syncFolder } from '../../lib/fs/write-atomically.ts'
 import { SegmentFile } from './segment-file.ts'
 import { createChainId, formatSegmentName } from '../storage/segment-names.ts'
-
-export type AuditLogEvent =
-  | {
-      readonly kind: 'tampered'
-      readonly file: string
-      readonly tampering: FileTampering
-      /** Number of lines that another writer added before the start. */
-      readonly lines?: number | undefined
-    }
-  /** A seal key was generated. Its public half should be copied to a location that this host cannot modify. */
-  | { readonly kind: 'key_generated'; readonly publicFile: string }
-  | { readonly kind: 'pruned'; readonly files: readonly string[] }
-  | { readonly kind: 'pruning_failed'; readonly error: unknown }
-  | { readonly kind: 'recovered'; readonly repair: Repair }
 
 interface ChainWriterOptions {
   readonly sealRecords: number
@@ -32,7 +19,7 @@ interface ChainWriterOptions {
   /** A segment is rotated when it reaches this size or `segmentMs`. */
   readonly segmentBytes: number
   readonly segmentMs: number
-  readonly onEvent?: ((event: AuditLogEvent) => void) | undefined
+  readonly observer: Partial<AuditObserver>
 }
 
 /** Minimum interval of tampering checks; seals also check. A check takes as long as a write, groups come more often. */
@@ -130,7 +117,7 @@ export class ChainWriter {
       const file = this.file
       const isRestored = tampering !== 'resized'
       const foreign = isRestored ? await this.#segment.restore() : undefined
-      this.#options.onEvent?.({ kind: 'tampered', file, tampering })
+      this.#options.observer.tampered?.(file, tampering)
       // A file changed in place cannot be restored: it is retained as evidence, and the chain continues in a new file.
       if (!isRestored) await this.#rotate()
       const named = foreign === undefined ? {} : { foreign: basename(foreign) }

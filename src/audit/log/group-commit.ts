@@ -1,5 +1,6 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { toError } from '../../lib/errors/to-error.ts'
+import type { FileTampering, RecordBodies } from '../records/audit-record.ts'
 import { createRecord, type UnchainedRecord } from '../records/unchained-record.ts'
 import { CatalogError, getRefusalOptions } from '../../catalog-api/catalog-error.ts'
 
@@ -16,13 +17,20 @@ export class AuditUnavailable extends CatalogError {
   }
 }
 
-/** Receives events for metrics. Must not throw. */
+/** Receives what happens to the log, for metrics and the operator. Must not throw. */
 export interface AuditObserver {
   /** A group is durable; `seconds` is the duration of its write. */
   flushed(records: number, seconds: number): void
   /** A group could not be written. */
   failed(): void
   dropped(): void
+  /** `lines`: how many another writer added before the start. */
+  tampered(file: string, change: FileTampering, lines?: number): void
+  /** A seal key was generated. Its public half should be copied to a location that this host cannot modify. */
+  keyGenerated(publicKeyFile: string): void
+  pruned(files: readonly string[]): void
+  pruningFailed(error: unknown): void
+  recovered(repair: RecordBodies['recovered']): void
 }
 
 export interface QueueLimits {
@@ -77,7 +85,7 @@ const asyncFlushMs = 20
 export class GroupCommit {
   readonly #append: Append
   readonly #limits: QueueLimits
-  readonly #observer: AuditObserver | undefined
+  readonly #observer: Partial<AuditObserver>
   #queue: PendingRecord[] = []
   #bytes = 0
   #isDue = false
@@ -88,7 +96,7 @@ export class GroupCommit {
   #failure: Error | undefined
   #gap: Gap | undefined
 
-  constructor(append: Append, limits: QueueLimits, observer: AuditObserver | undefined) {
+  constructor(append: Append, limits: QueueLimits, observer: Partial<AuditObserver>) {
     this.#append = append
     this.#limits = limits
     this.#observer = observer
@@ -174,7 +182,7 @@ export class GroupCommit {
       this.#failure = toError(error)
       for (const pending of group)
         this.#refuse(pending, new AuditUnavailable('audit_write_failed', this.#failure))
-      this.#observer?.failed()
+      this.#observer.failed?.()
       this.#retryLater()
     }
   }
@@ -190,7 +198,7 @@ export class GroupCommit {
     try {
       const seqs = (await this.#append(records)).slice(records.length - group.length)
       this.#failure = undefined
-      this.#observer?.flushed(records.length, (performance.now() - started) / 1_000)
+      this.#observer.flushed?.(records.length, (performance.now() - started) / 1_000)
       for (const [index, pending] of group.entries()) pending.onDurable(seqs[index] ?? -1)
     } catch (error) {
       if (gap) this.#gap = mergeGaps(gap, this.#gap)

@@ -6,8 +6,6 @@ import type { AuditRecord, ChainEnd, OpenIntent, RecordBodies } from '../records
 import type { SealKey } from '../records/seal-key.ts'
 import { listChains } from '../storage/segment-names.ts'
 
-export type Repair = RecordBodies['recovered']
-
 export interface Recovery {
   readonly nextOrdinal: number
   /** The last record that a gateway with this key wrote; absent in an empty folder. */
@@ -16,7 +14,7 @@ export interface Recovery {
   /** Number of records after the last seal. */
   readonly unsealed: number
   /** Repairs at the end of the log; empty after a clean shutdown. */
-  readonly repairs: readonly Repair[]
+  readonly repairs: readonly RecordBodies['recovered'][]
   /** What another writer added behind `previous`. */
   readonly foreign: readonly RecordBodies['tampered'][]
 }
@@ -31,7 +29,7 @@ export interface Recovery {
  */
 export async function recoverFolder(folder: string, key: SealKey): Promise<Recovery> {
   const chains = (await listChains(folder)).toReversed()
-  const repairs: Repair[] = []
+  const repairs: RecordBodies['recovered'][] = []
   const foreign: RecordBodies['tampered'][] = []
   const nextOrdinal = (chains[0]?.ordinal ?? -1) + 1
   for (const { chain, segments } of chains) {

@@ -8,9 +8,9 @@ import { ignoreMissing } from '../../lib/fs/system-error.ts'
 
 export interface Retention {
   /** Remove segments whose last record is older. */
-  readonly maxAgeMs?: number
+  readonly maxAgeMs?: number | undefined
   /** Remove the oldest segments while the log is larger. */
-  readonly maxBytes?: number
+  readonly maxBytes?: number | undefined
   /** Name of the oldest segment that is still being read, which may be missing. It and all newer ones are retained. */
   readonly oldestNeededSegment?: () => string | undefined
   /** Intents to retain. Undefined while they are not known yet: nothing is removed then; see `AuditLog.prune`. */

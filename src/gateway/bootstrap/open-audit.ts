@@ -1,15 +1,8 @@
 import { hostname } from 'node:os'
-import {
-  type AuditLog,
-  createAuditLogOptions,
-  openAuditLog,
-  openSinks,
-  type Retention,
-  type Sinks,
-} from '../../audit/index.ts'
+import { type AuditLog, openAuditLog, openSinks, type Retention, type Sinks } from '../../audit/index.ts'
 import { version } from '../../version.ts'
 import { exportAudit, exportSinks } from '../../observability/metrics/gauges.ts'
-import { createAuditEventLogger, createSinkObserver } from '../../observability/observers.ts'
+import { createAuditObserver, createSinkObserver } from '../../observability/observers.ts'
 import type { Bootstrap } from './open-observability.ts'
 
 /** The audit log and the sinks of its records. */
@@ -35,26 +28,19 @@ export async function openAudit(
   })
   closers.push(() => sinks.close())
   exportSinks(metrics, sinks)
-  const options = createAuditLogOptions(audit)
+  const { maxAgeDays, maxBytes } = audit.retention
   const auditLog = await openAuditLog({
-    ...options,
+    ...audit,
     ...tuning.auditLog,
     retention: {
-      ...options.retention,
+      maxAgeMs: maxAgeDays && maxAgeDays * 86_400_000,
+      maxBytes,
       oldestNeededSegment: sinks.oldestNeededSegment,
       inDoubtIntents: unresolved,
     },
     gateway: hostname(),
     software: version,
-    observer: {
-      flushed: (records, seconds) => {
-        metrics.audit_records_total.inc(records)
-        metrics.audit_flush_duration_seconds.observe(seconds)
-      },
-      failed: () => metrics.audit_write_failures_total.inc(),
-      dropped: () => metrics.audit_records_dropped_total.inc(),
-    },
-    onEvent: createAuditEventLogger(metrics, log),
+    observer: createAuditObserver(metrics, log),
   })
   closers.push(() => auditLog.close())
   sinks.start(() => auditLog.durableEnd())

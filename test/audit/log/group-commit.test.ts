@@ -15,8 +15,6 @@ it('a thousand concurrent intents share a few flushes, and all are durable', asy
       flushes += 1
       flushed += records
     },
-    failed() {},
-    dropped() {},
   }
   const log = await openAuditLog(logOptions(folder, { observer }))
   const requests = Array.from({ length: 1_000 }, (_, index) => `request-${index}`)
@@ -81,7 +79,7 @@ it('close writes the queue and rejects further records', async () => {
 it('an asynchronous record waits for a shared write, and is flushed without one', async () => {
   const folder = await temporaryFolder()
   let flushes = 0
-  const observer = { flushed: () => (flushes += 1), failed() {}, dropped() {} }
+  const observer = { flushed: () => (flushes += 1) }
   const log = await openAuditLog(logOptions(folder, { observer }))
   let stayed = 0
   // On a busy machine, an event loop iteration may take longer than the flush interval.
@@ -99,7 +97,7 @@ it('an asynchronous record waits for a shared write, and is flushed without one'
 it('an asynchronous record joins the next synchronous write', async () => {
   const folder = await temporaryFolder()
   const groups: number[] = []
-  const observer = { flushed: (records: number) => groups.push(records), failed() {}, dropped() {} }
+  const observer = { flushed: (records: number) => groups.push(records) }
   const log = await openAuditLog(logOptions(folder, { observer }))
   log.recordRefusal(aRefusal('a'))
   await log.recordIntent(anIntent('b'))

@@ -40,7 +40,7 @@ it('bounds the queue in bytes', async () => {
 it('reserves half of the queue for changes, and counts dropped refusals', async () => {
   const folder = await temporaryFolder()
   let dropped = 0
-  const observer = { flushed() {}, failed() {}, dropped: () => (dropped += 1) }
+  const observer = { dropped: () => (dropped += 1) }
   const log = await openAuditLog(logOptions(folder, { queueRecords: 10, observer }))
   for (let n = 0; n < 100; n += 1) log.recordRefusal(aRefusal(`${n}`))
   const intents = Array.from({ length: 5 }, (_, n) => log.recordIntent(anIntent(`${n}`)))
