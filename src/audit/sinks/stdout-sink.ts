@@ -1,9 +1,8 @@
 import { write } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { hasErrorCode } from '../../lib/fs/system-error.ts'
-import type { Sink } from './sink.ts'
 import { withTimeout } from '../../lib/async/with-timeout.ts'
-import { deliveryTimeoutMs } from './sink-delivery.ts'
+import { deliveryTimeoutMs, type Sink } from './sink.ts'
 
 const stdout = 1
 
