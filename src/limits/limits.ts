@@ -26,8 +26,8 @@ interface Limit {
 }
 
 export interface LimitLease {
-  readonly countReceived?: (bytes: number) => void
-  readonly countSent?: (bytes: number) => void
+  readonly countReceived?: ((bytes: number) => void) | undefined
+  readonly countSent?: ((bytes: number) => void) | undefined
   /** Reports the end of the request; called once. */
   readonly release: () => void
 }
@@ -85,7 +85,11 @@ export function createLimits(
     admit(request) {
       if (limits.length === 0) return undefined
       const now = performance.now()
-      const claims = findClaims(request, limits, now)
+      const claims = limits.flatMap((limit): Claim[] => {
+        const key = limit.keyFor(request)
+        return key === undefined ? [] : [{ limit, key }]
+      })
+      assertNotExceeded(claims, request, now)
       const leases = claims.flatMap(({ limit, key }) => limit.take(key, request, now) ?? [])
       return leases.length > 1 ? combineLeases(leases) : leases[0]
     },
@@ -104,17 +108,6 @@ export function createLimits(
 
 const createLocalBuckets: BucketFactory = (_limit, settings) => createBuckets(settings)
 
-/** Throws LimitExceeded for the limit with the longest wait. */
-function findClaims(request: LimitedRequest, limits: readonly Limit[], now: number): readonly Claim[] {
-  const claims: Claim[] = []
-  for (const limit of limits) {
-    const key = limit.keyFor(request)
-    if (key !== undefined) claims.push({ limit, key })
-  }
-  assertNotExceeded(claims, request, now)
-  return claims
-}
-
 /** Counts the entries of a batch by their key in a limit that counts requests. */
 function findEntryClaims(
   limit: Limit,
@@ -131,6 +124,7 @@ function findEntryClaims(
   return Array.from(counts, ([key, count]) => ({ limit, key, entries: count }))
 }
 
+/** Throws LimitExceeded for the limit with the longest wait. */
 function assertNotExceeded(claims: readonly Claim[], request: LimitedRequest, now: number): void {
   let longestMs = 0
   let exceeded: Limit | undefined
@@ -145,15 +139,13 @@ function assertNotExceeded(claims: readonly Claim[], request: LimitedRequest, no
 }
 
 function combineLeases(leases: readonly LimitLease[]): LimitLease {
-  const receivedCounters = leases.flatMap(({ countReceived }) => countReceived ?? [])
-  const sentCounters = leases.flatMap(({ countSent }) => countSent ?? [])
+  const combine = (name: 'countReceived' | 'countSent') => {
+    const counters = leases.flatMap((lease) => lease[name] ?? [])
+    return counters.length === 0 ? undefined : (bytes: number) => counters.forEach((count) => count(bytes))
+  }
   return {
-    ...(receivedCounters.length > 0 && {
-      countReceived: (bytes) => receivedCounters.forEach((count) => count(bytes)),
-    }),
-    ...(sentCounters.length > 0 && {
-      countSent: (bytes) => sentCounters.forEach((count) => count(bytes)),
-    }),
+    countReceived: combine('countReceived'),
+    countSent: combine('countSent'),
     release() {
       for (const lease of leases) lease.release()
     },

@@ -31,8 +31,8 @@ const maxTimeoutCheckIntervalMs = 1_000
 /** The open connections of a listener. */
 export class ConnectionSet {
   readonly #handler: ConnectionHandler & { isDraining: boolean }
-  readonly #connections = new Set<ServerConnection>()
-  readonly #withCertificate = new Set<ServerConnection>()
+  /** With whether TLS has verified a certificate of the client. */
+  readonly #connections = new Map<ServerConnection, boolean>()
   #timeoutChecks: NodeJS.Timeout | undefined
 
   constructor({ maxHeadBytes, timeouts, scheduler }: ConnectionSetOptions, handler: ListenerHandler) {
@@ -49,19 +49,15 @@ export class ConnectionSet {
   }
 
   get isBusy(): boolean {
-    return [...this.#connections].some(({ isBusy }) => isBusy)
+    return [...this.#connections.keys()].some(({ isBusy }) => isBusy)
   }
 
-  /** Serves a connection from its first byte on. `hasCertificate`: whether TLS has verified one of the client. */
+  /** Serves a connection from its first byte on. */
   add(socket: Socket, addresses: ConnectionAddresses, hasCertificate: boolean): void {
     if (socket.destroyed) return
     const connection = new ServerConnection(socket, addresses, this.#handler)
-    this.#connections.add(connection)
-    if (hasCertificate) this.#withCertificate.add(connection)
-    connection.socket.once('close', () => {
-      this.#connections.delete(connection)
-      this.#withCertificate.delete(connection)
-    })
+    this.#connections.set(connection, hasCertificate)
+    connection.socket.once('close', () => this.#connections.delete(connection))
     const { headersTimeoutMs } = this.#handler.timeouts
     const intervalMs = Math.min(maxTimeoutCheckIntervalMs, Math.ceil(headersTimeoutMs / 4))
     this.#timeoutChecks ??= setInterval(() => this.#checkTimeouts(), intervalMs).unref()
@@ -70,26 +66,26 @@ export class ConnectionSet {
   /** Makes the current or next response of each connection its last one. */
   drain(): void {
     this.#handler.isDraining = true
-    for (const connection of this.#connections) connection.drain()
+    for (const connection of this.#connections.keys()) connection.drain()
   }
 
   /** Ends connections with a client certificate after their response. */
   revokeCertificates(): void {
-    for (const connection of this.#withCertificate) connection.revoke()
+    for (const [connection, hasCertificate] of this.#connections) if (hasCertificate) connection.revoke()
   }
 
   /** Returns whether there was one. */
   closeOldestIdle(): boolean {
-    for (const connection of this.#connections) if (connection.closeIfIdle()) return true
+    for (const connection of this.#connections.keys()) if (connection.closeIfIdle()) return true
     return false
   }
 
   closeAllIdle(): void {
-    for (const connection of this.#connections) connection.closeIfIdle()
+    for (const connection of this.#connections.keys()) connection.closeIfIdle()
   }
 
   destroyAll(): void {
-    for (const connection of this.#connections) connection.destroy()
+    for (const connection of this.#connections.keys()) connection.destroy()
   }
 
   /** To be called when no connection is left, and none will be added. */
@@ -101,7 +97,8 @@ export class ConnectionSet {
     // After a suspension of the process, unread bytes of clients are read first.
     setImmediate(() => {
       const now = performance.now()
-      for (const connection of this.#connections) ownedBy(connection, () => connection.checkTimeouts(now))()
+      for (const connection of this.#connections.keys())
+        ownedBy(connection, () => connection.checkTimeouts(now))()
     })
   }
 }

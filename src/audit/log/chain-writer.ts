@@ -8,7 +8,7 @@ import type { AuditObserver } from './group-commit.ts'
 import type { Recovery } from './recovery.ts'
 import { syncFolder } from '../../lib/fs/write-atomically.ts'
 import { SegmentFile } from './segment-file.ts'
-import { createChainId, formatSegmentName } from '../storage/segment-names.ts'
+import { createChainId, formatSegmentName } from '../storage/log-segments.ts'
 
 interface ChainWriterOptions {
   readonly sealRecords: number

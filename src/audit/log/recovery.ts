@@ -4,7 +4,7 @@ import { checkLine, findMisplacement, isWrittenWith } from '../records/hash-chai
 import { readLines } from '../../lib/fs/read-lines.ts'
 import type { AuditRecord, ChainEnd, OpenIntent, RecordBodies } from '../records/audit-record.ts'
 import type { SealKey } from '../records/seal-key.ts'
-import { listChains } from '../storage/segment-names.ts'
+import { listChains } from '../storage/log-segments.ts'
 
 export interface Recovery {
   readonly nextOrdinal: number

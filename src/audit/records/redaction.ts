@@ -1,4 +1,4 @@
-import { createHmac, randomBytes, type BinaryLike } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { RedactionSettings } from '../../config/index.ts'
@@ -38,11 +38,7 @@ const minKeyBytes = 32
  * hashed values, so access to it must be limited. Throws if the key cannot be read or is too short.
  */
 export async function openRedaction(folder: string, settings: RedactionSettings): Promise<Redaction> {
-  return createRedaction(settings, await readOrCreateKey(folder, settings.keyFile))
-}
-
-/** Hashes are keyed, because search terms can be guessed. */
-function createRedaction(settings: RedactionSettings, key: BinaryLike): Redaction {
+  const key = await readOrCreateKey(folder, settings.keyFile)
   const claims = new Set(settings.recordedClaims)
   const contextKeys = new Set(settings.recordedContextKeys)
   const hidesPrincipals = settings.pseudonymize.includes('principals')

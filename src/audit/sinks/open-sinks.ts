@@ -3,8 +3,7 @@ import type { SinkSettings } from '../../config/index.ts'
 import { Backoff } from '../../lib/async/backoff.ts'
 import { ignoreMissing } from '../../lib/fs/system-error.ts'
 import type { Outbound } from '../../lib/outbound/outbound.ts'
-import { listSegments, type LogSegment } from '../storage/log-segments.ts'
-import { compareByAge } from '../storage/segment-names.ts'
+import { listSegments, type LogSegment, compareByAge } from '../storage/log-segments.ts'
 import {
   countRecordsAfter,
   followLog,

@@ -2,9 +2,8 @@ import { checkLine, findMisplacement, isSigned, zeroHash } from '../records/hash
 import type { FileLine } from '../../lib/fs/read-lines.ts'
 import type { AuditRecord, ChainEnd } from '../records/audit-record.ts'
 import type { SealVerifier } from '../records/seal-key.ts'
-import { listSegments, type LogSegment } from '../storage/log-segments.ts'
+import { listSegments, type LogSegment, compareByAge } from '../storage/log-segments.ts'
 import { readOwnLines, type LogProblem } from '../storage/read-audit-log.ts'
-import { compareByAge } from '../storage/segment-names.ts'
 
 export interface VerifyReport {
   /** Whether there is no problem: no change, removal or addition was detected by the chain and the seals (hash-chain.ts). */

@@ -5,53 +5,6 @@ import { openAuditLog } from '../../../src/audit/log/audit-log.ts'
 import { aRefusal, anIntent, committed, logOptions, recordsOf, segmentsOf } from '../audit-fixtures.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-it('a record contains the members of the entry in a fixed order', async () => {
-  const folder = await temporaryFolder()
-  const log = await openAuditLog(logOptions(folder))
-  const entry = { ...anIntent('a', { version: 7, branch: 'main\n"\u2028\ud800' }), id: ['ünïcode', '$'] }
-  const receipt = await log.recordIntent({
-    ...entry,
-    objects: [{ operation: 'CreateTableVersion', id: ['x'] }],
-  })
-  await log.recordOutcome(receipt, { ...committed, details: { etag: 'e' } })
-  log.recordRefusal({ request: 'b', status: 401, reason: 'expired', client: '10.0.0.1' })
-  log.recordReload({ what: 'keys', revision: 'k2' })
-  await log.close()
-
-  const [start, , intent, outcome, refusal, reload] = await recordsOf(folder)
-  const head = ['v', 'kind', 'chain', 'seq', 'time', 'prev']
-  const ofTables = [...head, 'tables']
-  expect(start).toMatchObject({ kind: 'start', gateway: 'gateway-0', software: '0.1.0' })
-  expect(intent).toMatchObject(entry)
-  expect(intent?.time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
-  const facts = ['request', 'operation', 'id', 'objects', 'effect', 'principal', 'rule', 'policyRevision']
-  expect(Object.keys(intent ?? {})).toEqual([
-    ...ofTables,
-    ...facts,
-    'client',
-    'upstream',
-    'details',
-    'mac',
-    'hash',
-  ])
-  expect(outcome).toMatchObject({
-    ...committed,
-    request: 'a',
-    intentSeq: receipt.seq,
-    details: { etag: 'e' },
-  })
-  expect(Object.keys(refusal ?? {})).toEqual([
-    ...head,
-    'request',
-    'status',
-    'reason',
-    'client',
-    'mac',
-    'hash',
-  ])
-  expect(reload).toMatchObject({ kind: 'reload', what: 'keys', revision: 'k2' })
-})
-
 /** Start of a line, with a letter for each value that differs between logs. */
 function head(kind: string, seq: number): string {
   return (
