@@ -60,8 +60,6 @@ interface PolicyDenial {
   readonly command: string
 }
 
-export type ConsoleState = Awaited<ReturnType<typeof readConsoleState>>
-
 /** Times are in milliseconds since 1970. */
 export async function readConsoleState(source: ConsoleStateSource) {
   const { revision, size } = source.policies()

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
 import { request } from 'undici'
-import { expectClosedConsole } from './expect-closed-console.ts'
 import { useSharedGateway } from '../gateway/support/running-gateway.ts'
 
 const suite = useSharedGateway({
@@ -19,6 +18,12 @@ async function sendRequest(
     body,
   } = await request(suite.gateway.adminUrl + path, { method, headers })
   return { status: statusCode, headers: sent, text: await body.text() }
+}
+
+/** Expects a response without console data. */
+function expectClosedConsole(response: { readonly status: number; readonly text: string }): void {
+  expect(response.status).toBe(403)
+  expect(JSON.parse(response.text)).toEqual({ error: expect.stringContaining('the console') })
 }
 
 const paths = [
@@ -68,8 +73,16 @@ it('forbids foreign scripts, framing and caching', async () => {
   }
 })
 
-it('rejects an invalid id with a message', async () => {
-  const { status, text } = await sendRequest('/console/access?id=prod%2F%2Fsales')
-  expect(status).toBe(400)
-  expect(JSON.parse(text)).toEqual({ error: expect.stringContaining('empty') })
+it.for([
+  ['lake/orders', 200, { id: 'lake/orders' }],
+  ['lake$orders', 200, { id: 'lake/orders' }],
+  ['["lake", "orders"]', 200, { id: 'lake/orders' }],
+  ['$', 200, { id: '/' }],
+  ['', 200, { id: '/' }],
+  ['lake//orders', 400, { error: expect.stringContaining('empty') as string }],
+  ['lake/staff$orders', 400, { error: expect.stringContaining('has both "/" and "$"') as string }],
+] as const)('reads an id as commands do: %s', async ([id, status, body]) => {
+  const query = new URLSearchParams({ id, kind: 'table' }).toString()
+  const response = await sendRequest(`/console/access?${query}`)
+  expect({ ...response, body: JSON.parse(response.text) }).toMatchObject({ status, body })
 })

@@ -2,7 +2,7 @@ import { element, quoted, table } from './elements.js'
 import { formatId, formatNumber, ruleText } from './format.js'
 import { restrictionView } from './restriction-view.js'
 
-/** @typedef {import('../playground/playground-report.ts').PlaygroundReport} PlaygroundReport */
+/** @typedef {Awaited<ReturnType<typeof import('../playground/playground-report.ts').createPlaygroundReport>>} PlaygroundReport */
 /** @typedef {NonNullable<PlaygroundReport['outcome']>} Outcome */
 
 /** @type {Readonly<Record<NonNullable<Outcome['answer']>['rules'][number]['verdict'], string>>} */

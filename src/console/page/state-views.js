@@ -1,7 +1,7 @@
 import { byId, element, facts, quoted, show, table } from './elements.js'
 import { formatDuration, formatNumber } from './format.js'
 
-/** @typedef {import('../console-state.ts').ConsoleState} ConsoleState */
+/** @typedef {Awaited<ReturnType<typeof import('../console-state.ts').readConsoleState>>} ConsoleState */
 /** @typedef {import('../newest-changes.ts').NewestChanges} NewestChanges */
 
 /**

@@ -34,8 +34,6 @@ const maxFindings = 200
 /** Results of calls, those of the most calls first. */
 const maxChanged = 100
 
-export type PlaygroundReport = Awaited<ReturnType<typeof createPlaygroundReport>>
-
 /**
  * Reports the errors in the text, or in other policies because of it, and the findings of the lint about it; if there are no
  * errors, also the answer to the question and what would become of recent calls. Throws CatalogError for an invalid id or

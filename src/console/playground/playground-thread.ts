@@ -8,7 +8,7 @@ import { restoreDocument, type TransferableDocument } from './transferable-docum
 
 /*
  * A worker thread that tries one text (see playground.ts): it receives all documents in force, in batches, then the run.
- * The response is a PlaygroundReport, or `error` for a question that cannot be asked.
+ * The response is the report, or `error` for a question that cannot be asked.
  */
 
 const inForce: PolicyDocument[] = []

@@ -93,7 +93,7 @@ export function addPlayground(
   })
 }
 
-/** Resolves with a PlaygroundReport, or `error`. */
+/** Resolves with the report of playground-report.ts, or `error`. */
 async function runInThread(run: PlaygroundRun, inForce: readonly PolicyDocument[]): Promise<object> {
   const thread = startThread()
   const ended = new AbortController()
