@@ -1,5 +1,5 @@
 import { describeJoinedName, formatNameList, splitNames } from '../catalog-api/identifier-text.ts'
-import { assertIdentifier } from '../catalog-api/identifiers.ts'
+import { assertIdentifier, type Identifier } from '../catalog-api/identifiers.ts'
 import type { CallerLimitSettings } from './caller-limit-settings.ts'
 import type { IdentitySettings } from './identity-settings.ts'
 import type { ListenSettings } from './listen-settings.ts'
@@ -75,48 +75,37 @@ interface SettingsOfNamespaces {
  * nothing.
  */
 export function findImpossibleNamespaces(
-  settings: SettingsOfNamespaces,
+  { limits, metrics, policies }: SettingsOfNamespaces,
   separators: readonly string[],
 ): readonly SettingProblem[] {
-  return listNamespaces(settings).flatMap(({ path, names }) => {
-    const message = describeImpossible(names, separators)
-    return message === undefined ? [] : [{ path, message }]
-  })
-}
-
-interface NamespaceInSettings {
-  readonly path: readonly (string | number)[]
-  readonly names: readonly string[]
-}
-
-function listNamespaces({ limits, metrics, policies }: SettingsOfNamespaces): readonly NamespaceInSettings[] {
+  function find(path: readonly (string | number)[], ids: readonly Identifier[] = []): SettingProblem[] {
+    return ids.flatMap((names, index) => {
+      const message = describeImpossible(names, separators)
+      return message === undefined ? [] : [{ path: [...path, index], message }]
+    })
+  }
   return [
     ...(['rates', 'byteQuotas', 'concurrency'] as const).flatMap((kind) =>
       limits[kind].flatMap(({ namespaces }, index) =>
-        locate(['limits', kind, index, 'namespaces'], namespaces),
+        find(['limits', kind, index, 'namespaces'], namespaces),
       ),
     ),
-    ...locate(
+    ...find(
       ['metrics', 'namespaces'],
       metrics?.namespaces?.map((name) => [name]),
     ),
     ...(policies.kubernetes?.namespaces ?? []).flatMap((namespace, index) =>
-      locate(
-        ['policies', 'kubernetes', 'namespaces', index, 'catalogNamespaces'],
-        namespace.platform ? [] : namespace.catalogNamespaces,
-      ),
+      namespace.platform
+        ? []
+        : find(
+            ['policies', 'kubernetes', 'namespaces', index, 'catalogNamespaces'],
+            namespace.catalogNamespaces,
+          ),
     ),
   ]
 }
 
-function locate(
-  path: readonly (string | number)[],
-  namespaces: readonly (readonly string[])[] = [],
-): readonly NamespaceInSettings[] {
-  return namespaces.map((names, index) => ({ path: [...path, index], names }))
-}
-
-function describeImpossible(names: readonly string[], separators: readonly string[]): string | undefined {
+function describeImpossible(names: Identifier, separators: readonly string[]): string | undefined {
   const expected = (): string =>
     formatNameList(names.flatMap((name) => splitNames(name, ['/', ...separators])))
   for (const name of names) {

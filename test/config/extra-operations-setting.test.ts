@@ -102,12 +102,12 @@ describe('the settings refuse', () => {
     [
       'a query parameter of that name',
       { idMembers: { target_id: 'CreateTable' }, query: { 'target-id': 'string' } },
-      '0.idMembers.target_id: the query parameter target-id has this name',
+      '0.idMembers.target_id: target-id has this name',
     ],
     [
       'an id in a body that is not JSON',
       { idMembers: { target: 'CreateTable' }, body: 'arrow' },
-      '0.idMembers.target: expected no id in a body of the form arrow',
+      '0.idMembers.target: expected no members in a body of the form arrow',
     ],
     [
       'a batch as permission',

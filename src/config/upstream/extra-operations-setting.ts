@@ -85,23 +85,18 @@ const extraOperationSchema = z
     response: z.enum(['json', 'arrow']).default('json').describe('Body of a successful response.'),
   })
   .superRefine(({ method, body, effect, group, query, idMembers, members }, context) => {
-    for (const name of Object.keys(idMembers)) {
-      const parameter = Object.keys(query).find((other) => isSameParameter(other, name))
-      const message =
-        body === 'json'
-          ? parameter && `the query parameter ${parameter} has this name; expected another one`
-          : `expected no id in a body of the form ${body}`
-      addProblem(context, message, ['idMembers', name])
-    }
-    for (const [index, name] of members.entries()) {
-      const other = [...Object.keys(query), ...Object.keys(idMembers)].find((one) =>
-        isSameParameter(one, name),
-      )
+    const [parameters, ids] = [Object.keys(query), Object.keys(idMembers)]
+    const named = [
+      ...ids.map((name) => ({ path: ['idMembers', name], name, others: parameters })),
+      ...members.map((name, index) => ({ path: ['members', index], name, others: [...parameters, ...ids] })),
+    ]
+    for (const { path, name, others } of named) {
+      const other = others.find((one) => isSameParameter(one, name))
       const message =
         body === 'json'
           ? other && `${other} has this name already; expected another one`
           : `expected no members in a body of the form ${body}`
-      addProblem(context, message, ['members', index])
+      addProblem(context, message, path)
     }
     if (method === 'GET' && body !== 'none') addProblem(context, 'expected none for the method GET', ['body'])
     if (effect !== 'read' && (group === 'browse' || group === 'query')) {
