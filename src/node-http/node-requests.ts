@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { ConnectionFailure } from '../http1/server/connection-state.ts'
 import { IncomingRequest, type RequestConnection } from '../http1/server/incoming-request.ts'
 import { LingerSlots } from '../http1/server/lingering-close.ts'
-import { type ErrorResponse, malformed, RequestError } from '../http1/server/request-error.ts'
+import { closeWithError, type ErrorResponse, malformed, RequestError } from '../http1/server/request-error.ts'
 import { createParsedRequestHead, type RequestHead } from '../http1/server/request-head.ts'
 import type { RequestScheduler } from '../http1/server/request-queue.ts'
 import { ownedBy } from '../lib/async/owned-tasks.ts'
@@ -53,7 +53,7 @@ export class NodeRequests {
       this.#handler.onConnectionError('internal_error', addresses, error.stack)
     }
     const start = (): void => {
-      const head = this.#readHead(raw, rawResponse, addresses)
+      const head = this.#readHead(raw, addresses)
       if (head === undefined) return
       const { request } = new MessageBody(raw, head, addresses, fail)
       this.#start(request, rawResponse, requests, onRequest)
@@ -84,17 +84,15 @@ export class NodeRequests {
   }
 
   /** Returns undefined for a request that is refused. */
-  #readHead(
-    raw: IncomingMessage,
-    rawResponse: ServerResponse,
-    addresses: ConnectionAddresses,
-  ): RequestHead | undefined {
+  #readHead(raw: IncomingMessage, addresses: ConnectionAddresses): RequestHead | undefined {
     try {
       return readNodeHead(raw)
     } catch (error) {
       if (!(error instanceof RequestError)) throw error
       this.#handler.onConnectionError(error.reason, addresses, error.message)
-      refuse(rawResponse, this.#handler.errorResponse(error))
+      const response = this.#handler.errorResponse(error)
+      if (response === undefined) raw.socket.destroy()
+      else closeWithError(raw.socket, response)
       return undefined
     }
   }
@@ -127,16 +125,6 @@ export function limitSending(
     abort()
   }
   response.setTimeout(sendTimeoutMs, ownedBy(request, onTimeout))
-}
-
-function refuse(response: ServerResponse, error: ErrorResponse | undefined): void {
-  if (error === undefined) {
-    response.destroy()
-    return
-  }
-  const length = String(Buffer.byteLength(error.body))
-  response.writeHead(error.status, [...error.headers, 'content-length', length, 'connection', 'close'])
-  response.end(error.body)
 }
 
 /** Passes the body of a request of node to the request of the pipeline, while that consumes it. */
