@@ -13,7 +13,7 @@ import {
   type ReportConditionFailure,
   type RuleContext,
 } from './engine/compiled-rule.ts'
-import type { Allowed, Decision } from './engine/decision.ts'
+import type { Decision } from './engine/decision.ts'
 import {
   evaluate,
   listRestricting,
@@ -25,6 +25,7 @@ import {
 import {
   anyTable,
   createEvaluation,
+  findFirst,
   outcomeApplies,
   type Evaluation,
   type KnownConditions,
@@ -41,7 +42,6 @@ import {
   nearestNode,
   type PolicyNode,
   type TagFinder,
-  type TreePosition,
 } from './engine/policy-node.ts'
 import { revisionSteps } from './engine/policy-revision.ts'
 import { createSubjectNumbers } from './engine/subject-numbers.ts'
@@ -54,13 +54,7 @@ import {
   type CombinedRestriction,
 } from './restrictions/restriction.ts'
 import { formatTags, resolveRestriction } from './tags/object-tags.ts'
-import {
-  createVisibility,
-  type NamespaceViewer,
-  type IsVisible,
-  type Viewer,
-  type Visibility,
-} from './visibility/visibility.ts'
+import { createVisibility, type Visibility } from './visibility/visibility.ts'
 
 /** One question to the policies. What is not known may have any value. */
 export interface Question {
@@ -80,7 +74,7 @@ interface Result {
 }
 
 /** Compiled policies. Immutable. */
-export interface PolicySet extends TagFinder {
+export interface PolicySet extends TagFinder, Visibility {
   /**
    * SHA-256 of the content of the policies, in hex: sets with equal revisions decide alike. Layout, comments,
    * descriptions, messages and file names do not affect it.
@@ -131,15 +125,6 @@ export interface PolicySet extends TagFinder {
    * as for an operation that restrictions leave nothing of.
    */
   findShadowRestriction(request: AuthorizationRequest): CallerRestriction | undefined
-  /**
-   * Returns what listings show to the principal: tables that it may describe, and namespaces that it may describe or
-   * beneath which something may be visible. The latter is decided from the policies alone, which do not know which
-   * objects exist: if only a condition on the id decides about a name, the name counts as visible. The cost grows only
-   * with the rules beneath that name the principal without allowing anything.
-   */
-  visibilityFor(viewer: Viewer): IsVisible
-  /** Returns the decision that makes something beneath a namespace visible; undefined if nothing can be visible. */
-  findVisibleBeneath(viewer: NamespaceViewer): Allowed | undefined
 }
 
 /** Why a request is denied, in the words of the rules that deny it or, if none does, of allows that their condition stops. */
@@ -173,44 +158,35 @@ export function* compileSteps(
   const hasRestrictions = nodes.some(({ restrictions }) => restrictions !== undefined)
   const byName = new Map(documents.map((document) => [document.name, document]))
 
-  /** `id` is undefined for everything beneath the object. */
-  function startEvaluation(
-    { principal, permission, kind, request, operation }: AuthorizationRequest,
-    id: Identifier | undefined,
-    position: Omit<TreePosition, 'node'>,
-  ): Evaluation {
+  function startEvaluation(asked: AuthorizationRequest): Evaluation {
+    const { principal, permission, kind, id, request, operation } = asked
+    const position = findTreePosition(root, asked)
     const input = { principal, permission, kind, id, request, operation, tags: position.tags }
-    return createEvaluation(input, subjects.resolveCaller(principal), position, undefined)
+    return createEvaluation(input, subjects.resolveCaller(principal), position)
   }
 
-  /** What is not known counts against the caller. */
-  function decideIn(node: PolicyNode, evaluation: Evaluation): Decision {
-    const rule = evaluate(node, evaluation)
+  /** Decides from a namespace up, by default from that of the object. What is not known counts against the caller. */
+  function decideIn(evaluation: Evaluation, start?: PolicyNode): Decision {
+    const rule = evaluate(evaluation, undefined, start)
     return (rule?.effect === 'deny' ? rule : (evaluation.openDeny ?? rule))?.decision ?? noRule
   }
 
   function decide(request: AuthorizationRequest): Decision {
-    const position = findTreePosition(root, request)
-    return decideIn(position.node, startEvaluation(request, request.id, position))
+    return decideIn(startEvaluation(request))
   }
 
   function decidePartially(request: AuthorizationRequest): Decision | undefined {
-    const position = findTreePosition(root, request)
-    const evaluation = startEvaluation(request, request.id, position)
-    const rule = evaluate(position.node, evaluation)
+    const evaluation = startEvaluation(request)
+    const rule = evaluate(evaluation)
     return resultKind(rule, evaluation) === 'open' ? undefined : (rule?.decision ?? noRule)
   }
 
   function evaluateQuestion(question: Question, visit?: Visit): Result {
     const { permission, position, caller, input, conditions } = question
     const found = locate(root, position)
-    const evaluation = createEvaluation(
-      { ...input, permission, tags: found.tags },
-      subjects.resolveKnown(caller),
-      found,
-      conditions,
-    )
-    const deciding = evaluate(found.node, evaluation, visit)
+    const known = { ...input, permission, tags: found.tags }
+    const evaluation = createEvaluation(known, subjects.resolveKnown(caller), found, conditions)
+    const deciding = evaluate(evaluation, visit)
     const kind = resultKind(deciding, evaluation)
     const by = deciding ?? evaluation.openAllow
     if (by === undefined) return { kind, by }
@@ -235,12 +211,14 @@ export function* compileSteps(
     const tagged = beneath.flatMap(({ tags, tables }) => [tags, ...(tables?.values() ?? [])])
     const combinations = new Map([node.tags, ...tagged].map((tags) => [formatTags(tags), tags]))
     for (const tags of combinations.values()) {
-      const evaluation = startEvaluation(request, undefined, { depth, table: undefined, tags })
-      const allBeneath = decideIn(node, evaluation)
+      const caller = subjects.resolveCaller(request.principal)
+      const position = { node, depth, table: undefined }
+      const evaluation = createEvaluation({ ...request, id: undefined, tags }, caller, position)
+      const allBeneath = decideIn(evaluation)
       if (!allBeneath.allowed) return allBeneath
       const denied = findDeepestDeny(beneath, evaluation)
       if (denied !== undefined) return denied.decision
-      if (beneath.some((one) => one.stopsInheritance && !decideIn(one, evaluation).allowed)) return noRule
+      if (beneath.some((one) => one.stopsInheritance && !decideIn(evaluation, one).allowed)) return noRule
     }
     return own
   }
@@ -248,11 +226,9 @@ export function* compileSteps(
   function findGrounds(request: AuthorizationRequest, decision: Decision): Grounds {
     if (decision.allowed) return { message: undefined, facts: [] }
     const { rule: denying } = decision
-    const position = findTreePosition(root, request)
-    const evaluation = startEvaluation(request, request.id, position)
     const facts = new Set<ConditionFact>()
     let message = decision.message
-    evaluate(position.node, evaluation, ({ rule, outcome }) => {
+    evaluate(startEvaluation(request), ({ rule, outcome }) => {
       const isUnmet = rule.effect === 'allow' && (outcome === 'false' || outcome === 'failed')
       const decides =
         denying === undefined ? isUnmet : rule.effect === 'deny' && outcomeApplies(rule, outcome)
@@ -268,10 +244,11 @@ export function* compileSteps(
 
   function findRestriction(request: AuthorizationRequest): CallerRestriction | undefined {
     if (!hasRestrictions) return undefined
-    const position = findTreePosition(root, request)
-    const rules = listRestricting(position.node, startEvaluation(request, request.id, position))
+    const evaluation = startEvaluation(request)
+    const rules = listRestricting(evaluation)
     if (rules.length === 0) return undefined
-    const { tags, table } = position
+    const { table } = evaluation
+    const { tags } = evaluation.input
     const key = `${rules.map(({ order }) => order).join()} ${tags.columns.size === 0 ? '' : table}`
     let combined = combinedRestrictions.get(key)
     if (combined === undefined) {
@@ -282,12 +259,6 @@ export function* compileSteps(
       combinedRestrictions.set(key, (combined = combineRestrictions(parts)))
     }
     return restrictCaller(combined, request.principal)
-  }
-
-  // Created on first use, because many sets never need it.
-  let cachedVisibility: Visibility | undefined
-  function getVisibility(): Visibility {
-    return (cachedVisibility ??= createVisibility(root, nodes, subjects))
   }
 
   return Object.freeze({
@@ -302,8 +273,7 @@ export function* compileSteps(
     decidePartially,
     decideBeneath,
     couldBeAllowed: (request: AuthorizationRequest) => decidePartially(request)?.allowed !== false,
-    visibilityFor: (viewer: Viewer) => getVisibility().visibilityFor(viewer),
-    findVisibleBeneath: (viewer: NamespaceViewer) => getVisibility().findVisibleBeneath(viewer),
+    ...createVisibility(root, nodes, subjects),
     findGrounds,
     findRestriction,
     findShadowRestriction: () => undefined,
@@ -316,7 +286,7 @@ function findDeepestDeny(nodes: readonly PolicyNode[], evaluation: Evaluation): 
   let depth = -1
   for (const node of nodes) {
     evaluation.openDeny = undefined
-    const rule = node.denies?.first(evaluation, anyTable) ?? evaluation.openDeny
+    const rule = (node.denies && findFirst(node.denies, evaluation, anyTable)) ?? evaluation.openDeny
     if (rule === undefined || node.depth < depth) continue
     if (node.depth === depth && deny !== undefined && deny.order < rule.order) continue
     deny = rule

@@ -87,14 +87,16 @@ export const criticalFiles: readonly CriticalFile[] = [
   { file: 'src/gateway/json/json-scanner.ts', tests: jsonReaders },
   { file: 'src/gateway/json/json-transformer.ts', tests: jsonReaders },
   { file: 'src/policy/policy-set.ts', tests: decisions },
-  { file: 'src/policy/engine/policy-node.ts', tests: decisions },
+  {
+    file: 'src/policy/engine/policy-node.ts',
+    tests: ['test/policy/engine/many-subjects.test.ts', ...decisions],
+  },
   {
     file: 'src/policy/engine/evaluate.ts',
     tests: [...decisions, 'test/policy/analysis/analyses-agree-with-decisions.test.ts'],
   },
-  { file: 'src/policy/engine/evaluation.ts', tests: decisions },
   {
-    file: 'src/policy/engine/rule-index.ts',
+    file: 'src/policy/engine/evaluation.ts',
     tests: ['test/policy/engine/many-subjects.test.ts', ...decisions],
   },
   {

@@ -1,7 +1,7 @@
 import { refusal, type CatalogError, type RefusalReason } from '../../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import { FilterError, parseFilter, type FindColumn } from '../../policy/restrictions/parse-filter.ts'
-import { noVariables, printFilter } from '../../policy/restrictions/print-filter.ts'
+import { printFilter } from '../../policy/restrictions/print-filter.ts'
 import type { CallerRestriction, VisibleColumns } from '../../policy/restrictions/restriction.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 
@@ -77,7 +77,7 @@ export function restrictFilter(
   if (typeof filter !== 'string') throw unsupportedError(`${quoteForMessage(member)} is no text`)
   const grammar = { findColumn: createColumnFinder(columns), hasVariables: false }
   const expression = readCallerText(member, () => parseFilter(filter, grammar))
-  const printed = printFilter(expression, noVariables)
+  const printed = printFilter(expression)
   return rows === undefined ? printed : `(${rows} AND ${printed})`
 }
 

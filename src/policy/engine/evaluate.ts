@@ -4,7 +4,7 @@ import type { Implication } from '../language/deny-coverage.ts'
 import type { TableRestriction } from '../restrictions/restriction.ts'
 import { resolveRestriction } from '../tags/object-tags.ts'
 import type { CompiledRule, LocatedRule, RestrictingRule } from './compiled-rule.ts'
-import { judgeCondition, judgeRule, type Evaluation, type RuleOutcome } from './evaluation.ts'
+import { findFirst, judgeCondition, judgeRule, type Evaluation, type RuleOutcome } from './evaluation.ts'
 import { readsPart } from './object-position.ts'
 import type { PolicyNode } from './policy-node.ts'
 import { matchSubjects, type SubjectMatch } from './subject.ts'
@@ -42,11 +42,16 @@ export type Visit = (step: Step | RestrictionStep) => void
 export type ResultKind = 'allowed' | 'denied' | 'open'
 
 /**
- * Returns the rule that decides, from the namespace up to the root: the first deny, or else the first allow, unless a
- * namespace above it reserves the permission (`final`). `visit` sees what becomes of each rule, upwards. All rules are
- * evaluated here. Without `visit` nothing is allocated, and the first deny ends the evaluation.
+ * Returns the rule that decides, from the namespace (that of the object, unless another is given) up to the root: the
+ * first deny, or else the first allow, unless a namespace above it reserves the permission (`final`). `visit` sees what
+ * becomes of each rule, upwards. All rules are evaluated here. Without `visit` nothing is allocated, and the first deny
+ * ends the evaluation.
  */
-export function evaluate(start: PolicyNode, evaluation: Evaluation, visit?: Visit): CompiledRule | undefined {
+export function evaluate(
+  evaluation: Evaluation,
+  visit?: Visit,
+  start = evaluation.node,
+): CompiledRule | undefined {
   const { permission } = evaluation.input
   evaluation.openDeny = undefined
   evaluation.openAllow = undefined
@@ -56,11 +61,11 @@ export function evaluate(start: PolicyNode, evaluation: Evaluation, visit?: Visi
   for (let node: PolicyNode | undefined = start; node !== undefined; node = node.parent) {
     const table = node.depth === evaluation.depth ? evaluation.table : undefined
     if (visit !== undefined) visitRules(node, evaluation, table, isStopped, visit)
-    const denying = node.denies?.first(evaluation, table)
+    const denying = node.denies && findFirst(node.denies, evaluation, table)
     if (denying !== undefined && visit === undefined) return denying
     deny ??= denying
     if (node.final.has(permission)) allow = evaluation.openAllow = undefined
-    if (allow === undefined && !isStopped) allow = node.allows?.first(evaluation, table)
+    if (allow === undefined && !isStopped) allow = node.allows && findFirst(node.allows, evaluation, table)
     isStopped ||= node.stopsInheritance
   }
   return deny ?? allow
@@ -103,8 +108,8 @@ function visitRules(
       error: outcome === 'failed' ? evaluation.error : undefined,
     })
   }
-  if (!readsPart(permission)) return
-  for (const compiled of listRestricting(node, evaluation)) {
+  if (node !== evaluation.node || !readsPart(permission)) return
+  for (const compiled of listRestricting(evaluation)) {
     visit({
       document: compiled.document,
       rule: compiled.rule,
@@ -117,11 +122,9 @@ function visitRules(
   }
 }
 
-/** Returns the restrictions of the table, whose namespace the node may be, that name the caller, or may. */
-export function listRestricting(
-  { depth, restrictions }: PolicyNode,
-  evaluation: Evaluation,
-): readonly RestrictingRule[] {
+/** Returns the restrictions of the table that name the caller, or may. */
+export function listRestricting(evaluation: Evaluation): readonly RestrictingRule[] {
+  const { depth, restrictions } = evaluation.node
   if (restrictions === undefined || depth !== evaluation.depth) return []
   return restrictions.filter((rule) => {
     const outcome = matchCaller(rule, evaluation) === false || judgeRule(rule, evaluation, evaluation.table)

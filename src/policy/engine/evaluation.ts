@@ -4,6 +4,7 @@ import { MissingFactError } from '../conditions/fact.ts'
 import type { NameMatcher } from '../conditions/name-pattern.ts'
 import type { ObjectTags } from '../tags/object-tags.ts'
 import type { CompiledRule } from './compiled-rule.ts'
+import type { PolicyNode, RuleIndex, TreePosition } from './policy-node.ts'
 import type { NumberedCaller } from './subject-numbers.ts'
 import { matchSubjects } from './subject.ts'
 
@@ -27,11 +28,13 @@ export interface KnownConditions {
 export interface Evaluation {
   readonly input: ConditionInput & Pick<AuthorizationRequest, 'permission'> & { readonly tags: ObjectTags }
   readonly caller: NumberedCaller
+  /** The namespace of the object, or the nearest one above. */
+  readonly node: PolicyNode
   /** Depth of the namespace of the object, and the name of a table; undefined for a namespace. */
   readonly depth: number
   readonly table: string | undefined
   readonly knownConditions: KnownConditions | undefined
-  /** Whether the result may be different for another object with the same nearest node and depth. */
+  /** Whether the result may be different for another object with the same `node` and `depth`. */
   dependsOnObject: boolean
   /** Rules that would decide if what is not known of the input were so. */
   openDeny: CompiledRule | undefined
@@ -43,12 +46,13 @@ export interface Evaluation {
 export function createEvaluation(
   input: Evaluation['input'],
   caller: NumberedCaller,
-  { depth, table }: Pick<Evaluation, 'depth' | 'table'>,
-  knownConditions: KnownConditions | undefined,
+  { node, depth, table }: Omit<TreePosition, 'tags'>,
+  knownConditions?: KnownConditions,
 ): Evaluation {
   return {
     input,
     caller,
+    node,
     depth,
     table,
     knownConditions,
@@ -57,6 +61,49 @@ export function createEvaluation(
     openAllow: undefined,
     error: undefined,
   }
+}
+
+/**
+ * Returns the first rule, in order, that covers the permission, names the caller and applies. Notes rules that may apply
+ * in the evaluation.
+ */
+export function findFirst(
+  { all, bySubject, permissions }: RuleIndex,
+  evaluation: Evaluation,
+  table: TableSelector,
+): CompiledRule | undefined {
+  if (!permissions.has(evaluation.input.permission)) return undefined
+  const { subjects, known } = evaluation.caller
+  if (known !== undefined && subjects.size === 0) return earliest(all, evaluation, table, undefined)
+  let first: CompiledRule | undefined
+  // A token may have hundreds of groups and a namespace hundreds of subjects: iterate over the smaller set.
+  if (subjects.size < bySubject.size) {
+    for (const number of subjects) first = earliest(bySubject.get(number), evaluation, table, first)
+  } else {
+    for (const [number, rules] of bySubject) {
+      if (subjects.has(number)) first = earliest(rules, evaluation, table, first)
+    }
+  }
+  return first
+}
+
+function earliest(
+  rules: readonly CompiledRule[] | undefined,
+  evaluation: Evaluation,
+  table: TableSelector,
+  first: CompiledRule | undefined,
+): CompiledRule | undefined {
+  if (rules === undefined) return first
+  for (const rule of rules) {
+    if (first !== undefined && first.order < rule.order) return first
+    if (!rule.permissions.has(evaluation.input.permission)) continue
+    const outcome = judgeRule(rule, evaluation, table)
+    if (outcomeApplies(rule, outcome)) return rule
+    if (outcome !== 'open') continue
+    if (rule.effect === 'deny') evaluation.openDeny ??= rule
+    else evaluation.openAllow ??= rule
+  }
+  return first
 }
 
 /** What becomes of a rule about the permission. It applies, or it is not known whether it does, or why it does not. */

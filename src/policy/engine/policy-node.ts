@@ -6,7 +6,23 @@ import { isRestricting, type CompiledRule, type RestrictingRule } from './compil
 import type { PolicyDocument } from '../language/policy-document.ts'
 import { inheritTags, listTags, noTags, type ObjectTags } from '../tags/object-tags.ts'
 import type { ObjectPosition } from './object-position.ts'
-import { RuleIndex } from './rule-index.ts'
+
+/** Rules of one namespace and one effect, in their order. */
+export class RuleIndex {
+  readonly all: CompiledRule[] = []
+  readonly bySubject = new Map<number, CompiledRule[]>()
+  readonly permissions = new Set<Permission>()
+
+  add(rule: CompiledRule): void {
+    this.all.push(rule)
+    for (const permission of rule.permissions) this.permissions.add(permission)
+    for (const subject of rule.subjects) {
+      const rules = this.bySubject.get(subject)
+      if (rules === undefined) this.bySubject.set(subject, [rule])
+      else rules.push(rule)
+    }
+  }
+}
 
 export interface PolicyNode {
   /** Last part of the namespace path; empty for the root. */

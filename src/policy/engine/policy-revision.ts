@@ -7,20 +7,17 @@ import type { NamedSubjects, PolicyDocument, PolicyRule } from '../language/poli
 /** SHA-256 in hex. Names of documents must be unique. Layout, comments, descriptions and file names have no effect. */
 export function* revisionSteps(documents: readonly PolicyDocument[]): Steps<string> {
   const hash = createHash('sha256')
-  const formatPermissions = createPermissionFormatter()
   for (const document of documents.toSorted((one, other) => (one.name < other.name ? -1 : 1))) {
-    hash.update(formatDocument(document, formatPermissions))
+    hash.update(formatDocument(document))
     yield
   }
   return hash.digest('hex')
 }
 
-type FormatPermissions = (permissions: ReadonlySet<Permission>) => string
-
 /** Each part is a list of its own, so different documents have different texts. */
-function formatDocument(document: PolicyDocument, formatPermissions: FormatPermissions): string {
+function formatDocument(document: PolicyDocument): string {
   const { name, namespace, inherit, final, onDeny, rules, tags } = document
-  const ruleLists = rules.map((rule) => listRule(rule, formatPermissions))
+  const ruleLists = rules.map(listRule)
   const own = [name, namespace, inherit, formatPermissions(final), onDeny ?? null, ruleLists]
   return JSON.stringify(tags === undefined ? own : [...own, listTags(tags)])
 }
@@ -31,7 +28,7 @@ function listTags({ namespace, tables }: DeclaredTags): readonly unknown[] {
 }
 
 /** The end of a rule is part of its condition. */
-function listRule(rule: PolicyRule, formatPermissions: FormatPermissions): readonly unknown[] {
+function listRule(rule: PolicyRule): readonly unknown[] {
   const { id, effect, subjects, permissions, tables, condition, restriction } = rule
   const { any, anonymous, except } = subjects
   return [
@@ -56,16 +53,15 @@ function listNames({ users, groups, keys }: NamedSubjects): readonly unknown[] {
   return [users, groups, keys]
 }
 
+const permissionTexts = new WeakMap<ReadonlySet<Permission>, string>()
+
 /** Groups of operations are expanded, so the revision changes if a group changes. */
-function createPermissionFormatter(): FormatPermissions {
-  const texts = new Map<ReadonlySet<Permission>, string>()
-  return (permissions) => {
-    let text = texts.get(permissions)
-    if (text === undefined) {
-      const extra = [...permissions].filter(isExtraOperationName).toSorted()
-      text = [...permissionNames.filter((name) => permissions.has(name)), ...extra].join(' ')
-      texts.set(permissions, text)
-    }
-    return text
+function formatPermissions(permissions: ReadonlySet<Permission>): string {
+  let text = permissionTexts.get(permissions)
+  if (text === undefined) {
+    const extra = [...permissions].filter(isExtraOperationName).toSorted()
+    text = [...permissionNames.filter((name) => permissions.has(name)), ...extra].join(' ')
+    permissionTexts.set(permissions, text)
   }
+  return text
 }

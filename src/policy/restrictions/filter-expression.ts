@@ -67,15 +67,14 @@ export type FilterExpression =
       readonly value: FilterValue
       readonly operand: Operand
     }
-  | ({ readonly kind: 'in'; readonly operands: readonly Operand[] } & Tested)
-  | ({ readonly kind: 'between'; readonly low: Operand; readonly high: Operand } & Tested)
-  | ({ readonly kind: 'like'; readonly ignoresCase: boolean; readonly pattern: string } & Tested)
-  | ({ readonly kind: 'is'; readonly what: 'null' | 'true' | 'false' } & Tested)
+  | FilterTest
 
-interface Tested {
-  readonly value: FilterValue
-  readonly isNegated: boolean
-}
+export type FilterTest = { readonly value: FilterValue; readonly isNegated: boolean } & (
+  | { readonly kind: 'in'; readonly operands: readonly Operand[] }
+  | { readonly kind: 'between'; readonly low: Operand; readonly high: Operand }
+  | { readonly kind: 'like'; readonly ignoresCase: boolean; readonly pattern: string }
+  | { readonly kind: 'is'; readonly what: 'null' | 'true' | 'false' }
+)
 
 export type ComparisonOperator = '=' | '<>' | '<' | '<=' | '>' | '>='
 

@@ -1,17 +1,27 @@
-import type { CallerVariable, FilterExpression, FilterValue, Literal, Operand } from './filter-expression.ts'
+import type {
+  CallerVariable,
+  FilterExpression,
+  FilterTest,
+  FilterValue,
+  Literal,
+  Operand,
+} from './filter-expression.ts'
 
 /**
  * Returns the texts that a fact of the caller stands for; undefined if the caller does not have it, or if it is anything
  * but a text or a list of texts.
  */
-export type ReadVariable = (variable: CallerVariable) => readonly string[] | undefined
+type ReadVariable = (variable: CallerVariable) => readonly string[] | undefined
 
 /**
  * Prints a filter for the engine: nothing of what was parsed is copied. Names are in backticks, which are exact in
- * DataFusion's SQL as Lance reads it, texts are quoted anew, and everything is in parentheses. Returns undefined if a
- * fact that it needs is missing: then no row is meant, whatever the rest says.
+ * DataFusion's SQL as Lance reads it, texts are quoted anew, and everything is in parentheses. Returns `false` if a fact
+ * that it needs is missing: then no row is meant, whatever the rest says.
  */
-export function printFilter(expression: FilterExpression, readVariable: ReadVariable): string | undefined {
+export function printFilter(
+  expression: FilterExpression,
+  readVariable: ReadVariable = () => undefined,
+): string {
   try {
     return print(expression, (variable) => {
       const texts = readVariable(variable)
@@ -19,7 +29,7 @@ export function printFilter(expression: FilterExpression, readVariable: ReadVari
       return texts.map(quoteText)
     })
   } catch (error) {
-    if (error instanceof MissingVariable) return undefined
+    if (error instanceof MissingVariable) return 'false'
     throw error
   }
 }
@@ -31,9 +41,6 @@ export function printFilterAsWritten(expression: FilterExpression): string {
 
 /** Returns the operands that a fact of the caller stands for, as they are printed. */
 type PrintVariable = (variable: CallerVariable) => readonly string[]
-
-/** Filters of callers have no variables. */
-export const noVariables: ReadVariable = () => undefined
 
 class MissingVariable extends Error {}
 
@@ -55,30 +62,24 @@ function print(expression: FilterExpression, printVariable: PrintVariable): stri
       const { value, operator, operand } = expression
       return `(${printValue(value)} ${operator} ${printOperand(operand, printVariable)})`
     }
-    case 'in': {
-      const items = expression.operands.flatMap((operand) => printOperands(operand, printVariable))
-      // An empty list, which is a list of the caller, is no valid SQL.
-      return items.length === 0
-        ? String(expression.isNegated)
-        : `(${printValue(expression.value)} ${not(expression)}IN (${items.join(', ')}))`
-    }
-    case 'between': {
-      const { value, low, high } = expression
-      return `(${printValue(value)} ${not(expression)}BETWEEN ${printOperand(low, printVariable)} AND ${printOperand(high, printVariable)})`
-    }
-    case 'like': {
-      const { value, ignoresCase, pattern } = expression
-      return `(${printValue(value)} ${not(expression)}${ignoresCase ? 'ILIKE' : 'LIKE'} ${quoteText(pattern)})`
-    }
-    case 'is':
-      return `(${printValue(expression.value)} IS ${not(expression)}${expression.what.toUpperCase()})`
     default:
-      return expression satisfies never
+      return printTest(expression, printVariable)
   }
 }
 
-function not({ isNegated }: { readonly isNegated: boolean }): string {
-  return isNegated ? 'NOT ' : ''
+function printTest(test: FilterTest, printVariable: PrintVariable): string {
+  const value = printValue(test.value)
+  const not = test.isNegated ? 'NOT ' : ''
+  if (test.kind === 'is') return `(${value} IS ${not}${test.what.toUpperCase()})`
+  if (test.kind === 'like')
+    return `(${value} ${not}${test.ignoresCase ? 'ILIKE' : 'LIKE'} ${quoteText(test.pattern)})`
+  if (test.kind === 'between') {
+    const [low, high] = [printOperand(test.low, printVariable), printOperand(test.high, printVariable)]
+    return `(${value} ${not}BETWEEN ${low} AND ${high})`
+  }
+  const items = test.operands.flatMap((operand) => printOperands(operand, printVariable))
+  // An empty list, which is a list of the caller, is no valid SQL.
+  return items.length === 0 ? String(test.isNegated) : `(${value} ${not}IN (${items.join(', ')}))`
 }
 
 /** Prints a column, or a function of columns. */

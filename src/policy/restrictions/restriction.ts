@@ -43,16 +43,27 @@ export interface CallerRestriction extends CombinedRestriction {
 }
 
 /** Applies restrictions to a caller. Its condition on rows is printed on first use. */
-export function restrictCaller(combined: CombinedRestriction, principal: Principal): CallerRestriction {
-  const conditions = combined.parts.flatMap(({ rows }) => (rows === undefined ? [] : [rows]))
+export function restrictCaller(
+  { columns, parts }: CombinedRestriction,
+  principal: Principal,
+): CallerRestriction {
   let printed: string | undefined
   return {
-    columns: combined.columns,
-    parts: combined.parts,
+    columns,
+    parts,
     get rows() {
-      return conditions.length === 0 ? undefined : (printed ??= printConditions(conditions, principal))
+      return (printed ??= printRows(parts, principal))
     },
   }
+}
+
+/** A fact that the caller does not have leaves no rows. */
+function printRows(parts: readonly NamedRestriction[], principal: Principal): string | undefined {
+  const printed = parts.flatMap(({ rows }) =>
+    rows === undefined ? [] : [printFilter(rows, (variable) => readVariable(variable, principal))],
+  )
+  if (printed.length === 0) return undefined
+  return printed.includes('false') ? 'false' : printed.join(' AND ')
 }
 
 /** Combines restrictions, of which there is at least one: a column remains if all have it, and a row if all conditions hold. */
@@ -101,14 +112,6 @@ export function listStructs(path: string): readonly string[] {
   for (let dot = path.indexOf('.'); dot !== -1; dot = path.indexOf('.', dot + 1))
     structs.push(path.slice(0, dot))
   return structs
-}
-
-/** A fact that the caller does not have leaves no rows. */
-function printConditions(conditions: readonly FilterExpression[], principal: Principal): string {
-  const printed = conditions.map((condition) =>
-    printFilter(condition, (variable) => readVariable(variable, principal)),
-  )
-  return printed.includes(undefined) ? 'false' : printed.join(' AND ')
 }
 
 /** A restriction for JSON. */

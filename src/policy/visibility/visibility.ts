@@ -20,18 +20,19 @@ export interface Viewer {
   readonly request: RequestFacts
 }
 
-export interface NamespaceViewer extends Viewer {
-  readonly id: Identifier
-}
-
 /** Whether a listing shows an object to the viewer. */
 export type IsVisible = (kind: VisibleKind, id: Identifier) => boolean
 
 export interface Visibility {
-  /** Returns a predicate for one request. */
+  /**
+   * Returns what listings show to the principal, for one request: tables that it may describe, and namespaces that it may
+   * describe or beneath which something may be visible. The latter is decided from the policies alone, which do not know
+   * which objects exist: if only a condition on the id decides about a name, the name counts as visible. The cost grows
+   * only with the rules beneath that name the principal without allowing anything.
+   */
   visibilityFor(viewer: Viewer): IsVisible
-  /** Returns the decision that makes an object beneath the namespace visible; undefined if none is. */
-  findVisibleBeneath(viewer: NamespaceViewer): Allowed | undefined
+  /** Returns the decision that makes something beneath a namespace visible; undefined if nothing can be visible. */
+  findVisibleBeneath(viewer: Viewer & { readonly id: Identifier }): Allowed | undefined
 }
 
 /**
@@ -82,7 +83,8 @@ export function createVisibility(
   nodes: readonly PolicyNode[],
   subjects: SubjectNumbers,
 ): Visibility {
-  const grants = indexGrants(nodes)
+  // Created on first use, because many sets never need it.
+  let cachedGrants: ReturnType<typeof indexGrants> | undefined
   const readsTags = nodes.some(({ rules }) =>
     rules.some(
       (rule) => isDescribing(rule) && rule.condition !== undefined && rule.condition.tags.length > 0,
@@ -106,14 +108,14 @@ export function createVisibility(
       if (knownResult !== undefined) return knownResult
       const own = startEvaluation(state, kind, createPosition(node, depth, id[depth]), id)
       const isVisible =
-        findAllow(node, own) !== undefined ||
+        findAllow(own) !== undefined ||
         (kind === 'namespace' && findBeneath(node, depth, state) !== undefined)
       if (!own.dependsOnObject) known.set(slot, isVisible)
       return isVisible
     }
   }
 
-  function findVisibleBeneath(viewer: NamespaceViewer): Allowed | undefined {
+  function findVisibleBeneath(viewer: Viewer & { readonly id: Identifier }): Allowed | undefined {
     const { length } = viewer.id
     return findBeneath(nearestNode(root, viewer.id, length), length, startViewing(viewer))
   }
@@ -123,6 +125,7 @@ export function createVisibility(
     const allowed = findAllowSomewhere(node, viewer)
     // If the namespace has no node, no policy covers anything beneath it.
     if (allowed !== undefined || node.depth < depth) return allowed
+    const grants = (cachedGrants ??= indexGrants(nodes))
     for (const number of viewer.caller.subjects) {
       const ofSubject = grants.get(number) ?? []
       for (let index = firstIndexFrom(ofSubject, node.index); index < ofSubject.length; index++) {
@@ -195,7 +198,7 @@ function findAllowOnTables(
 ): Allowed | undefined {
   for (const table of tables) {
     const position = createPosition(node, node.depth, table)
-    const allowed = findAllow(node, startEvaluation(viewer, 'table', position, undefined))
+    const allowed = findAllow(startEvaluation(viewer, 'table', position, undefined))
     if (allowed !== undefined) return allowed
   }
   return undefined
@@ -205,8 +208,8 @@ function findAllowOnTables(
 function findAllowSomewhere(node: PolicyNode, viewer: ViewerState): Allowed | undefined {
   const position = createPosition(node, node.depth + 1, undefined)
   return (
-    findAllow(node, startEvaluation(viewer, 'table', position, undefined)) ??
-    findAllow(node, startEvaluation(viewer, 'namespace', position, undefined))
+    findAllow(startEvaluation(viewer, 'table', position, undefined)) ??
+    findAllow(startEvaluation(viewer, 'namespace', position, undefined))
   )
 }
 
@@ -223,8 +226,8 @@ function startEvaluation(
 }
 
 /** Returns the decision of the rule that allows, or may. */
-function findAllow(node: PolicyNode, evaluation: Evaluation): Allowed | undefined {
-  const rule = evaluate(node, evaluation)
+function findAllow(evaluation: Evaluation): Allowed | undefined {
+  const rule = evaluate(evaluation)
   if (resultKind(rule, evaluation) === 'denied') return undefined
   const decision = (rule ?? evaluation.openAllow)?.decision
   return decision?.allowed === true ? decision : undefined

@@ -1,5 +1,5 @@
 import { FilterError, parseFilter } from '../../../src/policy/restrictions/parse-filter.ts'
-import { noVariables, printFilter } from '../../../src/policy/restrictions/print-filter.ts'
+import { printFilter } from '../../../src/policy/restrictions/print-filter.ts'
 import type { VisibleColumns } from '../../../src/policy/restrictions/restriction.ts'
 
 const visibleColumns: VisibleColumns = new Map([
@@ -24,7 +24,7 @@ export function printRestricted(filter: string): string | FilterError {
     hasVariables: false,
   }
   try {
-    return printFilter(parseFilter(filter, grammar), noVariables) ?? 'false'
+    return printFilter(parseFilter(filter, grammar))
   } catch (error) {
     if (error instanceof FilterError) return error
     throw error
