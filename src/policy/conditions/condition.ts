@@ -1,9 +1,9 @@
 import { Environment, ParseError, type ASTNode } from '@marcbachmann/cel-js'
+import { LRUCache } from 'lru-cache'
 import { childNodes, findPatternMistakes } from './syntax-tree.ts'
 import { readLibraryError, type ConditionError } from './condition-errors.ts'
 import { celFunctions, conditionFunctions, loopFunctions } from './condition-functions.ts'
-import { timeFunctions } from './time-functions.ts'
-import { toLocalTime, validateTimeZone, zonedFunctions } from './time-zones.ts'
+import { findReplacement, timeFields, timeFunctions } from './times.ts'
 import { conditionTypes, conditionVariables, type ConditionVariable } from './condition-variables.ts'
 import { isConditionFact, type ConditionFact, type ConditionInput } from './authorization-request.ts'
 import { pendingFactError } from './fact.ts'
@@ -33,7 +33,7 @@ export interface Condition {
 
 const maxLength = 2000
 
-/** Besides this file, only `time-functions.ts` and `condition-errors.ts` use cel-js. */
+/** Besides this file, only `times.ts` and `condition-errors.ts` use cel-js. */
 const environment = new Environment({
   limits: { maxAstNodes: 300, maxDepth: 24, maxListElements: 100, maxMapEntries: 20, maxCallArguments: 4 },
 })
@@ -42,14 +42,18 @@ for (const [name, { type }] of Object.entries(conditionVariables)) environment.r
 for (const { signature, call } of conditionFunctions.values()) environment.registerFunction(signature, call)
 for (const { overloads } of timeFunctions.values())
   for (const [signature, call] of overloads) environment.registerFunction(signature, call)
-for (const [name, read] of zonedFunctions)
-  environment.registerFunction(
-    `google.protobuf.Timestamp.${inZone(name)}(string): int`,
-    (time: Date, zone: string) => BigInt(read(toLocalTime(time, zone))),
-  )
+
+/** Many rules have equal conditions. */
+const compiled = new LRUCache<string, Condition | ConditionError>({ max: 1000 })
 
 /** The limits on length and syntax bound the cost of an evaluation. */
 export function compileCondition(text: string): Condition | ConditionError {
+  let result = compiled.get(text)
+  if (result === undefined) compiled.set(text, (result = compile(text)))
+  return result
+}
+
+function compile(text: string): Condition | ConditionError {
   if (text.length > maxLength) {
     return { index: 0, message: `is ${text.length} characters long; expected at most ${maxLength}` }
   }
@@ -146,18 +150,10 @@ export function parseCondition(text: string): ((scope: object) => unknown) & { r
 function replaceTimeFunctions(node: ASTNode): void {
   if (node.op === 'call' || node.op === 'rcall') {
     const [name, ...operands] = node.args
-    node.args[0] = isZoned(name, operands.at(-1)) ? inZone(name) : (timeFunctions.get(name)?.name ?? name)
+    const args = operands.at(-1)
+    node.args[0] = findReplacement(name, Array.isArray(args) && args.length > 0) ?? name
   }
   for (const child of childNodes(node.args)) replaceTimeFunctions(child)
-}
-
-function inZone(name: string): string {
-  return `${name}InZone`
-}
-
-/** `args` are those after the receiver. */
-function isZoned(name: string, args: unknown): boolean {
-  return zonedFunctions.has(name) && Array.isArray(args) && args.length > 0
 }
 
 /**
@@ -237,25 +233,25 @@ const functionsOfOthers = new Map([
 
 function validateCall(node: ASTNode, name: string, args: readonly ASTNode[]): ConditionError | undefined {
   const added = conditionFunctions.get(name)
-  if (added === undefined) {
-    if (!celFunctions.includes(name)) {
-      const known = [...celFunctions, ...conditionFunctions.keys()]
-      const other = functionsOfOthers.get(name)
-      const suggestion = other === undefined ? suggestSimilar(name, known) : `; did you mean "${other}"?`
-      return errorAt(node, `unknown function "${name}"${suggestion}`)
-    }
-    const [literal] = args
-    if (isZoned(name, args)) {
-      const expected = `"${name}" takes a time zone as one string literal, or nothing for UTC`
-      return validateLiteral(node, literal, expected, validateTimeZone)
-    }
-    if (literal?.op !== 'value' || typeof literal.args !== 'string') return undefined
-    const error = timeFunctions.get(name)?.validateArgument(literal.args)
-    return error === undefined
-      ? undefined
-      : errorAt(literal, `${JSON.stringify(literal.args)} is not a ${name}: ${error}`)
+  const [argument] = args
+  if (added !== undefined)
+    return validateLiteral(node, argument, `"${name}" takes one string literal`, added.validateArgument)
+  if (!celFunctions.includes(name)) {
+    const known = [...celFunctions, ...conditionFunctions.keys()]
+    const other = functionsOfOthers.get(name)
+    const suggestion = other === undefined ? suggestSimilar(name, known) : `; did you mean "${other}"?`
+    return errorAt(node, `unknown function "${name}"${suggestion}`)
   }
-  return validateLiteral(node, args[0], `"${name}" takes one string literal`, added.validateArgument)
+  const time = timeFunctions.get(name)
+  if (time === undefined || argument === undefined) return undefined
+  if (timeFields.has(name)) {
+    const expected = `"${name}" takes a time zone as one string literal, or nothing for UTC`
+    return validateLiteral(node, argument, expected, time.validateArgument)
+  }
+  if (argument.op !== 'value' || typeof argument.args !== 'string') return undefined
+  const problem = time.validateArgument(argument.args)
+  if (problem === undefined) return undefined
+  return errorAt(argument, `${JSON.stringify(argument.args)} is not a ${name}: ${problem}`)
 }
 
 /** A literal is validated at load; one of the request could make an evaluation fail, or cost much. */

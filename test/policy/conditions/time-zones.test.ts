@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { toLocalTime, validateTimeZone, zonedFunctions } from '../../../src/policy/conditions/time-zones.ts'
+import { toLocalTime, validateTimeZone, timeFields } from '../../../src/policy/conditions/times.ts'
 
 const zones = [...Intl.supportedValuesOf('timeZone'), 'UTC', 'CET']
 const times = fc.date({
@@ -43,7 +43,7 @@ function lookUp(name: string, time: Date, timeZone: string): number {
 it('a time in a zone has the fields that a calendar of the zone shows', () => {
   fc.assert(
     fc.property(times, fc.constantFrom(...zones), (time, zone) => {
-      for (const [name, read] of zonedFunctions)
+      for (const [name, read] of timeFields)
         expect(`${name} ${read(toLocalTime(time, zone))}`).toBe(`${name} ${lookUp(name, time, zone)}`)
     }),
   )
