@@ -249,7 +249,7 @@ it.each<[mistake: string, condition: string, message: string]>([
   [
     'a month that there is not',
     'now.getMonth() == 12',
-    'now.getMonth() == 12 is never true in the next 366 days',
+    'now.getMonth() == 12 is never true in the next 366 days; getMonth counts from 0',
   ],
   [
     'a day of the week that there is not',
@@ -434,6 +434,11 @@ it.each<[string, Readonly<Record<string, string>>, ...messages: readonly string[
     "5:13 error namespace[0] is a map; expected text: put it in quotes, '{team}'",
   ],
   [
+    'a text with a variable without quotes',
+    { subjects: '{ groups: [{team}-etl] }' },
+    "9:32 error Unexpected scalar at node end; put the whole text in quotes, such as '{team}-writers'",
+  ],
+  [
     'a misspelt variable',
     { namespace: "['{team}', '{taem}']" },
     '5:23 error "{taem}" is not the variable of forEach; expected "{team}"',
@@ -465,12 +470,11 @@ it.each<[string, Readonly<Record<string, string>>, ...messages: readonly string[
   ],
   [
     'values that are no names',
-    { forEach: '{ team: [crm, "a/b", "..", "x\\"", crm, 7] }' },
+    { forEach: '{ team: [crm, "a/b", "..", "x\\"", crm] }' },
     '4:24 error forEach.team[1] is "a/b"; expected 1 to 128 letters, digits or any of . _ -',
     '4:31 error forEach.team[2] is ".."; expected 1 to 128 letters, digits or any of . _ -',
     '4:37 error forEach.team[3] is "x\\""; expected 1 to 128 letters, digits or any of . _ -',
     '4:44 error forEach.team[4]: duplicate value "crm"',
-    '4:49 error forEach.team[5] is 7; expected text: put it in quotes',
   ],
   [
     'no value',

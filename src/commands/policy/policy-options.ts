@@ -12,7 +12,7 @@ import { objectKindOfPermission } from '../../policy/engine/object-position.ts'
 import { permissionFacts } from '../../policy/conditions/permission-facts.ts'
 import type { AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
-import { defaultRequestFacts } from '../../policy/language/read-tests.ts'
+import { defaultRequestFacts } from '../../policy/language/build-test.ts'
 import { collect, parseIdArgument, parseTime } from '../common/arguments.ts'
 
 export const operationArgument = [

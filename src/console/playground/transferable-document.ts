@@ -1,7 +1,6 @@
 import { restoreRequirement } from '../../policy/conditions/commit-requirements.ts'
-import type { Condition, RequirementData } from '../../policy/conditions/condition.ts'
+import { compileCondition, type Condition, type RequirementData } from '../../policy/conditions/condition.ts'
 import type { PolicyDocument, PolicyRule } from '../../policy/language/policy-document.ts'
-import { compileCached } from '../../policy/language/read-rule.ts'
 
 /** A policy document that can be posted between threads: plain data, without compiled conditions. */
 export type TransferableDocument = Omit<PolicyDocument, 'rules'> & {
@@ -40,7 +39,7 @@ function toTransferableRule(rule: PolicyRule): TransferableRule {
 
 function restoreCondition({ text, requirement }: TransferableCondition): Condition {
   if (requirement !== undefined) return restoreRequirement(requirement)
-  const condition = compileCached(text)
+  const condition = compileCondition(text)
   if (!('evaluate' in condition)) throw new Error(`a condition that was valid is not: ${condition.message}`)
   return condition
 }

@@ -62,7 +62,9 @@ export function describeConstantParts(
         during !== '' &&
         result === always &&
         findConstant(text, variable, listTimes([], now - yearMs)) !== always
-      return result === undefined || isNew ? [] : [`${text} ${result}${during}`]
+      const counted = /\bget(?:Month|DayOfMonth|DayOfYear)(?=\()/.exec(text)?.[0]
+      const hint = counted === undefined ? '' : `; ${counted} counts from 0`
+      return result === undefined || isNew ? [] : [`${text} ${result}${during}${hint}`]
     })
   }
 

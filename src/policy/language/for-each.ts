@@ -1,52 +1,61 @@
-import { isObject } from '../../lib/json/json-values.ts'
-import type { Place } from './place.ts'
-import type { PolicyInstance } from './policy-document.ts'
-import { formatPlaceholder, isVariableName } from './policy-instance.ts'
-import { expectedVariable, forEachSchema } from './policy-schema.ts'
-
-/** The product of values and rules bounds the time and memory that one file takes. */
-const maxItems = 100_000
-const repeatedFields: readonly string[] = ['rules', 'restrict', 'tests']
-
-/**
- * Returns the valid values of `forEach` in a document as written; undefined if it has none. Reports all errors in the field.
- */
-export function readForEach(place: Place, document: unknown): readonly PolicyInstance[] | undefined {
-  if (!isObject(document) || !Object.hasOwn(document, 'forEach')) return undefined
-  const { forEach } = document
-  const field = place.at('forEach')
-  const [variable = '', ...more] = field.keys
-  if (isObject(forEach) && (more.length > 0 || !isVariableName(variable))) {
-    const found = field.keys.map((key) => JSON.stringify(key)).join(', ') || 'no variable'
-    field.report(` has ${found}; expected ${expectedVariable}`)
-    return []
-  }
-  if (isObject(forEach) && !isInNamespace(document['namespace'], variable)) {
-    const placeholder = formatPlaceholder(variable)
-    field.report(
-      `.${variable}: "${placeholder}" is not in "namespace", so all values would have the same one; ` +
-        `expected it there, such as namespace: ['${placeholder}']`,
-    )
-  }
-  const values = new Set<string>()
-  for (const [index, value] of field.check(forEachSchema)?.[variable]?.entries() ?? []) {
-    if (value === undefined) continue
-    if (values.has(value)) field.at(variable, index).report(`: duplicate value "${value}"`)
-    values.add(value)
-  }
-  const written = repeatedFields
-    .map((name) => document[name])
-    .reduce<number>((sum, items) => sum + (Array.isArray(items) ? items.length : 0), 0)
-  if (values.size * written > maxItems) {
-    const count = `${values.size} values for ${written} rules and tests`
-    field.report(`.${variable} has ${count}; expected at most ${maxItems} together, in several policies`)
-    return []
-  }
-  return [...values].map((value) => ({ variable, value }))
+/** What tells the documents of a policy with `forEach` apart: one of its values, in place of `{variable}`. */
+export interface PolicyInstance {
+  readonly variable: string
+  readonly value: string
 }
 
-/** Whether the variable is in a namespace that is a list of texts. An error in another one is reported elsewhere. */
-function isInNamespace(namespace: unknown, variable: string): boolean {
-  if (!Array.isArray(namespace)) return true
-  return namespace.some((text) => typeof text !== 'string' || text.includes(formatPlaceholder(variable)))
+export const expectedVariable =
+  'one variable, named by letters, digits and _, with its values, such as { team: [crm, billing] }'
+
+/** Names of variables have no dash, so that `{3f2504e0-4f89}` in the name of a group is none. */
+const name = '[A-Za-z][A-Za-z0-9_]*'
+const variableName = new RegExp(`^${name}$`)
+/** Also `{{ team }}` and `${team}`, as other languages of templates have it. Bounded, so that the time of a search is linear. */
+const placeholder = new RegExp(String.raw`\$?\{{1,2}\s{0,9}(${name})\s{0,9}\}{1,2}`, 'g')
+
+export function isVariableName(text: string): boolean {
+  return variableName.test(text)
+}
+
+export function formatPlaceholder(variable: string): string {
+  return `{${variable}}`
+}
+
+interface FilledText {
+  readonly text: string
+  /** Returns the index in the template of a character of the text. */
+  readonly indexInTemplate: (index: number) => number
+}
+
+/** Replaces each `{variable}` by the value. */
+export function fillText(template: string, { variable, value }: PolicyInstance): FilledText {
+  const [first = '', ...more] = template.split(formatPlaceholder(variable))
+  return {
+    text: [first, ...more].join(value),
+    indexInTemplate(index) {
+      let [inText, inTemplate] = [first.length, first.length]
+      for (const part of more) {
+        if (index < inText) break
+        if (index < inText + value.length) return inTemplate
+        inText += value.length + part.length
+        inTemplate += formatPlaceholder(variable).length + part.length
+      }
+      return index + inTemplate - inText
+    },
+  }
+}
+
+/** Lists names in braces other than that of the variable, each with what is expected. */
+export function describeOtherVariables(template: string, variable: string): readonly string[] {
+  const expected = formatPlaceholder(variable)
+  return [...template.matchAll(placeholder)]
+    .filter(([written]) => written !== expected)
+    .map(([written]) => `"${written}" is not the variable of forEach; expected "${expected}"`)
+}
+
+/** Returns why a name is none, if it has a `{team}` in a policy without `forEach`. */
+export function describePlaceholder(text: string): string | undefined {
+  const [, name] = text.includes('{') ? ([...text.matchAll(placeholder)][0] ?? []) : []
+  if (name === undefined) return undefined
+  return ` is ${JSON.stringify(text)}, but the policy has no forEach; expected forEach: { ${name}: [...] } with its values`
 }

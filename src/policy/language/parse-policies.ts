@@ -1,23 +1,27 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import type { ParsedNode } from 'yaml'
 import { runAtOnce, type Steps } from '../../lib/async/run-in-slices.ts'
-import { isObject } from '../../lib/json/json-values.ts'
-import { acceptanceHint } from '../../config/index.ts'
+import { getMembers, isObject } from '../../lib/json/json-values.ts'
 import type { DecisionTest } from '../testing/decision-test.ts'
-import { fileApiVersion } from './api-version.ts'
-import { readForEach } from './for-each.ts'
-import { LocatedYaml, type ReportProblem } from './located-yaml.ts'
-import { Place, type Lenient } from './place.ts'
-import type { AcceptedFinding, PolicyDocument, PolicyInstance, PolicyRule } from './policy-document.ts'
+import { fileApiVersion, resourceApiVersion } from './api-version.ts'
+import { createCommitRules, createRestriction, createRule, createTags } from './build-rule.ts'
+import { createTest } from './build-test.ts'
+import { DocumentReader, repair, type Checked } from './document-reader.ts'
+import { formatPlaceholder, isVariableName, type PolicyInstance } from './for-each.ts'
+import type { AcceptedFinding, PolicyDocument, PolicyRule } from './policy-document.ts'
 import type { PolicyProblem } from './policy-error.ts'
 import { mergeInstances, nameDocument } from './policy-instance.ts'
-import { decisionTableSchema, metadataSchemas, policySchema } from './policy-schema.ts'
+import { exampleOf, forEachSchema, getPolicySchemas, metadataSchemas, policyParts } from './policy-schema.ts'
 import { builtInVocabulary, type PolicyVocabulary } from './policy-vocabulary.ts'
-import { readNamespace, readPermissions } from './read-names.ts'
-import { readRestriction, readTags } from './read-restriction.ts'
-import { readCommits, readRule } from './read-rule.ts'
-import { readTest } from './read-tests.ts'
-import { createLocator, readYaml, type Locate } from './read-yaml.ts'
+import {
+  createLocator,
+  LocatedYaml,
+  readYaml,
+  type Locate,
+  type Position,
+  type ReportProblem,
+} from './read-yaml.ts'
+import { label } from './schema-parts.ts'
 
 /** Content of one policy file. If there is any problem, the policies must not be used. */
 export interface ParsedPolicies {
@@ -91,13 +95,13 @@ function* readWhole(parsed: ParsedFile, root: ParsedNode, report: ReportProblem)
   const { text, locate } = parsed
   const found: Problem[] = []
   const yaml = new LocatedYaml(root, text, undefined, (offset, message) => found.push({ offset, message }))
-  const place = Place.ofDocument(yaml, locate, report)
-  const isTable = isObject(yaml.value) && yaml.value['kind'] === 'DecisionTable'
-  const instances = isTable ? undefined : readForEach(place, yaml.value)
+  const reader = new DocumentReader(yaml, locate, report)
+  const isTable = getMembers(yaml.value)['kind'] === 'DecisionTable'
+  const instances = isTable ? undefined : readForEach(reader)
   if (instances === undefined) {
     for (const { offset, message } of found) report(offset, message)
-    if (isTable) readDecisionTable(parsed, place)
-    else yield* readDocument(parsed, place, undefined)
+    if (isTable) yield* readDecisionTable(parsed, reader)
+    else yield* readDocument(parsed, reader, undefined)
     return
   }
   const problems: { readonly item: Problem; readonly instance: PolicyInstance }[] = []
@@ -105,116 +109,161 @@ function* readWhole(parsed: ParsedFile, root: ParsedNode, report: ReportProblem)
     const reportOwn: ReportProblem = (offset, message) =>
       problems.push({ item: { offset, message }, instance })
     const filled = new LocatedYaml(root, text, instance, reportOwn)
-    yield* readDocument(parsed, Place.ofDocument(filled, locate, reportOwn), instance)
+    yield* readDocument(parsed, new DocumentReader(filled, locate, reportOwn), instance)
   }
   const merged = mergeInstances(problems, instances.length, ({ offset }) => String(offset))
   for (const { offset, message } of merged) report(offset, message)
 }
 
-function readDecisionTable({ file, tests, vocabulary }: ParsedFile, place: Place): void {
-  const table = place.check(tableSchema)
-  const document = readName(place, table?.apiVersion) ?? ''
-  tests.push(...readTests(place, table?.tests, { document, file }, vocabulary))
+/** The product of values and rules bounds the time and memory that one file takes. */
+const maxItems = 100_000
+
+/** Returns the valid values of `forEach` in a document as written; undefined if it has none. */
+function readForEach(reader: DocumentReader): readonly PolicyInstance[] | undefined {
+  const document = getMembers(reader.value)
+  if (!Object.hasOwn(document, 'forEach')) return undefined
+  const path = ['forEach'] as const
+  reader.check(forEachSchema, path)
+  const [[variable, written] = ['', undefined], ...more] = Object.entries(getMembers(document['forEach']))
+  if (!isVariableName(variable) || more.length > 0) return []
+  const placeholder = formatPlaceholder(variable)
+  const { namespace } = document
+  // An error in another name is reported elsewhere.
+  if (
+    Array.isArray(namespace) &&
+    namespace.every((name) => typeof name === 'string' && !name.includes(placeholder))
+  )
+    reader.report(
+      path,
+      `.${variable}: "${placeholder}" is not in "namespace", so all values would have the same one; ` +
+        `expected it there, such as namespace: ['${placeholder}']`,
+    )
+  const values = new Set(listItems(written).flatMap((value) => label.safeParse(value).data ?? []))
+  const count = ['rules', 'restrict', 'tests'].flatMap((name) => listItems(document[name])).length
+  if (values.size * count > maxItems) {
+    const found = `${values.size} values for ${count} rules and tests`
+    reader.report(
+      path,
+      `.${variable} has ${found}; expected at most ${maxItems} together, in several policies`,
+    )
+    return []
+  }
+  return [...values].map((value) => ({ variable, value }))
 }
 
-/** The other fields are read for themselves. */
-const filledSchema = policySchema.extend({
-  forEach: z.unknown().optional(),
-  metadata: z.unknown().optional(),
-})
-const tableSchema = decisionTableSchema.extend({ metadata: z.unknown().optional() })
+function listItems(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+function* readDecisionTable(parsed: ParsedFile, reader: DocumentReader): Steps<void> {
+  const { table } = getPolicySchemas(parsed.vocabulary)
+  reader.check(table, [])
+  yield* readTests(parsed, reader, readName(reader) ?? '')
+}
+
+/** Fields of a document that are mistaken, and may be missing. */
+const strictest = { inherit: false, final: ['all'] }
 
 function* readDocument(
-  { file, accepted, documents, tests, vocabulary }: ParsedFile,
-  place: Place,
+  parsed: ParsedFile,
+  reader: DocumentReader,
   instance: PolicyInstance | undefined,
 ): Steps<void> {
-  const policy = place.check(filledSchema)
-  if (policy === undefined) return
-  const policyName = readName(place, policy.apiVersion)
-  const { mode, tags, inherit = true, onDeny, contact } = policy
-  if (mode === 'development' && !vocabulary.options.acceptsDevelopment) {
-    place
-      .at('mode')
-      .report(
-        ' is development: the policy is for `catalog-gateway dev` alone; expected another folder, ' +
-          `${acceptanceHint('development-policies')} in the settings`,
-      )
-  }
-  const namespace = readNamespace(place.at('namespace'), policy.namespace, vocabulary)
-  // Operations that policies beneath cannot allow are denied to them, so they are completed as those of a deny.
-  const reserved = readPermissions(place.at('final'), policy.final, vocabulary, 'deny')
-  const declared = 'tags' in policy ? readTags(place.at('tags'), tags, vocabulary) : undefined
-  const rules = yield* readRules(place, policy, vocabulary)
+  const { file, accepted, documents, vocabulary } = parsed
+  const schemas = getPolicySchemas(vocabulary)
+  const read = reader.check(schemas.document, [])
+  const { value } = reader
+  if (!isObject(value)) return
+  if (!policyParts.some((name) => name in value))
+    reader.report(['rules'], ` is missing; expected a list, such as ${exampleOf.rules}`)
+  const policy = repair(read, strictest)
+  const policyName = readName(reader)
+  const tags = 'tags' in policy ? createTags(reader.check(schemas.tags, ['tags']), reader) : undefined
+  const rules = yield* readRules(reader, policy, vocabulary)
   const name = nameDocument(policyName ?? '', instance)
-  tests.push(...readTests(place, policy.tests, { document: name, file }, vocabulary))
-  if (policyName === undefined) return
+  yield* readTests(parsed, reader, name)
+  const { mode, namespace, inherit = true, final = [], onDeny, contact } = policy
+  // In another namespace, its denies would apply to others.
+  if (policyName === undefined || (!read.isValid && read.mistaken.has('namespace'))) return
   documents.push({
     name,
     instance,
     isShadow: mode === 'shadow',
     namespace,
     inherit,
-    final: vocabulary.coverDeny(reserved, { includesMoves: false }).permissions,
+    // Operations that policies beneath cannot allow are denied to them, so they are completed as those of a deny.
+    final: vocabulary.coverDeny(vocabulary.expand(final, 'deny'), { includesMoves: false }).permissions,
     onDeny,
     contact,
-    tags: declared,
+    tags,
     accepted,
     rules,
     file,
-    ...place.at('metadata', 'name').position,
+    ...reader.position(['metadata', 'name']),
   })
 }
 
 /** Reads the name in the metadata that the version allows. */
-function readName(
-  place: Place,
-  apiVersion: keyof typeof metadataSchemas = fileApiVersion,
-): string | undefined {
-  return place.at('metadata').check(metadataSchemas[apiVersion])?.name
+function readName(reader: DocumentReader): string | undefined {
+  const isResource = getMembers(reader.value)['apiVersion'] === resourceApiVersion
+  const metadata = reader.check(metadataSchemas[isResource ? resourceApiVersion : fileApiVersion], [
+    'metadata',
+  ])
+  return metadata.isValid || !metadata.mistaken.has('name') ? repair(metadata, {}).name : undefined
 }
 
-function readTests(
-  place: Place,
-  tests: Lenient<z.output<typeof policySchema>>['tests'] = [],
-  location: Pick<DecisionTest, 'document' | 'file'>,
-  vocabulary: PolicyVocabulary,
-): readonly DecisionTest[] {
-  return tests.flatMap((test, index) =>
-    test === undefined ? [] : (readTest(place.at('tests', index), test, location, vocabulary) ?? []),
-  )
+function* readTests(
+  { file, tests, vocabulary }: ParsedFile,
+  reader: DocumentReader,
+  document: string,
+): Steps<void> {
+  const { test } = getPolicySchemas(vocabulary)
+  for (const index of listItems(getMembers(reader.value)['tests']).keys()) {
+    yield
+    const path = ['tests', index]
+    const read = reader.check(test, path)
+    if (!read.isValid) continue
+    const { line } = reader.position(path)
+    tests.push(createTest(read.value, { document, file, line }, vocabulary))
+  }
 }
 
 /** Reads rules, restrictions and commit requirements, in the order of their lines. */
 function* readRules(
-  place: Place,
-  policy: Lenient<z.output<typeof filledSchema>>,
+  reader: DocumentReader,
+  policy: object,
   vocabulary: PolicyVocabulary,
 ): Steps<readonly PolicyRule[]> {
+  const { rule, restriction, commits } = getPolicySchemas(vocabulary)
+  const rules =
+    'commits' in policy ? [...createCommitRules(reader.check(commits, ['commits']), reader, vocabulary)] : []
   // Line of each rule, by id.
-  const lines = new Map<string, number>()
-  const rules = 'commits' in policy ? [...readCommits(place.at('commits'), policy.commits, vocabulary)] : []
-  for (const rule of rules) lines.set(rule.id, rule.line)
-  function* readAll<Written>(
+  const lines = new Map<unknown, number>(rules.map(({ id, line }) => [id, line]))
+  function* readAll<Schema extends z.ZodType>(
     name: 'restrict' | 'rules',
-    items: readonly (Written | undefined)[] = [],
-    read: (place: Place, written: Written, vocabulary: PolicyVocabulary) => PolicyRule | undefined,
+    schema: Schema,
+    create: (
+      read: Checked<z.output<Schema>>,
+      position: Position,
+      vocabulary: PolicyVocabulary,
+    ) => PolicyRule | undefined,
   ): Steps<void> {
-    for (const [index, item] of items.entries()) {
+    for (const index of listItems(getMembers(policy)[name]).keys()) {
       yield
-      const at = place.at(name, index)
-      const rule = item && read(at, item, vocabulary)
-      if (rule === undefined) continue
-      const before = lines.get(rule.id)
-      if (before === undefined) lines.set(rule.id, rule.line)
-      else at.report(`: duplicate rule id "${rule.id}", also in line ${before}`)
-      rules.push(rule)
+      const path = [name, index]
+      const read = reader.check(schema, path)
+      const position = reader.position(path)
+      const { id } = getMembers(read.value)
+      const before = lines.get(id)
+      if (before === undefined) lines.set(id, position.line)
+      else reader.report(path, `: duplicate rule id "${String(id)}", also in line ${before}`)
+      const created = create(read, position, vocabulary)
+      if (created === undefined || before !== undefined) continue
+      rules.push(created)
     }
   }
-  yield* readAll('restrict', policy.restrict, readRestriction)
-  yield* readAll('rules', policy.rules, readRule)
-  if (!['rules', 'commits', 'restrict', 'tags'].some((name) => name in policy))
-    place.at('rules').report(' is missing; expected a list, such as [{ id, effect, subjects, operations }]')
+  yield* readAll('restrict', restriction, createRestriction)
+  yield* readAll('rules', rule, createRule)
   return rules.toSorted((one, other) => one.line - other.line)
 }
 

@@ -4,6 +4,7 @@ import type { Condition } from '../conditions/condition.ts'
 import type { WrittenRestriction } from '../restrictions/restriction.ts'
 import type { DeclaredTags } from '../tags/object-tags.ts'
 import type { Coverage } from './deny-coverage.ts'
+import type { PolicyInstance } from './for-each.ts'
 
 export interface NamedSubjects {
   /** Names of principals. A service account is given as the principal in its token. */
@@ -54,12 +55,6 @@ export interface AcceptedFinding {
   /** Where it is accepted. */
   readonly line: number
   readonly column: number
-}
-
-/** What tells the documents of a policy with `forEach` apart: one of its values, in place of `{variable}`. */
-export interface PolicyInstance {
-  readonly variable: string
-  readonly value: string
 }
 
 export interface PolicyDocument {

@@ -1,14 +1,54 @@
 import { z } from 'zod'
+import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { extraOperationNamePattern } from '../../catalog-api/extra-operation.ts'
+import { describeJoinedName, formatNameList, splitNames } from '../../catalog-api/identifier-text.ts'
+import { assertIdentifier, assertName } from '../../catalog-api/identifiers.ts'
 import { permissionGroups, permissionNames } from '../../catalog-api/permissions.ts'
 import { validateTimestamp } from '../../lib/time.ts'
+import { suggestSimilar } from '../../lib/suggest-similar.ts'
+import { describeRegularExpression } from '../conditions/name-pattern.ts'
+import { describePlaceholder } from './for-each.ts'
+import type { PolicyVocabulary } from './policy-vocabulary.ts'
+import type { Path, ProblemPlace } from './read-yaml.ts'
 
 /*
  * The parts that the schemas of the policy language are made of. Errors say what is expected. `meta` has what only editors
- * and the API server check by the schema: for some of it the parser, which checks it later, has better messages.
+ * and the API server check by the schema: for some of it the checks, which come later, have better messages.
  */
 
 export type JsonSchema = z.core.JSONSchema.JSONSchema
+
+/** Reports a problem of a part of a value. The text continues the name of the part. */
+type Report = (problem: string, path?: Path, place?: ProblemPlace) => void
+
+/** Adds a check of values that have the right form and no unknown field, whatever other problems their parts have. */
+export function checked<Schema extends z.ZodType>(
+  schema: Schema,
+  check: (value: z.output<Schema>, report: Report) => void,
+): Schema {
+  return schema.superRefine(
+    (value, { addIssue }) =>
+      check(value, (message, path = [], params = {}) =>
+        addIssue({ code: 'custom', message, path: [...path], params }),
+      ),
+    { when: ({ issues }) => issues.every((issue) => issue.continue === true && !isUnknownField(issue)) },
+  )
+}
+
+function isUnknownField({ code, path = [] }: z.core.$ZodRawIssue): boolean {
+  return code === 'unrecognized_keys' && path.length === 0
+}
+
+/** Adds a check that returns the problem of a value, if it has one. */
+function described<Schema extends z.ZodType>(
+  schema: Schema,
+  describe: (value: z.output<Schema>) => string | undefined,
+): Schema {
+  return checked(schema, (value, report) => {
+    const problem = describe(value)
+    if (problem !== undefined) report(problem)
+  })
+}
 
 export const text = z.string({ error: 'text' })
 
@@ -44,9 +84,9 @@ export function fullMapOf<Value extends z.ZodType>(
   value: Value,
   expected: string,
 ): z.ZodRecord<z.ZodString, Value> {
-  return mapOf(value, expected)
-    .refine((map) => Object.keys(map).length > 0, { error: expected })
-    .meta({ minProperties: 1 })
+  return described(mapOf(value, expected), (map) =>
+    Object.keys(map).length === 0 ? ` is empty; expected ${expected}` : undefined,
+  ).meta({ minProperties: 1 })
 }
 
 export function optional<Value extends z.ZodType>(value: Value, description: string): z.ZodOptional<Value> {
@@ -90,25 +130,112 @@ export const line = matching(
 )
 export const time = text
   .refine((value) => validateTimestamp(value) === undefined, {
-    error: ({ input }) => `: ${validateTimestamp(String(input))}`,
+    error: ({ input }) => ` is ${JSON.stringify(input)}: ${validateTimestamp(String(input))}`,
+    abort: true,
   })
   .meta({ format: 'date-time' })
 export const texts = mapOf(text, 'a map of strings, such as { ticket: "T-1" }')
-export const name = text.meta({ minLength: 1 })
-export const path = list(name, '[prod, sales]')
+const filled = text.meta({ minLength: 1 })
+export const names = list(filled, '[sales]')
 export const yes = z.literal(true)
-export const operations = fullList(
-  text.meta({
-    anyOf: [
-      { enum: [...permissionGroups.keys(), ...permissionNames] },
-      {
-        pattern: extraOperationNamePattern,
-        description: 'An extra operation that the settings declare.',
-      },
-    ],
-  }),
-  '[read, InsertIntoTable]',
-)
+
+/** A list of names or other texts, each with its check, that is not empty. */
+export function fullListOf(
+  describe: (text: string) => string | undefined,
+  example: string,
+): z.ZodArray<z.ZodString> {
+  return fullList(described(filled, describe), example)
+}
+
+export function describeSubject(name: string): string | undefined {
+  // oxlint-disable-next-line no-control-regex
+  if (name === '' || /[\u0000-\u001f\u007f-\u009f]/.test(name))
+    return ` is ${JSON.stringify(name)}, which is not a valid name`
+  if (!name.includes('*')) return describePlaceholder(name)
+  return ' contains "*"; names are exact; use "any: true" for every caller'
+}
+
+const exactNamespaces =
+  "namespaces must be named exactly; for several, list their names: forEach: { team: [crm, billing] } with namespace: ['{team}']"
+
+export type NameSchemas = ReturnType<typeof createNameSchemas>
+
+/** Schemas of what a gateway with these settings has names for. A name that nothing can have is an error: it would never apply. */
+// oxlint-disable-next-line typescript/explicit-module-boundary-types
+export function createNameSchemas(vocabulary: PolicyVocabulary) {
+  const { permissions, options } = vocabulary
+  const known = [...permissions.names, ...permissions.groups.keys()]
+  const expectedNames = `; expected operations such as InsertIntoTable, or the groups ${[...permissions.groups.keys()].join(', ')}`
+
+  function describeName(name: string, expected: () => string): string | undefined {
+    const joined = describeJoinedName(name, options.separators, expected)
+    return joined === undefined ? describeInvalid(() => assertName(name, '')) : `: ${joined}`
+  }
+
+  const describeTable = (pattern: string): string | undefined =>
+    describeName(pattern, () => 'the name alone: the namespace is that of the policy')
+
+  function path(item: z.ZodString, describe: (name: string) => string | undefined) {
+    return checked(list(item, '[prod, sales]'), (names, report) => {
+      const expected = (): string =>
+        formatNameList(names.flatMap((name) => splitNames(name, ['/', ...options.separators])))
+      const problems = names.map((name) => describe(name) ?? describeName(name, expected))
+      for (const [index, problem] of problems.entries()) if (problem !== undefined) report(problem, [index])
+      if (problems.some((problem) => problem !== undefined)) return
+      const problem = describeInvalid(() => assertIdentifier(names))
+      if (problem !== undefined) report(`: ${problem}`)
+    })
+  }
+
+  return {
+    path: path(filled, () => undefined),
+    namespace: path(filled.meta({ pattern: '^[^*]+$' }), (name) =>
+      name.includes('*') ? ` contains "*"; ${exactNamespaces}` : describePlaceholder(name),
+    ),
+    tables: fullListOf(
+      (pattern) =>
+        pattern.includes('**')
+          ? ' contains "**"; omit "tables" for everything beneath the namespace'
+          : (describeAnchors(pattern) ?? describeTable(pattern)),
+      '[orders, "evt_*"]',
+    ),
+    describeTable,
+    operations: fullList(
+      described(text, (name) =>
+        vocabulary.has(name)
+          ? undefined
+          : `: unknown operation or group ${JSON.stringify(name)}${suggestSimilar(name, known) || expectedNames}`,
+      ).meta({
+        anyOf: [
+          { enum: [...permissionGroups.keys(), ...permissionNames] },
+          {
+            pattern: extraOperationNamePattern,
+            description: 'An extra operation that the settings declare.',
+          },
+        ],
+      }),
+      '[read, InsertIntoTable]',
+    ),
+  }
+}
+
+/** Names may contain most characters of regular expressions, which `policy lint` reports; "^…$" is never a name. */
+function describeAnchors(pattern: string): string | undefined {
+  const problem = /^\^.*\$$/.test(pattern) ? describeRegularExpression(pattern) : undefined
+  return problem === undefined ? undefined : `: ${problem}`
+}
+
+/** Returns why no object has the name. */
+function describeInvalid(assert: () => unknown): string | undefined {
+  try {
+    assert()
+    return undefined
+  } catch (error) {
+    if (!(error instanceof CatalogError)) throw error
+    return error.message
+  }
+}
+
 /** The JSON Schema for editors (draft 7, which has the best editor support). */
 export function toJsonSchema(schema: z.ZodType): JsonSchema {
   return z.toJSONSchema(schema, {

@@ -1,84 +1,160 @@
 import { z } from 'zod'
 import { authenticationMethods } from '../../identity/index.ts'
+import { isInNamespace } from '../../catalog-api/requirements.ts'
+import type { Permission } from '../../catalog-api/permissions.ts'
+import { getMembers } from '../../lib/json/json-values.ts'
+import { objectKindOfPermission } from '../engine/object-position.ts'
+import type { PolicyVocabulary } from './policy-vocabulary.ts'
 import {
-  fullList,
-  list,
+  checked,
+  fullListOf,
   mapOf,
-  name,
-  operations,
+  names as nameList,
   optional,
-  path,
   text,
   texts,
   time,
   yes,
+  type NameSchemas,
 } from './schema-parts.ts'
+import { yamlAlias, type Path } from './read-yaml.ts'
+import { conditionFacts, describeUnstatedFact } from './stated-facts.ts'
 
 /* Tests of policies and of decision tables, as the other schemas of the language. */
 
-const caller = z.strictObject({
-  anonymous: optional(yes, 'true: an anonymous caller; no other field is allowed.'),
-  user: optional(text, 'The name of the principal.'),
-  groups: optional(list(name, '[sales]'), 'Its groups.'),
-  key: optional(text, 'The id of its API key.'),
-  method: optional(
-    z.enum(authenticationMethods),
-    'How the caller authenticated: api-key, token or certificate. Default: token if claims or issuer are given, otherwise api-key.',
-  ),
-  issuer: optional(text, 'The issuer.'),
-  claims: optional(mapOf(z.unknown(), 'claims, such as { amr: [mfa] }'), 'The claims of its token.'),
+const claims = checked(mapOf(z.unknown(), 'claims, such as { amr: [mfa] }'), (claims, report) => {
+  for (const path of findAliases(claims, [])) report(' is an alias, which is not followed', path)
 })
+
+/** Lists the paths of aliases, which are not followed, at any depth. */
+function findAliases(value: unknown, path: Path): readonly Path[] {
+  if (value === yamlAlias) return [path]
+  const members = Array.isArray(value) ? [...value.entries()] : Object.entries(getMembers(value))
+  return members.flatMap(([key, member]) => findAliases(member, [...path, key]))
+}
+
+const caller = checked(
+  z.strictObject({
+    anonymous: optional(yes, 'true: an anonymous caller; no other field is allowed.'),
+    user: optional(text, 'The name of the principal.'),
+    groups: optional(nameList, 'Its groups.'),
+    key: optional(text, 'The id of its API key.'),
+    method: optional(
+      z.enum(authenticationMethods),
+      'How the caller authenticated: api-key, token or certificate. Default: token if claims or issuer are given, otherwise api-key.',
+    ),
+    issuer: optional(text, 'The issuer.'),
+    claims: optional(claims, 'The claims of its token.'),
+  }),
+  (caller, report) => {
+    if (caller.anonymous && Object.keys(caller).length > 1)
+      report(' must not describe an anonymous caller further')
+  },
+)
+
+const objectFields = ['namespace', 'table', 'transaction'] as const
+export type ObjectField = (typeof objectFields)[number]
+
+/** The field of a test that names the objects of the permission. */
+export function objectFieldFor(permission: Permission): ObjectField {
+  const kind = objectKindOfPermission(permission)
+  if (kind === 'transaction') return kind
+  return isInNamespace(kind) ? 'table' : 'namespace'
+}
+
+/** Returns the field that a test has of those which name an object; undefined if it has not exactly one. */
+export function findObjectField(test: object): ObjectField | undefined {
+  const [field, ...more] = objectFields.filter((name) => name in test)
+  return more.length > 0 ? undefined : field
+}
 
 const asInConditions = optional(text, 'As in conditions.')
 
-const givenFacts = z.strictObject({
-  address: optional(text, 'The client address (client.address in conditions). Default: 192.0.2.1.'),
-  now: optional(time, 'The time of the request. Default: 2026-01-01T00:00:00Z.'),
-  context: optional(texts, 'The context headers, by key.'),
-  mode: asInConditions,
-  behavior: asInConditions,
-  branch: optional(text, 'As in conditions. Default for tables: main.'),
-  tag: asInConditions,
-  location: asInConditions,
-  manifestPath: asInConditions,
-  destination: optional(path, 'As in conditions.'),
-  metadata: optional(texts, 'As in conditions.'),
-  properties: optional(texts, 'As in conditions.'),
-})
-
-export const testSchema = z
-  .strictObject({
-    name: optional(text, 'Description of the test.'),
-    as: optional(caller, 'The caller. Default: a caller that no policy names.'),
-    operations: operations.describe('Operations, or groups of them; each is decided separately.'),
-    namespace: optional(path, 'The namespace, as a list of names.'),
-    table: path
-      .meta({
-        minItems: 1,
-        description: 'The table, view or function: namespace and name, as a list of names.',
-      })
-      .optional(),
-    transaction: path
-      .meta({
-        minItems: 2,
-        description: 'The transaction: the id of its table and its own name, as a list of names.',
-      })
-      .optional(),
-    beneath: optional(yes, 'true: the namespace and everything beneath it, existing or not.'),
-    given: optional(givenFacts, 'Facts of the request, by their names in conditions.'),
-    expect: z.enum(['allow', 'deny']).describe('allow, or deny.'),
-    rule: optional(text, 'The expected deciding rule: its id, or policy/id.'),
-    sends: optional(
-      text,
-      "With allow: the expected condition of restrictions on rows, as `policy explain` prints it, such as (`region` = 'EU').",
-    ),
-    columns: optional(
-      fullList(name, '[id, person.city]'),
-      'With allow: the columns that restrictions are expected to leave, in any order, such as [id, person.city].',
-    ),
+// oxlint-disable-next-line typescript/explicit-module-boundary-types
+export function createTestSchema({ path, operations }: NameSchemas, vocabulary: PolicyVocabulary) {
+  const table = checked(path, (id, report) => {
+    if (id.length === 0) report(' is empty; expected its namespace and its name')
   })
-  .meta({ oneOf: ['namespace', 'table', 'transaction'].map((name) => ({ required: [name] })) })
+  const transaction = checked(table, (id, report) => {
+    if (id.length === 1) report(' names no table; expected the id of the table and the transaction')
+  })
+  const givenFacts = z.strictObject({
+    address: optional(text, 'The client address (client.address in conditions). Default: 192.0.2.1.'),
+    now: optional(time, 'The time of the request. Default: 2026-01-01T00:00:00Z.'),
+    context: optional(texts, 'The context headers, by key.'),
+    mode: asInConditions,
+    behavior: asInConditions,
+    branch: optional(text, 'As in conditions. Default for tables: main.'),
+    tag: asInConditions,
+    location: asInConditions,
+    manifestPath: asInConditions,
+    destination: optional(path, 'As in conditions.'),
+    metadata: optional(texts, 'As in conditions.'),
+    properties: optional(texts, 'As in conditions.'),
+  })
 
-export const testsSchema = list(testSchema, '[{ as, operations, table, expect }]').describe(
-  'Expected decisions of the policies in the folder, for `policy test`; no effect on requests.',
-)
+  return checked(
+    z.strictObject({
+      name: optional(text, 'Description of the test.'),
+      as: optional(caller, 'The caller. Default: a caller that no policy names.'),
+      operations: operations.describe('Operations, or groups of them; each is decided separately.'),
+      namespace: optional(path, 'The namespace, as a list of names.'),
+      table: table
+        .meta({
+          minItems: 1,
+          description: 'The table, view or function: namespace and name, as a list of names.',
+        })
+        .optional(),
+      transaction: transaction
+        .meta({
+          minItems: 2,
+          description: 'The transaction: the id of its table and its own name, as a list of names.',
+        })
+        .optional(),
+      beneath: optional(yes, 'true: the namespace and everything beneath it, existing or not.'),
+      given: optional(givenFacts, 'Facts of the request, by their names in conditions.'),
+      expect: z.enum(['allow', 'deny']).describe('allow, or deny.'),
+      rule: optional(text, 'The expected deciding rule: its id, or policy/id.'),
+      sends: optional(
+        text,
+        "With allow: the expected condition of restrictions on rows, as `policy explain` prints it, such as (`region` = 'EU').",
+      ),
+      columns: optional(
+        fullListOf(() => undefined, '[id, person.city]'),
+        'With allow: the columns that restrictions are expected to leave, in any order, such as [id, person.city].',
+      ),
+    }),
+    (test, report) => {
+      const { beneath = false, given = {}, expect } = test
+      const permissions = vocabulary.expand(test.operations, 'allow')
+      for (const fact of permissions.size === 0 ? [] : conditionFacts) {
+        const value = given[fact]
+        if (value === undefined) continue
+        const problem = describeUnstatedFact(fact, typeof value === 'string' ? value : undefined, permissions)
+        if (problem !== undefined) report(`: ${problem}`, ['given', fact])
+      }
+      for (const name of ['sends', 'columns'] as const)
+        if (test[name] !== undefined && expect === 'deny')
+          report(' is for "expect: allow": a denied request is not sent', [name])
+      const field = findObjectField(test)
+      if (field === undefined) {
+        const found = objectFields.filter((name) => name in test).join(' and ')
+        const expected = `expected exactly one of ${objectFields.join(', ')}`
+        return report(` names ${found || 'no object'}; ${expected}`)
+      }
+      if (beneath) {
+        if (field !== 'namespace') report(' is allowed only with "namespace"', ['beneath'])
+        return
+      }
+      // Members of a group that do not apply to the object are skipped; an operation that is named must apply to it.
+      for (const [index, name] of test.operations.entries()) {
+        const permission = vocabulary.permissions.names.find((candidate) => candidate === name)
+        if (permission === undefined || objectFieldFor(permission) === field) continue
+        const expected = `expected "${objectFieldFor(permission)}"`
+        report(`: ${permission} does not apply to a ${field}; ${expected}`, ['operations', index])
+      }
+      if (permissions.size > 0 && ![...permissions].some((one) => objectFieldFor(one) === field))
+        report(`: none of them applies to a ${field}`, ['operations'])
+    },
+  ).meta({ oneOf: objectFields.map((name) => ({ required: [name] })) })
+}

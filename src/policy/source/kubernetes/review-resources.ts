@@ -1,4 +1,3 @@
-import { isSameIdentifier } from '../../../catalog-api/identifiers.ts'
 import type { PolicyNamespace } from '../../../config/index.ts'
 import { runInSlices, type Steps } from '../../../lib/async/run-in-slices.ts'
 import { getMembers } from '../../../lib/json/json-values.ts'
@@ -7,7 +6,7 @@ import { unknown } from '../../conditions/fact.ts'
 import type { PolicyDocument } from '../../language/policy-document.ts'
 import type { PolicyProblem } from '../../language/policy-error.ts'
 import type { ParsedPolicies } from '../../language/parse-policies.ts'
-import { describeEach, replaceVariable } from '../../language/policy-instance.ts'
+import { describeEach } from '../../language/policy-instance.ts'
 import type { PolicyVocabulary } from '../../language/policy-vocabulary.ts'
 import { createFileParser, type FileParser } from '../parse-policy-files.ts'
 import { findDelegationViolations, listDelegatedPermissions, type DelegationLimits } from './delegation.ts'
@@ -187,26 +186,14 @@ function reviewResource(
   const [document] = documents
   if (document === undefined || problems.length > 0) {
     const message = joinMessages(problems.map((problem) => problem.message))
-    const placed = limits === undefined ? documents.filter((one) => isPlaced(one, resource)) : []
-    return { resource, reason: 'Invalid', message, documents: placed.map(keepRestrictions) }
+    const platform = limits === undefined ? documents : []
+    return { resource, reason: 'Invalid', message, documents: platform.map(keepRestrictions) }
   }
   const violations =
     limits === undefined ? [] : describeEach(documents, (one) => findDelegationViolations(one, limits))
   if (violations.length > 0) return { resource, reason: 'NotDelegated', message: joinMessages(violations) }
   const message = document.isShadow ? 'the policy is evaluated as shadow' : 'the policy is in force'
   return { resource, reason: 'Accepted', message, documents }
-}
-
-/** Whether the namespace of the policy could be read. Otherwise its denies would apply to another one. */
-function isPlaced({ namespace, instance }: PolicyDocument, resource: KubernetesObject): boolean {
-  const written = resource['namespace']
-  if (!Array.isArray(written) || !written.every(isText)) return false
-  const names = instance === undefined ? written : written.map((name) => replaceVariable(name, instance))
-  return isSameIdentifier(names, namespace)
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string'
 }
 
 /**

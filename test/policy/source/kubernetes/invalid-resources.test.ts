@@ -103,8 +103,8 @@ it.for<[string, object, object]>([
     { rows: 'region == EU' },
     { columns: new Map([['id', 'number']]), rows: 'false' },
   ],
-  ['tag leaves no column', { columns: { without: ['pii', 7] } }, { columns: new Map(), rows: undefined }],
-  ['list of tags leaves no column', { columns: { without: [] } }, { columns: new Map(), rows: undefined }],
+  ['tag leaves no column', { columns: { without: ['pii', 7] } }, { columns: new Map(), rows: 'false' }],
+  ['list of tags leaves no column', { columns: { without: [] } }, { columns: new Map(), rows: 'false' }],
 ])('in a restriction, an invalid %s', async ([, changes, left]) => {
   const documents = documentsOf(
     await review(
@@ -161,17 +161,17 @@ it.for<[string, object]>([
   expect(decide(documents, 'mallory', 'UpdateTable').allowed).toBe(false)
 })
 
-it.for<[string, unknown, string]>([
-  ['an invalid folder', { folders: [7] }, 'commits.folders'],
-  ['an invalid key', { metadata: 'ticket' }, 'commits.metadata'],
-  ['nothing', { except: { users: ['al'] } }, 'commits'],
-  ['a misspelt requirement', { foldres: ['s3://b/team'] }, 'commits'],
-  ['text', 'folders', 'commits'],
-])('commits with %s are such that no commit fulfils them', async ([, commits, id]) => {
+it.for<[string, unknown]>([
+  ['an invalid folder', { folders: [7] }],
+  ['an invalid key', { metadata: 'ticket' }],
+  ['nothing', { except: { users: ['al'] } }],
+  ['a misspelt requirement', { foldres: ['s3://b/team'] }],
+  ['text', 'folders'],
+])('commits with %s are such that no commit fulfils them', async ([, commits]) => {
   const [reviewed] = await review(platform, createResource('p', { namespace: ['prod'], commits }, system))
   expect(reviewed).toMatchObject({
     reason: 'Invalid',
-    documents: [{ rules: [{ id, condition: undefined }] }],
+    documents: [{ rules: [{ id: 'commits', condition: undefined }] }],
   })
 })
 
