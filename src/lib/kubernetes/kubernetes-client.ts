@@ -27,34 +27,25 @@ export const inCluster: ClusterAccess = {
 
 const maxMessageLength = 500
 
-/**
- * `Unreachable`: no complete response, or a credential file cannot be read. `Refused`: an error status. `Malformed`: a
- * response that is not what the API defines. `TooLarge`: a response beyond the limits of the client.
- */
-export type KubernetesErrorReason = 'Unreachable' | 'Refused' | 'Malformed' | 'TooLarge'
-
 /** A request to the API server failed. The message is for operators: it may name objects of the cluster. */
 export class KubernetesError extends Error {
   override readonly name = 'KubernetesError'
-  readonly reason: KubernetesErrorReason
-  /** HTTP status; only if `Refused`. */
+  /** Of the response, or 413 if it is beyond the limits of the client; undefined without a usable response. */
   readonly status: number | undefined
 
   constructor(
-    reason: KubernetesErrorReason,
     message: string,
     { status, cause }: { readonly status?: number; readonly cause?: unknown } = {},
   ) {
     super(message, { cause })
-    this.reason = reason
     this.status = status
   }
 }
 
-/** For `catch`: returns a KubernetesError as it is, and wraps any other error as `Malformed`. */
+/** For `catch`: returns a KubernetesError as it is, and wraps any other error. */
 export function toKubernetesError(error: unknown): KubernetesError {
   if (error instanceof KubernetesError) return error
-  return new KubernetesError('Malformed', `the response of the API server cannot be used: ${String(error)}`, {
+  return new KubernetesError(`the response of the API server cannot be used: ${String(error)}`, {
     cause: error,
   })
 }
@@ -63,7 +54,7 @@ export function toKubernetesError(error: unknown): KubernetesError {
 function createStatusError(content: unknown, status: number): KubernetesError {
   const { message } = getMembers(content)
   const detail = typeof message === 'string' ? `: ${removeControls(message.slice(0, maxMessageLength))}` : ''
-  return new KubernetesError('Refused', `the API server returned status ${status}${detail}`, { status })
+  return new KubernetesError(`the API server returned status ${status}${detail}`, { status })
 }
 
 function removeControls(text: string): string {
@@ -101,7 +92,6 @@ export function parseKubernetesObject(value: unknown): KubernetesObject {
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
   throw new KubernetesError(
-    'Malformed',
     `the API server sent an object that is malformed at "${issue?.path.join('.')}": ${issue?.message}`,
   )
 }
@@ -111,7 +101,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (cause) {
-    throw new KubernetesError('Malformed', 'the API server sent invalid JSON', { cause })
+    throw new KubernetesError('the API server sent invalid JSON', { cause })
   }
 }
 
@@ -236,7 +226,7 @@ function createConnector(caFile: string): buildConnector.connector {
 
 async function readToken(file: string): Promise<string> {
   return readSecret(file).catch((cause: unknown) => {
-    throw new KubernetesError('Unreachable', 'the token for the API server cannot be read', { cause })
+    throw new KubernetesError('the token for the API server cannot be read', { cause })
   })
 }
 
@@ -244,7 +234,9 @@ async function readToken(file: string): Promise<string> {
 async function readText(body: AsyncIterable<Buffer>, maxBytes: number): Promise<string> {
   const bytes = await readBounded(body, maxBytes)
   if (bytes !== undefined) return bytes.toString()
-  throw new KubernetesError('TooLarge', `the response of the API server is larger than ${maxBytes} bytes`)
+  throw new KubernetesError(`the response of the API server is larger than ${maxBytes} bytes`, {
+    status: 413,
+  })
 }
 
 async function* withTransportErrors(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
@@ -256,7 +248,7 @@ async function* withTransportErrors(body: AsyncIterable<Buffer>): AsyncGenerator
 }
 
 function throwUnreachable(cause: unknown): never {
-  throw new KubernetesError('Unreachable', `no response from the API server: ${toError(cause).message}`, {
+  throw new KubernetesError(`no response from the API server: ${toError(cause).message}`, {
     cause,
   })
 }

@@ -32,11 +32,11 @@ async function listResources(
     const query = { limit: pageLimit, ...(token !== undefined && { continue: token }) }
     const page = pageSchema.safeParse(await client.get(path, query, signal)).data
     if (page === undefined)
-      throw new KubernetesError('Malformed', 'the API server sent a list without items or resourceVersion')
+      throw new KubernetesError('the API server sent a list without items or resourceVersion')
     totalLength += JSON.stringify(page.items).length
     if (totalLength > maxTotalLength) {
       const message = `the resources have more than ${maxTotalLength} characters; delete some of them`
-      throw new KubernetesError('TooLarge', message)
+      throw new KubernetesError(message, { status: 413 })
     }
     for (const item of page.items) resources.push(parseKubernetesObject(item))
     resourceVersion ??= page.metadata.resourceVersion
@@ -55,7 +55,7 @@ export interface WatchResourcesOptions {
   readonly onError: (error: KubernetesError) => void
   /** Called when changes since the last list cause a new one from now on, until the next failure; must not throw. */
   readonly onConnect?: () => void
-  /** Limit on all resources as JSON, in characters; default 64 Mi. Over it, the error is `TooLarge`. */
+  /** Limit on all resources as JSON, in characters; default 64 Mi. Over it, the error has the status 413. */
   readonly maxTotalLength?: number
   readonly timing?: WatchTiming | undefined
 }

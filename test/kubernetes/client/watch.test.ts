@@ -61,7 +61,7 @@ it('keeps the resources while the API server is down, and has all changes afterw
   await eventually(() => expect(countConnections()).toBe(1))
   await server.stop()
   await eventually(() => expect(errors.length).toBeGreaterThan(2))
-  expect(errors.every(({ reason }) => reason === 'Unreachable')).toBe(true)
+  expect(errors.every(({ status }) => status === undefined)).toBe(true)
   expect(reports).toHaveLength(1)
   await server.start()
   await server.client.delete(`${thingsPath}/old`)

@@ -36,15 +36,15 @@ async function openTlsServer() {
 it.skipIf(!hasOpenssl())('trusts the CA of the file alone, and reads it for each connection', async () => {
   const { client, caFile, authority, other, paths } = await openTlsServer()
   await copyFile(other.certFile, caFile)
-  await expect(client.get('/api')).rejects.toMatchObject({ reason: 'Unreachable' })
+  await expect(client.get('/api')).rejects.toMatchObject({ status: undefined })
   await writeFile(caFile, '')
   await expect(client.get('/api')).rejects.toMatchObject({
-    reason: 'Unreachable',
+    status: undefined,
     message: 'no response from the API server: the CA certificate of the API server cannot be used',
   })
   const broken = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'
   await writeFile(caFile, broken)
-  await expect(client.get('/api')).rejects.toMatchObject({ reason: 'Unreachable' })
+  await expect(client.get('/api')).rejects.toMatchObject({ status: undefined })
   expect(paths).toEqual([])
   await copyFile(authority.certFile, caFile)
   await expect(client.get('/api')).resolves.toEqual({})
@@ -58,14 +58,14 @@ it.skipIf(!hasOpenssl())('an expired certificate or CA is named, and a renewed o
   const expired = await authority.issue('expired', 'IP:127.0.0.1', { usage: 'serverAuth', days: -1 })
   server.setSecureContext(expired)
   await expect(client.get('/api')).rejects.toMatchObject({
-    reason: 'Unreachable',
+    status: undefined,
     message: 'no response from the API server: certificate has expired',
   })
   const old = await makeAuthority(folder, 'old', { days: -1, issuer: authority })
   const { cert, key } = await old.issue('of-old', 'IP:127.0.0.1', { usage: 'serverAuth' })
   server.setSecureContext({ cert: cert + old.cert, key })
   await expect(client.get('/api')).rejects.toMatchObject({
-    reason: 'Unreachable',
+    status: undefined,
     message: 'no response from the API server: certificate has expired',
   })
   const renewed = await makeAuthority(folder, 'renewed')

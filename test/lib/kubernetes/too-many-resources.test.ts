@@ -13,6 +13,6 @@ it('does not report a list over the limit', async () => {
   })
   await eventually(() => expect(reports).toEqual([['b@1', 'c@1']]))
   expect(errors).toMatchObject([
-    { reason: 'TooLarge', message: 'the resources have more than 3000 characters; delete some of them' },
+    { status: 413, message: 'the resources have more than 3000 characters; delete some of them' },
   ])
 })

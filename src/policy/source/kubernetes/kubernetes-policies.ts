@@ -168,8 +168,7 @@ export function createKubernetesPolicies(options: KubernetesPolicyOptions): Kube
       one.lastError = error.message
       observer.onError(namespace.name, error)
       const isForbidden = error.status === 403 || error.status === 404
-      if (namespace.platform || !(error.reason === 'TooLarge' || (isForbidden && content === undefined)))
-        return
+      if (namespace.platform || !(error.status === 413 || (isForbidden && content === undefined))) return
       setContent(one, { namespace, resources: [], isReplaced: false })
     }
 

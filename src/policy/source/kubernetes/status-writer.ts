@@ -120,12 +120,12 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
   function handleFailure({ resource }: ResourceResult, error: KubernetesError): void {
     if (signal.aborted) return
     const { uid, namespace } = resource.metadata
-    const { status, reason } = error
+    const { status } = error
     failed.add(uid)
     // The resource was deleted, and perhaps created again.
     if (status === 404 || status === 409) return
     if (status === undefined || status === 429 || status >= 500) isUnavailable = true
-    const key = `${namespace} ${reason} ${status}`
+    const key = `${namespace} ${status}`
     if (!reportedErrors.has(key)) onError(error)
     reportedErrors.add(key)
   }
