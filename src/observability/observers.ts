@@ -1,5 +1,5 @@
 import type { AuditObserver, SinkObserver } from '../audit/index.ts'
-import { createReloadLog, type ReloadObserver } from '../lib/fs/follow-files.ts'
+import { createReloadLog, type ReportReload } from '../lib/fs/follow-files.ts'
 import type { SyncObserver } from '../limits/shared/shared-limits.ts'
 import type { Logger } from './log/gateway-log.ts'
 import { createLogThrottle } from './log/log-throttle.ts'
@@ -84,18 +84,12 @@ export function createReloadObserver(
   metrics: Metrics,
   log: Logger,
   listFailing: () => readonly string[],
-): ReloadObserver {
+): ReportReload {
   metrics.files_outdated(() => listFailing().length)
-  const reloadLog = createReloadLog(log)
-  return {
-    reloaded(setting) {
-      metrics.file_reloads_total.inc({ setting, result: 'success' })
-      reloadLog.reloaded(setting)
-    },
-    failed(setting, cause) {
-      metrics.file_reloads_total.inc({ setting, result: 'failure' })
-      reloadLog.failed(setting, cause)
-    },
+  const logReload = createReloadLog(log)
+  return (setting, cause) => {
+    metrics.file_reloads_total.inc({ setting, result: cause === undefined ? 'success' : 'failure' })
+    logReload(setting, cause)
   }
 }
 

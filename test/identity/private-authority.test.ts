@@ -64,7 +64,7 @@ describe.skipIf(!hasOpenssl())('an issuer with a private authority (skipped with
     settings: OutboundSettings = {},
   ) {
     const proxy = await startConnectProxy({ hosts: { 'login.example:443': port } })
-    const files = createFileFollower({ reloaded: () => undefined, failed: () => undefined })
+    const files = createFileFollower(() => undefined)
     onTestFinished(() => files.close())
     const outbound = await openOutbound(settings, { HTTPS_PROXY: proxy.url }, files.follow)
     return { proxy, authenticator: await openAuthenticator({ ...identity, outbound, jwksTiming }) }

@@ -160,12 +160,8 @@ interface SettingFiles<Value> {
 /** Reads the files of a setting, and follows their changes. Rejects if the first read fails. */
 export type FollowSetting = <Value>(files: SettingFiles<Value>) => Promise<Followed<Value>>
 
-/** Receives the result of each reload. Must not throw. */
-export interface ReloadObserver {
-  reloaded(setting: string): void
-  /** The last value stays in use. */
-  failed(setting: string, cause: unknown): void
-}
+/** Receives the result of each reload: without a `cause`, a success. Otherwise the last value stays in use. Must not throw. */
+export type ReportReload = (setting: string, cause?: unknown) => void
 
 /** Follows the files of all settings of a process. */
 export interface FileFollower {
@@ -175,7 +171,7 @@ export interface FileFollower {
   close(): void
 }
 
-export function createFileFollower(observer: ReloadObserver): FileFollower {
+export function createFileFollower(report: ReportReload): FileFollower {
   const followed: FollowedFiles<unknown>[] = []
   const failing = new Set<string>()
   return {
@@ -187,11 +183,11 @@ export function createFileFollower(observer: ReloadObserver): FileFollower {
         onChange(changed) {
           failing.delete(setting)
           onChange?.(changed)
-          observer.reloaded(setting)
+          report(setting)
         },
         onError(cause) {
           failing.add(setting)
-          observer.failed(setting, cause)
+          report(setting, cause)
         },
       })
       followed.push(value)
@@ -208,11 +204,10 @@ interface ReloadLog {
 }
 
 /** Logs each reload. */
-export function createReloadLog(log: ReloadLog): ReloadObserver {
-  return {
-    reloaded: (setting) => log.info({ setting }, 'file reloaded'),
-    failed: (setting, cause) =>
-      log.error({ setting, error: String(cause) }, 'file not reloaded: the last good value stays in use'),
+export function createReloadLog(log: ReloadLog): ReportReload {
+  return (setting, cause) => {
+    if (cause === undefined) log.info({ setting }, 'file reloaded')
+    else log.error({ setting, error: String(cause) }, 'file not reloaded: the last good value stays in use')
   }
 }
 

@@ -24,10 +24,7 @@ it('a rotated client secret is used at once, and an empty file keeps the last on
   const clientSecretFile = join(await temporaryFolder(), 'secret')
   await writeFile(clientSecretFile, 'one\n')
   const failures: string[] = []
-  const files = createFileFollower({
-    reloaded: () => undefined,
-    failed: (setting) => failures.push(setting),
-  })
+  const files = createFileFollower((setting, cause) => cause === undefined || failures.push(setting))
   onTestFinished(() => files.close())
   const introspection = introspectionSchema.parse({
     name: 'corp',

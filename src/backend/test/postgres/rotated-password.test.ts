@@ -7,14 +7,12 @@ import { pino } from 'pino'
 import { expect, inject, it, onTestFinished } from 'vitest'
 import type { BackendSettings } from '../../settings/backend-settings.ts'
 import { openDatabase } from '../../database/open-database.ts'
-import { createFileFollower, type ReloadObserver, reloadFiles } from '../../../lib/fs/follow-files.ts'
+import { createFileFollower, type ReportReload, reloadFiles } from '../../../lib/fs/follow-files.ts'
 import { createDeferred } from '../../../../test/gateway/support/waiting.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
 import { temporaryFolder } from '../../../../test/support/temporary-folder.ts'
 import { errorOf, runningBackend } from '../support/running-backend.ts'
 import { endConnections } from './end-connections.ts'
-
-const unobserved: ReloadObserver = { reloaded: () => {}, failed: () => {} }
 
 let roles = 0
 
@@ -50,8 +48,8 @@ async function createRole() {
   }
 }
 
-async function openStore(store: BackendSettings['store'], observer: ReloadObserver = unobserved) {
-  const files = createFileFollower(observer)
+async function openStore(store: BackendSettings['store'], report: ReportReload = () => undefined) {
+  const files = createFileFollower(report)
   onTestFinished(() => files.close())
   const opened = await openDatabase(store, undefined, pino({ level: 'silent' }), files.follow)
   onTestFinished(opened.close)
@@ -137,9 +135,8 @@ it('a file with anything else than another user or password keeps the last good 
   const complete = `${getUrl('first')}&sslmode=disable`
   await write(complete)
   const reports: string[] = []
-  const { database } = await openStore(store, {
-    reloaded: (setting) => reports.push(setting),
-    failed: (setting, cause) => reports.push(`${setting} ${String(cause)}`),
+  const { database } = await openStore(store, (setting, cause) => {
+    reports.push(cause === undefined ? setting : `${setting} ${String(cause)}`)
   })
   const cutOffUrls = Array.from({ length: complete.length }, (_, length) => complete.slice(0, length))
   const others = [
