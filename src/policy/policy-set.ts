@@ -1,12 +1,9 @@
 import { LRUCache } from 'lru-cache'
 import type { Identifier } from '../catalog-api/identifiers.ts'
 import type { Permission } from '../catalog-api/permissions.ts'
+import { getNamespaceDepth } from '../catalog-api/requirements.ts'
 import { runAtOnce, type Steps } from '../lib/async/run-in-slices.ts'
-import type {
-  AuthorizationRequest,
-  ConditionFact,
-  ConditionInput,
-} from './conditions/authorization-request.ts'
+import type { AuthorizationRequest, ConditionInput } from './conditions/authorization-request.ts'
 import {
   CompiledRule,
   createRuleReference,
@@ -26,7 +23,6 @@ import {
   anyTable,
   createEvaluation,
   findFirst,
-  outcomeApplies,
   type Evaluation,
   type KnownConditions,
 } from './engine/evaluation.ts'
@@ -36,7 +32,6 @@ import {
   completeTree,
   createRoot,
   createTagFinder,
-  findTreePosition,
   getOrCreateNode,
   locate,
   nearestNode,
@@ -113,8 +108,6 @@ export interface PolicySet extends TagFinder, Visibility {
   decideBeneath(request: AuthorizationRequest): Decision
   /** Whether the request is allowed for some values of the pending facts. */
   couldBeAllowed(request: AuthorizationRequest): boolean
-  /** Returns what callers that may know of the object read about a denial. */
-  findGrounds(request: AuthorizationRequest, decision: Decision): Grounds
   /**
    * Returns what the restrictions leave of a table for the principal; undefined if there are none. It allows nothing by
    * itself, and is to be asked for operations that `decide` allows.
@@ -125,13 +118,6 @@ export interface PolicySet extends TagFinder, Visibility {
    * as for an operation that restrictions leave nothing of.
    */
   findShadowRestriction(request: AuthorizationRequest): CallerRestriction | undefined
-}
-
-/** Why a request is denied, in the words of the rules that deny it or, if none does, of allows that their condition stops. */
-export interface Grounds {
-  readonly message: string | undefined
-  /** What the conditions of these rules read of the request. */
-  readonly facts: readonly ConditionFact[]
 }
 
 /** Sets of restrictions that met on a table: combining them takes milliseconds for thousands of columns. */
@@ -160,7 +146,8 @@ export function* compileSteps(
 
   function startEvaluation(asked: AuthorizationRequest): Evaluation {
     const { principal, permission, kind, id, request, operation } = asked
-    const position = findTreePosition(root, asked)
+    const depth = getNamespaceDepth(kind, id)
+    const position = locate(root, id, depth, id[depth])
     const input = { principal, permission, kind, id, request, operation, tags: position.tags }
     return createEvaluation(input, subjects.resolveCaller(principal), position)
   }
@@ -183,7 +170,8 @@ export function* compileSteps(
 
   function evaluateQuestion(question: Question, visit?: Visit): Result {
     const { permission, position, caller, input, conditions } = question
-    const found = locate(root, position)
+    const { namespace, table } = position
+    const found = locate(root, namespace, namespace.length, table)
     const known = { ...input, permission, tags: found.tags }
     const evaluation = createEvaluation(known, subjects.resolveKnown(caller), found, conditions)
     const deciding = evaluate(evaluation, visit)
@@ -223,22 +211,6 @@ export function* compileSteps(
     return own
   }
 
-  function findGrounds(request: AuthorizationRequest, decision: Decision): Grounds {
-    if (decision.allowed) return { message: undefined, facts: [] }
-    const { rule: denying } = decision
-    const facts = new Set<ConditionFact>()
-    let message = decision.message
-    evaluate(startEvaluation(request), ({ rule, outcome }) => {
-      const isUnmet = rule.effect === 'allow' && (outcome === 'false' || outcome === 'failed')
-      const decides =
-        denying === undefined ? isUnmet : rule.effect === 'deny' && outcomeApplies(rule, outcome)
-      if (!decides) return
-      if (denying === undefined) message ??= rule.message
-      for (const fact of rule.condition?.facts ?? []) facts.add(fact)
-    })
-    return { message, facts: [...facts] }
-  }
-
   /** By the order of the rules, and the table if its columns are declared. */
   const combinedRestrictions = new LRUCache<string, CombinedRestriction>({ max: maxCombinedRestrictions })
 
@@ -274,7 +246,6 @@ export function* compileSteps(
     decideBeneath,
     couldBeAllowed: (request: AuthorizationRequest) => decidePartially(request)?.allowed !== false,
     ...createVisibility(root, nodes, subjects),
-    findGrounds,
     findRestriction,
     findShadowRestriction: () => undefined,
   })

@@ -20,7 +20,7 @@ import { conditionFacts } from '../../policy/language/stated-facts.ts'
 import { factsAvailableFor } from '../../policy/conditions/permission-facts.ts'
 import type { AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
 import { formatTags } from '../../policy/tags/object-tags.ts'
-import { findContact } from '../../policy/visibility/concealment.ts'
+import { findContact, findGrounds } from '../../policy/visibility/concealment.ts'
 import { decideListing } from '../../policy/visibility/decide-listing.ts'
 import {
   createPrincipal,
@@ -91,7 +91,7 @@ async function explain(
   )
   const { decision, byVisibility } = decideListing(set, request)
   const contact = decision.allowed ? undefined : findContact(set, request, decision)
-  const { message } = set.findGrounds(request, decision)
+  const { message } = findGrounds(set, request, decision)
   const restriction = decision.allowed ? set.findRestriction(request) : undefined
   const report = {
     decision,

@@ -17,8 +17,15 @@ import {
   noFacts,
   type RequestFacts,
 } from '../../policy/conditions/authorization-request.ts'
-import type { Grounds, PolicySet } from '../../policy/policy-set.ts'
-import { canKnow, canListReferences, findContact, isConcealed } from '../../policy/visibility/concealment.ts'
+import type { PolicySet } from '../../policy/policy-set.ts'
+import {
+  canKnow,
+  canListReferences,
+  findContact,
+  findGrounds,
+  isConcealed,
+  type Grounds,
+} from '../../policy/visibility/concealment.ts'
 import type { RequiredPermission, PermissionDecision } from './required-permission.ts'
 import type { Authenticated } from '../context.ts'
 
@@ -83,7 +90,7 @@ function listHints(
     // A rule beneath the object would tell that there is something beneath. One can cover some names only, so it would tell a
     // caller that one of them was guessed. The root is no secret.
     ...(includesSubtree !== true && (request.id.length === 0 || canKnow(policies, request))
-      ? describeGrounds(request, policies.findGrounds(request, decision))
+      ? describeGrounds(request, findGrounds(policies, request, decision))
       : []),
     ...(contact === undefined ? [] : [`contact for access: ${contact}`]),
   ]

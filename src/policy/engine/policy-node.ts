@@ -1,7 +1,5 @@
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
-import { getNamespaceDepth } from '../../catalog-api/requirements.ts'
-import type { AuthorizationRequest } from '../conditions/authorization-request.ts'
 import { isRestricting, type CompiledRule, type RestrictingRule } from './compiled-rule.ts'
 import type { PolicyDocument } from '../language/policy-document.ts'
 import { inheritTags, listTags, noTags, type ObjectTags } from '../tags/object-tags.ts'
@@ -145,16 +143,14 @@ export interface TreePosition {
   readonly tags: ObjectTags
 }
 
-export function findTreePosition(
+/** Finds an object in the namespace of the first `depth` parts of the id. */
+export function locate(
   root: PolicyNode,
-  { kind, id }: Pick<AuthorizationRequest, 'kind' | 'id'>,
+  id: Identifier,
+  depth: number,
+  table: string | undefined,
 ): TreePosition {
-  const depth = getNamespaceDepth(kind, id)
-  return createPosition(nearestNode(root, id, depth), depth, id[depth])
-}
-
-export function locate(root: PolicyNode, { namespace, table }: ObjectPosition): TreePosition {
-  return createPosition(nearestNode(root, namespace, namespace.length), namespace.length, table)
+  return createPosition(nearestNode(root, id, depth), depth, table)
 }
 
 /** The position of an object whose nearest node is given. */
@@ -174,7 +170,7 @@ export interface TagFinder {
 /** The tree must be complete. */
 export function createTagFinder(root: PolicyNode): TagFinder {
   return {
-    findTags: (position) => locate(root, position).tags,
+    findTags: ({ namespace, table }) => locate(root, namespace, namespace.length, table).tags,
     listTaggedTables(namespace) {
       const node = nearestNode(root, namespace, namespace.length)
       return node.depth === namespace.length ? [...(node.tables?.keys() ?? [])] : []

@@ -6,9 +6,15 @@ import {
 } from '../../catalog-api/operations.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
-import { noFacts, type AuthorizationRequest } from '../conditions/authorization-request.ts'
+import {
+  noFacts,
+  type AuthorizationRequest,
+  type ConditionFact,
+} from '../conditions/authorization-request.ts'
 import type { Decision } from '../engine/decision.ts'
+import { outcomeApplies } from '../engine/evaluation.ts'
 import { objectPosition } from '../engine/object-position.ts'
+import { knownFromPrincipal } from '../engine/subject.ts'
 import type { PolicySet } from '../policy-set.ts'
 import { describePermissionsByKind } from './visibility.ts'
 
@@ -98,4 +104,30 @@ export function findContact(
   }
   const known = [...contacts].findLast(([depth]) => mayKnowNamespace(id.slice(0, depth)))
   return known?.[1]
+}
+
+/** Why a request is denied, in the words of the rules that deny it or, if none does, of allows that their condition stops. */
+export interface Grounds {
+  readonly message: string | undefined
+  /** What the conditions of these rules read of the request. */
+  readonly facts: readonly ConditionFact[]
+}
+
+/** Returns what callers that may know of the object read about a denial. */
+export function findGrounds(policies: PolicySet, request: AuthorizationRequest, decision: Decision): Grounds {
+  if (decision.allowed) return { message: undefined, facts: [] }
+  const { rule: denying } = decision
+  const { permission, kind, id, principal } = request
+  const facts = new Set<ConditionFact>()
+  let message = decision.message
+  const position = objectPosition(kind, id)
+  const question = { permission, position, caller: knownFromPrincipal(principal), input: request }
+  policies.evaluate(question, ({ rule, outcome }) => {
+    const isUnmet = rule.effect === 'allow' && (outcome === 'false' || outcome === 'failed')
+    const decides = denying === undefined ? isUnmet : rule.effect === 'deny' && outcomeApplies(rule, outcome)
+    if (!decides) return
+    if (denying === undefined) message ??= rule.message
+    for (const fact of rule.condition?.facts ?? []) facts.add(fact)
+  })
+  return { message, facts: [...facts] }
 }

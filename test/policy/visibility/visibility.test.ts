@@ -157,29 +157,6 @@ it.each<[what: string, tables: readonly string[], denied: readonly string[], sho
   expect(set.visibilityFor({ principal: ann, request })('namespace', ['x', 'y', 'z'])).toBe(false)
 })
 
-const reads = (group: string, when: string) => [
-  { id: 'reads', effect: 'allow' as const, subjects: { groups: [group] }, operations: ['read'], when },
-]
-
-it('shows each caller what conditions allow, in any order of its groups', () => {
-  const set = compilePolicySet([
-    { name: 'x', namespace: ['x'], rules: reads('left', 'context["show"] == "x"') },
-    { name: 'y', namespace: ['y'], rules: reads('right', 'context["show"] == "y"') },
-  ])
-  for (const [show, groups] of [
-    ['x', ['left', 'right']],
-    ['y', ['right', 'left']],
-    ['y', ['left', 'right']],
-    ['x', ['right', 'left']],
-    ['z', ['left', 'right']],
-  ] as const) {
-    const principal = createCaller('ann', ...groups)
-    const view = set.visibilityFor({ principal, request: { ...request, context: new Map([['show', show]]) } })
-    const seen = ['x', 'y'].filter((name) => view('namespace', [name]) && view('table', [name, 't']))
-    expect(seen, `${show} to ${groups.join()}`).toEqual(show === 'z' ? [] : [show])
-  }
-})
-
 it('evaluates the condition of each namespace, and reports each failure in each page', () => {
   const subjects = { users: ['ann'] }
   const failed: string[] = []
