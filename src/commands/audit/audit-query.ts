@@ -8,7 +8,6 @@ import {
   type Selection,
   selectRecords,
 } from '../../audit/index.ts'
-import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
 import { findOperation, isOperationName, operationNames } from '../../catalog-api/operations.ts'
 import { permissionGroups } from '../../catalog-api/permissions.ts'
 import { type GatewaySettings } from '../../config/index.ts'
@@ -133,7 +132,7 @@ async function explainNothing(folder: string, filter: RecordFilter, command: Com
   const isKnown = isOperationName(operation) || operation === passThroughOperation || group !== undefined
   if (operation !== '' && !isKnown) {
     const suggestion = suggestSimilar(operation, [...operationNames, ...permissionGroups.keys()])
-    const what = `neither the catalog API nor a record has the operation ${JSON.stringify(operation)}`
+    const what = `neither the catalog API nor a selected record has the operation ${JSON.stringify(operation)}`
     command.error(printable(`error: ${what}${suggestion}`))
   }
   if (request !== undefined)
@@ -143,21 +142,7 @@ async function explainNothing(folder: string, filter: RecordFilter, command: Com
     )
   const isOfReads = (group ?? [operation]).some((name) => findOperation(name)?.effect === 'read')
   const note = isOfReads ? '; reads are recorded only with audit.reads' : ''
-  io.stderr.write(printable(`no records of ${describeFilter(filter)}${note}`) + '\n')
-}
-
-function describeFilter(filter: RecordFilter): string {
-  const { table, principal, operation, rule, denied, since, until } = filter
-  const criteria = [
-    denied && 'refused requests',
-    table && `table ${formatIdentifierText(table)}`,
-    principal !== undefined && `principal ${principal}`,
-    operation !== undefined && `operation ${operation}`,
-    rule !== undefined && `rule ${rule}`,
-    since && `times from ${since.toISOString()} on`,
-    until && `times before ${until.toISOString()}`,
-  ]
-  return criteria.filter(Boolean).join(', ')
+  io.stderr.write(`no such records${note}\n`)
 }
 
 /**

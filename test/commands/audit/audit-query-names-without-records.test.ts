@@ -37,33 +37,20 @@ it.each([
   }
 })
 
+const reads = '; reads are recorded only with audit.reads'
+
 it.each([
-  ['a known operation', ['--operation', 'AlterTableAddColumns'], 'operation AlterTableAddColumns'],
-  ['a known group of operations', ['--operation', 'create'], /operation create$/],
-  [
-    'a group of reads',
-    ['--operation', 'query'],
-    /operation query; reads are recorded only with audit\.reads$/,
-  ],
-  [
-    'a read',
-    ['--operation', 'ListTables'],
-    /operation ListTables; reads are recorded only with audit\.reads$/,
-  ],
-  ['a principal that no record has', ['--principal', 'corp:al\u001bise'], /principal corp:al\?ise$/],
-  ['names that do not occur together', ['--denied', '--rule', 'writers'], 'refused requests, rule writers'],
-  ['a time', ['--until', '2020-01-01T00:00:00Z'], 'times before 2020-01-01T00:00:00.000Z'],
-  [
-    'an age',
-    ['--until', '36500d', '--principal', 'corp:alice'],
-    /principal corp:alice, times before 19\d\d-/,
-  ],
-])('says that there are no records of %s, instead of an empty table', async (_, parameters, criteria) => {
+  ['a known operation', ['--operation', 'AlterTableAddColumns'], ''],
+  ['a known group of operations', ['--operation', 'create'], ''],
+  ['a group of reads', ['--operation', 'query'], reads],
+  ['a read', ['--operation', 'ListTables'], reads],
+  ['a principal that no record has', ['--principal', 'corp:alise'], ''],
+  ['names that do not occur together', ['--denied', '--rule', 'writers'], ''],
+  ['an age', ['--until', '36500d', '--principal', 'corp:alice'], ''],
+])('says that there are no records of %s, instead of an empty table', async (_, parameters, note) => {
   for (const command of commands) {
-    const { status, output, messages } = await select(command, parameters)
-    expect({ status, output }).toEqual({ status: 0, output: '' })
-    expect(messages.trimEnd()).toMatch(/^no records of /)
-    expect(messages.trimEnd()).toMatch(criteria)
+    const end = await select(command, parameters)
+    expect(end).toMatchObject({ status: 0, output: '', messages: `no such records${note}\n` })
   }
 })
 
