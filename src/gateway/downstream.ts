@@ -1,10 +1,8 @@
 import type { Socket } from 'node:net'
-import { Readable } from 'node:stream'
 import type { ConnectionAddresses } from '../lib/net/addresses.ts'
 import type { CallbackList, TaskOwner } from '../lib/async/owned-tasks.ts'
 import type { BodySource } from '../http1/codec/body-source.ts'
 import type { UploadWatcher } from '../http1/server/upload-source.ts'
-import { StreamSource } from '../http1/client/stream-source.ts'
 
 /** A request as the pipeline sees it, from any server. */
 export interface DownstreamRequest {
@@ -72,14 +70,15 @@ export interface DownstreamResponse extends ObservedResponse, TaskOwner {
   destroy(): void
 }
 
-/** The body of a request, to be read in one way: as a stream, into memory, or to be passed on. */
+/** The body of a request, to be read in one way: into memory, or to be passed on. */
 export interface DownstreamBody {
-  /** Fails with CatalogError (408) or ClientDisconnected. Destroying it leaves the connection open. */
-  readonly stream: Readable
   /** Passes the body on as it arrives. Fails with CatalogError (408), ClientDisconnected, or the error of the watcher. */
   upload(watcher: UploadWatcher): BodySource
-  /** Reads the body into memory; `onBytes` is called with the length of each chunk. Rejects with the stream's errors. */
-  readAll(onBytes?: (bytes: number) => void): Promise<Buffer>
+  /**
+   * Reads the body into memory; `onBytes` is called with the length of each chunk, and may throw. Rejects like `upload`
+   * fails.
+   */
+  readAll(onBytes: (bytes: number) => void): Promise<Buffer>
   /**
    * Resolves when 16 KiB of an upload, and all that its watcher needs, or all of it have arrived, so that a client that
    * sends nothing holds no connection to an upstream. Rejects with the errors of the body.
@@ -90,8 +89,13 @@ export interface DownstreamBody {
 }
 
 export const noBody: DownstreamBody = {
-  stream: Readable.from([]),
-  upload: () => new StreamSource(Readable.from([])),
+  upload: () => ({
+    isComplete: true,
+    start: (sink) => sink.onEnd(),
+    pause: () => undefined,
+    resume: () => undefined,
+    stop: () => undefined,
+  }),
   readAll: () => Promise.resolve(Buffer.alloc(0)),
   started: () => Promise.resolve(),
   release: () => undefined,

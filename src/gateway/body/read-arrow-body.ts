@@ -12,13 +12,7 @@ import {
 } from './checked-body.ts'
 import { checkSchemaMetadata } from './written-metadata.ts'
 import { CheckedSource } from './checked-source.ts'
-import {
-  assertBodyLength,
-  createByteCounter,
-  readBodyStart,
-  readChunks,
-  type BodyLimit,
-} from './read-body.ts'
+import { assertBodyLength, createByteCounter, readWholeBody, type BodyLimit } from './read-body.ts'
 
 interface ArrowBodyOptions {
   readonly limits: BodyLimits
@@ -45,7 +39,7 @@ export async function readArrowBody(
   const count = createByteCounter(limit, request.countReceived)
   const upload = body.upload({
     chunk(bytes) {
-      count(bytes)
+      count(bytes.length)
       meter.push(bytes)
       if (!meter.hasSchema) request.reserveMemory(bytes.length)
     },
@@ -74,8 +68,7 @@ export async function readArrowSchema(
   assertUncompressed(contentEncoding, 'the Arrow stream')
   const limit: BodyLimit = { setting: 'maxJsonBytes', maxBytes: maxJsonBytes }
   assertBodyLength(contentLength, limit)
-  const chunks = readChunks(body.stream, limit, request.countReceived)
-  const { bytes } = await readBodyStart(chunks, maxJsonBytes, request.reserveMemory)
+  const bytes = await readWholeBody(body, limit, request)
   if (readSchemaStream(bytes) === undefined) {
     throw refusal('malformed_body', 'the body is not an Arrow IPC stream of a schema without rows')
   }

@@ -1,7 +1,8 @@
-import type { Readable } from 'node:stream'
 import { CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
 import { formatBytes } from '../../lib/format-bytes.ts'
+import type { BodySource } from '../../http1/codec/body-source.ts'
 import type { DownstreamBody } from '../downstream.ts'
+import type { ReadableRequest } from './checked-body.ts'
 
 /** The maximum size of a body, and its setting below `limits`. */
 export interface BodyLimit {
@@ -10,84 +11,73 @@ export interface BodyLimit {
   readonly maxBytes: number | undefined
 }
 
-/** The beginning of a body. */
-export interface BodyStart {
-  readonly bytes: Buffer
-  /** The rest of the body, which need not be read; undefined if it is complete. */
-  readonly rest?: AsyncGenerator<Buffer, void> | undefined
-}
+/** The counters of a request whose body is read. */
+type BodyCounters = Pick<ReadableRequest, 'head' | 'countReceived' | 'reserveMemory'>
 
 /**
- * Reads a body in chunks, at most those of `limit`; `onBytes` is called for each chunk. The body is not destroyed if the
- * reader stops early: that would close the connection of the request. Throws InvalidInput (413) as soon as a larger
- * body is known, and InvalidInput (400) for an incomplete one.
- */
-export async function* readChunks(
-  body: Readable,
-  limit: BodyLimit,
-  onBytes?: (bytes: number) => void,
-): AsyncGenerator<Buffer, void> {
-  const count = createByteCounter(limit, onBytes)
-  try {
-    for await (const chunk of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      count(chunk)
-      yield chunk
-    }
-  } catch (error) {
-    throw toBodyError(error)
-  }
-}
-
-/**
- * Reads a whole body into memory; `onBytes` is called with the number of bytes of each chunk. Throws InvalidInput (400)
- * for an incomplete body.
+ * Reads a whole body of at most `limit` into memory. Throws InvalidInput (413) as soon as a larger body is known,
+ * InvalidInput (400) for an incomplete one, and Overloaded (503).
  */
 export async function readWholeBody(
   body: DownstreamBody,
-  onBytes?: (bytes: number) => void,
+  limit: BodyLimit,
+  { head: { contentLength }, countReceived, reserveMemory }: BodyCounters,
 ): Promise<Buffer> {
+  const count = createByteCounter(limit, countReceived)
+  if (contentLength !== undefined) reserveMemory(contentLength)
   try {
-    return await body.readAll(onBytes)
+    return await body.readAll((bytes) => {
+      count(bytes)
+      if (contentLength === undefined) reserveMemory(bytes)
+    })
   } catch (error) {
     throw toBodyError(error)
   }
 }
 
-function toBodyError(error: unknown): CatalogError {
+/**
+ * Starts a body of at most `limit`: resolves when more than `startBytes` or all of it have arrived, which are in memory.
+ * The body then fails, or this rejects, like `readWholeBody`.
+ */
+export async function startBody(
+  body: DownstreamBody,
+  startBytes: number,
+  limit: BodyLimit,
+  { countReceived, reserveMemory }: BodyCounters,
+): Promise<BodySource> {
+  const count = createByteCounter(limit, countReceived)
+  let received = 0
+  const source = body.upload({
+    chunk({ length }) {
+      count(length)
+      if (received <= startBytes) reserveMemory(length)
+      received += length
+    },
+    needsMore: () => received <= startBytes,
+  })
+  try {
+    await body.started()
+    return source
+  } catch (error) {
+    throw toBodyError(error)
+  }
+}
+
+/** The error of a body that failed before its end. */
+export function toBodyError(error: unknown): CatalogError {
   if (error instanceof CatalogError) return error
   return refusal('incomplete_body', 'the body ended before it was complete', { cause: error })
 }
 
-/**
- * Reads chunks into memory until there are more than `bytes`, or the body ends. `reserve` is called before a chunk is
- * retained; if it throws, reading stops.
- */
-export async function readBodyStart(
-  chunks: AsyncGenerator<Buffer, void>,
-  bytes: number,
-  reserve?: (bytes: number) => void,
-): Promise<BodyStart> {
-  const started: Buffer[] = []
-  let length = 0
-  while (length <= bytes) {
-    const { value, done } = await chunks.next()
-    if (done === true || value === undefined) return { bytes: concatChunks(started, length), rest: undefined }
-    reserve?.(value.length)
-    started.push(value)
-    length += value.length
-  }
-  return { bytes: concatChunks(started, length), rest: chunks }
-}
-
-/** Creates a counter of chunks, which reports each one and throws InvalidInput (413) when the maximum is exceeded. */
+/** Creates a counter of bytes, which reports each chunk and throws InvalidInput (413) when the maximum is exceeded. */
 export function createByteCounter(
   limit: BodyLimit,
   onBytes: ((bytes: number) => void) | undefined,
-): (chunk: Buffer) => void {
+): (bytes: number) => void {
   let length = 0
-  return (chunk) => {
-    length += chunk.length
-    onBytes?.(chunk.length)
+  return (bytes) => {
+    length += bytes
+    onBytes?.(bytes)
     assertBodyLength(length, limit)
   }
 }

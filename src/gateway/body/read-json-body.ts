@@ -1,10 +1,5 @@
-import { Readable } from 'node:stream'
-import type { RunInSlices } from '../../lib/async/run-in-slices.ts'
-import type { JsonTransformer } from '../json/json-transformer.ts'
-import type { CheckDecision } from './checked-source.ts'
 import { refusal } from '../../catalog-api/catalog-error.ts'
 import type { Operation } from '../../catalog-api/operations.ts'
-import { StreamSource } from '../../http1/client/stream-source.ts'
 import type { DownstreamBody } from '../downstream.ts'
 import type { NamedWork } from '../facts/sealed-ids.ts'
 import { createBodyChecker, type BodyChecker } from './body-checker.ts'
@@ -15,66 +10,10 @@ import {
   type CheckedBody,
   type ReadableRequest,
 } from './checked-body.ts'
-import {
-  assertBodyLength,
-  concatChunks,
-  readBodyStart,
-  readChunks,
-  readWholeBody,
-  type BodyLimit,
-} from './read-body.ts'
+import { JsonSource, readInSlices } from './json-source.ts'
+import { assertBodyLength, concatChunks, readWholeBody, startBody, type BodyLimit } from './read-body.ts'
 import { restateBody } from './restate-facts.ts'
 import { listWrittenReferences } from './written-metadata.ts'
-
-const highWaterMark = 64 * 1024
-
-/** Reading a smaller chunk costs less than a pause. */
-const minSlicedBytes = 1024
-
-/** Reads a chunk of a body in slices, in which the event loop serves other callers. */
-async function readInSlices(text: JsonTransformer, chunk: Buffer, runInSlices: RunInSlices): Promise<void> {
-  if (chunk.length < minSlicedBytes) text.push(chunk)
-  else await runInSlices(text.pushInSteps(chunk))
-}
-
-/**
- * Streams a checked JSON body: the part that has been read, then the rest as it arrives. The last chunk, and the
- * last byte of the JSON, are held back until `onEnd` and `check` have accepted the whole body. The stream fails at the first
- * error, so the upstream never receives complete JSON before all checks have passed.
- */
-function createJsonStream(
-  text: JsonTransformer,
-  rest: AsyncGenerator<Buffer, void>,
-  runInSlices: RunInSlices,
-  onEnd: (isObject: boolean) => void,
-  check: CheckDecision,
-): Readable {
-  const stream = Readable.from(readCheckedChunks(text, rest, runInSlices, onEnd, check), {
-    objectMode: false,
-    highWaterMark,
-  })
-  // An attempt that has ended no longer listens for errors of the remaining body.
-  stream.on('error', () => undefined)
-  // Closing a generator that was never started does not close the inner generator.
-  return stream.once('close', () => void rest.return())
-}
-
-async function* readCheckedChunks(
-  text: JsonTransformer,
-  rest: AsyncIterable<Buffer>,
-  runInSlices: RunInSlices,
-  onEnd: (isObject: boolean) => void,
-  check: CheckDecision,
-): AsyncGenerator<Buffer, void> {
-  for await (const chunk of rest) {
-    await readInSlices(text, chunk, runInSlices)
-    yield* text.takeReady()
-    await check('meanwhile')
-  }
-  onEnd(text.end())
-  await check('end')
-  yield* text.takeRest()
-}
 
 interface JsonBodyOptions {
   readonly limits: BodyLimits
@@ -96,7 +35,7 @@ export async function readJsonBody(
   body: DownstreamBody,
   { limits, needsWholeBody, openJob }: JsonBodyOptions,
 ): Promise<CheckedBody> {
-  const { head, route, countReceived, reserveMemory, runInSlices } = request
+  const { head, route, runInSlices } = request
   const { contentLength } = head
   const { operation } = route
   assertJsonHeaders(head)
@@ -107,21 +46,22 @@ export async function readJsonBody(
   const setting = needsWholeBody ? 'maxJsonBytes' : 'maxArrowBytes'
   const limit: BodyLimit = { setting, maxBytes: limits[setting] }
   assertBodyLength(contentLength, limit)
-  const fitsWindow = contentLength !== undefined && contentLength <= window
-  if (fitsWindow) reserveMemory(contentLength)
-  const { bytes, rest } = fitsWindow
-    ? { bytes: await readWholeBody(body, countReceived), rest: undefined }
-    : await readBodyStart(readChunks(body.stream, limit, countReceived), window, reserveMemory)
+  const fitsWindow = needsWholeBody || (contentLength !== undefined && contentLength <= window)
+  const rest = fitsWindow ? undefined : new JsonSource(await startBody(body, window, limit, request))
+  const { bytes, isWhole } = rest?.takeStart() ?? {
+    bytes: await readWholeBody(body, limit, request),
+    isWhole: true,
+  }
   const checker = createBodyChecker(request, {
     retainsAll: needsWholeBody,
-    retainsFilters: rest === undefined && operation.effect !== 'read',
+    retainsFilters: isWhole && operation.effect !== 'read',
     maxValueBytes: window,
     maxValues: limits.maxJsonValues,
     maxBatchEntries: limits.maxBatchEntries,
     openJob,
   })
   await readInSlices(checker.json, bytes, runInSlices)
-  return rest === undefined ? endWhole(request, checker) : streamRest(request, checker, rest)
+  return rest === undefined || isWhole ? endWhole(request, checker) : streamRest(request, checker, rest)
 }
 
 function endWhole(request: ReadableRequest, checker: BodyChecker): CheckedBody {
@@ -147,7 +87,7 @@ function endWhole(request: ReadableRequest, checker: BodyChecker): CheckedBody {
 function streamRest(
   { route: { operation }, runInSlices }: ReadableRequest,
   checker: BodyChecker,
-  rest: AsyncGenerator<Buffer, void>,
+  rest: JsonSource,
 ): CheckedBody {
   const { json, members, allowedMembers } = checker
   checker.freezeAuditedMembers()
@@ -161,9 +101,9 @@ function streamRest(
     job: undefined,
     payloadType: 'application/json',
     createPayload(_stated, check) {
-      const stream = createJsonStream(json, rest, runInSlices, onEnd, check)
       // Members may be removed on the way, so the length is unknown.
-      return { form: 'stream', body: new StreamSource(stream), length: undefined }
+      const checked = rest.checkRest({ text: json, runInSlices, onEnd, check })
+      return { form: 'stream', body: checked, length: undefined }
     },
   }
 }

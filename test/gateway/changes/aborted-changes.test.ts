@@ -37,17 +37,17 @@ it.each([
   expect(outcomes).toMatchObject([{ result, details: { reason: 'body_too_large' } }])
 })
 
-const document = `{"predicate":"${'x'.repeat(4096)}"}`
+const document = `{"predicate":"${'x'.repeat(20_000)}"}`
 
 it.each([
   ['a second value', '{}', 'not valid JSON', 'malformed_body'],
   ['a byte that JSON cannot have', '\0', 'not valid JSON', 'malformed_body'],
-  ['white space above the limit', ' '.repeat(32_768), 'larger than', 'body_too_large'],
+  ['white space above the limit', ' '.repeat(65_536), 'larger than', 'body_too_large'],
 ])('JSON with %s behind it never completes at the upstream', async (_what, behind, says, reason) => {
   const { gateway, upstream } = await startGatewayAndUpstream({
     adjust: (settings) => ({
       ...settings,
-      limits: { ...settings.limits, maxJsonBytes: 1024, maxArrowBytes: 32_768 },
+      limits: { ...settings.limits, maxJsonBytes: 1024, maxArrowBytes: 65_536 },
     }),
   })
   let received = ''

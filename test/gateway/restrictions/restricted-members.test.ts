@@ -1,8 +1,7 @@
-import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
 import { CatalogError } from '../../../src/catalog-api/catalog-error.ts'
 import { parseTarget } from '../../../src/catalog-api/request-target.ts'
-import { StreamSource } from '../../../src/http1/client/stream-source.ts'
+import { noBody } from '../../../src/gateway/downstream.ts'
 import { restrictRequest } from '../../../src/gateway/restrictions/restrict-request.ts'
 import type { CallerRestriction } from '../../../src/policy/restrictions/restriction.ts'
 
@@ -426,7 +425,7 @@ it.each([
 
 it('a body that is not read whole is refused', () => {
   const route = parseTarget('POST', '/v1/table/crm$customers/query')
-  const body = new StreamSource(Readable.from([]))
+  const body = noBody.upload({ chunk: () => undefined })
   const payload = { form: 'stream', body, length: undefined } as const
   expect(() => restrictRequest({ route, head: { isLancedb: false } }, {}, payload, restriction)).toThrow(
     /: the body is too large$/,

@@ -1,7 +1,5 @@
-import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
-import { StreamSource } from '../../../src/http1/client/stream-source.ts'
-import { scripted, writesBytes, type Script } from './scripted-upstream.ts'
+import { createBody, scripted, writesBytes, type Script } from './scripted-upstream.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const good = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'
@@ -91,13 +89,9 @@ it('closes a connection whose response arrived before the request was complete',
     socket.pause()
     socket.write(good)
   })
-  const body = new Readable({
-    read() {
-      this.push(Buffer.alloc(64 * 1024))
-    },
-  })
-  expect(String((await upstream.send({ method: 'POST', body: new StreamSource(body) })).body)).toBe('{}')
-  expect(body.destroyed).toBe(true)
+  const body = createBody(64 * 1024, true)
+  expect(String((await upstream.send({ method: 'POST', body })).body)).toBe('{}')
+  expect(body.isStopped).toBe(true)
   expect(upstream.client.connectionCount()).toBe(0)
   const buffer = Buffer.alloc(16 * 1024 * 1024)
   expect(String((await upstream.send({ method: 'POST', body: buffer })).body)).toBe('{}')
@@ -169,21 +163,12 @@ it.each([
   ['a character beyond latin1', { headers: ['a', '\u010a'] }],
   ['a second host', { headers: ['host', 'elsewhere'] }],
   ['a transfer-encoding', { headers: ['transfer-encoding', 'gzip'] }],
-  [
-    'an invalid length',
-    { headers: ['content-length', '5x'], body: new StreamSource(Readable.from([Buffer.alloc(5)])) },
-  ],
+  ['an invalid length', { headers: ['content-length', '5x'], body: createBody(5) }],
   ['a blank in its target', { path: '/a b' }],
   ['a line end in its target', { path: '/a\r\nb' }],
   ['no slash before its target', { path: 'http://elsewhere/' }],
-  [
-    'fewer bytes than its length',
-    { body: new StreamSource(Readable.from([Buffer.alloc(4)])), headers: ['content-length', '5'] },
-  ],
-  [
-    'more bytes than its length',
-    { body: new StreamSource(Readable.from([Buffer.alloc(6)])), headers: ['content-length', '5'] },
-  ],
+  ['fewer bytes than its length', { body: createBody(4), headers: ['content-length', '5'] }],
+  ['more bytes than its length', { body: createBody(6), headers: ['content-length', '5'] }],
 ])('does not send a request with %s as it is', async (_what, request) => {
   const upstream = await scripted((socket, text) => {
     if (text.endsWith('\r\n\r\n\0\0\0\0\0') || !text.includes('content-length')) socket.write(good)

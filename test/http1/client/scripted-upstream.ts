@@ -4,7 +4,25 @@ import { onTestFinished } from 'vitest'
 import { directOpener } from '../../support/direct-opener.ts'
 import { createHttp1Client, type Http1Client } from '../../../src/http1/client/http1-client.ts'
 import { sendRequest, type BufferedResponse } from '../../../src/http1/client/send-request.ts'
+import type { BodySink } from '../../../src/http1/codec/body-source.ts'
 import type { OutgoingRequest } from '../../../src/http1/client/outgoing-request.ts'
+
+/** A body of one chunk, which ends unless it is `endless`. */
+export function createBody(length: number, endless = false) {
+  const body = {
+    isComplete: false,
+    isStopped: false,
+    start(sink: BodySink) {
+      sink.onData(Buffer.alloc(length), undefined)
+      body.isComplete = !endless
+      if (!endless && !body.isStopped) sink.onEnd()
+    },
+    pause: () => undefined,
+    resume: () => undefined,
+    stop: () => void (body.isStopped = true),
+  }
+  return body
+}
 
 export type Script = (socket: Socket, text: string) => unknown
 
