@@ -7,7 +7,6 @@ import {
   type InDoubtChange,
   type IntentReference,
   type KnownVersions,
-  type Resolution,
   type ResolutionDecision,
   type ResolvedEntry,
 } from '../../audit/index.ts'
@@ -55,8 +54,6 @@ interface PendingResolution {
   readonly retryDelays: Backoff
   /** Time of the first observed absence that counts. */
   absentSince: number | undefined
-  /** Set if only recording is left. */
-  resolution: ResolvedEntry | undefined
 }
 
 /** The changes of one upstream, looked up one at a time: an upstream that does not respond delays no other. */
@@ -102,33 +99,48 @@ export function createOutcomeResolver(options: OutcomeResolverOptions): OutcomeR
     const { pending } = queue
     for (const entry of [...pending].filter(({ nextAt }) => nextAt <= Date.now())) {
       if (closing.signal.aborted) return
+      const { change } = entry
       try {
-        await tryToResolve(entry, queue)
-        if (entry.resolution === undefined) continue
+        const resolution = await resolve(entry, queue)
+        if (resolution === undefined) continue
+        await audit.recordResolution(change.intent, resolution)
+        if (resolution.result === 'committed') known.add(change.entry, resolution.versions)
+        onResolved(resolution, change)
         pending.delete(entry)
         markSeen(queue, entry)
       } catch {
-        postpone(entry)
+        entry.nextAt = Date.now() + entry.retryDelays.next()
       }
     }
   }
 
-  async function tryToResolve(entry: PendingResolution, queue: LookupQueue): Promise<void> {
-    if (entry.resolution !== undefined) return conclude(entry, entry.resolution)
-    const { decision, versions } = await lookUp(entry)
+  /** Returns the resolution, or undefined and sets the time of the next lookup. Rejects if a lookup failed. */
+  async function resolve(entry: PendingResolution, queue: LookupQueue): Promise<ResolvedEntry | undefined> {
+    const { since } = entry.change
+    const found = await lookUp(entry).catch((error: unknown) => {
+      if (Date.now() - since < times.maxAgeMs) throw error
+    })
+    if (found === undefined) {
+      const evidence = 'the upstream gave no answer within the maximum age'
+      return { result: 'undecided', evidence, lookups: entry.lookups }
+    }
     markSeen(queue, entry)
-    const { result, evidence } = decision
-    const resolvedAt = entry.change.since + times.settleTimeMs
+    const { result, evidence } = found.decision
+    const versions = found.versions.length > 0 && { versions: found.versions }
+    const resolvedAt = since + times.settleTimeMs
     // An undecided change may be decided by the outcomes of other changes.
     const isEarly = Date.now() < resolvedAt && (result === 'absent' || result === 'undecided')
     if (isEarly) entry.nextAt = resolvedAt
     else if (result === 'undecided' && mayBeDecidedByOthers(queue, entry))
       entry.nextAt = Date.now() + retryDelays.minMs
-    else if (result !== 'absent') await decide(entry, result, evidence, versions)
-    else if (entry.absentSince === undefined) {
+    else if (result !== 'absent') return { result, evidence, lookups: entry.lookups, ...versions }
+    else if (entry.absentSince !== undefined)
+      return { result: 'not_committed', evidence, lookups: entry.lookups, ...versions }
+    else {
       entry.absentSince = Date.now()
       entry.nextAt = entry.absentSince + times.settleTimeMs
-    } else await decide(entry, 'not_committed', evidence, versions)
+    }
+    return undefined
   }
 
   /** A batch is atomic: the first conclusive lookup decides for all entries. */
@@ -152,42 +164,16 @@ export function createOutcomeResolver(options: OutcomeResolverOptions): OutcomeR
     return { decision, versions }
   }
 
-  function decide(
-    entry: PendingResolution,
-    result: Resolution,
-    evidence: string,
-    versions: CreatedVersion[],
-  ): Promise<void> {
-    if (result === 'committed') known.add(entry.change.entry, versions)
-    const found = versions.length > 0 && { versions }
-    entry.resolution = { result, evidence, lookups: entry.lookups, ...found }
-    return conclude(entry, entry.resolution)
-  }
-
-  async function conclude({ change }: PendingResolution, resolution: ResolvedEntry): Promise<void> {
-    await audit.recordResolution(change.intent, resolution)
-    onResolved(resolution, change)
-  }
-
-  /** Called if a lookup or the record failed. */
-  function postpone(entry: PendingResolution): void {
-    const now = Date.now()
-    entry.nextAt = now + entry.retryDelays.next()
-    if (entry.resolution !== undefined || now - entry.change.since < times.maxAgeMs) return
-    const evidence = 'the upstream gave no answer within the maximum age'
-    entry.resolution = { result: 'undecided', evidence, lookups: entry.lookups }
-    entry.nextAt = now
-  }
-
   return {
     add(change) {
       const { upstream } = change.entry
-      let queue = queues.get(upstream)
-      if (queue === undefined)
-        queues.set(
-          upstream,
-          (queue = { pending: new Set(), unseen: new Map(), timer: undefined, running: undefined }),
-        )
+      const queue = queues.get(upstream) ?? {
+        pending: new Set(),
+        unseen: new Map(),
+        timer: undefined,
+        running: undefined,
+      }
+      queues.set(upstream, queue)
       if (queue.pending.size >= maxPending || closing.signal.aborted) return
       const nextAt = Date.now()
       queue.pending.add({
@@ -197,7 +183,6 @@ export function createOutcomeResolver(options: OutcomeResolverOptions): OutcomeR
         nextAt,
         retryDelays: new Backoff(retryDelays),
         absentSince: undefined,
-        resolution: undefined,
       })
       for (const key of listTableKeys(change)) queue.unseen.set(key, (queue.unseen.get(key) ?? 0) + 1)
       schedule(queue, nextAt)
