@@ -1,21 +1,16 @@
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { docsPath, openApiPath } from '../catalog-api/openapi/openapi-document.ts'
+import { createDocument, type ServedDocument } from './documents.ts'
 
 const css = 'text/css; charset=utf-8'
 const javaScript = 'text/javascript; charset=utf-8'
-
-/** A file of the page. */
-export interface DocsPageFile {
-  readonly contentType: string
-  readonly bytes: Buffer
-}
 
 /**
  * Headers of all files: only the gateway's own files are loaded or run, requests go to the gateway only, and no page can
  * frame this one or keep a reference to its window, as it may hold a credential.
  */
-export const docsPageHeaders: readonly string[] = Object.entries({
+const headers: readonly string[] = Object.entries({
   'content-security-policy': [
     "default-src 'none'",
     "script-src 'self'",
@@ -50,17 +45,15 @@ const files = [
   ['image/svg+xml', new URL('icon.svg', ofConsole)],
 ] as const
 
-/**
- * Creates the page that shows the OpenAPI document with Swagger UI. Returns its files by their path below `basePath`, to
- * which the page refers.
- */
-export async function createDocsPage(basePath: string): Promise<ReadonlyMap<string, DocsPageFile>> {
-  const page = { contentType: 'text/html; charset=utf-8', bytes: Buffer.from(createHtml(basePath)) }
-  const staticFiles = files.map(async ([contentType, file]): Promise<[string, DocsPageFile]> => {
-    const bytes = await readFile(file)
-    return [`${docsPath}/static/${basename(file.pathname)}`, { contentType, bytes }]
+/** Creates the page that shows the OpenAPI document with Swagger UI, as its files by their path, below `basePath`. */
+export async function createDocsPage(basePath: string): Promise<ReadonlyMap<string, ServedDocument>> {
+  const html = createDocument('docs', createHtml(basePath), 'text/html; charset=utf-8', headers)
+  const path = basePath + docsPath
+  const staticFiles = files.map(async ([contentType, file]) => {
+    const document = createDocument('docs', await readFile(file), contentType, headers)
+    return [`${path}/static/${basename(file.pathname)}`, document] as const
   })
-  return new Map([[docsPath, page], [`${docsPath}/`, page], ...(await Promise.all(staticFiles))])
+  return new Map([[path, html], [`${path}/`, html], ...(await Promise.all(staticFiles))])
 }
 
 function createHtml(basePath: string): string {

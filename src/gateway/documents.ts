@@ -47,48 +47,31 @@ export function createDocumentFinder(
   const openApi = getOpenApiDocument(basePath, extraOperations, tokenEndpoints)
   const documents = new Map([[basePath + openApiPath, createDocument('openapi', openApi)]])
   if (jwks !== undefined) documents.set(basePath + jwksPath, createDocument('jwks', jwks))
-  const findPageFile = createPageFileFinder(basePath)
+  // Created when it is first requested: few gateways need its files, and they take memory.
+  const openPage = memoize(async () => (await import('./docs-page.ts')).createDocsPage(basePath))
+  const page = basePath + docsPath
+  async function findPageFile(target: string): Promise<ServedDocument> {
+    const file = (await openPage()).get(target)
+    if (file === undefined)
+      throw refusal('unknown_route', `unknown route: ${docsPath} has no file of this name`)
+    return file
+  }
   return ({ head: { method, target, hasBody } }) => {
-    const document = documents.get(target) ?? findPageFile(target)
-    if (document === undefined) return undefined
+    const document = documents.get(target)
+    const isOfPage = target === page || target.startsWith(`${page}/`)
+    if (document === undefined && !isOfPage) return undefined
     if (method !== 'GET' && method !== 'HEAD') {
       throw refusal('method_not_allowed', `method ${method} is not allowed for ${target}; use GET`, {
         headers: { allow: 'GET, HEAD' },
       })
     }
     if (hasBody) throw refusal('unexpected_body', `unexpected body in a ${method} request for ${target}`)
-    return typeof document === 'function' ? document() : document
+    return document ?? findPageFile(target)
   }
 }
 
-/** The page is created when it is first requested: few gateways need its files, and they take memory. */
-function createPageFileFinder(
-  basePath: string,
-): (target: string) => (() => Promise<ServedDocument>) | undefined {
-  const open = memoize(async () => {
-    const { docsPageHeaders, createDocsPage } = await import('./docs-page.ts')
-    const files = [...(await createDocsPage(basePath))]
-    return new Map(
-      files.map(([path, { contentType, bytes }]) => [
-        basePath + path,
-        createDocument('docs', bytes, contentType, docsPageHeaders),
-      ]),
-    )
-  })
-  const page = basePath + docsPath
-  return (target) => {
-    if (!target.startsWith(page)) return undefined
-    if (target !== page && !target.startsWith(`${page}/`)) return undefined
-    return async () => {
-      const file = (await open()).get(target)
-      if (file === undefined)
-        throw refusal('unknown_route', `unknown route: ${docsPath} has no file of this name`)
-      return file
-    }
-  }
-}
-
-function createDocument(
+/** `headers` are those besides `content-type`. */
+export function createDocument(
   name: ServedDocument['name'],
   content: string | Buffer,
   contentType = 'application/json',

@@ -1,9 +1,11 @@
-import { headerDialects } from '../../catalog-api/headers.ts'
+import { headerDialectNames, headerDialects, type HeaderDialect } from '../../catalog-api/headers.ts'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
 import { isWithin, type Identifier } from '../../catalog-api/identifiers.ts'
+import { openApiPath } from '../../catalog-api/openapi/openapi-document.ts'
 import type { UpstreamSettings } from '../../config/index.ts'
-import { probeUpstream, type UpstreamProbe } from '../../gateway/upstream/probe/probe-upstream.ts'
-import { probeRestrictions } from '../../gateway/upstream/probe/probe-restrictions.ts'
+import { upstreamBounds } from '../../gateway/bounds.ts'
+import { openOwnClient, type UpstreamAccess } from '../../gateway/upstream/own-client.ts'
+import { probeRestrictions } from '../../gateway/upstream/probe-restrictions.ts'
 import { readUpstreamOptions } from '../../gateway/upstream/upstream-files.ts'
 import { readOnce } from '../../lib/fs/follow-files.ts'
 import { toError } from '../../lib/errors/to-error.ts'
@@ -90,4 +92,31 @@ function describeProbe({ name, url, headerDialect }: UpstreamSettings, probe: Up
     lines.push('its headers are unknown: set headerDialect: lance if it is a server of Lance')
   }
   return `${lines.join('\n  ')}\n`
+}
+
+/** The result of a few reads from an upstream. */
+interface UpstreamProbe {
+  /** Of a listing of its root namespace, with the credential of the gateway. */
+  readonly status: number
+  /** Milliseconds until the whole listing was there. */
+  readonly durationMs: number
+  /** The headers that its OpenAPI document names; undefined if it has none that names them. */
+  readonly headerDialect: HeaderDialect | undefined
+}
+
+/** Reads from an upstream, and changes nothing. Rejects if it does not respond within its timeouts. */
+async function probeUpstream(options: UpstreamAccess): Promise<UpstreamProbe> {
+  const { connectTimeoutMs, healthCheckTimeoutMs } = upstreamBounds
+  const client = openOwnClient(options, connectTimeoutMs)
+  try {
+    const startedAt = performance.now()
+    const { status } = await client.probe(AbortSignal.timeout(healthCheckTimeoutMs))
+    const durationMs = Math.round(performance.now() - startedAt)
+    const document = await client.get(openApiPath, AbortSignal.timeout(healthCheckTimeoutMs))
+    const text = document.status === 200 ? document.body.toString('utf8') : ''
+    const headerDialect = headerDialectNames.find((name) => text.includes(headerDialects[name].location))
+    return { status, durationMs, headerDialect }
+  } finally {
+    client.close()
+  }
 }
