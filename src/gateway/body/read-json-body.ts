@@ -109,19 +109,10 @@ function streamRest(
 }
 
 /** Operations that state something only in a body have stated nothing. */
-export function readNoBody(
-  { head, route: { operation } }: ReadableRequest,
-  requiresBody: boolean,
-): CheckedBody {
+export function readNoBody(operation: Operation, requiresBody: boolean): CheckedBody {
   assertBodyNotRequired(operation)
   const statement = requiresBody ? { members: {}, isWhole: true } : undefined
-  // A GET is forwarded as POST, which some catalogs refuse without JSON.
-  return head.method === 'GET' && operation.body === 'json'
-    ? createBodyWithoutMembers(statement, 'application/json', () => ({
-        form: 'bytes',
-        bytes: Buffer.from('{}'),
-      }))
-    : createBodyWithoutMembers(statement, undefined, () => ({ form: 'none' }))
+  return createBodyWithoutMembers(statement, undefined, () => ({ form: 'none' }))
 }
 
 /** Throws InvalidInput (400) if the operation requires an object as body. */

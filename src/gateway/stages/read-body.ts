@@ -55,7 +55,7 @@ function checkBody(
   const { head, route, headPermit } = request
   const { operation } = route
   const isArrow = operation.body === 'arrow'
-  if (!head.hasBody && !isArrow) return readNoBody(request, requiresBody(operation))
+  if (!head.hasBody && !isArrow) return readNoBody(operation, requiresBody(operation))
   if (isArrow || (operation.alsoArrowSchema && isArrowStreamType(head.contentType ?? ''))) {
     const overwrites = headPermit.stated.mode === 'overwrite'
     const arrow = { limits, overwrites }
