@@ -29,7 +29,6 @@ export {
   type ObjectId,
   type OutcomeEntry,
   type RefusalEntry,
-  type Resolution,
   type ResolvedEntry,
   type UploadFacts,
 } from './records/audit-record.ts'

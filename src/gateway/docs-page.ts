@@ -40,7 +40,6 @@ const files = [
   [javaScript, new URL('swagger-ui-bundle.js', swaggerUi)],
   [css, new URL('docs.css', own)],
   [javaScript, new URL('docs.js', own)],
-  [javaScript, new URL('operation-search.js', own)],
   [css, new URL('design.css', ofConsole)],
   ['image/svg+xml', new URL('icon.svg', ofConsole)],
 ] as const
