@@ -9,37 +9,10 @@ import { createRuleReference } from '../policy/engine/compiled-rule.ts'
 import type { PolicySet } from '../policy/policy-set.ts'
 import type { RestrictionReport } from '../policy/restrictions/restriction.ts'
 import { listRestrictions } from '../policy/analysis/reaching-restrictions.ts'
+import { listOwnDocuments } from '../policy/analysis/steps.ts'
 import { listPermissions } from '../policy/language/describe-permissions.ts'
 import type { Subject } from '../policy/engine/subject.ts'
 import { listTaggedColumns, whoCan, type Entitlement, type Sight } from '../policy/analysis/who-can.ts'
-
-/** A direct child namespace that policies mention. */
-export interface NamespaceEntry {
-  readonly name: string
-  readonly policies: readonly string[]
-  /** Whether policies mention namespaces beneath it. */
-  readonly hasChildren: boolean
-}
-
-export interface AccessReport {
-  /** The object, as commands read it. */
-  readonly id: string
-  readonly groups: readonly { readonly name: string; readonly operations: readonly string[] }[]
-  /** Of a table: its tagged columns. */
-  readonly columns: readonly string[]
-  readonly callers: readonly {
-    readonly subject: Subject
-    readonly grants: readonly Grant[]
-    /** Of a table: what a caller that is the subject and nothing else sees of it, at best. */
-    readonly sees?: Sight
-  }[]
-  /** For a namespace: rules that additionally decide on tables of these names. */
-  readonly forTables: readonly {
-    readonly rule: RuleReference
-    readonly tables: readonly string[]
-    readonly restriction?: RestrictionReport
-  }[]
-}
 
 /** An operation that a caller may use, subject to conditions and to rules that may deny it. */
 type Grant = { readonly operation: Permission } & Omit<Entitlement, 'subject'>
@@ -51,10 +24,8 @@ const disjointGroups = [...permissionGroups].filter(
 /** Maximum number of nodes shown; others can be requested by name. */
 const maxNodes = 500
 
-export function listNamespaces(
-  documents: readonly PolicyDocument[],
-  above: Identifier,
-): { readonly nodes: readonly NamespaceEntry[]; readonly omitted: number } {
+/** Lists the direct child namespaces that policies mention, and whether policies mention some beneath them. */
+export function listNamespaces(documents: readonly PolicyDocument[], above: Identifier) {
   const found = new Map<string, { policies: string[]; hasChildren: boolean }>()
   for (const { namespace, name: policy } of documents) {
     const name = namespace[above.length]
@@ -69,12 +40,15 @@ export function listNamespaces(
   return { nodes: sorted.slice(0, maxNodes), omitted: Math.max(0, sorted.length - maxNodes) }
 }
 
+/** A rule that additionally decides on tables of these names. */
+interface TableRule {
+  readonly rule: RuleReference
+  readonly tables: readonly string[]
+  readonly restriction?: RestrictionReport
+}
+
 /** As `policy who-can` does. For a namespace, operations on tables apply to any table in it, whatever its name. */
-export function createAccessReport(
-  set: PolicySet,
-  kind: 'namespace' | 'table',
-  id: Identifier,
-): AccessReport {
+export function createAccessReport(set: PolicySet, kind: 'namespace' | 'table', id: Identifier) {
   const namespace = kind === 'namespace' ? id : id.slice(0, -1)
   const position = { namespace, table: kind === 'namespace' ? undefined : id.at(-1) }
   const callers = new Map<string, { subject: Subject; grants: Grant[] }>()
@@ -92,19 +66,19 @@ export function createAccessReport(
     }
   }
   return {
+    /** The object, as commands read it. */
     id: formatIdentifierText(id),
     groups: shown.filter(({ operations }) => operations.length > 0),
+    /** Of a table: its tagged columns. */
     columns: kind === 'table' ? listTaggedColumns(set, position) : [],
     callers: [...callers.values()].map((caller) => ({
       ...caller,
-      ...(kind === 'table' && { sees: findSight(caller.grants) }),
+      /** Of a table: what a caller that is the subject and nothing else sees of it, at best. */
+      sees: kind === 'table' ? findSight(caller.grants) : undefined,
     })),
     forTables:
       kind === 'namespace'
-        ? [
-            ...listTableRules(set.documentsAbove(namespace), namespace),
-            ...listTableRestrictions(set, namespace),
-          ]
+        ? [...listTableRules(set, namespace), ...listTableRestrictions(set, namespace)]
         : [],
   }
 }
@@ -118,22 +92,17 @@ function appliesToKind(permission: Permission, kind: 'namespace' | 'table'): boo
   return kind === 'namespace' || isInNamespace(objectKindOfPermission(permission))
 }
 
-function listTableRules(
-  documents: readonly PolicyDocument[],
-  namespace: Identifier,
-): AccessReport['forTables'] {
-  return documents
-    .filter((document) => document.namespace.length === namespace.length)
-    .flatMap((document) =>
-      document.rules.flatMap((rule) =>
-        rule.tables === undefined || rule.restriction !== undefined
-          ? []
-          : [{ rule: createRuleReference({ document, rule }), tables: rule.tables }],
-      ),
-    )
+function listTableRules(set: PolicySet, namespace: Identifier): readonly TableRule[] {
+  return listOwnDocuments(set, namespace).flatMap((document) =>
+    document.rules.flatMap((rule) =>
+      rule.tables === undefined || rule.restriction !== undefined
+        ? []
+        : [{ rule: createRuleReference({ document, rule }), tables: rule.tables }],
+    ),
+  )
 }
 
-function listTableRestrictions(set: PolicySet, namespace: Identifier): AccessReport['forTables'] {
+function listTableRestrictions(set: PolicySet, namespace: Identifier): readonly TableRule[] {
   return listRestrictions(set, namespace).map((restriction) => {
     const { rule, tables } = restriction
     return { rule, tables, restriction }

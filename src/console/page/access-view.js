@@ -4,7 +4,7 @@ import { ruleText } from './format.js'
 import { openTree, showTree } from './namespace-tree.js'
 import { restrictionView } from './restriction-view.js'
 
-/** @typedef {import('../access-report.ts').AccessReport} AccessReport */
+/** @typedef {ReturnType<typeof import('../access-report.ts').createAccessReport>} AccessReport */
 /** @typedef {AccessReport['callers'][number]} Caller */
 /** @typedef {Caller['grants'][number]} Grant */
 /** @typedef {import('../../policy/language/policy-document.ts').NamedSubjects} NamedSubjects */
