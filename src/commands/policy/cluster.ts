@@ -40,7 +40,6 @@ export async function readCluster(namespaces: readonly PolicyNamespace[] = []): 
   const ofPolicies = `${policyResourceName}.${policyApiGroup}`
   const isByUid = namespaces.some(({ uid }) => uid !== undefined)
   const objects = getObjects(isByUid ? `${ofPolicies},namespaces` : ofPolicies)
-  const isNamespace = (object: unknown): boolean => getMembers(object)['kind'] === 'Namespace'
   const resources = await runStep('the resources cannot be used', async () =>
     objects
       .filter((object) => !isNamespace(object))
@@ -52,6 +51,10 @@ export async function readCluster(namespaces: readonly PolicyNamespace[] = []): 
     return [String(name), uid] as const
   })
   return { resources, uids: new Map(uids) }
+}
+
+function isNamespace(object: unknown): boolean {
+  return getMembers(object)['kind'] === 'Namespace'
 }
 
 /**

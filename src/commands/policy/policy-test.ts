@@ -1,23 +1,20 @@
 import type { Command } from 'commander'
 import {
-  describeExpectation,
-  describeSent,
   qualifiedRuleName,
   runTests,
   type TestResult,
   type TestRun,
 } from '../../policy/testing/decision-test.ts'
-import type { Decision } from '../../policy/engine/decision.ts'
 import { readPolicies, type LoadedPolicies } from '../../policy/source/load-policies.ts'
 import type { PolicyDocument } from '../../policy/language/policy-document.ts'
 import { getPolicyName } from '../../policy/language/policy-instance.ts'
 import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
 import { jsonOption } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
-import { printJson, printLine, type Io } from '../common/io.ts'
+import type { Io } from '../common/io.ts'
 import { formatExample } from '../common/new-command.ts'
 import { addSourceOptions, requireSources, type SourceOptions } from './policy-sources.ts'
-import { formatRule } from './format-policy.ts'
+import { formatRule, printReport } from './format-policy.ts'
 
 interface Options extends SourceOptions {
   readonly tests?: string
@@ -54,9 +51,12 @@ async function test(options: Options, io: Io): Promise<void> {
   )
   const run = runTests(all, ({ document }) => (shadows.has(document) ? withShadowPolicies.set : set))
   const coverage = measureCoverage(run, withShadowPolicies.documents)
-  const failed = run.results.filter(({ mismatches }) => mismatches.length > 0)
-  if (json) printJson(io, toReport(run, coverage))
-  else printResults(io, run, failed, coverage)
+  const { results } = run
+  const failed = results.filter(({ passed }) => !passed)
+  printReport(io, json, { tests: results, coverage }, [
+    ...failed.flatMap(formatFailure),
+    ...formatSummary(results, failed.length, coverage),
+  ])
   if (failed.length > 0) throw new CommandFailure(`${failed.length} of ${all.length} tests failed`)
 }
 
@@ -92,54 +92,49 @@ function measureCoverage({ decidingRules }: TestRun, documents: readonly PolicyD
   return { rules, tested, percent, untested }
 }
 
-function printResults(io: Io, { results }: TestRun, failed: readonly TestResult[], coverage: Coverage): void {
-  for (const outcome of failed) {
-    const { test, mismatches } = outcome
-    printLine(io, `FAILED ${test.file}:${test.line}  ${testTitle(outcome)}`)
-    for (const mismatch of mismatches) {
-      printLine(io, `  ${mismatch.permission}`)
-      printLine(io, `    expected  ${describeExpectation(test)}`)
-      printLine(io, `    decided   ${formatDecision(mismatch.decision)}${describeSent(test, mismatch)}`)
-    }
-  }
-  const decisions = results.reduce((sum, { test }) => sum + test.requests.length, 0)
-  printLine(
-    io,
-    `${results.length - failed.length} of ${results.length} tests passed (${decisions} decisions)`,
-  )
-  printLine(io, `rule coverage: ${coverage.tested} of ${coverage.rules} (${coverage.percent} %)`)
-  for (const rule of coverage.untested) printLine(io, `  untested: ${rule}`)
+function formatFailure({
+  file,
+  line,
+  name,
+  document,
+  disagreements,
+  ...test
+}: TestResult): readonly string[] {
+  const { expected, expectedRule, expectedSends, expectedColumns } = test
+  const expectation = [
+    `${expected}${expectedRule === undefined ? '' : ` by ${expectedRule}`}`,
+    ...(expectedSends === undefined ? [] : [`sends ${expectedSends}`]),
+    ...(expectedColumns === undefined ? [] : [`columns ${expectedColumns.join(', ')}`]),
+  ]
+  return [
+    `FAILED ${file}:${line}  ${name === '' ? document : name}`,
+    ...disagreements.flatMap(({ operation, decided, rule, sends = 'no condition on rows', columns }) => {
+      const isAllowed = decided === 'allow'
+      const found = [
+        rule === undefined ? `${decided}: no rule allows it` : `${decided} by ${formatRule(rule)}`,
+        ...(isAllowed && expectedSends !== undefined ? [`sends ${sends}`] : []),
+        ...(isAllowed && expectedColumns !== undefined
+          ? [`columns ${columns === undefined ? 'all' : columns.join(', ') || 'none'}`]
+          : []),
+      ]
+      return [
+        `  ${operation}`,
+        `    expected  ${expectation.join(', ')}`,
+        `    decided   ${found.join(', ')}`,
+      ]
+    }),
+  ]
 }
 
-function testTitle({ test }: TestResult): string {
-  return test.name === '' ? test.document : test.name
-}
-
-function formatDecision(decision: Decision): string {
-  const word = decision.allowed ? 'allow' : 'deny'
-  return decision.rule ? `${word} by ${formatRule(decision.rule)}` : `${word}: no rule allows it`
-}
-
-function toReport({ results }: TestRun, coverage: Coverage): unknown {
-  return {
-    tests: results.map(({ test, mismatches }) => ({
-      name: test.name,
-      document: test.document,
-      file: test.file,
-      line: test.line,
-      passed: mismatches.length === 0,
-      expected: test.expect,
-      ...(test.rule !== undefined && { expectedRule: test.rule }),
-      ...(test.sends !== undefined && { expectedSends: test.sends }),
-      ...(test.columns !== undefined && { expectedColumns: test.columns }),
-      disagreements: mismatches.map(({ permission, decision: { allowed, rule }, restriction }) => ({
-        operation: permission,
-        decided: allowed ? 'allow' : 'deny',
-        ...(rule && { rule }),
-        ...(restriction?.rows !== undefined && { sends: restriction.rows }),
-        ...(restriction && { columns: [...restriction.columns.keys()] }),
-      })),
-    })),
-    coverage,
-  }
+function formatSummary(
+  results: readonly TestResult[],
+  failed: number,
+  { tested, rules, percent, untested }: Coverage,
+): readonly string[] {
+  const decisions = results.reduce((sum, one) => sum + one.decisions, 0)
+  return [
+    `${results.length - failed} of ${results.length} tests passed (${decisions} decisions)`,
+    `rule coverage: ${tested} of ${rules} (${percent} %)`,
+    ...untested.map((rule) => `  untested: ${rule}`),
+  ]
 }

@@ -67,6 +67,7 @@ export function createRule(
       : vocabulary.coverDeny(named, { includesMoves })),
     tables,
     condition,
+    ...(when !== undefined && { when }),
     ...(end !== undefined && { until: end }),
     ...(message !== undefined && { message }),
     ...position,

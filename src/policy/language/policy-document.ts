@@ -31,6 +31,8 @@ export interface PolicyRule extends Coverage {
   readonly tables: readonly string[] | undefined
   /** Includes the end of the rule. */
   readonly condition: Condition | undefined
+  /** The condition as written, without the end of the rule. */
+  readonly when?: string
   /** ISO 8601, UTC: an allow rule applies before this time. */
   readonly until?: string
   /** What a caller reads whom the rule denies, or does not allow because of its condition alone. */

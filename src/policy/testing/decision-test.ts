@@ -1,7 +1,6 @@
 import type { Permission } from '../../catalog-api/permissions.ts'
-import type { Decision, RuleReference } from '../engine/decision.ts'
+import type { RuleReference } from '../engine/decision.ts'
 import type { AuthorizationRequest } from '../conditions/authorization-request.ts'
-import type { CallerRestriction } from '../restrictions/restriction.ts'
 import type { PolicySet } from '../policy-set.ts'
 
 export interface DecisionTest {
@@ -23,17 +22,26 @@ export interface DecisionTest {
   readonly columns: readonly string[] | undefined
 }
 
-interface Mismatch {
-  readonly permission: Permission
-  readonly decision: Decision
-  /** What restrictions leave of the table; undefined for all of it. */
-  readonly restriction: CallerRestriction | undefined
+/** A test and what became of it. */
+export interface TestResult extends Pick<DecisionTest, 'name' | 'document' | 'file' | 'line'> {
+  readonly passed: boolean
+  /** Number of requests that were decided. */
+  readonly decisions: number
+  readonly expected: DecisionTest['expect']
+  readonly expectedRule?: string
+  readonly expectedSends?: string
+  readonly expectedColumns?: readonly string[]
+  /** Empty if the test passed. */
+  readonly disagreements: readonly Disagreement[]
 }
 
-export interface TestResult {
-  readonly test: DecisionTest
-  /** Empty if the test passed. */
-  readonly mismatches: readonly Mismatch[]
+interface Disagreement {
+  readonly operation: Permission
+  readonly decided: 'allow' | 'deny'
+  readonly rule?: RuleReference
+  /** The condition on rows that restrictions add, and the columns that they leave. */
+  readonly sends?: string
+  readonly columns?: readonly string[]
 }
 
 /**
@@ -51,63 +59,51 @@ export function runTests(
 ): TestRun {
   const decidingRules = new Set<string>()
   const results = tests.map((test) => {
+    const { name, document, file, line, requests, expect, rule, sends, columns } = test
     const set = policiesFor(test)
-    const mismatches = test.requests.flatMap((request): readonly Mismatch[] => {
+    const disagreements = requests.flatMap((request): readonly Disagreement[] => {
       const decision = test.beneath ? set.decideBeneath(request) : set.decide(request)
       if (decision.rule) decidingRules.add(qualifiedRuleName(decision.rule))
       const restriction = decision.allowed ? set.findRestriction(request) : undefined
-      if (test.sends !== undefined || test.columns !== undefined)
-        for (const { rule } of restriction?.parts ?? []) decidingRules.add(qualifiedRuleName(rule))
-      return isExpected(test, decision) && isRestrictedAsExpected(test, restriction)
-        ? []
-        : [{ permission: request.permission, decision, restriction }]
+      if (sends !== undefined || columns !== undefined)
+        for (const part of restriction?.parts ?? []) decidingRules.add(qualifiedRuleName(part.rule))
+      const decided: Disagreement = {
+        operation: request.permission,
+        decided: decision.allowed ? 'allow' : 'deny',
+        ...(decision.rule && { rule: decision.rule }),
+        ...(restriction?.rows !== undefined && { sends: restriction.rows }),
+        ...(restriction && { columns: [...restriction.columns.keys()] }),
+      }
+      return isExpected(test, decided) ? [] : [decided]
     })
-    return { test, mismatches }
+    return {
+      ...{ name, document, file, line },
+      passed: disagreements.length === 0,
+      decisions: requests.length,
+      expected: expect,
+      ...(rule !== undefined && { expectedRule: rule }),
+      ...(sends !== undefined && { expectedSends: sends }),
+      ...(columns !== undefined && { expectedColumns: columns }),
+      disagreements,
+    }
   })
   return { results, decidingRules }
+}
+
+function isExpected({ expect, rule, sends, columns }: DecisionTest, decided: Disagreement): boolean {
+  if (decided.decided !== expect) return false
+  if (rule !== undefined) {
+    const by = decided.rule
+    if (by === undefined || (rule !== by.rule && rule !== qualifiedRuleName(by))) return false
+  }
+  if (sends !== undefined && sends !== decided.sends) return false
+  return (
+    columns === undefined ||
+    decided.columns?.toSorted().join('\n') === [...new Set(columns)].toSorted().join('\n')
+  )
 }
 
 /** Unique name of a rule in a folder: `policy/rule`. */
 export function qualifiedRuleName({ policy, rule }: Pick<RuleReference, 'policy' | 'rule'>): string {
   return `${policy}/${rule}`
-}
-
-/** `allow by crm/reads, sends (`region` = 'EU'), columns id, name`. */
-export function describeExpectation({ expect, rule, sends, columns }: DecisionTest): string {
-  return [
-    `${expect}${rule === undefined ? '' : ` by ${rule}`}`,
-    ...(sends === undefined ? [] : [`sends ${sends}`]),
-    ...(columns === undefined ? [] : [`columns ${columns.join(', ')}`]),
-  ].join(', ')
-}
-
-/** Continues the decision of a request whose test expects a condition on rows, or columns. */
-export function describeSent({ sends, columns }: DecisionTest, { decision, restriction }: Mismatch): string {
-  if (!decision.allowed) return ''
-  const left = restriction === undefined ? 'all' : [...restriction.columns.keys()].join(', ') || 'none'
-  return [
-    ...(sends === undefined ? [] : [`, sends ${restriction?.rows ?? 'no condition on rows'}`]),
-    ...(columns === undefined ? [] : [`, columns ${left}`]),
-  ].join('')
-}
-
-function isRestrictedAsExpected(
-  { sends, columns }: DecisionTest,
-  restriction: CallerRestriction | undefined,
-): boolean {
-  if (sends !== undefined && sends !== restriction?.rows) return false
-  if (columns === undefined) return true
-  const expected = new Set(columns)
-  return (
-    restriction?.columns.size === expected.size &&
-    [...restriction.columns.keys()].every((name) => expected.has(name))
-  )
-}
-
-function isExpected({ expect, rule }: DecisionTest, decision: Decision): boolean {
-  if (decision.allowed !== (expect === 'allow')) return false
-  if (rule === undefined) return true
-  return (
-    decision.rule !== undefined && (rule === decision.rule.rule || rule === qualifiedRuleName(decision.rule))
-  )
 }

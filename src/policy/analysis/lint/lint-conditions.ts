@@ -19,7 +19,7 @@ export function lintConditions(documents: readonly PolicyDocument[], now = Date.
     document.rules.flatMap((rule) => {
       const warn = (check: string, message: string) =>
         createFinding({ document, rule }, 'warning', check, message)
-      const { condition, until, tables = [] } = rule
+      const { condition, when = 'true', until, tables = [] } = rule
       const patterns = tables.flatMap((pattern) => describeRegularExpression(pattern) ?? [])
       const end = until === undefined ? undefined : describeEnd(until, now)
       const findings = [
@@ -35,9 +35,9 @@ export function lintConditions(documents: readonly PolicyDocument[], now = Date.
         ...(condition.patternMistakes ?? []).map((mistake) =>
           warn('pattern', `has a condition with a mistaken pattern: ${mistake}`),
         ),
-        ...describeConstantParts(condition.text, listNamedPermissions(rule), now)
-          .filter((part) => !part.startsWith(`now < timestamp("${until}")`))
-          .map((part) => warn('effect', `has a condition of which ${part}`)),
+        ...describeConstantParts(when, listNamedPermissions(rule), now).map((part) =>
+          warn('effect', `has a condition of which ${part}`),
+        ),
       ]
     }),
   )
