@@ -7,19 +7,14 @@ import { formatExample } from '../common/new-command.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { getOperation, isOperationName } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
-import {
-  explainDecision,
-  type ExplainedLevel,
-  type ExplainedRule,
-  type ReportedPart,
-} from '../../policy/analysis/steps.ts'
-import type { Decision } from '../../policy/engine/decision.ts'
+import { explainDecision, type ExplainedLevel, type ExplainedRule } from '../../policy/analysis/steps.ts'
 import type { ConditionResult } from '../../policy/engine/evaluation.ts'
 import { objectPosition } from '../../policy/engine/object-position.ts'
 import { conditionFacts } from '../../policy/language/stated-facts.ts'
 import { factsAvailableFor } from '../../policy/conditions/permission-facts.ts'
 import type { AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
 import { formatTags } from '../../policy/tags/object-tags.ts'
+import type { PolicySet } from '../../policy/policy-set.ts'
 import { findContact, findGrounds } from '../../policy/visibility/concealment.ts'
 import { decideListing } from '../../policy/visibility/decide-listing.ts'
 import {
@@ -30,7 +25,7 @@ import {
   idArgument,
   operationArgument,
   requirePermission,
-  createAuthorizationRequest,
+  createRequest,
   type CallerOptions,
   type FactOptions,
 } from './policy-options.ts'
@@ -83,49 +78,33 @@ async function explain(
   const { documents, set } = await requireSources(options, io, context)
   noteUnknownGroups(options, documents, io)
   noteMistakenId(operation, id, documents, io)
-  const request = createAuthorizationRequest(
-    createPrincipal(options, options.claim),
-    operation,
-    id,
-    options.fact,
-  )
+  const request = createRequest(createPrincipal(options, options.claim), operation, id, options.fact)
+  const report = createReport(set, request)
+  const title = `${request.principal.name}: ${operation} on ${formatIdentifierText(id)}`
+  printReport(io, options.json, report, formatExplanation(title, report))
+}
+
+function createReport(set: PolicySet, request: AuthorizationRequest) {
   const { decision, byVisibility } = decideListing(set, request)
-  const contact = decision.allowed ? undefined : findContact(set, request, decision)
-  const { message } = findGrounds(set, request, decision)
   const restriction = decision.allowed ? set.findRestriction(request) : undefined
-  const report = {
+  return {
     decision,
     ...(byVisibility && { isByVisibility: true }),
-    message,
-    contact,
+    message: findGrounds(set, request, decision).message,
+    contact: decision.allowed ? undefined : findContact(set, request, decision),
+    /** What is left of the table; `rows` as they are sent to the engine. */
     restriction: restriction && {
       columns: Object.fromEntries(restriction.columns),
       rows: restriction.rows,
       rules: restriction.parts.map(({ rule }) => rule),
     },
     facts: listDecidedFacts(request),
-    tags: formatTags(set.findTags(objectPosition(request.kind, id))),
+    tags: formatTags(set.findTags(objectPosition(request.kind, request.id))),
     levels: explainDecision(set, request),
   }
-  const title = `${request.principal.name}: ${operation} on ${formatIdentifierText(id)}`
-  printReport(io, options.json, report, formatExplanation(title, report))
 }
 
-interface Explanation {
-  readonly decision: Decision
-  readonly isByVisibility?: boolean
-  readonly message: string | undefined
-  readonly contact: string | undefined
-  /** What is left of the table. */
-  readonly restriction:
-    | (Omit<ReportedPart, 'rows'> & { /** As sent to the engine. */ readonly rows: string | undefined })
-    | undefined
-  readonly facts: readonly DecidedFact[]
-  readonly tags: string
-  readonly levels: readonly ExplainedLevel[]
-}
-
-function formatExplanation(title: string, explanation: Explanation): readonly string[] {
+function formatExplanation(title: string, explanation: ReturnType<typeof createReport>): readonly string[] {
   const { decision, isByVisibility, message, contact, restriction, facts, tags, levels } = explanation
   const { allowed, rule } = decision
   // That of the levels says why it covers the operation.

@@ -3,16 +3,10 @@ import { anonymousPrincipal, type Principal } from '../../identity/index.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
-import {
-  conditionFacts,
-  createStatedFacts,
-  describeUnstatedFact,
-} from '../../policy/language/stated-facts.ts'
-import { objectKindOfPermission } from '../../policy/engine/object-position.ts'
-import { permissionFacts } from '../../policy/conditions/permission-facts.ts'
+import { conditionFacts, describeUnstatedFact } from '../../policy/language/stated-facts.ts'
 import type { AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
-import { defaultRequestFacts } from '../../policy/language/build-test.ts'
+import { createWrittenRequest } from '../../policy/language/build-test.ts'
 import { collect, parseIdArgument, parseTime } from '../common/arguments.ts'
 
 export const operationArgument = [
@@ -99,44 +93,28 @@ export function diagnoseFacts(permission: Permission, facts: readonly FactArgume
   return undefined
 }
 
-export function createAuthorizationRequest(
+/** The time of the request is now, unless a fact says otherwise. */
+export function createRequest(
   principal: Principal,
   permission: Permission,
   id: Identifier,
   facts: readonly FactArgument[],
 ): AuthorizationRequest {
-  const values = new Map(facts)
-  const kind = objectKindOfPermission(permission)
-  const maps = (name: string): ReadonlyMap<string, string> | undefined => {
-    const entries = facts
-      .filter(([key]) => key.startsWith(`${name}.`))
-      .map(([key, value]) => [key.slice(name.length + 1), value] as const)
-    return entries.length === 0 ? undefined : new Map(entries)
+  const { destination, ...values } = Object.fromEntries(facts)
+  const texts = (name: string): Readonly<Record<string, string>> | undefined => {
+    const entries = facts.filter(([key]) => key.startsWith(`${name}.`))
+    if (entries.length === 0) return undefined
+    return Object.fromEntries(entries.map(([key, value]) => [key.slice(name.length + 1), value]))
   }
-  const destination = values.has('destination') ? parseIdArgument(values.get('destination') ?? '') : undefined
-  const stated = createStatedFacts({
-    mode: values.get('mode'),
-    behavior: values.get('behavior'),
-    branch: values.get('branch'),
-    tag: values.get('tag'),
-    location: values.get('location'),
-    manifestPath: values.get('manifestPath'),
-    destination,
-    metadata: maps('metadata'),
-    properties: maps('properties'),
-  })
-  return {
-    principal,
-    permission,
-    kind,
-    id,
-    request: {
-      clientAddress: values.get('address') ?? defaultRequestFacts.clientAddress,
-      now: new Date(values.get('now') ?? Date.now()),
-      context: maps('context') ?? defaultRequestFacts.context,
-    },
-    operation: permissionFacts(permission, id, stated),
+  const given = {
+    now: new Date().toISOString(),
+    ...values,
+    destination: destination === undefined ? undefined : parseIdArgument(destination),
+    context: texts('context'),
+    metadata: texts('metadata'),
+    properties: texts('properties'),
   }
+  return createWrittenRequest({ principal, permission, id, given })
 }
 
 const requestFactNames = [

@@ -9,12 +9,10 @@ import { lintWithShadowPolicies } from '../../policy/analysis/lint/lint-policies
 import { countCalls, ReplayTally } from '../../policy/analysis/replay.ts'
 import { explainDecision } from '../../policy/analysis/steps.ts'
 import type { AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
-import { permissionFacts } from '../../policy/conditions/permission-facts.ts'
-import { objectKindOfPermission } from '../../policy/engine/object-position.ts'
 import type { PolicyDocument } from '../../policy/language/policy-document.ts'
 import { formatProblem, PolicyError, type PolicyProblem } from '../../policy/language/policy-error.ts'
 import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
-import { defaultRequestFacts } from '../../policy/language/build-test.ts'
+import { createWrittenRequest } from '../../policy/language/build-test.ts'
 import type { PolicySet } from '../../policy/policy-set.ts'
 import { describeRestriction } from '../../policy/restrictions/restriction.ts'
 import { collectDocuments, findTagProblems } from '../../policy/source/document-problems.ts'
@@ -81,18 +79,15 @@ function createRequest(
       'invalid_request',
       `unknown operation ${JSON.stringify(operation)}${suggestSimilar(operation, names)}`,
     )
-  const object = parseIdentifierText(id)
-  return {
+  return createWrittenRequest({
     principal:
       principal === ''
         ? anonymousPrincipal
         : { name: principal, method: 'api-key', groups: new Set(groups), credentialId: '' },
     permission,
-    kind: objectKindOfPermission(permission),
-    id: object,
-    request: { ...defaultRequestFacts, now: new Date() },
-    operation: permissionFacts(permission, object, {}),
-  }
+    id: parseIdentifierText(id),
+    given: { now: new Date().toISOString() },
+  })
 }
 
 function createAnswer(request: AuthorizationRequest, before: PolicySet, after: PolicySet) {

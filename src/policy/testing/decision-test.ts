@@ -77,7 +77,10 @@ export function runTests(
       return isExpected(test, decided) ? [] : [decided]
     })
     return {
-      ...{ name, document, file, line },
+      name,
+      document,
+      file,
+      line,
       passed: disagreements.length === 0,
       decisions: requests.length,
       expected: expect,

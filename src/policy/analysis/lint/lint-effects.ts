@@ -7,12 +7,15 @@ import { listNamedPermissions } from '../../language/deny-coverage.ts'
 import type { PolicyDocument } from '../../language/policy-document.ts'
 import type { PolicySet } from '../../policy-set.ts'
 import { readsPart } from '../../engine/object-position.ts'
+import { parseFilter } from '../../restrictions/parse-filter.ts'
+import { printFilterAsWritten } from '../../restrictions/print-filter.ts'
+import { suggestSimilar } from '../../../lib/suggest-similar.ts'
 import { createFinding, type Finding } from './finding.ts'
 
 const readPermissions = permissionNames.filter(readsPart)
 
 /**
- * Finds what has no effect: restrictions of callers and exceptions for callers that no rule allows anything, shadow policies,
+ * Finds what has no effect, or another one than intended: restrictions of callers and exceptions for callers that no rule allows anything, shadow policies,
  * and allows that end at `inherit: false`.
  */
 export function lintEffects(set: PolicySet): readonly Finding[] {
@@ -20,7 +23,8 @@ export function lintEffects(set: PolicySet): readonly Finding[] {
     ...findDocumentEffects(document, set),
     ...document.rules.flatMap((rule) => {
       const own = { document, rule }
-      return describeNobody(own, set).map((message) => createFinding(own, 'warning', 'effect', message))
+      const messages = [...describeNobody(own, set), ...describeColumns(own, set)]
+      return messages.map((message) => createFinding(own, 'warning', 'effect', message))
     }),
   ])
 }
@@ -54,6 +58,29 @@ function isAllowed({ document, rule }: LocatedRule, subject: Subject, set: Polic
   return permissions.some((permission) =>
     positions.some((position) => set.evaluate({ permission, position, caller }).kind !== 'denied'),
   )
+}
+
+/** Describes columns in `rows` whose name is probably a misspelt one: the catalog refuses each read of the table. */
+function describeColumns({ document, rule }: LocatedRule, set: PolicySet): readonly string[] {
+  const { restriction, tables = [] } = rule
+  if (restriction?.rows === undefined || 'without' in restriction.columns) return []
+  const { columns, rows } = restriction
+  const read = new Set<string>()
+  parseFilter(printFilterAsWritten(rows), {
+    findColumn(path) {
+      read.add(path.join('.'))
+      return columns.get(path.join('.')) ?? 'unknown'
+    },
+    hasVariables: true,
+  })
+  const declared = tables.flatMap((table) => [
+    ...set.findTags({ namespace: document.namespace, table }).columns.keys(),
+  ])
+  return [...read].flatMap((path) => {
+    const suggestion = suggestSimilar(path, columns.keys())
+    if (columns.has(path) || declared.includes(path) || suggestion === '') return []
+    return [`has "rows" on the column "${path}", which is none of its columns${suggestion}`]
+  })
 }
 
 function findDocumentEffects(document: PolicyDocument, set: PolicySet): readonly Finding[] {

@@ -54,3 +54,14 @@ it('reports a restriction of every caller that does not cover anonymous ones', (
   ])
   expect(found.filter((message) => message.startsWith('anonymous'))).toHaveLength(1)
 })
+
+it.for([
+  ['regoin', ['has "rows" on the column "regoin", which is none of its columns; did you mean "region"?']],
+  ['tenant', []],
+] as const)('reports a column of rows that is like another one: %s', ([column, messages]) => {
+  const found = lint('subjects: { groups: [analysts] }, operations: [QueryTable]', [
+    restriction('region').replace(/ \}$/, `, rows: "${column} = 'EU'" }`).replace('number', 'text'),
+  ])
+  const expected = messages.map((message) => `effect crm/region ${message}`)
+  expect(found.filter((message) => message.includes('rows'))).toEqual(expected)
+})
