@@ -62,7 +62,7 @@ export function createPrincipal(
   }
 }
 
-export type FactArgument = readonly [name: string, value: string]
+type FactArgument = readonly [name: string, value: string]
 
 type Claim = readonly [name: string, value: unknown]
 

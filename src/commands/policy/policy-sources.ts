@@ -49,7 +49,7 @@ export const configOption = [
 ] as const
 
 /** What a command knows of the gateway and the cluster whose policies it is about. */
-export interface PolicyContext {
+interface PolicyContext {
   /** The operations that policies may name: those of the catalog API, and extra ones of the settings. */
   readonly vocabulary: PolicyVocabulary
   readonly settings: GatewaySettings | undefined
@@ -82,7 +82,7 @@ export async function readPolicyContext(
 }
 
 /** Policies as a gateway uses them. */
-export interface LoadedSources extends LoadedPolicies, PolicyContext {
+interface LoadedSources extends LoadedPolicies, PolicyContext {
   readonly folders: readonly string[]
   /** Errors in resources: the gateway does not use these resources, or only what they restrict. */
   readonly refused: readonly PolicyProblem[]

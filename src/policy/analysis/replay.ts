@@ -32,7 +32,7 @@ export interface ReplayedCall extends Pick<RecordedCall, 'operation' | 'principa
   }
 }
 
-export interface ReplayOptions {
+interface ReplayOptions {
   readonly candidate: PolicySet
   /** Groups of API keys by id. */
   readonly keys?: ReadonlyMap<string, readonly string[]> | undefined
@@ -41,7 +41,7 @@ export interface ReplayOptions {
 }
 
 /** Calls with equal results. */
-export interface ReplayedCalls extends ReplayedCall {
+interface ReplayedCalls extends ReplayedCall {
   readonly count: number
   readonly example: Pick<RecordedCall, 'time' | 'id' | 'request'>
 }

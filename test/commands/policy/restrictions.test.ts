@@ -236,25 +236,6 @@ it('diff compares a table whose columns are declared on one side only', async ()
   )
 })
 
-it('diff prints changed restrictions as JSON', async () => {
-  const folders = [
-    await folderWith(restriction),
-    await folderWith(restriction.replace('name: text', 'mail: text')),
-  ]
-  const { output } = await runCommand(['policy', 'diff', '--json', ...folders])
-  const rules = [{ policy: 'crm', rule: 'eu', file: 'crm.yaml', line: 8 }]
-  expect(JSON.parse(output)).toContainEqual(
-    expect.objectContaining({
-      direction: 'changes',
-      operation: 'QueryTable',
-      table: 'customers',
-      before: expect.objectContaining({
-        restriction: expect.objectContaining({ columns: { id: 'number', name: 'text' }, rules }) as unknown,
-      }) as unknown,
-    }),
-  )
-})
-
 const sent = "((`region` = 'EU') AND (`tenant` IN ('t1')))"
 
 async function runPolicyTest(table: string, expected: string) {

@@ -3,7 +3,7 @@ import type { AcceptedFinding, PolicyDocument } from '../../language/policy-docu
 import type { PolicyProblem } from '../../language/policy-error.ts'
 
 /** Severity. `error`: a rule that can never decide. `warning`: probably a mistake. `info`: worth a review. `accepted`: intended. */
-export type FindingLevel = 'error' | 'warning' | 'info' | 'accepted'
+type FindingLevel = 'error' | 'warning' | 'info' | 'accepted'
 
 /** A valid part of the policies that is probably not intended. */
 export interface Finding {
