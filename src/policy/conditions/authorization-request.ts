@@ -2,6 +2,7 @@ import type { Principal } from '../../identity/index.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { ObjectKind } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
+import { getKeys } from '../../lib/get-keys.ts'
 import type { ObjectTags } from '../tags/object-tags.ts'
 import type { Fact } from './fact.ts'
 
@@ -51,7 +52,7 @@ export type ConditionInput = {
   readonly tags?: ObjectTags
 }
 
-/** Facts of an operation that has none and no branch. */
+/** Facts of an operation that has none and no branch, each with the empty value of its type. */
 export const noFacts = Object.freeze({
   mode: '',
   behavior: '',
@@ -63,6 +64,8 @@ export const noFacts = Object.freeze({
   metadata: new Map<string, string>(),
   properties: new Map<string, string>(),
 }) satisfies OperationFacts
+
+export const conditionFacts: readonly ConditionFact[] = getKeys(noFacts)
 
 export function isConditionFact(name: string): name is ConditionFact {
   return Object.hasOwn(noFacts, name)

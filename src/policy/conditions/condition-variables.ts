@@ -2,7 +2,7 @@ import type { Principal } from '../../identity/index.ts'
 import { unknownAddress } from '../../lib/net/addresses.ts'
 import { readTags } from '../tags/object-tags.ts'
 import { factValue, known } from './fact.ts'
-import type { ConditionInput, OperationFacts } from './authorization-request.ts'
+import { conditionFacts, noFacts, type ConditionFact, type ConditionInput } from './authorization-request.ts'
 
 type VariableSource = 'request' | 'time' | 'object' | 'tags' | 'fact'
 
@@ -72,15 +72,7 @@ export const conditionVariables: Readonly<Record<string, ConditionVariable>> = {
     source: 'tags',
     read: ({ tags }, asked) => factValue(readTags(known(tags), asked)),
   },
-  mode: createFactVariable('mode', 'string'),
-  behavior: createFactVariable('behavior', 'string'),
-  branch: createFactVariable('branch', 'string'),
-  tag: createFactVariable('tag', 'string'),
-  destination: createFactVariable('destination', 'list<string>'),
-  manifestPath: createFactVariable('manifestPath', 'string'),
-  location: createFactVariable('location', 'string'),
-  metadata: createFactVariable('metadata', 'map<string, string>'),
-  properties: createFactVariable('properties', 'map<string, string>'),
+  ...Object.fromEntries(conditionFacts.map((name) => [name, createFactVariable(name)])),
 }
 
 /** Throws for an unknown address: no comparison may hold for it, not even that it differs from another. */
@@ -89,8 +81,13 @@ function createClientValue(address: string): ClientValue {
   return new ClientValue(address)
 }
 
-function createFactVariable(name: keyof OperationFacts, type: string): ConditionVariable {
-  return { type, source: 'fact', read: ({ operation }) => factValue<unknown>(known(operation)[name]) }
+function createFactVariable(name: ConditionFact): ConditionVariable {
+  const list = Array.isArray(noFacts[name]) ? 'list<string>' : 'string'
+  return {
+    type: noFacts[name] instanceof Map ? 'map<string, string>' : list,
+    source: 'fact',
+    read: ({ operation }) => factValue<unknown>(known(operation)[name]),
+  }
 }
 
 const principalValues = new WeakMap<Principal, PrincipalValue>()

@@ -13,8 +13,7 @@ import {
   type EffectPermission,
   type Permission,
 } from '../../catalog-api/permissions.ts'
-import { getKeys } from '../../lib/get-keys.ts'
-import { noFacts, type ConditionFact, type OperationFacts } from './authorization-request.ts'
+import { conditionFacts, noFacts, type ConditionFact, type OperationFacts } from './authorization-request.ts'
 import { pending, unknown, type Fact } from './fact.ts'
 import {
   createKnownFacts,
@@ -127,15 +126,13 @@ export function permissionFacts(
 function effectFacts(permission: EffectPermission, stated: StatedFacts): OperationFacts {
   let facts = constantFacts(permission)
   const given: Partial<OperationFacts> = stated
-  for (const name of conditionFactNames) {
+  for (const name of conditionFacts) {
     if (facts[name] !== pending) continue
     const mayBeUnknown = factsWhereRequired(permission).some((one) => one[name] === unknown)
     facts = { ...facts, [name]: given[name] ?? (mayBeUnknown ? unknown : noFacts[name]) }
   }
   return facts
 }
-
-const conditionFactNames = getKeys(noFacts)
 
 /** Permissions that some operation requires on everything beneath a namespace. */
 const permissionsBeneath: ReadonlySet<Permission> = new Set(
@@ -157,7 +154,7 @@ const constantFactsByPermission = new Map<Permission, OperationFacts>()
 function mergeFacts(permission: Permission): OperationFacts {
   const [first = noFacts, ...others] = factsWhereRequired(permission)
   const facts: { -readonly [Name in ConditionFact]: OperationFacts[Name] } = { ...first }
-  for (const name of conditionFactNames) {
+  for (const name of conditionFacts) {
     if (others.some((one) => one[name] !== first[name])) facts[name] = pending
   }
   return facts
@@ -166,13 +163,13 @@ function mergeFacts(permission: Permission): OperationFacts {
 /** Facts that conditions on the permission can depend on; any other is always empty. */
 export function factsAvailableFor(permission: Permission): ReadonlySet<ConditionFact> {
   const constant: OperationFacts = constantFacts(permission)
-  return new Set(conditionFactNames.filter((name) => constant[name] !== noFacts[name]))
+  return new Set(conditionFacts.filter((name) => constant[name] !== noFacts[name]))
 }
 
 /** Facts of the permission that requests state; the others are constant or always unknown. */
 export function factsStatedFor(permission: Permission): ReadonlySet<ConditionFact> {
   const required = factsWhereRequired(permission)
-  return new Set(conditionFactNames.filter((name) => required.some((facts) => facts[name] === pending)))
+  return new Set(conditionFacts.filter((name) => required.some((facts) => facts[name] === pending)))
 }
 
 /** Returns the operations whose requests state the mode and behavior of a permission: its own, or all that require an effect. */

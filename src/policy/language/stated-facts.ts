@@ -1,4 +1,3 @@
-import { getKeys } from '../../lib/get-keys.ts'
 import {
   canonicalizeBranch,
   canonicalizeWord,
@@ -11,9 +10,7 @@ import type { Operation } from '../../catalog-api/operations.ts'
 import { permissionNames, type Permission } from '../../catalog-api/permissions.ts'
 import { factsStatedFor, operationsStating } from '../conditions/permission-facts.ts'
 import { describePermissionSet } from './describe-permissions.ts'
-import { noFacts, type ConditionFact } from '../conditions/authorization-request.ts'
-
-export const conditionFacts: readonly ConditionFact[] = getKeys(noFacts)
+import type { ConditionFact } from '../conditions/authorization-request.ts'
 
 /** Facts as people write them for one request, in tests and arguments. */
 type WrittenFacts = {

@@ -3,6 +3,7 @@ import { authenticationMethods } from '../../identity/index.ts'
 import { isInNamespace } from '../../catalog-api/requirements.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import { getMembers } from '../../lib/json/json-values.ts'
+import { conditionFacts } from '../conditions/authorization-request.ts'
 import { objectKindOfPermission } from '../engine/object-position.ts'
 import type { PolicyVocabulary } from './policy-vocabulary.ts'
 import {
@@ -18,7 +19,7 @@ import {
   type NameSchemas,
 } from './schema-parts.ts'
 import { yamlAlias, type Path } from './read-yaml.ts'
-import { conditionFacts, describeUnstatedFact } from './stated-facts.ts'
+import { describeUnstatedFact } from './stated-facts.ts'
 
 /* Tests of policies and of decision tables, as the other schemas of the language. */
 
@@ -70,7 +71,6 @@ export function findObjectField(test: object): ObjectField | undefined {
 
 const asInConditions = optional(text, 'As in conditions.')
 
-// oxlint-disable-next-line typescript/explicit-module-boundary-types
 export function createTestSchema({ path, operations }: NameSchemas, vocabulary: PolicyVocabulary) {
   const table = checked(path, (id, report) => {
     if (id.length === 0) report(' is empty; expected its namespace and its name')
