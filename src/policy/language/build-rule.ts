@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { getOperation, operationNames } from '../../catalog-api/operations.ts'
-import { getMembers } from '../../lib/json/json-values.ts'
+import { getMembers, isObject } from '../../lib/json/json-values.ts'
 import { allowOnlyFolders, requireMetadataKeys } from '../conditions/commit-requirements.ts'
 import { isConditionError } from '../conditions/condition.ts'
 import { unknown } from '../conditions/fact.ts'
@@ -78,12 +78,13 @@ const readingOperations = operationNames.filter((name) => getOperation(name).rea
 
 const noRows: FilterExpression = { kind: 'constant', value: false }
 
-/** Creates a rule that denies everything about the tables but reading what the restriction leaves. */
+/** Creates a rule that denies everything about the tables but reading what the restriction leaves; none of a restriction that is no map. */
 export function createRestriction(
   read: Checked<WrittenRestriction>,
   position: Position,
   vocabulary: PolicyVocabulary,
-): PolicyRule {
+): PolicyRule | undefined {
+  if (!isObject(read.value)) return undefined
   const { id, subjects, tables, columns, rows } = repairRule(read, position)
   const { names } = vocabulary.permissions
   const denied = names.filter((name) => !readingOperations.some((reading) => reading === name))

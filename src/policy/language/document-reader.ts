@@ -4,6 +4,7 @@ import { getMembers } from '../../lib/json/json-values.ts'
 import { listMembers, toSchemaNode, type SchemaNode } from '../../lib/schema-node.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import { descriptionAnnotation, resourceApiVersion } from './api-version.ts'
+import { policySchema } from './policy-schema.ts'
 import {
   unreadable,
   yamlAlias,
@@ -88,7 +89,7 @@ export class DocumentReader {
       return
     }
     if (issue.code === 'custom') return this.report(path, issue.message, issue.params)
-    const node = this.yaml.findNode(path)
+    const { node } = this.yaml.find(path)
     const source = getMembers(node)['source']
     const value = getValue(this.value, path)
     if (value === unreadable) return
@@ -161,9 +162,7 @@ const fieldAliases: Readonly<Record<string, readonly string[]>> = {
   until: ['expires', 'expiresAt'],
 }
 
-const ofDocument = '; it is a field of the document, next to "rules"'
-
-/** Hints for known fields in the wrong place, by path. */
+/** Hints for known fields in the wrong place, by path; all others are those of the document. */
 const misplacedFieldHints: Readonly<Record<string, string>> = {
   'metadata.description': `; with apiVersion: ${resourceApiVersion} it is the annotation "${descriptionAnnotation}"`,
   'metadata.namespace': `; it is the Kubernetes namespace, and needs apiVersion: ${resourceApiVersion}`,
@@ -172,16 +171,10 @@ const misplacedFieldHints: Readonly<Record<string, string>> = {
   'rules.final':
     '; a deny always wins, and "final" is a field of the document, next to "rules": the operations that ' +
     'child policies cannot allow',
-  'rules.onDeny': `${ofDocument}, and applies to the namespace`,
-  'rules.inherit': `${ofDocument}, and applies to the namespace`,
-  'rules.forEach': `${ofDocument}: one document for each value`,
-  'rules.namespace': `${ofDocument}: one document for each namespace`,
-  'rules.restrict': ofDocument,
   'rules.columns':
     '; "restrict", a field of the document next to "rules", says what callers may read of a table',
   'rules.rows':
     '; "restrict", a field of the document next to "rules", says what callers may read of a table',
-  'metadata.contact': ofDocument,
 }
 
 function suggestField(name: string, place: Path, known: readonly string[]): string {
@@ -190,6 +183,8 @@ function suggestField(name: string, place: Path, known: readonly string[]): stri
   if (removed !== '') return removed
   const misplaced = Object.hasOwn(misplacedFieldHints, path) ? misplacedFieldHints[path] : undefined
   if (misplaced !== undefined) return misplaced
+  if (place.length > 1 && Object.hasOwn(policySchema.shape, name))
+    return '; it is a field of the document, next to "rules"'
   const other = known.find((field) => fieldAliases[field]?.includes(name))
   if (other !== undefined) return `; did you mean "${other}"?`
   return suggestSimilar(name, known) || `; the fields here are ${known.join(', ')}`

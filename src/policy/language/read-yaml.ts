@@ -190,22 +190,11 @@ export class LocatedYaml {
     return members
   }
 
-  /** Returns how a part is written: null if it has no value, undefined if it is missing. */
-  findNode(path: Path): ParsedNode | null | undefined {
-    return this.find(path).node
-  }
-
   /**
-   * Returns the offset of a part, or of a key or a character of it; that of the map that lacks it if there is none, and of
-   * the key if it has no value.
+   * Returns how a part is written, and its offset: that of the map that lacks it if there is none, and of the key if it has no
+   * value.
    */
-  findOffset(path: Path, { key, index }: ProblemPlace = {}): number {
-    const { node, offset } = this.find(path)
-    if (key !== undefined) return this.findPair(node, key)?.key.range[0] ?? offset
-    return index === undefined || !isScalar(node) ? offset : this.findCharacter(node, index)
-  }
-
-  private find(path: Path): { readonly node: ParsedNode | null | undefined; readonly offset: number } {
+  find(path: Path): { readonly node: ParsedNode | null | undefined; readonly offset: number } {
     let node: ParsedNode | null | undefined = this.root
     let [offset] = this.root.range
     for (const key of path) {
@@ -217,6 +206,13 @@ export class LocatedYaml {
       ;[offset] = start.range
     }
     return { node, offset }
+  }
+
+  /** Returns the offset of a part as `find` does, or that of a key or a character of it. */
+  findOffset(path: Path, { key, index }: ProblemPlace = {}): number {
+    const { node, offset } = this.find(path)
+    if (key !== undefined) return this.findPair(node, key)?.key.range[0] ?? offset
+    return index === undefined || !isScalar(node) ? offset : this.findCharacter(node, index)
   }
 
   private findPair(node: ParsedNode | null | undefined, key: string | number): Entry | undefined {

@@ -72,18 +72,12 @@ export function fullList<Item extends z.ZodType>(item: Item, example: string): z
 }
 
 /** A map by any name. */
-export function mapOf<Value extends z.ZodType>(
-  value: Value,
-  expected: string,
-): z.ZodRecord<z.ZodString, Value> {
+export function mapOf<Value extends z.ZodType>(value: Value, expected: string) {
   return z.record(z.string(), value, { error: expected })
 }
 
 /** A map that is not empty. */
-export function fullMapOf<Value extends z.ZodType>(
-  value: Value,
-  expected: string,
-): z.ZodRecord<z.ZodString, Value> {
+export function fullMapOf<Value extends z.ZodType>(value: Value, expected: string) {
   return described(mapOf(value, expected), (map) =>
     Object.keys(map).length === 0 ? ` is empty; expected ${expected}` : undefined,
   ).meta({ minProperties: 1 })
@@ -140,10 +134,7 @@ export const names = list(filled, '[sales]')
 export const yes = z.literal(true)
 
 /** A list of names or other texts, each with its check, that is not empty. */
-export function fullListOf(
-  describe: (text: string) => string | undefined,
-  example: string,
-): z.ZodArray<z.ZodString> {
+export function fullListOf(describe: (text: string) => string | undefined, example: string) {
   return fullList(described(filled, describe), example)
 }
 
@@ -161,7 +152,6 @@ const exactNamespaces =
 export type NameSchemas = ReturnType<typeof createNameSchemas>
 
 /** Schemas of what a gateway with these settings has names for. A name that nothing can have is an error: it would never apply. */
-// oxlint-disable-next-line typescript/explicit-module-boundary-types
 export function createNameSchemas(vocabulary: PolicyVocabulary) {
   const { permissions, options } = vocabulary
   const known = [...permissions.names, ...permissions.groups.keys()]
