@@ -449,11 +449,6 @@ it.each<[string, Readonly<Record<string, string>>, ...messages: readonly string[
     '9:26 error "{{ team }}" is not the variable of forEach; expected "{team}"',
   ],
   [
-    'another variable in a condition',
-    { when: `branch == "{region}"` },
-    '11:11 error "{region}" is not the variable of forEach; expected "{team}"',
-  ],
-  [
     'a variable that is not in the namespace',
     { namespace: '[crm]' },
     `4:10 error forEach.team: "{team}" is not in "namespace", so all values would have the same one; expected it there, such as namespace: ['{team}']`,

@@ -54,7 +54,7 @@ const caller = checked(
 )
 
 const objectFields = ['namespace', 'table', 'transaction'] as const
-export type ObjectField = (typeof objectFields)[number]
+type ObjectField = (typeof objectFields)[number]
 
 /** The field of a test that names the objects of the permission. */
 export function objectFieldFor(permission: Permission): ObjectField {
