@@ -18,7 +18,7 @@ const proxySchema = z
         z
           .string()
           .refine(
-            (entry) => parseNoProxy([entry]).malformed.length === 0,
+            (entry) => parseNoProxy(entry) !== undefined,
             'expected "*", a host name, ".domain", an IP address or a CIDR range, with a port except for "*" and ranges',
           ),
       )

@@ -70,8 +70,9 @@ export async function openOutbound(
           files: [caFile],
           read: () => readAuthorities(caFile, environment),
         })
-  const { malformed } = parseNoProxy(proxy.noProxy ?? readNoProxy(environment))
-  return { ...createOutbound(findProxy, authorities, follow), malformedNoProxy: malformed }
+  const noProxy = proxy.noProxy ?? readNoProxy(environment)
+  const malformedNoProxy = noProxy.filter((entry) => parseNoProxy(entry) === undefined)
+  return { ...createOutbound(findProxy, authorities, follow), malformedNoProxy }
 }
 
 function createOutbound(

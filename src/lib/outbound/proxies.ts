@@ -3,43 +3,17 @@ import { domainToASCII } from 'node:url'
 import { createAddressMatcher, validateAddressRange } from '../net/addresses.ts'
 import { fixed, type Followed } from '../fs/follow-files.ts'
 
-/** A host that connections go to. */
-interface ProxiedHost {
+/** A host, and whether connections to it use TLS. */
+export interface OutboundTarget {
   /** DNS name or IP address, without brackets. */
   readonly host: string
   readonly port: number
+  readonly isSecure: boolean
 }
 
-/** Hosts whose connections are direct. */
-export interface NoProxyList {
-  includes(host: ProxiedHost): boolean
-  /** Entries that match nothing because they are malformed. */
-  readonly malformed: readonly string[]
-}
-
-type MatchesHost = (host: ProxiedHost) => boolean
+type MatchesHost = (host: OutboundTarget) => boolean
 
 const namePattern = /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/
-const allHosts: MatchesHost = () => true
-
-/**
- * Parses the entries of `NO_PROXY`, with the rules of Go and most of those of curl: `*` for all hosts; a name, which
- * includes its subdomains; a name that begins with a dot (or `*.`), for its subdomains only; an IP address; a CIDR range.
- * All but `*` and a range may end in `:PORT`. Addresses match only URLs with an address: no name is resolved.
- */
-export function parseNoProxy(entries: readonly string[]): NoProxyList {
-  const parsed = entries.map((entry) => ({ entry, matches: parseEntry(entry) }))
-  const rules = parsed.flatMap(({ matches }) => matches ?? [])
-  return {
-    includes: (host) => rules.some((matches) => matches(host)),
-    malformed: parsed.filter(({ matches }) => matches === undefined).map(({ entry }) => entry),
-  }
-}
-
-/** Splits the value of an environment variable at commas and white space. */
-function splitNoProxy(text: string): readonly string[] {
-  return text.split(/[\s,]+/).filter((entry) => entry !== '')
-}
 
 /** Whether a host is the machine itself: never reached through a proxy. */
 function isLoopback(host: string): boolean {
@@ -49,8 +23,13 @@ function isLoopback(host: string): boolean {
 
 const isLoopbackAddress = createAddressMatcher(['127.0.0.0/8', '::1/128'])
 
-function parseEntry(entry: string): MatchesHost | undefined {
-  if (entry === '*') return allHosts
+/**
+ * Parses an entry of `NO_PROXY`, with the rules of Go and most of those of curl: `*` for all hosts; a name, which includes
+ * its subdomains; a name that begins with a dot (or `*.`), for its subdomains only; an IP address; a CIDR range. All but `*`
+ * and a range may end in `:PORT`. Addresses match only URLs with an address: no name is resolved. Undefined if malformed.
+ */
+export function parseNoProxy(entry: string): MatchesHost | undefined {
+  if (entry === '*') return () => true
   if (entry.includes('/')) return parseRange(entry)
   const [, bracketed, plain, portText] = /^(?:\[([^[\]]+)\]|([^[\]]+?))(?::(\d{1,5}))?$/.exec(entry) ?? []
   // An IPv6 address without brackets has no port.
@@ -93,11 +72,6 @@ export interface Proxy {
   readonly authorization: Followed<string | undefined>
 }
 
-/** A host, and whether connections to it use TLS. */
-export interface OutboundTarget extends ProxiedHost {
-  readonly isSecure: boolean
-}
-
 /** Returns the proxy for connections to a host; undefined if they are direct. */
 export type FindProxy = (target: OutboundTarget) => Proxy | undefined
 
@@ -114,16 +88,18 @@ export function createProxyFinder(
   const secure = proxy ?? readProxy(environment, 'https_proxy')
   const plain = proxy ?? readProxy(environment, 'http_proxy')
   if (secure === undefined && plain === undefined) return () => undefined
-  const exceptions = parseNoProxy(noProxy)
+  const exceptions = noProxy.flatMap((entry) => parseNoProxy(entry) ?? [])
   return (target) => {
     const found = target.isSecure ? secure : plain
-    return found === undefined || isLoopback(target.host) || exceptions.includes(target) ? undefined : found
+    if (found === undefined || isLoopback(target.host)) return undefined
+    return exceptions.some((matches) => matches(target)) ? undefined : found
   }
 }
 
-/** The entries of `NO_PROXY`. */
+/** The entries of `NO_PROXY`, which commas or white space separate. */
 export function readNoProxy(environment: NodeJS.ProcessEnv): readonly string[] {
-  return splitNoProxy(readVariable(environment, 'no_proxy')?.value ?? '')
+  const text = readVariable(environment, 'no_proxy')?.value ?? ''
+  return text.split(/[\s,]+/).filter((entry) => entry !== '')
 }
 
 function readProxy(environment: NodeJS.ProcessEnv, name: string): Proxy | undefined {

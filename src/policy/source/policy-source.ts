@@ -35,7 +35,7 @@ export interface PolicySources {
 }
 
 /** A change of policies. */
-export interface PolicyChange {
+interface PolicyChange {
   /** Why it did not come into force: the previous documents of its source stay. Undefined if it did. */
   readonly error: PolicyError | undefined
   /** In force now. */
