@@ -5,7 +5,6 @@
 export {
   type AuditMode,
   auditSchema,
-  type AuditSettings,
   type OtlpSettings,
   redactionSchema,
   type RedactionSettings,

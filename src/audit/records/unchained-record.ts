@@ -2,6 +2,7 @@ import { operationNames, operations } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import { currentTimestamp } from '../../lib/time.ts'
 import type {
+  AuditedPrincipal,
   IntentEntry,
   IntentReference,
   ObjectId,
@@ -51,7 +52,9 @@ export type RequestRecordFactory = ReturnType<typeof createRequestRecordFactory>
 
 /** Creates request records with the current time. Ignores unlisted members. Throws `TypeError` for invalid JSON. */
 export function createRequestRecordFactory(redaction: Redaction) {
-  const redactPrincipal = memoizeByObject(redaction.redactPrincipal)
+  const redactPrincipal = memoizeByObject((principal: AuditedPrincipal) =>
+    redaction.redactPrincipal(principal),
+  )
   const redactCaller = ({ client, peer }: Pick<RefusalEntry, 'client' | 'peer'>) => ({
     client: redaction.redactAddress(client),
     peer: peer === undefined ? undefined : redaction.redactAddress(peer),

@@ -1,4 +1,4 @@
-import { byId, element, quoted, table } from './elements.js'
+import { byId, element, quoted, table, byIdAndType } from './elements.js'
 import { fetchJson, showOrExplain } from './fetch-json.js'
 import { ruleText } from './format.js'
 import { openTree, showTree } from './namespace-tree.js'
@@ -10,8 +10,8 @@ import { restrictionView } from './restriction-view.js'
 /** @typedef {import('../../policy/language/policy-document.ts').NamedSubjects} NamedSubjects */
 /** @typedef {import('../../policy/language/policy-document.ts').Subjects} Subjects */
 
-const idField = byId('access-id', HTMLInputElement)
-const kindField = byId('access-kind', HTMLSelectElement)
+const idField = byIdAndType('access-id', HTMLInputElement)
+const kindField = byIdAndType('access-kind', HTMLSelectElement)
 const entitlements = byId('entitlements')
 
 export function openAccessView() {

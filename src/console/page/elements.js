@@ -91,15 +91,20 @@ export function timeOfDay(date) {
   return date.toLocaleTimeString([], { hour12: false })
 }
 
+/** @param {string} id */
+export function byId(id) {
+  return byIdAndType(id, HTMLElement)
+}
+
 /**
- * @template {HTMLElement} [Type=HTMLElement]
+ * @template {HTMLElement} Type
  * @param {string} id
- * @param {new () => Type} [type]
+ * @param {new () => Type} type
  */
-export function byId(id, type) {
+export function byIdAndType(id, type) {
   const found = document.getElementById(id)
-  if (!(found instanceof (type ?? HTMLElement))) throw new Error(`the page has no ${id}`)
-  return /** @type {Type} */ (found)
+  if (!(found instanceof type)) throw new Error(`the page has no ${id}`)
+  return found
 }
 
 /** @type {WeakMap<Element, string>} */

@@ -1,12 +1,12 @@
 import { commandView, createCommand, refusedCommand } from './commands.js'
-import { byId, details, element, facts, listItem, quoted, show } from './elements.js'
+import { byId, details, element, facts, listItem, quoted, show, byIdAndType } from './elements.js'
 import { ruleName, ruleText } from './format.js'
 import { restrictionView } from './restriction-view.js'
 
 /** @typedef {import('../newest-changes.ts').RecordedChange} RecordedChange */
 /** @typedef {import('../console-state.ts').RefusedRequest} RefusedRequest */
 
-const search = byId('search-text', HTMLInputElement)
+const search = byIdAndType('search-text', HTMLInputElement)
 const searchResult = byId('search-result')
 
 export function openSearch() {

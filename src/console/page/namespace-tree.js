@@ -1,12 +1,12 @@
-import { byId, element } from './elements.js'
+import { byId, element, byIdAndType } from './elements.js'
 import { errorText, fetchJson } from './fetch-json.js'
 import { formatId } from './format.js'
 
 /** @typedef {{ readonly path: readonly string[], readonly policies: readonly string[], readonly hasChildren: boolean }} Namespace */
 
 const tree = byId('tree')
-const keyField = byId('catalog-key', HTMLInputElement)
-const headerField = byId('catalog-header', HTMLSelectElement)
+const keyField = byIdAndType('catalog-key', HTMLInputElement)
+const headerField = byIdAndType('catalog-header', HTMLSelectElement)
 
 /**
  * Headers that the listings are requested with, in memory only; undefined until the viewer asks for the catalog.
@@ -58,7 +58,7 @@ function namespaceItem({ path, policies, hasChildren }, select) {
   if (!hasChildren) return element('li', {}, name)
   const below = element('ul')
   const node = element('details', {}, name, below)
-  node.addEventListener('toggle', () => addOrExplain(below, () => addChildren(below, path, select)), {
+  node.addEventListener('toggle', () => void addOrExplain(below, () => addChildren(below, path, select)), {
     once: true,
   })
   return element('li', {}, node)

@@ -1,14 +1,14 @@
-import { byId, element } from './elements.js'
+import { byId, element, byIdAndType } from './elements.js'
 import { fetchJson, showOrExplain } from './fetch-json.js'
 import { reportView } from './playground-report.js'
 
-const fileField = byId('playground-file', HTMLSelectElement)
-const textField = byId('playground-text', HTMLTextAreaElement)
-const callerField = byId('playground-caller', HTMLInputElement)
-const groupsField = byId('playground-groups', HTMLInputElement)
-const operationField = byId('playground-operation', HTMLInputElement)
-const idField = byId('playground-id', HTMLInputElement)
-const button = byId('playground-try', HTMLButtonElement)
+const fileField = byIdAndType('playground-file', HTMLSelectElement)
+const textField = byIdAndType('playground-text', HTMLTextAreaElement)
+const callerField = byIdAndType('playground-caller', HTMLInputElement)
+const groupsField = byIdAndType('playground-groups', HTMLInputElement)
+const operationField = byIdAndType('playground-operation', HTMLInputElement)
+const idField = byIdAndType('playground-id', HTMLInputElement)
+const button = byIdAndType('playground-try', HTMLButtonElement)
 const result = byId('playground-report')
 
 const newPolicy = `apiVersion: catalog-gateway/v1

@@ -105,8 +105,8 @@ async function runInThread(run: PlaygroundRun, inForce: readonly PolicyDocument[
     await runInSlices(postDocuments(thread, inForce))
     const response = once(thread, 'message', { signal })
     thread.postMessage(run)
-    const [report] = (await response) as [object]
-    return report
+    const [report]: object[] = await response
+    return report ?? {}
   } catch (error) {
     if (!signal.aborted) throw error
     const limits = `${timeoutMs / 1000} seconds or ${resourceLimits.maxOldGenerationSizeMb} MiB`

@@ -96,8 +96,8 @@ export function getUpstreamState(upstream: Upstream): UpstreamState {
     namespaces: namespaces?.map(formatIdentifierText),
     healthy: health.isHealthy(),
     breaker: breaker.state,
-    active: sum(({ active }) => active()),
-    pending: sum(({ pending }) => pending()),
+    active: sum((of) => of.active()),
+    pending: sum((of) => of.pending()),
     connections: client.connectionCount(),
     maxConnections: sum(({ maxActive }) => maxActive),
   }

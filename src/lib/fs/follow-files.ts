@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises'
+import { toError } from '../errors/to-error.ts'
 
 const reloadCallbacks = new Set<() => Promise<void>>()
 
@@ -161,7 +162,7 @@ interface SettingFiles<Value> {
 export type FollowSetting = <Value>(files: SettingFiles<Value>) => Promise<Followed<Value>>
 
 /** Receives the result of each reload: without a `cause`, a success. Otherwise the last value stays in use. Must not throw. */
-export type ReportReload = (setting: string, cause?: unknown) => void
+export type ReportReload = (setting: string, cause?: Error) => void
 
 /** Follows the files of all settings of a process. */
 export interface FileFollower {
@@ -187,7 +188,7 @@ export function createFileFollower(report: ReportReload): FileFollower {
         },
         onError(cause) {
           failing.add(setting)
-          report(setting, cause)
+          report(setting, toError(cause))
         },
       })
       followed.push(value)

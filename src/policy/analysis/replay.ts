@@ -41,7 +41,7 @@ interface ReplayOptions {
 }
 
 /** Calls with equal results. */
-interface ReplayedCalls extends ReplayedCall {
+export interface ReplayedCalls extends ReplayedCall {
   readonly count: number
   readonly example: Pick<RecordedCall, 'time' | 'id' | 'request'>
 }

@@ -46,7 +46,7 @@ export interface PolicyRule extends Coverage {
 }
 
 /** Status of a denial: 403 reports it, 404 conceals that the object exists. */
-export type DenialStatus = 403 | 404
+type DenialStatus = 403 | 404
 
 /** A finding of a check that is intended. */
 export interface AcceptedFinding {

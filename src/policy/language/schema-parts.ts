@@ -27,9 +27,9 @@ export function checked<Schema extends z.ZodType>(
   check: (value: z.output<Schema>, report: Report) => void,
 ): Schema {
   return schema.superRefine(
-    (value, { addIssue }) =>
+    (value, context) =>
       check(value, (message, path = [], params = {}) =>
-        addIssue({ code: 'custom', message, path: [...path], params }),
+        context.addIssue({ code: 'custom', message, path: [...path], params }),
       ),
     { when: ({ issues }) => issues.every((issue) => issue.continue === true && !isUnknownField(issue)) },
   )

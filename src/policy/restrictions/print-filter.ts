@@ -45,26 +45,17 @@ type PrintVariable = (variable: CallerVariable) => readonly string[]
 class MissingVariable extends Error {}
 
 function print(expression: FilterExpression, printVariable: PrintVariable): string {
-  switch (expression.kind) {
-    case 'and':
-    case 'or':
-      return printBalanced(
-        expression.parts.map((part) => print(part, printVariable)),
-        expression.kind.toUpperCase(),
-      )
-    case 'not':
-      return `(NOT ${print(expression.part, printVariable)})`
-    case 'constant':
-      return String(expression.value)
-    case 'value':
-      return printValue(expression.value)
-    case 'comparison': {
-      const { value, operator, operand } = expression
-      return `(${printValue(value)} ${operator} ${printOperand(operand, printVariable)})`
-    }
-    default:
-      return printTest(expression, printVariable)
-  }
+  if ('isNegated' in expression) return printTest(expression, printVariable)
+  if ('parts' in expression)
+    return printBalanced(
+      expression.parts.map((part) => print(part, printVariable)),
+      expression.kind.toUpperCase(),
+    )
+  if (expression.kind === 'not') return `(NOT ${print(expression.part, printVariable)})`
+  if (expression.kind === 'constant') return String(expression.value)
+  if (expression.kind === 'value') return printValue(expression.value)
+  const { value, operator, operand } = expression
+  return `(${printValue(value)} ${operator} ${printOperand(operand, printVariable)})`
 }
 
 function printTest(test: FilterTest, printVariable: PrintVariable): string {

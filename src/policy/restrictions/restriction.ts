@@ -7,7 +7,7 @@ import { printFilter, printFilterAsWritten } from './print-filter.ts'
 export type VisibleColumns = ReadonlyMap<string, ColumnType>
 
 /** All declared columns of a table but those that have one of the tags. */
-export interface ColumnsWithout {
+interface ColumnsWithout {
   readonly without: readonly string[]
 }
 

@@ -11,7 +11,7 @@ import type { TableRestriction, VisibleColumns, WrittenRestriction } from '../re
 /** Tags by name; `unknown` if the policies contradict each other about them. */
 export type TagNames = readonly string[] | typeof unknown
 
-export interface DeclaredColumn {
+interface DeclaredColumn {
   readonly type: ColumnType
   /** Its own. */
   readonly tags: readonly string[]

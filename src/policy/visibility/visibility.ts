@@ -21,7 +21,7 @@ export interface Viewer {
 }
 
 /** Whether a listing shows an object to the viewer. */
-export type IsVisible = (kind: VisibleKind, id: Identifier) => boolean
+type IsVisible = (kind: VisibleKind, id: Identifier) => boolean
 
 export interface Visibility {
   /**
