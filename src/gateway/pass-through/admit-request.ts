@@ -1,7 +1,7 @@
-import { setInterval } from 'node:timers/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Pool } from 'undici'
 import type { AuditLog } from '../../audit/index.ts'
-import { refusal, type CatalogError } from '../../catalog-api/catalog-error.ts'
+import { CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import { type PassThroughRouteSettings, webSocketMethod } from '../../config/index.ts'
 import { AuthenticationError, type Principal } from '../../identity/index.ts'
@@ -168,13 +168,21 @@ async function watchCaller(
   end: AbortController,
   { authenticator }: AuthenticateOptions,
 ): Promise<void> {
-  try {
-    for await (const _ of setInterval(maxDecisionAgeMs, undefined, { signal: end.signal, ref: false })) {
-      const principal = await authenticator.authenticate(head.credentials)
-      if (getPrincipalKey(principal) !== holder || !allows(route.settings, principal))
-        throw notAllowedError(route.settings)
+  async function decideAgain(): Promise<void> {
+    const principal = await authenticator.authenticate(head.credentials)
+    if (getPrincipalKey(principal) !== holder || !allows(route.settings, principal))
+      throw notAllowedError(route.settings)
+  }
+  for (;;) {
+    try {
+      await pause(maxDecisionAgeMs, undefined, { signal: end.signal, ref: false })
+      await decideAgain()
+    } catch (error) {
+      // An issuer that does not respond ends nothing that it allowed before.
+      const isUndecided = error instanceof CatalogError && error.kind === 'ServiceUnavailable'
+      if (isUndecided) continue
+      end.abort(error)
+      return
     }
-  } catch (error) {
-    end.abort(error)
   }
 }

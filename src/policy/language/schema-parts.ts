@@ -4,6 +4,7 @@ import { extraOperationNamePattern } from '../../catalog-api/extra-operation.ts'
 import { describeJoinedName, formatNameList, splitNames } from '../../catalog-api/identifier-text.ts'
 import { assertIdentifier, assertName } from '../../catalog-api/identifiers.ts'
 import { permissionGroups, permissionNames } from '../../catalog-api/permissions.ts'
+import { isObject } from '../../lib/json/json-values.ts'
 import { validateTimestamp } from '../../lib/time.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import { describeRegularExpression } from '../conditions/name-pattern.ts'
@@ -32,6 +33,20 @@ export function checked<Schema extends z.ZodType>(
         context.addIssue({ code: 'custom', message, path: [...path], params }),
       ),
     { when: ({ issues }) => issues.every((issue) => issue.continue === true && !isUnknownField(issue)) },
+  )
+}
+
+/** Adds a check of which fields there are, whatever mistakes are in them. */
+export function checkedFields<Schema extends z.ZodType>(
+  schema: Schema,
+  describe: (fields: object) => string | undefined,
+): Schema {
+  return schema.superRefine(
+    (value, context) => {
+      const message = isObject(value) ? describe(value) : undefined
+      if (message !== undefined) context.addIssue({ code: 'custom', message, path: [], params: {} })
+    },
+    { when: ({ value }) => isObject(value) },
   )
 }
 

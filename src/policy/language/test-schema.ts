@@ -8,6 +8,7 @@ import { objectKindOfPermission } from '../engine/object-position.ts'
 import type { PolicyVocabulary } from './policy-vocabulary.ts'
 import {
   checked,
+  checkedFields,
   fullListOf,
   mapOf,
   names as nameList,
@@ -93,7 +94,7 @@ export function createTestSchema({ path, operations }: NameSchemas, vocabulary: 
     properties: optional(texts, 'As in conditions.'),
   })
 
-  return checked(
+  const form = checkedFields(
     z.strictObject({
       name: optional(text, 'Description of the test.'),
       as: optional(caller, 'The caller. Default: a caller that no policy names.'),
@@ -124,37 +125,38 @@ export function createTestSchema({ path, operations }: NameSchemas, vocabulary: 
         'With allow: the columns that restrictions are expected to leave, in any order, such as [id, person.city].',
       ),
     }),
-    (test, report) => {
-      const { beneath = false, given = {}, expect } = test
-      const permissions = vocabulary.expand(test.operations, 'allow')
-      for (const fact of permissions.size === 0 ? [] : conditionFacts) {
-        const value = given[fact]
-        if (value === undefined) continue
-        const problem = describeUnstatedFact(fact, typeof value === 'string' ? value : undefined, permissions)
-        if (problem !== undefined) report(`: ${problem}`, ['given', fact])
-      }
-      for (const name of ['sends', 'columns'] as const)
-        if (test[name] !== undefined && expect === 'deny')
-          report(' is for "expect: allow": a denied request is not sent', [name])
-      const field = findObjectField(test)
-      if (field === undefined) {
-        const found = objectFields.filter((name) => name in test).join(' and ')
-        const expected = `expected exactly one of ${objectFields.join(', ')}`
-        return report(` names ${found || 'no object'}; ${expected}`)
-      }
-      if (beneath) {
-        if (field !== 'namespace') report(' is allowed only with "namespace"', ['beneath'])
-        return
-      }
-      // Members of a group that do not apply to the object are skipped; an operation that is named must apply to it.
-      for (const [index, name] of test.operations.entries()) {
-        const permission = vocabulary.permissions.names.find((candidate) => candidate === name)
-        if (permission === undefined || objectFieldFor(permission) === field) continue
-        const expected = `expected "${objectFieldFor(permission)}"`
-        report(`: ${permission} does not apply to a ${field}; ${expected}`, ['operations', index])
-      }
-      if (permissions.size > 0 && ![...permissions].some((one) => objectFieldFor(one) === field))
-        report(`: none of them applies to a ${field}`, ['operations'])
+    (fields) => {
+      if (findObjectField(fields) !== undefined) return undefined
+      const found = objectFields.filter((name) => name in fields).join(' and ')
+      return ` names ${found || 'no object'}; expected exactly one of ${objectFields.join(', ')}`
     },
-  ).meta({ oneOf: objectFields.map((name) => ({ required: [name] })) })
+  )
+  return checked(form, (test, report) => {
+    const { beneath = false, given = {}, expect } = test
+    const permissions = vocabulary.expand(test.operations, 'allow')
+    for (const fact of permissions.size === 0 ? [] : conditionFacts) {
+      const value = given[fact]
+      if (value === undefined) continue
+      const problem = describeUnstatedFact(fact, typeof value === 'string' ? value : undefined, permissions)
+      if (problem !== undefined) report(`: ${problem}`, ['given', fact])
+    }
+    for (const name of ['sends', 'columns'] as const)
+      if (test[name] !== undefined && expect === 'deny')
+        report(' is for "expect: allow": a denied request is not sent', [name])
+    const field = findObjectField(test)
+    if (field === undefined) return
+    if (beneath) {
+      if (field !== 'namespace') report(' is allowed only with "namespace"', ['beneath'])
+      return
+    }
+    // Members of a group that do not apply to the object are skipped; an operation that is named must apply to it.
+    for (const [index, name] of test.operations.entries()) {
+      const permission = vocabulary.permissions.names.find((candidate) => candidate === name)
+      if (permission === undefined || objectFieldFor(permission) === field) continue
+      const expected = `expected "${objectFieldFor(permission)}"`
+      report(`: ${permission} does not apply to a ${field}; ${expected}`, ['operations', index])
+    }
+    if (permissions.size > 0 && ![...permissions].some((one) => objectFieldFor(one) === field))
+      report(`: none of them applies to a ${field}`, ['operations'])
+  }).meta({ oneOf: objectFields.map((name) => ({ required: [name] })) })
 }
