@@ -66,7 +66,7 @@ export const passThroughBounds = {
   maxConnections: 1_024,
   /** Requests and WebSocket connections of a route; one caller may have half of them. */
   maxRequests: 256,
-  /** Audited requests of one caller; those of ten seconds may come at once. */
+  /** Audited requests of one caller, ten times as many of all without an identity; those of ten seconds may come at once. */
   changesPerSecond: 20,
   responseHeadersTimeoutMs: 60_000,
 }

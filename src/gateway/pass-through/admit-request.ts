@@ -37,6 +37,8 @@ export interface PassThroughRoute {
   readonly capacity: FairCapacity
   /** Of audited requests, by caller: each adds a record to the log that all callers share. */
   readonly changes: TokenBuckets
+  /** Of those of all callers without an identity together, who have many addresses. */
+  readonly changesOfStrangers: TokenBuckets
 }
 
 /** A request that its route allows, within its limits, and that is in the audit log if it may change something. */
@@ -75,7 +77,7 @@ export async function admitRequest(
   options.shedding.admitDocument()
   const holder = principal ? getPrincipalKey(principal) : `address ${getAddressKey(head.client)}`
   const mayChange = isUpgrade || !safeMethods.has(head.method)
-  if (mayChange) takeChange(admitted, holder)
+  if (mayChange) takeChange(admitted, holder, principal === undefined)
   if (end.signal.aborted)
     throw new ClientDisconnected('the client closed the connection before it was admitted')
   if (!capacity.take(holder))
@@ -135,15 +137,17 @@ function assertMethod(
 const bytesPerChange = 1024
 
 /** Throws LimitExceeded (429): a change that is not recorded must not be forwarded. */
-function takeChange({ route, upstreamPath }: AdmittedRequest, holder: string): void {
+function takeChange({ route, upstreamPath }: AdmittedRequest, holder: string, isStranger: boolean): void {
   const now = performance.now()
   const tokens = Math.ceil(upstreamPath.length / bytesPerChange)
-  const waitMs = route.changes.waitMs(holder, tokens, now)
+  const waitForAll = isStranger ? route.changesOfStrangers.waitMs('', tokens, now) : 0
+  const waitMs = Math.max(route.changes.waitMs(holder, tokens, now), waitForAll)
   if (waitMs > 0) {
     const message = `the limit of the route ${route.settings.prefix} on recorded requests is exceeded`
     throw new LimitExceeded('rate_limited', message, waitMs)
   }
   route.changes.take(holder, tokens, now)
+  if (isStranger) route.changesOfStrangers.take('', tokens, now)
 }
 
 /** Records a change before it is forwarded. Rejects with ServiceUnavailable (503) if the log must have it and cannot. */

@@ -155,6 +155,7 @@ async function openRoute(settings: PassThroughRouteSettings, catalogs: readonly 
     paths: createPassThroughPaths(prefix, upstream, catalogs),
     capacity: new FairCapacity(maxRequests, 1),
     changes: createBuckets({ perSecond: changesPerSecond, burst: 10 * changesPerSecond }),
+    changesOfStrangers: createBuckets({ perSecond: 10 * changesPerSecond, burst: 100 * changesPerSecond }),
     origin: new URL(upstream.origin),
     connect,
     // A stream of events may be silent for long.
