@@ -138,7 +138,8 @@ function createNodeServer(keepAliveTimeout: number, tls: ListenerOptions['tls'])
           handshakeTimeout: clientBounds.headersTimeoutMs,
         })
   server.maxConnections = passThroughBounds.maxConnections
-  return server
+  // A client that has closed its side gets its response. Node has no option for it.
+  return Object.assign(server, { httpAllowHalfOpen: true })
 }
 
 type OpenRoute = Awaited<ReturnType<typeof openRoute>>

@@ -46,6 +46,15 @@ it('a client that leaves before the response aborts the request to the upstream'
   await closed.promise
 })
 
+it('a client that closes its side behind its request gets the response', async () => {
+  const { gateway, port, application } = await startGatewayWithRoute()
+  application.answering = (_, response) => void setTimeout(() => response.end('late'), 50)
+  const connection = openRawConnection(port.url)
+  connection.socket.allowHalfOpen = true
+  connection.socket.end(rawRequest(['GET /ui HTTP/1.1', 'host: g', `x-api-key: ${gateway.key('dev')}`]))
+  expect(await connection.waitForEnd()).toMatch(/^HTTP\/1\.1 200 [^]*late/)
+})
+
 it('a response that the upstream cuts never looks complete', async () => {
   const { gateway, port, application } = await startGatewayWithRoute()
   application.answering = (_, response) => {
