@@ -33,7 +33,7 @@ const jsonReaders = [
  */
 export const criticalFiles: readonly CriticalFile[] = [
   { file: 'src/catalog-api/identifiers.ts', tests: ['test/catalog-api/identifiers.test.ts'] },
-  ...['request-target', 'route-table', 'query-parameters', 'percent-encoding'].map((name) => ({
+  ...['request-target', 'route-table', 'query-parameters'].map((name) => ({
     file: `src/catalog-api/${name}.ts`,
     tests: ['test/catalog-api/request-target.test.ts', 'test/gateway/routing/canonical-targets.test.ts'],
   })),
@@ -107,18 +107,12 @@ export const criticalFiles: readonly CriticalFile[] = [
     file: `src/policy/restrictions/${name}.ts`,
     tests: restrictedFilters,
   })),
-  ...[
-    'change-members',
-    'restricted-rows',
-    'hide-restricted',
-    'restrict-query',
-    'restrict-request',
-    'restricted-read',
-    'trim-description',
-  ].map((name) => ({
-    file: `src/gateway/restrictions/${name}.ts`,
-    tests: ['test/gateway/restrictions/', 'test/gateway/authorization/restricted-reads.test.ts'],
-  })),
+  ...['restricted-rows', 'restrict-query', 'restrict-request', 'restricted-read', 'trim-description'].map(
+    (name) => ({
+      file: `src/gateway/restrictions/${name}.ts`,
+      tests: ['test/gateway/restrictions/', 'test/gateway/authorization/restricted-reads.test.ts'],
+    }),
+  ),
   { file: 'src/identity/bearer-tokens.ts', tests: ['test/identity/'] },
   { file: 'src/identity/authenticate.ts', tests: ['test/identity/'] },
   { file: 'src/audit/records/hash-chain.ts', tests: audit },

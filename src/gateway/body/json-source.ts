@@ -110,7 +110,8 @@ export class JsonSource implements BodySource, BodySink {
     if (this.#isReading || this.#sink === undefined || checks === undefined) return
     this.#isReading = true
     try {
-      await this.#passArrived(checks)
+      for (let chunk = this.#arrived.shift(); chunk !== undefined; chunk = this.#arrived.shift())
+        await this.#passChunk(chunk, checks)
       if (this.#hasEnded) await this.#end(checks)
       if (this.#error !== undefined) throw this.#error
     } catch (error) {
@@ -123,12 +124,10 @@ export class JsonSource implements BodySource, BodySink {
     if (!this.#isPaused && !this.#isComplete) this.#body.resume()
   }
 
-  async #passArrived({ text, runInSlices, check }: JsonChecks): Promise<void> {
-    for (let chunk = this.#arrived.shift(); chunk !== undefined; chunk = this.#arrived.shift()) {
-      await readInSlices(text, chunk, runInSlices)
-      this.#pass(text.takeReady())
-      await check('meanwhile')
-    }
+  async #passChunk(chunk: Buffer, { text, runInSlices, check }: JsonChecks): Promise<void> {
+    await readInSlices(text, chunk, runInSlices)
+    this.#pass(text.takeReady())
+    await check('meanwhile')
   }
 
   async #end({ text, onEnd, check }: JsonChecks): Promise<void> {
