@@ -60,7 +60,7 @@ function planVersionLookup(id: ObjectId, details: Details): Lookup[] {
 export async function readInDoubtChanges(folder: string, known: KnownVersions): Promise<InDoubtChange[]> {
   const started = new Map<string, Extract<StoredRecord, { kind: 'intent' }>>()
   const inDoubtChanges = new Map<string, InDoubtChange>()
-  for await (const record of readNewestRecords(folder, maxReadBytes)) {
+  for await (const record of readNewestRecords(folder, readBytes)) {
     if (record.kind === 'intent' && record.effect !== 'read') {
       started.set(formatRecordKey(record.chain, record.seq), record)
     } else if (record.kind === 'outcome' || record.kind === 'resolved') {
@@ -86,4 +86,4 @@ export async function readInDoubtChanges(folder: string, known: KnownVersions): 
   return [...inDoubtChanges.values()]
 }
 
-const maxReadBytes = 64 * 1024 * 1024
+const readBytes = 64 * 1024 * 1024

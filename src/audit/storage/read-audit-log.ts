@@ -30,20 +30,20 @@ export async function* readAuditLog(
     yield* readSegment(folder, segment, onProblem)
 }
 
-/** Reads the last segment and earlier ones up to `maxBytes` in total, oldest record first. Skips all other lines. */
-export async function* readNewestRecords(
-  folder: string,
-  maxBytes: number,
-): AsyncGenerator<StoredRecord, void> {
+/**
+ * Reads the newest segments that have `bytes` together, or all, oldest record first: one that was just begun does not hide
+ * those before. Skips all other lines.
+ */
+export async function* readNewestRecords(folder: string, bytes: number): AsyncGenerator<StoredRecord, void> {
   const segments = await listSegments(folder)
-  let bytes = 0
-  let first = segments.length
-  while (first > 0) {
-    bytes += (await stat(join(folder, segments[first - 1]?.file ?? ''))).size
-    if (bytes > maxBytes && first < segments.length) break
-    first -= 1
+  const newest: LogSegment[] = []
+  let left = bytes
+  for (const segment of segments.toReversed()) {
+    if (left <= 0) break
+    newest.unshift(segment)
+    left -= (await stat(join(folder, segment.file))).size
   }
-  for (const segment of segments.slice(first)) yield* readSegment(folder, segment, () => undefined)
+  for (const segment of newest) yield* readSegment(folder, segment, () => undefined)
 }
 
 /** Reads the records of one segment, like `readAuditLog`; with `text`, only lines that contain it are parsed. */
