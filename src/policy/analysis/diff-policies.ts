@@ -234,12 +234,13 @@ function isSameDependency(one: readonly Dependency[], other: readonly Dependency
 const maxCases = 50_000
 
 /**
- * Searches for inputs to which the policies answer differently, and returns the first of each direction. The search splits
- * cases by one name, group or condition at a time until both answers are certain or depend on equal rules in the same way,
- * so it is complete for all callers and results of conditions. Throws RangeError if there are too many cases.
+ * Searches for inputs to which the policies answer differently, and returns the first of each direction, of decisions and
+ * of parts that are left. The search splits cases by one name, group or condition at a time until both answers are certain
+ * or depend on equal rules in the same way, so it is complete for all callers and results of conditions. Throws RangeError
+ * if there are too many cases.
  */
 function searchCases(before: Side, after: Side, start: KnownInputs, isRestricted: boolean): readonly Case[] {
-  const found = new Map<PolicyChange['direction'], Case>()
+  const found = new Map<string, Case>()
   let cases = 0
   search(start)
   return [...found.values()]
@@ -249,15 +250,18 @@ function searchCases(before: Side, after: Side, start: KnownInputs, isRestricted
     const [one, other] = [before.decide(known), after.decide(known)]
     if (one !== undefined && other !== undefined) {
       const direction = compareAnswers(one, other)
-      if (direction !== undefined && !found.has(direction))
-        found.set(direction, { direction, known, before: one, after: other })
+      if (direction === undefined) return
+      const kind = one.allowed === other.allowed ? `part ${direction}` : direction
+      if (!found.has(kind)) found.set(kind, { direction, known, before: one, after: other })
       return
     }
     const mayRead = isRestricted && one?.allowed !== false && other?.allowed !== false
-    const mayGain = mayRead || (one?.allowed !== true && other?.allowed !== false)
-    const mayLose = mayRead || (one?.allowed !== false && other?.allowed !== true)
-    const isMissing = [mayGain && 'gains', mayLose && 'loses', mayRead && 'changes'] as const
-    if (isMissing.every((direction) => direction === false || found.has(direction))) return
+    const possible = [
+      ...(one?.allowed !== true && other?.allowed !== false ? ['gains'] : []),
+      ...(one?.allowed !== false && other?.allowed !== true ? ['loses'] : []),
+      ...(mayRead ? ['part gains', 'part loses', 'part changes'] : []),
+    ]
+    if (possible.every((kind) => found.has(kind))) return
     const ofOne = one === undefined ? before.listDependencies(known) : []
     const ofOther = other === undefined ? after.listDependencies(known) : []
     if (one === undefined && other === undefined && isSameDependency(ofOne, ofOther)) return
