@@ -176,12 +176,12 @@ class FilterParser {
     throw this.#unexpected('NULL')
   }
 
-  /** Parses what follows IN: a list of literals, or a list of the caller. */
+  /** Parses what follows IN: a list of literals and of facts of the caller, or one fact alone. */
   #parseOperands(value: FilterValue): readonly Operand[] {
     if (this.#following?.kind === 'variable') return [this.#comparable(value, this.#parseOperand())]
     const operands: Operand[] = []
     this.#expect('(')
-    do operands.push(this.#comparable(value, this.#parseLiteral()))
+    do operands.push(this.#comparable(value, this.#parseOperand()))
     while (this.#take(','))
     this.#expect(')')
     return operands

@@ -161,6 +161,13 @@ it.for<[what: string, contents: readonly string[]]>([
       restrict('tables: [customers], columns: { without: [pii] }, rows: "ssn = \'x\' and other = 1"'),
     ],
   ],
+  [
+    'rows by a list of the caller',
+    [
+      customers,
+      restrict('tables: [customers], columns: { without: [pii] }, rows: "ssn in $principal.claims.ssns"'),
+    ],
+  ],
 ])('is accepted: %s', ([, contents]) => {
   expect(errorsOf(...contents)).toEqual([])
 })

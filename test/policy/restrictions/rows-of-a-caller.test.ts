@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Principal } from '../../../src/identity/principal.ts'
+import { parseFilter } from '../../../src/policy/restrictions/parse-filter.ts'
+import { printFilterAsWritten } from '../../../src/policy/restrictions/print-filter.ts'
 import { compilePolicySet, createAuthorizationRequest, createCaller } from '../policy-builder.ts'
 
 const restriction = { subjects: { groups: ['analysts'], except: { users: ['eve'] } }, tables: ['c*'] }
@@ -31,6 +33,7 @@ it.each<[rows: string, claims: Readonly<Record<string, unknown>>, printed: strin
   ['owner = $principal.name', {}, "(`owner` = 'ann')"],
   ['team in $principal.groups', {}, "(`team` IN ('analysts'))"],
   ['tenant in $principal.claims.tenants', { tenants: ['a', "b'c"] }, "(`tenant` IN ('a', 'b''c'))"],
+  ["tenant in ('x', $principal.claims.tenants)", { tenants: ['a'] }, "(`tenant` IN ('x', 'a'))"],
   ['tenant = $principal.claims.tenant', { tenant: 'a' }, "(`tenant` = 'a')"],
   ['tenant in $principal.claims.tenants', { tenants: [] }, 'false'],
   ['tenant in $principal.claims.tenants', {}, 'false'],
@@ -46,6 +49,19 @@ it.each<[rows: string, claims: Readonly<Record<string, unknown>>, printed: strin
     columns: ['id'],
     rows: printed,
   })
+})
+
+/** Prints rows for people. */
+function print(rows: string): string {
+  return printFilterAsWritten(parseFilter(rows, { findColumn: () => 'unknown', hasVariables: true }))
+}
+
+it.each([
+  'tenant in $principal.claims.tenants',
+  "not tenant in ('x', $principal.name) and id between 1 and 2",
+  'owner = $principal.name or id is not null',
+])('%s is printed for people as they could write it', (rows) => {
+  expect(print(print(rows))).toBe(print(rows))
 })
 
 it.each([

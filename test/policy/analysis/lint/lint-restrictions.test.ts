@@ -56,11 +56,15 @@ it('reports a restriction of every caller that does not cover anonymous ones', (
 })
 
 it.for([
-  ['regoin', ['has "rows" on the column "regoin", which is none of its columns; did you mean "region"?']],
-  ['tenant', []],
-] as const)('reports a column of rows that is like another one: %s', ([column, messages]) => {
+  [
+    "regoin = 'EU'",
+    ['has "rows" on the column "regoin", which is none of its columns; did you mean "region"?'],
+  ],
+  ["tenant = 'EU'", []],
+  ['tenant in $principal.claims.tenants', []],
+] as const)('reports a column of rows that is like another one: %s', ([rows, messages]) => {
   const found = lint('subjects: { groups: [analysts] }, operations: [QueryTable]', [
-    restriction('region').replace(/ \}$/, `, rows: "${column} = 'EU'" }`).replace('number', 'text'),
+    restriction('region').replace(/ \}$/, `, rows: "${rows}" }`).replace('number', 'text'),
   ])
   const expected = messages.map((message) => `effect crm/region ${message}`)
   expect(found.filter((message) => message.includes('rows'))).toEqual(expected)
