@@ -46,6 +46,8 @@ type RequestExamples = {
 
 /** Members of the query and of the body; operations that are not listed require none. */
 export const requestExamples: RequestExamples = {
+  // Without an id in its path, it would have no example at all.
+  ListAllTables: { limit: 100 },
   RegisterTable: { location: 'orders.lance' },
   CloneTable: { source_location: 's3://lake/sales/orders.lance' },
   RestoreTable: { version: 1 },
