@@ -131,6 +131,8 @@ const headersTimeoutMs = 30_000
 const bodyTimeoutMs = 15_000
 /** The API server ends a watch after this long. It sends nothing before, unless something has changed. */
 const watchSeconds = 60
+/** Of objects, and of the keys of its tokens, which it sends as nothing else. */
+const contentTypes = 'application/json, application/jwk-set+json'
 const maxResponseBytes = 16 * 1024 * 1024
 const maxErrorBytes = 65_536
 
@@ -167,7 +169,7 @@ export function createKubernetesClient(options: ClusterAccess): KubernetesClient
         path: prefix + path,
         ...(applied !== undefined && { body: JSON.stringify(applied) }),
         headers: {
-          accept: 'application/json',
+          accept: contentTypes,
           authorization: `Bearer ${token}`,
           ...(applied !== undefined && { 'content-type': 'application/apply-patch+yaml' }),
         },
