@@ -58,7 +58,7 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped without o
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
-  /** Like a real API server: TLS with its own authority, and no access without a token. */
+  /** Like a real API server: TLS with its own authority, no access without a token, and keys of their own type alone. */
   beforeEach(async () => {
     issuerOfDiscovery = clusterIssuer
     requested.length = 0
@@ -81,8 +81,12 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped without o
         }
         const document =
           headers.authorization === 'Bearer token-of-the-pod' ? responses[url ?? ''] : undefined
+        const type = url === '/openid/v1/jwks' ? 'application/jwk-set+json' : 'application/json'
+        const isAccepted = headers.accept?.split(', ').includes(type) === true
         const status = headers.authorization === undefined ? 401 : document === undefined ? 403 : 200
-        response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(document ?? {}))
+        response
+          .writeHead(isAccepted ? status : 406, { 'content-type': type })
+          .end(JSON.stringify(document ?? {}))
       },
     )
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
