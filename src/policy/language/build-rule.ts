@@ -98,6 +98,7 @@ export function createRestriction(
     restriction: {
       columns: isWithout(columns) ? { without: columns.without } : new Map(Object.entries(columns)),
       rows: read.isValid ? parseRows(rows, columns) : noRows,
+      ...(read.isValid && rows !== undefined && { rowsText: rows }),
     },
     message: `you may read a part of this table only, by ${readingOperations.join(', ')}`,
     ...position,

@@ -14,6 +14,8 @@ interface ColumnsWithout {
 /** A restriction as the policy has it. With `without`, its columns depend on the table. */
 export interface WrittenRestriction extends Omit<TableRestriction, 'columns'> {
   readonly columns: VisibleColumns | ColumnsWithout
+  /** The text of `rows`, to check it against other columns: what is printed of it may exceed the limits of the grammar. */
+  readonly rowsText?: string
 }
 
 /** What a policy leaves of a table: a restriction allows nothing by itself. */

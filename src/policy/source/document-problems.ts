@@ -9,7 +9,6 @@ import { formatProblem, PolicyError, type PolicyProblem } from '../language/poli
 import { getPolicyName } from '../language/policy-instance.ts'
 import type { Position } from '../language/read-yaml.ts'
 import { FilterError, parseFilter } from '../restrictions/parse-filter.ts'
-import { printFilterAsWritten } from '../restrictions/print-filter.ts'
 import type { WrittenRestriction } from '../restrictions/restriction.ts'
 import { resolveRestriction, type ObjectTags } from '../tags/object-tags.ts'
 import { isEnforced } from './compile-documents.ts'
@@ -209,7 +208,7 @@ function describeRest(
 function describeTypes(
   name: string,
   { columns }: ObjectTags,
-  { columns: written, rows }: WrittenRestriction,
+  { columns: written, rowsText }: WrittenRestriction,
 ): readonly string[] {
   const other =
     'without' in written
@@ -219,10 +218,10 @@ function describeTypes(
     ([path, type]) =>
       `has ${path}: ${type}, but "tags.tables" says that this column of ${JSON.stringify(name)} is ${columns.get(path)?.type}`,
   )
-  if (rows === undefined) return messages
+  if (rowsText === undefined) return messages
   let suggestion = ''
   try {
-    parseFilter(printFilterAsWritten(rows), {
+    parseFilter(rowsText, {
       findColumn(path) {
         const type = columns.get(path.join('.'))?.type
         if (type === undefined) suggestion = suggestSimilar(path.join('.'), columns.keys(), maxEdits)

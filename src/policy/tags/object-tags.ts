@@ -89,10 +89,10 @@ export function readTags({ names, vocabulary }: ObjectTags, asked: readonly stri
 
 /** What a restriction leaves of a table. */
 export function resolveRestriction(
-  { columns, ...others }: WrittenRestriction,
+  { columns, rows }: WrittenRestriction,
   table: ObjectTags,
 ): TableRestriction {
-  return { ...others, columns: 'without' in columns ? selectColumns(table, columns.without) : columns }
+  return { rows, columns: 'without' in columns ? selectColumns(table, columns.without) : columns }
 }
 
 /** The declared columns that have none of the tags. None remain if a tag is declared nowhere. */

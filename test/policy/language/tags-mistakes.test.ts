@@ -162,6 +162,15 @@ it.for<[what: string, contents: readonly string[]]>([
     ],
   ],
   [
+    'rows of many conditions',
+    [
+      customers,
+      restrict(
+        `tables: [customers], columns: { without: [pii] }, rows: "${Array.from({ length: 1_000 }, (_, n) => `id = ${n}`).join(' or ')}"`,
+      ),
+    ],
+  ],
+  [
     'rows by a list of the caller',
     [
       customers,

@@ -8,15 +8,14 @@ import type { PolicyDocument } from '../../language/policy-document.ts'
 import type { PolicySet } from '../../policy-set.ts'
 import { readsPart } from '../../engine/object-position.ts'
 import { parseFilter } from '../../restrictions/parse-filter.ts'
-import { printFilterAsWritten } from '../../restrictions/print-filter.ts'
 import { suggestSimilar } from '../../../lib/suggest-similar.ts'
 import { createFinding, type Finding } from './finding.ts'
 
 const readPermissions = permissionNames.filter(readsPart)
 
 /**
- * Finds what has no effect, or another one than intended: restrictions of callers and exceptions for callers that no rule allows anything, shadow policies,
- * and allows that end at `inherit: false`.
+ * Finds what has no effect, or another one than intended: restrictions of callers and exceptions for callers that no rule
+ * allows anything, misspelt columns in `rows`, shadow policies, and allows that end at `inherit: false`.
  */
 export function lintEffects(set: PolicySet): readonly Finding[] {
   return set.documents.flatMap((document) => [
@@ -63,10 +62,10 @@ function isAllowed({ document, rule }: LocatedRule, subject: Subject, set: Polic
 /** Describes columns in `rows` whose name is probably a misspelt one: the catalog refuses each read of the table. */
 function describeColumns({ document, rule }: LocatedRule, set: PolicySet): readonly string[] {
   const { restriction, tables = [] } = rule
-  if (restriction?.rows === undefined || 'without' in restriction.columns) return []
-  const { columns, rows } = restriction
+  if (restriction?.rowsText === undefined || 'without' in restriction.columns) return []
+  const { columns, rowsText } = restriction
   const read = new Set<string>()
-  parseFilter(printFilterAsWritten(rows), {
+  parseFilter(rowsText, {
     findColumn(path) {
       read.add(path.join('.'))
       return columns.get(path.join('.')) ?? 'unknown'

@@ -62,6 +62,7 @@ it.for([
   ],
   ["tenant = 'EU'", []],
   ['tenant in $principal.claims.tenants', []],
+  [Array.from({ length: 1_000 }, (_, n) => `tenant = 'T${n}'`).join(' or '), []],
 ] as const)('reports a column of rows that is like another one: %s', ([rows, messages]) => {
   const found = lint('subjects: { groups: [analysts] }, operations: [QueryTable]', [
     restriction('region').replace(/ \}$/, `, rows: "${rows}" }`).replace('number', 'text'),
