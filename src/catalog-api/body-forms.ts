@@ -1,6 +1,5 @@
-import type { z } from 'zod'
 import {
-  createForm,
+  createFormReader,
   createObjectForm,
   createOpenForm,
   isOpen,
@@ -9,8 +8,8 @@ import {
   type JsonForm,
 } from '../lib/json/json-form.ts'
 import { cacheByOperation } from './requirements.ts'
-import { isOperationName, listIdMembers, type Operation, type OperationName } from './operations.ts'
-import { operationSchemas } from './schemas/operation-schemas.ts'
+import { listIdMembers, type Operation } from './operations.ts'
+import { findSchemas, schemaDefinitions } from './schemas.ts'
 
 /*
  * The members of JSON bodies. A request may have those of the request schemas, and what the settings add. Any other one
@@ -27,10 +26,7 @@ const stringForm: JsonForm = { ...noValue, kinds: new Set(['string']) }
 const idForm: JsonForm = { ...noValue, kinds: new Set(['list']), items: stringForm }
 const stringMapForm: JsonForm = { ...noValue, kinds: new Set(['object']), others: stringForm }
 
-/** Every operation has a schema of its requests: without one, nothing would say which members it takes. */
-const schemasByName: Readonly<
-  Record<OperationName, { readonly request: z.ZodType; readonly response?: z.ZodType }>
-> = operationSchemas
+const createForm = createFormReader(schemaDefinitions)
 
 /**
  * Returns the form of the JSON that the catalog API gives to a response, created once; undefined if it says nothing of
@@ -38,15 +34,16 @@ const schemasByName: Readonly<
  */
 export const getResponseForm: (operation: Operation) => JsonForm | undefined = cacheByOperation(
   ({ name }) => {
-    const schema = isOperationName(name) ? schemasByName[name].response : undefined
+    const schema = findSchemas(name)?.response
     return schema && createForm(schema)
   },
 )
 
 /** Returns the form of the JSON body of an operation, created once. It has all members that a body may repeat. */
 export const getRequestForm: (operation: Operation) => JsonForm = cacheByOperation((operation) => {
-  if (!isOperationName(operation.name)) return createExtraForm(operation)
-  const form = createForm(schemasByName[operation.name].request)
+  const schemas = findSchemas(operation.name)
+  if (schemas === undefined) return createExtraForm(operation)
+  const form = createForm(schemas.request)
   const query = operation.alsoFlat ? form.members.get('query') : undefined
   return query === undefined ? form : mergeForms(form, query)
 })

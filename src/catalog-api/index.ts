@@ -29,19 +29,7 @@ export {
   transactionNotFound,
 } from './identifier-text.ts'
 export { getOpenApiDocument, openApiPath } from './openapi/openapi-document.ts'
-export { type BuiltInOperation, type Operation, type OperationName, type operations } from './operations.ts'
+export { type BuiltInOperation, type Operation, type OperationName, operations } from './operations.ts'
 export { isBranchName } from './reference-names.ts'
 export { type RouteMatch, parseTarget } from './request-target.ts'
 export { respondToUnparsed, toUnparsedRequestError } from './responses/unparsed-request.ts'
-export { columnName } from './schemas/columns.ts'
-export type { FullTextQuery, MatchQuery, TextQuery } from './schemas/full-text-query.ts'
-export { type IndexRequest, defaultIndexName } from './schemas/indexes.ts'
-export type { JsonArrowDataType, JsonArrowField, JsonArrowSchema } from './schemas/json-arrow-schema.ts'
-export {
-  type DescribedOperation,
-  type RequestOf,
-  type ResponseOf,
-  operationSchemas,
-} from './schemas/operation-schemas.ts'
-export { type TableQuery, queryTableRequestSchema } from './schemas/query.ts'
-export type { MergeInsert } from './schemas/row-changes.ts'

@@ -2,8 +2,8 @@ import { describeFactSource, type FactName, type FactSource } from './facts.ts'
 import { refusal, type CatalogError } from './catalog-error.ts'
 import { getOperation, operationNames, type Operation } from './operations.ts'
 import { apiKeyHeader, factHeaders, lancedbDatabaseHeader, lancedbPrefixHeader } from './headers.ts'
-import { collectMemberNames, describeSchema, type JsonSchema } from './openapi/json-schemas.ts'
-import { operationSchemas } from './schemas/operation-schemas.ts'
+import { collectMemberNames, describeDefinitions, describeSchema } from './openapi/json-schemas.ts'
+import { findSchemas } from './schemas.ts'
 
 type RequestPart = Exclude<FactSource['in'], 'properties'>
 
@@ -151,14 +151,14 @@ function collectReservedNames(): ReadonlySet<string> {
     lancedbDatabaseHeader,
     lancedbPrefixHeader,
   ]
+  const components = describeDefinitions()
   for (const operationName of operationNames) {
     const { query, droppedQuery, facts, recorded, emptyIsAbsent, modes, behaviors } =
       getOperation(operationName)
     names.push(...query.keys(), ...droppedQuery, ...recorded, ...emptyIsAbsent, ...modes, ...behaviors)
     for (const [fact, sources] of facts) names.push(fact, ...sources.map((source) => source.name))
+    const request = describeSchema(findSchemas(operationName)?.request ?? {}, components)
+    names.push(...collectMemberNames(request, components))
   }
-  const components = new Map<string, JsonSchema>()
-  for (const { request } of Object.values(operationSchemas))
-    names.push(...collectMemberNames(describeSchema(request, components), components))
   return new Set(names.map(foldName))
 }

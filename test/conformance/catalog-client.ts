@@ -7,7 +7,7 @@ import type { Identifier } from '../../src/catalog-api/identifiers.ts'
 import { documentedCodes } from './openapi-requirements.ts'
 import { getOperation, type Operation, type OperationName } from '../../src/catalog-api/operations.ts'
 import { getMembers } from '../../src/lib/json/json-values.ts'
-import { operationSchemas } from '../../src/catalog-api/schemas/operation-schemas.ts'
+import { operationSchemas } from '../../src/backend/schemas/operation-schemas.ts'
 
 /** A running catalog. */
 export interface ConformanceTarget {

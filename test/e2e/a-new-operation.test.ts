@@ -16,7 +16,7 @@ import { projectFolder, startNode, type Program } from './built-program.ts'
 
 /*
  * A copy of the sources whose operations table has two more entries. Everything else must follow from them: nothing in
- * the copy but the table and the schemas knows the operations.
+ * the copy but the table, the schemas and what is printed of these knows the operations.
  */
 const entries = `
   CompactTable: onTable('compact', commits('admin', undelegated), {
@@ -32,7 +32,7 @@ const entries = `
 const additions: readonly (readonly [file: string, before: string, added: string])[] = [
   ['src/catalog-api/operations.ts', 'export const operations = {', entries],
   [
-    'src/catalog-api/schemas/operation-schemas.ts',
+    'src/backend/schemas/operation-schemas.ts',
     'export const operationSchemas = {',
     `CompactTable: {
        request: requestSchema({ branch: z.string().optional(), mode: z.string().optional(), target_rows: z.int().optional(),
@@ -42,13 +42,13 @@ const additions: readonly (readonly [file: string, before: string, added: string
      SampleTable: { request: requestSchema({}), response: responseSchema({}) },`,
   ],
   [
-    'src/catalog-api/schemas/operation-schemas.ts',
+    'src/backend/schemas/operation-schemas.ts',
     '',
     `import { z } from 'zod'\nimport { requestSchema, responseSchema } from './members.ts'\n`,
   ],
 ]
 
-const testFolders = ['test/commands', 'test/config', 'test/policy', 'test/support']
+const testFolders = ['test/catalog-api', 'test/commands', 'test/config', 'test/policy', 'test/support']
 const copied = ['src', 'docs', 'policies', ...testFolders, 'package.json', 'tsconfig.json']
 
 const callers = {
@@ -73,6 +73,7 @@ beforeAll(async () => {
   folder = await makeTemporaryFolder()
   upstream = await startRecordingUpstream()
   await copySources()
+  await printSchemas()
   await writeSettings()
   program = run('src/main.ts', 'serve', '--config', 'gateway.yaml')
   url = await program.announced(/^listening on (http:\S+)$/m)
@@ -96,6 +97,15 @@ async function copySources(): Promise<void> {
     expect(text).toContain(before)
     await writeFile(join(folder, file), text.replace(before, before + added))
   }
+}
+
+async function printSchemas(): Promise<void> {
+  const script = `
+    import { writeFileSync } from 'node:fs'
+    import { printOperationSchemas } from './test/catalog-api/operation-schemas.ts'
+    writeFileSync('src/catalog-api/schemas.json', printOperationSchemas())`
+  await writeFile(join(folder, 'print-schemas.mts'), script)
+  expect(await run('print-schemas.mts').ended).toMatchObject({ status: 0 })
 }
 
 async function writeSettings(): Promise<void> {

@@ -4,8 +4,8 @@ import {
   formatIdentifierForMessage,
   type Identifier,
   invalidInput,
-  type RequestOf,
 } from 'catalog-gateway/catalog-api'
+import { type RequestOf } from '../schemas/operation-schemas.ts'
 import type { TableEntry } from '../database/objects.ts'
 import type { CatalogDatabase } from '../database/schema.ts'
 import type { NamingScheme, StagedManifest } from '../engine/manifest/manifest-records.ts'

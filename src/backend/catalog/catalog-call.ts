@@ -1,11 +1,5 @@
-import type {
-  DescribedOperation,
-  Identifier,
-  OperationName,
-  operations,
-  RequestOf,
-  ResponseOf,
-} from 'catalog-gateway/catalog-api'
+import type { Identifier, OperationName, operations } from 'catalog-gateway/catalog-api'
+import type { DescribedOperation, RequestOf, ResponseOf } from '../schemas/operation-schemas.ts'
 import type { SchemaDialect } from '../engine/schema/schema-json.ts'
 
 export type RequestMembers = Readonly<Record<string, unknown>>

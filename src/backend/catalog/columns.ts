@@ -1,11 +1,5 @@
-import {
-  CatalogError,
-  type Identifier,
-  invalidInput,
-  quoteForMessage,
-  type RequestOf,
-  type ResponseOf,
-} from 'catalog-gateway/catalog-api'
+import { CatalogError, type Identifier, invalidInput, quoteForMessage } from 'catalog-gateway/catalog-api'
+import { type RequestOf, type ResponseOf } from '../schemas/operation-schemas.ts'
 import type { NewJob } from '../database/jobs.ts'
 import { toPath } from '../database/objects.ts'
 import type { TablePoint } from '../engine/native/open-table.ts'

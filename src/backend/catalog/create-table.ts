@@ -3,9 +3,8 @@ import {
   formatIdentifierForMessage,
   type Identifier,
   invalidInput,
-  type RequestOf,
-  type ResponseOf,
 } from 'catalog-gateway/catalog-api'
+import { type RequestOf, type ResponseOf } from '../schemas/operation-schemas.ts'
 import {
   findObject,
   insertTable,

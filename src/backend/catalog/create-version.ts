@@ -2,10 +2,9 @@ import {
   CatalogError,
   formatIdentifierForMessage,
   type Identifier,
-  type RequestOf,
-  type ResponseOf,
   tableNotFound,
 } from 'catalog-gateway/catalog-api'
+import { type RequestOf, type ResponseOf } from '../schemas/operation-schemas.ts'
 import { findTableState, type TableEntry } from '../database/objects.ts'
 import type { CatalogDatabase } from '../database/schema.ts'
 import { findVersion, deleteVersionRecord, recordVersion } from '../database/versions.ts'

@@ -1,4 +1,5 @@
-import { type Identifier, invalidInput, type RequestOf, type ResponseOf } from 'catalog-gateway/catalog-api'
+import { type Identifier, invalidInput } from 'catalog-gateway/catalog-api'
+import { type RequestOf, type ResponseOf } from '../schemas/operation-schemas.ts'
 import type { TableEntry } from '../database/objects.ts'
 import { recordDeletedVersions } from '../database/removals.ts'
 import { normalizeBranch, type CatalogContext } from './context.ts'

@@ -1,13 +1,6 @@
-import {
-  assertName,
-  CatalogError,
-  defaultIndexName,
-  type Identifier,
-  type IndexRequest,
-  quoteForMessage,
-  type RequestOf,
-  type ResponseOf,
-} from 'catalog-gateway/catalog-api'
+import { assertName, CatalogError, type Identifier, quoteForMessage } from 'catalog-gateway/catalog-api'
+import { defaultIndexName, type IndexRequest } from '../schemas/indexes.ts'
+import { type RequestOf, type ResponseOf } from '../schemas/operation-schemas.ts'
 import { findSameJob } from '../database/jobs.ts'
 import { toPath } from '../database/objects.ts'
 import type { IndexConfig } from '@lancedb/lancedb'

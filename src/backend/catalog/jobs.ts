@@ -8,13 +8,8 @@ import {
   tableToIPC,
   vectorFromArray,
 } from 'apache-arrow'
-import {
-  CatalogError,
-  formatIdentifier,
-  quoteForMessage,
-  type RequestOf,
-  type ResponseOf,
-} from 'catalog-gateway/catalog-api'
+import { CatalogError, formatIdentifier, quoteForMessage } from 'catalog-gateway/catalog-api'
+import { type RequestOf, type ResponseOf } from '../schemas/operation-schemas.ts'
 import {
   cancelJob as cancelStoredJob,
   findJob,

@@ -2,12 +2,11 @@ import {
   CatalogError,
   formatIdentifierForMessage,
   type Identifier,
-  type RequestOf,
-  type ResponseOf,
   invalidInput,
   namespaceNotFound,
   formatIdentifier,
 } from 'catalog-gateway/catalog-api'
+import { type RequestOf, type ResponseOf } from '../schemas/operation-schemas.ts'
 import {
   findObject,
   insertNamespace,

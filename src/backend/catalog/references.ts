@@ -1,11 +1,5 @@
-import {
-  type Identifier,
-  type RequestOf,
-  type ResponseOf,
-  CatalogError,
-  invalidInput,
-  quoteForMessage,
-} from 'catalog-gateway/catalog-api'
+import { type Identifier, CatalogError, invalidInput, quoteForMessage } from 'catalog-gateway/catalog-api'
+import { type RequestOf, type ResponseOf } from '../schemas/operation-schemas.ts'
 import { deleteBranchRecords } from '../database/versions.ts'
 import {
   tableLocation,

@@ -1,10 +1,5 @@
-import {
-  CatalogError,
-  type Identifier,
-  type RequestOf,
-  type ResponseOf,
-  formatIdentifierForMessage,
-} from 'catalog-gateway/catalog-api'
+import { CatalogError, type Identifier, formatIdentifierForMessage } from 'catalog-gateway/catalog-api'
+import { type RequestOf, type ResponseOf } from '../schemas/operation-schemas.ts'
 import {
   setTableState,
   type TableEntry,

@@ -1,9 +1,5 @@
-import {
-  type Identifier,
-  type RequestOf,
-  type ResponseOf,
-  assertIdentifier,
-} from 'catalog-gateway/catalog-api'
+import { type Identifier, assertIdentifier } from 'catalog-gateway/catalog-api'
+import { type RequestOf, type ResponseOf } from '../schemas/operation-schemas.ts'
 import { insertTable, findObject, moveTable } from '../database/objects.ts'
 import { removeTable } from '../database/removals.ts'
 import type { CatalogDatabase } from '../database/schema.ts'

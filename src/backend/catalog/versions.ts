@@ -4,10 +4,9 @@ import {
   type Identifier,
   invalidInput,
   quoteForMessage,
-  type RequestOf,
-  type ResponseOf,
   transactionNotFound,
 } from 'catalog-gateway/catalog-api'
+import { type RequestOf, type ResponseOf } from '../schemas/operation-schemas.ts'
 import type { Properties, TableEntry } from '../database/objects.ts'
 import { findVersionMetadata } from '../database/versions.ts'
 import type { ListedVersion, StoredVersion } from '../engine/manifest/manifest-records.ts'

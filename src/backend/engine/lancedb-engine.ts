@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import { CatalogError, type TableQuery } from 'catalog-gateway/catalog-api'
+import { CatalogError } from 'catalog-gateway/catalog-api'
+import { type TableQuery } from '../schemas/query.ts'
 import { localFileStorage } from '../storage/local-storage.ts'
 import type { Storage } from '../storage/storage.ts'
 import { joinFiles, streamToFile, type UploadedFile } from './arrow/arrow-file.ts'

@@ -4,15 +4,14 @@ import {
   type BuiltInOperation,
   isArrowStreamType,
   type RouteMatch,
-  type DescribedOperation,
   headerDialects,
   type Identifier,
   invalidInput,
   isSameIdentifier,
   type OperationName,
-  operationSchemas,
   quoteForMessage,
 } from 'catalog-gateway/catalog-api'
+import { type DescribedOperation, operationSchemas } from '../schemas/operation-schemas.ts'
 import { isListOfStrings, isObject } from 'catalog-gateway/lib'
 import type { FastifyRequest } from 'fastify'
 import type { z } from 'zod'

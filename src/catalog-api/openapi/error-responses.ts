@@ -1,7 +1,8 @@
 import { errorCodes, type ErrorName } from '../catalog-error.ts'
 import { policyRevisionHeader, requestIdHeader } from '../headers.ts'
-import { schemaReference, type JsonSchema } from './json-schemas.ts'
+import { schemaReference } from './json-schemas.ts'
 import type { Operation } from '../operations.ts'
+import type { JsonSchema } from '../schemas.ts'
 
 const commonErrors = [
   'InvalidInput',

@@ -1,8 +1,5 @@
-import { z } from 'zod'
 import { getMembers, isObject } from '../../lib/json/json-values.ts'
-
-/** A schema of JSON Schema 2020-12, the dialect of OpenAPI 3.1. */
-export type JsonSchema = Readonly<Record<string, unknown>>
+import { schemaDefinitions, type JsonSchema } from '../schemas.ts'
 
 const componentPath = '#/components/schemas/'
 const maxInt32 = 2 ** 31 - 1
@@ -10,17 +7,22 @@ const maxInt32 = 2 ** 31 - 1
 /**
  * Describes the form of requests and responses that the interface documents, in terms that generators of clients
  * understand. What is accepted besides (null for absent members, other forms of the same value) is not described.
- * Adds the schemas that it refers to to `components`.
+ * `components` are `describeDefinitions`.
  */
-export function describeSchema(schema: z.ZodType, components: Map<string, JsonSchema>): JsonSchema {
-  const described = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
-  const text = JSON.stringify(described).replaceAll('"$ref":"#/$defs/', `"$ref":"${componentPath}`)
-  const { $schema: _dialect, $defs, ...own } = getMembers(JSON.parse(text))
-  for (const [name, definition] of Object.entries(getMembers($defs))) {
-    const { id: _id, ...component } = getMembers(definition)
-    components.set(name, simplify(component))
-  }
+export function describeSchema(schema: JsonSchema, components: ReadonlyMap<string, JsonSchema>): JsonSchema {
+  const own = referToComponents(schema)
   return findReferred(own, components) ?? simplify(own)
+}
+
+/** Describes the schemas that others refer to. */
+export function describeDefinitions(): Map<string, JsonSchema> {
+  const definitions = Object.entries(schemaDefinitions)
+  return new Map(definitions.map(([name, schema]) => [name, simplify(referToComponents(schema))]))
+}
+
+function referToComponents(schema: JsonSchema): JsonSchema {
+  const text = JSON.stringify(schema).replaceAll('"$ref":"#/$defs/', `"$ref":"${componentPath}`)
+  return getMembers(JSON.parse(text))
 }
 
 function simplify(described: unknown): JsonSchema {

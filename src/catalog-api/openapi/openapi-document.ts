@@ -1,4 +1,3 @@
-import type { z } from 'zod'
 import { getMembers } from '../../lib/json/json-values.ts'
 import { memoize } from '../../lib/memoize.ts'
 import {
@@ -10,13 +9,11 @@ import {
   requestIdHeader,
 } from '../headers.ts'
 import { defaultDelimiter } from '../identifiers.ts'
-import { requestExamples } from './examples.ts'
 import { describeParameters, sharedParameters, describeNeeds } from './parameters.ts'
 import { describeErrors, errorResponseSchema, errorsForOperation } from './error-responses.ts'
-import { describeSchema, collectMemberNames, schemaReference, type JsonSchema } from './json-schemas.ts'
-import { getOperation, isOperationName, operationNames, type Operation } from '../operations.ts'
-import { operationSchemas } from '../schemas/operation-schemas.ts'
-import { queryTableRequestSchema } from '../schemas/query.ts'
+import { collectMemberNames, describeDefinitions, describeSchema, schemaReference } from './json-schemas.ts'
+import { getOperation, operationNames, type Operation } from '../operations.ts'
+import { findSchemas, type JsonSchema } from '../schemas.ts'
 
 /** Path of the document. It needs no authentication: the interface is public. */
 export const openApiPath = '/openapi.json'
@@ -28,9 +25,6 @@ interface Components {
   readonly schemas: Map<string, JsonSchema>
   readonly responses: Map<string, object>
 }
-
-const schemasByName: Partial<Record<string, { readonly request: z.ZodType; readonly response?: z.ZodType }>> =
-  operationSchemas
 
 const howToGetAKey = `Send a key in the header "${apiKeyHeader}", or a token as "Authorization: Bearer". Ask the operators of this gateway for a key; they create one with \`catalog-gateway keys create\`. With an authorization server in the list of this page, a client gets tokens from there with its own id and secret. A request without a credential gets 401; a 403 names the permission that is missing, and a policy must allow it.`
 
@@ -88,7 +82,7 @@ function describeInterface(
 ): object {
   const securitySchemes = describeSecuritySchemes(tokenEndpoints)
   const components: Components = {
-    schemas: new Map([['ErrorResponse', errorResponseSchema]]),
+    schemas: describeDefinitions().set('ErrorResponse', errorResponseSchema),
     responses: new Map(),
   }
   const paths = Object.fromEntries(
@@ -157,14 +151,14 @@ function describePaths(operation: Operation, components: Components): [string, o
 
 function describeOperation(operation: Operation, components: Components) {
   const { name, response: form } = operation
-  const schemas = schemasByName[name]
+  const schemas = findSchemas(name)
+  const example = schemas?.example
   // It is accepted in a member `query`, too.
-  const requestSchema = name === 'AnalyzeTableQueryPlan' ? queryTableRequestSchema : schemas?.request
+  const requestSchema = findSchemas(name === 'AnalyzeTableQueryPlan' ? 'QueryTable' : name)?.request
   const request = requestSchema
     ? describeSchema(requestSchema, components.schemas)
     : describeExtraMembers(operation)
   const members = getMembers(request['properties'])
-  const example = isOperationName(name) ? requestExamples[name] : undefined
   const requestBody = describeBody(operation, request, example, components)
   const response = describeResponse(operation, schemas?.response, components)
   return {
@@ -241,7 +235,7 @@ function describeBody(
   }
 }
 
-function describeResponse(operation: Operation, response: z.ZodType | undefined, components: Components) {
+function describeResponse(operation: Operation, response: JsonSchema | undefined, components: Components) {
   const { name, response: form } = operation
   if (form === 'empty')
     return { description: operation.effect === 'read' ? 'It exists.' : 'It will be done.' }

@@ -2,8 +2,7 @@ import { getMembers } from '../../lib/json/json-values.ts'
 import { factTypes } from '../facts.ts'
 import { factHeaders } from '../headers.ts'
 import { defaultDelimiter } from '../identifiers.ts'
-import { columnExample, getIdExample, indexNameExample } from './examples.ts'
-import type { JsonSchema } from './json-schemas.ts'
+import type { JsonSchema } from '../schemas.ts'
 import type { ObjectKind, Operation, ParameterType } from '../operations.ts'
 import { getRequirements, type Requirement } from '../requirements.ts'
 
@@ -21,9 +20,19 @@ function inPath(name: string, schema: JsonSchema, example: unknown) {
 
 const name: JsonSchema = { type: 'string', minLength: 1 }
 
+/** The last part of the example of an id, by the kind of the object in the namespace `sales`. */
+const nameExamples: Readonly<Partial<Record<ObjectKind, string>>> = {
+  table: 'orders',
+  transaction: 'orders$1',
+  materialized_view: 'large_orders',
+  view: 'recent_orders',
+  function: 'total',
+  secret: 'token',
+}
+
 export const sharedParameters = {
-  index_name: inPath('index_name', name, indexNameExample),
-  column: inPath('column', name, columnExample),
+  index_name: inPath('index_name', name, 'amount_idx'),
+  column: inPath('column', name, 'amount'),
   row_id: inPath('row_id', parameterSchemas.long, 0),
   delimiter: {
     name: 'delimiter',
@@ -56,13 +65,14 @@ export function describeParameters(operation: Operation, members: JsonSchema, ex
 }
 
 function describeId(object: ObjectKind): object {
+  const example = nameExamples[object]
   return {
     name: 'id',
     in: 'path',
     required: true,
     description: 'The parts of the id, joined by the delimiter. The root namespace is the delimiter alone.',
     schema: { type: 'string', minLength: 1 },
-    example: getIdExample(object),
+    example: example === undefined ? 'sales' : `sales${defaultDelimiter}${example}`,
   }
 }
 

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander'
-import { parseDuration } from '../../catalog-api/schemas/duration.ts'
+import { parseDuration } from '../../lib/duration.ts'
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { parseIdentifierText } from '../../catalog-api/identifier-text.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'

@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import { getMembers } from './json-values.ts'
 
 /** The kinds of a JSON value. `null` is allowed in every place: it counts as absent, or removes a key of a map. */
@@ -75,12 +74,12 @@ export function isOpen(form: JsonForm): boolean {
 }
 
 /**
- * Creates the form of the values that a schema takes as input: the names and kinds of members at every depth. Further
- * restrictions of the schema, and which members it requires, are not part of a form.
+ * Returns a function that creates the form of the values of a JSON Schema, which may refer to the definitions: the names and
+ * kinds of members at every depth. Further restrictions of the schema, and which members it requires, are not part of a form.
  */
-export function createForm(schema: z.ZodType): JsonForm {
-  const { $defs, ...root } = getMembers(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }))
-  return new FormReader(getMembers($defs)).read(root)
+export function createFormReader(definitions: object): (schema: object) => JsonForm {
+  const reader = new FormReader(definitions)
+  return (schema) => reader.read(schema)
 }
 
 const kindsByType: Readonly<Record<string, readonly JsonKind[]>> = {

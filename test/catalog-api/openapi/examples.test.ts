@@ -2,8 +2,8 @@ import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { getOpenApiDocument } from '../../../src/catalog-api/openapi/openapi-document.ts'
 import { operationNames } from '../../../src/catalog-api/operations.ts'
-import { operationSchemas } from '../../../src/catalog-api/schemas/operation-schemas.ts'
-import { requestExamples } from '../../../src/catalog-api/openapi/examples.ts'
+import { operationSchemas } from '../../../src/backend/schemas/operation-schemas.ts'
+import { requestExamples } from '../request-examples.ts'
 
 interface Content {
   readonly schema: object

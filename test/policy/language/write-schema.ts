@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises'
+import { printOperationSchemas } from '../../catalog-api/operation-schemas.ts'
 import {
   createCustomResourceDefinition,
   createResourceSchema,
@@ -9,9 +10,12 @@ import { decisionTableSchema, policySchema } from '../../../src/policy/language/
 import { toJsonSchema } from '../../../src/policy/language/schema-parts.ts'
 
 /**
- * Regenerates the schemas in policies/, and in the chart the CustomResourceDefinition and what its rules of admission refer
- * to: `npm run schema`.
+ * Regenerates the schemas of the catalog as the gateway reads them, those in policies/, and in the chart the
+ * CustomResourceDefinition and what its rules of admission refer to: `npm run schema`.
  */
+const operationSchemas = new URL('../../../src/catalog-api/schemas.json', import.meta.url)
+await writeFile(operationSchemas, printOperationSchemas())
+
 for (const [name, schema] of Object.entries({
   'schema.json': policySchema,
   'decision-table.schema.json': decisionTableSchema,

@@ -1,10 +1,5 @@
-import {
-  CatalogError,
-  type FullTextQuery,
-  type MatchQuery,
-  quoteForMessage,
-  type TextQuery,
-} from 'catalog-gateway/catalog-api'
+import { CatalogError, quoteForMessage } from 'catalog-gateway/catalog-api'
+import { type FullTextQuery, type MatchQuery, type TextQuery } from '../../schemas/full-text-query.ts'
 import type { NativeTextQueries, NativeTextQuery } from '../native/native-module.ts'
 
 const defaultExpansions = 50

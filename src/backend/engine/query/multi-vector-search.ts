@@ -1,5 +1,5 @@
 import { Type } from 'apache-arrow/fb/type'
-import type { TableQuery } from 'catalog-gateway/catalog-api'
+import type { TableQuery } from '../../schemas/query.ts'
 import { type ArrowField, type ArrowSchema, readSchema } from 'catalog-gateway/lib'
 import { readFileSchema, readFrames } from '../arrow/arrow-frames.ts'
 import type { NativeTable, NativeTextQueries } from '../native/native-module.ts'

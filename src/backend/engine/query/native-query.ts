@@ -1,4 +1,5 @@
-import { CatalogError, type TableQuery } from 'catalog-gateway/catalog-api'
+import { CatalogError } from 'catalog-gateway/catalog-api'
+import { type TableQuery } from '../../schemas/query.ts'
 import { toFullTextSearch } from './full-text-search.ts'
 import type {
   NativeQuery,

@@ -1,4 +1,4 @@
-import type { TableQuery } from 'catalog-gateway/catalog-api'
+import type { TableQuery } from '../../schemas/query.ts'
 import type { Storage } from '../../storage/storage.ts'
 import { type TablePoint, openTable, type EngineContext } from '../native/open-table.ts'
 import { withCatalogErrors } from '../native/native-errors.ts'

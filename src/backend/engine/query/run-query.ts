@@ -1,6 +1,6 @@
 import { tableFromIPC, type Uint64 } from 'apache-arrow'
 import { Type } from 'apache-arrow/fb/type'
-import type { TableQuery } from 'catalog-gateway/catalog-api'
+import type { TableQuery } from '../../schemas/query.ts'
 import type { ArrowField, ArrowSchema } from 'catalog-gateway/lib'
 import { readFrames } from '../arrow/arrow-frames.ts'
 import type { NativeScan, NativeTable, NativeTextQueries } from '../native/native-module.ts'

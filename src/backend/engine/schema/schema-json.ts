@@ -1,13 +1,12 @@
 import { DateUnit } from 'apache-arrow/fb/date-unit'
 import { TimeUnit } from 'apache-arrow/fb/time-unit'
 import { Type } from 'apache-arrow/fb/type'
+import { CatalogError, invalidInput } from 'catalog-gateway/catalog-api'
 import {
-  CatalogError,
   type JsonArrowDataType,
   type JsonArrowField,
   type JsonArrowSchema,
-  invalidInput,
-} from 'catalog-gateway/catalog-api'
+} from '../../schemas/json-arrow-schema.ts'
 import type { ArrowField, ArrowSchema, ArrowType } from 'catalog-gateway/lib'
 
 /** `namespace`: names of the API (`utf8`), without units. `lance`: names of the remote client (`timestamp:us:UTC`). */

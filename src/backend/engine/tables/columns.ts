@@ -1,10 +1,6 @@
-import {
-  CatalogError,
-  columnName,
-  invalidInput,
-  quoteForMessage,
-  type RequestOf,
-} from 'catalog-gateway/catalog-api'
+import { CatalogError, invalidInput, quoteForMessage } from 'catalog-gateway/catalog-api'
+import { columnName } from '../../schemas/columns.ts'
+import { type RequestOf } from '../../schemas/operation-schemas.ts'
 import { readSchemaStream } from 'catalog-gateway/lib'
 import { streamToFile } from '../arrow/arrow-file.ts'
 import { malformedArrowError, readFileSchema } from '../arrow/arrow-frames.ts'

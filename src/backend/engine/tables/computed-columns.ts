@@ -1,6 +1,7 @@
 import { DataType, Field, Schema, Table, tableFromIPC, tableToIPC } from 'apache-arrow'
 import { Type } from 'apache-arrow/fb/type'
-import { CatalogError, invalidInput, quoteForMessage, type RequestOf } from 'catalog-gateway/catalog-api'
+import { CatalogError, invalidInput, quoteForMessage } from 'catalog-gateway/catalog-api'
+import { type RequestOf } from '../../schemas/operation-schemas.ts'
 import { type ArrowField, type ArrowSchema, readSchema } from 'catalog-gateway/lib'
 import { readFileSchema, readFrames, readWithin } from '../arrow/arrow-frames.ts'
 import type { NativeTable } from '../native/native-module.ts'

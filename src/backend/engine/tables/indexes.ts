@@ -1,12 +1,7 @@
 import type { IndexConfig, IndexStatistics } from '@lancedb/lancedb'
 import { Type } from 'apache-arrow/fb/type'
-import {
-  CatalogError,
-  defaultIndexName,
-  type IndexRequest,
-  invalidInput,
-  quoteForMessage,
-} from 'catalog-gateway/catalog-api'
+import { CatalogError, invalidInput, quoteForMessage } from 'catalog-gateway/catalog-api'
+import { defaultIndexName, type IndexRequest } from '../../schemas/indexes.ts'
 import type { ArrowSchema } from 'catalog-gateway/lib'
 import { readFileSchema } from '../arrow/arrow-frames.ts'
 import { withCatalogErrors, translateEngineError } from '../native/native-errors.ts'

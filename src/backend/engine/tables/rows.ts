@@ -1,4 +1,4 @@
-import type { MergeInsert } from 'catalog-gateway/catalog-api'
+import type { MergeInsert } from '../../schemas/row-changes.ts'
 import { streamToFile } from '../arrow/arrow-file.ts'
 import { type TablePoint, type EngineContext, changeTable } from '../native/open-table.ts'
 import { withCatalogErrors, withUploadErrors } from '../native/native-errors.ts'

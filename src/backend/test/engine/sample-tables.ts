@@ -14,7 +14,7 @@ import type { Schema } from 'apache-arrow'
 import { onTestFinished } from 'vitest'
 import { openEngine } from '../../engine/lancedb-engine.ts'
 import type { EngineOptions } from '../../engine/lancedb-engine.ts'
-import { queryTableRequestSchema } from '../../../catalog-api/schemas/query.ts'
+import { queryTableRequestSchema } from '../../schemas/query.ts'
 import { temporaryFolder } from '../../../../test/support/temporary-folder.ts'
 
 /** Opens an engine; returns it with the location of a table that does not exist yet. */

@@ -6,7 +6,7 @@ import path from 'node:path'
 import { tableFromIPC } from 'apache-arrow'
 import { openEngine } from '../../engine/lancedb-engine.ts'
 import { CatalogError } from '../../../catalog-api/catalog-error.ts'
-import { queryTableRequestSchema } from '../../../catalog-api/schemas/query.ts'
+import { queryTableRequestSchema } from '../../schemas/query.ts'
 import { remoteUpload } from './remote-upload.ts'
 import { orders, streamOf } from './sample-tables.ts'
 

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { expect, it } from 'vitest'
 import { getOperation, operationNames } from '../../../catalog-api/operations.ts'
-import { operationSchemas } from '../../../catalog-api/schemas/operation-schemas.ts'
+import { operationSchemas } from '../../schemas/operation-schemas.ts'
 import { orders, streamOf } from '../engine/sample-tables.ts'
 import { responseOf, errorOf, runningBackend } from '../support/running-backend.ts'
 

@@ -15,7 +15,7 @@ import { describeTableVersion, listTableVersions } from '../../catalog/versions.
 import { type ManifestStore, openManifestStore } from '../../engine/manifest/manifest-store.ts'
 import { openEngine } from '../../engine/lancedb-engine.ts'
 import { openStorage } from '../../storage/open-storage.ts'
-import { operationSchemas } from '../../../catalog-api/schemas/operation-schemas.ts'
+import { operationSchemas } from '../../schemas/operation-schemas.ts'
 import { backendSettings, usesPostgres } from '../support/backend-settings.ts'
 import { orders, streamOf } from '../engine/sample-tables.ts'
 import { responseOf, runningBackend } from '../support/running-backend.ts'

@@ -10,7 +10,7 @@ import {
   vectorFromArray,
 } from 'apache-arrow'
 import { expect, it } from 'vitest'
-import { indexSchemas } from '../../../../catalog-api/schemas/indexes.ts'
+import { indexSchemas } from '../../../schemas/indexes.ts'
 import { freshEngine, streamOf } from '../sample-tables.ts'
 
 type Vector = readonly [number, number]

@@ -1,7 +1,7 @@
 import { tableFromIPC } from 'apache-arrow'
 import type { Table } from 'apache-arrow'
 import { expect, it } from 'vitest'
-import { queryTableRequestSchema } from '../../../../catalog-api/schemas/query.ts'
+import { queryTableRequestSchema } from '../../../schemas/query.ts'
 import { freshEngine, orders, streamOf } from '../sample-tables.ts'
 
 const count = 100_000

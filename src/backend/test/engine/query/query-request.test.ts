@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { queryTableRequestSchema } from '../../../../catalog-api/schemas/query.ts'
+import { queryTableRequestSchema } from '../../../schemas/query.ts'
 
 const match = { terms: 'a', column: 'name' }
 

@@ -1,6 +1,6 @@
 import { Int32, Table, tableFromIPC, Utf8, vectorFromArray } from 'apache-arrow'
 import { expect, it } from 'vitest'
-import { queryTableRequestSchema } from '../../../../catalog-api/schemas/query.ts'
+import { queryTableRequestSchema } from '../../../schemas/query.ts'
 import { freshEngine, streamOf } from '../sample-tables.ts'
 
 /** Rows with texts that are short at first and long at the end, so that windows grow and shrink. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { operations } from '../operations.ts'
-import { durationSchema } from './duration.ts'
+import { operations } from 'catalog-gateway/catalog-api'
+import { parseDuration } from 'catalog-gateway/lib'
 import {
   changeSchemas,
   flagMember,
@@ -22,6 +22,17 @@ import {
 const branch = optionalText
 const column = z.string().min(1)
 
+/** Parsed to whole milliseconds, at least 1. */
+const duration = z.string().transform((text, context) => {
+  const result = parseDuration(text)
+  if (result >= 1) return result
+  context.addIssue({
+    code: 'custom',
+    message: 'expected a duration above zero such as 500ms, 30s, 5m, 2 hours, 1m 30s or PT30S',
+  })
+  return z.NEVER
+})
+
 /** Clients omit true. */
 const flagDefaultingToTrue = flagWithDefault(true)
 
@@ -39,7 +50,7 @@ const mergeInsertRequest = requestSchema({
   when_not_matched_insert_all: flagDefaultingToTrue,
   when_not_matched_by_source_delete: flagMember,
   when_not_matched_by_source_delete_filt: optionalText,
-  timeout: optionalMember(durationSchema),
+  timeout: optionalMember(duration),
   use_index: flagDefaultingToTrue,
   use_rte: optionalFlag,
   use_lsm: optionalFlag,

@@ -1,7 +1,5 @@
 import type { z } from 'zod'
-import { defaultDelimiter } from '../identifiers.ts'
-import type { ObjectKind } from '../operations.ts'
-import type { DescribedOperation, operationSchemas } from '../schemas/operation-schemas.ts'
+import type { DescribedOperation, operationSchemas } from '../../src/backend/schemas/operation-schemas.ts'
 
 /* Examples of requests in the OpenAPI document, which testers send as they are. All are about the table `sales$orders`. */
 
@@ -19,26 +17,6 @@ const tableVersion = { version: 2, manifest_path: 'lake/sales/orders.lance/_vers
 const query = { k: 10, vector: { single_vector: [] }, filter: predicate, columns: { column_names: ['id'] } }
 const multipartWrite = { upload_id: '0d5f8e1c' }
 const definition = { version: 'v1' }
-
-/** The last part of the id in the path, by the kind of the object in the namespace `sales`. */
-const nameExamples: Readonly<Partial<Record<ObjectKind, string>>> = {
-  table: 'orders',
-  transaction: 'orders$1',
-  materialized_view: 'large_orders',
-  view: 'recent_orders',
-  function: 'total',
-  secret: 'token',
-}
-
-/** The example of `{id}` in the path of an operation on this kind of object. */
-export function getIdExample(object: ObjectKind): string {
-  const name = nameExamples[object]
-  return name === undefined ? 'sales' : `sales${defaultDelimiter}${name}`
-}
-
-/** The examples of `{index_name}` and `{column}`. */
-export const indexNameExample = index
-export const columnExample = column
 
 type RequestExamples = {
   readonly [Name in DescribedOperation]?: z.input<(typeof operationSchemas)[Name]['request']>

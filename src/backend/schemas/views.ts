@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { getMembers } from '../../lib/json/json-values.ts'
+import { getMembers } from 'catalog-gateway/lib'
 import {
   identifierSchema,
   int64,

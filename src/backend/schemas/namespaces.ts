@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { operations } from '../operations.ts'
+import { operations } from 'catalog-gateway/catalog-api'
 import {
   changeSchemas,
   flagWithDefault,

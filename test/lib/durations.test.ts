@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { durationSchema } from '../../src/catalog-api/schemas/duration.ts'
+import { parseDuration } from '../../src/lib/duration.ts'
 
 it.each([
   ['30s', 30_000],
@@ -32,7 +32,7 @@ it.each([
   ['PT2H', 7_200_000],
   ['P1DT1H', 90_000_000],
 ])('"%s" is %i ms', (text, expected) => {
-  expect(durationSchema.parse(text)).toBe(expected)
+  expect(parseDuration(text)).toBe(expected)
 })
 
 it.each([
@@ -70,5 +70,5 @@ it.each([
   '1s 1s x',
   '\u0661s',
 ])('"%s" is no duration', (text) => {
-  expect(durationSchema.safeParse(text).success).toBe(false)
+  expect(parseDuration(text) >= 1).toBe(false)
 })

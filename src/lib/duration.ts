@@ -1,5 +1,3 @@
-import { z } from 'zod'
-
 /** Milliseconds by the spellings that clients write. */
 const milliseconds = new Map(
   (
@@ -20,20 +18,9 @@ const writtenParts = new RegExp(`^${part}(?: ?${part})*$`, 'i')
 const isoDuration = /^P(?:\d{1,9}D)?(?:T(?:\d{1,9}H)?(?:\d{1,9}M)?(?:\d{1,9}(?:\.\d{1,9})?S)?)?$/
 
 /**
- * A duration such as `500ms`, `30s`, `1.5m`, `2 hours`, `1m 30s`, or `PT1M30S` of ISO 8601; parsed to whole milliseconds,
- * at least 1.
+ * Parses a duration such as `500ms`, `30s`, `1.5m`, `2 hours`, `1m 30s`, or `PT1M30S` of ISO 8601 to whole milliseconds; NaN
+ * if the text is none.
  */
-export const durationSchema = z.string().transform((text, context) => {
-  const result = parseDuration(text)
-  if (result >= 1) return result
-  context.addIssue({
-    code: 'custom',
-    message: 'expected a duration above zero such as 500ms, 30s, 5m, 2 hours, 1m 30s or PT30S',
-  })
-  return z.NEVER
-})
-
-/** Returns whole milliseconds; NaN if the text is not a duration. */
 export function parseDuration(text: string): number {
   const trimmed = text.trim()
   const written = isoDuration.test(trimmed) ? trimmed.replaceAll(/[PT]/g, ' ').trim() : trimmed

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { getKeys } from '../../lib/get-keys.ts'
+import { getKeys } from 'catalog-gateway/lib'
 import {
   changeResponseSchema,
   changeSchemas,

@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs'
+import { isOperationName, type OperationName } from './operations.ts'
+
+/** A schema of JSON Schema 2020-12, the dialect of OpenAPI 3.1. */
+export type JsonSchema = Readonly<Record<string, unknown>>
+
+/** What the catalog says of an operation. */
+interface OperationSchemas {
+  /** The members of the JSON body and of the query. */
+  readonly request: JsonSchema
+  /** The JSON of a success. */
+  readonly response?: JsonSchema
+  /** An example of a request that requires a member. */
+  readonly example?: Readonly<Record<string, unknown>>
+}
+
+interface SchemaFile {
+  readonly operations: Readonly<Record<OperationName, OperationSchemas>>
+  /** What `#/$defs/` in the schemas refers to. */
+  readonly $defs: Readonly<Record<string, JsonSchema>>
+}
+
+/**
+ * The schemas of the catalog, as `npm run schema` prints them from those by which it checks requests: the gateway itself
+ * needs no more than names and kinds of members.
+ */
+const file: SchemaFile = JSON.parse(readFileSync(new URL('schemas.json', import.meta.url), 'utf8'))
+
+export const schemaDefinitions = file.$defs
+
+/** Returns undefined for an extra operation, of which only the settings say something. */
+export function findSchemas(name: string): OperationSchemas | undefined {
+  return isOperationName(name) ? file.operations[name] : undefined
+}
