@@ -1,7 +1,7 @@
 import { defineConfig, type OxlintOverride } from 'oxlint'
 
 const ofProtocol = ['lib', 'http1']
-const ofSettings = ['lib', 'catalog-api', 'config']
+const ofSettings = ['lib', 'catalog-api', 'settings', 'config']
 const ofDecisions = [...ofSettings, 'identity', 'policy', 'audit', 'limits', 'observability']
 
 /** The rooms of src, and which of them each may import. */
@@ -11,7 +11,8 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   'node-http': ofProtocol,
   listener: ofProtocol,
   'catalog-api': ['lib'],
-  config: ['lib', 'catalog-api'],
+  settings: ['lib'],
+  config: ['lib', 'catalog-api', 'settings'],
   identity: ofSettings,
   policy: [...ofSettings, 'identity'],
   audit: [...ofSettings, 'identity', 'policy'],
@@ -25,7 +26,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Rooms that others enter by their index.ts only. */
-const roomsWithDoor = ['identity', 'audit']
+const roomsWithDoor = ['identity', 'audit', 'settings', 'config']
 
 /** The layers of the gateway, folders of src/gateway, and which of them each may import. */
 const layers: Readonly<Record<string, readonly string[]>> = {

@@ -5,12 +5,12 @@ import { backendSettingsSchema, type BackendSettings } from './settings/backend-
 import {
   CommandFailure,
   isCatalogProcess,
-  readSettings,
   runCatalogProcess,
   runStep,
   runUntilStopped,
   type Io,
 } from 'catalog-gateway/commands'
+import { readSettings } from 'catalog-gateway/settings'
 import { ignoreOtherSignals, openOutbound, readOnce, toError } from 'catalog-gateway/lib'
 
 /** Active requests get 20 seconds; work that the engine never ends must not block the exit. */

@@ -1,5 +1,5 @@
 import { CommanderError, type Command } from 'commander'
-import { explainRemovedArgument } from '../config/index.ts'
+import { explainRemovedArgument } from '../settings/index.ts'
 import { version } from '../version.ts'
 import { CommandFailure } from './common/command-failure.ts'
 import type { Io } from './common/io.ts'

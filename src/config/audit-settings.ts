@@ -8,7 +8,7 @@ import {
   receiverUrl,
   tlsFiles,
   tlsRequiresHttps,
-} from './setting-types.ts'
+} from '../settings/index.ts'
 
 const name = dashedName.describe('Name of the sink in metrics and of its position file.')
 

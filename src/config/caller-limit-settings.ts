@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isOperationName } from '../catalog-api/operations.ts'
 import { permissionGroups } from '../catalog-api/permissions.ts'
-import { dashedName, isPlainUrl, nonEmptyText, path, tlsFiles } from './setting-types.ts'
+import { dashedName, isPlainUrl, nonEmptyText, path, tlsFiles } from '../settings/index.ts'
 
 const positiveCount = z.int().positive()
 const perSecond = z.number().positive().max(1e12)

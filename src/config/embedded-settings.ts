@@ -1,10 +1,8 @@
 import { resolve } from 'node:path'
 import type { z } from 'zod'
 import { anyGatewaySchema, listUpstreams, type GatewaySettings } from './gateway-settings.ts'
-import { describeIssue } from './loading/describe-issue.ts'
-import { convertValues } from './loading/setting-units.ts'
+import { convertValues, describeIssue, SettingsError } from '../settings/index.ts'
 import { toSchemaNode } from '../lib/schema-node.ts'
-import { SettingsError } from './loading/read-settings.ts'
 
 /** Sections about ports, which an embedding application has itself. */
 const ownedByApplication = ['listen', 'admin', 'passThrough'] as const

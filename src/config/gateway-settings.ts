@@ -2,10 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { hostNamePattern } from '../lib/http/host-name.ts'
 import { auditSchema } from './audit-settings.ts'
-import { addProblems, path, portNumber } from './setting-types.ts'
+import { addProblems, listenHost, outboundSchema, path, portNumber, readSettings } from '../settings/index.ts'
 import { findClientStatementProblems, findImpossibleNamespaces } from './settings-problems.ts'
 import { findListenConflicts } from './listen-conflicts.ts'
-import { listenHost } from './listen-address.ts'
 import { limitsSchema, listenSchema, timeoutsSchema } from './listen-settings.ts'
 import { listCommonSeparators } from '../catalog-api/identifiers.ts'
 import {
@@ -17,9 +16,7 @@ import {
 import { identitySchema } from './identity-settings.ts'
 import { findPassThroughProblems, passThroughSchema } from './pass-through-settings.ts'
 import { findUnknownDelegatedNames, policySettingsSchema } from './policy-settings.ts'
-import { readSettings } from './loading/read-settings.ts'
 import { logSchema, metricsSchema, tracesSchema } from './telemetry-settings.ts'
-import { outboundSchema } from './outbound-settings.ts'
 import { unsafeNames, findUnsafeSettings } from './unsafe-settings.ts'
 
 const crossSiteSchema = z.strictObject({

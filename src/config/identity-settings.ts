@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { addProblems, nonEmptyText, path, type SettingProblem } from './setting-types.ts'
+import { addProblems, nonEmptyText, path, type SettingProblem } from '../settings/index.ts'
 import {
   audienceSchema,
   introspectionSchema,

@@ -40,8 +40,6 @@ export {
   timeoutsSchema,
   type TlsSettings,
 } from './listen-settings.ts'
-export { SettingsError } from './loading/read-settings.ts'
-export { parseBytes } from './loading/setting-units.ts'
 export { type PassThroughRouteSettings, webSocketMethod } from './pass-through-settings.ts'
 export type {
   DelegatedNamespace,
@@ -49,8 +47,6 @@ export type {
   PolicyNamespace,
   PolicySettings,
 } from './policy-settings.ts'
-export { explainRemovedArgument, explainRemovedField } from './removed.ts'
-export { toSignalUrl, trustworthyUrlSchema } from './setting-types.ts'
 export {
   areTracesDisabled,
   listUnreadVariables,

@@ -1,5 +1,9 @@
-import type { SettingProblem } from './setting-types.ts'
-import { isSameListenAddress, leadsToAddress, type ListenAddress } from './listen-address.ts'
+import {
+  isSameListenAddress,
+  leadsToAddress,
+  type ListenAddress,
+  type SettingProblem,
+} from '../settings/index.ts'
 
 interface ListeningSettings {
   readonly listen: ListenAddress

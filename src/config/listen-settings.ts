@@ -1,8 +1,7 @@
 import { isIPv6 } from 'node:net'
 import { z } from 'zod'
-import { milliseconds, path, portNumber } from './setting-types.ts'
+import { listenHost, milliseconds, path, portNumber } from '../settings/index.ts'
 import { validateAddressRange } from '../lib/net/addresses.ts'
-import { listenHost } from './listen-address.ts'
 import { callerLimitFields, findRepeatedNames } from './caller-limit-settings.ts'
 
 const count = z.int().positive()

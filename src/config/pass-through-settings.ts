@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { getBasePath } from '../lib/http/base-path.ts'
 import { basePathPattern } from './listen-settings.ts'
-import { httpUrl, isPlainUrl, nonEmptyText, portNumber, type SettingProblem } from './setting-types.ts'
+import { httpUrl, isPlainUrl, nonEmptyText, portNumber, type SettingProblem } from '../settings/index.ts'
 
 const names = z.array(nonEmptyText).min(1)
 

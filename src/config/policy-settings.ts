@@ -16,7 +16,7 @@ import {
   nonEmptyText,
   path,
   type SettingProblem,
-} from './setting-types.ts'
+} from '../settings/index.ts'
 
 const texts = z.array(nonEmptyText)
 

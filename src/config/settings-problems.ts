@@ -4,7 +4,7 @@ import type { CallerLimitSettings } from './caller-limit-settings.ts'
 import type { IdentitySettings } from './identity-settings.ts'
 import type { ListenSettings } from './listen-settings.ts'
 import type { PolicyKubernetesSettings } from './policy-settings.ts'
-import { findErrorMessage, type SettingProblem } from './setting-types.ts'
+import { findErrorMessage, type SettingProblem } from '../settings/index.ts'
 import type { MetricsSettings } from './telemetry-settings.ts'
 
 interface ClientStatementSettings {

@@ -1,6 +1,6 @@
 import { unescape } from 'node:querystring'
 import { z } from 'zod'
-import { path, receiverUrl, tlsFiles, toSignalUrl } from './setting-types.ts'
+import { path, receiverUrl, tlsFiles, toSignalUrl } from '../settings/index.ts'
 
 /** `info` includes a line for every request; `warn` only events that need attention. */
 const logLevels = ['error', 'warn', 'info', 'debug', 'silent'] as const

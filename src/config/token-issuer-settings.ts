@@ -7,7 +7,7 @@ import {
   path,
   tlsFiles,
   trustworthyUrlSchema,
-} from './setting-types.ts'
+} from '../settings/index.ts'
 
 /** Asymmetric signatures only: with HS*, anyone who knows the public key of the issuer could sign. */
 const algorithms = [

@@ -1,6 +1,5 @@
-import { isLoopback } from './listen-address.ts'
+import { isLoopback, isTrustworthyUrl, type SettingProblem } from '../settings/index.ts'
 import type { ListenSettings } from './listen-settings.ts'
-import { isTrustworthyUrl, type SettingProblem } from './setting-types.ts'
 
 /** Settings that `unsafe` can accept. Tokens without an audience are not among them: no setting allows them. */
 export const unsafeNames = [

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { gatewaySettingsSchema } from '../../src/config/gateway-settings.ts'
-import { readSettings } from '../../src/config/loading/read-settings.ts'
+import { readSettings } from '../../src/settings/read-settings.ts'
 import { upstreamSchema } from '../../src/config/upstream/upstream-settings.ts'
 
 const url = 'http://catalog.example'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { upstreamSchema, upstreamsSchema } from '../../src/config/upstream/upstream-settings.ts'
 import { gatewaySettingsSchema } from '../../src/config/gateway-settings.ts'
-import { readSettings } from '../../src/config/loading/read-settings.ts'
+import { readSettings } from '../../src/settings/read-settings.ts'
 
 const url = 'http://catalog.example'
 const prewarm = { name: 'PrewarmTable', path: '/v1/table/{id}/file_cache/prewarm' }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import { z } from 'zod'
-import { readSettings, SettingsError } from '../../src/config/loading/read-settings.ts'
+import { readSettings, SettingsError } from '../../src/settings/read-settings.ts'
 
 const schema = z.strictObject({
   name: z.string().default('unnamed'),

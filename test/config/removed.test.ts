@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { environmentVariableName } from '../../src/config/loading/setting-variables.ts'
-import { readSettings } from '../../src/config/loading/read-settings.ts'
+import { environmentVariableName } from '../../src/settings/setting-variables.ts'
+import { readSettings } from '../../src/settings/read-settings.ts'
 import { gatewaySettingsSchema } from '../../src/config/gateway-settings.ts'
 import {
   removedCommands,
@@ -8,7 +8,7 @@ import {
   removedPolicyFields,
   removedSettings,
   removedValues,
-} from '../../src/config/removed.ts'
+} from '../../src/settings/removed.ts'
 import { runCommand } from '../support/run-command.ts'
 import { parsePolicies } from '../../src/policy/language/parse-policies.ts'
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { gatewaySettingsSchema } from '../../src/config/gateway-settings.ts'
-import { readSettings, SettingsError } from '../../src/config/loading/read-settings.ts'
+import { readSettings, SettingsError } from '../../src/settings/read-settings.ts'
 
 const valid = [
   'upstream: { url: https://catalog.example }',

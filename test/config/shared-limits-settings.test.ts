@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { limitsSchema } from '../../src/config/listen-settings.ts'
-import { readSettings } from '../../src/config/loading/read-settings.ts'
+import { readSettings } from '../../src/settings/read-settings.ts'
 import { sharedLimitsSchema } from '../../src/config/caller-limit-settings.ts'
 
 const address = 'rediss://limits.example:6379'

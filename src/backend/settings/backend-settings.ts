@@ -1,4 +1,4 @@
-import { listenHost, originUrl, outboundSchema, path } from 'catalog-gateway/commands'
+import { listenHost, originUrl, outboundSchema, path } from 'catalog-gateway/settings'
 import { z } from 'zod'
 
 const origin = originUrl.optional()

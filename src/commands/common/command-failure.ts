@@ -1,5 +1,5 @@
 import { PolicyError } from '../../policy/language/policy-error.ts'
-import { SettingsError } from '../../config/loading/read-settings.ts'
+import { SettingsError } from '../../settings/index.ts'
 
 /** An error that the user of a command can fix. The message states it and the next step. */
 export class CommandFailure extends Error {

@@ -9,10 +9,10 @@ import {
   limitsSchema,
   listenSchema,
   logSchema,
-  parseBytes,
   timeoutsSchema,
   upstreamSchema,
 } from '../../config/index.ts'
+import { parseBytes } from '../../settings/index.ts'
 import { readOrCreatePepper } from '../../identity/index.ts'
 import { ignoreOtherSignals } from '../../lib/process/signals.ts'
 import { startBundledCatalog, type BundledCatalog } from './bundled-catalog.ts'

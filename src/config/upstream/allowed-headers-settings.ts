@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { lancedbServerHeader } from '../../catalog-api/headers.ts'
 import { fieldNameGrammar } from '../../lib/http/header-list.ts'
-import { namesSetting } from '../setting-types.ts'
+import { namesSetting } from '../../settings/index.ts'
 import { foldName, isReservedName } from '../../catalog-api/reserved-names.ts'
 
 /**

@@ -4,7 +4,7 @@ import { describeNameProblem, describePathProblem, unifies } from '../../catalog
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import { getOperation, operationNames } from '../../catalog-api/operations.ts'
 import { foldName, isDecisiveName, isDecisiveParameter } from '../../catalog-api/reserved-names.ts'
-import { addProblems, type SettingProblem } from '../setting-types.ts'
+import { addProblems, type SettingProblem } from '../../settings/index.ts'
 import { parameterNameGrammar } from './allowed-headers-settings.ts'
 
 const querySchema = z

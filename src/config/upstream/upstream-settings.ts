@@ -13,7 +13,7 @@ import {
   path,
   tlsFiles,
   tlsRequiresHttps,
-} from '../setting-types.ts'
+} from '../../settings/index.ts'
 import {
   assertIdentifier,
   assertSeparable,

@@ -1,6 +1,6 @@
 import { request, type Dispatcher } from 'undici'
 import { z } from 'zod'
-import { trustworthyUrlSchema } from '../../config/index.ts'
+import { trustworthyUrlSchema } from '../../settings/index.ts'
 import { describeRedirect } from '../../lib/http/describe-redirect.ts'
 import { readBounded } from '../../lib/http/read-bounded.ts'
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { explainRemovedField } from '../../config/index.ts'
+import { explainRemovedField } from '../../settings/index.ts'
 import { getMembers } from '../../lib/json/json-values.ts'
 import { listMembers, toSchemaNode, type SchemaNode } from '../../lib/schema-node.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
