@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { Command } from 'commander'
 import {
   findSettingsWarnings,
@@ -27,11 +26,9 @@ import { readRedactionKey, readSealKey } from '../audit/index.ts'
 import { readRedisAccess } from '../limits/shared/bucket-store.ts'
 import { quoteForMessage } from '../catalog-api/identifiers.ts'
 import { compilePolicies, type PolicySet } from '../policy/policy-set.ts'
-import { createSettingsVocabulary } from '../policy/source/settings-vocabulary.ts'
-import { assertAnyPolicy, collectDocuments } from '../policy/source/document-problems.ts'
-import { loadPolicies } from '../policy/source/load-policies.ts'
-import { parsePolicyFile } from '../policy/source/parse-policy-files.ts'
-import { listIgnoredFiles, namePolicyFolders, readPolicyFolder } from '../policy/source/policy-folder.ts'
+import { assertAnyPolicy } from '../policy/source/document-problems.ts'
+import { createSettingsVocabulary, loadPolicies } from '../policy/source/load-policies.ts'
+import { listIgnoredFiles, namePolicyFolders } from '../policy/source/policy-folder.ts'
 import { findDevelopmentFiles } from './dev/development-files.ts'
 import { probeConnections, checkTlsFiles } from './common/probe-connections.ts'
 import { probeUpstreams } from './common/probe-upstreams.ts'
@@ -90,23 +87,20 @@ async function checkFiles(settings: GatewaySettings, io: Io): Promise<CheckedFil
   await checkTlsFiles(settings, io.environment, (setting, { message }) =>
     failures.push(`the TLS files of ${setting} cannot be used:\n  ${message}`),
   )
-  const vocabulary = createSettingsVocabulary(settings)
   const { tls } = listen
   if (tls) await check('the certificates of `listen` cannot be used', () => readServerCertificates(tls))
+  const vocabulary = createSettingsVocabulary(settings)
   let set = compilePolicies([])
-  const unreadable = failures.length
-  for (const folder of namePolicyFolders(policies.folder))
-    await check(`the policies in ${folder.path} cannot be used`, async () => {
-      const files = await readPolicyFolder(folder)
-      const { length } = collectDocuments(files.map((file) => parsePolicyFile(file, vocabulary)))
-      assertAnyPolicy(folder.path, length)
-    })
-  if (failures.length === unreadable)
-    await check('the policies cannot be used', async () => {
-      const loaded = await loadPolicies(policies.folder, vocabulary)
-      assertAnyPolicy(policies.folder.join(' and '), loaded.set.size)
-      set = loaded.set
-    })
+  const folders = policies.folder.join(' and ')
+  await check(`the policies in ${folders} cannot be used`, async () => {
+    const loaded = await loadPolicies(policies.folder, vocabulary)
+    for (const { path, prefix } of namePolicyFolders(policies.folder)) {
+      const files = loaded.withShadowPolicies.documents.filter(({ file }) => file.startsWith(prefix))
+      assertAnyPolicy(path, files.length)
+    }
+    assertAnyPolicy(folders, loaded.set.size)
+    set = loaded.set
+  })
   const { apiKeys, bootstrapKey, introspection, assertion } = identity
   if (introspection) {
     await check('the secret for introspection cannot be used', () =>
@@ -170,8 +164,6 @@ function* listReceiverSecrets({
 }
 
 async function warnOfIgnoredFiles({ folder }: GatewaySettings['policies'], io: Io): Promise<void> {
-  for (const { path } of namePolicyFolders(folder)) {
-    for (const file of await listIgnoredFiles({ path, prefix: '' }))
-      io.stderr.write(`warning: ${join(path, file)} is not read; expected the extension .yaml or .yml\n`)
-  }
+  for (const { path } of await listIgnoredFiles(folder))
+    io.stderr.write(`warning: ${path} is not read; expected the extension .yaml or .yml\n`)
 }

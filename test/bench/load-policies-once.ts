@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import { builtInVocabulary } from '../../src/policy/language/policy-vocabulary.ts'
 import { runAtOnce } from '../../src/lib/async/run-in-slices.ts'
-import { createFileParser } from '../../src/policy/source/parse-policy-files.ts'
+import { createTextParser } from '../../src/policy/source/load-policies.ts'
 import { readPolicyFolder } from '../../src/policy/source/policy-folder.ts'
 import { compilePolicies } from '../../src/policy/policy-set.ts'
 
@@ -24,18 +24,17 @@ export interface LoadTimes {
 const [folder = '', rounds = ''] = process.argv.slice(2)
 
 for (let round = 0; round < Number(rounds); round++) {
-  const parser = createFileParser(builtInVocabulary)
+  const parse = createTextParser(builtInVocabulary)
   const cpuBefore = process.cpuUsage()
   const startedAt = performance.now()
   const files = await readPolicyFolder({ path: folder, prefix: '' })
   const readAt = performance.now()
-  const documents = files.flatMap((file) => runAtOnce(parser.parse(file)).documents)
+  const documents = runAtOnce(parse(files)).flatMap((file) => file.documents)
   const parsedAt = performance.now()
   compilePolicies(documents)
   const compiledAt = performance.now()
   const { user, system } = process.cpuUsage(cpuBefore)
-  parser.endRound()
-  for (const file of files) runAtOnce(parser.parse(file))
+  runAtOnce(parse(files))
   const times: LoadTimes = {
     read: readAt - startedAt,
     parse: parsedAt - readAt,

@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { stringify } from 'yaml'
 import type { FollowedFiles } from '../../src/lib/fs/follow-files.ts'
-import { watchFolders } from '../../src/policy/source/folder-source.ts'
-import { combineSources, type DocumentObserver } from '../../src/policy/source/policy-source.ts'
+import { combineSources, watchFolders, type DocumentObserver } from '../../src/policy/source/policy-source.ts'
 import { formatPolicies, type WrittenPolicy } from '../policy/policy-builder.ts'
 
 /*

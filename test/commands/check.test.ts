@@ -135,7 +135,7 @@ it('warns of credentials in the clear, and of proxies that may be anybody', asyn
   )
 })
 
-it('several policy folders are checked one by one, and then together', async () => {
+it('several policy folders are checked together', async () => {
   const { folder, write, check } = await configuredFolder()
   await mkdir(join(folder, 'freezes'))
   const writePolicy = (file: string, changes: object): Promise<void> =>
@@ -150,16 +150,12 @@ it('several policy folders are checked one by one, and then together', async () 
 
   await writePolicy('freezes/stop.yaml', { metadata: { name: 'tags' }, rules })
   expect((await check()).messages).toMatch(
-    /the policies cannot be used:\n.*freezes\/stop\.yaml:\d+:\d+: .*duplicate policy name "tags", also in policies\/tags\.yaml/,
+    /the policies in .*policies and .*freezes cannot be used:\n.*freezes\/stop\.yaml:\d+:\d+: .*duplicate policy name "tags", also in policies\/tags\.yaml/,
   )
   for (const file of ['policies/tags.yaml', 'freezes/stop.yaml']) await writePolicy(file, { rules: 1 })
   const { status, messages } = await check()
   expect(status).toBe(1)
-  for (const [each, file] of [
-    ['policies', 'tags.yaml'],
-    ['freezes', 'stop.yaml'],
-  ] as const)
-    expect(messages).toMatch(`the policies in ${join(folder, each)} cannot be used:\n  ${each}/${file}:`)
+  for (const file of ['policies/tags.yaml', 'freezes/stop.yaml']) expect(messages).toContain(`  ${file}:`)
 })
 
 it('all errors in files that the settings name are reported at once', async () => {

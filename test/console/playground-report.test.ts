@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { PlaygroundRun } from '../../src/console/playground/playground.ts'
 import { createPlaygroundReport } from '../../src/console/playground/playground-report.ts'
 import { builtInVocabulary } from '../../src/policy/language/policy-vocabulary.ts'
-import { parsePolicyFile } from '../../src/policy/source/parse-policy-files.ts'
+import { parsePolicyFile } from '../../src/policy/source/load-policies.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const policy = (name: string, rest: string): string => `apiVersion: catalog-gateway/v1

@@ -72,16 +72,16 @@ function review(resource: KubernetesObject): ResourceResult {
   return {
     resource,
     generation: resource.metadata.generation,
-    accepted: isRefused
+    ...(isRefused
       ? { reason: 'Invalid', message: 'expected no condition' }
-      : { reason: 'Accepted', message: 'the policy is in force' },
-    conflict: { reason: 'NoConflict', message: '' },
+      : { reason: 'Accepted', message: 'the policy is in force' }),
+    conflict: undefined,
   }
 }
 
 /** As a gateway with other delegations. */
 function reviewOtherwise(resource: KubernetesObject): ResourceResult {
-  return { ...review(resource), accepted: { reason: 'NotDelegated', message: 'the delegation was changed' } }
+  return { ...review(resource), reason: 'NotDelegated', message: 'the delegation was changed' }
 }
 
 /** One of the replicas of a gateway, which counts its writes. */

@@ -12,9 +12,8 @@ import { findOperation, isOperationName, operationNames } from '../../catalog-ap
 import { permissionGroups } from '../../catalog-api/permissions.ts'
 import { type GatewaySettings } from '../../config/index.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
-import { compileContents, readPolicies } from '../../policy/source/load-policies.ts'
+import { createSettingsVocabulary, loadPolicies } from '../../policy/source/load-policies.ts'
 import { namePolicyFolders } from '../../policy/source/policy-folder.ts'
-import { createSettingsVocabulary } from '../../policy/source/settings-vocabulary.ts'
 import {
   collect,
   parseIdArgument,
@@ -157,12 +156,12 @@ async function openRuleLocator(
   const paths = given.length === 0 ? settings?.policies.folder : given
   if (paths === undefined) return undefined
   const folders = namePolicyFolders(paths)
-  const contents = await runStep(`the policies in ${paths.join(' and ')} cannot be used`, () =>
-    readPolicies(paths, vocabulary),
+  const loaded = await runStep(`the policies in ${paths.join(' and ')} cannot be used`, () =>
+    loadPolicies(paths, vocabulary),
   )
-  const { revision } = compileContents(contents).set
+  const { revision } = loaded.set
   return (rule, recorded) => {
-    const document = contents.documents.find(({ name }) => name === rule.policy)
+    const document = loaded.withShadowPolicies.documents.find(({ name }) => name === rule.policy)
     const found = document?.rules.find(({ id }) => id === rule.rule)
     const folder = folders.find(({ prefix }) => document?.file.startsWith(prefix))
     if (document === undefined || found === undefined || folder === undefined)

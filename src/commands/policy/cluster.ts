@@ -13,15 +13,13 @@ import {
 import { PolicyError, type PolicyProblem } from '../../policy/language/policy-error.ts'
 import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
 import { assertAnyPolicy } from '../../policy/source/document-problems.ts'
-import { fileOfResource, formatResource, qualifyName } from '../../policy/source/kubernetes/resource-text.ts'
 import {
   createReviewer,
+  fileOfResource,
   isTerminating,
   listDocuments,
-  listRefusals,
 } from '../../policy/source/kubernetes/review-resources.ts'
-import type { PolicyContents } from '../../policy/source/load-policies.ts'
-import { parsePolicyFile } from '../../policy/source/parse-policy-files.ts'
+import { parsePolicyFile, type PolicyContents } from '../../policy/source/load-policies.ts'
 import { readPolicyFolder } from '../../policy/source/policy-folder.ts'
 import { CommandFailure, runStep } from '../common/command-failure.ts'
 
@@ -29,7 +27,7 @@ import { CommandFailure, runStep } from '../common/command-failure.ts'
 export interface Cluster {
   readonly resources: readonly KubernetesObject[]
   /** Of the Kubernetes namespaces by name, if the settings name one by its uid. */
-  readonly uids: ReadonlyMap<string, unknown>
+  readonly uids: ReadonlyMap<unknown, unknown>
 }
 
 /**
@@ -37,24 +35,19 @@ export interface Cluster {
  * settings.
  */
 export async function readCluster(namespaces: readonly PolicyNamespace[] = []): Promise<Cluster> {
-  const ofPolicies = `${policyResourceName}.${policyApiGroup}`
-  const isByUid = namespaces.some(({ uid }) => uid !== undefined)
-  const objects = getObjects(isByUid ? `${ofPolicies},namespaces` : ofPolicies)
+  const kinds = [
+    `${policyResourceName}.${policyApiGroup}`,
+    ...(namespaces.some(({ uid }) => uid !== undefined) ? ['namespaces'] : []),
+  ]
+  const byKind = groupBy(getObjects(kinds.join()), (object) => String(getMembers(object)['kind']))
   const resources = await runStep('the resources cannot be used', async () =>
-    objects
-      .filter((object) => !isNamespace(object))
-      .map(parseKubernetesObject)
-      .filter((resource) => !isTerminating(resource)),
+    (byKind.get(policyKind) ?? []).map(parseKubernetesObject),
   )
-  const uids = objects.filter(isNamespace).map((object) => {
-    const { name, uid } = getMembers(getMembers(object)['metadata'])
-    return [String(name), uid] as const
-  })
-  return { resources, uids: new Map(uids) }
-}
-
-function isNamespace(object: unknown): boolean {
-  return getMembers(object)['kind'] === 'Namespace'
+  const metadata = (byKind.get('Namespace') ?? []).map((object) => getMembers(getMembers(object)['metadata']))
+  return {
+    resources: resources.filter((resource) => !isTerminating(resource)),
+    uids: new Map(metadata.map(({ name, uid }) => [name, uid])),
+  }
 }
 
 /**
@@ -73,18 +66,13 @@ function getObjects(kinds: string): readonly unknown[] {
   }
   if (status !== 0)
     throw new CommandFailure(`kubectl cannot read ${kinds} (status ${status}); its message is above`)
-  const { items } = getMembers(parseJson(stdout))
-  if (!Array.isArray(items))
-    throw new CommandFailure('kubectl printed something else than a list of resources')
-  return items
-}
-
-function parseJson(output: string): unknown {
   try {
-    return JSON.parse(output)
+    const { items } = getMembers(JSON.parse(stdout))
+    if (Array.isArray(items)) return items
   } catch {
-    return undefined
+    // As if it had no items.
   }
+  throw new CommandFailure('kubectl printed something else than a list of resources')
 }
 
 /**
@@ -99,21 +87,21 @@ export async function reviewCluster(
   const ofNamespace = groupBy(resources, ({ metadata }) => metadata.namespace)
   const counting: readonly PolicyNamespace[] =
     namespaces ?? [...ofNamespace.keys()].map((name) => ({ platform: true, name }))
-  const contents = counting.map((namespace) => ({
-    namespace,
-    resources: ofNamespace.get(namespace.name) ?? [],
-    isReplaced: namespace.uid !== undefined && uids.get(namespace.name) !== namespace.uid,
-  }))
-  if (contents.every((content) => content.resources.length === 0)) return undefined
-  const reviews = await createReviewer(vocabulary)(contents)
-  const accepted = reviews.filter(({ reason }) => reason === 'Accepted')
-  const tests = accepted.flatMap(({ resource }) =>
-    parsePolicyFile(formatResource(resource), vocabulary).tests.map((test) => ({
-      ...test,
-      document: qualifyName(resource, test.document),
-    })),
-  )
-  return { documents: listDocuments(reviews), tests, refused: listRefusals(reviews) }
+  const reviewed = counting.map((namespace) => {
+    const { name, uid } = namespace
+    const isReplaced = uid !== undefined && uids.get(name) !== uid
+    return createReviewer(namespace, vocabulary)({ resources: ofNamespace.get(name) ?? [], isReplaced })
+  })
+  const reviews = (await Promise.all(reviewed)).flat()
+  if (reviews.length === 0) return undefined
+  const refused = reviews.filter(({ reason }) => reason !== 'Accepted')
+  return {
+    documents: listDocuments(reviews),
+    tests: reviews.flatMap(({ tests }) => tests),
+    refused: refused.flatMap(({ resource, message: text }) =>
+      text.split('\n').map((message) => ({ file: fileOfResource(resource), message })),
+    ),
+  }
 }
 
 /**

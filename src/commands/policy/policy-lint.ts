@@ -7,7 +7,7 @@ import { type GatewaySettings, listIssuerNames } from '../../config/index.ts'
 import { readUsableKeys } from '../../identity/index.ts'
 import type { KnownCredentials } from '../../policy/analysis/lint/lint-subjects.ts'
 import { createRefusedFinding, type Finding } from '../../policy/analysis/lint/finding.ts'
-import { listIgnoredFiles, namePolicyFolders } from '../../policy/source/policy-folder.ts'
+import { listIgnoredFiles } from '../../policy/source/policy-folder.ts'
 import { lintWithShadowPolicies } from '../../policy/analysis/lint/lint-policies.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { addSourceOptions, loadSources, type SourceOptions } from './policy-sources.ts'
@@ -36,11 +36,10 @@ async function lint(options: Options, io: Io): Promise<void> {
   const { strict, json } = options
   const loaded = await loadSources(options, io)
   const known = loaded.settings && (await readKnownCredentials(loaded.settings))
-  const folders = namePolicyFolders(loaded.folders)
-  const ignored = await Promise.all(folders.map(listIgnoredFiles))
+  const ignored = await listIgnoredFiles(loaded.folders)
   const findings = [
     ...loaded.refused.map(createRefusedFinding),
-    ...ignored.flat().map(createIgnoredFinding),
+    ...ignored.map(({ name }) => createIgnoredFinding(name)),
     ...lintWithShadowPolicies(loaded, known),
   ]
   const rows = findings.map(({ level, check, file, line, column, message }) => [

@@ -5,11 +5,10 @@ import { createPolicyVocabulary, type PolicyVocabulary } from '../../policy/lang
 import { assertAnyPolicy } from '../../policy/source/document-problems.ts'
 import {
   compileContents,
+  createSettingsVocabulary,
   readPolicies,
   type LoadedPolicies,
-  type PolicyContents,
 } from '../../policy/source/load-policies.ts'
-import { createSettingsVocabulary } from '../../policy/source/settings-vocabulary.ts'
 import { collect, readConfig } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import type { Io } from '../common/io.ts'
@@ -90,8 +89,7 @@ interface LoadedSources extends LoadedPolicies, PolicyContext {
 
 /**
  * Loads the policies of folders, of a cluster, or of both; those of the folders of the settings if no other source is given.
- * `given` is what the command has read already. Throws CommandFailure with all errors in the folders, and if there are no
- * policies.
+ * `given` is what the command has read already. Throws CommandFailure as `combineSources` does.
  */
 export async function loadSources(
   options: SourceOptions,
@@ -118,12 +116,18 @@ export function printRefused<Loaded extends LoadedSources>(loaded: Loaded, { std
   return loaded
 }
 
+/** Throws CommandFailure with all errors in the folders, and if there are no policies. */
 export async function combineSources(
   folders: readonly string[],
   context: PolicyContext,
 ): Promise<LoadedSources> {
   const { vocabulary, settings, cluster } = context
-  const files = await readFolders(folders, vocabulary)
+  const names = folders.join(' and ')
+  const files = await runStep(`the policies in ${names} cannot be used`, async () => {
+    const contents = await readPolicies(folders, vocabulary)
+    if (folders.length > 0) assertAnyPolicy(names, contents.documents.length)
+    return contents
+  })
   const namespaces = settings?.policies.kubernetes?.namespaces
   const resources = cluster && (await reviewCluster(cluster, namespaces, vocabulary))
   if (folders.length === 0 && resources === undefined)
@@ -135,22 +139,10 @@ export async function combineSources(
   return { ...context, ...compileContents(merged), folders, refused }
 }
 
-/** Loads the policies of folders. Throws CommandFailure with all errors, or if there are no policies. */
-export async function requirePolicies(
+/** Loads the policies of folders alone, as `combineSources` does. */
+export function requirePolicies(
   folders: readonly string[],
   vocabulary: PolicyVocabulary,
 ): Promise<LoadedPolicies> {
-  return compileContents(await readFolders(folders, vocabulary))
-}
-
-async function readFolders(
-  folders: readonly string[],
-  vocabulary: PolicyVocabulary,
-): Promise<PolicyContents> {
-  const names = folders.join(' and ')
-  return runStep(`the policies in ${names} cannot be used`, async () => {
-    const contents = await readPolicies(folders, vocabulary)
-    if (folders.length > 0) assertAnyPolicy(names, contents.documents.length)
-    return contents
-  })
+  return combineSources(folders, { vocabulary, settings: undefined, cluster: undefined })
 }

@@ -1,15 +1,12 @@
 import type { AuditLog } from '../../audit/index.ts'
-import type { PolicySettings } from '../../config/index.ts'
 import { createLogThrottle } from '../../observability/log/log-throttle.ts'
 import { describeConditionError } from '../../policy/conditions/condition-errors.ts'
 import type { ReportConditionFailure } from '../../policy/engine/compiled-rule.ts'
-import type { PolicyDocument } from '../../policy/language/policy-document.ts'
 import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
 import type { ShadowDifference } from '../../policy/source/compile-documents.ts'
-import { watchFolders } from '../../policy/source/folder-source.ts'
-import { listIgnoredFiles, namePolicyFolders } from '../../policy/source/policy-folder.ts'
-import { combineSources, type PolicySource } from '../../policy/source/policy-source.ts'
-import { createSettingsVocabulary } from '../../policy/source/settings-vocabulary.ts'
+import { createSettingsVocabulary } from '../../policy/source/load-policies.ts'
+import { listIgnoredFiles } from '../../policy/source/policy-folder.ts'
+import { combineSources, watchFolders, type PolicySource } from '../../policy/source/policy-source.ts'
 import type { Bootstrap } from './open-observability.ts'
 import type { PolicyResources } from './open-policy-resources.ts'
 
@@ -26,19 +23,14 @@ export interface OpenedPolicies extends PolicySource {
 export async function openPolicies(bootstrap: Bootstrap, audit: AuditLog): Promise<OpenedPolicies> {
   const { settings, closers, log } = bootstrap
   const vocabulary = createSettingsVocabulary(settings)
-  await warnOfIgnoredFiles(settings.policies, log)
+  // A folder that cannot be read is an error of its policies.
+  const ignored = await listIgnoredFiles(settings.policies.folder).catch(() => [])
+  const files = ignored.map(({ name }) => name)
+  if (files.length > 0) log.warn({ files }, 'files beside policies ignored: expected .yaml or .yml')
   const resources = await openResources(bootstrap, vocabulary)
   const policies = await openSources(bootstrap, vocabulary, resources, audit)
   closers.push(() => policies.close())
   return { ...policies, findProblem: () => resources?.findProblem() }
-}
-
-async function warnOfIgnoredFiles({ folder }: PolicySettings, log: Bootstrap['log']): Promise<void> {
-  for (const each of namePolicyFolders(folder)) {
-    // A folder that cannot be read is an error of its policies.
-    const files = await listIgnoredFiles(each).catch(() => [])
-    if (files.length > 0) log.warn({ files }, 'files beside policies ignored: expected .yaml or .yml')
-  }
 }
 
 /** Imported on demand: a gateway without policies in Kubernetes does not load the client. */
@@ -59,8 +51,7 @@ async function openSources(
   audit: AuditLog,
 ): Promise<PolicySource> {
   const { folder } = settings.policies
-  const bringInForce = (revision: string, documents: readonly PolicyDocument[]): void => {
-    resources?.setInForce(documents)
+  const reportSuccess = (revision: string): void => {
     metrics.policy_info.reset()
     metrics.policy_info.set({ revision }, 1)
     metrics.policy_last_reload_success_timestamp_seconds.setToCurrentTime()
@@ -71,7 +62,7 @@ async function openSources(
   const source = await combineSources(sources, {
     onConditionFailure: conditionReport(metrics, log),
     onShadowDifference: shadowReport(metrics, log),
-    onChange({ error, set: { revision }, documents, folder, hasError }) {
+    onChange({ error, set: { revision }, folder, hasError }) {
       const isFailure = error !== undefined
       metrics.policy_reloads_total.inc({ result: isFailure ? 'failure' : 'success' })
       metrics.policy_last_reload_successful.set(hasError ? 0 : 1)
@@ -79,13 +70,13 @@ async function openSources(
       audit.recordReload({ what: 'policies', revision, ...(isFailure && { details }) })
       if (isFailure) log.error({ error: String(error), folder }, 'policy reload failed')
       else {
-        bringInForce(revision, documents)
+        reportSuccess(revision)
         log.info({ revision, folder }, 'policies reloaded')
       }
     },
   })
   const { revision, size } = source.current()
-  bringInForce(revision, source.listDocuments())
+  reportSuccess(revision)
   if (size === 0) log.warn({ source: folder.join() }, 'no policies: every request is denied')
   return source
 }

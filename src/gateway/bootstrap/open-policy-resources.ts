@@ -2,16 +2,17 @@ import type { PolicyKubernetesSettings } from '../../config/index.ts'
 import { inCluster, createKubernetesClient } from '../../lib/kubernetes/kubernetes-client.ts'
 import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
 import {
-  createKubernetesPolicies,
-  type KubernetesPolicies,
+  watchKubernetesPolicies,
   type ResourceResult,
 } from '../../policy/source/kubernetes/kubernetes-policies.ts'
-import { fileOfResource } from '../../policy/source/kubernetes/resource-text.ts'
+import { fileOfResource } from '../../policy/source/kubernetes/review-resources.ts'
 import { createStatusWriter } from '../../policy/source/kubernetes/status-writer.ts'
+import type { OpenDocumentSource } from '../../policy/source/policy-source.ts'
 import type { Bootstrap } from './open-observability.ts'
 
 /** The policies in Kubernetes of a gateway. */
-export interface PolicyResources extends KubernetesPolicies {
+export interface PolicyResources {
+  readonly open: OpenDocumentSource
   /** Describes which Kubernetes namespaces are not connected; undefined if all are. */
   findProblem(): string | undefined
 }
@@ -38,7 +39,7 @@ export function openPolicyResources(
   /** Last error by Kubernetes namespace. */
   const errors = new Map<string, string>()
 
-  const policies = createKubernetesPolicies({
+  const open = watchKubernetesPolicies({
     client,
     namespaces,
     vocabulary,
@@ -54,7 +55,7 @@ export function openPolicyResources(
         errors.set(namespace, message)
       },
       onResults(results) {
-        const remaining = results.filter(({ accepted }) => accepted.reason !== 'Terminating')
+        const remaining = results.filter(({ reason }) => reason !== 'Terminating')
         const accepted = remaining.filter(isAccepted).length
         metrics.policy_resources.set({ state: 'accepted' }, accepted)
         metrics.policy_resources.set({ state: 'refused' }, remaining.length - accepted)
@@ -64,7 +65,7 @@ export function openPolicyResources(
     },
   })
   return {
-    ...policies,
+    open,
     findProblem: () =>
       errors.size === 0
         ? undefined
@@ -78,20 +79,20 @@ function createResultLog(log: Bootstrap['log']): (results: readonly ResourceResu
   return (results) => {
     const current = new Set<string>()
     for (const result of results) {
-      const { resource, generation, accepted, conflict } = result
-      const found = isAccepted(result) ? conflict : accepted
-      if (found.reason === 'NoConflict') continue
+      const { resource, generation, conflict } = result
+      const [reason, error] = isAccepted(result) ? ['Reserved', conflict] : [result.reason, result.message]
+      if (error === undefined) continue
       const policy = fileOfResource(resource)
-      const key = `${policy} ${generation} ${found.reason} ${found.message}`
+      const key = `${policy} ${generation} ${reason} ${error}`
       current.add(key)
       if (logged.has(key)) continue
-      const fields = { policy, reason: found.reason, error: found.message }
-      log.warn(fields, isAccepted(result) ? 'policy resource has no effect' : 'policy resource refused')
+      const message = isAccepted(result) ? 'policy resource has no effect' : 'policy resource refused'
+      log.warn({ policy, reason, error }, message)
     }
     logged = current
   }
 }
 
-function isAccepted({ accepted }: ResourceResult): boolean {
-  return accepted.reason === 'Accepted'
+function isAccepted({ reason }: ResourceResult): boolean {
+  return reason === 'Accepted'
 }

@@ -1,26 +1,79 @@
-import { runAtOnce } from '../../lib/async/run-in-slices.ts'
-import type { ParsedPolicies } from '../language/parse-policies.ts'
+import { createHash } from 'node:crypto'
+import { createExtraOperations } from '../../catalog-api/extra-operation.ts'
+import { listCommonSeparators } from '../../catalog-api/identifiers.ts'
+import type { GatewaySettings } from '../../config/index.ts'
+import { runAtOnce, type Steps } from '../../lib/async/run-in-slices.ts'
+import { parsePolicySteps, type ParsedPolicies } from '../language/parse-policies.ts'
 import type { PolicyDocument } from '../language/policy-document.ts'
-import { builtInVocabulary, type PolicyVocabulary } from '../language/policy-vocabulary.ts'
+import { PolicyError } from '../language/policy-error.ts'
+import {
+  builtInVocabulary,
+  createPolicyVocabulary,
+  type PolicyVocabulary,
+} from '../language/policy-vocabulary.ts'
 import { compilePolicies, type PolicySet } from '../policy-set.ts'
-import { compileDocuments, isEnforced } from './compile-documents.ts'
+import { isEnforced } from './compile-documents.ts'
 import { assertDocuments, collectDocuments } from './document-problems.ts'
-import { parsePolicyFile } from './parse-policy-files.ts'
-import { namePolicyFolders, readPolicyFolder } from './policy-folder.ts'
+import { namePolicyFolders, readPolicyFolder, type PolicyText } from './policy-folder.ts'
 
-export interface LoadedPolicies extends Pick<ParsedPolicies, 'tests'> {
-  /** Documents in force, without those with `mode: shadow`. */
-  readonly documents: readonly PolicyDocument[]
-  readonly set: PolicySet
-  /** With policies with `mode: shadow` in force too. */
-  readonly withShadowPolicies: Pick<LoadedPolicies, 'documents' | 'set'>
+/** Creates the vocabulary of policies of a gateway with these settings. */
+export function createSettingsVocabulary({
+  upstreams,
+  unsafe,
+}: Pick<GatewaySettings, 'upstreams' | 'unsafe'>): PolicyVocabulary {
+  return createPolicyVocabulary({
+    extraOperations: createExtraOperations(upstreams),
+    acceptsDevelopment: unsafe.includes('development-policies'),
+    separators: listCommonSeparators(upstreams.map(({ delimiter }) => delimiter)),
+  })
 }
 
-/** The policies of one or several sources, not compiled yet. */
-export interface PolicyContents extends Pick<ParsedPolicies, 'tests'> {
-  /** Those with `mode: shadow` included. */
-  readonly documents: readonly PolicyDocument[]
+/** Parses texts in steps, but not again those that the last call parsed. A call must follow the end of the last. */
+export type ParseTexts = (texts: Iterable<PolicyText>) => Steps<readonly ParsedPolicies[]>
+
+export function createTextParser(vocabulary: PolicyVocabulary): ParseTexts {
+  let last: ReadonlyMap<string, ParsedPolicies> = new Map()
+  return function* (texts) {
+    const results: [key: string, ParsedPolicies][] = []
+    for (const text of texts) {
+      // With the name, because policies and errors refer to it.
+      const key = `${text.name}\0${createHash('sha256').update(text.bytes).digest('hex')}`
+      results.push([key, last.get(key) ?? (yield* parseText(text, vocabulary))])
+      yield
+    }
+    last = new Map(results)
+    return results.map(([, parsed]) => parsed)
+  }
 }
+
+/** Parses a policy file, or the text of a resource. */
+export function parsePolicyFile(file: PolicyText, vocabulary: PolicyVocabulary): ParsedPolicies {
+  return runAtOnce(parseText(file, vocabulary))
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+function* parseText({ name, bytes }: PolicyText, vocabulary: PolicyVocabulary): Steps<ParsedPolicies> {
+  let text: string
+  try {
+    text = decoder.decode(bytes)
+  } catch {
+    return createUnreadable([{ file: name, message: 'is not valid UTF-8' }])
+  }
+  const parsed = yield* parsePolicySteps(text, name, vocabulary)
+  const { documents, tests, problems } = parsed
+  if (documents.length + tests.length + problems.length > 0) return parsed
+  // A full disk may have emptied it.
+  const message = 'has neither a policy nor a test; expected one (without policies, remove the file)'
+  return createUnreadable([{ file: name, message }])
+}
+
+function createUnreadable(problems: ParsedPolicies['problems']): ParsedPolicies {
+  return { documents: [], tests: [], problems }
+}
+
+/** The policies of one or several sources, those with `mode: shadow` included, not compiled yet. */
+export type PolicyContents = Omit<ParsedPolicies, 'problems'>
 
 /** Reads the policies of folders, which are one tree. Throws PolicyError with every error in every file. */
 export async function readPolicies(
@@ -29,18 +82,31 @@ export async function readPolicies(
 ): Promise<PolicyContents> {
   const files: ParsedPolicies[] = []
   for (const folder of namePolicyFolders(folders)) {
-    const texts = await readPolicyFolder(folder)
-    files.push(...texts.map((file) => parsePolicyFile(file, vocabulary)))
+    try {
+      const texts = await readPolicyFolder(folder)
+      files.push(...texts.map((text) => parsePolicyFile(text, vocabulary)))
+    } catch (error) {
+      if (!(error instanceof PolicyError)) throw error
+      files.push(createUnreadable(error.problems))
+    }
   }
   const documents = collectDocuments(files)
   runAtOnce(assertDocuments(documents))
   return { documents, tests: files.flatMap(({ tests }) => tests) }
 }
 
+export interface LoadedPolicies extends PolicyContents {
+  /** Documents in force, without those with `mode: shadow`. */
+  readonly documents: readonly PolicyDocument[]
+  readonly set: PolicySet
+  /** With policies with `mode: shadow` in force too. */
+  readonly withShadowPolicies: Pick<LoadedPolicies, 'documents' | 'set'>
+}
+
 /** Compiles documents with unique names. */
 export function compileContents({ documents, tests }: PolicyContents): LoadedPolicies {
-  const set = runAtOnce(compileDocuments(documents, {}))
   const enforced = documents.filter(isEnforced)
+  const set = compilePolicies(enforced)
   const withShadows = enforced.length === documents.length ? set : compilePolicies(documents)
   return { documents: enforced, tests, set, withShadowPolicies: { documents, set: withShadows } }
 }

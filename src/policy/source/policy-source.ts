@@ -1,9 +1,13 @@
 import { runAtOnce, runInSlices } from '../../lib/async/run-in-slices.ts'
+import { followFiles, type FollowedFiles } from '../../lib/fs/follow-files.ts'
 import type { PolicyDocument } from '../language/policy-document.ts'
-import type { PolicyError } from '../language/policy-error.ts'
+import { PolicyError } from '../language/policy-error.ts'
+import { builtInVocabulary, type PolicyVocabulary } from '../language/policy-vocabulary.ts'
 import type { PolicySet } from '../policy-set.ts'
 import { compileDocuments, isEnforced, type CompileOptions } from './compile-documents.ts'
-import { assertDocuments } from './document-problems.ts'
+import { assertAnyPolicy, assertDocuments, collectDocuments } from './document-problems.ts'
+import { createTextParser } from './load-policies.ts'
+import { namePolicyFolders, readPolicyFolder, stampPolicyFolder, type PolicyFolder } from './policy-folder.ts'
 
 /**
  * Opens a source of policy documents: a folder, a Kubernetes cluster. A source watches its documents until it is closed,
@@ -12,6 +16,8 @@ import { assertDocuments } from './document-problems.ts'
 export type OpenDocumentSource = (observer: DocumentObserver) => Promise<DocumentSource>
 
 interface DocumentSource {
+  /** Receives the policies of all sources, now and whenever they have changed. */
+  setInForce?(set: PolicySet): void
   close(): void
 }
 
@@ -40,7 +46,6 @@ interface PolicyChange {
   readonly error: PolicyError | undefined
   /** In force now. */
   readonly set: PolicySet
-  readonly documents: readonly PolicyDocument[]
   /** The folder that changed; undefined for resources. */
   readonly folder: string | undefined
   /** Whether the last change of a source could not be loaded. */
@@ -57,8 +62,6 @@ export interface PolicySourceOptions extends CompileOptions {
 export interface PolicySource {
   /** Read it once per request, so that one set decides the whole request. */
   current(): PolicySet
-  /** Returns the documents in force. */
-  listDocuments(): readonly PolicyDocument[]
   /** Returns the folders whose last change could not be loaded. */
   listFailingFolders(): readonly string[]
   close(): void
@@ -84,14 +87,10 @@ export async function combineSources(
     return yield* compileDocuments(next.flat(), options)
   }
 
-  function listDocuments(): readonly PolicyDocument[] {
-    return documents.flat().filter(isEnforced)
-  }
-
   function report(index: number, set: PolicySet): void {
     const error = failing.get(index)
     const hasError = failing.size > 0
-    options.onChange?.({ error, set, documents: listDocuments(), folder: names[index], hasError })
+    options.onChange?.({ error, set, folder: names[index], hasError })
   }
 
   async function replace(index: number, replacement: readonly PolicyDocument[]): Promise<void> {
@@ -101,7 +100,9 @@ export async function combineSources(
     current = set
     documents = next
     failing.delete(index)
-    if (set !== undefined) report(index, set)
+    if (set === undefined) return
+    for (const source of sources) source.setInForce?.(set)
+    report(index, set)
   }
 
   // One after the other, so that no replacement loses another.
@@ -125,10 +126,10 @@ export async function combineSources(
   try {
     for (const [index, open] of openers.entries()) sources.push(await open(observe(index)))
     const set = (current = runAtOnce(compile(documents)))
+    for (const source of sources) source.setInForce?.(set)
     for (const index of failing.keys()) report(index, set)
     return {
       current: () => current ?? set,
-      listDocuments,
       listFailingFolders: () => [...failing.keys()].flatMap((index) => names[index] ?? []),
       close() {
         isClosed = true
@@ -140,3 +141,58 @@ export async function combineSources(
     throw error
   }
 }
+
+const pollIntervalMs = 2000
+
+/**
+ * Returns the sources of folders by path. Each of several must have a policy when it is opened: a mount of denies may be
+ * missing.
+ */
+export function watchFolders(
+  paths: readonly string[],
+  vocabulary = builtInVocabulary,
+): ReadonlyMap<string, (observer: DocumentObserver) => Promise<FollowedFiles<void>>> {
+  const folders = namePolicyFolders(paths)
+  return new Map(
+    folders.map((folder) => [
+      folder.path,
+      (observer) => watchFolder(folder, vocabulary, folders.length === 1, observer),
+    ]),
+  )
+}
+
+/**
+ * Loads the policies of a folder and reloads them when they change, completely or not at all. An error is reported once,
+ * and again on each `reloadFiles`.
+ */
+function watchFolder(
+  folder: PolicyFolder,
+  vocabulary: PolicyVocabulary,
+  mayBeEmpty: boolean,
+  observer: DocumentObserver,
+): Promise<FollowedFiles<void>> {
+  const { path } = folder
+  const parse = createTextParser(vocabulary)
+  /** Whether no policy of the last load is in force; undefined before the first one. */
+  let wasEmpty: boolean | undefined
+
+  return followFiles({
+    stamp: () => stampPolicyFolder(folder).catch(String),
+    async read() {
+      const documents = collectDocuments(await runInSlices(parse(await readPolicyFolder(folder))))
+      const isEmpty = !documents.some(isEnforced)
+      if (wasEmpty === undefined && !mayBeEmpty) assertAnyPolicy(path, documents.length)
+      // More likely a broken mount than the intent to remove all policies.
+      if (wasEmpty === false && isEmpty) throw new PolicyError([{ file: path, message: emptiedMessage }])
+      await observer.load(documents)
+      wasEmpty = isEmpty
+    },
+    intervalMs: pollIntervalMs,
+    onError: (cause) =>
+      observer.fail(
+        cause instanceof PolicyError ? cause : new PolicyError([{ file: path, message: String(cause) }]),
+      ),
+  })
+}
+
+const emptiedMessage = 'no longer contains a policy in force; to remove all, keep a policy without rules'

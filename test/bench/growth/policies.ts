@@ -6,7 +6,7 @@ import { runAtOnce } from '../../../src/lib/async/run-in-slices.ts'
 import { builtInVocabulary } from '../../../src/policy/language/policy-vocabulary.ts'
 import { compileDocuments } from '../../../src/policy/source/compile-documents.ts'
 import { assertDocuments, collectDocuments } from '../../../src/policy/source/document-problems.ts'
-import { createFileParser } from '../../../src/policy/source/parse-policy-files.ts'
+import { createTextParser } from '../../../src/policy/source/load-policies.ts'
 import { readPolicyFolder, resolveTimeMs } from '../../../src/policy/source/policy-folder.ts'
 import { formatPolicies } from '../../policy/policy-builder.ts'
 import { processorCost, type Growth } from './growth.ts'
@@ -26,11 +26,10 @@ export const policies: Growth = {
     }
     for (let file = 0; file < fileCount; file += 1) await write(file, 'first')
     await pause(2 * resolveTimeMs)
-    const parser = createFileParser(builtInVocabulary)
+    const parse = createTextParser(builtInVocabulary)
     const load = async (): Promise<void> => {
       const files = await readPolicyFolder({ path: folder, prefix: '' })
-      const documents = collectDocuments(files.map((file) => runAtOnce(parser.parse(file))))
-      parser.endRound()
+      const documents = collectDocuments(runAtOnce(parse(files)))
       runAtOnce(assertDocuments(documents))
       runAtOnce(compileDocuments(documents, {}))
     }

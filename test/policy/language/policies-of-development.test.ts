@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createPolicyVocabulary } from '../../../src/policy/language/policy-vocabulary.ts'
-import { parsePolicyFile } from '../../../src/policy/source/parse-policy-files.ts'
+import { parsePolicyFile } from '../../../src/policy/source/load-policies.ts'
 
 const text = `apiVersion: catalog-gateway/v1
 kind: AccessPolicy

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { runAtOnce } from '../../../src/lib/async/run-in-slices.ts'
 import { builtInVocabulary } from '../../../src/policy/language/policy-vocabulary.ts'
 import { assertDocuments, collectDocuments } from '../../../src/policy/source/document-problems.ts'
-import { parsePolicyFile } from '../../../src/policy/source/parse-policy-files.ts'
+import { parsePolicyFile } from '../../../src/policy/source/load-policies.ts'
 
 const head = `apiVersion: catalog-gateway/v1
 kind: AccessPolicy

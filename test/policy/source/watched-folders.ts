@@ -1,8 +1,8 @@
 import { onTestFinished } from 'vitest'
 import type { FollowedFiles } from '../../../src/lib/fs/follow-files.ts'
-import { watchFolders } from '../../../src/policy/source/folder-source.ts'
 import {
   combineSources,
+  watchFolders,
   type OpenDocumentSource,
   type PolicySourceOptions,
 } from '../../../src/policy/source/policy-source.ts'

@@ -8,11 +8,11 @@ import {
 } from '../../../lib/kubernetes/kubernetes-client.ts'
 import { watchResources, type WatchTiming } from '../../../lib/kubernetes/watch-resources.ts'
 import { policyResourceName, resourceApiVersion } from '../../language/api-version.ts'
-import type { PolicyDocument } from '../../language/policy-document.ts'
 import { PolicyError } from '../../language/policy-error.ts'
 import { describeEach } from '../../language/policy-instance.ts'
 import type { PolicyVocabulary } from '../../language/policy-vocabulary.ts'
-import type { DocumentObserver, OpenDocumentSource } from '../policy-source.ts'
+import type { PolicySet } from '../../policy-set.ts'
+import type { OpenDocumentSource } from '../policy-source.ts'
 import { listReservedGrants } from './delegation.ts'
 import {
   createReviewer,
@@ -20,20 +20,17 @@ import {
   listDocuments,
   type NamespaceContent,
   type Review,
-  type ReviewReason,
+  type ReviewResources,
 } from './review-resources.ts'
 
-/** `Reserved`: a policy of the platform reserves an operation that the resource grants, so it is not granted. */
-type ConflictReason = 'NoConflict' | 'Reserved'
-
 /** How the gateway applies one resource. The messages are shown to everybody who may read the resource. */
-export interface ResourceResult {
+export interface ResourceResult extends Pick<Review, 'reason' | 'message'> {
   /** The newest one. */
   readonly resource: KubernetesObject
   /** The generation that the result is about: that of the resource, or an older one. */
   readonly generation: number
-  readonly accepted: { readonly reason: ReviewReason; readonly message: string }
-  readonly conflict: { readonly reason: ConflictReason; readonly message: string }
+  /** Which grants have no effect, and why; undefined if all have. */
+  readonly conflict: string | undefined
 }
 
 /** The callbacks must not throw. */
@@ -58,62 +55,69 @@ export interface KubernetesPolicyOptions {
   readonly pausesPerUpdate?: number | undefined
 }
 
-export interface KubernetesPolicies {
-  /** Rejects with PolicyError if a Kubernetes namespace cannot be listed in time. */
-  readonly open: OpenDocumentSource
-  /** Receives all documents in force after each change: whether a grant has an effect depends on all of them. */
-  setInForce(documents: readonly PolicyDocument[]): void
-}
-
 const minPauseMs = 1_000
 
 /** A Kubernetes namespace that is watched. */
 interface Watched {
   readonly namespace: PolicyNamespace
+  readonly review: ReviewResources
   /** What counts; undefined until the Kubernetes namespace was listed and its identity verified. */
   content: NamespaceContent | undefined
-  lastError: string | undefined
+  lastError: string
 }
 
-/** Watches the policies in Kubernetes namespaces. Each is in force if it is accepted, whatever the others are. */
-export function createKubernetesPolicies(options: KubernetesPolicyOptions): KubernetesPolicies {
-  const { client, observer, startTimeoutMs = 30_000, pausesPerUpdate = 4 } = options
-  const review = createReviewer(options.vocabulary)
-  const watched = options.namespaces.map((namespace): Watched => {
-    return { namespace, content: undefined, lastError: undefined }
-  })
-  /** Undefined before the first load. */
-  let reviews: readonly Review[] | undefined
-  let reserving: readonly PolicyDocument[] = []
-
-  function report(): void {
-    if (reviews === undefined) return
-    const present = watched.flatMap(({ content }) => content?.resources ?? [])
-    const newest = new Map(present.map((resource) => [resource.metadata.uid, resource]))
-    observer.onResults(
-      reviews.flatMap((each) => {
-        const resource = newest.get(each.resource.metadata.uid)
-        return resource === undefined ? [] : [{ ...createResult(each, reserving), resource }]
-      }),
-    )
-  }
-
-  async function open(documents: DocumentObserver): Promise<{ close: () => void }> {
+/**
+ * Returns the source of the policies in Kubernetes namespaces. Each is in force if it is accepted, whatever the others are.
+ * The source cannot be opened if a Kubernetes namespace cannot be listed in time.
+ */
+export function watchKubernetesPolicies(options: KubernetesPolicyOptions): OpenDocumentSource {
+  const { client, observer, vocabulary, startTimeoutMs = 30_000, pausesPerUpdate = 4 } = options
+  return async (documents) => {
+    const watched = options.namespaces.map((namespace): Watched => {
+      const review = createReviewer(namespace, vocabulary)
+      return { namespace, review, content: undefined, lastError: 'the API server does not respond' }
+    })
     const loaded = new AbortController()
     const closing = new AbortController()
+    /** Undefined before the first load. */
+    let reviews: readonly Review[] | undefined
+    let inForce: PolicySet | undefined
     let loadedContent: string | undefined
-    let lastFailure: string | undefined
+    let lastFailure = 'too much to do'
     let isStale = false
     let isRunning = false
 
+    function report(): void {
+      if (reviews === undefined) return
+      const present = watched.flatMap(({ content }) => content?.resources ?? [])
+      const newest = new Map(present.map((resource) => [resource.metadata.uid, resource]))
+      observer.onResults(
+        reviews.flatMap((review) => {
+          const resource = newest.get(review.resource.metadata.uid)
+          return resource === undefined ? [] : [createResult(review, resource, inForce)]
+        }),
+      )
+    }
+
     async function loadChanges(): Promise<void> {
-      const contents = watched.flatMap(({ content }) => content ?? [])
-      const described = JSON.stringify(contents.map(describe))
-      if (contents.length < watched.length || described === loadedContent) return
-      reviews = await review(contents)
-      await documents.load(listDocuments(reviews))
-      loadedContent = described
-      loaded.abort()
+      const ready = watched.flatMap(({ review, content }) =>
+        content === undefined ? [] : [{ review, content }],
+      )
+      const described = JSON.stringify(ready.map(({ content }) => describe(content)))
+      if (ready.length < watched.length || described === loadedContent) return
+      const startedAt = performance.now()
+      try {
+        reviews = (await Promise.all(ready.map(({ review, content }) => review(content)))).flat()
+        await documents.load(listDocuments(reviews))
+        loadedContent = described
+        loaded.abort()
+      } catch (cause) {
+        // Tried again with the next list.
+        lastFailure = String(cause)
+        documents.fail(new PolicyError([{ file: policyResourceName, message: lastFailure }]))
+      }
+      const pauseMs = Math.max(minPauseMs, (performance.now() - startedAt) * pausesPerUpdate)
+      await sleep(pauseMs, undefined, { signal: closing.signal, ref: false }).catch(() => undefined)
     }
 
     /**
@@ -121,24 +125,11 @@ export function createKubernetesPolicies(options: KubernetesPolicyOptions): Kube
      * who edits a policy all the time does not keep the gateway busy.
      */
     async function loadWhileStale(): Promise<void> {
+      if (isRunning) return
       isRunning = true
       while (isStale && !closing.signal.aborted) {
         isStale = false
-        const startedAt = performance.now()
-        const before = loadedContent
-        try {
-          await loadChanges()
-          lastFailure = undefined
-        } catch (cause) {
-          isStale = true
-          const message = String(cause)
-          if (message !== lastFailure)
-            documents.fail(new PolicyError([{ file: policyResourceName, message }]))
-          lastFailure = message
-        }
-        if (loadedContent === before && !isStale) continue
-        const pauseMs = Math.max(minPauseMs, (performance.now() - startedAt) * pausesPerUpdate)
-        await sleep(pauseMs, undefined, { signal: closing.signal, ref: false }).catch(() => undefined)
+        await loadChanges()
       }
       isRunning = false
     }
@@ -147,7 +138,7 @@ export function createKubernetesPolicies(options: KubernetesPolicyOptions): Kube
       one.content = content
       report()
       isStale = true
-      if (!isRunning) void loadWhileStale()
+      void loadWhileStale()
     }
 
     async function receive(one: Watched, resources: readonly KubernetesObject[]): Promise<void> {
@@ -156,7 +147,7 @@ export function createKubernetesPolicies(options: KubernetesPolicyOptions): Kube
       const reduced = content && { ...content, resources: applyDeletions(content.resources, resources) }
       if (reduced && describe(reduced) !== describe(content)) setContent(one, reduced)
       const isReplaced = !(await isSameNamespace(client, namespace))
-      if (!closing.signal.aborted) setContent(one, { namespace, resources, isReplaced })
+      if (!closing.signal.aborted) setContent(one, { resources, isReplaced })
     }
 
     /**
@@ -169,7 +160,7 @@ export function createKubernetesPolicies(options: KubernetesPolicyOptions): Kube
       observer.onError(namespace.name, error)
       const isForbidden = error.status === 403 || error.status === 404
       if (namespace.platform || !(error.status === 413 || (isForbidden && content === undefined))) return
-      setContent(one, { namespace, resources: [], isReplaced: false })
+      setContent(one, { resources: [], isReplaced: false })
     }
 
     const watches = watched.map((one) =>
@@ -187,28 +178,24 @@ export function createKubernetesPolicies(options: KubernetesPolicyOptions): Kube
       for (const watch of watches) watch.close()
     }
     const isLate = await sleep(startTimeoutMs, true, { signal: loaded.signal }).catch(() => false)
-    if (!isLate) return { close }
-    close()
-    throw createStartError(watched, startTimeoutMs, lastFailure)
-  }
-
-  return {
-    open,
-    setInForce(documents) {
-      reserving = documents.filter(({ final }) => final.size > 0)
-      report()
-    },
+    if (isLate) {
+      close()
+      throw createStartError(watched, startTimeoutMs, lastFailure)
+    }
+    return {
+      close,
+      setInForce(set) {
+        inForce = set
+        report()
+      },
+    }
   }
 }
 
-function createStartError(
-  watched: readonly Watched[],
-  timeoutMs: number,
-  lastFailure = 'too much to do',
-): PolicyError {
+function createStartError(watched: readonly Watched[], timeoutMs: number, lastFailure: string): PolicyError {
   const missing = watched
     .filter(({ content }) => content === undefined)
-    .map(({ namespace, lastError = 'the API server does not respond' }) => ({
+    .map(({ namespace, lastError }) => ({
       file: `${policyResourceName}/${namespace.name}`,
       message: `cannot be listed within ${timeoutMs} ms: ${lastError}`,
     }))
@@ -241,10 +228,7 @@ function applyDeletions(
  * Whether the Kubernetes namespace is the one that the settings name, and not another one of the same name. Rejects with
  * KubernetesError if the API server does not say.
  */
-async function isSameNamespace(
-  client: Pick<KubernetesClient, 'get'>,
-  { name, uid }: PolicyNamespace,
-): Promise<boolean> {
+async function isSameNamespace(client: KubernetesClient, { name, uid }: PolicyNamespace): Promise<boolean> {
   if (uid === undefined) return true
   try {
     const namespace = await client.get(`/api/v1/namespaces/${name}`)
@@ -256,21 +240,15 @@ async function isSameNamespace(
 }
 
 function createResult(
-  { resource, reason, message, documents = [] }: Review,
-  reserving: readonly PolicyDocument[],
+  { resource: reviewed, reason, message, documents }: Review,
+  resource: KubernetesObject,
+  inForce: PolicySet | undefined,
 ): ResourceResult {
-  const accepted = reason === 'Accepted' ? documents : []
-  const reserved = describeEach(accepted, (document) => listReservedGrants(document, reserving))
-  return {
-    resource,
-    generation: resource.metadata.generation,
-    accepted: { reason, message },
-    conflict:
-      reserved.length === 0
-        ? { reason: 'NoConflict', message: 'no policy reserves what this one grants' }
-        : {
-            reason: 'Reserved',
-            message: `the platform reserves operations (final), so these grants have no effect: ${reserved.join('; ')}`,
-          },
-  }
+  const reserved =
+    reason !== 'Accepted' || inForce === undefined
+      ? []
+      : describeEach(documents, (document) => listReservedGrants(document, inForce))
+  const conflict = `the platform reserves operations (final), so these grants have no effect: ${reserved.join('; ')}`
+  const { generation } = reviewed.metadata
+  return { resource, generation, reason, message, conflict: reserved.length === 0 ? undefined : conflict }
 }

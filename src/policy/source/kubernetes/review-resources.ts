@@ -1,27 +1,26 @@
+import { stringify } from 'yaml'
 import type { PolicyNamespace } from '../../../config/index.ts'
 import { runInSlices, type Steps } from '../../../lib/async/run-in-slices.ts'
 import { getMembers } from '../../../lib/json/json-values.ts'
 import type { KubernetesObject } from '../../../lib/kubernetes/kubernetes-client.ts'
 import { unknown } from '../../conditions/fact.ts'
+import { policyKind, policyResourceName, resourceApiVersion } from '../../language/api-version.ts'
+import { parsePolicySteps, type ParsedPolicies } from '../../language/parse-policies.ts'
 import type { PolicyDocument } from '../../language/policy-document.ts'
-import type { PolicyProblem } from '../../language/policy-error.ts'
-import type { ParsedPolicies } from '../../language/parse-policies.ts'
 import { describeEach } from '../../language/policy-instance.ts'
 import type { PolicyVocabulary } from '../../language/policy-vocabulary.ts'
-import { createFileParser, type FileParser } from '../parse-policy-files.ts'
+import type { PolicyContents } from '../load-policies.ts'
 import { findDelegationViolations, listDelegatedPermissions, type DelegationLimits } from './delegation.ts'
-import { fileOfResource, formatResource, getWrittenContent, qualifyName } from './resource-text.ts'
 
-/** Resources of a Kubernetes namespace. */
+/** What a Kubernetes namespace contains. */
 export interface NamespaceContent {
-  readonly namespace: PolicyNamespace
   readonly resources: readonly KubernetesObject[]
   /** Whether it is another Kubernetes namespace than the settings name. */
   readonly isReplaced: boolean
 }
 
 /** Why a resource is accepted or refused. */
-export type ReviewReason =
+type ReviewReason =
   | 'Accepted'
   | 'Invalid'
   | 'NotDelegated'
@@ -29,21 +28,19 @@ export type ReviewReason =
   | 'NamespaceReplaced'
   | 'Terminating'
 
-/** What becomes of a resource. */
-export interface Review {
+/**
+ * What becomes of a resource. It has the documents that count: the policy if it is accepted, with `forEach` a document for
+ * each value; the restrictions of an invalid policy of the platform.
+ */
+export interface Review extends PolicyContents {
   readonly resource: KubernetesObject
   readonly reason: ReviewReason
   /** In words for the writer of the resource. Shows nothing of other Kubernetes namespaces. */
   readonly message: string
-  /**
-   * What counts: the policy if it is accepted, with `forEach` a document for each value; the restrictions of an invalid
-   * policy of the platform.
-   */
-  readonly documents?: readonly PolicyDocument[]
 }
 
-/** Reviews all resources of all Kubernetes namespaces. A call must follow the end of the last. */
-export type ReviewResources = (contents: readonly NamespaceContent[]) => Promise<readonly Review[]>
+/** Reviews all resources of a Kubernetes namespace, oldest first. A call must follow the end of the last. */
+export type ReviewResources = (content: NamespaceContent) => Promise<readonly Review[]>
 
 /** Limits of each delegated Kubernetes namespace, so that none slows down a gateway. */
 const maxPolicies = 100
@@ -53,61 +50,47 @@ const maxConditions = 100
 const maxDepth = 50
 
 /** Unchanged resources are not parsed again. The reviews depend on the resources alone, so all gateways agree. */
-export function createReviewer(vocabulary: PolicyVocabulary): ReviewResources {
-  const parser = createFileParser(vocabulary)
-  return async (contents) => {
-    const reviews: (readonly Review[])[] = []
-    for (const content of contents)
-      reviews.push(await runInSlices(reviewNamespace(content, parser, vocabulary)))
-    parser.endRound()
-    return reviews.flat()
-  }
-}
-
-/** Reviews the resources of a Kubernetes namespace, oldest first. */
-function* reviewNamespace(
-  content: NamespaceContent,
-  parser: FileParser,
-  vocabulary: PolicyVocabulary,
-): Steps<readonly Review[]> {
-  const { namespace, resources } = content
+export function createReviewer(namespace: PolicyNamespace, vocabulary: PolicyVocabulary): ReviewResources {
   const limits = namespace.platform
     ? undefined
     : { ...namespace, permissions: listDelegatedPermissions(vocabulary, namespace.additionalPermissions) }
-  const reviews: Review[] = []
-  let policies = 0
-  let conditions = 0
-  for (const resource of resources.toSorted(byAge)) {
-    const refusal = refuse(content, resource, policies)
-    policies += refusal === undefined ? Math.max(1, listValues(resource).length) : 1
-    const review = refusal ?? reviewResource(resource, yield* parser.parse(formatResource(resource)), limits)
-    const count = countConditions(review)
-    if (limits !== undefined && conditions + count > maxConditions) {
-      const message = `older policies have ${conditions} conditions and this one ${count}; expected at most ${maxConditions} together`
-      reviews.push({ resource, reason: 'QuotaExceeded', message })
-    } else {
-      conditions += count
-      reviews.push(review)
+  /** What the last call parsed. */
+  let known: ReadonlyMap<string, ParsedPolicies> = new Map()
+
+  function* reviewAll({ resources, isReplaced }: NamespaceContent): Steps<readonly Review[]> {
+    const present = new Map<string, ParsedPolicies>()
+    const reviews: Review[] = []
+    let policies = 0
+    let conditions = 0
+    for (const resource of resources.toSorted(byAge)) {
+      const refusal = refuse(namespace, isReplaced, resource, policies)
+      policies += refusal === undefined ? Math.max(1, listValues(resource).length) : 1
+      if (refusal === undefined) {
+        const { name, uid, generation } = resource.metadata
+        const key = `${name} ${uid} ${generation}`
+        const parsed = known.get(key) ?? (yield* parseResource(resource, vocabulary))
+        present.set(key, parsed)
+        const review = reviewParsed(resource, parsed, limits)
+        const count = countConditions(review)
+        const isWithinLimit = limits === undefined || conditions + count <= maxConditions
+        if (isWithinLimit) conditions += count
+        const message = `older policies have ${conditions} conditions and this one ${count}; expected at most ${maxConditions} together`
+        reviews.push(isWithinLimit ? review : createRefusal(resource, 'QuotaExceeded', message))
+      } else reviews.push(refusal)
+      yield
     }
-    yield
+    known = present
+    return reviews
   }
-  return reviews
+
+  return (content) => runInSlices(reviewAll(content))
 }
 
 /** Returns what counts, in the order of names, so that the first rule that applies is the same in all gateways and commands. */
 export function listDocuments(reviews: readonly Review[]): readonly PolicyDocument[] {
   return reviews
-    .flatMap(({ documents }) => documents ?? [])
+    .flatMap(({ documents }) => documents)
     .toSorted((one, other) => (one.name < other.name ? -1 : 1))
-}
-
-/** Lists why resources are refused. */
-export function listRefusals(reviews: readonly Review[]): readonly PolicyProblem[] {
-  return reviews
-    .filter(({ reason }) => reason !== 'Accepted')
-    .flatMap(({ resource, message }) =>
-      message.split('\n').map((line) => ({ file: fileOfResource(resource), message: line })),
-    )
 }
 
 /** Whether the resource has been deleted and only finalizers keep it. */
@@ -115,23 +98,28 @@ export function isTerminating({ metadata }: KubernetesObject): boolean {
   return metadata.deletionTimestamp !== undefined
 }
 
+function createRefusal(resource: KubernetesObject, reason: ReviewReason, message: string): Review {
+  return { resource, reason, message, documents: [], tests: [] }
+}
+
 /** Refuses what counts for nothing, or would cost too much to parse. */
 function refuse(
-  { namespace, isReplaced }: NamespaceContent,
+  { platform, name }: PolicyNamespace,
+  isReplaced: boolean,
   resource: KubernetesObject,
   olderCount: number,
 ): Review | undefined {
   if (isReplaced) {
-    const message = `the Kubernetes namespace ${namespace.name} was created again: its uid is not that in the settings of the gateway`
-    return { resource, reason: 'NamespaceReplaced', message }
+    const message = `the Kubernetes namespace ${name} was created again: its uid is not that in the settings of the gateway`
+    return createRefusal(resource, 'NamespaceReplaced', message)
   }
-  if (isTerminating(resource)) {
-    return { resource, reason: 'Terminating', message: 'the policy is being deleted and is not in force' }
-  }
-  if (isDeeper(getWrittenContent(resource), maxDepth))
-    return { resource, reason: 'Invalid', message: `nested deeper than ${maxDepth} levels` }
-  if (namespace.platform) return undefined
-  const refuseQuota = (message: string): Review => ({ resource, reason: 'QuotaExceeded', message })
+  if (isTerminating(resource))
+    return createRefusal(resource, 'Terminating', 'the policy is being deleted and is not in force')
+  const written = getWrittenContent(resource)
+  if (isDeeper(written, maxDepth))
+    return createRefusal(resource, 'Invalid', `nested deeper than ${maxDepth} levels`)
+  if (platform) return undefined
+  const refuseQuota = (message: string): Review => createRefusal(resource, 'QuotaExceeded', message)
   if (olderCount >= maxPolicies)
     return refuseQuota(`${maxPolicies} older policies are in this Kubernetes namespace, and no more may be`)
   const values = listValues(resource)
@@ -139,22 +127,17 @@ function refuse(
     const found = `forEach has ${values.length} values, each a policy, and ${olderCount} policies are older`
     return refuseQuota(`${found}; expected at most ${maxPolicies} together`)
   }
-  const bytes = measureLargest(resource, values)
-  if (bytes > maxPolicyBytes)
-    return refuseQuota(`the policy has ${bytes} bytes as JSON; expected at most ${maxPolicyBytes}`)
-  return undefined
+  // At most, with a value in place of a variable: every brace may begin one.
+  const text = JSON.stringify(written)
+  const longest = Math.max(0, ...values.map((value) => (typeof value === 'string' ? value.length : 0)))
+  const bytes = Buffer.byteLength(text) + (text.split('{').length - 1) * longest
+  if (bytes <= maxPolicyBytes) return undefined
+  return refuseQuota(`the policy has ${bytes} bytes as JSON; expected at most ${maxPolicyBytes}`)
 }
 
 /** The values of `forEach`, valid or not: the resource is one policy for each of them. */
 function listValues(resource: KubernetesObject): readonly unknown[] {
   return Object.values(getMembers(resource['forEach'])).flat()
-}
-
-/** Returns the bytes of a resource as JSON, at most, with a value in place of a variable: every brace may begin one. */
-function measureLargest(resource: KubernetesObject, values: readonly unknown[]): number {
-  const text = JSON.stringify(getWrittenContent(resource))
-  const longest = Math.max(0, ...values.map((value) => (typeof value === 'string' ? value.length : 0)))
-  return Buffer.byteLength(text) + (text.split('{').length - 1) * longest
 }
 
 function isDeeper(value: unknown, depth: number): boolean {
@@ -172,28 +155,29 @@ function ageKey({ metadata }: KubernetesObject): string {
   return `${String(metadata['creationTimestamp'])} ${metadata.name}`
 }
 
-function countConditions({ documents = [] }: Review): number {
+function countConditions({ documents }: Review): number {
   return documents.flatMap(({ rules }) => rules).filter(({ condition }) => condition !== undefined).length
 }
 
 /** Reviews a parsed resource: of the platform if `limits` is undefined, otherwise of a delegated Kubernetes namespace. */
-function reviewResource(
+function reviewParsed(
   resource: KubernetesObject,
-  { documents: parsed, problems }: ParsedPolicies,
+  parsed: ParsedPolicies,
   limits: DelegationLimits | undefined,
 ): Review {
-  const documents = parsed.map((one) => ({ ...one, name: qualifyName(resource, one.name) }))
+  const documents = parsed.documents.map((one) => ({ ...one, name: qualifyName(resource, one.name) }))
   const [document] = documents
-  if (document === undefined || problems.length > 0) {
-    const message = joinMessages(problems.map((problem) => problem.message))
-    const platform = limits === undefined ? documents : []
-    return { resource, reason: 'Invalid', message, documents: platform.map(keepRestrictions) }
+  if (document === undefined || parsed.problems.length > 0) {
+    const message = joinMessages(parsed.problems.map((problem) => problem.message))
+    const kept = limits === undefined ? documents.map(keepRestrictions) : []
+    return { ...createRefusal(resource, 'Invalid', message), documents: kept }
   }
   const violations =
     limits === undefined ? [] : describeEach(documents, (one) => findDelegationViolations(one, limits))
-  if (violations.length > 0) return { resource, reason: 'NotDelegated', message: joinMessages(violations) }
+  if (violations.length > 0) return createRefusal(resource, 'NotDelegated', joinMessages(violations))
   const message = document.isShadow ? 'the policy is evaluated as shadow' : 'the policy is in force'
-  return { resource, reason: 'Accepted', message, documents }
+  const tests = parsed.tests.map((test) => ({ ...test, document: qualifyName(resource, test.document) }))
+  return { resource, reason: 'Accepted', message, documents, tests }
 }
 
 /**
@@ -221,4 +205,35 @@ function joinMessages(messages: readonly string[]): string {
     )
   const hidden = messages.length - shown.length
   return [...shown, ...(hidden > 0 ? [`and ${hidden} more`] : [])].join('\n')
+}
+
+/**
+ * Returns the name of a document of a resource in decisions, logs and audit records. Files cannot have it: their names
+ * contain no slash.
+ */
+function qualifyName({ metadata }: KubernetesObject, document: string): string {
+  return `${metadata.namespace}/${document}`
+}
+
+/** What decisions and errors name as the file of a resource. */
+export function fileOfResource(resource: KubernetesObject): string {
+  return `${policyResourceName}/${qualifyName(resource, resource.metadata.name)}`
+}
+
+/** Returns what the writer of a resource wrote, without what the API server and gateways add to it. */
+function getWrittenContent(resource: KubernetesObject): Readonly<Record<string, unknown>> {
+  const { status: _status, metadata, ...content } = resource
+  const { managedFields: _managedFields, ...written } = metadata
+  return { ...content, apiVersion: resourceApiVersion, kind: policyKind, metadata: written }
+}
+
+/** Parses a resource as `kubectl get --output yaml` formats it, so that lines and columns in errors are those shown there. */
+function parseResource(resource: KubernetesObject, vocabulary: PolicyVocabulary): Steps<ParsedPolicies> {
+  const text = stringify(getWrittenContent(resource), {
+    aliasDuplicateObjects: false,
+    indentSeq: false,
+    lineWidth: 0,
+    sortMapEntries: true,
+  })
+  return parsePolicySteps(text, fileOfResource(resource), vocabulary)
 }

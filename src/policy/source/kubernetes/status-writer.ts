@@ -1,10 +1,10 @@
-import { z } from 'zod'
 import {
   type KubernetesClient,
   toKubernetesError,
   type KubernetesError,
   type KubernetesObject,
 } from '../../../lib/kubernetes/kubernetes-client.ts'
+import { getMembers } from '../../../lib/json/json-values.ts'
 import { policyResourceName } from '../../language/api-version.ts'
 import type { ResourceResult } from './kubernetes-policies.ts'
 
@@ -26,19 +26,6 @@ export interface StatusWriter {
 const fieldManager = 'catalog-gateway'
 const maxMessageLength = 4_000
 
-const conditionSchema = z.object({
-  type: z.string(),
-  status: z.enum(['True', 'False', 'Unknown']),
-  observedGeneration: z.int().exactOptional(),
-  lastTransitionTime: z.string(),
-  reason: z.string(),
-  message: z.string(),
-})
-
-type Condition = z.output<typeof conditionSchema>
-
-const statusSchema = z.object({ conditions: z.array(conditionSchema) })
-
 /**
  * Writes the conditions of resources by server-side apply, if they differ and are about the present generation. All
  * gateways do so, without an election. While two settings revisions are rolled out, gateways have two opinions about a
@@ -58,30 +45,20 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
   const unreviewed = new Set<string>()
   const reportedErrors = new Set<string>()
   let isUnavailable = false
-  let isWriting = false
   let writing = Promise.resolve()
 
-  function start(): void {
-    if (!isWriting) writing = writeAll()
-  }
-
-  function canWrite(): boolean {
-    return !isUnavailable && !signal.aborted
-  }
-
-  /** Writes one status after the other, until nothing is left of the last report. */
+  /** Writes one status after the other, until all are written or there is a newer report. */
   async function writeAll(): Promise<void> {
-    isWriting = true
-    let round: typeof results | undefined
-    while (round !== results && canWrite()) {
-      round = results
-      for (const result of round) {
-        if (failed.has(result.resource.metadata.uid) || !needsWrite(result)) continue
-        await write(result).catch((error: unknown) => handleFailure(result, toKubernetesError(error)))
-        if (round !== results || !canWrite()) break
-      }
+    const round = results
+    for (const result of round) {
+      if (round !== results || isUnavailable || signal.aborted) return
+      if (failed.has(result.resource.metadata.uid) || !needsWrite(result)) continue
+      await write(result).catch((error: unknown) => handleFailure(result, toKubernetesError(error)))
     }
-    isWriting = false
+  }
+
+  function start(): void {
+    writing = writing.then(writeAll)
   }
 
   function needsWrite(result: ResourceResult): boolean {
@@ -91,7 +68,7 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
     const isReviewed = unreviewed.delete(uid)
     const conditions = getConditions(resource)
     const present = describe(conditions)
-    const wanted = describe(createConditions(result, ''))
+    const wanted = describe(createConditions(result))
     const last = known.get(uid)
     // The report is older than the last write.
     if (wanted === last?.conditions && present === last.replaced) return false
@@ -99,9 +76,7 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
       known.set(uid, { conditions: wanted })
       return false
     }
-    const isOfThisGeneration = conditions.some(
-      ({ type, observedGeneration }) => type === 'Accepted' && observedGeneration === generation,
-    )
+    const isOfThisGeneration = findCondition(conditions, 'Accepted')?.['observedGeneration'] === generation
     return isReviewed || !isOfThisGeneration || present === last?.conditions
   }
 
@@ -109,7 +84,7 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
     const { apiVersion, kind, metadata } = result.resource
     const { namespace, name, uid } = metadata
     const path = `/apis/${apiVersion}/namespaces/${namespace}/${policyResourceName}/${name}/status`
-    const conditions = createConditions(result, currentTime())
+    const conditions = createConditions(result)
     const status = { observedGeneration: result.generation, conditions }
     const applied = { apiVersion, kind, metadata: { namespace, name, uid }, status }
     await client.apply(path, applied, fieldManager, signal)
@@ -154,48 +129,52 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
   }
 }
 
+type Condition = Readonly<Record<string, unknown>>
+
 /** Returns the conditions that the resource has. Without a valid status, it has none. */
 function getConditions({ status }: KubernetesObject): readonly Condition[] {
-  return statusSchema.safeParse(status).data?.conditions ?? []
+  const { conditions } = getMembers(status)
+  return Array.isArray(conditions) ? conditions.map(getMembers) : []
 }
 
-/** Returns the conditions that the resource should have. `now` is in ISO 8601 in seconds. */
-function createConditions(
-  { resource, generation, accepted, conflict }: ResourceResult,
-  now: string,
-): readonly Condition[] {
+/** Returns the conditions that the resource should have. */
+function createConditions(result: ResourceResult): readonly Condition[] {
+  const { resource, generation, conflict } = result
   const present = getConditions(resource)
-  return [
-    { type: 'Accepted', isTrue: accepted.reason === 'Accepted', ...accepted },
-    { type: 'Conflict', isTrue: conflict.reason !== 'NoConflict', ...conflict },
-  ].map(({ type, isTrue, reason, message }) => {
+  // The format of times in Kubernetes, in seconds.
+  const now = new Date().toISOString().replace(/\.\d+Z$/, 'Z')
+
+  function create(type: string, isTrue: boolean, reason: string, message: string): Condition {
     const status = isTrue ? 'True' : 'False'
-    const before = present.find((condition) => condition.type === type)
-    const lastTransitionTime = before?.status === status ? before.lastTransitionTime : now
+    const before = findCondition(present, type)
+    const lastTransitionTime = before?.['status'] === status ? before['lastTransitionTime'] : now
+    const isLong = message.length > maxMessageLength
     return {
       type,
       status,
       observedGeneration: generation,
       lastTransitionTime,
       reason,
-      message: truncate(message),
+      message: isLong ? `${message.slice(0, maxMessageLength - 1)}…` : message,
     }
-  })
+  }
+
+  return [
+    create('Accepted', result.reason === 'Accepted', result.reason, result.message),
+    conflict === undefined
+      ? create('Conflict', false, 'NoConflict', 'no policy reserves what this one grants')
+      : create('Conflict', true, 'Reserved', conflict),
+  ]
+}
+
+function findCondition(conditions: readonly Condition[], type: string): Condition | undefined {
+  return conditions.find((condition) => condition['type'] === type)
 }
 
 /** Equal for own conditions that say the same, whenever they were written. */
 function describe(conditions: readonly Condition[]): string {
-  const own = ['Accepted', 'Conflict'].map((type) => conditions.find((condition) => condition.type === type))
+  const own = ['Accepted', 'Conflict'].map((type) => findCondition(conditions, type))
   return JSON.stringify(
-    own.map((one) => one && [one.status, one.observedGeneration, one.reason, one.message]),
+    own.map((one) => one && ['status', 'observedGeneration', 'reason', 'message'].map((name) => one[name])),
   )
-}
-
-function truncate(message: string): string {
-  return message.length <= maxMessageLength ? message : `${message.slice(0, maxMessageLength - 1)}…`
-}
-
-/** Format of the type `Time`, which has no milliseconds. */
-function currentTime(): string {
-  return new Date().toISOString().replace(/\.\d+Z$/, 'Z')
 }

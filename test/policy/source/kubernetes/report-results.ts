@@ -58,11 +58,12 @@ export function accept(resource: KubernetesObject): ResourceResult {
   return {
     resource,
     generation: resource.metadata.generation,
-    accepted: { reason: 'Accepted', message: 'the policy is in force' },
-    conflict: { reason: 'NoConflict', message: '' },
+    reason: 'Accepted',
+    message: 'the policy is in force',
+    conflict: undefined,
   }
 }
 
 export function refuse(resource: KubernetesObject, message = 'expected a list'): ResourceResult {
-  return { ...accept(resource), accepted: { reason: 'Invalid', message } }
+  return { ...accept(resource), reason: 'Invalid', message }
 }

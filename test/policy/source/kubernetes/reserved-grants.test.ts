@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { compilePolicies } from '../../../../src/policy/policy-set.ts'
 import { listReservedGrants } from '../../../../src/policy/source/kubernetes/delegation.ts'
 import { parseDocuments } from '../../parse-documents.ts'
 import type { WrittenPolicy } from '../../policy-builder.ts'
@@ -18,7 +19,7 @@ function listGrants(...reserving: readonly Pick<WrittenPolicy, 'namespace' | 'fi
     { ...grant, name: 'p' },
     ...reserving.map((each, index) => ({ name: `f${index}`, rules: [], ...each })),
   ])
-  return document === undefined ? [] : listReservedGrants(document, others)
+  return document === undefined ? [] : listReservedGrants(document, compilePolicies(others))
 }
 
 it.for<[where: string, namespace: readonly string[], reserved: boolean]>([

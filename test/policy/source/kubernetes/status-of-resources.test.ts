@@ -18,7 +18,13 @@ function acceptedStatus(observedGeneration: number, ...others: readonly object[]
         reason: 'Accepted',
         message: 'the policy is in force',
       },
-      { ...common, type: 'Conflict', status: 'False', reason: 'NoConflict', message: '' },
+      {
+        ...common,
+        type: 'Conflict',
+        status: 'False',
+        reason: 'NoConflict',
+        message: 'no policy reserves what this one grants',
+      },
       ...others,
     ],
   }
@@ -124,6 +130,7 @@ it('a changed opinion of its own replaces the last one at once', async () => {
   await setTimeout(100)
   const seen = createPolicy('two', {}, acceptedStatus(3))
   writer.report([accept(seen)])
+  await setTimeout(0)
   writer.report([refuse(seen)])
   await eventually(() => expect(getNames(requests)).toEqual(['one', 'one', 'two']))
 })

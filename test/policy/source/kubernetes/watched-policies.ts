@@ -3,7 +3,7 @@ import type { PolicyNamespace } from '../../../../src/config/policy-settings.ts'
 import type { KubernetesObject } from '../../../../src/lib/kubernetes/kubernetes-client.ts'
 import { builtInVocabulary } from '../../../../src/policy/language/policy-vocabulary.ts'
 import {
-  createKubernetesPolicies,
+  watchKubernetesPolicies,
   type ResourceResult,
 } from '../../../../src/policy/source/kubernetes/kubernetes-policies.ts'
 import { combineSources } from '../../../../src/policy/source/policy-source.ts'
@@ -67,7 +67,7 @@ export async function watchCluster(
   const errors: string[] = []
   const connects: string[] = []
   const reports: (readonly ResourceResult[])[] = []
-  const policies = createKubernetesPolicies({
+  const resources = watchKubernetesPolicies({
     client,
     namespaces: [namespace],
     vocabulary: builtInVocabulary,
@@ -81,11 +81,7 @@ export async function watchCluster(
     // Under load, one update may take many seconds.
     pausesPerUpdate: 0,
   })
-  const source = await combineSources(
-    { folders: new Map(), resources: policies.open },
-    { onChange: ({ documents }) => policies.setInForce(documents) },
-  )
-  policies.setInForce(source.listDocuments())
+  const source = await combineSources({ folders: new Map(), resources })
   onTestFinished(() => source.close())
   function isAllowed(user: string): boolean {
     const request = createAuthorizationRequest(createCaller(user), 'ListTables', 'namespace', [
