@@ -12,7 +12,7 @@ import { summarizeDiff, type ChangeSummary } from '../../policy/analysis/summari
 import { anonymousSubject } from '../../policy/engine/subject.ts'
 import { describePermissionSet } from '../../policy/language/describe-permissions.ts'
 import type { PolicyDocument } from '../../policy/language/policy-document.ts'
-import { mergeByPolicy } from '../../policy/language/policy-instance.ts'
+import { mergeByPolicy } from '../../policy/language/for-each.ts'
 import type { LoadedPolicies } from '../../policy/source/load-policies.ts'
 import { collect, jsonOption } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'

@@ -7,7 +7,7 @@ import {
 } from '../../policy/testing/decision-test.ts'
 import { readPolicies, type LoadedPolicies } from '../../policy/source/load-policies.ts'
 import type { PolicyDocument } from '../../policy/language/policy-document.ts'
-import { getPolicyName } from '../../policy/language/policy-instance.ts'
+import { getPolicyName } from '../../policy/language/for-each.ts'
 import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
 import { jsonOption } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'

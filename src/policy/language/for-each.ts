@@ -1,3 +1,5 @@
+import { groupBy } from '../../lib/group-by.ts'
+
 /** What tells the documents of a policy with `forEach` apart: one of its values, in place of `{variable}`. */
 export interface PolicyInstance {
   readonly variable: string
@@ -21,27 +23,24 @@ export function formatPlaceholder(variable: string): string {
   return `{${variable}}`
 }
 
-interface FilledText {
-  readonly text: string
-  /** Returns the index in the template of a character of the text. */
-  readonly indexInTemplate: (index: number) => number
+/** Replaces each `{variable}` by the value. */
+export function fillText(template: string, { variable, value }: PolicyInstance): string {
+  return template.replaceAll(formatPlaceholder(variable), value)
 }
 
-/** Replaces each `{variable}` by the value. */
-export function fillText(template: string, { variable, value }: PolicyInstance): FilledText {
-  const [first = '', ...more] = template.split(formatPlaceholder(variable))
-  return {
-    text: [first, ...more].join(value),
-    indexInTemplate(index) {
-      let [inText, inTemplate] = [first.length, first.length]
-      for (const part of more) {
-        if (index < inText) break
-        if (index < inText + value.length) return inTemplate
-        inText += value.length + part.length
-        inTemplate += formatPlaceholder(variable).length + part.length
-      }
-      return index + inTemplate - inText
-    },
+/** Returns the index in a template of a character of the filled text: for one of a value, that of its placeholder. */
+export function findInTemplate(
+  template: string,
+  { variable, value }: PolicyInstance,
+  indexInText: number,
+): number {
+  const written = formatPlaceholder(variable)
+  let index = 0
+  for (let rest = indexInText; ;) {
+    const isPlaceholder = template.startsWith(written, index)
+    rest -= isPlaceholder ? value.length : 1
+    if (rest < 0) return index
+    index += isPlaceholder ? written.length : 1
   }
 }
 
@@ -58,4 +57,82 @@ export function describePlaceholder(text: string): string | undefined {
   const [, name] = text.includes('{') ? ([...text.matchAll(placeholder)][0] ?? []) : []
   if (name === undefined) return undefined
   return ` is ${JSON.stringify(text)}, but the policy has no forEach; expected forEach: { ${name}: [...] } with its values`
+}
+
+/** A document of a policy; one with `forEach` has several. */
+interface NamedDocument {
+  readonly name: string
+  readonly instance: PolicyInstance | undefined
+}
+
+/**
+ * Returns the name of a document: `teams[crm]` for the value `crm` of `teams`, otherwise the name of the policy. As names of
+ * policies contain no brackets, it is unique if the name of the policy is.
+ */
+export function nameDocument(policy: string, instance: PolicyInstance | undefined): string {
+  return instance === undefined ? policy : `${policy}[${instance.value}]`
+}
+
+/** Returns the name of the policy that a document is of: `teams` for `teams[crm]`. */
+export function getPolicyName({ name, instance }: NamedDocument): string {
+  return instance === undefined ? name : name.slice(0, -nameDocument('', instance).length)
+}
+
+/** Describes the documents of one policy; see `mergeByPolicy`. */
+export function describeEach<Described extends NamedDocument>(
+  documents: readonly Described[],
+  describe: (document: Described) => readonly string[],
+): readonly string[] {
+  const messages = documents.flatMap((document) =>
+    describe(document).map((message) => ({ message, policy: document.name })),
+  )
+  return mergeByPolicy(messages, documents).map(({ message }) => message)
+}
+
+/**
+ * Merges messages about the documents of a policy with `forEach` that have the same key and differ only in the value. One
+ * that all documents have names the variable, any other the values that have it. `policy` is the name of the document that
+ * a message is about; it is undefined, or not that of a document, for a message about none.
+ */
+export function mergeByPolicy<Item extends { readonly message: string; readonly policy?: string }>(
+  items: readonly Item[],
+  documents: readonly NamedDocument[],
+  keyOf: (item: Item) => string = () => '',
+): readonly Item[] {
+  const byName = new Map(documents.map((document) => [document.name, document]))
+  const ofPolicy = groupBy(byName.values(), getPolicyName)
+  const find = ({ policy = '' }: Item): NamedDocument => byName.get(policy) ?? nameless
+  const groups = groupBy(items, (item) => {
+    const document = find(item)
+    return [getPolicyName(document), keyOf(item), generalize(item.message, document.instance)].join('\0')
+  })
+  return [...groups.values()].flatMap((group) => {
+    const [first, ...others] = group
+    if (first === undefined) return []
+    const document = find(first)
+    const { instance } = document
+    if (instance === undefined) return group
+    const values = [...new Set(group.map((item) => find(item).instance?.value))]
+    const isOfAll = values.length === ofPolicy.get(getPolicyName(document))?.length
+    if (!isOfAll) return [{ ...first, message: `${first.message} (${formatValues(instance, values)})` }]
+    const isEqual = others.every(({ message }) => message === first.message)
+    return [isEqual ? first : { ...first, message: generalize(first.message, instance) }]
+  })
+}
+
+const nameless: NamedDocument = { name: '', instance: undefined }
+
+const maxValues = 3
+
+function formatValues({ variable }: PolicyInstance, values: readonly (string | undefined)[]): string {
+  const hidden = values.length - maxValues
+  return `${variable}: ${[...values.slice(0, maxValues), ...(hidden > 0 ? [`and ${hidden} more`] : [])].join(', ')}`
+}
+
+/** Puts the variable back in place of the value, unless that is part of a longer word. */
+function generalize(message: string, instance: PolicyInstance | undefined): string {
+  if (instance === undefined || !message.includes(instance.value)) return message
+  const { variable, value } = instance
+  const whole = new RegExp(`(?<![A-Za-z0-9])${value.replaceAll('.', String.raw`\.`)}(?![A-Za-z0-9])`, 'g')
+  return message.replaceAll(whole, formatPlaceholder(variable))
 }

@@ -7,10 +7,15 @@ import { fileApiVersion, resourceApiVersion } from './api-version.ts'
 import { createCommitRules, createRestriction, createRule, createTags } from './build-rule.ts'
 import { createTest } from './build-test.ts'
 import { DocumentReader, repair, type Checked } from './document-reader.ts'
-import { formatPlaceholder, isVariableName, type PolicyInstance } from './for-each.ts'
+import {
+  formatPlaceholder,
+  isVariableName,
+  mergeByPolicy,
+  nameDocument,
+  type PolicyInstance,
+} from './for-each.ts'
 import type { AcceptedFinding, PolicyDocument, PolicyRule } from './policy-document.ts'
 import type { PolicyProblem } from './policy-error.ts'
-import { mergeInstances, nameDocument } from './policy-instance.ts'
 import { exampleOf, forEachSchema, getPolicySchemas, metadataSchemas, policyParts } from './policy-schema.ts'
 import { builtInVocabulary, type PolicyVocabulary } from './policy-vocabulary.ts'
 import {
@@ -104,14 +109,14 @@ function* readWhole(parsed: ParsedFile, root: ParsedNode, report: ReportProblem)
     else yield* readDocument(parsed, reader, undefined)
     return
   }
-  const problems: { readonly item: Problem; readonly instance: PolicyInstance }[] = []
-  for (const instance of instances) {
-    const reportOwn: ReportProblem = (offset, message) =>
-      problems.push({ item: { offset, message }, instance })
+  const documents = instances.map((instance) => ({ name: nameDocument('', instance), instance }))
+  const problems: (Problem & { readonly policy: string })[] = []
+  for (const { name, instance } of documents) {
+    const reportOwn: ReportProblem = (offset, message) => problems.push({ offset, message, policy: name })
     const filled = new LocatedYaml(root, text, instance, reportOwn)
     yield* readDocument(parsed, new DocumentReader(filled, locate, reportOwn), instance)
   }
-  const merged = mergeInstances(problems, instances.length, ({ offset }) => String(offset))
+  const merged = mergeByPolicy(problems, documents, ({ offset }) => String(offset))
   for (const { offset, message } of merged) report(offset, message)
 }
 

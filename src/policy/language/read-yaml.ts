@@ -11,7 +11,7 @@ import {
   type YAMLMap,
 } from 'yaml'
 import { parseYamlTokens } from '../../lib/yaml/yaml-tokens.ts'
-import { describeOtherVariables, fillText, type PolicyInstance } from './for-each.ts'
+import { describeOtherVariables, fillText, findInTemplate, type PolicyInstance } from './for-each.ts'
 
 export type Path = readonly (string | number)[]
 
@@ -163,7 +163,7 @@ export class LocatedYaml {
       if (instance === undefined || !text.includes('{')) return text
       const problems = describeOtherVariables(text, instance.variable)
       for (const problem of problems) report(offset, problem)
-      return problems.length > 0 ? unreadable : fillText(text, instance).text
+      return problems.length > 0 ? unreadable : fillText(text, instance)
     }
     if (isScalar(node)) {
       const { value } = node
@@ -228,7 +228,7 @@ export class LocatedYaml {
     const [start, end] = range
     const text = String(value)
     const index =
-      this.instance === undefined ? indexInValue : fillText(text, this.instance).indexInTemplate(indexInValue)
+      this.instance === undefined ? indexInValue : findInTemplate(text, this.instance, indexInValue)
     // Plain scalars cannot start with these characters.
     let offset = start + (/^["']/.test(file[start] ?? '') ? 1 : 0)
     if (/^[|>]/.test(file[start] ?? '')) offset = file.indexOf('\n', offset) + 1 || offset

@@ -1,4 +1,4 @@
-import { mergeByPolicy } from '../../language/policy-instance.ts'
+import { mergeByPolicy } from '../../language/for-each.ts'
 import type { PolicySet } from '../../policy-set.ts'
 import { acceptFindings, type Finding } from './finding.ts'
 import { lintAccessRules } from './lint-access-rules.ts'

@@ -9,7 +9,7 @@ import {
 import { watchResources, type WatchTiming } from '../../../lib/kubernetes/watch-resources.ts'
 import { policyResourceName, resourceApiVersion } from '../../language/api-version.ts'
 import { PolicyError } from '../../language/policy-error.ts'
-import { describeEach } from '../../language/policy-instance.ts'
+import { describeEach } from '../../language/for-each.ts'
 import type { PolicyVocabulary } from '../../language/policy-vocabulary.ts'
 import type { PolicySet } from '../../policy-set.ts'
 import type { OpenDocumentSource } from '../policy-source.ts'
