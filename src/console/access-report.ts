@@ -10,7 +10,7 @@ import type { PolicySet } from '../policy/policy-set.ts'
 import type { RestrictionReport } from '../policy/restrictions/restriction.ts'
 import { listRestrictions } from '../policy/analysis/reaching-restrictions.ts'
 import { listOwnDocuments } from '../policy/analysis/steps.ts'
-import { listPermissions } from '../policy/language/describe-permissions.ts'
+import { listPermissions } from '../policy/language/policy-vocabulary.ts'
 import type { Subject } from '../policy/engine/subject.ts'
 import { listTaggedColumns, whoCan, type Entitlement, type Sight } from '../policy/analysis/who-can.ts'
 

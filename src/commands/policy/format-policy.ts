@@ -1,7 +1,7 @@
 import { printJson, printLine, type Io } from '../common/io.ts'
 import type { ReportedRule } from '../../policy/analysis/steps.ts'
 import { qualifiedRuleName } from '../../policy/testing/decision-test.ts'
-import { describeImplication } from '../../policy/language/deny-coverage.ts'
+import { describeImplication } from '../../policy/language/policy-vocabulary.ts'
 import type { ConditionResult } from '../../policy/engine/evaluation.ts'
 import type { NamedSubjects, Subjects } from '../../policy/language/policy-document.ts'
 import type { RestrictionReport } from '../../policy/restrictions/restriction.ts'

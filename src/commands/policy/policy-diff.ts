@@ -10,7 +10,7 @@ import {
 import type { ReportedPart } from '../../policy/analysis/steps.ts'
 import { summarizeDiff, type ChangeSummary } from '../../policy/analysis/summarize-diff.ts'
 import { anonymousSubject } from '../../policy/engine/subject.ts'
-import { describePermissionSet } from '../../policy/language/describe-permissions.ts'
+import { describePermissionSet } from '../../policy/language/policy-vocabulary.ts'
 import type { PolicyDocument } from '../../policy/language/policy-document.ts'
 import { mergeByPolicy } from '../../policy/language/for-each.ts'
 import type { LoadedPolicies } from '../../policy/source/load-policies.ts'

@@ -16,7 +16,7 @@ import {
   type KnownCaller,
   type Subject,
 } from '../engine/subject.ts'
-import { listPermissions } from '../language/describe-permissions.ts'
+import { listPermissions } from '../language/policy-vocabulary.ts'
 import type { NamedSubjects, PolicyDocument } from '../language/policy-document.ts'
 import type { PolicySet, Question } from '../policy-set.ts'
 import { formatTags } from '../tags/object-tags.ts'

@@ -1,6 +1,6 @@
 import type { Permission } from '../../catalog-api/permissions.ts'
 import type { Condition } from '../conditions/condition.ts'
-import type { Implication } from '../language/deny-coverage.ts'
+import type { Implication } from '../language/policy-vocabulary.ts'
 import type { TableRestriction } from '../restrictions/restriction.ts'
 import { resolveRestriction } from '../tags/object-tags.ts'
 import type { CompiledRule, LocatedRule, RestrictingRule } from './compiled-rule.ts'

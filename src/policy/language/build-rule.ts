@@ -6,7 +6,6 @@ import { isConditionError } from '../conditions/condition.ts'
 import { unknown } from '../conditions/fact.ts'
 import type { FilterExpression } from '../restrictions/filter-expression.ts'
 import type { DeclaredTags } from '../tags/object-tags.ts'
-import { nothingImplied } from './deny-coverage.ts'
 import { repair, type Checked, type DocumentReader } from './document-reader.ts'
 import type { NamedSubjects, PolicyRule, Subjects } from './policy-document.ts'
 import {
@@ -18,7 +17,7 @@ import {
   type PolicySchemas,
   type subjectsSchema,
 } from './policy-schema.ts'
-import type { PolicyVocabulary } from './policy-vocabulary.ts'
+import { nothingImplied, type PolicyVocabulary } from './policy-vocabulary.ts'
 import type { Position } from './read-yaml.ts'
 
 /*
@@ -52,7 +51,6 @@ export function createRule(
 ): PolicyRule | undefined {
   if (!read.isValid && getMembers(read.value)['effect'] !== 'deny') return undefined
   const { id, effect, subjects, operations, tables, when, until, message } = repairRule(read, position)
-  const named = vocabulary.expand(operations, effect)
   const end = effect === 'allow' && until !== undefined ? formatEnd(until) : undefined
   const condition = compileRuleCondition({ when, until: end })
   if (condition !== undefined && isConditionError(condition)) throw new Error(condition.message)
@@ -63,8 +61,8 @@ export function createRule(
     effect,
     subjects: createSubjects(subjects),
     ...(effect === 'allow'
-      ? { permissions: named, implied: nothingImplied }
-      : vocabulary.coverDeny(named, { includesMoves })),
+      ? { permissions: vocabulary.expand(operations, effect), implied: nothingImplied }
+      : vocabulary.coverDeny(operations, { includesMoves })),
     tables,
     condition,
     ...(when !== undefined && { when }),
@@ -92,7 +90,7 @@ export function createRestriction(
     id,
     effect: 'deny',
     subjects: createSubjects(subjects),
-    ...vocabulary.coverDeny(vocabulary.expand(denied, 'deny'), { includesMoves: true }),
+    ...vocabulary.coverDeny(denied, { includesMoves: true }),
     tables,
     condition: undefined,
     restriction: {

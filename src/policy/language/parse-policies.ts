@@ -197,7 +197,7 @@ function* readDocument(
     namespace,
     inherit,
     // Operations that policies beneath cannot allow are denied to them, so they are completed as those of a deny.
-    final: vocabulary.coverDeny(vocabulary.expand(final, 'deny'), { includesMoves: false }).permissions,
+    final: vocabulary.coverDeny(final, { includesMoves: false }).permissions,
     onDeny,
     contact,
     tags,

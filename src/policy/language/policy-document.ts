@@ -3,7 +3,7 @@ import type { Permission } from '../../catalog-api/permissions.ts'
 import type { Condition } from '../conditions/condition.ts'
 import type { WrittenRestriction } from '../restrictions/restriction.ts'
 import type { DeclaredTags } from '../tags/object-tags.ts'
-import type { Coverage } from './deny-coverage.ts'
+import type { Coverage } from './policy-vocabulary.ts'
 import type { PolicyInstance } from './for-each.ts'
 
 export interface NamedSubjects {

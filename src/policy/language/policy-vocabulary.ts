@@ -3,10 +3,13 @@ import { defaultDelimiter } from '../../catalog-api/identifiers.ts'
 import { getOperation, operationNames, type Operation } from '../../catalog-api/operations.ts'
 import {
   createPermissionTable,
+  isExtraOperationName,
+  permissionGroups,
+  permissionNames,
   type Permission,
   type PermissionTable,
 } from '../../catalog-api/permissions.ts'
-import { createDenyCoverage, type CoverDeny } from './deny-coverage.ts'
+import { getNameSpace } from '../../catalog-api/requirements.ts'
 
 /** What policies may contain besides the catalog API, according to the settings of a gateway. */
 export interface VocabularyOptions {
@@ -17,11 +20,23 @@ export interface VocabularyOptions {
   readonly separators: readonly string[]
 }
 
+/**
+ * Why a deny covers a permission that it does not name. `name`: it names another operation that removes names of the same
+ * space. `move`: it has `tables`, and the permission would move what they hold out of its reach.
+ */
+export type Implication = 'name' | 'move'
+
+/** Everything that a rule covers. */
+export interface Coverage {
+  readonly permissions: ReadonlySet<Permission>
+  /** The permissions among them that the rule does not name. */
+  readonly implied: ReadonlyMap<Permission, Implication>
+}
+
 /** The names of operations and groups that policies may use, and what they stand for. Immutable. */
 export interface PolicyVocabulary {
   readonly options: VocabularyOptions
   readonly permissions: PermissionTable
-  readonly coverDeny: CoverDeny
   /** Returns whether it is the name of an operation, a permission or a group. */
   has(name: string): boolean
   /**
@@ -29,7 +44,11 @@ export interface PolicyVocabulary {
    * Equal lists share one set.
    */
   expand(names: readonly string[], effect: 'allow' | 'deny'): ReadonlySet<Permission>
+  /** Returns what a deny of these operations and groups covers. Equal arguments share one result. */
+  coverDeny(names: readonly string[], options: { readonly includesMoves: boolean }): Coverage
 }
+
+export const nothingImplied: ReadonlyMap<Permission, Implication> = new Map()
 
 /** Creates the vocabulary of the catalog API and of the options; `mode: development` is refused by default. */
 export function createPolicyVocabulary({
@@ -46,27 +65,94 @@ export function createPolicyVocabulary({
     ['all', permissions.names],
     ['change', permissions.changes],
   ])
+  const operations = [...operationNames.map(getOperation), ...extraOperations]
+  const removing = operations.filter(({ removesName }) => removesName)
+  const moving = operations.filter(({ moves }) => moves)
   // Most rules use one of a few lists of operations.
-  const sets = new LRUCache<string, ReadonlySet<Permission>>({ max: 1000 })
+  const cache = new LRUCache<string, Coverage>({ max: 1000 })
+  function remember(key: string, create: () => Coverage): Coverage {
+    let coverage = cache.get(key)
+    if (coverage === undefined) cache.set(key, (coverage = create()))
+    return coverage
+  }
+
+  function expand(names: readonly string[], effect: 'allow' | 'deny'): ReadonlySet<Permission> {
+    const includesUngrouped = effect === 'deny' && names.some((name) => deniedByName.has(name))
+    const find = (name: string): readonly Permission[] =>
+      (includesUngrouped ? deniedByName.get(name) : undefined) ?? byName.get(name) ?? []
+    return remember(JSON.stringify([includesUngrouped, ...names]), () => ({
+      permissions: new Set(names.flatMap(find)),
+      implied: nothingImplied,
+    })).permissions
+  }
+
+  function cover(named: ReadonlySet<Permission>, includesMoves: boolean): Coverage {
+    const removed = removing.filter(({ name }) => named.has(name))
+    const spaces = new Set(removed.map(({ object }) => getNameSpace(object)))
+    const implied = new Map<Permission, Implication>([
+      ...(includesMoves ? moving : []).map(({ name }) => [name, 'move'] as const),
+      ...removing
+        .filter(({ object }) => spaces.has(getNameSpace(object)))
+        .map(({ name }) => [name, 'name'] as const),
+    ])
+    for (const permission of named) implied.delete(permission)
+    return {
+      permissions: implied.size === 0 ? named : new Set([...named, ...implied.keys()]),
+      implied,
+    }
+  }
+
   return {
     options: { extraOperations, acceptsDevelopment, separators },
     permissions,
-    coverDeny: createDenyCoverage([...operationNames.map(getOperation), ...extraOperations]),
     has: (name) => byName.has(name),
-    expand(names, effect) {
-      const includesUngrouped = effect === 'deny' && names.some((name) => deniedByName.has(name))
-      const key = JSON.stringify([includesUngrouped, ...names])
-      let set = sets.get(key)
-      if (set === undefined) {
-        const find = (name: string): readonly Permission[] =>
-          (includesUngrouped ? deniedByName.get(name) : undefined) ?? byName.get(name) ?? []
-        set = new Set(names.flatMap(find))
-        sets.set(key, set)
-      }
-      return set
-    },
+    expand,
+    coverDeny: (names, { includesMoves }) =>
+      remember(JSON.stringify(['deny', includesMoves, ...names]), () =>
+        cover(expand(names, 'deny'), includesMoves),
+      ),
   }
 }
 
 /** The vocabulary without options. */
 export const builtInVocabulary = createPolicyVocabulary({})
+
+/** Returns the permissions that a rule names. */
+export function listNamedPermissions({ permissions, implied }: Coverage): readonly Permission[] {
+  return [...permissions].filter((permission) => !implied.has(permission))
+}
+
+/** Continues a reference to a rule that covers the permission: why it does, unless it names it. */
+export function describeImplication(implication: Implication | undefined): string {
+  if (implication === undefined) return ''
+  return implication === 'name'
+    ? ', which denies every operation that removes the name'
+    : ', which denies what moves its tables'
+}
+
+/** Lists permissions in their shortest form: complete groups of the catalog API first, then the remaining permissions. */
+export function describePermissionSet(permissions: ReadonlySet<Permission>): string {
+  const words: string[] = []
+  const remaining = new Set(permissions)
+  // The largest groups are defined last.
+  for (const [group, members] of [...permissionGroups].toReversed()) {
+    if (members.length < 2 || !members.every((member) => remaining.has(member))) continue
+    words.push(group)
+    for (const member of members) remaining.delete(member)
+  }
+  const named = permissionNames.filter((name) => remaining.has(name))
+  return [...words, ...named, ...[...remaining].filter(isExtraOperationName)].join(', ')
+}
+
+/**
+ * Lists the permissions that rules of the documents can allow: those of the catalog API, and the extra operations that one
+ * covers.
+ */
+export function listPermissions(
+  documents: readonly { readonly rules: readonly Coverage[] }[],
+): readonly Permission[] {
+  const extra = documents.flatMap(({ rules }) =>
+    rules.flatMap(({ permissions }) => [...permissions].filter(isExtraOperationName)),
+  )
+  return [...permissionNames, ...[...new Set(extra)].toSorted()]
+}

@@ -9,7 +9,7 @@ import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { Operation } from '../../catalog-api/operations.ts'
 import { permissionNames, type Permission } from '../../catalog-api/permissions.ts'
 import { factsStatedFor, operationsStating } from '../conditions/permission-facts.ts'
-import { describePermissionSet } from './describe-permissions.ts'
+import { describePermissionSet } from './policy-vocabulary.ts'
 import type { ConditionFact } from '../conditions/authorization-request.ts'
 
 /** Facts as people write them for one request, in tests and arguments. */

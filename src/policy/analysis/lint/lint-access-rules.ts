@@ -12,8 +12,7 @@ import {
   type KnownCaller,
   type Subject,
 } from '../../engine/subject.ts'
-import { describeImplication } from '../../language/deny-coverage.ts'
-import { describePermissionSet } from '../../language/describe-permissions.ts'
+import { describeImplication, describePermissionSet } from '../../language/policy-vocabulary.ts'
 import type { PolicyRule } from '../../language/policy-document.ts'
 import type { PolicySet, Question } from '../../policy-set.ts'
 import { createFinding, nameRule, type Finding } from './finding.ts'

@@ -22,7 +22,7 @@ import {
   matchSubjects,
   type Subject,
 } from '../../engine/subject.ts'
-import { listNamedPermissions } from '../../language/deny-coverage.ts'
+import { listNamedPermissions } from '../../language/policy-vocabulary.ts'
 import type { PolicyRule } from '../../language/policy-document.ts'
 import type { PolicySet } from '../../policy-set.ts'
 import { listNameClasses } from '../name-classes.ts'

@@ -5,8 +5,7 @@ import { describeConstantParts, maxDays } from '../../conditions/constant-parts.
 import { MissingFactError, unknown } from '../../conditions/fact.ts'
 import { describeRegularExpression } from '../../conditions/name-pattern.ts'
 import { constantFacts, factsAvailableFor } from '../../conditions/permission-facts.ts'
-import { listNamedPermissions } from '../../language/deny-coverage.ts'
-import { describePermissionSet } from '../../language/describe-permissions.ts'
+import { describePermissionSet, listNamedPermissions } from '../../language/policy-vocabulary.ts'
 import type { PolicyDocument, PolicyRule } from '../../language/policy-document.ts'
 import { createFinding, type Finding } from './finding.ts'
 
