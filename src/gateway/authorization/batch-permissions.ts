@@ -10,11 +10,10 @@ import {
 import { isObject, isListOfStrings } from '../../lib/json/json-values.ts'
 import { describeJsonValue, assertManifestPath } from '../facts/fact-values.ts'
 import { getMember, type JsonObject, readEntryFacts } from '../facts/stated-facts.ts'
-import { operationFactsOf } from '../../policy/conditions/operation-facts.ts'
 import type { RequiredPermission } from './required-permission.ts'
 import type { StatedFacts } from '../../catalog-api/facts.ts'
 import { getRequirements } from '../../catalog-api/requirements.ts'
-import { permissionFacts } from '../../policy/conditions/permission-facts.ts'
+import { operationFactsOf, permissionFacts } from '../../policy/conditions/permission-facts.ts'
 
 /** Whether a JSON value contains a non-null member of that name at any depth. */
 export function hasMemberAtAnyDepth(value: unknown, name: string): boolean {

@@ -12,14 +12,12 @@ import {
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
 import { noFacts } from '../../policy/conditions/authorization-request.ts'
 import {
-  createKnownFacts,
   listDestinations,
-  noStatedFacts,
   operationFactsOf,
+  requirementFacts,
   unknownFacts,
   type KnownFacts,
-} from '../../policy/conditions/operation-facts.ts'
-import { requirementFacts } from '../../policy/conditions/permission-facts.ts'
+} from '../../policy/conditions/permission-facts.ts'
 import { objectKindOfPermission } from '../../policy/engine/object-position.ts'
 import {
   listBatchPermissions,
@@ -87,12 +85,12 @@ function* listJobPermissions(
   }
   yield { ...own, ...(fallback && { fallback }) }
   const started = getOperation(job.operation)
-  const stated = job.branch === undefined ? noStatedFacts : { branch: job.branch }
+  const stated = job.branch === undefined ? {} : { branch: job.branch }
   yield {
     permission: job.operation,
     kind: started.object,
     id: job.id,
-    facts: operationFactsOf(started, job.id, createKnownFacts(stated)),
+    facts: operationFactsOf(started, job.id, { stated }),
     requiredBy: 'the job',
   }
 }
@@ -213,7 +211,7 @@ function addPermissions(
   } else if (on === 'root') {
     add('none', root)
   } else if (on === 'source branch') {
-    if (!facts.pendingFacts.has('sourceBranch')) add(operation.object, id)
+    if (!facts.pendingFacts?.has('sourceBranch')) add(operation.object, id)
   } else if (on === 'destination') {
     const { newNamespace, newName = '' } = facts.stated
     for (const destination of listDestinations(id, newNamespace, newName))
@@ -243,7 +241,7 @@ function* listReferencePermissions(
     const id = findIdMember(members, on.idMember)
     if (id === undefined) return
     yield { permission, kind, id, facts: unknownFacts, requiredBy }
-    yield* listWithheldPermissions(operation, { kind, id }, noStatedFacts)
+    yield* listWithheldPermissions(operation, { kind, id }, {})
     return
   }
   for (const id of findReferencedIds(members, on)) {

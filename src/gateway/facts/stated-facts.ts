@@ -12,13 +12,7 @@ import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import type { Operation } from '../../catalog-api/operations.ts'
 import { isReferenceSwitch, foldName } from '../../catalog-api/reserved-names.ts'
 import { isListOfStrings, isObject } from '../../lib/json/json-values.ts'
-import {
-  isBodyFact,
-  createKnownFacts,
-  noStatedFacts,
-  factsBeforeBody,
-  type KnownFacts,
-} from '../../policy/conditions/operation-facts.ts'
+import type { KnownFacts } from '../../policy/conditions/permission-facts.ts'
 import type { Matched } from '../context.ts'
 import {
   isSameFactValue,
@@ -49,7 +43,7 @@ export function readHeadFacts(request: Matched): KnownFacts {
   const { operation } = request.route
   const stated = readFacts(operation, createSourceReader(request, undefined))
   const mayStateMore = request.head.hasBody && operation.body !== 'arrow'
-  return mayStateMore ? withPendingFacts(operation, stated) : createKnownFacts(stated)
+  return mayStateMore ? withPendingFacts(operation, stated) : { stated }
 }
 
 /**
@@ -59,24 +53,22 @@ export function readHeadFacts(request: Matched): KnownFacts {
 export function readBodyFacts(request: Matched, members: JsonObject, isWhole: boolean): KnownFacts {
   const { operation } = request.route
   const stated = readFacts(operation, createSourceReader(request, members))
-  return isWhole ? createKnownFacts(stated) : withPendingFacts(operation, stated)
+  return isWhole ? { stated } : withPendingFacts(operation, stated)
 }
 
 function withPendingFacts(operation: Operation, stated: StatedFacts): KnownFacts {
-  if (stated === noStatedFacts) return factsBeforeBody(operation)
   const isPending = ([name, sources]: Operation['facts'][number]): boolean =>
-    stated[name] === undefined && sources.some(isBodyFact)
+    stated[name] === undefined && sources.some((source) => source.in !== 'query' && source.in !== 'header')
   return { stated, pendingFacts: new Set(operation.facts.filter(isPending).map(([name]) => name)) }
 }
 
 /** Reads the facts of a batch entry, from its own members only. Throws as `readHeadFacts` does. */
 export function readEntryFacts(operation: Operation, entry: JsonObject, what: string): KnownFacts {
-  return createKnownFacts(
-    readFacts(operation, (fact, { in: part, name }) => {
-      if (part !== 'body') return undefined
-      return parseFactMember(operation, fact, getMember(entry, name), `"${what}.${name}" in the body`)
-    }),
-  )
+  const stated = readFacts(operation, (fact, { in: part, name }) => {
+    if (part !== 'body') return undefined
+    return parseFactMember(operation, fact, getMember(entry, name), `"${what}.${name}" in the body`)
+  })
+  return { stated }
 }
 
 /** Returns an own member; undefined for null and for inherited ones. */
@@ -118,7 +110,7 @@ function readFacts(operation: Operation, read: ReadSource): StatedFacts {
     }
     if (first !== undefined) setFact((facts ??= {}), fact, first.value)
   }
-  if (facts === undefined) return noStatedFacts
+  if (facts === undefined) return {}
   assertNoReferenceSwitch(facts.properties, 'the properties')
   assertNoReferenceSwitch(facts.storageOptions, 'the storage options')
   const stated =

@@ -11,8 +11,13 @@ import type { Permission } from '../../catalog-api/permissions.ts'
 import { getRequirements, mayRequireOtherObjects } from '../../catalog-api/requirements.ts'
 import type { Principal } from '../../identity/index.ts'
 import type { OperationFacts } from '../conditions/authorization-request.ts'
-import { operationFactsOf, type KnownFacts } from '../conditions/operation-facts.ts'
-import { constantFacts, permissionFacts, requirementFacts } from '../conditions/permission-facts.ts'
+import {
+  constantFacts,
+  operationFactsOf,
+  permissionFacts,
+  requirementFacts,
+  type KnownFacts,
+} from '../conditions/permission-facts.ts'
 import type { RuleReference } from '../engine/decision.ts'
 import { objectKindOfPermission } from '../engine/object-position.ts'
 

@@ -1,33 +1,122 @@
+import { canonicalizeBranch, type FactName, type StatedFacts } from '../../catalog-api/facts.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
-import type { StatedFacts } from '../../catalog-api/facts.ts'
-import { cacheByOperation, getRequirements, type Requirement } from '../../catalog-api/requirements.ts'
 import {
   getOperation,
   isOperationName,
   operationNames,
   type Operation,
+  type OperationName,
 } from '../../catalog-api/operations.ts'
+import { extraPermissions, isExtraOperationName, type Permission } from '../../catalog-api/permissions.ts'
+import { getRequirements, type Requirement } from '../../catalog-api/requirements.ts'
+import { groupBy } from '../../lib/group-by.ts'
 import {
-  extraPermissions,
-  isExtraOperationName,
-  type EffectPermission,
-  type Permission,
-} from '../../catalog-api/permissions.ts'
-import { conditionFacts, noFacts, type ConditionFact, type OperationFacts } from './authorization-request.ts'
+  conditionFacts,
+  isConditionFact,
+  noFacts,
+  type ConditionFact,
+  type OperationFacts,
+} from './authorization-request.ts'
 import { pending, unknown, type Fact } from './fact.ts'
-import {
-  createKnownFacts,
-  noStatedFacts,
-  operationFactsOf,
-  subtreeFacts,
-  unknownFacts,
-  type KnownFacts,
-} from './operation-facts.ts'
 
 /*
  * Facts of permissions. A permission has facts wherever the operations table requires it: of its own operation, and of
  * each operation that requires it besides.
  */
+
+/** Facts stated by a request, and facts that its unread part may still state. */
+export interface KnownFacts {
+  readonly stated: StatedFacts
+  readonly pendingFacts?: ReadonlySet<FactName>
+}
+
+function readFact<Name extends FactName, Absent>(
+  { stated, pendingFacts }: KnownFacts,
+  name: Name,
+  absent: Absent,
+): Fact<NonNullable<StatedFacts[Name]> | Absent> {
+  return stated[name] ?? (pendingFacts?.has(name) ? pending : absent)
+}
+
+/** Facts of an operation on an object in a request for it. */
+export function operationFactsOf(operation: Operation, id: Identifier, facts: KnownFacts): OperationFacts {
+  return {
+    mode: readFact(facts, 'mode', ''),
+    behavior: readFact(facts, 'behavior', ''),
+    branch: branchFact(operation, facts),
+    tag: readFact(facts, 'tag', ''),
+    destination: destinationFact(id, facts),
+    manifestPath: readFact(facts, 'manifestPath', ''),
+    location: readFact(facts, 'location', ''),
+    metadata: readFact(facts, 'metadata', noFacts.metadata),
+    properties: readFact(facts, 'properties', noFacts.properties),
+  }
+}
+
+function branchFact(operation: Operation, facts: KnownFacts): Fact<string> {
+  const { unknownBranch } = operation
+  if (unknownBranch === 'always') return unknown
+  const onOtherBranches = unknownBranch && readFact(facts, unknownBranch, undefined)
+  if (onOtherBranches === pending) return pending
+  return onOtherBranches === undefined ? statedBranchFact(operation, facts) : unknown
+}
+
+function statedBranchFact({ object }: Operation, facts: KnownFacts): Fact<string> {
+  const branch = readFact(facts, 'branch', undefined)
+  if (typeof branch === 'symbol') return branch
+  return object === 'table' || object === 'materialized_view' ? canonicalizeBranch(branch) : ''
+}
+
+function destinationFact(id: Identifier, facts: KnownFacts): Fact<Identifier> {
+  const newNamespace = readFact(facts, 'newNamespace', undefined)
+  const newName = readFact(facts, 'newName', undefined)
+  if (typeof newNamespace === 'symbol' || typeof newName === 'symbol') return pending
+  if (newName === undefined) return noFacts.destination
+  const [destination, ...others] = listDestinations(id, newNamespace, newName)
+  return others.length > 0 || destination === undefined ? unknown : destination
+}
+
+/**
+ * Lists the ids that a rename may lead to. An empty list of names is the root for some upstreams; for others it is as
+ * good as absent, as in generated clients, which send it for that.
+ */
+export function listDestinations(
+  id: Identifier,
+  newNamespace: Identifier | undefined,
+  newName: string,
+): readonly Identifier[] {
+  const own = id.slice(0, -1)
+  if (newNamespace === undefined) return [[...own, newName]]
+  const stated = [...newNamespace, newName]
+  return newNamespace.length > 0 || own.length === 0 ? [stated] : [stated, [...own, newName]]
+}
+
+/** The facts, of which some have another value. */
+function replaceFacts(
+  facts: OperationFacts,
+  names: readonly string[],
+  value: typeof unknown | typeof pending,
+): OperationFacts {
+  const replaced: { -readonly [Name in ConditionFact]: OperationFacts[Name] } = { ...facts }
+  for (const name of names) if (isConditionFact(name)) replaced[name] = value
+  return replaced
+}
+
+/** Facts of a permission on an object of which a request only states the id. */
+export const unknownFacts = replaceFacts(noFacts, conditionFacts, unknown)
+
+/** Facts of a table that is there already, such as a renamed one: its properties and branches are unknown. */
+const tableFacts = replaceFacts(noFacts, ['branch', 'location', 'properties'], unknown)
+
+/** Facts of every extra operation: what it does to a table is unknown, so it may change every branch. */
+const extraOperationFacts = replaceFacts(noFacts, ['branch'], unknown)
+
+/** Facts of an operation on an object beneath a namespace that is dropped or replaced as a whole. */
+function subtreeFacts(operation: OperationName): OperationFacts {
+  const { facts, unknownBranch } = getOperation(operation)
+  const names = facts.map(([name]) => name)
+  return replaceFacts(noFacts, unknownBranch === undefined ? names : [...names, 'branch'], unknown)
+}
 
 /** Facts of a permission that a request for the operation requires besides that of the operation. */
 export function requirementFacts(
@@ -37,8 +126,8 @@ export function requirementFacts(
   facts: KnownFacts,
 ): OperationFacts {
   if (on === 'itself') return factsOnOwnObject(permission, operation, id, facts)
-  if (on === 'source branch') return { ...noFacts, branch: sourceBranchFact(facts) }
-  if (on === 'destination') return movedTableFacts
+  if (on === 'source branch') return { ...noFacts, branch: readFact(facts, 'sourceBranch', 'main') }
+  if (on === 'destination') return tableFacts
   if (on === 'beneath') return isOperationName(permission) ? subtreeFacts(permission) : unknownFacts
   // Nothing is known of what an extra operation does to the object.
   return typeof on === 'object' && 'idMember' in on ? unknownFacts : noFacts
@@ -51,60 +140,25 @@ function factsOnOwnObject(
   facts: KnownFacts,
 ): OperationFacts {
   const own = operationFactsOf(operation, id, facts)
-  if (permission === operation.name) {
-    const { branch } = operationFactsOf(operation, id, withoutFact(facts, operation.unknownBranch))
-    return { ...own, branch }
+  // It is required again for what is done on the stated branch alone.
+  if (permission === operation.name) return { ...own, branch: statedBranchFact(operation, facts) }
+  const ofBranch: OperationFacts = { ...noFacts, branch: own.branch }
+  if (isOperationName(permission)) return ofBranch
+  switch (extraPermissions[permission].facts) {
+    case 'of the request':
+      return own
+    case 'of the request, for every branch':
+      return { ...own, branch: unknown }
+    case 'branch of the request':
+      return ofBranch
+    case 'of the replaced table': {
+      // The content is unknown, and so is the branch unless the rows of one branch are replaced.
+      const branch: Fact<string> = operation.facts.some(([fact]) => fact === 'branch') ? own.branch : unknown
+      return { ...tableFacts, mode: 'overwrite', branch }
+    }
+    case 'none':
+      return noFacts
   }
-  if (isOperationName(permission)) return { ...noFacts, branch: own.branch }
-  const { facts: kind } = extraPermissions[permission]
-  if (kind === 'of the request') return own
-  if (kind === 'of the request, for every branch') return everyBranchFacts(operation, id, facts)
-  if (kind === 'branch of the request') return { ...noFacts, branch: own.branch }
-  if (kind === 'of the replaced table')
-    return replacedTableFacts(statesBranch(operation) ? own.branch : unknown)
-  return noFacts
-}
-
-/** Credentials give access to every branch of a table, so the branch is unknown. */
-function everyBranchFacts(operation: Operation, id: Identifier, facts: KnownFacts): OperationFacts {
-  if (facts === noneStated) return everyBranchFactsIfNoneStated(operation)
-  return { ...operationFactsOf(operation, id, facts), branch: unknown }
-}
-
-const noneStated = createKnownFacts(noStatedFacts)
-const everyBranchFactsIfNoneStated = cacheByOperation((operation): OperationFacts => ({
-  ...operationFactsOf(operation, [], noneStated),
-  branch: unknown,
-}))
-
-/** The content is unknown, and so is the branch unless the rows of one branch are replaced. */
-function replacedTableFacts(branch: Fact<string>): OperationFacts {
-  return { ...noFacts, mode: 'overwrite', branch, location: unknown, properties: unknown }
-}
-
-/** A renamed table keeps its properties and branches, which are unknown. */
-const movedTableFacts: OperationFacts = {
-  ...noFacts,
-  branch: unknown,
-  location: unknown,
-  properties: unknown,
-}
-
-/** Facts of every extra operation: what it does to a table is unknown, so it may change every branch. */
-const extraOperationFacts: OperationFacts = Object.freeze({ ...noFacts, branch: unknown })
-
-function statesBranch({ facts }: Operation): boolean {
-  return facts.some(([fact]) => fact === 'branch')
-}
-
-function withoutFact({ stated, pendingFacts }: KnownFacts, name: Operation['unknownBranch']): KnownFacts {
-  if (name === undefined || name === 'always') return { stated, pendingFacts }
-  const { [name]: _whole, ...others } = stated
-  return { stated: others, pendingFacts: new Set([...pendingFacts].filter((fact) => fact !== name)) }
-}
-
-function sourceBranchFact({ stated, pendingFacts }: KnownFacts): Fact<string> {
-  return stated.sourceBranch ?? (pendingFacts.has('sourceBranch') ? pending : 'main')
 }
 
 /**
@@ -118,92 +172,73 @@ export function permissionFacts(
   beneath = false,
 ): OperationFacts {
   if (isExtraOperationName(permission)) return extraOperationFacts
-  if (!isOperationName(permission)) return effectFacts(permission, stated)
-  if (beneath && permissionsBeneath.has(permission)) return subtreeFacts(permission)
-  return operationFactsOf(getOperation(permission), id, createKnownFacts(stated))
-}
-
-function effectFacts(permission: EffectPermission, stated: StatedFacts): OperationFacts {
-  let facts = constantFacts(permission)
-  const given: Partial<OperationFacts> = stated
-  for (const name of conditionFacts) {
-    if (facts[name] !== pending) continue
-    const mayBeUnknown = factsWhereRequired(permission).some((one) => one[name] === unknown)
-    facts = { ...facts, [name]: given[name] ?? (mayBeUnknown ? unknown : noFacts[name]) }
+  const required = listFactsOf(permission)
+  if (!isOperationName(permission)) {
+    const given: Partial<OperationFacts> = stated
+    const constant = constantFacts(permission)
+    return conditionFacts.reduce((facts, name) => {
+      if (constant[name] !== pending) return facts
+      const absent = required.some((one) => one.facts[name] === unknown) ? unknown : noFacts[name]
+      return { ...facts, [name]: given[name] ?? absent }
+    }, constant)
   }
-  return facts
+  if (beneath && required.some(({ on }) => on === 'beneath')) return subtreeFacts(permission)
+  return operationFactsOf(getOperation(permission), id, { stated })
 }
-
-/** Permissions that some operation requires on everything beneath a namespace. */
-const permissionsBeneath: ReadonlySet<Permission> = new Set(
-  operationNames
-    .flatMap((name) => getRequirements(getOperation(name)))
-    .filter(({ on }) => on === 'beneath')
-    .map(({ permission }) => permission),
-)
 
 /** Facts of a permission that are equal in every request; all others are pending. */
 export function constantFacts(permission: Permission): OperationFacts {
-  let facts = constantFactsByPermission.get(permission)
-  if (facts === undefined) constantFactsByPermission.set(permission, (facts = mergeFacts(permission)))
-  return facts
-}
-
-const constantFactsByPermission = new Map<Permission, OperationFacts>()
-
-function mergeFacts(permission: Permission): OperationFacts {
-  const [first = noFacts, ...others] = factsWhereRequired(permission)
-  const facts: { -readonly [Name in ConditionFact]: OperationFacts[Name] } = { ...first }
-  for (const name of conditionFacts) {
-    if (others.some((one) => one[name] !== first[name])) facts[name] = pending
-  }
-  return facts
+  return constantFactsByPermission.get(permission) ?? extraOperationFacts
 }
 
 /** Facts that conditions on the permission can depend on; any other is always empty. */
 export function factsAvailableFor(permission: Permission): ReadonlySet<ConditionFact> {
-  const constant: OperationFacts = constantFacts(permission)
+  const constant = constantFacts(permission)
   return new Set(conditionFacts.filter((name) => constant[name] !== noFacts[name]))
 }
 
 /** Facts of the permission that requests state; the others are constant or always unknown. */
 export function factsStatedFor(permission: Permission): ReadonlySet<ConditionFact> {
-  const required = factsWhereRequired(permission)
-  return new Set(conditionFacts.filter((name) => required.some((facts) => facts[name] === pending)))
+  const required = listFactsOf(permission)
+  return new Set(conditionFacts.filter((name) => required.some(({ facts }) => facts[name] === pending)))
 }
 
 /** Returns the operations whose requests state the mode and behavior of a permission: its own, or all that require an effect. */
 export function operationsStating(permission: Permission): readonly Operation[] {
   if (isOperationName(permission)) return [getOperation(permission)]
-  return operationNames
-    .map(getOperation)
-    .filter((operation) => getRequirements(operation).some((required) => required.permission === permission))
+  return listFactsOf(permission).map(({ operation }) => operation)
 }
 
-/** Facts of the permission in every operation that requires it, its own first; stated ones are pending. */
-function factsWhereRequired(permission: Permission): readonly OperationFacts[] {
-  if (isExtraOperationName(permission)) return [extraOperationFacts]
-  return (factsByPermission ??= collectFacts()).get(permission) ?? []
+/** Facts of a permission in requests for an operation that requires it; those that requests may state are pending. */
+interface RequiredFacts {
+  readonly permission: Permission
+  readonly on: Requirement['on']
+  readonly operation: Operation
+  readonly facts: OperationFacts
 }
 
-let factsByPermission: ReadonlyMap<Permission, readonly OperationFacts[]> | undefined
-
-function collectFacts(): ReadonlyMap<Permission, readonly OperationFacts[]> {
-  const found = new Map<Permission, OperationFacts[]>()
-  const add = (permission: Permission, facts: OperationFacts): void => {
-    found.set(permission, [...(found.get(permission) ?? []), facts])
-  }
-  const operations = operationNames.map(getOperation)
-  for (const operation of operations)
-    add(operation.name, operationFactsOf(operation, [], allPending(operation)))
-  for (const operation of operations) {
-    for (const requirement of getRequirements(operation)) {
-      add(requirement.permission, requirementFacts(requirement, operation, [], allPending(operation)))
-    }
-  }
-  return found
+function listFactsOf(permission: Permission): readonly RequiredFacts[] {
+  return factsByPermission.get(permission) ?? []
 }
 
-function allPending({ facts }: Operation): KnownFacts {
-  return { stated: {}, pendingFacts: new Set(facts.map(([name]) => name)) }
-}
+const factsByPermission = groupBy(
+  operationNames.flatMap((permission): readonly RequiredFacts[] => {
+    const operation = getOperation(permission)
+    const all = { stated: {}, pendingFacts: new Set(operation.facts.map(([name]) => name)) }
+    const own = { permission, on: 'itself', operation, facts: operationFactsOf(operation, [], all) } as const
+    const others = getRequirements(operation).map((requirement) => {
+      const facts = requirementFacts(requirement, operation, [], all)
+      return { permission: requirement.permission, on: requirement.on, operation, facts }
+    })
+    return [own, ...others]
+  }),
+  ({ permission }) => permission,
+)
+
+const constantFactsByPermission: ReadonlyMap<string, OperationFacts> = new Map(
+  [...factsByPermission].map(([permission, required]) => {
+    const [first = noFacts, ...others] = required.map(({ facts }) => facts)
+    const varying = conditionFacts.filter((name) => others.some((facts) => facts[name] !== first[name]))
+    return [permission, replaceFacts(first, varying, pending)]
+  }),
+)

@@ -9,7 +9,6 @@ import {
   isOnOwnObject,
   mayRequireOtherObjects,
 } from '../../../src/catalog-api/requirements.ts'
-import { createKnownFacts } from '../../../src/policy/conditions/operation-facts.ts'
 
 const values = {
   word: fc.constantFrom('overwrite', 'cascade', 'create'),
@@ -33,7 +32,7 @@ it.each([...operationNames])('lists every permission that a %s request may requi
   fc.assert(
     fc.property(stated, (facts) => {
       const request = { route: { operation, id, parameters: new Map() } } as unknown as Matched
-      const [, ...further] = listHeadPermissions(request, createKnownFacts(facts))
+      const [, ...further] = listHeadPermissions(request, { stated: facts })
       for (const permission of further.filter(({ fallback }) => fallback !== 'withheld')) {
         const isElsewhere = permission.includesSubtree === true || permission.id.join() !== id.join()
         if (isElsewhere) expect(mayRequireOtherObjects(operation)).toBe(true)
