@@ -2,9 +2,16 @@ import { EvaluationError, ParseError, TypeError as CelTypeError } from '@marcbac
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import { conditionTypes, conditionVariables } from './condition-variables.ts'
 
-export interface ConditionError {
+/** A text that is no condition. The message continues `the condition`. */
+export class ConditionError extends Error {
+  override readonly name = 'ConditionError'
+  /** In the text, from 0. */
   readonly index: number
-  readonly message: string
+
+  constructor(message: string, index: number) {
+    super(message)
+    this.index = index
+  }
 }
 
 /** Describes why a condition failed, on one line and without values of the request. */
@@ -27,7 +34,7 @@ export function readLibraryError(error: unknown, condition: string): ConditionEr
       ? suggestOperator(error, condition.slice(index)) || suggestOperand(summary)
       : suggestSimilar(unknown, candidates) || `; a text has quotes, such as "${unknown}"`
   const text = summary.charAt(0).toLowerCase() + summary.slice(1)
-  return { index, message: text + suggestion }
+  return new ConditionError(text + suggestion, index)
 }
 
 /** Operators of other languages. */

@@ -1,71 +1,114 @@
-import { validateAddressRange, isInAddressRange } from '../../lib/net/addresses.ts'
-import { validateFolder, isUnderFolder } from './storage-path.ts'
+import { isInAddressRange, validateAddressRange } from '../../lib/net/addresses.ts'
+import { validateTimestamp } from '../../lib/time.ts'
 import { createNameMatcher } from './name-pattern.ts'
+import { isUnderFolder, validateFolder } from './storage-path.ts'
+import {
+  readDuration,
+  readSeconds,
+  readTimestamp,
+  timeFields,
+  toLocalTime,
+  validateDuration,
+  validateTimeZone,
+} from './times.ts'
 
-/** A function added to CEL. Its argument must be a literal, so it is validated at load. */
+/** A function that is added to CEL, or that replaces one of cel-js. */
 export interface ConditionFunction {
-  readonly signature: string
-  readonly call: (text: string, argument: string) => boolean
-  /** Returns why the argument is invalid; undefined if it is valid. */
-  readonly validateArgument: (argument: string) => string | undefined
+  /**
+   * What is registered, by signature. cel-js lets nobody replace a function, so that one which does has another name, by
+   * `getReplacement`.
+   */
+  readonly overloads: Readonly<Record<string, (...args: never[]) => unknown>>
+  /** Of a function of cel-js: the calls that it replaces. */
+  readonly replaces?: 'all' | 'with an argument'
+  /** What its argument is, if that must be a literal: one of the request could make an evaluation fail, or cost much. */
+  readonly takes?: string
+  /** Returns why a literal is invalid as its argument; undefined if it is valid. */
+  readonly validateArgument: (text: string) => string | undefined
 }
 
-/** Functions added to CEL, by name. They replace regular expressions, whose cost a caller could make very high. */
-export const conditionFunctions: ReadonlyMap<string, ConditionFunction> = new Map([
-  [
-    'inCidr',
-    {
-      signature: 'string.inCidr(string): bool',
-      call: isInAddressRange,
-      validateArgument: validateAddressRange,
+/** Functions of our own, by name: they replace regular expressions, whose cost a caller could make very high. */
+export const addedFunctions: Readonly<Record<string, ConditionFunction>> = {
+  inCidr: {
+    overloads: { 'string.inCidr(string): bool': isInAddressRange },
+    takes: 'one string literal',
+    validateArgument: validateAddressRange,
+  },
+  isUnder: {
+    overloads: { 'string.isUnder(string): bool': isUnderFolder },
+    takes: 'one string literal',
+    validateArgument: validateFolder,
+  },
+  like: {
+    overloads: {
+      'string.like(string): bool': (text: string, pattern: string) => createNameMatcher(pattern)(text),
     },
-  ],
-  [
-    'isUnder',
-    { signature: 'string.isUnder(string): bool', call: isUnderFolder, validateArgument: validateFolder },
-  ],
-  [
-    'like',
-    {
-      signature: 'string.like(string): bool',
-      call: (text: string, pattern: string) => createNameMatcher(pattern)(text),
-      validateArgument: () => undefined,
-    },
-  ],
-])
+    takes: 'one string literal',
+    validateArgument: () => undefined,
+  },
+}
+
+const time = 'google.protobuf.Timestamp'
 
 /**
- * CEL functions that conditions may call. Each runs in time linear in the length of its arguments. Excluded are
- * `matches`, `map` and `filter`, whose cost a caller could choose, and conversions to `dyn` or bytes.
+ * Functions on times. cel-js reads February 30 as March 2, a time without zone in that of the process, `s` as no seconds,
+ * durations of any length, and the fields of a time in a zone by way of that of the process.
  */
-export const celFunctions: readonly string[] = [
-  'has',
-  'size',
-  'startsWith',
-  'endsWith',
-  'contains',
-  'lowerAscii',
-  'upperAscii',
-  'trim',
-  'exists',
-  'exists_one',
-  'all',
-  'string',
-  'int',
-  'double',
-  'bool',
-  'timestamp',
-  'duration',
-  'getFullYear',
-  'getMonth',
-  'getDate',
-  'getDayOfMonth',
-  'getDayOfWeek',
-  'getDayOfYear',
-  'getHours',
-  'getMinutes',
-  'getSeconds',
-]
+const timeFunctions: Readonly<Record<string, ConditionFunction>> = {
+  timestamp: {
+    overloads: {
+      [`${getReplacement('timestamp')}(string): ${time}`]: readTimestamp,
+      [`${getReplacement('timestamp')}(int): ${time}`]: readSeconds,
+    },
+    replaces: 'all',
+    validateArgument: (text) => describeInvalid('timestamp', text, validateTimestamp(text)),
+  },
+  duration: {
+    overloads: { [`${getReplacement('duration')}(string): google.protobuf.Duration`]: readDuration },
+    replaces: 'all',
+    validateArgument: (text) => describeInvalid('duration', text, validateDuration(text)),
+  },
+  ...Object.fromEntries(
+    Object.entries(timeFields).map(([name, read]) => [name, createFieldFunction(name, read)]),
+  ),
+}
+
+function createFieldFunction(name: string, read: (local: Date) => number): ConditionFunction {
+  const call = (at: Date, zone = 'UTC'): bigint => BigInt(read(toLocalTime(at, zone)))
+  const method = `${time}.${getReplacement(name)}`
+  return {
+    overloads: { [`${method}(): int`]: call, [`${method}(string): int`]: call },
+    // cel-js is right about the other fields in UTC, and those of durations.
+    replaces: name === 'getDayOfYear' ? 'all' : 'with an argument',
+    takes: 'a time zone as one string literal, or nothing for UTC',
+    validateArgument: validateTimeZone,
+  }
+}
+
+function describeInvalid(name: string, text: string, problem: string | undefined): string | undefined {
+  return problem && `${JSON.stringify(text)} is not a ${name}: ${problem}`
+}
+
+/** Functions that are not those of cel-js, by name. */
+export const conditionFunctions: ReadonlyMap<string, ConditionFunction> = new Map(
+  Object.entries({ ...addedFunctions, ...timeFunctions }),
+)
+
+/** The name of the function that replaces one of cel-js. */
+export function getReplacement(name: string): string {
+  return `strict_${name}`
+}
 
 /** Functions that iterate over a list. They must not be nested. */
-export const loopFunctions: ReadonlySet<string> = new Set(['exists', 'exists_one', 'all'])
+export const loopFunctions: readonly string[] = ['exists', 'exists_one', 'all']
+
+/**
+ * All functions that conditions may call. Each runs in time linear in the length of its arguments. Excluded are `matches`,
+ * `map` and `filter`, whose cost a caller could choose, and conversions to `dyn` or bytes.
+ */
+export const allowedFunctions: readonly string[] = [
+  ...['has', 'size', ...loopFunctions],
+  ...['startsWith', 'endsWith', 'contains', 'lowerAscii', 'upperAscii', 'trim'],
+  ...['string', 'int', 'double', 'bool'],
+  ...conditionFunctions.keys(),
+]

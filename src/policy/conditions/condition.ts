@@ -1,13 +1,12 @@
 import { Environment, ParseError, type ASTNode } from '@marcbachmann/cel-js'
 import { LRUCache } from 'lru-cache'
-import { childNodes, findPatternMistakes } from './syntax-tree.ts'
-import { readLibraryError, type ConditionError } from './condition-errors.ts'
-import { celFunctions, conditionFunctions, loopFunctions } from './condition-functions.ts'
-import { findReplacement, timeFields, timeFunctions } from './times.ts'
-import { conditionTypes, conditionVariables, type ConditionVariable } from './condition-variables.ts'
-import { isConditionFact, type ConditionFact, type ConditionInput } from './authorization-request.ts'
-import { pendingFactError } from './fact.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
+import { isConditionFact, type ConditionFact, type ConditionInput } from './authorization-request.ts'
+import { ConditionError, readLibraryError } from './condition-errors.ts'
+import { allowedFunctions, conditionFunctions, getReplacement, loopFunctions } from './condition-functions.ts'
+import { conditionTypes, conditionVariables, type ConditionVariable } from './condition-variables.ts'
+import { pendingFactError } from './fact.ts'
+import { listNodes, readCall, readText } from './syntax-tree.ts'
 
 /** What a policy requires of commits, as plain data; its JSON is the text of the condition. */
 export type RequirementData =
@@ -21,8 +20,6 @@ export interface Condition {
   readonly readsId: boolean
   /** Tags that the condition asks for. */
   readonly tags: readonly string[]
-  /** Texts that probably mean a pattern, and are none: for `lint`. */
-  readonly patternMistakes?: readonly string[]
   readonly requirement?: RequirementData
   /**
    * Returns whether the condition is true. Throws MissingFactError if the result depends on an unknown or pending fact;
@@ -39,9 +36,8 @@ const environment = new Environment({
 })
 for (const [name, type] of Object.entries(conditionTypes)) environment.registerType(name, type)
 for (const [name, { type }] of Object.entries(conditionVariables)) environment.registerVariable(name, type)
-for (const { signature, call } of conditionFunctions.values()) environment.registerFunction(signature, call)
-for (const { overloads } of timeFunctions.values())
-  for (const [signature, call] of overloads) environment.registerFunction(signature, call)
+for (const { overloads } of conditionFunctions.values())
+  for (const [signature, call] of Object.entries(overloads)) environment.registerFunction(signature, call)
 
 /** Many rules have equal conditions. */
 const compiled = new LRUCache<string, Condition | ConditionError>({ max: 1000 })
@@ -54,48 +50,35 @@ export function compileCondition(text: string): Condition | ConditionError {
 }
 
 function compile(text: string): Condition | ConditionError {
-  if (text.length > maxLength) {
-    return { index: 0, message: `is ${text.length} characters long; expected at most ${maxLength}` }
-  }
   try {
-    const evaluate = environment.parse(text)
-    const names = new Set<string>()
-    const tags = new Set<string>()
-    const error = findUnsupported(evaluate.ast, names, undefined) ?? findTags(evaluate.ast, tags)
-    if (error !== undefined) return error
-    const { valid, type, error: typeError } = evaluate.check()
-    if (!valid) return readLibraryError(typeError, text)
+    if (text.length > maxLength)
+      throw new ConditionError(`is ${text.length} characters long; expected at most ${maxLength}`, 0)
+    const parsed = environment.parse(text)
+    const read = readNames(parsed.ast)
+    const { valid, type, error } = parsed.check()
+    if (!valid) throw error
     if (type !== 'bool')
-      return { index: 0, message: `is of type ${type}; expected a comparison, of type bool` }
-    return (
-      findFailingConstant(evaluate.ast, text) ??
-      createCondition(text, parseCondition(text), names, [...tags], evaluate.ast)
-    )
+      throw new ConditionError(`is of type ${type}; expected a comparison, of type bool`, 0)
+    assertNoFailingConstant(parsed.ast, text)
+    return createCondition(text, read)
   } catch (error) {
-    return readLibraryError(error, text)
+    return error instanceof ConditionError ? error : readLibraryError(error, text)
   }
 }
 
 export function isConditionError(result: Condition | ConditionError): result is ConditionError {
-  return 'message' in result
+  return result instanceof ConditionError
 }
 
-function createCondition(
-  text: string,
-  evaluate: (scope: object) => unknown,
-  names: ReadonlySet<string>,
-  tags: readonly string[],
-  syntaxTree: ASTNode,
-): Condition {
+function createCondition(text: string, { names, tags }: ReadNames): Condition {
+  const evaluate = parseCondition(text)
   const read = Object.entries(conditionVariables).filter(([name]) => names.has(name))
-  const reads = (source: string): boolean => read.some(([, variable]) => variable.source === source)
-  const Scope = createScopeClass(read, tags)
+  const Scope = createScopeClass(read, [...tags])
   return {
     text,
     facts: read.map(([name]) => name).filter(isConditionFact),
-    readsId: reads('object'),
-    tags,
-    patternMistakes: findPatternMistakes(syntaxTree),
+    readsId: names.has('id'),
+    tags: [...tags],
     evaluate(input) {
       const scope = new Scope(input)
       try {
@@ -143,86 +126,67 @@ function createScopeClass(read: readonly (readonly [string, ConditionVariable])[
  */
 export function parseCondition(text: string): ((scope: object) => unknown) & { readonly ast: ASTNode } {
   const evaluate = environment.parse(text)
-  replaceTimeFunctions(evaluate.ast)
+  for (const node of listNodes(evaluate.ast)) {
+    const call = readCall(node)
+    if (call === undefined) continue
+    const replaces = conditionFunctions.get(call.name)?.replaces
+    if (replaces === 'all' || (replaces === 'with an argument' && call.args.length > 0))
+      call.node.args[0] = getReplacement(call.name)
+  }
   return evaluate
 }
 
-function replaceTimeFunctions(node: ASTNode): void {
-  if (node.op === 'call' || node.op === 'rcall') {
-    const [name, ...operands] = node.args
-    const args = operands.at(-1)
-    node.args[0] = findReplacement(name, Array.isArray(args) && args.length > 0) ?? name
+/**
+ * Throws ConditionError for a part without variables that fails in every request, such as `int("x")` or `1 / 0`. Best
+ * effort: a part whose text lacks its outer parentheses cannot be parsed alone.
+ */
+function assertNoFailingConstant(tree: ASTNode, text: string): void {
+  // The innermost part first.
+  for (const node of [...listNodes(tree)].toReversed()) {
+    if (node.op === 'value' || [...listNodes(node)].some(({ op }) => op === 'id')) continue
+    const part = text.slice(node.start, node.end)
+    try {
+      parseCondition(part)({})
+    } catch (error) {
+      if (error instanceof ParseError) continue
+      throw errorAt(node, `${part} always fails: ${readLibraryError(error, part).message}`)
+    }
   }
-  for (const child of childNodes(node.args)) replaceTimeFunctions(child)
+}
+
+/** Names of variables, and tags that the condition asks for. */
+interface ReadNames {
+  readonly names: ReadonlySet<string>
+  readonly tags: ReadonlySet<string>
 }
 
 /**
- * Finds a part without variables that fails in every request, such as `int("x")` or `1 / 0`. Best effort: a part whose
- * text lacks its outer parentheses cannot be parsed alone.
+ * Returns what a condition reads. Tags are literals, so that one which no policy declares is found at load. Throws
+ * ConditionError for syntax that cel-js accepts and conditions must not use.
  */
-function findFailingConstant(node: ASTNode, text: string): ConditionError | undefined {
-  for (const child of childNodes(node.args)) {
-    const error = findFailingConstant(child, text)
-    if (error !== undefined) return error
-  }
-  if (node.op === 'value' || !isConstant(node)) return undefined
-  const part = text.slice(node.start, node.end)
-  try {
-    parseCondition(part)({})
-    return undefined
-  } catch (error) {
-    if (error instanceof ParseError) return undefined
-    return errorAt(node, `${part} always fails: ${readLibraryError(error, part).message}`)
-  }
-}
-
-/** Adds the tags that the condition asks for. They are literals, so that one which no policy declares is found at load. */
-function findTags(node: ASTNode, tags: Set<string>): ConditionError | undefined {
-  if (node.op === 'id' && node.args === 'tags')
-    return errorAt(
-      node,
-      '"tags" is used in another way than "NAME" in tags; expected for example "pii" in tags',
-    )
-  if (node.op === 'in') {
-    const [name, list] = node.args
-    if (list.op === 'id' && list.args === 'tags' && name.op === 'value' && typeof name.args === 'string') {
-      tags.add(name.args)
-      return undefined
+function readNames(tree: ASTNode): ReadNames {
+  const names = new Set<string>()
+  const tags = new Set<string>()
+  const asked = new Set<ASTNode>()
+  for (const node of listNodes(tree)) {
+    assertCall(node)
+    if (node.op === 'in') {
+      const tag = readText(node.args[0])
+      if (tag !== undefined && isTags(node.args[1])) {
+        tags.add(tag)
+        asked.add(node.args[1])
+      }
+    } else if (isTags(node) && !asked.has(node)) {
+      const expected = 'expected for example "pii" in tags'
+      throw errorAt(node, `"tags" is used in another way than "NAME" in tags; ${expected}`)
     }
+    if (node.op === 'id') names.add(node.args)
   }
-  for (const child of childNodes(node.args)) {
-    const error = findTags(child, tags)
-    if (error !== undefined) return error
-  }
-  return undefined
+  return { names, tags }
 }
 
-function isConstant(node: ASTNode): boolean {
-  return node.op !== 'id' && [...childNodes(node.args)].every(isConstant)
-}
-
-/** Rejects syntax that cel-js accepts and conditions must not use; adds the identifiers to `names`. */
-function findUnsupported(
-  node: ASTNode,
-  names: Set<string>,
-  loop: ASTNode | undefined,
-): ConditionError | undefined {
-  if (node.op === 'id') names.add(node.args)
-  let inner = loop
-  if (node.op === 'call' || node.op === 'rcall') {
-    const [name] = node.args
-    const error = validateCall(node, name, node.op === 'call' ? node.args[1] : node.args[2])
-    if (error !== undefined) return error
-    if (loopFunctions.has(name)) {
-      if (loop !== undefined) return errorAt(node, `nested "${name}"; only one loop is allowed`)
-      inner = node
-    }
-  }
-  for (const child of childNodes(node.args)) {
-    const error = findUnsupported(child, names, inner)
-    if (error !== undefined) return error
-  }
-  return undefined
+function isTags({ op, args }: ASTNode): boolean {
+  return op === 'id' && args === 'tags'
 }
 
 /** Functions and operators of other languages. */
@@ -231,42 +195,32 @@ const functionsOfOthers = new Map([
   ['not', '!'],
 ])
 
-function validateCall(node: ASTNode, name: string, args: readonly ASTNode[]): ConditionError | undefined {
-  const added = conditionFunctions.get(name)
-  const [argument] = args
-  if (added !== undefined)
-    return validateLiteral(node, argument, `"${name}" takes one string literal`, added.validateArgument)
-  if (!celFunctions.includes(name)) {
-    const known = [...celFunctions, ...conditionFunctions.keys()]
+/** Throws ConditionError for a call that conditions must not have. */
+function assertCall(node: ASTNode): void {
+  const call = readCall(node)
+  if (call === undefined) return
+  const { name, args } = call
+  if (!allowedFunctions.includes(name)) {
     const other = functionsOfOthers.get(name)
-    const suggestion = other === undefined ? suggestSimilar(name, known) : `; did you mean "${other}"?`
-    return errorAt(node, `unknown function "${name}"${suggestion}`)
+    const suggestion =
+      other === undefined ? suggestSimilar(name, allowedFunctions) : `; did you mean "${other}"?`
+    throw errorAt(node, `unknown function "${name}"${suggestion}`)
   }
-  const time = timeFunctions.get(name)
-  if (time === undefined || argument === undefined) return undefined
-  if (timeFields.has(name)) {
-    const expected = `"${name}" takes a time zone as one string literal, or nothing for UTC`
-    return validateLiteral(node, argument, expected, time.validateArgument)
+  if (loopFunctions.includes(name)) {
+    for (const inner of args.flatMap((argument) => [...listNodes(argument)])) {
+      const nested = readCall(inner)?.name ?? ''
+      if (loopFunctions.includes(nested)) throw errorAt(inner, `nested "${nested}"; only one loop is allowed`)
+    }
   }
-  if (argument.op !== 'value' || typeof argument.args !== 'string') return undefined
-  const problem = time.validateArgument(argument.args)
-  if (problem === undefined) return undefined
-  return errorAt(argument, `${JSON.stringify(argument.args)} is not a ${name}: ${problem}`)
-}
-
-/** A literal is validated at load; one of the request could make an evaluation fail, or cost much. */
-function validateLiteral(
-  node: ASTNode,
-  argument: ASTNode | undefined,
-  expected: string,
-  validate: (text: string) => string | undefined,
-): ConditionError | undefined {
-  if (argument?.op !== 'value' || typeof argument.args !== 'string')
-    return errorAt(argument ?? node, expected)
-  const error = validate(argument.args)
-  return error === undefined ? undefined : errorAt(argument, error)
+  const { takes, validateArgument } = conditionFunctions.get(name) ?? {}
+  const [argument] = args
+  if (argument === undefined) return
+  const text = readText(argument)
+  if (text === undefined && takes !== undefined) throw errorAt(argument, `"${name}" takes ${takes}`)
+  const problem = text === undefined ? undefined : validateArgument?.(text)
+  if (problem !== undefined) throw errorAt(argument, problem)
 }
 
 function errorAt({ start }: ASTNode, message: string): ConditionError {
-  return { index: start, message }
+  return new ConditionError(message, start)
 }

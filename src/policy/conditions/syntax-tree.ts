@@ -1,34 +1,10 @@
 import type { ASTNode } from '@marcbachmann/cel-js'
-import { describeRegularExpression } from './name-pattern.ts'
 import { getMembers } from '../../lib/json/json-values.ts'
 
-const comparisons: readonly string[] = ['==', '!=', 'in']
-const textFunctions: readonly string[] = ['startsWith', 'endsWith', 'contains']
-
-/** Finds texts with `*` where it is an ordinary character, and regular expressions in `like`. */
-export function findPatternMistakes(node: ASTNode): readonly string[] {
-  const children = [...childNodes(node.args)]
-  return [...describeNode(node, children), ...children.flatMap(findPatternMistakes)]
-}
-
-function describeNode(node: ASTNode, children: readonly ASTNode[]): readonly string[] {
-  const name = node.op === 'rcall' ? node.args[0] : node.op
-  const operands = children.flatMap((child) => (child.op === 'list' ? [...childNodes(child.args)] : [child]))
-  const texts = operands.flatMap(({ op, args }) => (op === 'value' && typeof args === 'string' ? [args] : []))
-  if (name === 'like') {
-    return texts.flatMap((text) => {
-      const problem = describeRegularExpression(text)
-      return problem === undefined ? [] : [`in "like", ${problem}`]
-    })
-  }
-  if (!comparisons.includes(name) && !textFunctions.includes(name)) return []
-  return texts
-    .filter((text) => text.includes('*'))
-    .map(
-      (text) =>
-        `"*" in ${JSON.stringify(text)} is an ordinary character for "${name}"; ` +
-        `for any characters, write like(${JSON.stringify(text)})`,
-    )
+/** Lists a node and all beneath it, each before what is beneath it. */
+export function* listNodes(node: ASTNode): Generator<ASTNode> {
+  yield node
+  for (const child of childNodes(node.args)) yield* listNodes(child)
 }
 
 /** Lists the direct children of a node, given its `args`. */
@@ -42,4 +18,22 @@ export function* childNodes(value: unknown): Generator<ASTNode> {
 
 function isNode(value: unknown): value is ASTNode {
   return typeof getMembers(value)['op'] === 'string'
+}
+
+interface Call {
+  readonly node: Extract<ASTNode, { readonly op: 'call' | 'rcall' }>
+  readonly name: string
+  /** Without what it is called on. */
+  readonly args: readonly ASTNode[]
+}
+
+/** Returns undefined for a node that is no call. */
+export function readCall(node: ASTNode): Call | undefined {
+  if (node.op === 'call') return { node, name: node.args[0], args: node.args[1] }
+  return node.op === 'rcall' ? { node, name: node.args[0], args: node.args[2] } : undefined
+}
+
+/** Returns a literal text; undefined for another node. */
+export function readText({ op, args }: ASTNode): string | undefined {
+  return op === 'value' && typeof args === 'string' ? args : undefined
 }

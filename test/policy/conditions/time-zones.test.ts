@@ -43,7 +43,7 @@ function lookUp(name: string, time: Date, timeZone: string): number {
 it('a time in a zone has the fields that a calendar of the zone shows', () => {
   fc.assert(
     fc.property(times, fc.constantFrom(...zones), (time, zone) => {
-      for (const [name, read] of timeFields)
+      for (const [name, read] of Object.entries(timeFields))
         expect(`${name} ${read(toLocalTime(time, zone))}`).toBe(`${name} ${lookUp(name, time, zone)}`)
     }),
   )

@@ -1,7 +1,11 @@
 import { permissionNames, type Permission } from '../../../catalog-api/permissions.ts'
 import type { OperationFacts } from '../../conditions/authorization-request.ts'
 import type { Condition } from '../../conditions/condition.ts'
-import { describeConstantParts, maxDays } from '../../conditions/constant-parts.ts'
+import {
+  describeConstantParts,
+  describePatternMistakes,
+  maxDays,
+} from '../../conditions/condition-mistakes.ts'
 import { MissingFactError, unknown } from '../../conditions/fact.ts'
 import { describeRegularExpression } from '../../conditions/name-pattern.ts'
 import { constantFacts, factsAvailableFor } from '../../conditions/permission-facts.ts'
@@ -31,7 +35,7 @@ export function lintConditions(documents: readonly PolicyDocument[], now = Date.
         ...findings,
         ...(constant === undefined ? [] : [createFinding({ document, rule }, ...constant)]),
         ...describeAbsentFacts(rule, condition).map((message) => warn('fact', message)),
-        ...(condition.patternMistakes ?? []).map((mistake) =>
+        ...describePatternMistakes(when).map((mistake) =>
           warn('pattern', `has a condition with a mistaken pattern: ${mistake}`),
         ),
         ...describeConstantParts(when, listNamedPermissions(rule), now).map((part) =>

@@ -4,7 +4,8 @@ import type { Permission } from '../../catalog-api/permissions.ts'
 import { validateTimestamp } from '../../lib/time.ts'
 import { parseCondition } from './condition.ts'
 import { factsStatedFor, operationsStating } from './permission-facts.ts'
-import { childNodes } from './syntax-tree.ts'
+import { describeRegularExpression } from './name-pattern.ts'
+import { childNodes, listNodes, readCall, readText } from './syntax-tree.ts'
 
 const hourMs = 60 * 60 * 1000
 /** A year: parts on the time are tried throughout it, and a grant that ends later has no end that anybody waits for. */
@@ -27,7 +28,7 @@ export function describeConstantParts(
   const named = [...permissions]
 
   function listStated(variable: string, part: ASTNode): Iterable<unknown> | undefined {
-    const literals = [...listTexts(part)]
+    const literals = listTexts(part)
     switch (variable) {
       case 'now':
         return listTimes(literals, now)
@@ -143,15 +144,12 @@ function* listContexts(literals: readonly string[]): Generator<ReadonlyMap<strin
 }
 
 /** Lists the literal texts and the names of members. */
-function* listTexts({ op, args }: ASTNode): Generator<string> {
-  if (op === 'value' && typeof args === 'string') yield args
-  if (op === '.') yield args[1]
-  for (const child of childNodes(args)) yield* listTexts(child)
+function listTexts(part: ASTNode): readonly string[] {
+  return [...listNodes(part)].flatMap((node) => (node.op === '.' ? node.args[1] : (readText(node) ?? [])))
 }
 
-function* listVariables({ op, args }: ASTNode): Generator<string> {
-  if (op === 'id') yield args
-  for (const child of childNodes(args)) yield* listVariables(child)
+function listVariables(part: ASTNode): readonly string[] {
+  return [...listNodes(part)].flatMap(({ op, args }) => (op === 'id' ? args : []))
 }
 
 /** Describes claims that a condition reads without asking first whether the caller has them. */
@@ -175,4 +173,28 @@ function describeUnguarded(condition: ASTNode): readonly string[] {
 
 function isClaims({ op, args }: ASTNode): boolean {
   return op === '.' && args[1] === 'claims' && args[0].op === 'id' && args[0].args === 'principal'
+}
+
+const comparisons: readonly string[] = ['==', '!=', 'in']
+const textFunctions: readonly string[] = ['startsWith', 'endsWith', 'contains']
+
+/** Describes texts with `*` where it is an ordinary character, and regular expressions in `like`. */
+export function describePatternMistakes(condition: string): readonly string[] {
+  return [...listNodes(parseCondition(condition).ast)].flatMap((node) => {
+    const name = readCall(node)?.name ?? node.op
+    const operands = [...childNodes(node.args)].flatMap((child) => (child.op === 'list' ? child.args : child))
+    const texts = operands.flatMap((operand) => readText(operand) ?? [])
+    if (name === 'like') {
+      const problems = texts.flatMap((text) => describeRegularExpression(text) ?? [])
+      return problems.map((problem) => `in "like", ${problem}`)
+    }
+    if (!comparisons.includes(name) && !textFunctions.includes(name)) return []
+    return texts
+      .filter((text) => text.includes('*'))
+      .map((text) => JSON.stringify(text))
+      .map(
+        (text) =>
+          `"*" in ${text} is an ordinary character for "${name}"; for any characters, write like(${text})`,
+      )
+  })
 }
