@@ -12,7 +12,7 @@ import { directOutbound, openOutbound, type Outbound } from '../lib/outbound/out
 import { toError } from '../lib/errors/to-error.ts'
 import { readServerCertificates } from '../lib/tls/certificates.ts'
 import { readPageTokenSecret } from '../gateway/listing/page-tokens.ts'
-import { readUpstreamOptions } from '../gateway/upstream/upstream-files.ts'
+import { readUpstreamOptions } from '../gateway/upstream/upstreams.ts'
 import {
   describeUnusableKeys,
   listKeys,

@@ -8,13 +8,14 @@ import {
 } from '../catalog-api/openapi/openapi-document.ts'
 import type { Operation } from '../catalog-api/operations.ts'
 import type { Received } from './context.ts'
-import type { ReceivedHead } from './received-head.ts'
-import type { DownstreamResponse } from './downstream.ts'
+import type { ReceivedHead, DownstreamResponse } from './downstream.ts'
 import { createEntityTag, listsEntityTag } from '../lib/http/entity-tags.ts'
 import { scheduleAtTickEnd } from '../lib/async/owned-tasks.ts'
 import { memoize } from '../lib/memoize.ts'
 import type { LoadShedder } from '../limits/overload/load-shedder.ts'
-import { gatewayHeaders, type ResponseContext } from './gateway-headers.ts'
+import { gatewayHeaders, type ResponseContext } from './error-response.ts'
+import { readFile } from 'node:fs/promises'
+import { basename } from 'node:path'
 
 /** A public document that the gateway itself serves. */
 export interface ServedDocument {
@@ -48,7 +49,7 @@ export function createDocumentFinder(
   const documents = new Map([[basePath + openApiPath, createDocument('openapi', openApi)]])
   if (jwks !== undefined) documents.set(basePath + jwksPath, createDocument('jwks', jwks))
   // Created when it is first requested: few gateways need its files, and they take memory.
-  const openPage = memoize(async () => (await import('./docs-page.ts')).createDocsPage(basePath))
+  const openPage = memoize(() => createDocsPage(basePath))
   const page = basePath + docsPath
   async function findPageFile(target: string): Promise<ServedDocument> {
     const file = (await openPage()).get(target)
@@ -71,7 +72,7 @@ export function createDocumentFinder(
 }
 
 /** `headers` are those besides `content-type`. */
-export function createDocument(
+function createDocument(
   name: ServedDocument['name'],
   content: string | Buffer,
   contentType = 'application/json',
@@ -111,4 +112,87 @@ function hasEntityTag({ headers }: ReceivedHead, tag: string): boolean {
   return headers.some(
     (value, index) => headers[index - 1] === 'if-none-match' && index % 2 === 1 && listsEntityTag(value, tag),
   )
+}
+
+const css = 'text/css; charset=utf-8'
+const javaScript = 'text/javascript; charset=utf-8'
+
+/**
+ * Headers of all files: only the gateway's own files are loaded or run, requests go to the gateway only, and no page can
+ * frame this one or keep a reference to its window, as it may hold a credential.
+ */
+const headers: readonly string[] = Object.entries({
+  'content-security-policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; '),
+  'cross-origin-opener-policy': 'noopener-allow-popups',
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+}).flat()
+
+/** Folders of the files to which the page refers: its own, Swagger UI's, and the console's, which has the same design. */
+const own = new URL('page/', import.meta.url)
+// The build copies them, so that a package for two files is not installed.
+const swaggerUi = import.meta.url.endsWith('.ts')
+  ? new URL('../../node_modules/@fastify/swagger-ui/static/', import.meta.url)
+  : own
+const ofConsole = new URL('../console/page/', import.meta.url)
+
+const files = [
+  [css, new URL('swagger-ui.css', swaggerUi)],
+  [javaScript, new URL('swagger-ui-bundle.js', swaggerUi)],
+  [css, new URL('docs.css', own)],
+  [javaScript, new URL('docs.js', own)],
+  [css, new URL('design.css', ofConsole)],
+  ['image/svg+xml', new URL('icon.svg', ofConsole)],
+] as const
+
+/** Creates the page that shows the OpenAPI document with Swagger UI, as its files by their path, below `basePath`. */
+async function createDocsPage(basePath: string): Promise<ReadonlyMap<string, ServedDocument>> {
+  const html = createDocument('docs', createHtml(basePath), 'text/html; charset=utf-8', headers)
+  const path = basePath + docsPath
+  const staticFiles = files.map(async ([contentType, file]) => {
+    const document = createDocument('docs', await readFile(file), contentType, headers)
+    return [`${path}/static/${basename(file.pathname)}`, document] as const
+  })
+  return new Map([[path, html], [`${path}/`, html], ...(await Promise.all(staticFiles))])
+}
+
+function createHtml(basePath: string): string {
+  const document = `${basePath}${openApiPath}`
+  const folder = `${basePath}${docsPath}/static`
+  return `<!DOCTYPE html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <meta name="color-scheme" content="light dark" />
+    <title>catalog-gateway API documentation</title>
+    <link rel="icon" href="${folder}/icon.svg" type="image/svg+xml" />
+    <link rel="service-desc" href="${document}" type="application/json" />
+    <link rel="stylesheet" href="${folder}/design.css" />
+    <link rel="stylesheet" href="${folder}/docs.css" />
+    <script defer src="${folder}/swagger-ui-bundle.js"></script>
+    <script type="module" src="${folder}/docs.js"></script>
+  </head>
+  <body>
+    <header>
+      <h1><img src="${folder}/icon.svg" alt="" width="28" height="28" /> catalog-gateway</h1>
+      <h2>API documentation</h2>
+      <a href="${document}">OpenAPI document</a>
+    </header>
+    <main id="swagger-ui">
+      <noscript>This page needs JavaScript. The <a href="${document}">OpenAPI document</a> has all that it shows.</noscript>
+    </main>
+  </body>
+</html>
+`
 }

@@ -3,6 +3,8 @@ import type { ConnectionAddresses } from '../lib/net/addresses.ts'
 import type { CallbackList, TaskOwner } from '../lib/async/owned-tasks.ts'
 import type { BodySource } from '../http1/codec/body-source.ts'
 import type { UploadWatcher } from '../http1/server/upload-source.ts'
+import type { Credentials } from '../identity/index.ts'
+import type { SendingPage } from '../lib/http/sending-page.ts'
 
 /** A request as the pipeline sees it, from any server. */
 export interface DownstreamRequest {
@@ -99,4 +101,41 @@ export const noBody: DownstreamBody = {
   readAll: () => Promise.resolve(Buffer.alloc(0)),
   started: () => Promise.resolve(),
   release: () => undefined,
+}
+
+/** The head of a request without anything that two readers could understand differently. */
+export interface ReceivedHead {
+  readonly requestId: string
+  /** Address of the client: that of the peer, or the one that a trusted proxy states. */
+  readonly client: string
+  /** Address of the peer of the connection, unless it is the client. */
+  readonly peer: string | undefined
+  readonly method: string
+  /** Raw request target in origin form (RFC 9112, 3.2). Never forwarded. */
+  readonly target: string
+  /** Host and port that the client named; undefined only for HTTP/1.0. */
+  readonly host: string | undefined
+  readonly credentials: Credentials
+  /** Whether the client says that its token is from a login at an OAuth issuer, as those of LanceDB do. */
+  readonly isOidcToken: boolean
+  /** The page that sent the request; undefined if no browser did. */
+  readonly page: SendingPage | undefined
+  /** Names in lower case and values, alternately: the headers that the other members do not cover. */
+  readonly headers: readonly string[]
+  /** Database that a remote client of LanceDB names: `sales/eu`. Other clients name none. */
+  readonly database: string | undefined
+  /** Whether the client is a LanceDB remote client, maybe behind another gateway. Only decides the form of responses. */
+  readonly isLancedb: boolean
+  readonly contentType: string | undefined
+  readonly contentEncoding: string | undefined
+  /** In bytes; undefined for a body sent in chunks. */
+  readonly contentLength: number | undefined
+  readonly hasBody: boolean
+  /** The headers that state something about a table. */
+  readonly tableHeaders: readonly ('location' | 'properties')[]
+}
+
+/** The client closed its connection, or sent or read nothing for too long, before its response was complete. */
+export class ClientDisconnected extends Error {
+  override readonly name = 'ClientDisconnected'
 }

@@ -4,7 +4,7 @@ import { shutDownGracefully } from '../listener/graceful-shutdown.ts'
 import { createListener, type Listener, type ListenerOptions } from '../listener/listener.ts'
 import { maxHeadBytes, type ClientBounds } from './bounds.ts'
 import type { RequestObserver } from './observability/request-observer.ts'
-import { createRequestErrorResponse } from './request-error-response.ts'
+import { createRequestErrorResponse } from './error-response.ts'
 import type { RequestHandler } from './request-handler.ts'
 
 export interface GatewayServerOptions extends Pick<ListenerOptions, 'scheduler' | 'tls'> {

@@ -8,7 +8,7 @@ import {
 } from '../catalog-api/headers.ts'
 import type { ConnectionAddresses } from '../lib/net/addresses.ts'
 import type { RequestSpans } from '../observability/traces/request-spans.ts'
-import { DeniedError } from './authorization/denied-error.ts'
+import { DeniedError } from './authorization/decisions.ts'
 import type { ServedDocument } from './documents.ts'
 import type { DownstreamRequest } from './downstream.ts'
 import type { Recorded } from './stages/record.ts'

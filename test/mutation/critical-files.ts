@@ -56,15 +56,13 @@ export const criticalFiles: readonly CriticalFile[] = [
     ],
   },
   {
-    file: 'src/gateway/databases.ts',
+    file: 'src/gateway/stages/match.ts',
     tests: [
+      'test/gateway/routing/route-cache.test.ts',
+      'test/gateway/downstream/error-responses.test.ts',
       'test/attacks/ids/a-table-of-another-database.test.ts',
       'test/attacks/ids/a-database-chosen-by-the-caller.test.ts',
     ],
-  },
-  {
-    file: 'src/gateway/stages/match.ts',
-    tests: ['test/gateway/routing/route-cache.test.ts', 'test/gateway/downstream/error-responses.test.ts'],
   },
   ...['stages/authorize', 'stages/authorize-body', 'authorization/decisions'].map((name) => ({
     file: `src/gateway/${name}.ts`,
@@ -107,12 +105,10 @@ export const criticalFiles: readonly CriticalFile[] = [
     file: `src/policy/restrictions/${name}.ts`,
     tests: restrictedFilters,
   })),
-  ...['restricted-rows', 'restrict-query', 'restrict-request', 'restricted-read', 'trim-description'].map(
-    (name) => ({
-      file: `src/gateway/restrictions/${name}.ts`,
-      tests: ['test/gateway/restrictions/', 'test/gateway/authorization/restricted-reads.test.ts'],
-    }),
-  ),
+  ...['restricted-response', 'restrict-query', 'restrict-request', 'restricted-read'].map((name) => ({
+    file: `src/gateway/restrictions/${name}.ts`,
+    tests: ['test/gateway/restrictions/', 'test/gateway/authorization/restricted-reads.test.ts'],
+  })),
   { file: 'src/identity/bearer-tokens.ts', tests: ['test/identity/'] },
   { file: 'src/identity/authenticate.ts', tests: ['test/identity/'] },
   { file: 'src/audit/records/hash-chain.ts', tests: audit },

@@ -88,7 +88,7 @@ export const equivalentMutants: readonly EquivalentMutants[] = [
     reason: 'Every other interest is none.',
   },
   {
-    file: 'src/gateway/restrictions/trim-description.ts',
+    file: 'src/gateway/restrictions/restricted-response.ts',
     line: "return { fields: yield* trimFields(isObject(schema) ? schema['fields'] : undefined, '', visible) }",
     changes: ['isObject(schema) -> true'],
     reason: 'No text or number has fields; the condition is for the types.',

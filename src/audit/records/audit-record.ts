@@ -43,7 +43,7 @@ export interface UploadFacts {
   /** Number of record batches whose header was received, and the number of rows in those headers. */
   readonly batches: number
   readonly rows: number
-  /** SHA-256 in hex of the schema fields, as formatted by arrow-meter.ts. */
+  /** SHA-256 in hex of the schema fields, as formatted by read-arrow-body.ts. */
   readonly schema?: string
   /** Extension types of its columns whose values can refer to other objects. */
   readonly references?: readonly string[]

@@ -1,11 +1,35 @@
 import type { StatedFacts } from '../../catalog-api/facts.ts'
-import type { Principal } from '../../identity/index.ts'
-import type { AuthorizationRequest, RequestFacts } from '../../policy/conditions/authorization-request.ts'
+import { type Principal, challenge } from '../../identity/index.ts'
+import {
+  type AuthorizationRequest,
+  type RequestFacts,
+  type ConditionFact,
+  noFacts,
+} from '../../policy/conditions/authorization-request.ts'
 import type { Allowed, Decision } from '../../policy/engine/decision.ts'
 import type { PolicySet } from '../../policy/policy-set.ts'
 import { findByVisibility } from '../../policy/visibility/decide-listing.ts'
-import { createDeniedError } from './denied-error.ts'
 import type { PermissionDecision, RequiredPermission } from './required-permission.ts'
+import { CatalogError, type ErrorName } from '../../catalog-api/catalog-error.ts'
+import { quoteForMessage, type Identifier } from '../../catalog-api/identifiers.ts'
+import {
+  formatIdentifierForMessage,
+  functionOrSecretNotFound,
+  namespaceNotFound,
+  tableNotFound,
+  transactionNotFound,
+} from '../../catalog-api/identifier-text.ts'
+import { findOperation, type Operation } from '../../catalog-api/operations.ts'
+import { isEffectPermission } from '../../catalog-api/permissions.ts'
+import {
+  canKnow,
+  canListReferences,
+  findContact,
+  findGrounds,
+  isConcealed,
+  type Grounds,
+} from '../../policy/visibility/concealment.ts'
+import type { Authenticated } from '../context.ts'
 
 /** What the policies decided about a request. */
 export interface Decisions {
@@ -67,4 +91,184 @@ export function createAuthorizationRequest(
   { principal, facts: request }: DecisionContext,
 ): AuthorizationRequest {
   return { principal, permission, kind, id, request, operation: facts }
+}
+
+type Denial = Extract<Decision, { allowed: false }>
+
+/**
+ * A refusal by the policies. The response is 403, or the same 404 as for a missing object if the caller may not know
+ * that the object exists; it never depends on whether the object exists. A caller without credentials gets 401 instead
+ * of 403 (RFC 9110, section 15.5.2). Only a 403 says as whom the caller came, why, and whom to ask.
+ * The log and the audit record contain the actual reason.
+ */
+export class DeniedError extends CatalogError {
+  readonly decision: Denial
+  readonly requiredPermission: RequiredPermission
+  /** The denied permission and its object, as text. */
+  readonly needs: string
+
+  constructor(
+    permission: RequiredPermission,
+    decision: Denial,
+    { method, name }: Pick<Principal, 'method' | 'name'>,
+    concealing: CatalogError | undefined,
+    hints: readonly string[],
+  ) {
+    const needs = describePermission(permission)
+    const denialMessage = `you are not allowed ${needs}`
+    const { reason } = decision
+    if (concealing !== undefined) super(concealing.kind, concealing.message, { reason })
+    else if (method !== 'anonymous') {
+      const detail = [`authenticated as ${name}`, ...hints].join('; ')
+      super('PermissionDenied', denialMessage, { reason, detail })
+    } else {
+      const message = `no credential was sent; without a credential ${denialMessage}`
+      super('Unauthenticated', message, { reason, headers: challenge })
+    }
+    this.decision = decision
+    this.requiredPermission = permission
+    this.needs = needs
+  }
+}
+
+/** Creates the error for a denied permission, concealed as the policies of the object say. */
+function createDeniedError(
+  permission: RequiredPermission,
+  decision: Denial,
+  request: AuthorizationRequest,
+  policies: PolicySet,
+): DeniedError {
+  const concealing = createConcealingError(permission, request, policies)
+  const hints = concealing === undefined ? listHints(permission, request, decision, policies) : []
+  return new DeniedError(permission, decision, request.principal, concealing, hints)
+}
+
+function listHints(
+  { includesSubtree }: RequiredPermission,
+  request: AuthorizationRequest,
+  decision: Denial,
+  policies: PolicySet,
+): readonly string[] {
+  const contact = findContact(policies, request, decision)
+  return [
+    // A rule beneath the object would tell that there is something beneath. One can cover some names only, so it would tell a
+    // caller that one of them was guessed. The root is no secret.
+    ...(includesSubtree !== true && (request.id.length === 0 || canKnow(policies, request))
+      ? describeGrounds(request, findGrounds(policies, request, decision))
+      : []),
+    ...(contact === undefined ? [] : [`contact for access: ${contact}`]),
+  ]
+}
+
+/** What the caller stated, and perhaps did not know that it decides, such as the branch that a client has checked out. */
+function describeGrounds(
+  { operation }: AuthorizationRequest,
+  { message, facts }: Grounds,
+): readonly string[] {
+  const decisive = factWords.flatMap(([fact, word]) => {
+    const value = operation[fact]
+    if (!facts.includes(fact) || typeof value === 'symbol' || value.length === 0) return []
+    return [
+      `${word} ${typeof value === 'string' ? quoteForMessage(value) : formatIdentifierForMessage(value)}`,
+    ]
+  })
+  return [
+    ...(message === undefined ? [] : [message]),
+    ...(decisive.length === 0 ? [] : [`decided by the ${decisive.join(', the ')}`]),
+  ]
+}
+
+const factWords = [
+  ['branch', 'branch'],
+  ['tag', 'tag'],
+  ['mode', 'mode'],
+  ['destination', 'new name'],
+  ['location', 'location'],
+  ['manifestPath', 'manifest path'],
+] as const satisfies readonly (readonly [ConditionFact, string])[]
+
+function describePermission({ permission, id, requiredBy }: RequiredPermission): string {
+  return `${permission}${requiredBy === undefined ? '' : ` (${requiredBy})`} on ${formatIdentifierForMessage(id)}`
+}
+
+/**
+ * The error that the catalog would return if the object did not exist, if the policies conceal it. Nothing is concealed
+ * from a caller that may call the operation itself and lacks only an additional permission.
+ */
+function createConcealingError(
+  { permission, kind, id, includesSubtree }: RequiredPermission,
+  request: AuthorizationRequest,
+  policies: PolicySet,
+): CatalogError | undefined {
+  if (includesSubtree === true || isEffectPermission(permission) || id.length === 0) return undefined
+  const parent: AuthorizationRequest = { ...request, kind: 'namespace', id: id.slice(0, -1) }
+  // Only the namespace of an object that it creates can be missing.
+  if (findOperation(permission)?.creates === true) {
+    return isConcealed(policies, parent) ? namespaceNotFound(parent.id) : undefined
+  }
+  if (!isConcealed(policies, request)) return undefined
+  if (kind === 'namespace') return namespaceNotFound(id)
+  if (kind === 'transaction') return transactionNotFound(id)
+  if (isConcealed(policies, parent)) return namespaceNotFound(parent.id)
+  return kind === 'function' || kind === 'secret' ? functionOrSecretNotFound(kind, id) : tableNotFound(id)
+}
+
+const messagesWithoutNames: Partial<Record<ErrorName, string>> = {
+  TableTagNotFound: 'the table has no such tag',
+  TableTagAlreadyExists: 'the tag already exists',
+  TableBranchNotFound: 'the table has no such branch',
+  TableBranchAlreadyExists: 'the branch already exists',
+}
+
+/** A request with the policies that allowed it. */
+interface PermittedRequest extends Authenticated {
+  readonly permit: {
+    readonly policies: PolicySet
+    readonly facts: RequestFacts
+    readonly decisions: readonly PermissionDecision[]
+  }
+}
+
+/**
+ * Removes the names of tags and branches from an upstream error if the caller may not list those of every table of the
+ * request: catalogs name other tags and branches in their messages, for example the tags that prevent the deletion of a
+ * branch.
+ */
+export function hideReferences(error: CatalogError, request: PermittedRequest): CatalogError {
+  const { principal, permit } = request
+  const { facts, policies } = permit
+  const message = messagesWithoutNames[error.kind]
+  const isHidden = listTables(request).some(({ operation, id }) => {
+    if (message === undefined && !concernsReferences(operation)) return false
+    const table = { permission: operation.name, kind: operation.object, id }
+    return !canListReferences(policies, { ...table, principal, request: facts, operation: noFacts })
+  })
+  if (!isHidden) return error
+  return new CatalogError(
+    error.kind,
+    message ?? `the upstream refused the request with status ${error.status}`,
+    {
+      status: error.status,
+      headers: error.headers,
+    },
+  )
+}
+
+interface NamedTable {
+  readonly operation: Operation
+  readonly id: Identifier
+}
+
+/** The table of the route and those of the entries of a batch, with what is done to them. */
+function listTables({ route, permit }: PermittedRequest): readonly NamedTable[] {
+  const ofEntries = permit.decisions.flatMap(({ requiredPermission: { entry, permission, id } }) => {
+    const operation = entry && findOperation(permission)
+    return operation === undefined ? [] : [{ operation, id }]
+  })
+  return [route, ...ofEntries].filter(({ operation }) => operation.object === 'table')
+}
+
+/** Whether the operation concerns tags or branches, or versions, which tags and branches retain. */
+function concernsReferences({ references, facts }: Operation): boolean {
+  return references === 'names' || facts.some(([fact]) => fact === 'tag')
 }

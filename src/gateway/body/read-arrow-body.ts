@@ -1,18 +1,29 @@
 import { assertArrowContentType, arrowStreamType } from '../../catalog-api/headers.ts'
-import { refusal } from '../../catalog-api/catalog-error.ts'
-import { readSchemaStream } from '../../lib/arrow/schema.ts'
+import { refusal, CatalogError } from '../../catalog-api/catalog-error.ts'
+import {
+  readSchemaStream,
+  readSchema,
+  type ArrowField,
+  type ArrowSchema,
+  type ArrowType,
+} from '../../lib/arrow/schema.ts'
 import type { DownstreamBody } from '../downstream.ts'
-import { ArrowMeter } from './arrow-meter.ts'
 import {
   assertUncompressed,
   createBodyWithoutMembers,
   type BodyLimits,
   type CheckedBody,
   type ReadableRequest,
+  assertBodyLength,
+  createByteCounter,
+  readWholeBody,
+  type BodyLimit,
 } from './checked-body.ts'
 import { checkSchemaMetadata } from './written-metadata.ts'
-import { CheckedSource } from './checked-source.ts'
-import { assertBodyLength, createByteCounter, readWholeBody, type BodyLimit } from './read-body.ts'
+import { CheckedSource } from './body-sources.ts'
+import { hash } from 'node:crypto'
+import type { UploadFacts } from '../../audit/index.ts'
+import { type ArrowMessage, MessageFrames } from '../../lib/arrow/messages.ts'
 
 interface ArrowBodyOptions {
   readonly limits: BodyLimits
@@ -81,4 +92,109 @@ export async function readArrowSchema(
 function createArrowMeter({ route }: ReadableRequest, overwrites: boolean): ArrowMeter {
   const isIgnored = route.operation.columnMetadata === 'ignored' && !overwrites
   return new ArrowMeter((schema) => checkSchemaMetadata(schema, isIgnored))
+}
+
+/** Returns the extension types of a schema whose values can refer to other objects. Throws CatalogError to refuse it. */
+type CheckSchema = (schema: ArrowSchema) => readonly string[]
+
+/**
+ * Checks and measures an Arrow IPC stream in passing, from its message headers alone: no data is decoded, and none is
+ * copied except a header that spans several chunks. It never changes a byte. The claims of a header are not verified
+ * against the data.
+ */
+export class ArrowMeter {
+  readonly #checkSchema: CheckSchema
+  #references: readonly string[] = []
+  #bytes = 0
+  #batches = 0
+  #rows = 0
+  #schema: string | undefined
+  #problem: string | undefined
+  readonly #frames = new MessageFrames((message, metadata) => this.#readMessage(message, metadata.length))
+
+  constructor(checkSchema: CheckSchema) {
+    this.#checkSchema = checkSchema
+  }
+
+  /** Whether the schema has been read and checked. */
+  get hasSchema(): boolean {
+    return this.#frames.hasSchema
+  }
+
+  /** Extension types in the schema whose values can refer to other objects. */
+  get references(): readonly string[] {
+    return this.#references
+  }
+
+  /**
+   * Reads the next chunk. The chunk is not used after the call. Throws InvalidInput (400) if the bytes so far begin no
+   * Arrow IPC stream with one schema, which some reader could understand otherwise, and the error of the check.
+   */
+  push(chunk: Buffer): void {
+    this.#bytes += chunk.length
+    try {
+      if (this.#problem === undefined) this.#frames.push(chunk)
+    } catch (error) {
+      if (error instanceof CatalogError) throw error
+      this.#problem = error instanceof RangeError ? error.message : 'a header is malformed'
+    }
+    if (this.#problem === undefined) return
+    throw refusal('malformed_body', `the body is not an Arrow IPC stream that can be read: ${this.#problem}`)
+  }
+
+  /** Returns the facts measured so far. */
+  getFacts(): UploadFacts {
+    const unread = this.#problem ?? (this.#frames.isWhole ? undefined : 'truncated')
+    return {
+      bytes: this.#bytes,
+      batches: this.#batches,
+      rows: this.#rows,
+      ...(this.#schema !== undefined && { schema: this.#schema }),
+      ...(this.#references.length > 0 && { references: this.#references }),
+      ...(unread !== undefined && { unread }),
+    }
+  }
+
+  #readMessage({ kind, header }: ArrowMessage, bytes: number): void {
+    if (kind === 'schema') {
+      const schema = readSchema(header, bytes)
+      this.#references = this.#checkSchema(schema)
+      this.#schema = hash('sha256', formatSchemaFields(schema))
+    } else if (kind === 'batch') {
+      const rows = Number(header.length())
+      this.#batches += 1
+      if (rows < 0) throw new RangeError('a batch has a negative number of rows')
+      this.#rows += rows
+    }
+  }
+}
+
+/** A field: name, nullable, type, dictionary, children. */
+type FieldText = readonly [
+  string,
+  boolean,
+  readonly unknown[],
+  readonly unknown[] | null,
+  readonly FieldText[],
+]
+
+/**
+ * Formats the fields of a schema in the canonical form that its fingerprint is computed from: JSON without spaces, each
+ * field `[name, nullable, [type, ...parameters], dictionary, [...children]]`. The type is its number in the union
+ * `Type` of Arrow's Schema.fbs, followed by its parameters in the order of that file with defaults filled in; the
+ * dictionary is null, or `[bits, signed]` of its indices. Metadata, endianness and dictionary ids are omitted: they
+ * differ between writers of the same table.
+ */
+function formatSchemaFields(schema: ArrowSchema): string {
+  return JSON.stringify(schema.fields.map(formatField))
+}
+
+function formatField({ name, nullable, type, indexType, children }: ArrowField): FieldText {
+  const dictionary = indexType === undefined ? null : [indexType.bits, indexType.signed]
+  return [name, nullable, formatType(type), dictionary, children.map(formatField)]
+}
+
+/** A missing time zone is formatted as an empty one. */
+function formatType(type: ArrowType): readonly unknown[] {
+  return Object.values(type).flatMap((parameter) => parameter ?? '')
 }

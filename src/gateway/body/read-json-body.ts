@@ -9,9 +9,13 @@ import {
   type BodyLimits,
   type CheckedBody,
   type ReadableRequest,
+  assertBodyLength,
+  concatChunks,
+  readWholeBody,
+  startBody,
+  type BodyLimit,
 } from './checked-body.ts'
-import { JsonSource, readInSlices } from './json-source.ts'
-import { assertBodyLength, concatChunks, readWholeBody, startBody, type BodyLimit } from './read-body.ts'
+import { JsonSource, readInSlices } from './body-sources.ts'
 import { restateBody } from './restate-facts.ts'
 import { listWrittenReferences } from './written-metadata.ts'
 

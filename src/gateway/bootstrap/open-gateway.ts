@@ -1,4 +1,4 @@
-import { openAssertionSigner, type StaticKey } from '../../identity/index.ts'
+import { openAssertionSigner, type StaticKey, type AssertionSigner } from '../../identity/index.ts'
 import type { ReadinessCheck } from '../../observability/health/readiness.ts'
 import { bodyBounds, clientBounds } from '../bounds.ts'
 import { startChangeTracker, type ChangeTracker } from '../changes/change-tracker.ts'
@@ -6,32 +6,42 @@ import { createDocumentFinder } from '../documents.ts'
 import { createListingObserver } from '../listing/incomplete-listing.ts'
 import { createSealedIds } from '../facts/sealed-ids.ts'
 import { createPageTokens, openTokenSecret } from '../listing/page-tokens.ts'
-import { createConsoleListing } from '../console-listing.ts'
-import { createConsoleRecorder, getUpstreamState } from '../observability/console-recorder.ts'
+import {
+  createConsoleListing,
+  createConsoleRecorder,
+  getUpstreamState,
+} from '../observability/console-source.ts'
 import { createCredentialRefusalRecorder } from '../observability/credential-refusal-recorder.ts'
 import { createReadinessChecks } from '../observability/gateway-readiness.ts'
-import { createRequestObserver, type RequestObserver } from '../observability/request-observer.ts'
+import { createRequestObserver, type RequestObserver, endSpans } from '../observability/request-observer.ts'
 import { createLogSink } from '../observability/request-log-line.ts'
-import { endSpans } from '../observability/request-sinks.ts'
-import type { Scheme } from '../origin-form.ts'
-import { createClientAddressReader } from '../client-address.ts'
-import { createForwardedCertificateReader } from '../forwarded-certificate.ts'
+import type { Scheme } from '../stages/receive.ts'
+import { createClientAddressReader, createForwardedCertificateReader } from '../trusted-proxies.ts'
 import type { Pipeline } from '../pipeline.ts'
 import { createRequestHandler, type RequestHandler } from '../request-handler.ts'
 import { cacheRoutes, createRouteFinder } from '../stages/match.ts'
 import { createSettingsVocabulary } from '../../policy/source/load-policies.ts'
 import type { ConsoleSource } from '../../console/console.ts'
-import { openAudit } from './open-audit.ts'
 import { openIdentity } from './open-identity.ts'
 import { openLimits, type OpenedLimits } from './open-limits.ts'
 import type { Observability, Bootstrap } from './open-observability.ts'
 import { openPolicies } from './open-policies.ts'
-import { openUpstreams } from './open-upstreams.ts'
-import type { AuditLog } from '../../audit/index.ts'
-import type { Upstreams } from '../upstream/upstreams.ts'
+import { type AuditLog, openAuditLog, openSinks, type Retention, type Sinks } from '../../audit/index.ts'
+import { type Upstreams, readUpstreamOptions, createUpstreams } from '../upstream/upstreams.ts'
+import { hostname } from 'node:os'
+import { version } from '../../version.ts'
+import { exportAudit, exportSinks, exportCertificate } from '../../observability/metrics/gauges.ts'
+import { createAuditObserver, createSinkObserver } from '../../observability/observers.ts'
+import { createCallerHeaders } from '../upstream/caller-headers.ts'
+import type { Logger } from '../../observability/log/gateway-log.ts'
+import type { UpstreamObserver, Upstream } from '../upstream/upstream.ts'
+import { poolNames } from '../../limits/overload/shed-class.ts'
+import type { Metrics } from '../../observability/metrics/metrics.ts'
+import type { CircuitState } from '../upstream/circuit-breaker.ts'
+import type { ConnectionSlots } from '../upstream/connection-slots.ts'
 
 /** How requests reach a gateway. */
-export interface GatewayAccess {
+interface GatewayAccess {
   readonly scheme: Scheme
   /** Path before all paths of the catalog API; empty if there is none. */
   readonly basePath: string
@@ -150,4 +160,105 @@ async function openChanges(
   // The segments that unresolved changes need are known only now.
   audit.prune()
   return changes
+}
+
+/** The audit log and the sinks of its records. */
+interface OpenedAudit {
+  readonly auditLog: AuditLog
+  readonly sinks: Sinks
+}
+
+/**
+ * Opens the audit log and its sinks. The sinks are opened first, so that retention removes nothing undelivered, and
+ * closed last, so that they deliver the last records. Retention keeps the segments named by `unresolved`.
+ */
+async function openAudit(
+  { settings: { audit }, tuning, closers, metrics, log, outbound }: Bootstrap,
+  unresolved: NonNullable<Retention['inDoubtIntents']>,
+): Promise<OpenedAudit> {
+  const sinks = await openSinks({
+    folder: audit.folder,
+    settings: audit.sinks,
+    resource: { gateway: hostname(), software: version },
+    observer: createSinkObserver(metrics, log, audit.sinks),
+    outbound,
+  })
+  closers.push(() => sinks.close())
+  exportSinks(metrics, sinks)
+  const { maxAgeDays, maxBytes } = audit.retention
+  const auditLog = await openAuditLog({
+    ...audit,
+    ...tuning.auditLog,
+    retention: {
+      maxAgeMs: maxAgeDays && maxAgeDays * 86_400_000,
+      maxBytes,
+      oldestNeededSegment: sinks.oldestNeededSegment,
+      inDoubtIntents: unresolved,
+    },
+    gateway: hostname(),
+    software: version,
+    observer: createAuditObserver(metrics, log),
+  })
+  closers.push(() => auditLog.close())
+  sinks.start(() => auditLog.durableEnd())
+  exportAudit(metrics, auditLog, audit.folder)
+  return { auditLog, sinks }
+}
+
+/** Opens the upstreams, and follows the files that their settings name. */
+async function openUpstreams(
+  { settings, tuning, closers, metrics, log, files, outbound }: Bootstrap,
+  assertions: AssertionSigner | undefined,
+): Promise<Upstreams> {
+  const options = await Promise.all(
+    settings.upstreams.map(async (upstream) => ({
+      ...(await readUpstreamOptions(upstream, outbound, files.follow, (certificate) =>
+        exportCertificate(metrics, certificate, upstream.name),
+      )),
+      bounds: tuning.upstream,
+      callerHeaders: createCallerHeaders(upstream.name, upstream.identity, assertions),
+    })),
+  )
+  const upstreams = createUpstreams(options, createUpstreamLog(log))
+  closers.push(() => upstreams.close())
+  exportUpstreams(metrics, upstreams.all)
+  return upstreams
+}
+
+/** Logs that an upstream is lost and that it is back. */
+function createUpstreamLog(log: Logger): UpstreamObserver {
+  return {
+    healthChanged(upstream, isHealthy, reason) {
+      if (isHealthy) log.info({ upstream }, 'upstream healthy')
+      else log.warn({ upstream, reason }, 'upstream unhealthy')
+    },
+    circuitChanged(upstream, state, reason) {
+      if (state === 'closed') log.info({ upstream }, 'circuit closed')
+      else log.warn({ upstream, reason }, 'circuit opened')
+    },
+  }
+}
+
+const circuitStates: readonly CircuitState[] = ['closed', 'open']
+
+/** Exports the state of the upstreams. */
+function exportUpstreams(metrics: Metrics, upstreams: readonly Upstream[]): void {
+  const ofEach = (read: (upstream: Upstream) => number) => () =>
+    upstreams.map((each) => [{ upstream: each.name }, read(each)] as const)
+  metrics.upstream_healthy(ofEach(({ health }) => (health.isHealthy() ? 1 : 0)))
+  metrics.upstream_credential_refused(ofEach(({ health }) => (health.isCredentialRefused() ? 1 : 0)))
+  metrics.upstream_connections(ofEach(({ client }) => client.connectionCount()))
+  metrics.upstream_circuit_breaker_state(() =>
+    upstreams.flatMap(({ name: upstream, breaker }) =>
+      circuitStates.map((state) => [{ upstream, state }, breaker.state === state ? 1 : 0] as const),
+    ),
+  )
+  const ofEachPool = (read: (slots: ConnectionSlots) => number) => () =>
+    upstreams.flatMap(({ name: upstream, slots }) =>
+      poolNames.map((pool) => [{ upstream, pool }, read(slots[pool])] as const),
+    )
+  metrics.upstream_active_requests(ofEachPool((slots) => slots.active()))
+  metrics.upstream_max_active_requests(ofEachPool(({ maxActive }) => maxActive))
+  metrics.upstream_pending_requests(ofEachPool((slots) => slots.pending()))
+  metrics.upstream_max_pending_requests(ofEachPool(({ maxPending }) => maxPending))
 }

@@ -10,7 +10,7 @@ import {
   type ResolutionDecision,
   type ResolvedEntry,
 } from '../../audit/index.ts'
-import { fetchVersion } from './created-versions.ts'
+import { fetchVersion } from './outcome.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 
 /** In milliseconds. */

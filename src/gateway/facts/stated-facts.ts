@@ -22,7 +22,7 @@ import {
   type FactValue,
 } from './fact-values.ts'
 import type { RequestFacts } from '../../policy/conditions/authorization-request.ts'
-import type { ReceivedHead } from '../received-head.ts'
+import type { ReceivedHead } from '../downstream.ts'
 
 export type JsonObject = Readonly<Record<string, unknown>>
 

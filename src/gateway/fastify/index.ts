@@ -1,5 +1,5 @@
 export { catalogGateway } from './catalog-gateway.ts'
-export type { CatalogDecision, CatalogGatewayOptions, EmbeddedGateway } from './plugin-types.ts'
+export type { CatalogDecision, CatalogGatewayOptions, EmbeddedGateway } from './catalog-gateway.ts'
 export type { EmbeddedSettings } from '../../config/index.ts'
 export { SettingsError } from '../../settings/index.ts'
 export type { ApplicationPrincipal } from '../../identity/index.ts'

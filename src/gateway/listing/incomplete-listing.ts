@@ -6,7 +6,7 @@ import { formatIdentifier, type Identifier } from '../../catalog-api/identifiers
 import type { Upstream } from '../upstream/upstream.ts'
 import type { SourceFailures } from './listing-page.ts'
 import { createLogThrottle } from '../../observability/log/log-throttle.ts'
-import { describeCause } from '../describe-cause.ts'
+import { describeCause } from '../error-response.ts'
 import type { OnNameLeftOut } from './listing-sources.ts'
 import type { Logger } from '../../observability/log/gateway-log.ts'
 import type { Metrics } from '../../observability/metrics/metrics.ts'

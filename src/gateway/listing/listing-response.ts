@@ -13,7 +13,7 @@ import type { RequestFacts } from '../../policy/conditions/authorization-request
 import type { PolicySet } from '../../policy/policy-set.ts'
 import type { RequestSpans } from '../../observability/traces/request-spans.ts'
 import type { DownstreamResponse } from '../downstream.ts'
-import { gatewayHeaders } from '../gateway-headers.ts'
+import { gatewayHeaders } from '../error-response.ts'
 import type { UpstreamResponse } from '../upstream/upstream-attempt.ts'
 import { createIncompleteHeader, createUnavailableError, type ListingObserver } from './incomplete-listing.ts'
 import {
@@ -24,7 +24,7 @@ import {
 } from './listing-page.ts'
 import { createListingSources, getListedMember } from './listing-sources.ts'
 import type { PageTokens } from './page-tokens.ts'
-import { readUpstreamJson } from '../upstream/read-upstream-json.ts'
+import { readUpstreamJson } from '../upstream/call-upstream.ts'
 import { createRequestHeaders } from '../upstream/request-headers.ts'
 import type { Authenticated } from '../context.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'

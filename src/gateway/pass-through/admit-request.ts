@@ -11,15 +11,14 @@ import { LimitExceeded } from '../../limits/limits.ts'
 import type { FairCapacity } from '../../limits/overload/fair-capacity.ts'
 import { Overloaded, type LoadShedder } from '../../limits/overload/load-shedder.ts'
 import type { TokenBuckets } from '../../limits/token-buckets.ts'
-import { awaitAuditRecord } from '../await-audit-record.ts'
+import { awaitAuditRecord } from '../stages/audit.ts'
 import { maxDecisionAgeMs } from '../bounds.ts'
-import { ClientDisconnected } from '../client-disconnected.ts'
+import { ClientDisconnected, type ReceivedHead } from '../downstream.ts'
 import type { Received } from '../context.ts'
-import type { ReceivedHead } from '../received-head.ts'
 import { authenticate, type AuthenticateOptions } from '../stages/authenticate.ts'
 import type { ReceiveOptions } from '../stages/receive.ts'
 import type { Trace } from '../trace.ts'
-import { isBelowPrefix, type PassThroughPaths, toUpstreamPath } from './pass-through-target.ts'
+import { isBelowPrefix, type PassThroughPaths, toUpstreamPath } from './forwarded.ts'
 
 export interface AdmitOptions extends ReceiveOptions, AuthenticateOptions {
   readonly shedding: LoadShedder

@@ -17,7 +17,7 @@ import type { ListenerOptions } from '../../listener/listener.ts'
 import { clientBounds, maxHeadBytes, passThroughBounds, upstreamBounds } from '../bounds.ts'
 import type { RequestObserver } from '../observability/request-observer.ts'
 import type { AdmitOptions } from './admit-request.ts'
-import { createPassThroughPaths } from './pass-through-target.ts'
+import { createPassThroughPaths } from './forwarded.ts'
 import { isWebSocket, ProxiedRequests } from './proxied-requests.ts'
 import { createTunnelOptions } from './web-socket-tunnel.ts'
 

@@ -11,7 +11,7 @@ import { readConnectionAddresses } from '../../lib/net/addresses.ts'
 import { limitSending, readNodeHead } from '../../node-http/node-requests.ts'
 import { ByteCount } from '../../node-http/node-response.ts'
 import { clientBounds } from '../bounds.ts'
-import { ClientDisconnected } from '../client-disconnected.ts'
+import { ClientDisconnected } from '../downstream.ts'
 import { toCatalogError } from '../error-response.ts'
 import type { RequestObserver } from '../observability/request-observer.ts'
 import { receive } from '../stages/receive.ts'
@@ -22,7 +22,7 @@ import {
   type AdmittedRequest,
   type PassThroughRoute,
 } from './admit-request.ts'
-import { keepRequestHeaders, keepResponseHeaders } from './forwarded-headers.ts'
+import { keepRequestHeaders, keepResponseHeaders } from './forwarded.ts'
 
 /** A request from its head to the end of its response or WebSocket connection. */
 interface ProxiedRequest {

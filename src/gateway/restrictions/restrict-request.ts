@@ -2,7 +2,7 @@ import type { QueryParameters } from '../../catalog-api/query-parameters.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
 import type { CallerRestriction } from '../../policy/restrictions/restriction.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
-import type { Payload } from '../body/checked-body.ts'
+import { type Payload, concatChunks } from '../body/checked-body.ts'
 import { restrictQuery } from './restrict-query.ts'
 import {
   assertMembersUnderstood,
@@ -11,7 +11,6 @@ import {
   unsupportedError,
   type MemberChanges,
 } from './restricted-read.ts'
-import { concatChunks } from '../body/read-body.ts'
 import { JsonTransformer } from '../json/json-transformer.ts'
 import { CatalogError, type RefusalReason } from '../../catalog-api/catalog-error.ts'
 import { isObject, parseJsonBytes } from '../../lib/json/json-values.ts'

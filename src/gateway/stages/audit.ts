@@ -8,11 +8,12 @@ import {
 import { refusal } from '../../catalog-api/catalog-error.ts'
 import type { ChangeTracker, WrittenIntent } from '../changes/change-tracker.ts'
 import { isOperationName, getOperation } from '../../catalog-api/operations.ts'
-import { awaitAuditRecord } from '../await-audit-record.ts'
 import { advance } from '../context.ts'
 import { createChangeDetails, createEntryDetails } from '../facts/change-details.ts'
 import { listAdditionalPermissions, type RequiredPermission } from '../authorization/required-permission.ts'
 import type { EntriesAdmitted } from './limit-entries.ts'
+import type { AuditMode } from '../../config/index.ts'
+import { TimeoutExceeded, withTimeout } from '../../lib/async/with-timeout.ts'
 
 /** A request that may be forwarded: the intent of a change is in the audit log, if its operation is audited. */
 export interface Audited extends EntriesAdmitted {
@@ -114,4 +115,29 @@ function createAuditedObject(
       : undefined
   const before = isCommit ? tracking.getPreviousVersion(permission, id, details) : undefined
   return { operation: permission, id, details, before }
+}
+
+/** A hanging disk must not delay requests forever. */
+const writeTimeoutMs = 10_000
+
+/**
+ * Waits for a record that must be on disk before its request is forwarded; at once resolved if the mode does not require
+ * it. Rejects with ServiceUnavailable (503) if the record cannot be written, or takes too long. `effect` says what that means for the request.
+ */
+export async function awaitAuditRecord(
+  written: Promise<unknown>,
+  mode: AuditMode,
+  effect: string,
+): Promise<void> {
+  if (mode === 'besteffort') {
+    // The log counts the failure.
+    written.catch(() => undefined)
+    return
+  }
+  try {
+    await withTimeout(written, writeTimeoutMs)
+  } catch (error) {
+    if (!(error instanceof TimeoutExceeded)) throw error
+    throw refusal('audit_timeout', `${effect}: timeout writing the audit record; retry later`)
+  }
 }

@@ -1,7 +1,11 @@
 import { AuthenticationError, type Authenticator, type Principal } from '../../identity/index.ts'
 import type { FailedAuthentications } from '../../limits/limits.ts'
-import { assertSameSite, type CrossSiteOptions } from '../assert-same-site.ts'
 import { advance, type Authenticated, type Received } from '../context.ts'
+import { CatalogError, getRefusalOptions, refusals } from '../../catalog-api/catalog-error.ts'
+import { quoteForMessage } from '../../catalog-api/identifiers.ts'
+import { isCrossSite, type SendingPage } from '../../lib/http/sending-page.ts'
+import type { Scheme } from './receive.ts'
+import type { ReceivedHead } from '../downstream.ts'
 
 export interface AuthenticateOptions extends CrossSiteOptions {
   readonly authenticator: Pick<Authenticator, 'authenticate'>
@@ -31,4 +35,50 @@ export async function authenticate<Request extends Received>(
   }
   assertSameSite(request.head, principal, options)
   return advance(request, { principal })
+}
+
+interface CrossSiteOptions {
+  /** Scheme of the listener. */
+  readonly scheme: Scheme
+  /** Origins whose pages may use the credentials that browsers add. */
+  readonly allowedOrigins: ReadonlySet<string>
+}
+
+/** 403: a page of another site sent the request, and its browser added the credential. */
+export class CrossSiteError extends CatalogError {
+  /** The caller whose browser sent the request. */
+  readonly principal: Principal
+  readonly page: SendingPage
+
+  constructor(principal: Principal, page: SendingPage) {
+    const from = page.origin === undefined ? 'another site' : quoteForMessage(page.origin)
+    const message =
+      `a page of ${from} sent this request with a credential that browsers add; ` +
+      'expected a page of this host, or an API key or a bearer token'
+    super(refusals.cross_site.kind, message, getRefusalOptions('cross_site'))
+    this.principal = principal
+    this.page = page
+  }
+}
+
+/** Sent in a header that browsers never add, and that a page can send to another site only if that permits it. */
+const explicitMethods: ReadonlySet<Principal['method']> = new Set(['api-key', 'token'])
+
+/**
+ * Whether a browser adds the credential to the requests of any page: a certificate, what an embedding application
+ * authenticates by, such as a cookie, or only the address of the client.
+ */
+export function isAddedByBrowser({ method }: Principal): boolean {
+  return !explicitMethods.has(method)
+}
+
+/** Throws CrossSiteError (403) for a request of another site with a credential that its browser added. */
+function assertSameSite(
+  { host, page }: Pick<ReceivedHead, 'host' | 'page'>,
+  principal: Principal,
+  { scheme, allowedOrigins }: CrossSiteOptions,
+): void {
+  if (page === undefined || !isAddedByBrowser(principal) || !isCrossSite(page, host, scheme)) return
+  if (page.origin !== undefined && allowedOrigins.has(page.origin)) return
+  throw new CrossSiteError(principal, page)
 }

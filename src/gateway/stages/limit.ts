@@ -5,10 +5,9 @@ import { getPrincipalKey, type LimitedRequest } from '../../limits/limit-key.ts'
 import { Overloaded, type LoadShedder } from '../../limits/overload/load-shedder.ts'
 import { ownedBy } from '../../lib/async/owned-tasks.ts'
 import { runInSlices, type Steps } from '../../lib/async/run-in-slices.ts'
-import { ClientDisconnected } from '../client-disconnected.ts'
+import { ClientDisconnected, type DownstreamResponse } from '../downstream.ts'
 import type { ReadableRequest } from '../body/checked-body.ts'
 import { advance, type Authenticated } from '../context.ts'
-import type { DownstreamResponse } from '../downstream.ts'
 import type { Authorized } from './authorize.ts'
 
 export interface LimitOptions {

@@ -18,12 +18,9 @@ import { parseConnectionTokens, removeHeaders } from '../../lib/http/header-list
 import { isHostAndPort } from '../../lib/http/host-name.ts'
 import { readSendingPage, sendingPageHeaders } from '../../lib/http/sending-page.ts'
 import { contextKeyToHeader } from '../context-keys.ts'
-import { toOriginForm, type Scheme } from '../origin-form.ts'
-import type { ReadClientAddress } from '../client-address.ts'
+import type { ReadClientAddress, ReadForwardedCertificate } from '../trusted-proxies.ts'
 import { Received } from '../context.ts'
-import type { DownstreamRequest } from '../downstream.ts'
-import type { ReadForwardedCertificate } from '../forwarded-certificate.ts'
-import type { ReceivedHead } from '../received-head.ts'
+import type { DownstreamRequest, ReceivedHead } from '../downstream.ts'
 
 /** Headers that identify a request or its sender: rejected if repeated or listed in `Connection`. */
 const guardedHeaders: ReadonlySet<string> = new Set([
@@ -238,4 +235,41 @@ function removeConnectionListed(headers: readonly string[], tokens: readonly str
     }
   }
   return removeHeaders(headers, listed)
+}
+
+export type Scheme = 'http' | 'https'
+
+const absoluteForm = /^([a-z]+):\/\/([^/?#]*)(.*)$/
+
+/**
+ * Converts a request target in absolute form to origin form (RFC 9112, 3.2); others are returned as they are. Servers
+ * differ on whether an absolute target overrides `host`, so both must be the same. Throws InvalidInput (400) for another
+ * authority, another scheme than that of the listener, user information, and a target without a path.
+ */
+export function toOriginForm(target: string, host: string | undefined, scheme: Scheme): string {
+  if (target.startsWith('/')) return target
+  const match = absoluteForm.exec(target)
+  if (match === null) return target
+  const [, sentScheme = '', authority = '', path = ''] = match
+  // Not quoted: it may contain a password.
+  if (authority.includes('@'))
+    throw malformedTarget('the request target contains user information; expected only host and port')
+  if (sentScheme !== scheme) {
+    throw malformedTarget(
+      `the scheme of the request target is ${quoteForMessage(sentScheme)}; expected ${quoteForMessage(scheme)}, that of this port`,
+    )
+  }
+  if (authority !== host) {
+    throw malformedTarget(
+      `the request target names the host ${quoteForMessage(authority)}, the host header ${quoteForMessage(host ?? '')}; ` +
+        'expected the same in both',
+    )
+  }
+  if (!path.startsWith('/'))
+    throw malformedTarget('the request target has no path; expected one that starts with a slash')
+  return path
+}
+
+function malformedTarget(message: string): CatalogError {
+  return refusal('malformed_target', message)
 }

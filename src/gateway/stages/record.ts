@@ -2,7 +2,7 @@ import type { OutcomeEntry } from '../../audit/index.ts'
 import type { ChangeTracker } from '../changes/change-tracker.ts'
 import { createFailureOutcome, createOutcome, toUnknownOutcome } from '../changes/outcome.ts'
 import { advance } from '../context.ts'
-import { toDownstreamError } from '../upstream/attempt-failure.ts'
+import { toDownstreamError } from '../upstream/upstream-error.ts'
 import type { Audited } from './audit.ts'
 import type { Sent } from './send.ts'
 

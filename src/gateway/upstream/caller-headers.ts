@@ -7,7 +7,7 @@ import {
   lancedbCredentialTypeHeader,
 } from '../../catalog-api/headers.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
-import type { ReceivedHead } from '../received-head.ts'
+import type { ReceivedHead } from '../downstream.ts'
 
 /** What is known of a request that goes upstream. */
 export interface ForwardedRequest {

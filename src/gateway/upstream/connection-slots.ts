@@ -1,8 +1,7 @@
 import { ownedBy } from '../../lib/async/owned-tasks.ts'
 import { type CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
 import { FairCapacity, type CapacityHolder } from '../../limits/overload/fair-capacity.ts'
-import type { DownstreamResponse } from '../downstream.ts'
-import { ClientDisconnected } from '../client-disconnected.ts'
+import { type DownstreamResponse, ClientDisconnected } from '../downstream.ts'
 
 /** Limits on active and pending requests. */
 export interface ConnectionSlotsOptions {

@@ -1,5 +1,5 @@
 import type { UpstreamBounds } from '../bounds.ts'
-import { isUnavailableStatus } from './attempt-failure.ts'
+import { isUnavailableStatus } from './upstream-error.ts'
 import type { OwnClient, UpstreamAccess } from './own-client.ts'
 
 type HealthCheckBounds = Pick<

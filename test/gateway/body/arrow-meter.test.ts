@@ -19,7 +19,7 @@ import {
 } from 'apache-arrow'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { ArrowMeter } from '../../../src/gateway/body/arrow-meter.ts'
+import { ArrowMeter } from '../../../src/gateway/body/read-arrow-body.ts'
 import { isThorough } from '../../support/thorough.ts'
 
 /** Reads the bytes in chunks that end at these offsets. */

@@ -6,7 +6,7 @@ import {
   createPassThroughPaths,
   isBelowPrefix,
   toUpstreamPath,
-} from '../../../src/gateway/pass-through/pass-through-target.ts'
+} from '../../../src/gateway/pass-through/forwarded.ts'
 import { dots, forbiddenSuffixes, oddSequences, separators } from '../../differential/target-dictionary.ts'
 import type { TestedGateway } from '../support/open-gateway.ts'
 import { readRaw, rawRequest } from '../support/raw-request.ts'

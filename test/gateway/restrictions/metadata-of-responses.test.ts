@@ -19,7 +19,7 @@ import { MetadataVersion } from 'apache-arrow/fb/metadata-version'
 import { RecordBatch as BatchHeader } from 'apache-arrow/fb/record-batch'
 import { Builder } from 'flatbuffers'
 import { expect, it } from 'vitest'
-import { RestrictedRows } from '../../../src/gateway/restrictions/restricted-rows.ts'
+import { RestrictedRows } from '../../../src/gateway/restrictions/restricted-response.ts'
 import { encodeFile, toFile } from '../../support/arrow-file.ts'
 import { expectLinearCost } from '../../support/cost-growth.ts'
 

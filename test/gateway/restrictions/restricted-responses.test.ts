@@ -12,11 +12,10 @@ import {
 } from 'apache-arrow'
 import { expect, it } from 'vitest'
 import { CatalogError } from '../../../src/catalog-api/catalog-error.ts'
-import { readRestrictedRows } from '../../../src/gateway/restrictions/restricted-rows.ts'
+import { readRestrictedRows, trimDescription } from '../../../src/gateway/restrictions/restricted-response.ts'
 import { hideRestricted } from '../../../src/gateway/stages/respond.ts'
 import { expectLinearCost } from '../../support/cost-growth.ts'
 import { runAtOnce } from '../../../src/lib/async/run-in-slices.ts'
-import { trimDescription } from '../../../src/gateway/restrictions/trim-description.ts'
 import { columnTypes } from '../../../src/policy/restrictions/filter-expression.ts'
 
 const text = new Utf8()

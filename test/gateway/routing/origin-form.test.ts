@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { toOriginForm } from '../../../src/gateway/origin-form.ts'
+import { toOriginForm } from '../../../src/gateway/stages/receive.ts'
 
 it.each([
   ['http://g/v1/table?limit=1', 'g', 'http', '/v1/table?limit=1'],

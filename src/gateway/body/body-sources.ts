@@ -1,13 +1,113 @@
+import { toError } from '../../lib/errors/to-error.ts'
 import type { BodySink, BodySource } from '../../http1/codec/body-source.ts'
 import type { WriteCallback } from '../../http1/codec/message-writer.ts'
 import type { RunInSlices } from '../../lib/async/run-in-slices.ts'
-import { toError } from '../../lib/errors/to-error.ts'
 import type { JsonTransformer } from '../json/json-transformer.ts'
-import type { CheckDecision } from './checked-source.ts'
-import { concatChunks, toBodyError } from './read-body.ts'
+import { concatChunks, toBodyError } from './checked-body.ts'
+
+/**
+ * Checks whether a request is still allowed as it was; undefined if that was decided just now. Rejects with CatalogError
+ * (401, 403, 404, 503); `meanwhile` not if it cannot be decided now.
+ */
+export type CheckDecision = (when: 'meanwhile' | 'end') => Promise<void> | undefined
+
+const nothing = Buffer.alloc(0)
+
+/**
+ * Passes a body on while the request is allowed: asks when chunks arrive, and passes the last byte only if it is still
+ * allowed then. Chunks are not copied.
+ */
+export class CheckedSource implements BodySource, BodySink {
+  readonly #body: BodySource
+  readonly #length: number | undefined
+  readonly #check: CheckDecision
+  #sink: BodySink | undefined
+  #received = 0
+  /** The byte that may be the last one. */
+  #held: Buffer = nothing
+  #isChecking = false
+
+  /** `length` in bytes; undefined if it is unknown. */
+  constructor(body: BodySource, length: number | undefined, check: CheckDecision) {
+    this.#body = body
+    this.#length = length
+    this.#check = check
+  }
+
+  get isComplete(): boolean {
+    return this.#body.isComplete
+  }
+
+  start(sink: BodySink): void {
+    this.#sink = sink
+    this.#body.start(this)
+  }
+
+  pause(): void {
+    this.#body.pause()
+  }
+
+  resume(): void {
+    this.#body.resume()
+  }
+
+  stop(): void {
+    this.#sink = undefined
+    this.#body.stop()
+  }
+
+  onData(chunk: Buffer, release: WriteCallback | undefined): void {
+    this.#received += chunk.length
+    const mayBeLast = this.#length === undefined || this.#received >= this.#length
+    const passed = Math.max(0, mayBeLast ? chunk.length - 1 : chunk.length)
+    this.#passHeld(Buffer.from(chunk.subarray(passed)))
+    if (this.#sink === undefined) release?.()
+    else this.#sink.onData(chunk.subarray(0, passed), release)
+    if (this.#isChecking || this.#sink === undefined) return
+    const checked = this.#check('meanwhile')
+    if (checked === undefined) return
+    this.#isChecking = true
+    checked.then(
+      () => (this.#isChecking = false),
+      (error: unknown) => this.#fail(error),
+    )
+  }
+
+  onEnd(): void {
+    const checked = this.#check('end')
+    if (checked === undefined) this.#end()
+    else
+      checked.then(
+        () => this.#end(),
+        (error: unknown) => this.#fail(error),
+      )
+  }
+
+  onError(error: Error): void {
+    const sink = this.#sink
+    this.#sink = undefined
+    sink?.onError(error)
+  }
+
+  #passHeld(next: Buffer): void {
+    const held = this.#held
+    this.#held = next
+    if (held.length > 0) this.#sink?.onData(held, undefined)
+  }
+
+  #end(): void {
+    this.#passHeld(nothing)
+    this.#sink?.onEnd()
+  }
+
+  #fail(error: unknown): void {
+    this.#body.stop()
+    this.onError(toError(error))
+  }
+}
 
 /** How the rest of a JSON body is checked on its way. */
-export interface JsonChecks {
+interface JsonChecks {
   /** Has read what was taken as the start. */
   readonly text: JsonTransformer
   readonly runInSlices: RunInSlices
