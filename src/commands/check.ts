@@ -11,7 +11,7 @@ import { readSecret } from '../lib/fs/read-secret.ts'
 import { directOutbound, openOutbound, type Outbound } from '../lib/outbound/outbound.ts'
 import { toError } from '../lib/errors/to-error.ts'
 import { readServerCertificates } from '../lib/tls/certificates.ts'
-import { readPageTokenSecret } from '../gateway/listing/page-tokens.ts'
+import { readPageTokenSecret } from '../gateway/sealed-tokens.ts'
 import { readUpstreamOptions } from '../gateway/upstream/upstreams.ts'
 import {
   describeUnusableKeys,

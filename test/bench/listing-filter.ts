@@ -1,8 +1,9 @@
+import { upstreamSchema } from '../../src/config/upstream/upstream-settings.ts'
 import { directOpener } from '../support/direct-opener.ts'
 import { randomBytes } from 'node:crypto'
 import { CatalogError } from '../../src/catalog-api/catalog-error.ts'
 import { readListingPage, type ListingSource } from '../../src/gateway/listing/listing-page.ts'
-import { createPageTokens } from '../../src/gateway/listing/page-tokens.ts'
+import { createPageTokens } from '../../src/gateway/sealed-tokens.ts'
 import { createListingSources } from '../../src/gateway/listing/listing-sources.ts'
 import { createUpstreams } from '../../src/gateway/upstream/upstreams.ts'
 import { parseTarget } from '../../src/catalog-api/request-target.ts'
@@ -56,13 +57,13 @@ const text = JSON.stringify({ tables: names, namespaces: names })
 const results: Record<string, string | number>[] = []
 const upstreams = createUpstreams([
   {
-    name: 'catalog',
-    url: 'http://127.0.0.1:9',
-    headerDialect: 'catalog',
+    ...upstreamSchema.parse({
+      url: 'http://127.0.0.1:9',
+      maxConnections: 1,
+      timeouts: { totalTimeoutMs: 1 },
+    }),
     credentials: fixed([]),
     opener: directOpener,
-    maxConnections: 1,
-    timeouts: { totalTimeoutMs: 1 },
     bounds: { healthCheckIntervalMs: 1_000_000, probeIntervalMs: 1_000_000 },
   },
 ])

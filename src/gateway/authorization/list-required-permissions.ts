@@ -27,7 +27,7 @@ import {
   hasMemberAtAnyDepth,
 } from './batch-permissions.ts'
 import { assertManifestPath } from '../facts/fact-values.ts'
-import type { StartedWork } from '../facts/sealed-ids.ts'
+import type { StartedWork } from '../sealed-tokens.ts'
 import { getMember, type JsonObject } from '../facts/stated-facts.ts'
 import type { RequiredPermission } from './required-permission.ts'
 import type { Matched } from '../context.ts'

@@ -3,7 +3,7 @@ import { refusal } from '../../catalog-api/catalog-error.ts'
 import { factForQueryMember } from '../../catalog-api/reserved-names.ts'
 import { isOpen } from '../../lib/json/json-form.ts'
 import { listIdMembers, type Operation } from '../../catalog-api/operations.ts'
-import type { NamedWork } from '../facts/sealed-ids.ts'
+import type { NamedWork } from '../sealed-tokens.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 import { listDetailMembers, isFilterMember } from '../facts/change-details.ts'
 import type { Matched } from '../context.ts'
@@ -21,24 +21,7 @@ import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import { isReservedMetadata } from '../../catalog-api/column-metadata.ts'
 import { checkMetadata, readTexts } from './written-metadata.ts'
 
-/**
- * Checks a JSON body chunk by chunk. Members that the operation does not have are refused at every depth, and values of
- * kinds that they cannot have.
- */
-export interface BodyChecker {
-  /** Rejects JSON that parsers read differently, and each member as soon as it contradicts the route. */
-  readonly json: JsonTransformer
-  /** Members read so far: all but `identity`, or only those that repeat the route, state facts or are recorded. */
-  readonly members: JsonObject
-  /** The object `query` of the body, once a member of it has been read. */
-  getQueryObject(): OpenObjectReference | undefined
-  /** The job that the body names by a sealed id. */
-  getJob(): NamedWork | undefined
-  /** Paths of members outside the catalog API that the settings of the upstream allow. */
-  readonly allowedMembers: ReadonlySet<string>
-  /** Called when the intent has been created: further members that it would have to contain are rejected. */
-  freezeAuditedMembers(): void
-}
+export type BodyChecker = ReturnType<typeof createBodyChecker>
 
 interface BodyCheckerOptions {
   /** Whether all members are retained, because they may affect the decision. */
@@ -57,7 +40,11 @@ interface BodyCheckerOptions {
   readonly openJob: (jobId: string) => NamedWork | undefined
 }
 
-export function createBodyChecker(request: Matched, options: BodyCheckerOptions): BodyChecker {
+/**
+ * Creates what checks a JSON body chunk by chunk. Members that the operation does not have are refused at every depth,
+ * and values of kinds that they cannot have.
+ */
+export function createBodyChecker(request: Matched, options: BodyCheckerOptions) {
   const { operation } = request.route
   // No prototype: `__proto__` is a name like any other.
   const members: Record<string, unknown> = { __proto__: null }
@@ -79,12 +66,18 @@ export function createBodyChecker(request: Matched, options: BodyCheckerOptions)
           onJob: (named) => (job = named),
         })
   return {
+    /** Rejects JSON that parsers read differently, and each member as soon as it contradicts the route. */
     json: new JsonTransformer(visitor, options.maxValueBytes, 'object', options.maxValues),
-    members,
+    /** Members read so far: all but `identity`, or only those that repeat the route, state facts or are recorded. */
+    members: members as JsonObject,
+    /** The object `query` of the body, once a member of it has been read. */
     getQueryObject: () => query,
+    /** The job that the body names by a sealed id. */
     getJob: () => job,
+    /** Paths of members outside the catalog API that the settings of the upstream allow. */
     allowedMembers: names.allowed,
-    freezeAuditedMembers() {
+    /** Called when the intent has been created: further members that it would have to contain are rejected. */
+    freezeAuditedMembers(): void {
       isFrozen = true
       if (operation.effect !== 'read') names.freezeAllowed()
     },

@@ -3,13 +3,7 @@ import type { BodySink, BodySource } from '../../http1/codec/body-source.ts'
 import type { WriteCallback } from '../../http1/codec/message-writer.ts'
 import type { RunInSlices } from '../../lib/async/run-in-slices.ts'
 import type { JsonTransformer } from '../json/json-transformer.ts'
-import { concatChunks, toBodyError } from './checked-body.ts'
-
-/**
- * Checks whether a request is still allowed as it was; undefined if that was decided just now. Rejects with CatalogError
- * (401, 403, 404, 503); `meanwhile` not if it cannot be decided now.
- */
-export type CheckDecision = (when: 'meanwhile' | 'end') => Promise<void> | undefined
+import { concatChunks, toBodyError, type CheckDecision } from './checked-body.ts'
 
 const nothing = Buffer.alloc(0)
 

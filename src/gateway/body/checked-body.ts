@@ -2,14 +2,13 @@ import { refusal, CatalogError } from '../../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import type { ReceivedHead, DownstreamBody } from '../downstream.ts'
 import type { BodySource } from '../../http1/codec/body-source.ts'
-import type { ArrowMeter } from './read-arrow-body.ts'
+import type { UploadFacts } from '../../audit/index.ts'
 import type { StatedFacts } from '../../catalog-api/facts.ts'
 import type { RunInSlices } from '../../lib/async/run-in-slices.ts'
 import type { BodyBounds } from '../bounds.ts'
 import type { Matched } from '../context.ts'
-import type { NamedWork } from '../facts/sealed-ids.ts'
+import type { NamedWork } from '../sealed-tokens.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
-import type { CheckDecision } from './body-sources.ts'
 import { formatBytes } from '../../lib/format-bytes.ts'
 
 const jsonContentType = /^(?:application\/json|application\/octet-stream|text\/json)\s*(?:;|$)/i
@@ -37,11 +36,22 @@ export function assertUncompressed(contentEncoding: string | undefined, what: st
   )
 }
 
+/**
+ * Checks whether a request is still allowed as it was; undefined if that was decided just now. Rejects with CatalogError
+ * (401, 403, 404, 503); `meanwhile` not if it cannot be decided now.
+ */
+export type CheckDecision = (when: 'meanwhile' | 'end') => Promise<void> | undefined
+
+/** What has measured an upload, or measures it while it passes. */
+interface UploadMeter {
+  getFacts(): UploadFacts
+}
+
 /** The body of an upstream request. */
 export type Payload =
   | { readonly form: 'none' }
   /** `meter` has measured an Arrow stream. */
-  | { readonly form: 'bytes'; readonly bytes: Buffer; readonly meter?: ArrowMeter }
+  | { readonly form: 'bytes'; readonly bytes: Buffer; readonly meter?: UploadMeter }
   /** If the body fails, the attempt is aborted, so the upstream never receives a complete request. */
   | {
       readonly form: 'stream'
@@ -49,7 +59,7 @@ export type Payload =
       /** In bytes; undefined for the chunked coding. */
       readonly length: number | undefined
       /** Measures an Arrow stream. */
-      readonly meter?: ArrowMeter
+      readonly meter?: UploadMeter
     }
 
 /** A request whose body may be read, with the capacity for it. */

@@ -1,7 +1,7 @@
 import { refusal } from '../../catalog-api/catalog-error.ts'
 import type { Operation } from '../../catalog-api/operations.ts'
 import type { DownstreamBody } from '../downstream.ts'
-import type { NamedWork } from '../facts/sealed-ids.ts'
+import type { NamedWork } from '../sealed-tokens.ts'
 import { createBodyChecker, type BodyChecker } from './body-checker.ts'
 import {
   assertJsonHeaders,

@@ -4,8 +4,7 @@ import { bodyBounds, clientBounds } from '../bounds.ts'
 import { startChangeTracker, type ChangeTracker } from '../changes/change-tracker.ts'
 import { createDocumentFinder } from '../documents.ts'
 import { createListingObserver } from '../listing/incomplete-listing.ts'
-import { createSealedIds } from '../facts/sealed-ids.ts'
-import { createPageTokens, openTokenSecret } from '../listing/page-tokens.ts'
+import { createSealedIds, createPageTokens, openTokenSecret } from '../sealed-tokens.ts'
 import {
   createConsoleListing,
   createConsoleRecorder,
@@ -32,12 +31,12 @@ import { hostname } from 'node:os'
 import { version } from '../../version.ts'
 import { exportAudit, exportSinks, exportCertificate } from '../../observability/metrics/gauges.ts'
 import { createAuditObserver, createSinkObserver } from '../../observability/observers.ts'
-import { createCallerHeaders } from '../upstream/caller-headers.ts'
+import { createCallerHeaders } from '../upstream/request-headers.ts'
 import type { Logger } from '../../observability/log/gateway-log.ts'
-import type { UpstreamObserver, Upstream } from '../upstream/upstream.ts'
+import type { Upstream } from '../upstream/upstream.ts'
+import type { CircuitState, UpstreamObserver } from '../upstream/upstream-health.ts'
 import { poolNames } from '../../limits/overload/shed-class.ts'
 import type { Metrics } from '../../observability/metrics/metrics.ts'
-import type { CircuitState } from '../upstream/circuit-breaker.ts'
 import type { ConnectionSlots } from '../upstream/connection-slots.ts'
 
 /** How requests reach a gateway. */
@@ -245,20 +244,20 @@ const circuitStates: readonly CircuitState[] = ['closed', 'open']
 function exportUpstreams(metrics: Metrics, upstreams: readonly Upstream[]): void {
   const ofEach = (read: (upstream: Upstream) => number) => () =>
     upstreams.map((each) => [{ upstream: each.name }, read(each)] as const)
-  metrics.upstream_healthy(ofEach(({ health }) => (health.isHealthy() ? 1 : 0)))
-  metrics.upstream_credential_refused(ofEach(({ health }) => (health.isCredentialRefused() ? 1 : 0)))
+  metrics.upstream_healthy(ofEach(({ health }) => (health.isHealthy ? 1 : 0)))
+  metrics.upstream_credential_refused(ofEach(({ health }) => (health.isCredentialRefused ? 1 : 0)))
   metrics.upstream_connections(ofEach(({ client }) => client.connectionCount()))
   metrics.upstream_circuit_breaker_state(() =>
-    upstreams.flatMap(({ name: upstream, breaker }) =>
-      circuitStates.map((state) => [{ upstream, state }, breaker.state === state ? 1 : 0] as const),
+    upstreams.flatMap(({ name: upstream, health }) =>
+      circuitStates.map((state) => [{ upstream, state }, health.circuit === state ? 1 : 0] as const),
     ),
   )
   const ofEachPool = (read: (slots: ConnectionSlots) => number) => () =>
     upstreams.flatMap(({ name: upstream, slots }) =>
       poolNames.map((pool) => [{ upstream, pool }, read(slots[pool])] as const),
     )
-  metrics.upstream_active_requests(ofEachPool((slots) => slots.active()))
-  metrics.upstream_max_active_requests(ofEachPool(({ maxActive }) => maxActive))
-  metrics.upstream_pending_requests(ofEachPool((slots) => slots.pending()))
+  metrics.upstream_active_requests(ofEachPool((slots) => slots.used))
+  metrics.upstream_max_active_requests(ofEachPool(({ capacity }) => capacity))
+  metrics.upstream_pending_requests(ofEachPool((slots) => slots.pending))
   metrics.upstream_max_pending_requests(ofEachPool(({ maxPending }) => maxPending))
 }

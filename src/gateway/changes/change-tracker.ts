@@ -5,7 +5,6 @@ import {
   getBranch,
   type IntentEntry,
   type IntentReceipt,
-  type IntentReference,
   KnownVersions,
   type ObjectId,
   type OutcomeEntry,
@@ -30,21 +29,7 @@ export interface WrittenIntent {
 }
 
 /** Tracks changes from their intent to their outcome, and resolves those whose outcome is unknown in the background. */
-export interface ChangeTracker {
-  /** The version that a commit follows, for `IntentEntry.before`. */
-  getPreviousVersion(operation: Permission, id: ObjectId, details: Details | undefined): number | undefined
-  /**
-   * Writes the outcome of a change. A committed change succeeds even if its outcome cannot be written: an error would make
-   * clients repeat it. The log retains the intent, shows that it has no outcome, and counts the failure.
-   */
-  recordOutcome(intent: WrittenIntent, outcome: OutcomeEntry): Promise<void>
-  /** Counts a change that was not sent. */
-  countFailed(entry: IntentEntry): void
-  /** Lists the intents of in-doubt changes that are being resolved. */
-  listInDoubtIntents(): IntentReference[]
-  /** Aborts lookups; the next start resumes unresolved changes. */
-  close(): Promise<void>
-}
+export type ChangeTracker = Awaited<ReturnType<typeof startChangeTracker>>
 
 interface ChangeTrackerOptions {
   readonly audit: AuditLog
@@ -60,7 +45,7 @@ interface ChangeTrackerOptions {
  * Reads in-doubt changes from the newest part of the audit log, starts to resolve them, and tracks new changes. Rejects if
  * the log cannot be read.
  */
-export async function startChangeTracker(options: ChangeTrackerOptions): Promise<ChangeTracker> {
+export async function startChangeTracker(options: ChangeTrackerOptions) {
   const { audit, folder, upstreams, metrics, log, times } = options
   const known = new KnownVersions()
   const inDoubt = await readInDoubtChanges(folder, known)
@@ -96,13 +81,22 @@ export async function startChangeTracker(options: ChangeTrackerOptions): Promise
   }
 
   return {
-    getPreviousVersion(operation, id, details) {
+    /** The version that a commit follows, for `IntentEntry.before`. */
+    getPreviousVersion(
+      operation: Permission,
+      id: ObjectId,
+      details: Details | undefined,
+    ): number | undefined {
       const version = details?.['version']
       return findOperation(operation)?.statesVersion === true && typeof version === 'number'
         ? version - 1
         : known.getNewest(id, getBranch(details))
     },
-    async recordOutcome({ entry, receipt, awaitsOutcome }, outcome) {
+    /**
+     * Writes the outcome of a change. A committed change succeeds even if its outcome cannot be written: an error would
+     * make clients repeat it. The log retains the intent, shows that it has no outcome, and counts the failure.
+     */
+    async recordOutcome({ entry, receipt, awaitsOutcome }: WrittenIntent, outcome: OutcomeEntry) {
       count(entry, outcome.result)
       if (outcome.result === 'committed') known.add(entry, outcome.versions)
       else if (outcome.result === 'unknown' && entry.effect !== 'read') resolveLater(entry, receipt)
@@ -114,8 +108,11 @@ export async function startChangeTracker(options: ChangeTrackerOptions): Promise
       if (awaitsOutcome) await written
       else written.catch(() => undefined)
     },
-    countFailed: (entry) => count(entry, 'failed'),
+    /** Counts a change that was not sent. */
+    countFailed: (entry: IntentEntry) => count(entry, 'failed'),
+    /** Lists the intents of in-doubt changes that are being resolved. */
     listInDoubtIntents: () => resolver.listInDoubtIntents(),
+    /** Aborts lookups; the next start resumes unresolved changes. */
     close: () => resolver.close(),
   }
 }

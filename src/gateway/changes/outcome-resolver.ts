@@ -26,15 +26,6 @@ export interface ResolutionTimes {
 
 const defaultTimes: ResolutionTimes = { settleTimeMs: 60_000, maxAgeMs: 72 * 3_600_000 }
 
-/** Resolves in-doubt changes in the background. */
-export interface OutcomeResolver {
-  /** Adds an in-doubt change. If there are too many, it stays unknown until the next start. */
-  add(change: InDoubtChange): void
-  /** Lists the intents of unresolved changes. */
-  listInDoubtIntents(): IntentReference[]
-  close(): Promise<void>
-}
-
 interface OutcomeResolverOptions {
   readonly audit: Pick<AuditLog, 'recordResolution'>
   readonly known: KnownVersions
@@ -68,8 +59,8 @@ interface LookupQueue {
 const maxPending = 10_000
 const retryDelays = { minMs: 500, maxMs: 5 * 60_000 }
 
-/** Starts resolving. */
-export function createOutcomeResolver(options: OutcomeResolverOptions): OutcomeResolver {
+/** Resolves in-doubt changes in the background. */
+export function createOutcomeResolver(options: OutcomeResolverOptions) {
   const { audit, known, upstreams, onResolved } = options
   const times = { ...defaultTimes, ...options.times }
   const byName = new Map(upstreams.map((upstream) => [upstream.name, upstream]))
@@ -165,7 +156,8 @@ export function createOutcomeResolver(options: OutcomeResolverOptions): OutcomeR
   }
 
   return {
-    add(change) {
+    /** Adds an in-doubt change. If there are too many, it stays unknown until the next start. */
+    add(change: InDoubtChange): void {
       const { upstream } = change.entry
       const queue = queues.get(upstream) ?? {
         pending: new Set(),
@@ -187,8 +179,9 @@ export function createOutcomeResolver(options: OutcomeResolverOptions): OutcomeR
       for (const key of listTableKeys(change)) queue.unseen.set(key, (queue.unseen.get(key) ?? 0) + 1)
       schedule(queue, nextAt)
     },
-    listInDoubtIntents: () => listAll().map(({ change }) => change.intent),
-    async close() {
+    /** Lists the intents of unresolved changes. */
+    listInDoubtIntents: (): IntentReference[] => listAll().map(({ change }) => change.intent),
+    async close(): Promise<void> {
       closing.abort()
       for (const { timer } of queues.values()) clearTimeout(timer)
       await Promise.all([...queues.values()].flatMap(({ running }) => running ?? []))

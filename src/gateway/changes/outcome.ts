@@ -21,7 +21,6 @@ import { AttemptFailed, type UpstreamResponse } from '../upstream/upstream-attem
 import type { Payload } from '../body/checked-body.ts'
 import type { Matched } from '../context.ts'
 import { getMember } from '../facts/stated-facts.ts'
-import type { WrittenIntent } from './change-tracker.ts'
 import { parseJsonBytes } from '../../lib/json/json-values.ts'
 import { getFailureReason } from '../upstream/upstream-error.ts'
 import { isErrorResponse } from '../../catalog-api/responses/read-error-response.ts'
@@ -30,7 +29,7 @@ import { ownOperations, type OwnClient } from '../upstream/own-client.ts'
 /** A change that was sent to the upstream. */
 interface SentChange extends Matched {
   readonly payload: Payload
-  readonly intent: WrittenIntent | undefined
+  readonly intent: { readonly entry: IntentEntry } | undefined
 }
 
 /** Creates the outcome of a change with a response. */

@@ -23,7 +23,7 @@ import {
   type SourceFailures,
 } from './listing-page.ts'
 import { createListingSources, getListedMember } from './listing-sources.ts'
-import type { PageTokens } from './page-tokens.ts'
+import type { PageTokens } from '../sealed-tokens.ts'
 import { readUpstreamJson } from '../upstream/call-upstream.ts'
 import { createRequestHeaders } from '../upstream/request-headers.ts'
 import type { Authenticated } from '../context.ts'

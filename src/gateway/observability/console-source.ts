@@ -95,7 +95,7 @@ function formatOption(name: string, value: string): string {
 }
 
 export function getUpstreamState(upstream: Upstream): UpstreamState {
-  const { name, origin, namespaces, health, breaker, slots, client } = upstream
+  const { name, origin, namespaces, health, slots, client } = upstream
   const all = [slots.small, slots.listing, slots.bulk]
   const sum = (count: (of: (typeof all)[number]) => number): number =>
     all.reduce((total, of) => total + count(of), 0)
@@ -103,12 +103,12 @@ export function getUpstreamState(upstream: Upstream): UpstreamState {
     name,
     origin,
     namespaces: namespaces?.map(formatIdentifierText),
-    healthy: health.isHealthy(),
-    breaker: breaker.state,
-    active: sum((of) => of.active()),
-    pending: sum((of) => of.pending()),
+    healthy: health.isHealthy,
+    breaker: health.circuit,
+    active: sum((of) => of.used),
+    pending: sum((of) => of.pending),
     connections: client.connectionCount(),
-    maxConnections: sum(({ maxActive }) => maxActive),
+    maxConnections: sum(({ capacity }) => capacity),
   }
 }
 

@@ -8,15 +8,7 @@ type Refusal = Pick<RefusalEntry, 'status' | 'reason'> & {
   readonly [Name in 'rule' | 'policyRevision' | 'details']?: RefusalEntry[Name] | undefined
 }
 
-/**
- * Records refusals that callers, or pages in their browsers, can cause any number of times, at a limited rate: guessing keys,
- * sending none, or a page that sends requests in the name of its visitors cannot fill the disk.
- */
-export interface CredentialRefusalRecorder {
-  record(request: RefusedRequest, refusal: Refusal): void
-  /** Records counts that have not been recorded yet. */
-  close(): void
-}
+export type CredentialRefusalRecorder = ReturnType<typeof createCredentialRefusalRecorder>
 
 /** Outlives its request, so it has the values of its record, and nothing else of the request. */
 interface RepeatedRefusal {
@@ -29,13 +21,12 @@ const periodMs = 60_000
 const maxClients = 1_000
 
 /**
- * Creates a recorder. The first refusal by client (IPv6: its /64 network), principal and reason is recorded at once;
- * further ones are counted, and recorded as one at the end of the minute. Clients beyond the maximum are counted together,
- * by reason.
+ * Creates a recorder of refusals that callers, or pages in their browsers, can cause any number of times: guessing keys,
+ * sending none, or a page that sends requests in the name of its visitors cannot fill the disk. The first refusal by
+ * client (IPv6: its /64 network), principal and reason is recorded at once; further ones are counted, and recorded as
+ * one at the end of the minute. Clients beyond the maximum are counted together, by reason.
  */
-export function createCredentialRefusalRecorder(
-  audit: Pick<AuditLog, 'recordRefusal'>,
-): CredentialRefusalRecorder {
+export function createCredentialRefusalRecorder(audit: Pick<AuditLog, 'recordRefusal'>) {
   let counted = new Map<string, RepeatedRefusal>()
   const timer = setInterval(flush, periodMs).unref()
 
@@ -48,7 +39,7 @@ export function createCredentialRefusalRecorder(
   }
 
   return {
-    record(request, refusal) {
+    record(request: RefusedRequest, refusal: Refusal): void {
       const { client: address, progress } = request
       const own = `${refusal.reason} ${getAddressKey(address)} ${progress.principal?.name ?? ''}`
       const isFull = counted.size >= maxClients && !counted.has(own)
@@ -63,7 +54,8 @@ export function createCredentialRefusalRecorder(
       counted.set(key, { entry: counts, since: new Date().toISOString(), count: isFull ? 1 : 0 })
       if (!isFull) audit.recordRefusal(entry)
     },
-    close() {
+    /** Records counts that have not been recorded yet. */
+    close(): void {
       clearInterval(timer)
       flush()
     },

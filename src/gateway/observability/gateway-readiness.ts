@@ -82,7 +82,7 @@ export function createReadinessChecks(parts: GatewayReadinessOptions): Readiness
       // As with keys, losing an upstream later does not make the gateway unready.
       findProblem: () => {
         if (performance.now() - startedAt >= startupMs) return undefined
-        return describeUpstreams('no health check has passed yet', (health) => !health.hasPassed())
+        return describeUpstreams('no health check has passed yet', (health) => !health.hasPassed)
       },
     },
     {
@@ -90,16 +90,14 @@ export function createReadinessChecks(parts: GatewayReadinessOptions): Readiness
       // Without its upstream, a gateway still responds with errors that clients understand.
       isWarning: true,
       findProblem: () =>
-        describeUpstreams('not checked yet', (health) => !health.isChecked()) ??
-        describeUpstreams('unhealthy', (health) => !health.isHealthy()),
+        describeUpstreams('not checked yet', (health) => !health.isChecked) ??
+        describeUpstreams('unhealthy', (health) => !health.isHealthy),
     },
     {
       name: 'upstream_credentials',
       isWarning: true,
       findProblem: () =>
-        describeUpstreams('the credential of the gateway is refused', (health) =>
-          health.isCredentialRefused(),
-        ),
+        describeUpstreams('the credential of the gateway is refused', (health) => health.isCredentialRefused),
     },
     {
       name: 'files',

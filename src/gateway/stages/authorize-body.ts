@@ -17,7 +17,7 @@ import {
 import type { PermissionDecision, RequiredPermission } from '../authorization/required-permission.ts'
 import { listRequestPermissions } from '../authorization/list-required-permissions.ts'
 import type { BodyStatement } from '../body/checked-body.ts'
-import type { CheckDecision } from '../body/body-sources.ts'
+import type { CheckDecision } from '../body/checked-body.ts'
 import { maxDecisionAgeMs } from '../bounds.ts'
 import { advance } from '../context.ts'
 import { createRequestFacts, readBodyFacts } from '../facts/stated-facts.ts'

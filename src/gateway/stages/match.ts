@@ -95,27 +95,18 @@ function copyText(text: string): string {
 /** The database that stands for the root, unless the upstream of the root has a database. */
 const usualRootDatabase = 'any'
 
-/** What the databases that clients of LanceDB name stand for. */
-interface Databases {
-  /**
-   * Finds the namespace of a database; the root for requests without one. Throws InvalidInput (400) for a database that is
-   * not served.
-   */
-  find(database: string | undefined): Identifier
-  /**
-   * Throws InvalidInput (400) for an id from the root that begins with the database of the root: its clients would find
-   * the root in its place.
-   */
-  assertNotRoot(id: Identifier): void
-}
-
 const root: Identifier = []
 
-function createDatabases(setting: GatewaySettings['databases'], upstreams: Upstreams): Databases {
+/** What the databases that clients of LanceDB name stand for. */
+function createDatabases(setting: GatewaySettings['databases'], upstreams: Upstreams) {
   const rootDatabase = upstreams.root.database ?? usualRootDatabase
   const expected = upstreams.root.database === undefined ? `"${usualRootDatabase}"` : 'that of the upstream'
   return {
-    find(database) {
+    /**
+     * Finds the namespace of a database; the root for requests without one. Throws InvalidInput (400) for a database that
+     * is not served.
+     */
+    find(database: string | undefined): Identifier {
       if (database === undefined || database === rootDatabase) return root
       if (setting === 'namespaces') return [assertDatabaseName(database)]
       throw refusal(
@@ -123,8 +114,12 @@ function createDatabases(setting: GatewaySettings['databases'], upstreams: Upstr
         `the database ${quoteForMessage(database)} is not served; expected ${expected}, or the setting databases: namespaces`,
       )
     },
-    assertNotRoot([first]) {
-      if (setting !== 'namespaces' || first !== rootDatabase) return
+    /**
+     * Throws InvalidInput (400) for an id from the root that begins with the database of the root: its clients would find
+     * the root in its place.
+     */
+    assertNotRoot([first]: Identifier): void {
+      if (setting !== 'namespaces' || first === undefined || first !== rootDatabase) return
       throw refusal(
         'invalid_id',
         `${quoteForMessage(first)} is the database of the root for clients of LanceDB; expected another name for a namespace or a table of the root`,

@@ -97,7 +97,7 @@ export async function callUpstream(
   mayRetry: boolean,
 ): Promise<UpstreamResponse> {
   assertCircuitClosed(upstream)
-  const { breaker, retryBudget } = upstream
+  const { health, retryBudget } = upstream
   const slots = upstream.slots[options.pool]
   const { holder } = options
   if (!slots.take(holder)) await slots.wait(holder, options.response)
@@ -110,13 +110,13 @@ export async function callUpstream(
       await options.checkDecision?.('end')
       try {
         const response = await sendWithCredential(upstream, request, options, attempt)
-        if (isUnavailableResponse(response)) breaker.recordFailure()
-        else breaker.recordSuccess()
+        if (isUnavailableResponse(response)) health.recordFailure()
+        else health.recordSuccess()
         return response
       } catch (error) {
-        if (isUpstreamFailure(error, request)) breaker.recordFailure()
+        if (isUpstreamFailure(error, request)) health.recordFailure()
         const isLast = !mayRetry || attempt > 1 || !isRetryable(error)
-        if (isLast || breaker.state === 'open' || !retryBudget.tryWithdraw()) throw error
+        if (isLast || health.circuit === 'open' || !retryBudget.tryWithdraw()) throw error
       }
     }
   } finally {
@@ -148,9 +148,9 @@ async function sendWithCredential(
 }
 
 /** Throws ServiceUnavailable (503) with `retry-after` if the circuit of the upstream is open. */
-export function assertCircuitClosed({ breaker }: Upstream): void {
-  if (breaker.state === 'closed') return
-  const seconds = Math.max(1, Math.ceil(breaker.settings.probeIntervalMs / 1000))
+export function assertCircuitClosed({ health, bounds }: Upstream): void {
+  if (health.circuit === 'closed') return
+  const seconds = Math.max(1, Math.ceil(bounds.probeIntervalMs / 1000))
   throw refusal(
     'circuit_open',
     `the upstream failed repeatedly and is not asked (circuit open); retry in ${seconds} s`,

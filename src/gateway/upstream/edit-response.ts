@@ -13,7 +13,7 @@ import { cacheByOperation } from '../../catalog-api/requirements.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
 import type { StatedFacts } from '../../catalog-api/facts.ts'
 import type { Principal } from '../../identity/index.ts'
-import type { NamedWork, SealedIds } from '../facts/sealed-ids.ts'
+import type { NamedWork, SealedIds } from '../sealed-tokens.ts'
 import type { CallerRestriction } from '../../policy/restrictions/restriction.ts'
 import { trimDescription } from '../restrictions/restricted-response.ts'
 

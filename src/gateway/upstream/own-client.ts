@@ -52,29 +52,17 @@ interface OwnRequest {
   readonly body?: object
 }
 
-/**
- * Sends single requests of the gateway itself to an upstream, over connections of its own: a saturated connection pool
- * does not delay them. Every method rejects without a whole response in time, and on abort.
- */
-export interface OwnClient {
-  /** `target` is without the base path of the upstream. */
-  get(target: string, signal?: AbortSignal): Promise<BufferedResponse>
-  send(request: OwnRequest, signal?: AbortSignal): Promise<BufferedResponse>
-  /** Sends a request, and parses the JSON of the response. Rejects with SyntaxError if it is none. */
-  readJson(
-    request: OwnRequest,
-    signal?: AbortSignal,
-  ): Promise<{ readonly status: number; readonly body: unknown }>
-  /** Sends the cheapest read that every catalog has and that reaches its store. */
-  probe(signal?: AbortSignal): Promise<BufferedResponse>
-  close(): void
-}
-
 const maxResponseBytes = 16 * 1024 * 1024
 /** For each whole response: a count may read a whole table. */
 const timeoutMs = 30_000
 
-export function openOwnClient(access: UpstreamAccess, connectTimeoutMs: number): OwnClient {
+export type OwnClient = ReturnType<typeof openOwnClient>
+
+/**
+ * Opens a client for single requests of the gateway itself to an upstream, over connections of its own: a saturated
+ * connection pool does not delay them. Every method rejects without a whole response in time, and on abort.
+ */
+export function openOwnClient(access: UpstreamAccess, connectTimeoutMs: number) {
   const url = new URL(access.url)
   const { opener, credentials, delimiter = defaultDelimiter } = access
   const getHeaders = createOwnHeaders(access)
@@ -111,18 +99,21 @@ export function openOwnClient(access: UpstreamAccess, connectTimeoutMs: number):
   }
 
   return {
-    get: (target, signal) => dispatch('GET', target, null, signal),
+    /** `target` is without the base path of the upstream. */
+    get: (target: string, signal?: AbortSignal) => dispatch('GET', target, null, signal),
     send,
-    async readJson(request, signal) {
+    /** Sends a request, and parses the JSON of the response. Rejects with SyntaxError if it is none. */
+    async readJson(request: OwnRequest, signal?: AbortSignal) {
       const { status, body } = await send(request, signal)
       return { status, body: JSON.parse(String(withoutByteOrderMark(body))) as unknown }
     },
-    probe: (signal) =>
+    /** Sends the cheapest read that every catalog has and that reaches its store. */
+    probe: (signal?: AbortSignal) =>
       send(
         { operation: ownOperations.listNamespaces, id: [], parameters: new Map([['limit', '1']]) },
         signal,
       ),
-    close: () => client.close(),
+    close: (): void => client.close(),
   }
 }
 

@@ -7,7 +7,6 @@ import type { RequestSpans } from '../../observability/traces/request-spans.ts'
 import { parseConnectionTokens, hasHeader, removeHeaders } from '../../lib/http/header-list.ts'
 import { ownedBy, scheduleAtTickEnd } from '../../lib/async/owned-tasks.ts'
 import type { UpstreamBounds } from '../bounds.ts'
-import type { CheckDecision } from '../body/body-sources.ts'
 import { type DownstreamResponse, ClientDisconnected } from '../downstream.ts'
 import type { ResponseHead } from '../../http1/client/response-head.ts'
 import type { RequestController, ResponseHandler } from '../../http1/client/request-controller.ts'
@@ -43,7 +42,7 @@ export interface UpstreamCallOptions {
   /** Whether a successful response is buffered, so that the gateway can read it first. Errors always are. */
   readonly buffersResponse: boolean
   /** Rejects if the request is not allowed any more. */
-  readonly checkDecision?: CheckDecision
+  readonly checkDecision?: (when: 'end') => Promise<void> | undefined
   /** Creates the filter of a successful response that is streamed; undefined if it is sent as it comes. */
   readonly createFilter?: (() => ResponseFilter) | undefined
   /** Whether the attempt is aborted if the client disconnects. Changes continue, so that their outcome is known. */

@@ -5,7 +5,6 @@ import { parseErrorResponse, isErrorResponse } from '../../catalog-api/responses
 import { lancedbServerHeader } from '../../catalog-api/headers.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import { getContentCoding } from './content-coding.ts'
-import type { Upstream } from './upstream.ts'
 import { type UpstreamResponse, ResponseTooLarge, AttemptFailed } from './upstream-attempt.ts'
 import { ClientDisconnected } from '../downstream.ts'
 import {
@@ -27,7 +26,7 @@ const forwardedErrorHeaders = ['retry-after', 'content-range', lancedbServerHead
  */
 export function createUpstreamError(
   { status, headers, body }: UpstreamResponse,
-  upstream: Pick<Upstream, 'forwardsCredential' | 'getOwnHeaders'>,
+  upstream: { readonly forwardsCredential: boolean; readonly getOwnHeaders: () => readonly string[] },
   sent: readonly string[],
   reads: 'all' | 'code' = 'all',
 ): CatalogError {

@@ -1,88 +1,25 @@
-import {
-  assertSeparable,
-  defaultDelimiter,
-  listSeparators,
-  type Identifier,
-} from '../../catalog-api/identifiers.ts'
+import { assertSeparable, listSeparators } from '../../catalog-api/identifiers.ts'
 import { buildTarget, type RouteMatch } from '../../catalog-api/request-target.ts'
-import type { ExtraOperationDeclaration } from '../../catalog-api/extra-operation.ts'
-import type { JsonForm } from '../../lib/json/json-form.ts'
-import type { Operation } from '../../catalog-api/operations.ts'
-import { createRequestForms, type AllowedMembers } from '../../catalog-api/body-forms.ts'
-import type { HeaderDialect } from '../../catalog-api/headers.ts'
-import { allowedRequestHeaders, allowedResponseHeaders, type CallerIdentity } from '../../config/index.ts'
+import { createRequestForms } from '../../catalog-api/body-forms.ts'
+import { allowedRequestHeaders, allowedResponseHeaders, type UpstreamSettings } from '../../config/index.ts'
 import { getBasePath } from '../../lib/http/base-path.ts'
 import { upstreamBounds, type UpstreamBounds } from '../bounds.ts'
-import type { PoolName } from '../../limits/overload/shed-class.ts'
-import type { CallerHeaders } from './caller-headers.ts'
-import { CircuitBreaker, type CircuitState } from './circuit-breaker.ts'
-import { createConnectionSlots, type ConnectionSlots } from './connection-slots.ts'
-import { createHttp1Client, type Http1Client } from '../../http1/client/http1-client.ts'
-import { startHealthChecker, type HealthChecker } from './health-checker.ts'
-import { createOwnHeaders, openOwnClient, type OwnClient, type UpstreamAccess } from './own-client.ts'
+import type { CallerHeaders } from './request-headers.ts'
+import { ConnectionSlots } from './connection-slots.ts'
+import { createHttp1Client } from '../../http1/client/http1-client.ts'
+import { UpstreamHealth, type UpstreamObserver } from './upstream-health.ts'
+import { createOwnHeaders, openOwnClient, type UpstreamAccess } from './own-client.ts'
 
-export interface UpstreamOptions extends UpstreamAccess {
-  /** Name for logs, metrics and audit records. */
-  readonly name: string
-  /** Names of the catalog headers that it receives. */
-  readonly headerDialect: HeaderDialect
-  /** Namespaces of the upstream; undefined for the upstream that serves everything else. */
-  readonly namespaces?: readonly Identifier[] | undefined
-  /** What the upstream receives about the caller; nothing by default. */
-  readonly identity?: CallerIdentity
-  /** The headers that carry it. */
-  readonly callerHeaders?: CallerHeaders
-  /** Lower-case names of headers that are forwarded besides those of the interface. */
-  readonly allowedRequestHeaders?: readonly string[]
-  readonly allowedQueryParameters?: readonly string[]
-  /** Paths of members of JSON bodies that it receives besides those of the catalog API, by operation. */
-  readonly allowedMembers?: AllowedMembers
-  /** Operations of this upstream that the catalog API does not have. */
-  readonly extraOperations?: readonly ExtraOperationDeclaration[]
-  readonly allowedResponseHeaders?: readonly string[]
-  readonly maxConnections: number
-  readonly timeouts: { readonly totalTimeoutMs: number }
-  readonly bounds?: Partial<UpstreamBounds> | undefined
-}
+/** The settings of an upstream, with what the files that they name contain. */
+export type UpstreamOptions = UpstreamSettings &
+  UpstreamAccess & {
+    /** The headers that identify the caller; none by default. */
+    readonly callerHeaders?: CallerHeaders
+    readonly bounds?: Partial<UpstreamBounds> | undefined
+  }
 
 /** A catalog behind the gateway, with its connections and what is known of how it is. */
-export interface Upstream
-  extends
-    Pick<UpstreamOptions, 'name' | 'headerDialect' | 'credentials'>,
-    Required<Pick<UpstreamOptions, 'namespaces' | 'database' | 'callerHeaders' | 'allowedMembers'>> {
-  readonly origin: string
-  /** Prepended to each path. */
-  readonly basePath: string
-  /** Joins the parts of an id. */
-  readonly delimiter: string
-  /** The delimiter, and other characters at which the catalog may split ids. */
-  readonly separators: readonly string[]
-  /** Returns the headers of every request, such as the credential of the gateway and the database: names and values in turn. */
-  readonly getOwnHeaders: () => readonly string[]
-  /** Headers of callers that are forwarded, besides those of `dialects`. */
-  readonly allowedRequestHeaders: ReadonlySet<string>
-  /** Headers of responses that are forwarded to callers. */
-  readonly allowedResponseHeaders: ReadonlySet<string>
-  /** Query parameters of callers that are forwarded, besides those of the catalog API. */
-  readonly allowedQueryParameters: ReadonlySet<string>
-  /** Returns the form of the JSON bodies that it receives. */
-  readonly getRequestForm: (operation: Operation) => JsonForm
-  /** Names of its operations that the catalog API does not have. */
-  readonly extraOperations: ReadonlySet<string>
-  /** Whether it authenticates callers itself. */
-  readonly forwardsCredential: boolean
-  readonly bounds: UpstreamBounds
-  /** Every request holds a slot, so there are no more connections than slots. */
-  readonly client: Http1Client
-  /** For requests of the gateway itself. */
-  readonly own: OwnClient
-  readonly slots: Readonly<Record<PoolName, ConnectionSlots>>
-  readonly breaker: CircuitBreaker
-  readonly retryBudget: RetryBudget
-  readonly health: HealthChecker
-  /** Aborts active requests. */
-  close(): void
-}
+export type Upstream = ReturnType<typeof createUpstream>
 
 /**
  * Builds the request target for `upstream`, without extra parameters that it does not accept: a listing is read from
@@ -101,21 +38,11 @@ export function countListingConnections(maxConnections: number): number {
   return Math.max(4, Math.ceil(maxConnections / 8))
 }
 
-/** Receives each transition of an upstream once: it starts healthy and closed. */
-export interface UpstreamObserver {
-  /** `problem`: why the latest check failed; undefined if it passed. */
-  healthChanged(upstream: string, isHealthy: boolean, problem: string | undefined): void
-  circuitChanged(upstream: string, state: CircuitState, problem: string | undefined): void
-}
-
 /** Creates the client and starts health checks. Requests need not wait for either. */
-export function createUpstream(options: UpstreamOptions, observer?: UpstreamObserver): Upstream {
+export function createUpstream(options: UpstreamOptions, observer?: UpstreamObserver) {
   const url = new URL(options.url)
-  const bounds = { ...upstreamBounds, ...options.bounds }
-  const { name, database, timeouts, allowedMembers = {} } = options
-  const getOwnHeaders = createOwnHeaders(options)
-  const basePath = getBasePath(url)
-  const delimiter = options.delimiter ?? defaultDelimiter
+  const bounds: UpstreamBounds = { ...upstreamBounds, ...options.bounds }
+  const { name, credentials, delimiter, allowedMembers, maxConnections } = options
   const client = createHttp1Client({
     url,
     opener: options.opener,
@@ -123,56 +50,66 @@ export function createUpstream(options: UpstreamOptions, observer?: UpstreamObse
       connectTimeoutMs: bounds.connectTimeoutMs,
       headersTimeoutMs: bounds.responseHeadersTimeoutMs,
       bodyTimeoutMs: bounds.responseBodyTimeoutMs,
-      totalTimeoutMs: timeouts.totalTimeoutMs,
+      totalTimeoutMs: options.timeouts.totalTimeoutMs,
     },
   })
-  const breaker = new CircuitBreaker(bounds, () => health.checkNow())
-  let wasHealthy = true
   const own = openOwnClient(options, bounds.connectTimeoutMs)
-  const health = startHealthChecker(own, options.credentials, bounds, (problem) => {
-    const circuit = breaker.state
-    breaker.recordProbe(problem === undefined)
-    const isHealthy = health.isHealthy()
-    if (isHealthy !== wasHealthy) observer?.healthChanged(name, isHealthy, problem)
-    if (breaker.state !== circuit) observer?.circuitChanged(name, breaker.state, problem)
-    wasHealthy = isHealthy
-  })
-  const queue = { maxPending: bounds.maxPendingRequests, queueTimeoutMs: bounds.queueTimeoutMs }
+  const hasCredential = (): boolean => credentials.current.length > 0
+  const health = new UpstreamHealth({ name, probe: own.probe, hasCredential, bounds, observer })
+  void health.check()
+  const createSlots = (maxActive: number, maxHeldToFree: number): ConnectionSlots =>
+    new ConnectionSlots(maxActive, maxHeldToFree, bounds)
   return {
+    /** Name for logs, metrics and audit records. */
     name,
-    origin: url.origin,
-    basePath,
-    delimiter,
-    separators: listSeparators(delimiter),
-    headerDialect: options.headerDialect,
+    /** Namespaces of the upstream; undefined for the upstream that serves everything else. */
     namespaces: options.namespaces,
-    credentials: options.credentials,
-    getOwnHeaders,
-    database,
-    allowedRequestHeaders: new Set([...allowedRequestHeaders, ...(options.allowedRequestHeaders ?? [])]),
-    allowedResponseHeaders: new Set([...allowedResponseHeaders, ...(options.allowedResponseHeaders ?? [])]),
-    allowedQueryParameters: new Set(options.allowedQueryParameters),
-    allowedMembers,
-    getRequestForm: createRequestForms(allowedMembers),
-    extraOperations: new Set(options.extraOperations?.map((operation) => operation.name)),
+    origin: url.origin,
+    /** Prepended to each path. */
+    basePath: getBasePath(url),
+    /** Joins the parts of an id. */
+    delimiter,
+    /** The delimiter, and other characters at which the catalog may split ids. */
+    separators: listSeparators(delimiter),
+    database: options.database,
+    /** Names of the catalog headers that it receives. */
+    headerDialect: options.headerDialect,
+    /** Creates the headers that identify the caller. */
     callerHeaders: options.callerHeaders ?? (() => []),
+    /** Whether it authenticates callers itself. */
     forwardsCredential: options.identity === 'original',
+    credentials,
+    /** Returns the headers of every request, such as the credential of the gateway and the database: names and values in turn. */
+    getOwnHeaders: createOwnHeaders(options),
+    /** Headers of callers that are forwarded, besides those of `dialects`. */
+    allowedRequestHeaders: addNames(allowedRequestHeaders, options.allowedRequestHeaders),
+    /** Headers of responses that are forwarded to callers. */
+    allowedResponseHeaders: addNames(allowedResponseHeaders, options.allowedResponseHeaders),
+    /** Query parameters of callers that are forwarded, besides those of the catalog API. */
+    allowedQueryParameters: addNames([], options.allowedQueryParameters),
+    /** Paths of members of JSON bodies that it receives besides those of the catalog API, by operation. */
+    allowedMembers,
+    /** Returns the form of the JSON bodies that it receives. */
+    getRequestForm: createRequestForms(allowedMembers),
+    /** Names of its operations that the catalog API does not have. */
+    extraOperations: addNames(
+      [],
+      options.extraOperations.map((operation) => operation.name),
+    ),
     bounds,
+    /** Every request holds a slot, so there are no more connections than slots. */
     client,
+    /** For requests of the gateway itself. */
     own,
     slots: {
       // Small requests end soon, and a released slot goes to the holder with the fewest.
-      small: createConnectionSlots({ ...queue, maxActive: options.maxConnections, maxHeldToFree: 7 }),
-      bulk: createConnectionSlots({ ...queue, maxActive: bounds.maxBulkConnections, maxHeldToFree: 1 }),
-      listing: createConnectionSlots({
-        ...queue,
-        maxActive: countListingConnections(options.maxConnections),
-        maxHeldToFree: 1,
-      }),
+      small: createSlots(maxConnections, 7),
+      bulk: createSlots(bounds.maxBulkConnections, 1),
+      listing: createSlots(countListingConnections(maxConnections), 1),
     },
-    breaker,
     retryBudget: createRetryBudget(bounds.retryBudgetPercent),
     health,
+    /** Aborts active requests. */
     close() {
       health.close()
       own.close()
@@ -181,27 +118,28 @@ export function createUpstream(options: UpstreamOptions, observer?: UpstreamObse
   }
 }
 
-/** Limits retries to a small ratio of all requests, so that they cannot multiply the load of a failing upstream. */
-interface RetryBudget {
-  /** Called for the first attempt of a request. */
-  deposit(): void
-  /** Whether a retry is allowed now; uses the budget if so. */
-  tryWithdraw(): boolean
+function addNames(names: Iterable<string>, further: readonly string[]): ReadonlySet<string> {
+  return new Set([...names, ...further])
 }
 
 /** Maximum burst of retries after an idle period. */
 const maxSavedRetries = 50
 
-/** Creates a full budget. `budgetPercent` is the maximum ratio of retries to requests over time, in whole percent. */
-export function createRetryBudget(budgetPercent: number): RetryBudget {
+/**
+ * Limits retries to a small ratio of all requests, so that they cannot multiply the load of a failing upstream. Creates
+ * a full budget; `budgetPercent` is the maximum ratio over time, in whole percent.
+ */
+export function createRetryBudget(budgetPercent: number) {
   // In hundredths of a retry: sums of fractions are inexact.
   const most = budgetPercent === 0 ? 0 : maxSavedRetries * 100
   let saved = most
   return {
-    deposit() {
+    /** Called for the first attempt of a request. */
+    deposit(): void {
       saved = Math.min(most, saved + budgetPercent)
     },
-    tryWithdraw() {
+    /** Whether a retry is allowed now; uses the budget if so. */
+    tryWithdraw(): boolean {
       if (saved < 100) return false
       saved -= 100
       return true

@@ -1,8 +1,8 @@
 import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { assertSeparable, type Identifier } from '../../catalog-api/identifiers.ts'
 import { createExtraOperations } from '../../catalog-api/extra-operation.ts'
-import type { Operation } from '../../catalog-api/operations.ts'
-import { createUpstream, type Upstream, type UpstreamObserver, type UpstreamOptions } from './upstream.ts'
+import { createUpstream, type Upstream, type UpstreamOptions } from './upstream.ts'
+import type { UpstreamObserver } from './upstream-health.ts'
 import { type FollowSetting, fixed, type Followed } from '../../lib/fs/follow-files.ts'
 import { readHeaderValue } from '../../lib/fs/read-secret.ts'
 import type { Outbound } from '../../lib/outbound/outbound.ts'
@@ -11,20 +11,7 @@ import { listTlsFiles, readTlsFiles, type TlsMaterial } from '../../lib/tls/cert
 import { findCredentialProblem, type UpstreamSettings } from '../../config/index.ts'
 
 /** The catalogs behind the gateway. */
-export interface Upstreams {
-  readonly all: readonly Upstream[]
-  /** The upstream of everything that belongs to no other, and of operations without a namespace. */
-  readonly root: Upstream
-  /** The operations of any upstream that the catalog API does not have. */
-  readonly extraOperations: readonly Operation[]
-  /** Finds the upstream of an object: the one with the longest namespace that is a prefix of the id, part by part. */
-  forId(id: Identifier): Upstream
-  /** Names directly in a namespace that lead to mount points of other upstreams. */
-  listMountNames(namespace: Identifier): readonly string[]
-  /** Whether an upstream other than the root is mounted at or below this namespace. */
-  hasMountAtOrBelow(namespace: Identifier): boolean
-  close(): void
-}
+export type Upstreams = ReturnType<typeof createUpstreams>
 
 interface MountNode {
   upstream: Upstream | undefined
@@ -32,7 +19,7 @@ interface MountNode {
 }
 
 /** Creates the upstreams; exactly one must have no namespaces. */
-export function createUpstreams(options: readonly UpstreamOptions[], observer?: UpstreamObserver): Upstreams {
+export function createUpstreams(options: readonly UpstreamOptions[], observer?: UpstreamObserver) {
   const all = options.map((each) => createUpstream(each, observer))
   const root = all.find(({ namespaces }) => namespaces === undefined)
   if (root === undefined) throw new Error('no upstream serves the root')
@@ -42,16 +29,21 @@ export function createUpstreams(options: readonly UpstreamOptions[], observer?: 
   }
   return {
     all,
+    /** The upstream of everything that belongs to no other, and of operations without a namespace. */
     root,
+    /** The operations of any upstream that the catalog API does not have. */
     extraOperations: createExtraOperations(options),
-    forId: (id) => findUpstream(tree, id, root),
-    listMountNames: (namespace) => [...(findNode(tree, namespace)?.children.keys() ?? [])],
-    hasMountAtOrBelow(namespace) {
+    /** Finds the upstream of an object: the one with the longest namespace that is a prefix of the id, part by part. */
+    forId: (id: Identifier) => findUpstream(tree, id, root),
+    /** Names directly in a namespace that lead to mount points of other upstreams. */
+    listMountNames: (namespace: Identifier) => [...(findNode(tree, namespace)?.children.keys() ?? [])],
+    /** Whether an upstream other than the root is mounted at or below this namespace. */
+    hasMountAtOrBelow(namespace: Identifier): boolean {
       const node = findNode(tree, namespace)
       // Every leaf but the root is a mount point.
       return node !== undefined && (node !== tree || node.children.size > 0)
     },
-    close() {
+    close(): void {
       for (const upstream of all) upstream.close()
     },
   }

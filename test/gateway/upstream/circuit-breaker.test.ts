@@ -1,60 +1,83 @@
-import { expect, it, vi } from 'vitest'
-import { CircuitBreaker } from '../../../src/gateway/upstream/circuit-breaker.ts'
+import { expect, it, onTestFinished } from 'vitest'
+import { UpstreamHealth } from '../../../src/gateway/upstream/upstream-health.ts'
 
-function breakerOfThree() {
-  const probeNow = vi.fn<() => void>()
-  const breaker = new CircuitBreaker({ consecutiveFailures: 3, probeIntervalMs: 1_000 }, probeNow)
-  const fail = (count: number): void => {
-    for (let index = 0; index < count; index += 1) breaker.recordFailure()
+/** An upstream whose circuit opens after three failed requests and a failed check. */
+function healthOfThree() {
+  let status = 200
+  let probes = 0
+  const bounds = {
+    consecutiveFailures: 3,
+    probeIntervalMs: 60_000,
+    healthCheckIntervalMs: 60_000,
+    healthCheckTimeoutMs: 60_000,
   }
-  return { breaker, probeNow, fail }
+  const health = new UpstreamHealth({
+    name: 'catalog',
+    bounds,
+    hasCredential: () => false,
+    probe: () => {
+      probes += 1
+      return Promise.resolve({ status })
+    },
+  })
+  onTestFinished(() => health.close())
+  const fail = (count: number): void => {
+    for (let index = 0; index < count; index += 1) health.recordFailure()
+  }
+  const check = async (isUp: boolean): Promise<void> => {
+    status = isUp ? 200 : 503
+    await health.check()
+  }
+  return { health, fail, check, countProbes: () => probes }
 }
 
-it('consecutive failures lead to a probe, and alone never open the circuit', () => {
-  const { breaker, probeNow, fail } = breakerOfThree()
+it('consecutive failures lead to a check, and alone never open the circuit', () => {
+  const { health, fail, countProbes } = healthOfThree()
   fail(2)
-  breaker.recordSuccess()
+  health.recordSuccess()
   fail(2)
-  expect(probeNow).not.toHaveBeenCalled()
+  expect(countProbes()).toBe(0)
   fail(1)
-  expect(probeNow).toHaveBeenCalledTimes(1)
+  expect(countProbes()).toBe(1)
   fail(1_000)
-  expect(breaker.state).toBe('closed')
+  expect(health.circuit).toBe('closed')
 })
 
-it('a failed probe after as many failures opens the circuit', () => {
-  const { breaker, fail } = breakerOfThree()
-  fail(3)
-  breaker.recordProbe(false)
-  expect(breaker.state).toBe('open')
-})
-
-it('two failed probes in a row open the circuit, one does not', () => {
-  const { breaker } = breakerOfThree()
-  breaker.recordProbe(false)
-  breaker.recordProbe(true)
-  breaker.recordProbe(false)
-  expect(breaker.state).toBe('closed')
-  breaker.recordProbe(false)
-  expect(breaker.state).toBe('open')
-})
-
-it('the first successful probe closes the circuit and resets the failures', () => {
-  const { breaker, probeNow, fail } = breakerOfThree()
-  fail(3)
-  breaker.recordProbe(false)
-  breaker.recordProbe(true)
-  expect(breaker.state).toBe('closed')
+it('a failed check after as many failures opens the circuit', async () => {
+  const { health, fail, check } = healthOfThree()
   fail(2)
-  breaker.recordProbe(false)
-  expect(breaker.state).toBe('closed')
-  expect(probeNow).toHaveBeenCalledTimes(1)
+  const checked = check(false)
+  fail(1)
+  await checked
+  expect(health.circuit).toBe('open')
 })
 
-it('a request sent before the circuit opened does not close it', () => {
-  const { breaker, fail } = breakerOfThree()
-  fail(3)
-  breaker.recordProbe(false)
-  breaker.recordSuccess()
-  expect(breaker.state).toBe('open')
+it('two failed checks in a row open the circuit, one does not', async () => {
+  const { health, check } = healthOfThree()
+  await check(false)
+  await check(true)
+  await check(false)
+  expect(health.circuit).toBe('closed')
+  await check(false)
+  expect(health.circuit).toBe('open')
+})
+
+it('the first check that passes closes the circuit and resets the failures', async () => {
+  const { health, fail, check, countProbes } = healthOfThree()
+  await check(false)
+  await check(false)
+  await check(true)
+  expect(health.circuit).toBe('closed')
+  fail(2)
+  await check(false)
+  expect(health.circuit).toBe('closed')
+  expect(countProbes()).toBe(4)
+})
+
+it('a request sent before the circuit opened does not close it', async () => {
+  const { health, check } = healthOfThree()
+  await check(false)
+  await check(false)
+  health.recordSuccess()
+  expect(health.circuit).toBe('open')
 })

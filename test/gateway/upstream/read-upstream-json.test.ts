@@ -61,7 +61,7 @@ it('reads a listing with the credentials of the gateway and the id of the reques
     'of-the-gateway',
     'r-1',
   ])
-  expect(upstream.slots.listing.active()).toBe(0)
+  expect(upstream.slots.listing.used).toBe(0)
 })
 
 it.each<[what: string, status: number, body: string | object, kind: string, answered: number]>([
@@ -87,5 +87,5 @@ it('retries after a closed connection, and stops if the client disconnects', asy
   await eventually(() => expect(recording.requests).toHaveLength(3))
   leave.abort()
   await expect(listing).rejects.toBeInstanceOf(ClientDisconnected)
-  expect(upstream.slots.listing.active()).toBe(0)
+  expect(upstream.slots.listing.used).toBe(0)
 })

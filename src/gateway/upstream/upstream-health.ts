@@ -1,0 +1,123 @@
+import type { UpstreamBounds } from '../bounds.ts'
+import { isUnavailableStatus } from './upstream-error.ts'
+
+/** `closed`: requests are sent. `open`: they are rejected. */
+export type CircuitState = 'closed' | 'open'
+
+/** Receives each transition of an upstream once: it starts healthy and closed. */
+export interface UpstreamObserver {
+  /** `problem`: why the latest check failed; undefined if it passed. */
+  healthChanged(upstream: string, isHealthy: boolean, problem: string | undefined): void
+  circuitChanged(upstream: string, state: CircuitState, problem: string | undefined): void
+}
+
+interface HealthOptions {
+  readonly name: string
+  /** Sends the cheapest read, and resolves with its status. */
+  readonly probe: (signal: AbortSignal) => Promise<{ readonly status: number }>
+  readonly hasCredential: () => boolean
+  readonly bounds: Pick<
+    UpstreamBounds,
+    'consecutiveFailures' | 'healthCheckIntervalMs' | 'healthCheckTimeoutMs' | 'probeIntervalMs'
+  >
+  readonly observer?: UpstreamObserver | undefined
+}
+
+/** One failure may be a coincidence. The first check has no earlier success to rely on. */
+const failedChecksThatCount = 2
+
+/**
+ * Checks an upstream periodically, and rejects requests that it cannot serve: its circuit is open then. Any status but
+ * 502, 503 and 504 passes a check: an internal error, an unknown path or a rejected credential is no reason to stop
+ * sending requests. Only checks open and close the circuit. Failed requests merely trigger an earlier check: a caller
+ * can provoke failures, and must not be able to open the circuit for all others.
+ */
+export class UpstreamHealth {
+  circuit: CircuitState = 'closed'
+  /** Whether the first check is over. */
+  isChecked = false
+  /** Whether any check has passed. */
+  hasPassed = false
+  readonly #options: HealthOptions
+  #failedRequests = 0
+  #failedChecks = 0
+  #isChecking = false
+  #isClosed = false
+  #status: number | undefined
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(options: HealthOptions) {
+    this.#options = options
+  }
+
+  get isHealthy(): boolean {
+    return this.#failedChecks === 0 || (this.hasPassed && this.#failedChecks < failedChecksThatCount)
+  }
+
+  /** Whether the latest check was rejected with 401 although it had the credential of the gateway. */
+  get isCredentialRefused(): boolean {
+    return this.#status === 401 && this.#options.hasCredential()
+  }
+
+  recordSuccess(): void {
+    this.#failedRequests = 0
+  }
+
+  recordFailure(): void {
+    this.#failedRequests += 1
+    if (this.#isSuspected()) void this.check()
+  }
+
+  /** Checks the upstream now, unless a check is running, and periodically from then on. */
+  async check(): Promise<void> {
+    if (this.#isChecking || this.#isClosed) return
+    clearTimeout(this.#timer)
+    this.#isChecking = true
+    const problem = await this.#findProblem()
+    this.#isChecking = false
+    this.isChecked = true
+    if (this.#isClosed) return
+    this.#recordCheck(problem)
+    const { healthCheckIntervalMs, probeIntervalMs } = this.#options.bounds
+    const nextMs =
+      problem === undefined ? healthCheckIntervalMs : Math.min(healthCheckIntervalMs, probeIntervalMs)
+    this.#timer = setTimeout(() => void this.check(), nextMs).unref()
+  }
+
+  close(): void {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+  }
+
+  async #findProblem(): Promise<string | undefined> {
+    const { probe, bounds } = this.#options
+    try {
+      const { status } = await probe(AbortSignal.timeout(bounds.healthCheckTimeoutMs))
+      this.#status = status
+      return isUnavailableStatus(status) ? `status ${status}` : undefined
+    } catch (error) {
+      this.#status = undefined
+      return String(error)
+    }
+  }
+
+  #recordCheck(problem: string | undefined): void {
+    const { name, observer } = this.#options
+    const { isHealthy: wasHealthy, circuit: before } = this
+    if (problem === undefined) {
+      this.#failedChecks = 0
+      this.#failedRequests = 0
+      this.hasPassed = true
+      this.circuit = 'closed'
+    } else {
+      this.#failedChecks += 1
+      if (this.#failedChecks >= failedChecksThatCount || this.#isSuspected()) this.circuit = 'open'
+    }
+    if (this.isHealthy !== wasHealthy) observer?.healthChanged(name, this.isHealthy, problem)
+    if (this.circuit !== before) observer?.circuitChanged(name, this.circuit, problem)
+  }
+
+  #isSuspected(): boolean {
+    return this.#failedRequests >= this.#options.bounds.consecutiveFailures
+  }
+}
