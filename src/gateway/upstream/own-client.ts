@@ -44,7 +44,7 @@ export interface UpstreamAccess {
 }
 
 /** A read that the gateway sends for itself. */
-interface OwnRequest {
+export interface OwnRequest {
   readonly operation: Operation
   readonly id: Identifier
   readonly parameters?: ReadonlyMap<string, string>
