@@ -22,10 +22,9 @@ for (const files of [1, 100, count]) {
   if (open === undefined) throw new Error('no folder')
   let polling: FollowedFiles<void> | undefined
   const watched = async (observer: DocumentObserver) => (polling = await open(observer))
-  const source = await combineSources(
-    { folders: new Map([[folder, watched]]) },
-    { onChange: ({ error }) => error && console.error(String(error)) },
-  )
+  const source = await combineSources(new Map([[folder, watched]]), {
+    onChange: ({ error }) => error && console.error(String(error)),
+  })
   for (const [round, changed] of [all, all, all.slice(0, 1)].entries()) {
     const texts = textsOf(changed, files, round + 1)
     const stall = longestStall()

@@ -6,7 +6,12 @@ import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.t
 import type { ShadowDifference } from '../../policy/source/compile-documents.ts'
 import { createSettingsVocabulary } from '../../policy/source/load-policies.ts'
 import { listIgnoredFiles } from '../../policy/source/policy-folder.ts'
-import { combineSources, watchFolders, type PolicySource } from '../../policy/source/policy-source.ts'
+import {
+  combineSources,
+  watchFolders,
+  type PolicySource,
+  type PolicySources,
+} from '../../policy/source/policy-source.ts'
 import type { Bootstrap } from './open-observability.ts'
 import type { PolicyResources } from './open-policy-resources.ts'
 
@@ -27,21 +32,13 @@ export async function openPolicies(bootstrap: Bootstrap, audit: AuditLog): Promi
   const ignored = await listIgnoredFiles(settings.policies.folder).catch(() => [])
   const files = ignored.map(({ name }) => name)
   if (files.length > 0) log.warn({ files }, 'files beside policies ignored: expected .yaml or .yml')
-  const resources = await openResources(bootstrap, vocabulary)
+  const { kubernetes } = settings.policies
+  // Imported on demand: a gateway without policies in Kubernetes does not load the client.
+  const opener = kubernetes && (await import('./open-policy-resources.ts'))
+  const resources = kubernetes && opener?.openPolicyResources(kubernetes, vocabulary, bootstrap)
   const policies = await openSources(bootstrap, vocabulary, resources, audit)
   closers.push(() => policies.close())
   return { ...policies, findProblem: () => resources?.findProblem() }
-}
-
-/** Imported on demand: a gateway without policies in Kubernetes does not load the client. */
-async function openResources(
-  bootstrap: Bootstrap,
-  vocabulary: PolicyVocabulary,
-): Promise<PolicyResources | undefined> {
-  const { kubernetes } = bootstrap.settings.policies
-  if (kubernetes === undefined) return undefined
-  const { openPolicyResources } = await import('./open-policy-resources.ts')
-  return openPolicyResources(kubernetes, vocabulary, bootstrap)
 }
 
 async function openSources(
@@ -58,7 +55,8 @@ async function openSources(
   }
   metrics.policy_last_reload_successful.set(1)
   // Files come first: among rules of one namespace that apply, the first one is named in decisions.
-  const sources = { folders: watchFolders(folder, vocabulary), resources: resources?.open }
+  const folders: PolicySources = watchFolders(folder, vocabulary)
+  const sources = resources === undefined ? folders : new Map([...folders, [undefined, resources.open]])
   const source = await combineSources(sources, {
     onConditionFailure: conditionReport(metrics, log),
     onShadowDifference: shadowReport(metrics, log),

@@ -43,25 +43,23 @@ export function openPolicyResources(
     client,
     namespaces,
     vocabulary,
-    observer: {
-      onConnect(namespace) {
-        connected.set({ kubernetes_namespace: namespace }, 1)
-        lastConnected.setToCurrentTime({ kubernetes_namespace: namespace })
-        if (errors.delete(namespace)) log.info({ namespace }, 'policy watch connected')
-      },
-      onError(namespace, { message }) {
-        connected.set({ kubernetes_namespace: namespace }, 0)
-        if (errors.get(namespace) !== message) log.warn({ namespace, error: message }, 'policy watch failed')
-        errors.set(namespace, message)
-      },
-      onResults(results) {
-        const remaining = results.filter(({ reason }) => reason !== 'Terminating')
-        const accepted = remaining.filter(isAccepted).length
-        metrics.policy_resources.set({ state: 'accepted' }, accepted)
-        metrics.policy_resources.set({ state: 'refused' }, remaining.length - accepted)
-        logChanges(remaining)
-        status.report(results)
-      },
+    onConnect(namespace) {
+      connected.set({ kubernetes_namespace: namespace }, 1)
+      lastConnected.setToCurrentTime({ kubernetes_namespace: namespace })
+      if (errors.delete(namespace)) log.info({ namespace }, 'policy watch connected')
+    },
+    onError(namespace, { message }) {
+      connected.set({ kubernetes_namespace: namespace }, 0)
+      if (errors.get(namespace) !== message) log.warn({ namespace, error: message }, 'policy watch failed')
+      errors.set(namespace, message)
+    },
+    onResults(results) {
+      const remaining = results.filter(({ reason }) => reason !== 'Terminating')
+      const accepted = remaining.filter(isAccepted).length
+      metrics.policy_resources.set({ state: 'accepted' }, accepted)
+      metrics.policy_resources.set({ state: 'refused' }, remaining.length - accepted)
+      logChanges(remaining)
+      status.report(results)
     },
   })
   return {

@@ -1,5 +1,4 @@
 import type { Steps } from '../../lib/async/run-in-slices.ts'
-import { groupBy } from '../../lib/group-by.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import { matchesAny } from '../conditions/name-pattern.ts'
 import { tagDocuments, type TagFinder } from '../engine/policy-node.ts'
@@ -33,41 +32,7 @@ export function* assertDocuments(documents: readonly PolicyDocument[]): Steps<vo
 }
 
 function assertNone(problems: readonly PolicyProblem[]): void {
-  if (problems.length > 0) throw new PolicyError(problems)
-}
-
-/**
- * Decisions refer to a policy by name only, so names must be unique. The documents of a policy with `forEach` have its
- * position.
- */
-function findRepeatedNames(documents: readonly PolicyDocument[]): readonly PolicyProblem[] {
-  const policies = groupBy(documents, ({ file, line, column }) => `${file}:${line}:${column}`)
-  const seen = new Map<string, PolicyDocument>()
-  return [...policies.values()].flatMap(([document]) => {
-    if (document === undefined) return []
-    const { file, line, column } = document
-    const name = getPolicyName(document)
-    const before = seen.get(name)
-    if (before === undefined) seen.set(name, document)
-    const message = `metadata.name: duplicate policy name "${name}", also in ${before?.file}:${before?.line}`
-    return before === undefined ? [] : [{ file, line, column, message }]
-  })
-}
-
-/**
- * Finds everything that is declared twice, every tag that a rule names and none of the documents declares, and every
- * restriction by tags that declared columns contradict.
- */
-export function* findTagProblems(documents: readonly PolicyDocument[]): Steps<readonly PolicyProblem[]> {
-  const enforced = documents.filter(isEnforced)
-  const shadows = documents.filter((document) => !isEnforced(document))
-  const problems = [
-    ...findRepeated(documents),
-    ...(yield* findReferences(enforced, enforced)),
-    ...(yield* findReferences(shadows, documents)),
-  ]
-  // The documents of a policy with `forEach` may have the same.
-  return [...groupBy(problems, formatProblem).values()].flatMap((same) => same.slice(0, 1))
+  if (problems.length > 0) throw new PolicyError(omitEqual(problems))
 }
 
 interface Declaration extends Position {
@@ -75,150 +40,117 @@ interface Declaration extends Position {
   readonly what: string
 }
 
-function findRepeated(documents: readonly PolicyDocument[]): readonly PolicyProblem[] {
-  const declarations = documents.flatMap(({ namespace, tags, file }): Declaration[] => {
-    if (tags === undefined) return []
-    const own = `the tags of the namespace ${JSON.stringify(namespace)}`
-    const tables = [...tags.tables].map(([name, { line, column }]) => {
-      return { what: `the table ${JSON.stringify([...namespace, name])}`, file, line, column }
-    })
-    return tags.namespace === undefined ? tables : [{ what: own, file, ...pickPosition(tags) }, ...tables]
+/** Finds what is declared at several positions. The documents of a policy with `forEach` have one. */
+function findRepeated(declarations: readonly Declaration[]): readonly PolicyProblem[] {
+  const firsts = new Map(declarations.toReversed().map((one) => [one.what, one]))
+  return declarations.flatMap(({ what, file, line, column }) => {
+    const first = firsts.get(what)
+    if (first === undefined || (first.file === file && first.line === line && first.column === column))
+      return []
+    return [{ file, line, column, message: `${what}, also in ${first.file}:${first.line}` }]
   })
-  return [...groupBy(declarations, ({ what }) => what).values()].flatMap(([first, ...more]) =>
-    more.map(({ what, file, line, column }) => ({
-      file,
-      line,
-      column,
-      message: `tags: ${what} is declared at ${first?.file}:${first?.line}:${first?.column}, too; expected one declaration`,
-    })),
-  )
 }
 
-function pickPosition({ line, column }: Position): Position {
-  return { line, column }
+/** Decisions refer to a policy by name only, so names must be unique. */
+function findRepeatedNames(documents: readonly PolicyDocument[]): readonly PolicyProblem[] {
+  const declarations = documents.map((document) => {
+    return { ...document, what: `metadata.name: duplicate policy name "${getPolicyName(document)}"` }
+  })
+  return findRepeated(declarations)
 }
 
-function* findReferences(
-  documents: readonly PolicyDocument[],
-  declaring: readonly PolicyDocument[],
-): Steps<readonly PolicyProblem[]> {
-  const declared = tagDocuments(declaring)
-  const problems: PolicyProblem[] = []
+/**
+ * Finds everything that is declared twice, every tag that a rule names and none of the documents declares, and every
+ * restriction by tags that declared columns contradict.
+ */
+export function* findTagProblems(documents: readonly PolicyDocument[]): Steps<readonly PolicyProblem[]> {
+  const declarations = documents.flatMap(({ namespace, tags, file }): Declaration[] => {
+    const tables = [...(tags?.tables ?? [])].map(([name, table]) => {
+      return { ...table, file, what: `tags: duplicate table ${JSON.stringify([...namespace, name])}` }
+    })
+    const what = `tags: duplicate tags of the namespace ${JSON.stringify(namespace)}`
+    return tags?.namespace === undefined ? tables : [{ ...tags, file, what }, ...tables]
+  })
+  const problems = [...findRepeated(declarations)]
+  const [inForce, all] = [tagDocuments(documents.filter(isEnforced)), tagDocuments(documents)]
   for (const document of documents) {
+    const declared = isEnforced(document) ? inForce : all
     for (const rule of document.rules) {
-      for (const message of describeReferences(declared, document, rule)) {
-        const { id, line, column } = rule
-        problems.push({ file: document.file, line, column, message: `the rule "${id}" ${message}` })
-      }
+      const at = { file: document.file, line: rule.line, column: rule.column }
+      for (const mistake of findMistakes(declared, document, rule))
+        problems.push({ ...at, message: `the rule "${rule.id}" ${mistake}` })
     }
     yield
   }
-  return problems
+  return omitEqual(problems)
 }
 
-function describeReferences(
-  declared: TagFinder,
-  document: PolicyDocument,
-  rule: PolicyRule,
-): readonly string[] {
-  const { vocabulary } = declared.findTags({ namespace: [], table: undefined })
-  const { restriction, condition } = rule
-  const ofColumns = restriction && 'without' in restriction.columns ? restriction.columns.without : []
-  return [
-    ...(condition?.tags ?? []).flatMap((tag) => describeUnknown(tag, vocabulary.ofObjects, vocabulary.all)),
-    ...ofColumns.flatMap((tag) => describeUnknown(tag, vocabulary.all, vocabulary.all)),
-    ...describeLookAlikes(declared, document, rule),
-    ...(restriction === undefined ? [] : describeColumns(declared, document, rule, restriction)),
-  ]
+/** The documents of a policy with `forEach` may have the same. */
+function omitEqual(problems: readonly PolicyProblem[]): readonly PolicyProblem[] {
+  return [...new Map(problems.map((problem) => [formatProblem(problem), problem])).values()]
 }
 
 /** Edits by which a name is taken for a misspelt one. */
 const maxEdits = 2
 
-/** A misspelt table would stay open. */
-function describeLookAlikes(
+/** Describes where a rule does not fit what is declared. */
+function* findMistakes(
   declared: TagFinder,
   { namespace }: PolicyDocument,
-  { effect, tables = [] }: PolicyRule,
-): readonly string[] {
-  const names = effect === 'deny' ? declared.listTaggedTables(namespace) : []
-  return tables.flatMap((table) => {
-    const suggestion = names.includes(table) ? '' : suggestSimilar(table, names, maxEdits)
-    if (suggestion === '' || table.includes('*')) return []
-    return [
-      `denies the table "${table}", which "tags.tables" does not declare${suggestion} If both exist, declare "${table}: {}"`,
-    ]
-  })
-}
-
-function describeUnknown(
-  tag: string,
-  known: ReadonlySet<string>,
-  all: ReadonlySet<string>,
-): readonly string[] {
-  if (known.has(tag)) return []
-  const expected = all.has(tag)
-    ? ': only columns have it, and tags are inherited downwards; expected a tag of a namespace or table'
-    : suggestSimilar(tag, known) ||
-      `; expected one of ${[...known].join(', ') || 'those under "tags", where there is none'}`
-  return [
-    `names the tag "${tag}", which no ${all.has(tag) ? 'namespace or table has' : 'policy declares'}${expected}`,
-  ]
-}
-
-function describeColumns(
-  declared: TagFinder,
-  { namespace }: PolicyDocument,
-  { tables = [] }: PolicyRule,
-  restriction: WrittenRestriction,
-): readonly string[] {
-  const found = declared
-    .listTaggedTables(namespace)
+  { effect, tables = [], condition, restriction }: PolicyRule,
+): Generator<string> {
+  const { ofObjects, all } = declared.findTags({ namespace, table: undefined }).vocabulary
+  for (const tag of condition?.tags ?? []) if (!ofObjects.has(tag)) yield describeUnknown(tag, ofObjects, all)
+  const names = declared.listTaggedTables(namespace)
+  for (const table of effect === 'deny' ? tables : []) {
+    const isKnown = names.includes(table) || table.includes('*')
+    const suggestion = isKnown ? '' : suggestSimilar(table, names, maxEdits)
+    // A misspelt table would stay open.
+    if (suggestion !== '')
+      yield `denies the table "${table}", which "tags.tables" does not declare${suggestion} If both exist, declare "${table}: {}"`
+  }
+  if (restriction === undefined) return
+  const found = names
     .filter((name) => matchesAny(tables, name))
     .map((name) => [name, declared.findTags({ namespace, table: name })] as const)
     .filter(([, { columns }]) => columns.size > 0)
-  if (!('without' in restriction.columns))
-    return found.flatMap(([name, table]) => describeTypes(name, table, restriction))
-  const undeclared = tables
-    .filter((pattern) => !found.some(([name]) => matchesAny([pattern], name)))
-    .map(
-      (pattern) =>
-        `selects columns by tags, but "tags.tables" of the namespace has no columns for ${JSON.stringify(pattern)}`,
+  const without = 'without' in restriction.columns ? restriction.columns.without : undefined
+  for (const tag of without ?? []) if (!all.has(tag)) yield describeUnknown(tag, all, all)
+  for (const pattern of without === undefined ? [] : tables)
+    if (!found.some(([name]) => matchesAny([pattern], name)))
+      yield `selects columns by tags, but "tags.tables" of the namespace has no columns for ${JSON.stringify(pattern)}`
+  for (const [name, table] of found) {
+    // Not if a pattern matches the table.
+    if (
+      without !== undefined &&
+      tables.includes(name) &&
+      resolveRestriction(restriction, table).columns.size === 0
     )
-  return [...undeclared, ...found.flatMap(([name, table]) => describeRest(name, table, restriction, tables))]
+      yield `leaves no column of ${JSON.stringify(name)}, all of which have the tags; expected a deny`
+    yield* findWrongTypes(JSON.stringify(name), table, restriction)
+  }
 }
 
-/** A restriction that leaves nothing of a table is an error if it names the table, but not if a pattern matches it. */
-function describeRest(
-  name: string,
-  table: ObjectTags,
-  restriction: WrittenRestriction,
-  tables: readonly string[],
-): readonly string[] {
-  const isEmpty = tables.includes(name) && resolveRestriction(restriction, table).columns.size === 0
-  return [
-    ...(isEmpty
-      ? [`leaves no column of ${JSON.stringify(name)}, all of which have the tags; expected a deny`]
-      : []),
-    ...describeTypes(name, table, restriction),
-  ]
+/** `known` are the tags that may be named, `all` includes those of columns. */
+function describeUnknown(tag: string, known: ReadonlySet<string>, all: ReadonlySet<string>): string {
+  if (all.has(tag))
+    return `names the tag "${tag}", which no namespace or table has: only columns have it, and tags are inherited downwards; expected a tag of a namespace or table`
+  const names = [...known].join(', ') || 'those under "tags", where there is none'
+  return `names the tag "${tag}", which no policy declares${suggestSimilar(tag, known) || `; expected one of ${names}`}`
 }
 
 /** A column has one type: that which is declared. */
-function describeTypes(
+function* findWrongTypes(
   name: string,
   { columns }: ObjectTags,
   { columns: written, rowsText }: WrittenRestriction,
-): readonly string[] {
-  const other =
-    'without' in written
-      ? []
-      : [...written].filter(([path, type]) => (columns.get(path)?.type ?? type) !== type)
-  const messages = other.map(
-    ([path, type]) =>
-      `has ${path}: ${type}, but "tags.tables" says that this column of ${JSON.stringify(name)} is ${columns.get(path)?.type}`,
-  )
-  if (rowsText === undefined) return messages
+): Generator<string> {
+  for (const [path, type] of 'without' in written ? [] : written) {
+    const declared = columns.get(path)?.type ?? type
+    if (declared !== type)
+      yield `has ${path}: ${type}, but "tags.tables" says that this column of ${name} is ${declared}`
+  }
+  if (rowsText === undefined) return
   let suggestion = ''
   try {
     parseFilter(rowsText, {
@@ -229,12 +161,8 @@ function describeTypes(
       },
       hasVariables: true,
     })
-    return messages
   } catch (error) {
     if (!(error instanceof FilterError)) throw error
-    return [
-      ...messages,
-      `has "rows" that do not fit the columns of ${JSON.stringify(name)}: ${error.message}${suggestion}`,
-    ]
+    yield `has "rows" that do not fit the columns of ${name}: ${error.message}${suggestion}`
   }
 }

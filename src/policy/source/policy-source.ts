@@ -16,7 +16,7 @@ import { namePolicyFolders, readPolicyFolder, stampPolicyFolder, type PolicyFold
 export type OpenDocumentSource = (observer: DocumentObserver) => Promise<DocumentSource>
 
 interface DocumentSource {
-  /** Receives the policies of all sources, now and whenever they have changed. */
+  /** Receives the policies of all sources, at the start and whenever they have changed. */
   setInForce?(set: PolicySet): void
   close(): void
 }
@@ -32,12 +32,16 @@ export interface DocumentObserver {
   fail(error: PolicyError): void
 }
 
-/** Sources in the order in which their rules decide. */
-export interface PolicySources {
-  /** By path. Their documents are one tree: names are unique among them, and rules name tags of all of them. */
-  readonly folders: ReadonlyMap<string, OpenDocumentSource>
-  /** AccessPolicy resources, which were reviewed one by one. */
-  readonly resources?: OpenDocumentSource | undefined
+/**
+ * Sources in the order in which their rules decide: folders by path, whose documents are one tree, with unique names and
+ * tags of all of them; AccessPolicy resources, which were reviewed one by one, without a key.
+ */
+export type PolicySources = ReadonlyMap<string | undefined, OpenDocumentSource>
+
+/** The callbacks must not throw. */
+export interface PolicySourceOptions extends CompileOptions {
+  /** Called for each change after the start. */
+  readonly onChange?: (change: PolicyChange) => void
 }
 
 /** A change of policies. */
@@ -50,12 +54,6 @@ interface PolicyChange {
   readonly folder: string | undefined
   /** Whether the last change of a source could not be loaded. */
   readonly hasError: boolean
-}
-
-/** The callbacks must not throw. */
-export interface PolicySourceOptions extends CompileOptions {
-  /** Called for each change after the start. */
-  readonly onChange?: (change: PolicyChange) => void
 }
 
 /** The policies in force, reloaded on change until closed. */
@@ -72,72 +70,75 @@ export interface PolicySource {
  * depends on the others only by names and tags. Throws PolicyError if a source cannot be opened.
  */
 export async function combineSources(
-  { folders, resources }: PolicySources,
+  openers: PolicySources,
   options: PolicySourceOptions = {},
 ): Promise<PolicySource> {
-  const names = [...folders.keys()]
-  const openers = [...folders.values(), ...(resources === undefined ? [] : [resources])]
-  let documents: readonly (readonly PolicyDocument[])[] = openers.map(() => [])
+  const sources: DocumentSource[] = []
+  let documents: ReadonlyMap<string | undefined, readonly PolicyDocument[]> = new Map()
   let current: PolicySet | undefined
-  const failing = new Map<number, PolicyError>()
+  const failing = new Map<string | undefined, PolicyError>()
   let isClosed = false
 
   function* compile(next: typeof documents) {
-    yield* assertDocuments(next.slice(0, names.length).flat())
-    return yield* compileDocuments(next.flat(), options)
+    const ofFolders = [...next].flatMap(([folder, found]) => (folder === undefined ? [] : found))
+    yield* assertDocuments(ofFolders)
+    return yield* compileDocuments([...next.values()].flat(), options)
   }
 
-  function report(index: number, set: PolicySet): void {
-    const error = failing.get(index)
-    const hasError = failing.size > 0
-    options.onChange?.({ error, set, folder: names[index], hasError })
+  function setCurrent(set: PolicySet): void {
+    current = set
+    for (const source of sources) source.setInForce?.(set)
   }
 
-  async function replace(index: number, replacement: readonly PolicyDocument[]): Promise<void> {
-    const next = documents.with(index, replacement)
+  function report(folder: string | undefined, set: PolicySet): void {
+    options.onChange?.({ error: failing.get(folder), set, folder, hasError: failing.size > 0 })
+  }
+
+  async function replace(folder: string | undefined, replacement: readonly PolicyDocument[]): Promise<void> {
+    const next = new Map(documents).set(folder, replacement)
     const set = current && (await runInSlices(compile(next)))
     if (isClosed) return
-    current = set
     documents = next
-    failing.delete(index)
+    failing.delete(folder)
     if (set === undefined) return
-    for (const source of sources) source.setInForce?.(set)
-    report(index, set)
+    setCurrent(set)
+    report(folder, set)
   }
 
   // One after the other, so that no replacement loses another.
   let lastReplacement = Promise.resolve()
-  function observe(index: number): DocumentObserver {
+  function observe(folder: string | undefined): DocumentObserver {
     return {
       load(replacement) {
-        const replaced = lastReplacement.then(() => replace(index, replacement))
+        const replaced = lastReplacement.then(() => replace(folder, replacement))
         lastReplacement = replaced.catch(() => undefined)
         return replaced
       },
       fail(error) {
         if (isClosed) return
-        failing.set(index, error)
-        if (current !== undefined) report(index, current)
+        failing.set(folder, error)
+        if (current !== undefined) report(folder, current)
       },
     }
   }
 
-  const sources: DocumentSource[] = []
+  function close(): void {
+    isClosed = true
+    for (const source of sources) source.close()
+  }
+
   try {
-    for (const [index, open] of openers.entries()) sources.push(await open(observe(index)))
-    const set = (current = runAtOnce(compile(documents)))
-    for (const source of sources) source.setInForce?.(set)
-    for (const index of failing.keys()) report(index, set)
+    for (const [folder, open] of openers) sources.push(await open(observe(folder)))
+    const set = runAtOnce(compile(documents))
+    setCurrent(set)
+    for (const folder of failing.keys()) report(folder, set)
     return {
       current: () => current ?? set,
-      listFailingFolders: () => [...failing.keys()].flatMap((index) => names[index] ?? []),
-      close() {
-        isClosed = true
-        for (const source of sources) source.close()
-      },
+      listFailingFolders: () => [...failing.keys()].flatMap((folder) => folder ?? []),
+      close,
     }
   } catch (error) {
-    for (const source of sources) source.close()
+    close()
     throw error
   }
 }

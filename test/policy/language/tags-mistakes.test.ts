@@ -52,12 +52,12 @@ it.for<[what: string, contents: readonly string[], error: string]>([
   [
     'a namespace in two files',
     ['tags: { namespace: [a] }', 'tags: { namespace: [a] }'],
-    'b.yaml:5:7: tags: the tags of the namespace ["crm"] is declared at a.yaml:5:7, too',
+    'b.yaml:5:7: tags: duplicate tags of the namespace ["crm"], also in a.yaml:5',
   ],
   [
     'a table in two files',
     [customers, customers],
-    'b.yaml:5:19: tags: the table ["crm","customers"] is declared at a.yaml:5:19, too',
+    'b.yaml:5:19: tags: duplicate table ["crm","customers"], also in a.yaml:5',
   ],
   [
     'a restriction of a table with a typo',

@@ -15,8 +15,7 @@ it('replacements of several sources at once are all in force', async () => {
     await observer.load([])
     return { close: () => undefined }
   }
-  const folders = new Map(['one', 'two'].map((name) => [name, opener]))
-  const source = await combineSources({ folders, resources: opener })
+  const source = await combineSources(new Map(['one', 'two', undefined].map((name) => [name, opener])))
   await Promise.all(observers.map((observer, index) => observer.load(documentsOf(`p${index}`))))
   expect(source.current().size).toBe(3)
 })
@@ -29,8 +28,10 @@ it('closes the sources that were opened if another cannot be opened', async () =
     await observer.load([])
     return { close }
   }
-  await expect(combineSources({ folders: new Map([['one', good]]), resources: openNothing })).rejects.toThrow(
-    'cannot be opened',
-  )
+  const openers = new Map([
+    ['one', good],
+    [undefined, openNothing],
+  ])
+  await expect(combineSources(openers)).rejects.toThrow('cannot be opened')
   expect(close).toHaveBeenCalledOnce()
 })

@@ -21,16 +21,13 @@ export async function watch(paths: readonly string[], options: PolicySourceOptio
     }
     return [path, openOnce] as const
   })
-  const source = await combineSources(
-    { folders: new Map(folders) },
-    {
-      ...options,
-      onChange({ error, folder, hasError }) {
-        if (error === undefined) reloads.push([folder, hasError])
-        else errors.push(error.message)
-      },
+  const source = await combineSources(new Map(folders), {
+    ...options,
+    onChange({ error, folder, hasError }) {
+      if (error === undefined) reloads.push([folder, hasError])
+      else errors.push(error.message)
     },
-  )
+  })
   onTestFinished(() => source.close())
   const mayRead = (user: string): boolean =>
     source.current().decide(createAuthorizationRequest(createCaller(user), 'ListTables', 'namespace', ['a']))

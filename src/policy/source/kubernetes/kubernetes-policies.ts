@@ -34,20 +34,16 @@ export interface ResourceResult extends Pick<Review, 'reason' | 'message'> {
 }
 
 /** The callbacks must not throw. */
-interface KubernetesPolicyObserver {
+export interface KubernetesPolicyOptions {
+  readonly client: KubernetesClient
+  readonly namespaces: readonly PolicyNamespace[]
+  readonly vocabulary: PolicyVocabulary
   /** The API server reports changes of the Kubernetes namespace from now on. */
   readonly onConnect: (namespace: string) => void
   /** A request failed; the last policies stay in force. */
   readonly onError: (namespace: string, error: KubernetesError) => void
   /** Called with the results of all present resources, whenever these or their results may have changed. */
   readonly onResults: (results: readonly ResourceResult[]) => void
-}
-
-export interface KubernetesPolicyOptions {
-  readonly client: KubernetesClient
-  readonly namespaces: readonly PolicyNamespace[]
-  readonly vocabulary: PolicyVocabulary
-  readonly observer: KubernetesPolicyObserver
   /** How long the first complete load may take; default 30 s. */
   readonly startTimeoutMs?: number | undefined
   readonly timing?: WatchTiming
@@ -68,47 +64,45 @@ interface Watched {
 
 /**
  * Returns the source of the policies in Kubernetes namespaces. Each is in force if it is accepted, whatever the others are.
- * The source cannot be opened if a Kubernetes namespace cannot be listed in time.
+ * Opening the source rejects with PolicyError if a Kubernetes namespace cannot be listed in time.
  */
 export function watchKubernetesPolicies(options: KubernetesPolicyOptions): OpenDocumentSource {
-  const { client, observer, vocabulary, startTimeoutMs = 30_000, pausesPerUpdate = 4 } = options
+  const { client, startTimeoutMs = 30_000, pausesPerUpdate = 4 } = options
   return async (documents) => {
     const watched = options.namespaces.map((namespace): Watched => {
-      const review = createReviewer(namespace, vocabulary)
+      const review = createReviewer(namespace, options.vocabulary)
       return { namespace, review, content: undefined, lastError: 'the API server does not respond' }
     })
     const loaded = new AbortController()
     const closing = new AbortController()
-    /** Undefined before the first load. */
-    let reviews: readonly Review[] | undefined
+    /** By uid. */
+    let reviews: ReadonlyMap<string, Review> = new Map()
     let inForce: PolicySet | undefined
     let loadedContent: string | undefined
     let lastFailure = 'too much to do'
-    let isStale = false
-    let isRunning = false
 
     function report(): void {
-      if (reviews === undefined) return
       const present = watched.flatMap(({ content }) => content?.resources ?? [])
-      const newest = new Map(present.map((resource) => [resource.metadata.uid, resource]))
-      observer.onResults(
-        reviews.flatMap((review) => {
-          const resource = newest.get(review.resource.metadata.uid)
-          return resource === undefined ? [] : [createResult(review, resource, inForce)]
+      options.onResults(
+        present.flatMap((resource) => {
+          const review = reviews.get(resource.metadata.uid)
+          return review === undefined ? [] : [createResult(review, resource, inForce)]
         }),
       )
     }
 
-    async function loadChanges(): Promise<void> {
+    /** Loads what has changed. Pauses then, so that somebody who edits a policy all the time does not keep the gateway busy. */
+    async function load(): Promise<void> {
       const ready = watched.flatMap(({ review, content }) =>
         content === undefined ? [] : [{ review, content }],
       )
       const described = JSON.stringify(ready.map(({ content }) => describe(content)))
-      if (ready.length < watched.length || described === loadedContent) return
+      if (closing.signal.aborted || ready.length < watched.length || described === loadedContent) return
       const startedAt = performance.now()
       try {
-        reviews = (await Promise.all(ready.map(({ review, content }) => review(content)))).flat()
-        await documents.load(listDocuments(reviews))
+        const found = (await Promise.all(ready.map(({ review, content }) => review(content)))).flat()
+        reviews = new Map(found.map((review) => [review.resource.metadata.uid, review]))
+        await documents.load(listDocuments(found))
         loadedContent = described
         loaded.abort()
       } catch (cause) {
@@ -120,25 +114,12 @@ export function watchKubernetesPolicies(options: KubernetesPolicyOptions): OpenD
       await sleep(pauseMs, undefined, { signal: closing.signal, ref: false }).catch(() => undefined)
     }
 
-    /**
-     * Runs one load after the other, so that an older one cannot replace a newer one. Pauses after each, so that somebody
-     * who edits a policy all the time does not keep the gateway busy.
-     */
-    async function loadWhileStale(): Promise<void> {
-      if (isRunning) return
-      isRunning = true
-      while (isStale && !closing.signal.aborted) {
-        isStale = false
-        await loadChanges()
-      }
-      isRunning = false
-    }
-
+    // One after the other, so that an older load cannot replace a newer one.
+    let lastLoad = Promise.resolve()
     function setContent(one: Watched, content: NamespaceContent): void {
       one.content = content
       report()
-      isStale = true
-      void loadWhileStale()
+      lastLoad = lastLoad.then(load)
     }
 
     async function receive(one: Watched, resources: readonly KubernetesObject[]): Promise<void> {
@@ -157,7 +138,7 @@ export function watchKubernetesPolicies(options: KubernetesPolicyOptions): OpenD
     function fail(one: Watched, error: KubernetesError): void {
       const { namespace, content } = one
       one.lastError = error.message
-      observer.onError(namespace.name, error)
+      options.onError(namespace.name, error)
       const isForbidden = error.status === 403 || error.status === 404
       if (namespace.platform || !(error.status === 413 || (isForbidden && content === undefined))) return
       setContent(one, { resources: [], isReplaced: false })
@@ -169,7 +150,7 @@ export function watchKubernetesPolicies(options: KubernetesPolicyOptions): OpenD
         path: `/apis/${resourceApiVersion}/namespaces/${one.namespace.name}/${policyResourceName}`,
         onList: (resources) => receive(one, resources),
         onError: (error) => fail(one, error),
-        onConnect: () => observer.onConnect(one.namespace.name),
+        onConnect: () => options.onConnect(one.namespace.name),
         timing: options.timing,
       }),
     )

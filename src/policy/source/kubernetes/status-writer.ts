@@ -8,7 +8,7 @@ import { getMembers } from '../../../lib/json/json-values.ts'
 import { policyResourceName } from '../../language/api-version.ts'
 import type { ResourceResult } from './kubernetes-policies.ts'
 
-export interface StatusWriterOptions {
+interface StatusWriterOptions {
   readonly client: KubernetesClient
   /** A status was not written; the same failure in one Kubernetes namespace is reported once per review. */
   readonly onError: (error: KubernetesError) => void
@@ -16,7 +16,7 @@ export interface StatusWriterOptions {
   readonly intervalMs?: number
 }
 
-export interface StatusWriter {
+interface StatusWriter {
   /** Takes the results of all present resources; those of the last report no longer count. */
   report(results: readonly ResourceResult[]): void
   close(): Promise<void>
@@ -36,48 +36,43 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
   const { client, onError, intervalMs = 30_000 } = options
   const closing = new AbortController()
   const { signal } = closing
-  let results: readonly ResourceResult[] = []
+  /** By uid. */
+  let results: ReadonlyMap<string, ResourceResult> = new Map()
   /** By uid, the last conditions of this gateway's opinion that were found or written, and what the write replaced. */
   const known = new Map<string, { readonly conditions: string; readonly replaced?: string }>()
   /** Uids that are not tried again before the next review: each written status causes a report. */
   const failed = new Set<string>()
-  /** Uids that the present review has not reached yet. */
-  const unreviewed = new Set<string>()
   const reportedErrors = new Set<string>()
   let isUnavailable = false
-  let writing = Promise.resolve()
 
-  /** Writes one status after the other, until all are written or there is a newer report. */
-  async function writeAll(): Promise<void> {
-    const round = results
-    for (const result of round) {
-      if (round !== results || isUnavailable || signal.aborted) return
-      if (failed.has(result.resource.metadata.uid) || !needsWrite(result)) continue
+  /** Writes one status after the other. */
+  async function writeAll(isReview: boolean): Promise<void> {
+    for (const uid of results.keys()) {
+      const result = results.get(uid)
+      if (isUnavailable || signal.aborted) return
+      if (result === undefined || failed.has(uid) || !needsWrite(result, isReview)) continue
       await write(result).catch((error: unknown) => handleFailure(result, toKubernetesError(error)))
     }
   }
 
-  function start(): void {
-    writing = writing.then(writeAll)
+  let writing = Promise.resolve()
+  function start(isReview: boolean): void {
+    writing = writing.then(() => writeAll(isReview))
   }
 
-  function needsWrite(result: ResourceResult): boolean {
-    const { resource, generation } = result
-    const { uid } = resource.metadata
-    if (resource.metadata.generation !== generation) return false
-    const isReviewed = unreviewed.delete(uid)
-    const conditions = getConditions(resource)
+  function needsWrite(result: ResourceResult, isReview: boolean): boolean {
+    const { uid, generation } = result.resource.metadata
+    if (result.generation !== generation) return false
+    const conditions = getConditions(result.resource)
     const present = describe(conditions)
     const wanted = describe(createConditions(result))
     const last = known.get(uid)
     // The report is older than the last write.
     if (wanted === last?.conditions && present === last.replaced) return false
-    if (present === wanted) {
-      known.set(uid, { conditions: wanted })
-      return false
-    }
+    if (present === wanted) known.set(uid, { conditions: wanted })
     const isOfThisGeneration = findCondition(conditions, 'Accepted')?.['observedGeneration'] === generation
-    return isReviewed || !isOfThisGeneration || present === last?.conditions
+    const isOwn = present === last?.conditions
+    return present !== wanted && (isReview || isOwn || !isOfThisGeneration)
   }
 
   async function write(result: ResourceResult): Promise<void> {
@@ -99,27 +94,23 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
     failed.add(uid)
     // The resource was deleted, and perhaps created again.
     if (status === 404 || status === 409) return
-    if (status === undefined || status === 429 || status >= 500) isUnavailable = true
+    isUnavailable = status === undefined || status === 429 || status >= 500
     const key = `${namespace} ${status}`
     if (!reportedErrors.has(key)) onError(error)
     reportedErrors.add(key)
   }
 
-  function review(): void {
+  const timer = setInterval(() => {
     isUnavailable = false
     reportedErrors.clear()
     failed.clear()
-    for (const { resource } of results) unreviewed.add(resource.metadata.uid)
-    start()
-  }
-
-  const timer = setInterval(review, intervalMs).unref()
+    start(true)
+  }, intervalMs).unref()
   return {
     report(reported) {
-      results = reported
-      const present = new Set(results.map(({ resource }) => resource.metadata.uid))
-      for (const uid of known.keys()) if (!present.has(uid)) known.delete(uid)
-      start()
+      results = new Map(reported.map((result) => [result.resource.metadata.uid, result]))
+      for (const uid of known.keys()) if (!results.has(uid)) known.delete(uid)
+      start(false)
     },
     async close() {
       clearInterval(timer)

@@ -71,17 +71,15 @@ export async function watchCluster(
     client,
     namespaces: [namespace],
     vocabulary: builtInVocabulary,
-    observer: {
-      onConnect: (name) => connects.push(name),
-      onError: (_, { message }) => errors.push(message),
-      onResults: (results) => reports.push(results),
-    },
+    onConnect: (name) => connects.push(name),
+    onError: (_, { message }) => errors.push(message),
+    onResults: (results) => reports.push(results),
     startTimeoutMs,
     timing: { minDelayMs: 50, maxDelayMs: 50 },
     // Under load, one update may take many seconds.
     pausesPerUpdate: 0,
   })
-  const source = await combineSources({ folders: new Map(), resources })
+  const source = await combineSources(new Map([[undefined, resources]]))
   onTestFinished(() => source.close())
   function isAllowed(user: string): boolean {
     const request = createAuthorizationRequest(createCaller(user), 'ListTables', 'namespace', [
