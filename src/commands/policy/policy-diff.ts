@@ -18,9 +18,9 @@ import { collect, jsonOption } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import type { Io } from '../common/io.ts'
 import { formatExample } from '../common/new-command.ts'
-import { applyCandidates } from './cluster.ts'
 import {
   addClusterOptions,
+  applyCandidates,
   combineSources,
   printRefused,
   readPolicyContext,

@@ -1,18 +1,36 @@
+import { spawnSync } from 'node:child_process'
 import type { Command } from 'commander'
-import { type GatewaySettings } from '../../config/index.ts'
-import { formatProblem, type PolicyProblem } from '../../policy/language/policy-error.ts'
+import { parseAllDocuments } from 'yaml'
+import type { GatewaySettings, PolicyNamespace } from '../../config/index.ts'
+import { groupBy } from '../../lib/group-by.ts'
+import { getMembers } from '../../lib/json/json-values.ts'
+import { parseKubernetesObject, type KubernetesObject } from '../../lib/kubernetes/kubernetes-client.ts'
+import {
+  policyApiGroup,
+  policyKind,
+  policyResourceName,
+  resourceApiVersion,
+} from '../../policy/language/api-version.ts'
+import { formatProblem, PolicyError, type PolicyProblem } from '../../policy/language/policy-error.ts'
 import { createPolicyVocabulary, type PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
 import { assertAnyPolicy } from '../../policy/source/document-problems.ts'
 import {
+  createReviewer,
+  fileOfResource,
+  isTerminating,
+  listDocuments,
+} from '../../policy/source/kubernetes/review-resources.ts'
+import {
   compileContents,
   createSettingsVocabulary,
+  parsePolicyFile,
   readPolicies,
   type LoadedPolicies,
 } from '../../policy/source/load-policies.ts'
+import { readPolicyFolder } from '../../policy/source/policy-folder.ts'
 import { collect, readConfig } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import type { Io } from '../common/io.ts'
-import { readCluster, reviewCluster, type Cluster } from './cluster.ts'
 
 /** Which policies a command is about. */
 export interface SourceOptions {
@@ -56,6 +74,13 @@ interface PolicyContext {
   readonly cluster: Cluster | undefined
 }
 
+/** The AccessPolicy resources of a cluster. */
+interface Cluster {
+  readonly resources: readonly KubernetesObject[]
+  /** Of the Kubernetes namespaces by name, if the settings name one by its uid. */
+  readonly uids: ReadonlyMap<unknown, unknown>
+}
+
 /** The vocabulary without settings: the policies may be those of `dev`. */
 export const anySettings = createPolicyVocabulary({ acceptsDevelopment: true })
 
@@ -80,6 +105,46 @@ export async function readPolicyContext(
   }
 }
 
+async function readCluster(namespaces: readonly PolicyNamespace[] = []): Promise<Cluster> {
+  const isByUid = namespaces.some(({ uid }) => uid !== undefined)
+  const ofPolicies = `${policyResourceName}.${policyApiGroup}`
+  const objects = getObjects(isByUid ? `${ofPolicies},namespaces` : ofPolicies)
+  const byKind = groupBy(objects, (object) => String(getMembers(object)['kind']))
+  const resources = await runStep('the resources cannot be used', async () =>
+    (byKind.get(policyKind) ?? []).map(parseKubernetesObject),
+  )
+  const metadata = (byKind.get('Namespace') ?? []).map((object) => getMembers(getMembers(object)['metadata']))
+  return {
+    resources: resources.filter((resource) => !isTerminating(resource)),
+    uids: new Map(metadata.map(({ name, uid }) => [name, uid])),
+  }
+}
+
+/**
+ * Runs `kubectl get` and returns the objects that it finds. kubectl reads its kubeconfig, asks for credentials on the
+ * terminal and prints its own errors there. Throws CommandFailure if it cannot run or fails.
+ */
+function getObjects(kinds: string): readonly unknown[] {
+  const { error, status, stdout } = spawnSync(
+    'kubectl',
+    ['get', kinds, '--all-namespaces', '--output', 'json'],
+    { stdio: ['inherit', 'pipe', 'inherit'], encoding: 'utf8', maxBuffer: Infinity },
+  )
+  if (error !== undefined) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new CommandFailure(`kubectl cannot be run (${code}); install it in the PATH`, { cause: error })
+  }
+  if (status !== 0)
+    throw new CommandFailure(`kubectl cannot read ${kinds} (status ${status}); its message is above`)
+  try {
+    const { items } = getMembers(JSON.parse(stdout))
+    if (Array.isArray(items)) return items
+  } catch {
+    // No JSON is no list either.
+  }
+  throw new CommandFailure('kubectl printed something else than a list of resources')
+}
+
 /** Policies as a gateway uses them. */
 interface LoadedSources extends LoadedPolicies, PolicyContext {
   readonly folders: readonly string[]
@@ -96,8 +161,8 @@ export async function loadSources(
   io: Io,
   given?: PolicyContext,
 ): Promise<LoadedSources> {
-  const context = given ?? (await readPolicyContext(options, io))
   const { policies, kubernetes } = options
+  const context = given ?? (await readPolicyContext(options, io))
   const folders = policies.length === 0 && !kubernetes ? (context.settings?.policies.folder ?? []) : policies
   return combineSources(folders, context)
 }
@@ -116,7 +181,18 @@ export function printRefused<Loaded extends LoadedSources>(loaded: Loaded, { std
   return loaded
 }
 
-/** Throws CommandFailure with all errors in the folders, and if there are no policies. */
+/** Loads the policies of folders alone, as `combineSources` does. */
+export function requirePolicies(
+  folders: readonly string[],
+  vocabulary: PolicyVocabulary,
+): Promise<LoadedPolicies> {
+  return combineSources(folders, { vocabulary, settings: undefined, cluster: undefined })
+}
+
+/**
+ * Loads the policies of folders, and of a cluster as a gateway does that watches it. Without settings all resources count,
+ * as those of the platform. Throws CommandFailure with all errors in the folders, and if there are no policies.
+ */
 export async function combineSources(
   folders: readonly string[],
   context: PolicyContext,
@@ -128,21 +204,73 @@ export async function combineSources(
     if (folders.length > 0) assertAnyPolicy(names, contents.documents.length)
     return contents
   })
-  const namespaces = settings?.policies.kubernetes?.namespaces
-  const resources = cluster && (await reviewCluster(cluster, namespaces, vocabulary))
-  if (folders.length === 0 && resources === undefined)
+  const ofNamespace = groupBy(cluster?.resources ?? [], ({ metadata }) => metadata.namespace)
+  const counting: readonly PolicyNamespace[] =
+    settings?.policies.kubernetes?.namespaces ??
+    [...ofNamespace.keys()].map((name) => ({ platform: true, name }))
+  const reviewed = counting.map((namespace) => {
+    const { name } = namespace
+    const content = { resources: ofNamespace.get(name) ?? [], uid: cluster?.uids.get(name) }
+    return createReviewer(namespace, vocabulary)(content)
+  })
+  const reviews = (await Promise.all(reviewed)).flat()
+  if (folders.length === 0 && reviews.length === 0)
     throw new CommandFailure(
       'the cluster has no AccessPolicy resources that count; see --config, and the context of kubectl',
     )
-  const { documents = [], tests = [], refused = [] } = resources ?? {}
-  const merged = { documents: [...files.documents, ...documents], tests: [...files.tests, ...tests] }
-  return { ...context, ...compileContents(merged), folders, refused }
+  const refused = reviews.filter(({ reason }) => reason !== 'Accepted')
+  const merged = {
+    documents: [...files.documents, ...listDocuments(reviews)],
+    tests: [...files.tests, ...reviews.flatMap(({ tests }) => tests)],
+  }
+  return {
+    ...context,
+    ...compileContents(merged),
+    folders,
+    refused: refused.flatMap(({ resource, message: text }) =>
+      text.split('\n').map((message) => ({ file: fileOfResource(resource), message })),
+    ),
+  }
 }
 
-/** Loads the policies of folders alone, as `combineSources` does. */
-export function requirePolicies(
-  folders: readonly string[],
+/**
+ * Returns the resources as they would be after `kubectl apply` of the policies in a folder: a candidate replaces the
+ * resource of the same Kubernetes namespace and name. Throws PolicyError with every error in every file, if a policy
+ * cannot be applied, and if there is none.
+ */
+export async function applyCandidates(
+  resources: readonly KubernetesObject[],
+  folder: string,
   vocabulary: PolicyVocabulary,
-): Promise<LoadedPolicies> {
-  return combineSources(folders, { vocabulary, settings: undefined, cluster: undefined })
+): Promise<readonly KubernetesObject[]> {
+  const files = await readPolicyFolder({ path: folder, prefix: '' })
+  const parsed = files.map((file) => parsePolicyFile(file, vocabulary))
+  const problems = parsed.flatMap((file) => file.problems)
+  const after = new Map(resources.map((resource) => [fileOfResource(resource), resource]))
+  for (const { name: file, bytes } of problems.length > 0 ? [] : files) {
+    for (const document of parseAllDocuments(Buffer.from(bytes).toString('utf8'))) {
+      const content = getMembers(document.toJS())
+      const { apiVersion, kind, metadata } = content
+      const { name, namespace } = getMembers(metadata)
+      if (kind !== policyKind) continue
+      if (apiVersion !== resourceApiVersion || namespace === undefined) {
+        const message = `the policy ${String(name)} cannot be applied; expected apiVersion: ${resourceApiVersion} and metadata.namespace`
+        problems.push({ file, message })
+        continue
+      }
+      // What the API server would fill in, or keep.
+      const creationTimestamp = new Date().toISOString().replace(/\.\d+/, '')
+      const assigned = { creationTimestamp, generation: 1, resourceVersion: '1', uid: 'new' }
+      const created = parseKubernetesObject({
+        ...content,
+        metadata: { ...assigned, ...getMembers(metadata) },
+      })
+      const key = fileOfResource(created)
+      const kept = after.get(key)?.metadata['creationTimestamp'] ?? creationTimestamp
+      after.set(key, { ...created, metadata: { ...created.metadata, creationTimestamp: kept } })
+    }
+  }
+  if (problems.length > 0) throw new PolicyError(problems)
+  assertAnyPolicy(folder, parsed.flatMap(({ documents }) => documents).length)
+  return [...after.values()]
 }

@@ -17,6 +17,7 @@ import { listReservedGrants } from './delegation.ts'
 import {
   createReviewer,
   isTerminating,
+  joinMessages,
   listDocuments,
   type NamespaceContent,
   type Review,
@@ -79,7 +80,6 @@ export function watchKubernetesPolicies(options: KubernetesPolicyOptions): OpenD
     let reviews: ReadonlyMap<string, Review> = new Map()
     let inForce: PolicySet | undefined
     let loadedContent: string | undefined
-    let lastFailure = 'too much to do'
 
     function report(): void {
       const present = watched.flatMap(({ content }) => content?.resources ?? [])
@@ -107,8 +107,9 @@ export function watchKubernetesPolicies(options: KubernetesPolicyOptions): OpenD
         loaded.abort()
       } catch (cause) {
         // Tried again with the next list.
-        lastFailure = String(cause)
-        documents.fail(new PolicyError([{ file: policyResourceName, message: lastFailure }]))
+        const message = String(cause)
+        for (const one of watched) one.lastError = message
+        documents.fail(new PolicyError([{ file: policyResourceName, message }]))
       }
       const pauseMs = Math.max(minPauseMs, (performance.now() - startedAt) * pausesPerUpdate)
       await sleep(pauseMs, undefined, { signal: closing.signal, ref: false }).catch(() => undefined)
@@ -127,8 +128,8 @@ export function watchKubernetesPolicies(options: KubernetesPolicyOptions): OpenD
       // A deletion takes effect even if the identity of the Kubernetes namespace cannot be verified.
       const reduced = content && { ...content, resources: applyDeletions(content.resources, resources) }
       if (reduced && describe(reduced) !== describe(content)) setContent(one, reduced)
-      const isReplaced = !(await isSameNamespace(client, namespace))
-      if (!closing.signal.aborted) setContent(one, { resources, isReplaced })
+      const uid = namespace.uid && (await readUid(client, namespace.name))
+      if (!closing.signal.aborted) setContent(one, { resources, uid })
     }
 
     /**
@@ -141,7 +142,7 @@ export function watchKubernetesPolicies(options: KubernetesPolicyOptions): OpenD
       options.onError(namespace.name, error)
       const isForbidden = error.status === 403 || error.status === 404
       if (namespace.platform || !(error.status === 413 || (isForbidden && content === undefined))) return
-      setContent(one, { resources: [], isReplaced: false })
+      setContent(one, { resources: [], uid: namespace.uid })
     }
 
     const watches = watched.map((one) =>
@@ -161,7 +162,13 @@ export function watchKubernetesPolicies(options: KubernetesPolicyOptions): OpenD
     const isLate = await sleep(startTimeoutMs, true, { signal: loaded.signal }).catch(() => false)
     if (isLate) {
       close()
-      throw createStartError(watched, startTimeoutMs, lastFailure)
+      const missing = watched.filter(({ content }) => content === undefined)
+      throw new PolicyError(
+        (missing.length > 0 ? missing : watched).map(({ namespace, lastError }) => ({
+          file: `${policyResourceName}/${namespace.name}`,
+          message: `cannot be loaded within ${startTimeoutMs} ms: ${lastError}`,
+        })),
+      )
     }
     return {
       close,
@@ -173,24 +180,13 @@ export function watchKubernetesPolicies(options: KubernetesPolicyOptions): OpenD
   }
 }
 
-function createStartError(watched: readonly Watched[], timeoutMs: number, lastFailure: string): PolicyError {
-  const missing = watched
-    .filter(({ content }) => content === undefined)
-    .map(({ namespace, lastError }) => ({
-      file: `${policyResourceName}/${namespace.name}`,
-      message: `cannot be listed within ${timeoutMs} ms: ${lastError}`,
-    }))
-  const message = `cannot be loaded within ${timeoutMs} ms: ${lastFailure}`
-  return new PolicyError(missing.length > 0 ? missing : [{ file: policyResourceName, message }])
-}
-
 /** Equal for equal policies, whatever their status. */
-function describe({ resources, isReplaced }: NamespaceContent): string {
+function describe({ resources, uid: uidOfNamespace }: NamespaceContent): string {
   const versions = resources.map(
     ({ metadata: { uid, generation, deletionTimestamp = '' } }) =>
       `${uid} ${generation} ${deletionTimestamp}`,
   )
-  return JSON.stringify([isReplaced, ...versions.toSorted()])
+  return JSON.stringify([uidOfNamespace, ...versions.toSorted()])
 }
 
 /** Returns the resources without those that are missing from `newest`, and those that are being deleted as they are there. */
@@ -205,19 +201,12 @@ function applyDeletions(
   })
 }
 
-/**
- * Whether the Kubernetes namespace is the one that the settings name, and not another one of the same name. Rejects with
- * KubernetesError if the API server does not say.
- */
-async function isSameNamespace(client: KubernetesClient, { name, uid }: PolicyNamespace): Promise<boolean> {
-  if (uid === undefined) return true
-  try {
-    const namespace = await client.get(`/api/v1/namespaces/${name}`)
-    return getMembers(getMembers(namespace)['metadata'])['uid'] === uid
-  } catch (error) {
-    if (error instanceof KubernetesError && error.status === 404) return false
-    throw error
-  }
+/** Reads the uid of a Kubernetes namespace; undefined if it does not exist. Rejects with KubernetesError. */
+async function readUid(client: KubernetesClient, name: string): Promise<unknown> {
+  const namespace = await client.get(`/api/v1/namespaces/${name}`).catch((error: unknown) => {
+    if (!(error instanceof KubernetesError && error.status === 404)) throw error
+  })
+  return getMembers(getMembers(namespace)['metadata'])['uid']
 }
 
 function createResult(
@@ -229,7 +218,7 @@ function createResult(
     reason !== 'Accepted' || inForce === undefined
       ? []
       : describeEach(documents, (document) => listReservedGrants(document, inForce))
-  const conflict = `the platform reserves operations (final), so these grants have no effect: ${reserved.join('; ')}`
-  const { generation } = reviewed.metadata
-  return { resource, generation, reason, message, conflict: reserved.length === 0 ? undefined : conflict }
+  const what = 'the platform reserves operations (final), so these grants have no effect:'
+  const conflict = reserved.length === 0 ? undefined : joinMessages([what, ...reserved])
+  return { resource, generation: reviewed.metadata.generation, reason, message, conflict }
 }

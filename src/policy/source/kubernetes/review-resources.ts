@@ -15,18 +15,9 @@ import { findDelegationViolations, listDelegatedPermissions, type DelegationLimi
 /** What a Kubernetes namespace contains. */
 export interface NamespaceContent {
   readonly resources: readonly KubernetesObject[]
-  /** Whether it is another Kubernetes namespace than the settings name. */
-  readonly isReplaced: boolean
+  /** Its own uid; any value if the settings name none. */
+  readonly uid: unknown
 }
-
-/** Why a resource is accepted or refused. */
-type ReviewReason =
-  | 'Accepted'
-  | 'Invalid'
-  | 'NotDelegated'
-  | 'QuotaExceeded'
-  | 'NamespaceReplaced'
-  | 'Terminating'
 
 /**
  * What becomes of a resource. It has the documents that count: the policy if it is accepted, with `forEach` a document for
@@ -34,10 +25,12 @@ type ReviewReason =
  */
 export interface Review extends PolicyContents {
   readonly resource: KubernetesObject
-  readonly reason: ReviewReason
+  readonly reason: 'Accepted' | RefusalReason
   /** In words for the writer of the resource. Shows nothing of other Kubernetes namespaces. */
   readonly message: string
 }
+
+type RefusalReason = 'Invalid' | 'NotDelegated' | 'QuotaExceeded' | 'NamespaceReplaced' | 'Terminating'
 
 /** Reviews all resources of a Kubernetes namespace, oldest first. A call must follow the end of the last. */
 export type ReviewResources = (content: NamespaceContent) => Promise<readonly Review[]>
@@ -57,26 +50,30 @@ export function createReviewer(namespace: PolicyNamespace, vocabulary: PolicyVoc
   /** What the last call parsed. */
   let known: ReadonlyMap<string, ParsedPolicies> = new Map()
 
-  function* reviewAll({ resources, isReplaced }: NamespaceContent): Steps<readonly Review[]> {
+  function* reviewAll({ resources, uid: found }: NamespaceContent): Steps<readonly Review[]> {
+    const isReplaced = namespace.uid !== undefined && found !== namespace.uid
     const present = new Map<string, ParsedPolicies>()
     const reviews: Review[] = []
     let policies = 0
     let conditions = 0
-    for (const resource of resources.toSorted(byAge)) {
-      const refusal = refuse(namespace, isReplaced, resource, policies)
-      policies += refusal === undefined ? Math.max(1, listValues(resource).length) : 1
-      if (refusal === undefined) {
+    for (const resource of resources.toSorted((one, other) => (getAge(one) < getAge(other) ? -1 : 1))) {
+      let review = refuse(namespace, isReplaced, resource, policies)
+      policies += review === undefined ? Math.max(1, listValues(resource).length) : 1
+      if (review === undefined) {
         const { name, uid, generation } = resource.metadata
         const key = `${name} ${uid} ${generation}`
         const parsed = known.get(key) ?? (yield* parseResource(resource, vocabulary))
         present.set(key, parsed)
-        const review = reviewParsed(resource, parsed, limits)
+        review = reviewParsed(resource, parsed, limits)
         const count = countConditions(review)
-        const isWithinLimit = limits === undefined || conditions + count <= maxConditions
-        if (isWithinLimit) conditions += count
-        const message = `older policies have ${conditions} conditions and this one ${count}; expected at most ${maxConditions} together`
-        reviews.push(isWithinLimit ? review : createRefusal(resource, 'QuotaExceeded', message))
-      } else reviews.push(refusal)
+        if (limits === undefined || conditions + count <= maxConditions) conditions += count
+        else {
+          const found = `older policies have ${conditions} conditions and this one ${count}`
+          const message = `${found}; expected at most ${maxConditions} together`
+          review = createRefusal(resource, 'QuotaExceeded', message)
+        }
+      }
+      reviews.push(review)
       yield
     }
     known = present
@@ -93,12 +90,16 @@ export function listDocuments(reviews: readonly Review[]): readonly PolicyDocume
     .toSorted((one, other) => (one.name < other.name ? -1 : 1))
 }
 
-/** Whether the resource has been deleted and only finalizers keep it. */
-export function isTerminating({ metadata }: KubernetesObject): boolean {
-  return metadata.deletionTimestamp !== undefined
+/** Times of the API server have a fixed format in UTC and a resolution of a second. */
+function getAge({ metadata }: KubernetesObject): string {
+  return `${String(metadata['creationTimestamp'])} ${metadata.name}`
 }
 
-function createRefusal(resource: KubernetesObject, reason: ReviewReason, message: string): Review {
+function countConditions({ documents }: Review): number {
+  return documents.flatMap(({ rules }) => rules).filter(({ condition }) => condition !== undefined).length
+}
+
+function createRefusal(resource: KubernetesObject, reason: RefusalReason, message: string): Review {
   return { resource, reason, message, documents: [], tests: [] }
 }
 
@@ -115,29 +116,15 @@ function refuse(
   }
   if (isTerminating(resource))
     return createRefusal(resource, 'Terminating', 'the policy is being deleted and is not in force')
-  const written = getWrittenContent(resource)
-  if (isDeeper(written, maxDepth))
+  if (isDeeper(getWrittenContent(resource), maxDepth))
     return createRefusal(resource, 'Invalid', `nested deeper than ${maxDepth} levels`)
-  if (platform) return undefined
-  const refuseQuota = (message: string): Review => createRefusal(resource, 'QuotaExceeded', message)
-  if (olderCount >= maxPolicies)
-    return refuseQuota(`${maxPolicies} older policies are in this Kubernetes namespace, and no more may be`)
-  const values = listValues(resource)
-  if (olderCount + values.length > maxPolicies) {
-    const found = `forEach has ${values.length} values, each a policy, and ${olderCount} policies are older`
-    return refuseQuota(`${found}; expected at most ${maxPolicies} together`)
-  }
-  // At most, with a value in place of a variable: every brace may begin one.
-  const text = JSON.stringify(written)
-  const longest = Math.max(0, ...values.map((value) => (typeof value === 'string' ? value.length : 0)))
-  const bytes = Buffer.byteLength(text) + (text.split('{').length - 1) * longest
-  if (bytes <= maxPolicyBytes) return undefined
-  return refuseQuota(`the policy has ${bytes} bytes as JSON; expected at most ${maxPolicyBytes}`)
+  const message = platform ? undefined : findExceededQuota(resource, olderCount)
+  return message === undefined ? undefined : createRefusal(resource, 'QuotaExceeded', message)
 }
 
-/** The values of `forEach`, valid or not: the resource is one policy for each of them. */
-function listValues(resource: KubernetesObject): readonly unknown[] {
-  return Object.values(getMembers(resource['forEach'])).flat()
+/** Whether the resource has been deleted and only finalizers keep it. */
+export function isTerminating({ metadata }: KubernetesObject): boolean {
+  return metadata.deletionTimestamp !== undefined
 }
 
 function isDeeper(value: unknown, depth: number): boolean {
@@ -145,39 +132,49 @@ function isDeeper(value: unknown, depth: number): boolean {
   return depth === 0 || Object.values(value).some((member) => isDeeper(member, depth - 1))
 }
 
-function byAge(one: KubernetesObject, other: KubernetesObject): number {
-  const [left, right] = [ageKey(one), ageKey(other)]
-  return left < right ? -1 : left > right ? 1 : 0
+function findExceededQuota(resource: KubernetesObject, olderCount: number): string | undefined {
+  if (olderCount >= maxPolicies)
+    return `${maxPolicies} older policies are in this Kubernetes namespace, and no more may be`
+  const values = listValues(resource)
+  if (olderCount + values.length > maxPolicies) {
+    const found = `forEach has ${values.length} values, each a policy, and ${olderCount} policies are older`
+    return `${found}; expected at most ${maxPolicies} together`
+  }
+  // At most, with a value in place of a variable: every brace may begin one.
+  const text = JSON.stringify(getWrittenContent(resource))
+  const longest = Math.max(0, ...values.map((value) => (typeof value === 'string' ? value.length : 0)))
+  const bytes = Buffer.byteLength(text) + (text.split('{').length - 1) * longest
+  if (bytes <= maxPolicyBytes) return undefined
+  return `the policy has ${bytes} bytes as JSON; expected at most ${maxPolicyBytes}`
 }
 
-/** Times of the API server have a fixed format in UTC and a resolution of a second. */
-function ageKey({ metadata }: KubernetesObject): string {
-  return `${String(metadata['creationTimestamp'])} ${metadata.name}`
-}
-
-function countConditions({ documents }: Review): number {
-  return documents.flatMap(({ rules }) => rules).filter(({ condition }) => condition !== undefined).length
+/** The values of `forEach`, valid or not: the resource is one policy for each of them. */
+function listValues(resource: KubernetesObject): readonly unknown[] {
+  return Object.values(getMembers(resource['forEach'])).flat()
 }
 
 /** Reviews a parsed resource: of the platform if `limits` is undefined, otherwise of a delegated Kubernetes namespace. */
 function reviewParsed(
   resource: KubernetesObject,
-  parsed: ParsedPolicies,
+  { documents: parsed, tests, problems }: ParsedPolicies,
   limits: DelegationLimits | undefined,
 ): Review {
-  const documents = parsed.documents.map((one) => ({ ...one, name: qualifyName(resource, one.name) }))
+  const documents = parsed.map((one) => ({ ...one, name: qualifyName(resource, one.name) }))
   const [document] = documents
-  if (document === undefined || parsed.problems.length > 0) {
-    const message = joinMessages(parsed.problems.map((problem) => problem.message))
-    const kept = limits === undefined ? documents.map(keepRestrictions) : []
-    return { ...createRefusal(resource, 'Invalid', message), documents: kept }
+  if (document === undefined || problems.length > 0) {
+    const refusal = createRefusal(resource, 'Invalid', joinMessages(problems.map(({ message }) => message)))
+    return limits === undefined ? { ...refusal, documents: documents.map(keepRestrictions) } : refusal
   }
   const violations =
     limits === undefined ? [] : describeEach(documents, (one) => findDelegationViolations(one, limits))
   if (violations.length > 0) return createRefusal(resource, 'NotDelegated', joinMessages(violations))
-  const message = document.isShadow ? 'the policy is evaluated as shadow' : 'the policy is in force'
-  const tests = parsed.tests.map((test) => ({ ...test, document: qualifyName(resource, test.document) }))
-  return { resource, reason: 'Accepted', message, documents, tests }
+  return {
+    resource,
+    reason: 'Accepted',
+    message: document.isShadow ? 'the policy is evaluated as shadow' : 'the policy is in force',
+    documents,
+    tests: tests.map((test) => ({ ...test, document: qualifyName(resource, test.document) })),
+  }
 }
 
 /**
@@ -194,17 +191,13 @@ function keepRestrictions(document: PolicyDocument): PolicyDocument {
 }
 
 const maxMessages = 20
-const maxMessageLength = 300
+const maxLength = 4_000
 
-/** One message a line. Limited, because they go to logs, and quote what was sent. */
-function joinMessages(messages: readonly string[]): string {
-  const shown = messages
-    .slice(0, maxMessages)
-    .map((message) =>
-      message.length > maxMessageLength ? `${message.slice(0, maxMessageLength)}…` : message,
-    )
-  const hidden = messages.length - shown.length
-  return [...shown, ...(hidden > 0 ? [`and ${hidden} more`] : [])].join('\n')
+/** One message a line. Limited, because they go to logs and statuses, and quote what was sent. */
+export function joinMessages(messages: readonly string[]): string {
+  const hidden = messages.length - maxMessages
+  const shown = [...messages.slice(0, maxMessages), ...(hidden > 0 ? [`and ${hidden} more`] : [])].join('\n')
+  return shown.length > maxLength ? `${shown.slice(0, maxLength - 1)}…` : shown
 }
 
 /**

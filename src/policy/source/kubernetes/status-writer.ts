@@ -24,7 +24,6 @@ interface StatusWriter {
 
 /** Owns the conditions of all gateways, whichever of them writes: with one owner, equal writes change nothing. */
 const fieldManager = 'catalog-gateway'
-const maxMessageLength = 4_000
 
 /**
  * Writes the conditions of resources by server-side apply, if they differ and are about the present generation. All
@@ -139,15 +138,7 @@ function createConditions(result: ResourceResult): readonly Condition[] {
     const status = isTrue ? 'True' : 'False'
     const before = findCondition(present, type)
     const lastTransitionTime = before?.['status'] === status ? before['lastTransitionTime'] : now
-    const isLong = message.length > maxMessageLength
-    return {
-      type,
-      status,
-      observedGeneration: generation,
-      lastTransitionTime,
-      reason,
-      message: isLong ? `${message.slice(0, maxMessageLength - 1)}…` : message,
-    }
+    return { type, status, observedGeneration: generation, lastTransitionTime, reason, message }
   }
 
   return [

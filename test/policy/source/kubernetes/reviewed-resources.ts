@@ -58,5 +58,5 @@ export function review(
   namespace: PolicyNamespace,
   ...resources: readonly KubernetesObject[]
 ): Promise<readonly Review[]> {
-  return createReviewer(namespace, builtInVocabulary)({ resources, isReplaced: false })
+  return createReviewer(namespace, builtInVocabulary)({ resources, uid: namespace.uid })
 }

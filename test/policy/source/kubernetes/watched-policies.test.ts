@@ -40,7 +40,7 @@ it('a start without a complete list fails, and says which Kubernetes namespace a
   const { cluster, client } = await scriptCluster()
   cluster.list = unavailable
   await expect(watchCluster({ client }, delegation, 2_000)).rejects.toThrow(
-    'accesspolicies/team-a: cannot be listed within 2000 ms: the API server returned status 503: as scripted',
+    'accesspolicies/team-a: cannot be loaded within 2000 ms: the API server returned status 503: as scripted',
   )
 })
 
@@ -48,7 +48,7 @@ it('a start without knowing the Kubernetes namespace fails', async () => {
   const { cluster, client } = await scriptCluster(createGrant('p', 'alice'))
   cluster.namespace = unavailable
   await expect(watchCluster({ client }, delegation, 500)).rejects.toThrow(
-    'accesspolicies/team-a: cannot be listed',
+    'accesspolicies/team-a: cannot be loaded',
   )
 })
 
@@ -67,7 +67,7 @@ it('a Kubernetes namespace of the platform that cannot be read holds back the st
   const { cluster, client } = await scriptCluster()
   cluster.list = forbidden
   const platform = { platform: true, name: 'team-a' } as const
-  await expect(watchCluster({ client }, platform, 500)).rejects.toThrow('cannot be listed within 500 ms')
+  await expect(watchCluster({ client }, platform, 500)).rejects.toThrow('cannot be loaded within 500 ms')
 })
 
 it('more delegated policies than can be read keep no grant in force', async () => {
