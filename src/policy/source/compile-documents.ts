@@ -10,8 +10,11 @@ import { isSameRestriction } from '../restrictions/restriction.ts'
 /** The callbacks must not throw. */
 export interface CompileOptions {
   readonly onConditionFailure?: ReportConditionFailure
-  /** Called when policies with `mode: shadow` would change a decision. If undefined, they are not evaluated. */
-  readonly onShadowDifference?: ReportShadowDifference
+  /**
+   * Called once for each decided authorization request whose decision policies with `mode: shadow` would change. If
+   * undefined, they are not evaluated.
+   */
+  readonly onShadowDifference?: (difference: ShadowDifference) => void
 }
 
 /** Compiles documents with unique names. */
@@ -36,14 +39,11 @@ export interface ShadowDifference {
   readonly candidate: Decision | undefined
 }
 
-/** Called once for each decided authorization request with a difference. Must not throw. */
-type ReportShadowDifference = (difference: ShadowDifference) => void
-
 /** Decides like `live` and compares each decision with `candidate`, if needed after the body has been read. */
 export function withShadow(
   live: PolicySet,
   candidate: PolicySet,
-  reportDifference: ReportShadowDifference,
+  reportDifference: (difference: ShadowDifference) => void,
 ): PolicySet {
   function compare(
     request: AuthorizationRequest,

@@ -11,12 +11,13 @@ import { FilterError, parseFilter } from '../restrictions/parse-filter.ts'
 import type { WrittenRestriction } from '../restrictions/restriction.ts'
 import { resolveRestriction, type ObjectTags } from '../tags/object-tags.ts'
 import { isEnforced } from './compile-documents.ts'
+import { createFileError } from './policy-folder.ts'
 
 /** Throws PolicyError if `count` is 0: a wrong path is more likely than the intent to deny everything. */
 export function assertAnyPolicy(location: string, count: number): void {
   if (count > 0) return
   const message = 'contains no policy in .yaml or .yml files; to deny everything, keep a policy without rules'
-  throw new PolicyError([{ file: location, message }])
+  throw createFileError(location, message)
 }
 
 /** Returns the documents of files. Throws PolicyError with every error in them and every repeated name. */

@@ -44,28 +44,20 @@ export async function readPolicyFolder(folder: PolicyFolder): Promise<readonly P
       const texts: PolicyText[] = []
       for (const { name, path } of files)
         texts.push({ name, bytes: await withFileErrors(name, () => readFile(path)) })
-      if (formatStamp(files) === (await stampPolicyFolder(folder))) return texts
+      if (stampFiles(files) === stampFiles(await listPolicyFiles(folder))) return texts
     }
     await sleep(resolveTimeMs)
   }
-  throw new PolicyError([{ file: folder.path, message: 'keeps changing while it is read' }])
+  throw createFileError(folder.path, 'keeps changing while it is read')
 }
 
-/** Resolves with a text that changes with every change of the files. Throws PolicyError. */
-export async function stampPolicyFolder(folder: PolicyFolder): Promise<string> {
-  return formatStamp(await listPolicyFiles(folder))
-}
-
-/** Changes with the content of each file, and when another file replaces it. */
-function formatStamp(files: readonly PolicyFile[]): string {
-  // File names contain no NUL.
-  return files
-    .flatMap(({ name, path, status: { dev, ino, size, mtimeNs, ctimeNs } }) => [
-      name,
-      path,
-      `${dev}:${ino}:${size}:${mtimeNs}:${ctimeNs}`,
-    ])
-    .join('\0')
+/** Returns a text that changes with the content of each file, and when another file replaces it. */
+export function stampFiles(files: readonly PolicyFile[]): string {
+  return JSON.stringify(
+    files.map(({ name, path, status: { dev, ino, size, mtimeNs, ctimeNs } }) =>
+      [name, path, dev, ino, size, mtimeNs, ctimeNs].map(String),
+    ),
+  )
 }
 
 /**
@@ -111,9 +103,7 @@ export async function listPolicyFiles({
       if (isPolicyFile(name)) {
         // Container runtimes create a folder in place of a missing file that is mounted.
         if (!status.isFile())
-          throw new PolicyError([
-            { file: name, message: 'is not a file; expected a policy file by this name' },
-          ])
+          throw createFileError(name, 'is not a file; expected a policy file by this name')
         if (!visited.has(path)) files.push(file)
         visited.add(path)
       } else if (status.isDirectory()) await withFileErrors(name, () => visit(path, `${name}/`))
@@ -122,9 +112,7 @@ export async function listPolicyFiles({
 
   const { path, status } = await statFile(folder, folder)
   if (!status.isDirectory())
-    throw new PolicyError([
-      { file: folder, message: 'is not a folder; expected a folder of .yaml or .yml files' },
-    ])
+    throw createFileError(folder, 'is not a folder; expected a folder of .yaml or .yml files')
   await withFileErrors(folder, () => visit(path, prefix))
   return files.toSorted(byName)
 }
@@ -156,8 +144,12 @@ async function withFileErrors<Value>(file: string, work: () => Promise<Value>): 
     return await work()
   } catch (error) {
     if (error instanceof PolicyError || !(error instanceof Error && 'code' in error)) throw error
-    throw new PolicyError([{ file, message: `cannot be read (${String(error.code)})` }])
+    throw createFileError(file, `cannot be read (${String(error.code)})`)
   }
+}
+
+export function createFileError(file: string, message: string): PolicyError {
+  return new PolicyError([{ file, message }])
 }
 
 /** Lists files that are not read although their names suggest policies, such as backups of editors. */
@@ -165,18 +157,11 @@ export async function listIgnoredFiles(
   paths: readonly string[],
 ): Promise<readonly Pick<PolicyFile, 'name' | 'path'>[]> {
   const ofFolders = namePolicyFolders(paths).map(async ({ path: folder, prefix }) => {
-    const entries = await readdir(folder, { recursive: true, withFileTypes: true })
-    return entries
-      .filter(({ name }) => /\.(ya?ml|json)/i.test(name) && !isPolicyFile(name))
-      .map(({ parentPath, name }) => join(parentPath, name))
-      .filter(
-        (path) =>
-          !relative(folder, path)
-            .split(sep)
-            .some((part) => part.startsWith('.')),
-      )
-      .map((path) => ({ path, name: prefix + relative(folder, path) }))
-      .toSorted(byName)
+    const names = (await readdir(folder, { recursive: true })).map((name) => name.replaceAll(sep, '/'))
+    return names
+      .filter((name) => /\.(ya?ml|json)[^/]*$/i.test(name) && !isPolicyFile(name) && !/(^|\/)\./.test(name))
+      .toSorted()
+      .map((name) => ({ name: prefix + name, path: join(folder, name) }))
   })
   return (await Promise.all(ofFolders)).flat()
 }

@@ -7,7 +7,14 @@ import type { PolicySet } from '../policy-set.ts'
 import { compileDocuments, isEnforced, type CompileOptions } from './compile-documents.ts'
 import { assertAnyPolicy, assertDocuments, collectDocuments } from './document-problems.ts'
 import { createTextParser } from './load-policies.ts'
-import { namePolicyFolders, readPolicyFolder, stampPolicyFolder, type PolicyFolder } from './policy-folder.ts'
+import {
+  createFileError,
+  listPolicyFiles,
+  namePolicyFolders,
+  readPolicyFolder,
+  stampFiles,
+  type PolicyFolder,
+} from './policy-folder.ts'
 
 /**
  * Opens a source of policy documents: a folder, a Kubernetes cluster. A source watches its documents until it is closed,
@@ -152,13 +159,10 @@ const pollIntervalMs = 2000
 export function watchFolders(
   paths: readonly string[],
   vocabulary = builtInVocabulary,
-): ReadonlyMap<string, (observer: DocumentObserver) => Promise<FollowedFiles<void>>> {
+): ReadonlyMap<string, ReturnType<typeof watchFolder>> {
   const folders = namePolicyFolders(paths)
   return new Map(
-    folders.map((folder) => [
-      folder.path,
-      (observer) => watchFolder(folder, vocabulary, folders.length === 1, observer),
-    ]),
+    folders.map((folder) => [folder.path, watchFolder(folder, vocabulary, folders.length === 1)]),
   )
 }
 
@@ -166,34 +170,30 @@ export function watchFolders(
  * Loads the policies of a folder and reloads them when they change, completely or not at all. An error is reported once,
  * and again on each `reloadFiles`.
  */
-function watchFolder(
-  folder: PolicyFolder,
-  vocabulary: PolicyVocabulary,
-  mayBeEmpty: boolean,
-  observer: DocumentObserver,
-): Promise<FollowedFiles<void>> {
+function watchFolder(folder: PolicyFolder, vocabulary: PolicyVocabulary, mayBeEmpty: boolean) {
   const { path } = folder
   const parse = createTextParser(vocabulary)
   /** Whether no policy of the last load is in force; undefined before the first one. */
   let wasEmpty: boolean | undefined
 
-  return followFiles({
-    stamp: () => stampPolicyFolder(folder).catch(String),
-    async read() {
-      const documents = collectDocuments(await runInSlices(parse(await readPolicyFolder(folder))))
-      const isEmpty = !documents.some(isEnforced)
-      if (wasEmpty === undefined && !mayBeEmpty) assertAnyPolicy(path, documents.length)
-      // More likely a broken mount than the intent to remove all policies.
-      if (wasEmpty === false && isEmpty) throw new PolicyError([{ file: path, message: emptiedMessage }])
-      await observer.load(documents)
-      wasEmpty = isEmpty
-    },
-    intervalMs: pollIntervalMs,
-    onError: (cause) =>
-      observer.fail(
-        cause instanceof PolicyError ? cause : new PolicyError([{ file: path, message: String(cause) }]),
-      ),
-  })
+  return (observer: DocumentObserver): Promise<FollowedFiles<void>> =>
+    followFiles({
+      stamp: () => listPolicyFiles(folder).then(stampFiles, String),
+      async read() {
+        const documents = collectDocuments(await runInSlices(parse(await readPolicyFolder(folder))))
+        const isEmpty = !documents.some(isEnforced)
+        if (wasEmpty === undefined && !mayBeEmpty) assertAnyPolicy(path, documents.length)
+        // More likely a broken mount than the intent to remove all policies.
+        if (wasEmpty === false && isEmpty)
+          throw createFileError(
+            path,
+            'no longer contains a policy in force; to remove all, keep a policy without rules',
+          )
+        await observer.load(documents)
+        wasEmpty = isEmpty
+      },
+      intervalMs: pollIntervalMs,
+      onError: (cause) =>
+        observer.fail(cause instanceof PolicyError ? cause : createFileError(path, String(cause))),
+    })
 }
-
-const emptiedMessage = 'no longer contains a policy in force; to remove all, keep a policy without rules'
