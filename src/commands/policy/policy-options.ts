@@ -3,10 +3,9 @@ import { anonymousPrincipal, type Principal } from '../../identity/index.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
-import { describeUnstatedFact } from '../../policy/language/stated-facts.ts'
 import { conditionFacts, type AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
-import { createWrittenRequest } from '../../policy/language/build-test.ts'
+import { createWrittenRequest, describeUnstatedFact } from '../../policy/language/written-request.ts'
 import { collect, parseIdArgument, parseTime } from '../common/arguments.ts'
 
 export const operationArgument = [
@@ -101,10 +100,10 @@ export function createRequest(
   facts: readonly FactArgument[],
 ): AuthorizationRequest {
   const { destination, ...values } = Object.fromEntries(facts)
-  const texts = (name: string): Readonly<Record<string, string>> | undefined => {
+  const texts = (name: string): ReadonlyMap<string, string> | undefined => {
     const entries = facts.filter(([key]) => key.startsWith(`${name}.`))
     if (entries.length === 0) return undefined
-    return Object.fromEntries(entries.map(([key, value]) => [key.slice(name.length + 1), value]))
+    return new Map(entries.map(([key, value]) => [key.slice(name.length + 1), value]))
   }
   const given = {
     now: new Date().toISOString(),

@@ -100,19 +100,21 @@ function formatFailure({
   disagreements,
   ...test
 }: TestResult): readonly string[] {
-  const { expected, expectedRule, expectedSends, expectedColumns } = test
+  const { expected, expectedRule, expectedMessage, expectedSends, expectedColumns } = test
   const expectation = [
     `${expected}${expectedRule === undefined ? '' : ` by ${expectedRule}`}`,
+    ...(expectedMessage === undefined ? [] : [`message ${JSON.stringify(expectedMessage)}`]),
     ...(expectedSends === undefined ? [] : [`sends ${expectedSends}`]),
     ...(expectedColumns === undefined ? [] : [`columns ${expectedColumns.join(', ')}`]),
   ]
   return [
     `FAILED ${file}:${line}  ${name === '' ? document : name}`,
-    ...disagreements.flatMap(({ operation, decided, rule, sends = 'no condition on rows', columns }) => {
+    ...disagreements.flatMap(({ operation, decided, rule, message = '', sends, columns }) => {
       const isAllowed = decided === 'allow'
       const found = [
         rule === undefined ? `${decided}: no rule allows it` : `${decided} by ${formatRule(rule)}`,
-        ...(isAllowed && expectedSends !== undefined ? [`sends ${sends}`] : []),
+        ...(isAllowed || expectedMessage === undefined ? [] : [`message ${JSON.stringify(message)}`]),
+        ...(isAllowed && expectedSends !== undefined ? [`sends ${sends ?? 'no condition on rows'}`] : []),
         ...(isAllowed && expectedColumns !== undefined
           ? [`columns ${columns === undefined ? 'all' : columns.join(', ') || 'none'}`]
           : []),

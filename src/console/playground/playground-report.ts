@@ -12,7 +12,7 @@ import type { AuthorizationRequest } from '../../policy/conditions/authorization
 import type { PolicyDocument } from '../../policy/language/policy-document.ts'
 import { formatProblem, PolicyError, type PolicyProblem } from '../../policy/language/policy-error.ts'
 import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
-import { createWrittenRequest } from '../../policy/language/build-test.ts'
+import { createWrittenRequest } from '../../policy/language/written-request.ts'
 import type { PolicySet } from '../../policy/policy-set.ts'
 import { describeRestriction } from '../../policy/restrictions/restriction.ts'
 import { collectDocuments, findTagProblems } from '../../policy/source/document-problems.ts'

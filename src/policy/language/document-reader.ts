@@ -65,8 +65,7 @@ export class DocumentReader {
   check<Schema extends z.ZodType>(schema: Schema, path: Path): Checked<z.output<Schema>> {
     const value = getValue(this.value, path)
     const result = schema.safeParse(value)
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schemas convert nothing
-    if (result.success) return { isValid: true, value: value as z.output<Schema> }
+    if (result.success) return { isValid: true, value: result.data }
     const mistaken = new Set<string>()
     for (const issue of result.error.issues) {
       const inner = issue.path.map((key) => (typeof key === 'number' ? key : String(key)))

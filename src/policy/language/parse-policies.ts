@@ -5,7 +5,6 @@ import { getMembers, isObject } from '../../lib/json/json-values.ts'
 import type { DecisionTest } from '../testing/decision-test.ts'
 import { fileApiVersion, resourceApiVersion } from './api-version.ts'
 import { createCommitRules, createRestriction, createRule, createTags } from './build-rule.ts'
-import { createTest } from './build-test.ts'
 import { DocumentReader, repair, type Checked } from './document-reader.ts'
 import {
   formatPlaceholder,
@@ -27,6 +26,7 @@ import {
   type ReportProblem,
 } from './read-yaml.ts'
 import { label } from './schema-parts.ts'
+import { createTest } from './test-schema.ts'
 
 /** Content of one policy file. If there is any problem, the policies must not be used. */
 export interface ParsedPolicies {

@@ -1,10 +1,11 @@
 import { z } from 'zod'
-import { authenticationMethods } from '../../identity/index.ts'
+import { anonymousPrincipal, authenticationMethods, type Principal } from '../../identity/index.ts'
 import { isInNamespace } from '../../catalog-api/requirements.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import { getMembers } from '../../lib/json/json-values.ts'
 import { conditionFacts } from '../conditions/authorization-request.ts'
 import { objectKindOfPermission } from '../engine/object-position.ts'
+import type { DecisionTest } from '../testing/decision-test.ts'
 import type { PolicyVocabulary } from './policy-vocabulary.ts'
 import {
   checked,
@@ -20,7 +21,7 @@ import {
   type NameSchemas,
 } from './schema-parts.ts'
 import { yamlAlias, type Path } from './read-yaml.ts'
-import { describeUnstatedFact } from './stated-facts.ts'
+import { createWrittenRequest, describeUnstatedFact } from './written-request.ts'
 
 /* Tests of policies and of decision tables, as the other schemas of the language. */
 
@@ -34,6 +35,8 @@ function findAliases(value: unknown, path: Path): readonly Path[] {
   const members = Array.isArray(value) ? [...value.entries()] : Object.entries(getMembers(value))
   return members.flatMap(([key, member]) => findAliases(member, [...path, key]))
 }
+
+const defaultCaller: Principal = { name: 'somebody', method: 'api-key', groups: new Set(), credentialId: '' }
 
 const caller = checked(
   z.strictObject({
@@ -52,37 +55,56 @@ const caller = checked(
     if (caller.anonymous && Object.keys(caller).length > 1)
       report(' must not describe an anonymous caller further')
   },
-)
+).transform(({ anonymous, user, groups, key, method, issuer, claims }): Principal => {
+  if (anonymous) return anonymousPrincipal
+  return {
+    name: user ?? defaultCaller.name,
+    method: method ?? (claims === undefined && issuer === undefined ? 'api-key' : 'token'),
+    groups: new Set(groups),
+    credentialId: key ?? '',
+    ...(issuer !== undefined && { issuer }),
+    ...(claims !== undefined && { claims }),
+  }
+})
+
+const textMap = texts.transform((members): ReadonlyMap<string, string> => new Map(Object.entries(members)))
 
 const objectFields = ['namespace', 'table', 'transaction'] as const
 type ObjectField = (typeof objectFields)[number]
 
 /** The field of a test that names the objects of the permission. */
-export function objectFieldFor(permission: Permission): ObjectField {
+function objectFieldFor(permission: Permission): ObjectField {
   const kind = objectKindOfPermission(permission)
   if (kind === 'transaction') return kind
   return isInNamespace(kind) ? 'table' : 'namespace'
 }
 
 /** Returns the field that a test has of those which name an object; undefined if it has not exactly one. */
-export function findObjectField(test: object): ObjectField | undefined {
+function findObjectField(test: object): ObjectField | undefined {
   const [field, ...more] = objectFields.filter((name) => name in test)
   return more.length > 0 ? undefined : field
 }
 
 const asInConditions = optional(text, 'As in conditions.')
 
+/** What only a request has that is allowed, or only one that is denied. */
+const expectedOf = {
+  sends: ['allow', 'a denied request is not sent'],
+  columns: ['allow', 'a denied request is not sent'],
+  message: ['deny', 'an allowed request has none'],
+} as const
+
 export function createTestSchema({ path, operations }: NameSchemas, vocabulary: PolicyVocabulary) {
   const table = checked(path, (id, report) => {
     if (id.length === 0) report(' is empty; expected its namespace and its name')
-  })
+  }).meta({ minItems: 1 })
   const transaction = checked(table, (id, report) => {
     if (id.length === 1) report(' names no table; expected the id of the table and the transaction')
-  })
+  }).meta({ minItems: 2 })
   const givenFacts = z.strictObject({
     address: optional(text, 'The client address (client.address in conditions). Default: 192.0.2.1.'),
     now: optional(time, 'The time of the request. Default: 2026-01-01T00:00:00Z.'),
-    context: optional(texts, 'The context headers, by key.'),
+    context: optional(textMap, 'The context headers, by key.'),
     mode: asInConditions,
     behavior: asInConditions,
     branch: optional(text, 'As in conditions. Default for tables: main.'),
@@ -90,8 +112,8 @@ export function createTestSchema({ path, operations }: NameSchemas, vocabulary: 
     location: asInConditions,
     manifestPath: asInConditions,
     destination: optional(path, 'As in conditions.'),
-    metadata: optional(texts, 'As in conditions.'),
-    properties: optional(texts, 'As in conditions.'),
+    metadata: optional(textMap, 'As in conditions.'),
+    properties: optional(textMap, 'As in conditions.'),
   })
 
   const form = checkedFields(
@@ -100,22 +122,19 @@ export function createTestSchema({ path, operations }: NameSchemas, vocabulary: 
       as: optional(caller, 'The caller. Default: a caller that no policy names.'),
       operations: operations.describe('Operations, or groups of them; each is decided separately.'),
       namespace: optional(path, 'The namespace, as a list of names.'),
-      table: table
-        .meta({
-          minItems: 1,
-          description: 'The table, view or function: namespace and name, as a list of names.',
-        })
-        .optional(),
-      transaction: transaction
-        .meta({
-          minItems: 2,
-          description: 'The transaction: the id of its table and its own name, as a list of names.',
-        })
-        .optional(),
+      table: optional(table, 'The table, view or function: namespace and name, as a list of names.'),
+      transaction: optional(
+        transaction,
+        'The transaction: the id of its table and its own name, as a list of names.',
+      ),
       beneath: optional(yes, 'true: the namespace and everything beneath it, existing or not.'),
       given: optional(givenFacts, 'Facts of the request, by their names in conditions.'),
       expect: z.enum(['allow', 'deny']).describe('allow, or deny.'),
       rule: optional(text, 'The expected deciding rule: its id, or policy/id.'),
+      message: optional(
+        text,
+        'With deny: a part of the `message` that callers who may know of the object read.',
+      ),
       sends: optional(
         text,
         "With allow: the expected condition of restrictions on rows, as `policy explain` prints it, such as (`region` = 'EU').",
@@ -140,9 +159,11 @@ export function createTestSchema({ path, operations }: NameSchemas, vocabulary: 
       const problem = describeUnstatedFact(fact, typeof value === 'string' ? value : undefined, permissions)
       if (problem !== undefined) report(`: ${problem}`, ['given', fact])
     }
-    for (const name of ['sends', 'columns'] as const)
-      if (test[name] !== undefined && expect === 'deny')
-        report(' is for "expect: allow": a denied request is not sent', [name])
+    for (const name of ['sends', 'columns', 'message'] as const) {
+      const [effect, reason] = expectedOf[name]
+      if (test[name] !== undefined && expect !== effect)
+        report(` is for "expect: ${effect}": ${reason}`, [name])
+    }
     const field = findObjectField(test)
     if (field === undefined) return
     if (beneath) {
@@ -159,4 +180,29 @@ export function createTestSchema({ path, operations }: NameSchemas, vocabulary: 
     if (permissions.size > 0 && ![...permissions].some((one) => objectFieldFor(one) === field))
       report(`: none of them applies to a ${field}`, ['operations'])
   }).meta({ oneOf: objectFields.map((name) => ({ required: [name] })) })
+}
+
+/** Creates a test from fields that the schema has checked. */
+export function createTest(
+  test: z.output<ReturnType<typeof createTestSchema>>,
+  location: Pick<DecisionTest, 'document' | 'file' | 'line'>,
+  vocabulary: PolicyVocabulary,
+): DecisionTest {
+  const { name = '', as: principal = defaultCaller, beneath = false, given } = test
+  const field = findObjectField(test)
+  const id = (field && test[field]) ?? []
+  const requests = [...vocabulary.expand(test.operations, 'allow')]
+    .filter((permission) => beneath || objectFieldFor(permission) === field)
+    .map((permission) => createWrittenRequest({ principal, permission, id, given, beneath }))
+  return {
+    ...location,
+    name,
+    requests,
+    beneath,
+    expected: test.expect,
+    expectedRule: test.rule,
+    expectedMessage: test.message,
+    expectedSends: test.sends,
+    expectedColumns: test.columns,
+  }
 }

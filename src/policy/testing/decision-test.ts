@@ -2,8 +2,22 @@ import type { Permission } from '../../catalog-api/permissions.ts'
 import type { RuleReference } from '../engine/decision.ts'
 import type { AuthorizationRequest } from '../conditions/authorization-request.ts'
 import type { PolicySet } from '../policy-set.ts'
+import { findGrounds } from '../visibility/concealment.ts'
 
-export interface DecisionTest {
+/** What a test expects. What is undefined may be anything. */
+interface Expectation {
+  readonly expected: 'allow' | 'deny'
+  /** The deciding rule, as its id or as policy/id. */
+  readonly expectedRule?: string | undefined
+  /** A part of what the denial says in the words of the policies. */
+  readonly expectedMessage?: string | undefined
+  /** The condition on rows that restrictions add. */
+  readonly expectedSends?: string | undefined
+  /** The columns that restrictions leave, in any order. */
+  readonly expectedColumns?: readonly string[] | undefined
+}
+
+export interface DecisionTest extends Expectation {
   /** Empty if the test has no name. */
   readonly name: string
   /** Name of the policy document or decision table that contains the test. */
@@ -13,24 +27,13 @@ export interface DecisionTest {
   readonly requests: readonly AuthorizationRequest[]
   /** Whether the requests also cover everything beneath the namespace. */
   readonly beneath: boolean
-  readonly expect: 'allow' | 'deny'
-  /** Rule expected to decide, as its id or as policy/id; undefined if any rule may decide. */
-  readonly rule: string | undefined
-  /** The condition on rows that restrictions are expected to add; undefined if any may be added. */
-  readonly sends: string | undefined
-  /** The columns that restrictions are expected to leave, in any order; undefined if any may be left. */
-  readonly columns: readonly string[] | undefined
 }
 
 /** A test and what became of it. */
-export interface TestResult extends Pick<DecisionTest, 'name' | 'document' | 'file' | 'line'> {
+export interface TestResult extends Omit<DecisionTest, 'requests' | 'beneath'> {
   readonly passed: boolean
   /** Number of requests that were decided. */
   readonly decisions: number
-  readonly expected: DecisionTest['expect']
-  readonly expectedRule?: string
-  readonly expectedSends?: string
-  readonly expectedColumns?: readonly string[]
   /** Empty if the test passed. */
   readonly disagreements: readonly Disagreement[]
 }
@@ -39,6 +42,8 @@ interface Disagreement {
   readonly operation: Permission
   readonly decided: 'allow' | 'deny'
   readonly rule?: RuleReference
+  /** What callers that may know of the object read about the denial, if the test expects a message. */
+  readonly message?: string
   /** The condition on rows that restrictions add, and the columns that they leave. */
   readonly sends?: string
   readonly columns?: readonly string[]
@@ -55,55 +60,51 @@ export interface TestRun {
 
 export function runTests(
   tests: readonly DecisionTest[],
-  policiesFor: (test: DecisionTest) => Pick<PolicySet, 'decide' | 'decideBeneath' | 'findRestriction'>,
+  policiesFor: (test: Pick<DecisionTest, 'document'>) => PolicySet,
 ): TestRun {
   const decidingRules = new Set<string>()
-  const results = tests.map((test) => {
-    const { name, document, file, line, requests, expect, rule, sends, columns } = test
+  const results = tests.map(({ requests, beneath, ...test }) => {
+    const { expectedMessage, expectedSends, expectedColumns } = test
     const set = policiesFor(test)
     const disagreements = requests.flatMap((request): readonly Disagreement[] => {
-      const decision = test.beneath ? set.decideBeneath(request) : set.decide(request)
+      const decision = beneath ? set.decideBeneath(request) : set.decide(request)
       if (decision.rule) decidingRules.add(qualifiedRuleName(decision.rule))
+      const message = expectedMessage === undefined ? undefined : findGrounds(set, request, decision).message
       const restriction = decision.allowed ? set.findRestriction(request) : undefined
-      if (sends !== undefined || columns !== undefined)
+      if (expectedSends !== undefined || expectedColumns !== undefined)
         for (const part of restriction?.parts ?? []) decidingRules.add(qualifiedRuleName(part.rule))
       const decided: Disagreement = {
         operation: request.permission,
         decided: decision.allowed ? 'allow' : 'deny',
         ...(decision.rule && { rule: decision.rule }),
+        ...(message !== undefined && { message }),
         ...(restriction?.rows !== undefined && { sends: restriction.rows }),
         ...(restriction && { columns: [...restriction.columns.keys()] }),
       }
       return isExpected(test, decided) ? [] : [decided]
     })
-    return {
-      name,
-      document,
-      file,
-      line,
-      passed: disagreements.length === 0,
-      decisions: requests.length,
-      expected: expect,
-      ...(rule !== undefined && { expectedRule: rule }),
-      ...(sends !== undefined && { expectedSends: sends }),
-      ...(columns !== undefined && { expectedColumns: columns }),
-      disagreements,
-    }
+    return { ...test, passed: disagreements.length === 0, decisions: requests.length, disagreements }
   })
   return { results, decidingRules }
 }
 
-function isExpected({ expect, rule, sends, columns }: DecisionTest, decided: Disagreement): boolean {
-  if (decided.decided !== expect) return false
-  if (rule !== undefined) {
-    const by = decided.rule
-    if (by === undefined || (rule !== by.rule && rule !== qualifiedRuleName(by))) return false
-  }
-  if (sends !== undefined && sends !== decided.sends) return false
+function isExpected(
+  expectation: Expectation,
+  { decided, rule, message, sends, columns }: Disagreement,
+): boolean {
+  const { expected, expectedRule, expectedMessage, expectedSends, expectedColumns } = expectation
+  const names = rule === undefined ? [] : [rule.rule, qualifiedRuleName(rule)]
   return (
-    columns === undefined ||
-    decided.columns?.toSorted().join('\n') === [...new Set(columns)].toSorted().join('\n')
+    decided === expected &&
+    (expectedRule === undefined || names.includes(expectedRule)) &&
+    (expectedMessage === undefined || message?.includes(expectedMessage) === true) &&
+    (expectedSends === undefined || sends === expectedSends) &&
+    (expectedColumns === undefined || formatSorted(columns) === formatSorted(new Set(expectedColumns)))
   )
+}
+
+function formatSorted(names: Iterable<string> | undefined): string | undefined {
+  return names && [...names].toSorted().join('\n')
 }
 
 /** Unique name of a rule in a folder: `policy/rule`. */

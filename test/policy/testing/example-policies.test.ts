@@ -25,7 +25,7 @@ describe.each(['development', 'examples'])('policies/%s', async (name) => {
   })
 
   it('expects denials as well as permissions', () => {
-    expect(new Set(tests.map(({ expect }) => expect))).toEqual(new Set(['allow', 'deny']))
+    expect(new Set(tests.map(({ expected }) => expected))).toEqual(new Set(['allow', 'deny']))
   })
 
   it('has only files that are valid on their own', async () => {

@@ -1,0 +1,92 @@
+import {
+  canonicalizeBranch,
+  canonicalizeWord,
+  omitUndefinedFacts,
+  type StatedFacts,
+} from '../../catalog-api/facts.ts'
+import type { Identifier } from '../../catalog-api/identifiers.ts'
+import { permissionNames, type Permission } from '../../catalog-api/permissions.ts'
+import { parseTimestamp } from '../../lib/time.ts'
+import type { AuthorizationRequest, ConditionFact } from '../conditions/authorization-request.ts'
+import { factsStatedFor, operationsStating, permissionFacts } from '../conditions/permission-facts.ts'
+import { objectKindOfPermission } from '../engine/object-position.ts'
+import { describePermissionSet } from './policy-vocabulary.ts'
+
+/** Facts as people write them, by their names in conditions. */
+type WrittenFacts = {
+  readonly [Fact in ConditionFact & keyof StatedFacts]?: StatedFacts[Fact] | undefined
+} & {
+  readonly address?: string | undefined
+  /** ISO 8601. */
+  readonly now?: string | undefined
+  readonly context?: ReadonlyMap<string, string> | undefined
+  readonly destination?: Identifier | undefined
+}
+
+/** A request as people write it, in tests and commands. */
+interface WrittenRequest extends Pick<AuthorizationRequest, 'principal' | 'permission' | 'id'> {
+  /** Those that the operation does not have are ignored. */
+  readonly given?: WrittenFacts | undefined
+  /** Whether it is also about everything beneath the namespace. */
+  readonly beneath?: boolean
+}
+
+/**
+ * Returns the request with its facts in the form in which the gateway decides on them. The defaults are constant, because
+ * tests that depend on the current date would fail some day.
+ */
+export function createWrittenRequest({
+  principal,
+  permission,
+  id,
+  given = {},
+  beneath = false,
+}: WrittenRequest): AuthorizationRequest {
+  const { address = '192.0.2.1', now = '2026-01-01T00:00:00Z', context, destination, ...facts } = given
+  const { mode, behavior, branch } = facts
+  const stated = omitUndefinedFacts({
+    ...facts,
+    mode: mode === undefined ? undefined : canonicalizeWord(mode),
+    behavior: behavior === undefined ? undefined : canonicalizeWord(behavior),
+    branch: branch === undefined ? undefined : canonicalizeBranch(branch),
+    newNamespace: destination?.slice(0, -1),
+    newName: destination?.at(-1),
+  })
+  return {
+    principal,
+    permission,
+    kind: beneath ? 'namespace' : objectKindOfPermission(permission),
+    id,
+    request: {
+      clientAddress: address,
+      now: new Date(parseTimestamp(now)),
+      context: context ?? new Map(),
+    },
+    operation: permissionFacts(permission, id, stated, beneath),
+  }
+}
+
+/**
+ * Describes why no request for any of the permissions states the fact, and which permissions have it, or that none has this
+ * word as its mode or behavior; undefined if one does.
+ */
+export function describeUnstatedFact(
+  fact: ConditionFact,
+  text: string | undefined,
+  permissions: ReadonlySet<Permission>,
+): string | undefined {
+  const stated = new Set([...permissions].flatMap((permission) => [...factsStatedFor(permission)]))
+  const names = describePermissionSet(permissions)
+  if (!stated.has(fact)) {
+    const others = new Set(permissionNames.filter((permission) => factsStatedFor(permission).has(fact)))
+    const own = stated.size === 0 ? 'no facts' : [...stated].join(', ')
+    return `requests for ${names} state ${own}; "${fact}" is stated for ${describePermissionSet(others)}`
+  }
+  if (text === undefined || (fact !== 'mode' && fact !== 'behavior')) return undefined
+  // The gateway refuses other words.
+  const operations = [...permissions].flatMap(operationsStating)
+  const words = operations.flatMap(({ modes, behaviors }) => (fact === 'mode' ? modes : behaviors))
+  const known = new Set(words.map(canonicalizeWord))
+  if (known.has(canonicalizeWord(text))) return undefined
+  return `${JSON.stringify(text)} is not a ${fact} of ${names}; expected one of ${[...known].join(', ')}`
+}

@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest'
+import { parsePolicies } from '../../../src/policy/language/parse-policies.ts'
+import { compilePolicies } from '../../../src/policy/policy-set.ts'
+import { runTests } from '../../../src/policy/testing/decision-test.ts'
+
+function parse(expectation: string) {
+  return parsePolicies(
+    `apiVersion: catalog-gateway/v1
+kind: AccessPolicy
+metadata: { name: prod }
+namespace: [prod]
+rules:
+  - { id: freeze, effect: deny, subjects: { everyone: true }, operations: [write], message: frozen until 4 January }
+tests: [{ operations: [InsertIntoTable], table: [prod, orders], ${expectation} }]
+`,
+    'prod.yaml',
+  )
+}
+
+it.each([
+  ['until 4 January', []],
+  ['until 5 January', [{ decided: 'deny', message: 'frozen until 4 January' }]],
+])('a denial is tested for its message: %s', (message, disagreements) => {
+  const { documents, tests } = parse(`expect: deny, message: ${message}`)
+  const [result] = runTests(tests, () => compilePolicies(documents)).results
+  expect(result).toMatchObject({ expectedMessage: message, disagreements })
+})
+
+it('refuses to expect a message of what is allowed', () => {
+  expect(parse('expect: allow, message: frozen').problems.map(({ message }) => message)).toEqual([
+    'tests[0].message is for "expect: deny": an allowed request has none',
+  ])
+})
