@@ -1,7 +1,6 @@
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import { isListOfStrings, getMembers, isObject } from '../../lib/json/json-values.ts'
 import { parseColumnExpression } from '../../policy/restrictions/parse-filter.ts'
-import { printValue } from '../../policy/restrictions/print-filter.ts'
 import type { CallerRestriction, VisibleColumns } from '../../policy/restrictions/restriction.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 import {
@@ -213,7 +212,7 @@ function restrictExpressions(
       )
     if (searchColumn !== undefined && expression === searchColumn) return [alias, searchColumn]
     if (typeof expression !== 'string') throw unsupportedError(`${quoteForMessage(alias)} is no text`)
-    return [alias, printValue(readCallerText(alias, () => parseColumnExpression(expression, findColumn)))]
+    return [alias, readCallerText(alias, () => parseColumnExpression(expression, findColumn))]
   })
 }
 

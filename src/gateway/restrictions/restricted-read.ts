@@ -1,6 +1,7 @@
 import { refusal, type CatalogError, type RefusalReason } from '../../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
-import { FilterError, parseFilter, type FindColumn } from '../../policy/restrictions/parse-filter.ts'
+import { FilterError } from '../../policy/restrictions/filter-tokens.ts'
+import { parseFilter, type FindColumn } from '../../policy/restrictions/parse-filter.ts'
 import { printFilter } from '../../policy/restrictions/print-filter.ts'
 import type { CallerRestriction, VisibleColumns } from '../../policy/restrictions/restriction.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'

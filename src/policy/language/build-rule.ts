@@ -74,7 +74,7 @@ export function createRule(
 
 const readingOperations = operationNames.filter((name) => getOperation(name).readsPart !== undefined)
 
-const noRows: FilterExpression = { kind: 'constant', value: false }
+const noRows: FilterExpression = ['false']
 
 /** Creates a rule that denies everything about the tables but reading what the restriction leaves; none of a restriction that is no map. */
 export function createRestriction(

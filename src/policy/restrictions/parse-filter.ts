@@ -4,13 +4,11 @@ import {
   itemLiterals,
   type CallerVariable,
   type ColumnType,
-  type ComparisonOperator,
   type FilterExpression,
-  type FilterValue,
-  type Literal,
   type LiteralType,
-  type Operand,
 } from './filter-expression.ts'
+import { FilterError, readTokens, type FilterToken } from './filter-tokens.ts'
+import { joinBalanced, quoteText } from './print-filter.ts'
 
 /** Returns the type of a column; `unknown` if it may be compared with any literal; undefined if there is no such column. */
 export type FindColumn = (path: readonly string[]) => ColumnType | 'unknown' | undefined
@@ -21,63 +19,61 @@ export interface FilterGrammar {
   readonly hasVariables: boolean
 }
 
-/** A filter that the grammar does not have. The message continues `the filter ...:`, and is safe to show to its author. */
-export class FilterError extends Error {
-  override readonly name = 'FilterError'
-  /** In the filter, from 0. */
-  readonly offset: number
-
-  constructor(message: string, offset: number) {
-    super(message)
-    this.offset = offset
-  }
-}
-
 /**
  * Parses a filter by a grammar that is a small part of SQL: conditions on columns and literals, joined by AND, OR and
- * NOT. Everything else is refused, so that what `printFilter` prints can be given to an engine of any dialect. Throws
+ * NOT. Everything else is refused, and the rest printed anew, so that it can be given to an engine of any dialect. Throws
  * FilterError.
  */
 export function parseFilter(filter: string, grammar: FilterGrammar): FilterExpression {
   const parser = new FilterParser(filter, grammar)
-  const parsed = parser.parseOr()
-  parser.expectEnd()
-  assertLevels(parsed)
-  return parsed
+  const { printed, levels } = parser.parseOr()
+  parser.expectEnd(levels)
+  return printed
 }
 
-/** Parses a column or a function of one, as queries select them. Throws FilterError. */
-export function parseColumnExpression(text: string, findColumn: FindColumn): FilterValue {
+/** Parses a column or a function of one, as queries select them, and prints it anew. Throws FilterError. */
+export function parseColumnExpression(text: string, findColumn: FindColumn): string {
   const parser = new FilterParser(text, { findColumn, hasVariables: false })
-  const value = parser.parseValue()
-  parser.expectEnd()
-  assertLevels({ kind: 'value', value })
-  return value
+  const { printed, levels } = parser.parseValue()
+  parser.expectEnd(levels)
+  return printed
 }
 
-interface FilterToken {
-  /** `name`, `text`, `number` or `variable`; the folded spelling of a keyword or sign. */
-  readonly kind: string
-  /** What it holds; for a keyword or sign, its kind. */
-  readonly text: string
-  /** In the filter, from 0. */
-  readonly offset: number
+/** Something that is true or false of a row, as it is printed. */
+interface Condition {
+  readonly printed: FilterExpression
+  /** What engines recurse over: AND and OR are printed as balanced trees. */
+  readonly levels: number
 }
 
-const maxFilterLength = 65_536
+/** Something with one value a row: a column, or a function of one. */
+interface Value {
+  readonly printed: string
+  readonly type: ColumnType | 'unknown'
+  readonly levels: number
+}
+
+interface Literal {
+  readonly printed: string
+  readonly type: LiteralType
+}
+
+/** What a value is compared with: a literal, or a text of the caller. */
+type Operand = Literal | { readonly printed: CallerVariable; readonly type: 'text' }
+
 const maxConditions = 2_000
 /** The parser recurses: a filter has at most as many parentheses and calls within each other. */
 const maxNesting = 16
+/**
+ * The SQL parser of DataFusion takes 50 levels and needs two for each level here; the others are for a comparison, for the
+ * condition on rows that is added, and for parentheses of the catalog.
+ */
+const maxLevels = 16
+/** The parsers of engines may need exponential time for calls within each other. */
+const levelsOfCall = 2
 
-/** The kinds of tokens that are not keywords or signs. */
-const kinds: ReadonlySet<string> = new Set(['name', 'text', 'number', 'variable'])
-
-/** The words that the grammar gives a meaning. */
-const keywords: ReadonlySet<string> = new Set(
-  'and or not in is null true false like ilike between date timestamp'.split(' '),
-)
-
-const mirrored: Readonly<Record<ComparisonOperator, ComparisonOperator>> = {
+/** Comparisons, with the one of the same meaning if a literal is on the left. */
+const mirrored: Readonly<Record<string, string>> = {
   '=': '=',
   '<>': '<>',
   '<': '>',
@@ -94,6 +90,9 @@ const times = {
   },
 }
 
+/** The kinds of tokens that are not keywords or signs. */
+const kinds: ReadonlySet<string> = new Set(['name', 'text', 'number', 'variable'])
+
 class FilterParser {
   readonly #filter: string
   readonly #grammar: FilterGrammar
@@ -108,24 +107,29 @@ class FilterParser {
     this.#tokens = readTokens(filter)
   }
 
-  parseOr(): FilterExpression {
+  parseOr(): Condition {
     return this.#parseChain('or', () => this.#parseChain('and', () => this.#parseNot()))
   }
 
-  #parseChain(word: 'and' | 'or', parsePart: () => FilterExpression): FilterExpression {
+  #parseChain(word: 'and' | 'or', parsePart: () => Condition): Condition {
     const parts = [parsePart()]
     while (this.#take(word)) parts.push(parsePart())
-    return { kind: word, parts }
+    const printed = joinBalanced(
+      parts.map((part) => part.printed),
+      word.toUpperCase(),
+    )
+    const levels = Math.ceil(Math.log2(parts.length)) + Math.max(...parts.map((part) => part.levels))
+    return { printed, levels }
   }
 
-  #parseNot(): FilterExpression {
+  #parseNot(): Condition {
     let isNegated = false
     while (this.#take('not')) isNegated = !isNegated
     const part = this.#parseCondition()
-    return isNegated ? { kind: 'not', part } : part
+    return isNegated ? { printed: ['(NOT ', ...part.printed, ')'], levels: part.levels + 1 } : part
   }
 
-  #parseCondition(): FilterExpression {
+  #parseCondition(): Condition {
     this.#conditions += 1
     if (this.#conditions > maxConditions) throw this.#error(`it has more than ${maxConditions} conditions`)
     if (this.#take('(')) {
@@ -139,78 +143,86 @@ class FilterParser {
   }
 
   /** Parses `true`, `false` or a literal that is compared with a column. */
-  #parseLiteralCondition(): FilterExpression {
+  #parseLiteralCondition(): Condition {
     const literal = this.#parseLiteral()
-    const operator = this.#takeOperator()
-    if (operator !== undefined) return this.#createComparison(this.parseValue(), mirrored[operator], literal)
-    if (literal.type === 'boolean') return { kind: 'constant', value: literal.text === 'true' }
+    const operator = mirrored[this.#takeOperator() ?? '']
+    if (operator !== undefined) {
+      const value = this.parseValue()
+      return printTest(value, `${operator} `, this.#comparable(value, literal))
+    }
+    if (literal.type === 'boolean') return { printed: [literal.printed], levels: 0 }
     throw this.#unexpected('a comparison')
   }
 
-  #parseTest(value: FilterValue): FilterExpression {
+  #parseTest(value: Value): Condition {
     const operator = this.#takeOperator()
-    if (operator !== undefined) return this.#createComparison(value, operator, this.#parseOperand())
+    if (operator !== undefined) return printTest(value, `${operator} `, this.#parseOperand(value))
     if (this.#take('is')) return this.#parseIs(value)
     const isNegated = this.#take('not') !== undefined
-    if (this.#take('in')) return { kind: 'in', value, isNegated, operands: this.#parseOperands(value) }
+    const not = isNegated ? 'NOT ' : ''
+    if (this.#take('in')) return this.#parseIn(value, isNegated)
     if (this.#take('between')) {
-      const low = this.#comparable(value, this.#parseOperand())
+      const low = this.#parseOperand(value)
       this.#expect('and')
-      return { kind: 'between', value, isNegated, low, high: this.#comparable(value, this.#parseOperand()) }
+      return printTest(value, `${not}BETWEEN `, low, ' AND ', this.#parseOperand(value))
     }
     const like = this.#take('like') ?? this.#take('ilike')
     if (like !== undefined) {
       this.#assertText(value, 'LIKE')
-      const ignoresCase = like.text === 'ilike'
-      return { kind: 'like', value, isNegated, ignoresCase, pattern: this.#expect('text').text }
+      return printTest(value, `${not}${like.text.toUpperCase()} `, this.#parseText().printed)
     }
     if (isNegated) throw this.#unexpected('IN, BETWEEN or LIKE')
     if (value.type !== 'boolean') throw this.#unexpected('a comparison')
-    return { kind: 'value', value }
+    return { printed: [value.printed], levels: value.levels }
   }
 
-  #parseIs(value: FilterValue): FilterExpression {
-    const isNegated = this.#take('not') !== undefined
-    for (const what of value.type === 'boolean' ? (['null', 'true', 'false'] as const) : (['null'] as const))
-      if (this.#take(what)) return { kind: 'is', value, isNegated, what }
+  #parseIs(value: Value): Condition {
+    const not = this.#take('not') ? 'NOT ' : ''
+    for (const what of value.type === 'boolean' ? ['null', 'true', 'false'] : ['null'])
+      if (this.#take(what)) return printTest(value, `IS ${not}${what.toUpperCase()}`)
     throw this.#unexpected('NULL')
   }
 
   /** Parses what follows IN: a list of literals and of facts of the caller, or one fact alone. */
-  #parseOperands(value: FilterValue): readonly Operand[] {
-    if (this.#following?.kind === 'variable') return [this.#comparable(value, this.#parseOperand())]
-    const operands: Operand[] = []
-    this.#expect('(')
-    do operands.push(this.#comparable(value, this.#parseOperand()))
-    while (this.#take(','))
-    this.#expect(')')
-    return operands
+  #parseIn(value: Value, isNegated: boolean): Condition {
+    const operands: (string | CallerVariable)[] = []
+    if (this.#following?.kind === 'variable') operands.push(this.#parseOperand(value))
+    else {
+      this.#expect('(')
+      do operands.push(this.#parseOperand(value))
+      while (this.#take(','))
+      this.#expect(')')
+    }
+    return { printed: [{ value: value.printed, isNegated, operands }], levels: value.levels }
   }
 
-  #createComparison(value: FilterValue, operator: ComparisonOperator, operand: Operand): FilterExpression {
-    return { kind: 'comparison', operator, value, operand: this.#comparable(value, operand) }
+  /** Parses a literal, or a fact of the caller if there may be one, that the value may be compared with. */
+  #parseOperand(value: Value): string | CallerVariable {
+    return this.#comparable(
+      value,
+      this.#following?.kind === 'variable' ? this.#parseVariable() : this.#parseLiteral(),
+    )
   }
 
   /** Throws FilterError unless a value is compared with an operand of its type. */
-  #comparable(value: FilterValue, operand: Operand): Operand {
-    const literal: LiteralType = operand.kind === 'variable' ? 'text' : operand.type
-    if (value.type === 'unknown' || comparableLiterals[value.type].includes(literal)) return operand
-    throw this.#error(`a column of the type ${value.type} cannot be compared with a ${literal} here`)
+  #comparable({ type }: Value, operand: Operand): string | CallerVariable {
+    if (type === 'unknown' || comparableLiterals[type].includes(operand.type)) return operand.printed
+    throw this.#error(`a column of the type ${type} cannot be compared with a ${operand.type} here`)
   }
 
   /** Parses a column or a function of one. */
-  parseValue(): FilterValue {
+  parseValue(): Value {
     const first = this.#expect('name')
     if (this.#filter[first.offset] !== '`' && this.#take('('))
       return this.#nested(() => this.#parseCall(first))
     const path = [first.text]
     while (this.#take('.')) path.push(this.#expect('name').text)
     const type = this.#grammar.findColumn(path)
-    if (type !== undefined) return { kind: 'column', path, type }
+    if (type !== undefined) return { printed: path.map((name) => `\`${name}\``).join('.'), type, levels: 0 }
     throw new FilterError(`there is no column ${JSON.stringify(path.join('.'))}`, first.offset)
   }
 
-  #parseCall({ text, offset }: FilterToken): FilterValue {
+  #parseCall({ text, offset }: FilterToken): Value {
     const name = text.toLowerCase()
     const called = Object.hasOwn(filterFunctions, name) ? filterFunctions[name] : undefined
     if (called === undefined) {
@@ -221,49 +233,47 @@ class FilterParser {
     if (called.of === 'text') this.#assertText(value, name)
     else if (value.type !== 'unknown' && itemLiterals[value.type] === undefined)
       throw this.#error(`${name} is for lists`)
-    const parsed: (FilterValue | Literal)[] = [value]
+    let printed = `${name}(${value.printed}`
     if (called.literal !== undefined) {
       this.#expect(',')
-      parsed.push(called.literal === 'text' ? this.#parseText() : this.#parseItem(value, name))
+      const literal = called.literal === 'text' ? this.#parseText() : this.#parseItem(value, name)
+      printed += `, ${literal.printed}`
     }
     this.#expect(')')
-    return { kind: 'call', name, arguments: parsed, type: called.type }
+    return { printed: `${printed})`, type: called.type, levels: value.levels + levelsOfCall }
   }
 
-  #parseText(): Literal {
-    return { kind: 'literal', type: 'text', text: this.#expect('text').text }
-  }
-
-  #parseItem({ type }: FilterValue, name: string): Literal {
+  #parseItem({ type }: Value, name: string): Literal {
     const item = this.#parseLiteral()
     if (type === 'unknown' || item.type === itemLiterals[type]) return item
     throw this.#error(`${name} needs an item of the list`)
   }
 
-  #assertText({ type }: FilterValue, user: string): void {
+  #assertText({ type }: Value, user: string): void {
     if (type !== 'unknown' && type !== 'text') throw this.#error(`${user} is for columns of the type text`)
   }
 
-  /** Parses a literal, or a fact of the caller if there may be one. */
-  #parseOperand(): Operand {
-    if (this.#following?.kind !== 'variable') return this.#parseLiteral()
+  #parseVariable(): Operand {
     if (!this.#grammar.hasVariables) throw this.#unexpected('a literal')
     const { text } = this.#expect('variable')
-    const variable = readVariable(text)
-    if (variable !== undefined) return variable
     const expected = '$principal.name, $principal.groups or $principal.claims.NAME'
-    throw this.#error(`$${text} is unknown; expected ${expected}`)
+    if (!/^principal\.(?:name|groups|claims\.[^.]+)$/.test(text))
+      throw this.#error(`$${text} is unknown; expected ${expected}`)
+    return { printed: { path: text.split('.') }, type: 'text' }
+  }
+
+  #parseText(): Literal {
+    return { printed: quoteText(this.#expect('text').text), type: 'text' }
   }
 
   #parseLiteral(): Literal {
     const minus = this.#take('-')
     const number = this.#take('number')
-    if (number !== undefined)
-      return { kind: 'literal', type: 'number', text: `${minus?.text ?? ''}${number.text}` }
+    if (number !== undefined) return { printed: `${minus ? '-' : ''}${number.text}`, type: 'number' }
     if (minus !== undefined) throw this.#unexpected('a number')
     if (this.#following?.kind === 'text') return this.#parseText()
     const truth = this.#take('true') ?? this.#take('false')
-    if (truth !== undefined) return { kind: 'literal', type: 'boolean', text: truth.text }
+    if (truth !== undefined) return { printed: truth.text, type: 'boolean' }
     for (const type of ['date', 'timestamp'] as const) if (this.#take(type)) return this.#parseTime(type)
     // Double quotes and backticks make a name in SQL.
     const isName = this.#following?.kind === 'name'
@@ -274,7 +284,7 @@ class FilterParser {
     const { text, offset } = this.#expect('text')
     const { grammar, example } = times[type]
     if (!grammar.test(text)) throw new FilterError(`expected a ${type} such as '${example}'`, offset)
-    return { kind: 'literal', type, text }
+    return { printed: `${type} ${quoteText(text)}`, type }
   }
 
   /** Parses what is in parentheses. */
@@ -299,9 +309,9 @@ class FilterParser {
     return token
   }
 
-  #takeOperator(): ComparisonOperator | undefined {
+  #takeOperator(): string | undefined {
     const kind = this.#following?.kind ?? ''
-    return isComparisonOperator(kind) && this.#take(kind) ? kind : undefined
+    return Object.hasOwn(mirrored, kind) ? this.#take(kind)?.kind : undefined
   }
 
   #expect(kind: string): FilterToken {
@@ -310,8 +320,12 @@ class FilterParser {
     throw this.#unexpected(kinds.has(kind) ? `a ${kind}` : JSON.stringify(kind.toUpperCase()))
   }
 
-  expectEnd(): void {
+  /** Throws FilterError unless all is read, and for something that is too deep for engines. */
+  expectEnd(levels: number): void {
     if (this.#following !== undefined) throw this.#unexpected('the end, AND or OR')
+    if (levels <= maxLevels) return
+    const counted = 'NOT has one, a function two, and a chain of 1000 conditions ten'
+    throw new FilterError(`it has ${levels} levels; expected at most ${maxLevels}: ${counted}`, 0)
   }
 
   /** An error about the next token. */
@@ -327,91 +341,6 @@ class FilterParser {
   }
 }
 
-function isComparisonOperator(text: string): text is ComparisonOperator {
-  return Object.hasOwn(mirrored, text)
-}
-
-/** Reads the name of a fact of the caller, without `$`. Returns undefined if there is none of this name. */
-function readVariable(text: string): CallerVariable | undefined {
-  const path = text.split('.')
-  const isKnown =
-    text === 'principal.name' ||
-    text === 'principal.groups' ||
-    (path.length === 3 && text.startsWith('principal.claims.'))
-  return isKnown ? { kind: 'variable', path } : undefined
-}
-
-/**
- * Printable ASCII outside of texts. A text has no backslash, which some parsers read as an escape, and no character that
- * is not shown: a reader of an audit record sees what the engine reads.
- */
-const tokenGrammar =
-  /(?<space>[ \t\r\n]+)|'(?<text>(?:[^'\\\p{C}\u2028\u2029]|'')*)'|`(?<quoted>[A-Za-z0-9_ -]{1,256})`|(?<word>[A-Za-z_][A-Za-z0-9_]{0,255})|\$(?<variable>[A-Za-z_][A-Za-z0-9_]{0,255}(?:\.[A-Za-z_][A-Za-z0-9_]{0,255})*)|(?<number>\d{1,18}(?:\.\d{1,18})?(?:[eE][+-]?\d{1,3})?)|(?<sign>==|<>|!=|<=|>=|[=<>(),.-])/uy
-
-/** Splits a filter into tokens. Throws FilterError for a character that has no meaning in it, and for touching words. */
-function readTokens(filter: string): readonly FilterToken[] {
-  if (filter.length > maxFilterLength)
-    throw new FilterError(`it has ${filter.length} characters; expected at most ${maxFilterLength}`, 0)
-  const tokens: FilterToken[] = []
-  let touchesWord = false
-  for (let offset = 0; offset < filter.length; offset = tokenGrammar.lastIndex) {
-    tokenGrammar.lastIndex = offset
-    const match = tokenGrammar.exec(filter)
-    if (match === null) {
-      const character = String.fromCodePoint(filter.codePointAt(offset) ?? 0)
-      const hint = character === '"' ? `; a text has single quotes, such as 'EU'` : ''
-      throw new FilterError(`${JSON.stringify(character)} is not supported here${hint}`, offset)
-    }
-    const token = createToken(match.groups ?? {}, offset)
-    // `x'41'` and `'a'b` are one word to some parsers.
-    const isWord = token !== undefined && match.groups?.['sign'] === undefined
-    if (isWord && touchesWord) throw new FilterError('expected a space before this word', offset)
-    touchesWord = isWord
-    if (token !== undefined) tokens.push(token)
-  }
-  return tokens
-}
-
-/** Returns undefined for white space. */
-function createToken(
-  { text, quoted, word, variable, number, sign }: Readonly<Record<string, string | undefined>>,
-  offset: number,
-): FilterToken | undefined {
-  if (text !== undefined) return { kind: 'text', text: text.replaceAll("''", "'"), offset }
-  if (quoted !== undefined) return { kind: 'name', text: quoted, offset }
-  if (variable !== undefined) return { kind: 'variable', text: variable, offset }
-  if (number !== undefined) return { kind: 'number', text: number, offset }
-  const folded = sign === undefined ? word?.toLowerCase() : (otherSigns[sign] ?? sign)
-  if (folded === undefined) return undefined
-  if (word !== undefined && !keywords.has(folded)) return { kind: 'name', text: word, offset }
-  return { kind: folded, text: folded, offset }
-}
-
-const otherSigns: Readonly<Record<string, string>> = { '==': '=', '!=': '<>' }
-
-/**
- * Engines recurse over what is printed. The SQL parser of DataFusion takes 50 levels and needs two for each level here;
- * the others are for a comparison, for the condition on rows that is added, and for parentheses of the catalog.
- */
-const maxLevels = 16
-
-/** Throws FilterError for a filter that is too deep for engines. */
-function assertLevels(expression: FilterExpression): void {
-  const levels = countLevels(expression)
-  if (levels <= maxLevels) return
-  const counted = 'NOT has one, a function two, and a chain of 1000 conditions ten'
-  throw new FilterError(`it has ${levels} levels; expected at most ${maxLevels}: ${counted}`, 0)
-}
-
-/** Counts AND and OR as the trees that are printed. */
-function countLevels(expression: FilterExpression): number {
-  if ('parts' in expression)
-    return Math.ceil(Math.log2(expression.parts.length)) + Math.max(...expression.parts.map(countLevels))
-  if ('part' in expression) return 1 + countLevels(expression.part)
-  // The parsers of engines may need exponential time for calls within each other.
-  return expression.kind === 'constant' ? 0 : countCalls(expression.value) * 2
-}
-
-function countCalls(value: FilterValue | Literal): number {
-  return value.kind === 'call' ? 1 + Math.max(...value.arguments.map(countCalls)) : 0
+function printTest({ printed, levels }: Value, ...test: FilterExpression): Condition {
+  return { printed: [`(${printed} `, ...test, ')'], levels }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { FilterError } from '../../../src/policy/restrictions/parse-filter.ts'
+import { FilterError } from '../../../src/policy/restrictions/filter-tokens.ts'
 import { seededRandom, type Random } from '../../differential/random.ts'
 import { createCondition } from '../../restricted-reads/support/random-read.ts'
 import { seed } from '../../support/seed.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { FilterError } from '../../../src/policy/restrictions/parse-filter.ts'
+import { FilterError } from '../../../src/policy/restrictions/filter-tokens.ts'
 import { printRestricted } from './restricted-filter.ts'
 
 it.each<[filter: string, printed: string]>([

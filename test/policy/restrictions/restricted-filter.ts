@@ -1,4 +1,5 @@
-import { FilterError, parseFilter } from '../../../src/policy/restrictions/parse-filter.ts'
+import { FilterError } from '../../../src/policy/restrictions/filter-tokens.ts'
+import { parseFilter } from '../../../src/policy/restrictions/parse-filter.ts'
 import { printFilter } from '../../../src/policy/restrictions/print-filter.ts'
 import type { VisibleColumns } from '../../../src/policy/restrictions/restriction.ts'
 

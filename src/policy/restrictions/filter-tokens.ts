@@ -1,0 +1,75 @@
+/** A filter that the grammar does not have. The message continues `the filter ...:`, and is safe to show to its author. */
+export class FilterError extends Error {
+  override readonly name = 'FilterError'
+  /** In the filter, from 0. */
+  readonly offset: number
+
+  constructor(message: string, offset: number) {
+    super(message)
+    this.offset = offset
+  }
+}
+
+export interface FilterToken {
+  /** `name`, `text`, `number` or `variable`; the folded spelling of a keyword or sign. */
+  readonly kind: string
+  /** What it holds; for a keyword or sign, its kind. */
+  readonly text: string
+  /** In the filter, from 0. */
+  readonly offset: number
+}
+
+const maxFilterLength = 65_536
+
+/** The words that the grammar gives a meaning. */
+const keywords: ReadonlySet<string> = new Set(
+  'and or not in is null true false like ilike between date timestamp'.split(' '),
+)
+
+/**
+ * Printable ASCII outside of texts. A text has no backslash, which some parsers read as an escape, and no character that
+ * is not shown: a reader of an audit record sees what the engine reads.
+ */
+const tokenGrammar =
+  /(?<space>[ \t\r\n]+)|'(?<text>(?:[^'\\\p{C}\u2028\u2029]|'')*)'|`(?<quoted>[A-Za-z0-9_ -]{1,256})`|(?<word>[A-Za-z_][A-Za-z0-9_]{0,255})|\$(?<variable>[A-Za-z_][A-Za-z0-9_]{0,255}(?:\.[A-Za-z_][A-Za-z0-9_]{0,255})*)|(?<number>\d{1,18}(?:\.\d{1,18})?(?:[eE][+-]?\d{1,3})?)|(?<sign>==|<>|!=|<=|>=|[=<>(),.-])/uy
+
+/** Splits a filter into tokens. Throws FilterError for a character that has no meaning in it, and for touching words. */
+export function readTokens(filter: string): readonly FilterToken[] {
+  if (filter.length > maxFilterLength)
+    throw new FilterError(`it has ${filter.length} characters; expected at most ${maxFilterLength}`, 0)
+  const tokens: FilterToken[] = []
+  let touchesWord = false
+  for (let offset = 0; offset < filter.length; offset = tokenGrammar.lastIndex) {
+    tokenGrammar.lastIndex = offset
+    const match = tokenGrammar.exec(filter)
+    if (match === null) {
+      const character = String.fromCodePoint(filter.codePointAt(offset) ?? 0)
+      const hint = character === '"' ? `; a text has single quotes, such as 'EU'` : ''
+      throw new FilterError(`${JSON.stringify(character)} is not supported here${hint}`, offset)
+    }
+    const token = createToken(match.groups ?? {}, offset)
+    // `x'41'` and `'a'b` are one word to some parsers.
+    const isWord = token !== undefined && match.groups?.['sign'] === undefined
+    if (isWord && touchesWord) throw new FilterError('expected a space before this word', offset)
+    touchesWord = isWord
+    if (token !== undefined) tokens.push(token)
+  }
+  return tokens
+}
+
+/** Returns undefined for white space. */
+function createToken(
+  { text, quoted, word, variable, number, sign }: Readonly<Record<string, string | undefined>>,
+  offset: number,
+): FilterToken | undefined {
+  if (text !== undefined) return { kind: 'text', text: text.replaceAll("''", "'"), offset }
+  if (quoted !== undefined) return { kind: 'name', text: quoted, offset }
+  if (variable !== undefined) return { kind: 'variable', text: variable, offset }
+  if (number !== undefined) return { kind: 'number', text: number, offset }
+  const folded = sign === undefined ? word?.toLowerCase() : (otherSigns[sign] ?? sign)
+  if (folded === undefined) return undefined
+  if (word !== undefined && !keywords.has(folded)) return { kind: 'name', text: word, offset }
+  return { kind: folded, text: folded, offset }
+}
+
+const otherSigns: Readonly<Record<string, string>> = { '==': '=', '!=': '<>' }
