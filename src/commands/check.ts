@@ -98,7 +98,7 @@ async function checkFiles(settings: GatewaySettings, io: Io): Promise<CheckedFil
       const files = loaded.withShadowPolicies.documents.filter(({ file }) => file.startsWith(prefix))
       assertAnyPolicy(path, files.length)
     }
-    assertAnyPolicy(folders, loaded.set.size)
+    assertAnyPolicy(folders, loaded.set.documents.length)
     set = loaded.set
   })
   const { apiKeys, bootstrapKey, introspection, assertion } = identity

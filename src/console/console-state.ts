@@ -62,7 +62,7 @@ interface PolicyDenial {
 
 /** Times are in milliseconds since 1970. */
 export async function readConsoleState(source: ConsoleStateSource) {
-  const { revision, size } = source.policies()
+  const { revision, documents } = source.policies()
   const { writable, queued, dropped, unresolved, head } = source.audit.status()
   return {
     version,
@@ -71,7 +71,7 @@ export async function readConsoleState(source: ConsoleStateSource) {
     startedAt: Date.now() - process.uptime() * 1000,
     readiness: await readReadiness(source.checks),
     upstreams: source.upstreams(),
-    policies: { revision, documents: size, loadedAt: (await source.policiesLoadedAt()) * 1000 },
+    policies: { revision, documents: documents.length, loadedAt: (await source.policiesLoadedAt()) * 1000 },
     audit: {
       writable,
       queued,

@@ -12,9 +12,11 @@ import {
 } from './engine/compiled-rule.ts'
 import type { Decision } from './engine/decision.ts'
 import {
+  describeRule,
   evaluate,
-  listRestricting,
+  listRestrictions,
   resultKind,
+  visitSteps,
   type ResultKind,
   type RuleAbout,
   type Visit,
@@ -26,21 +28,19 @@ import {
   type Evaluation,
   type KnownConditions,
 } from './engine/evaluation.ts'
-import type { ObjectPosition } from './engine/object-position.ts'
+import { objectPosition, type ObjectPosition } from './engine/object-position.ts'
 import {
-  addRule,
+  addDocument,
   completeTree,
-  createRoot,
+  createPosition,
   createTagFinder,
-  getOrCreateNode,
   locate,
   nearestNode,
-  type PolicyNode,
+  PolicyNode,
   type TagFinder,
 } from './engine/policy-node.ts'
 import { revisionSteps } from './engine/policy-revision.ts'
-import { createSubjectNumbers } from './engine/subject-numbers.ts'
-import type { KnownCaller } from './engine/subject.ts'
+import { createSubjectNumbers, knownFromPrincipal, type KnownCaller } from './engine/subject.ts'
 import type { PolicyDocument } from './language/policy-document.ts'
 import {
   combineRestrictions,
@@ -75,8 +75,6 @@ export interface PolicySet extends TagFinder, Visibility {
    * descriptions, messages and file names do not affect it.
    */
   readonly revision: string
-  /** Number of documents. */
-  readonly size: number
   readonly documents: readonly PolicyDocument[]
   /**
    * Evaluates a question of which not everything need be known, for analyses. `visit` sees what becomes of each rule about
@@ -106,8 +104,6 @@ export interface PolicySet extends TagFinder, Visibility {
    * with the number of policies beneath.
    */
   decideBeneath(request: AuthorizationRequest): Decision
-  /** Whether the request is allowed for some values of the pending facts. */
-  couldBeAllowed(request: AuthorizationRequest): boolean
   /**
    * Returns what the restrictions leave of a table for the principal; undefined if there are none. It allows nothing by
    * itself, and is to be asked for operations that `decide` allows.
@@ -115,9 +111,9 @@ export interface PolicySet extends TagFinder, Visibility {
   findRestriction(request: AuthorizationRequest): CallerRestriction | undefined
   /**
    * Returns what shadow policies would leave of a table, if that is not what `findRestriction` returns; otherwise undefined,
-   * as for an operation that restrictions leave nothing of.
+   * as for an operation that restrictions leave nothing of. Without shadow policies there is no such member.
    */
-  findShadowRestriction(request: AuthorizationRequest): CallerRestriction | undefined
+  findShadowRestriction?(request: AuthorizationRequest): CallerRestriction | undefined
 }
 
 /** Sets of restrictions that met on a table: combining them takes milliseconds for thousands of columns. */
@@ -141,20 +137,24 @@ export function* compileSteps(
   const subjects = createSubjectNumbers()
   const root = yield* buildTree(documents, { subjects, revision, onConditionFailure })
   const nodes = completeTree(root)
-  const hasRestrictions = nodes.some(({ restrictions }) => restrictions !== undefined)
+  const hasRestrictions = documents.some(({ rules }) => rules.some((rule) => rule.restriction))
   const byName = new Map(documents.map((document) => [document.name, document]))
 
-  function startEvaluation(asked: AuthorizationRequest): Evaluation {
-    const { principal, permission, kind, id, request, operation } = asked
+  function startEvaluation(request: AuthorizationRequest): Evaluation {
+    const { principal, kind, id } = request
     const depth = getNamespaceDepth(kind, id)
-    const position = locate(root, id, depth, id[depth])
-    const input = { principal, permission, kind, id, request, operation, tags: position.tags }
-    return createEvaluation(input, subjects.resolveCaller(principal), position)
+    const position = createPosition(nearestNode(root, id, depth), depth, id[depth])
+    return createEvaluation(request, subjects.find(principal), position)
+  }
+
+  /** Starts an analysis. */
+  function startAnalysis({ permission, position, caller, input, conditions }: Question): Evaluation {
+    return createEvaluation({ ...input, permission }, caller, locate(root, position), conditions)
   }
 
   /** Decides from a namespace up, by default from that of the object. What is not known counts against the caller. */
   function decideIn(evaluation: Evaluation, start?: PolicyNode): Decision {
-    const rule = evaluate(evaluation, undefined, start)
+    const rule = evaluate(evaluation, start)
     return (rule?.effect === 'deny' ? rule : (evaluation.openDeny ?? rule))?.decision ?? noRule
   }
 
@@ -169,22 +169,16 @@ export function* compileSteps(
   }
 
   function evaluateQuestion(question: Question, visit?: Visit): Result {
-    const { permission, position, caller, input, conditions } = question
-    const { namespace, table } = position
-    const found = locate(root, namespace, namespace.length, table)
-    const known = { ...input, permission, tags: found.tags }
-    const evaluation = createEvaluation(known, subjects.resolveKnown(caller), found, conditions)
-    const deciding = evaluate(evaluation, visit)
-    const kind = resultKind(deciding, evaluation)
+    const evaluation = startAnalysis(question)
+    if (visit !== undefined) visitSteps(evaluation, visit)
+    const deciding = evaluate(evaluation)
     const by = deciding ?? evaluation.openAllow
-    if (by === undefined) return { kind, by }
-    const { document, rule } = by
-    return { kind, by: { document, rule, implication: rule.implied.get(permission) } }
+    return { kind: resultKind(deciding, evaluation), by: by && describeRule(by, question.permission) }
   }
 
   function documentsAbove(namespace: Identifier): readonly PolicyDocument[] {
     const above: PolicyDocument[][] = []
-    let node: PolicyNode | undefined = nearestNode(root, namespace, namespace.length)
+    let node: PolicyNode | undefined = nearestNode(root, namespace)
     for (; node !== undefined; node = node.parent) above.unshift(node.documents)
     return above.flat()
   }
@@ -193,15 +187,15 @@ export function* compileSteps(
     const own = decide(request)
     if (!own.allowed) return own
     const depth = request.id.length
-    const node = nearestNode(root, request.id, depth)
+    const node = nearestNode(root, request.id)
     // If the namespace has no node, no policy covers anything beneath it.
     const beneath = node.depth === depth ? nodes.slice(node.index, node.subtreeEnd) : []
     const tagged = beneath.flatMap(({ tags, tables }) => [tags, ...(tables?.values() ?? [])])
     const combinations = new Map([node.tags, ...tagged].map((tags) => [formatTags(tags), tags]))
     for (const tags of combinations.values()) {
-      const caller = subjects.resolveCaller(request.principal)
-      const position = { node, depth, table: undefined }
-      const evaluation = createEvaluation({ ...request, id: undefined, tags }, caller, position)
+      const position = { node, depth, table: undefined, tags }
+      const caller = subjects.find(request.principal)
+      const evaluation = createEvaluation({ ...request, id: undefined }, caller, position)
       const allBeneath = decideIn(evaluation)
       if (!allBeneath.allowed) return allBeneath
       const denied = findDeepestDeny(beneath, evaluation)
@@ -214,28 +208,28 @@ export function* compileSteps(
   /** By the order of the rules, and the table if its columns are declared. */
   const combinedRestrictions = new LRUCache<string, CombinedRestriction>({ max: maxCombinedRestrictions })
 
-  function findRestriction(request: AuthorizationRequest): CallerRestriction | undefined {
+  function findRestriction({ principal, permission, kind, id }: AuthorizationRequest) {
     if (!hasRestrictions) return undefined
-    const evaluation = startEvaluation(request)
-    const rules = listRestricting(evaluation)
-    if (rules.length === 0) return undefined
-    const { table } = evaluation
+    const position = objectPosition(kind, id)
+    const evaluation = startAnalysis({ permission, position, caller: knownFromPrincipal(principal) })
+    const found = listRestrictions(evaluation)
+    if (found.length === 0) return undefined
     const { tags } = evaluation.input
-    const key = `${rules.map(({ order }) => order).join()} ${tags.columns.size === 0 ? '' : table}`
+    const rules = found.map(({ compiled }) => compiled.order).join()
+    const key = `${rules} ${tags.columns.size === 0 ? '' : position.table}`
     let combined = combinedRestrictions.get(key)
     if (combined === undefined) {
-      const parts = rules.map((restricting) => ({
-        ...resolveRestriction(restricting.rule.restriction, tags),
-        rule: createRuleReference(restricting),
+      const parts = found.map(({ compiled, restriction }) => ({
+        ...resolveRestriction(restriction, tags),
+        rule: createRuleReference(compiled),
       }))
       combinedRestrictions.set(key, (combined = combineRestrictions(parts)))
     }
-    return restrictCaller(combined, request.principal)
+    return restrictCaller(combined, principal)
   }
 
   return Object.freeze({
     revision,
-    size: documents.length,
     documents,
     evaluate: evaluateQuestion,
     findDocument: (name: string) => byName.get(name),
@@ -244,37 +238,28 @@ export function* compileSteps(
     decide,
     decidePartially,
     decideBeneath,
-    couldBeAllowed: (request: AuthorizationRequest) => decidePartially(request)?.allowed !== false,
     ...createVisibility(root, nodes, subjects),
     findRestriction,
-    findShadowRestriction: () => undefined,
   })
 }
 
 /** Returns the rule of the nodes that denies the permission: the deepest one, and among these the first. */
 function findDeepestDeny(nodes: readonly PolicyNode[], evaluation: Evaluation): CompiledRule | undefined {
-  let deny: CompiledRule | undefined
-  let depth = -1
-  for (const node of nodes) {
+  const denies = nodes.flatMap(({ denies }) => {
     evaluation.openDeny = undefined
-    const rule = (node.denies && findFirst(node.denies, evaluation, anyTable)) ?? evaluation.openDeny
-    if (rule === undefined || node.depth < depth) continue
-    if (node.depth === depth && deny !== undefined && deny.order < rule.order) continue
-    deny = rule
-    depth = node.depth
-  }
-  return deny
+    return (denies && findFirst(denies, evaluation, anyTable)) ?? evaluation.openDeny ?? []
+  })
+  const depthOf = ({ document }: CompiledRule): number => document.namespace.length
+  const [deepest] = denies.toSorted((one, other) => depthOf(other) - depthOf(one) || one.order - other.order)
+  return deepest
 }
 
 function* buildTree(documents: readonly PolicyDocument[], context: RuleContext): Steps<PolicyNode> {
-  const root = createRoot()
+  const root = new PolicyNode()
   let order = 0
   for (const document of documents) {
-    const node = getOrCreateNode(root, document.namespace)
-    node.documents.push(document)
-    if (!document.inherit) node.stopsInheritance = true
-    if (document.final.size > 0) node.final = new Set([...node.final, ...document.final])
-    for (const rule of document.rules) addRule(node, new CompiledRule(context, rule, document, order++))
+    const node = addDocument(root, document)
+    for (const rule of document.rules) node.addRule(new CompiledRule(context, rule, document, order++))
     yield
   }
   return root

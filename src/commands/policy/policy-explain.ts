@@ -15,7 +15,7 @@ import { conditionFacts, type AuthorizationRequest } from '../../policy/conditio
 import { formatTags } from '../../policy/tags/object-tags.ts'
 import type { PolicySet } from '../../policy/policy-set.ts'
 import { findContact, findGrounds } from '../../policy/visibility/concealment.ts'
-import { decideListing } from '../../policy/visibility/decide-listing.ts'
+import { decideListing } from '../../policy/visibility/visibility.ts'
 import {
   createPrincipal,
   addCallerOptions,

@@ -17,7 +17,7 @@ import type { PolicySet } from '../../policy/policy-set.ts'
 import { describeRestriction } from '../../policy/restrictions/restriction.ts'
 import { collectDocuments, findTagProblems } from '../../policy/source/document-problems.ts'
 import { compileContents, parsePolicyFile, type LoadedPolicies } from '../../policy/source/load-policies.ts'
-import { decideListing } from '../../policy/visibility/decide-listing.ts'
+import { decideListing } from '../../policy/visibility/visibility.ts'
 import { readNewestRecords } from '../newest-records.ts'
 import type { PlaygroundRun } from './playground.ts'
 

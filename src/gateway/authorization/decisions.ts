@@ -8,7 +8,7 @@ import {
 } from '../../policy/conditions/authorization-request.ts'
 import type { Allowed, Decision } from '../../policy/engine/decision.ts'
 import type { PolicySet } from '../../policy/policy-set.ts'
-import { findByVisibility } from '../../policy/visibility/decide-listing.ts'
+import { findByVisibility } from '../../policy/visibility/visibility.ts'
 import type { PermissionDecision, RequiredPermission } from './required-permission.ts'
 import { CatalogError, type ErrorName } from '../../catalog-api/catalog-error.ts'
 import { quoteForMessage, type Identifier } from '../../catalog-api/identifiers.ts'

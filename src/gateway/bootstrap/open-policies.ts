@@ -73,9 +73,9 @@ async function openSources(
       }
     },
   })
-  const { revision, size } = source.current()
+  const { revision, documents } = source.current()
   reportSuccess(revision)
-  if (size === 0) log.warn({ source: folder.join() }, 'no policies: every request is denied')
+  if (documents.length === 0) log.warn({ source: folder.join() }, 'no policies: every request is denied')
   return source
 }
 

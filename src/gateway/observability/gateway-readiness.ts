@@ -41,7 +41,7 @@ export function createReadinessChecks(parts: GatewayReadinessOptions): Readiness
     {
       name: 'policies',
       findProblem: () =>
-        policies.current().size > 0 ? undefined : 'no policies loaded: every request is denied',
+        policies.current().documents.length > 0 ? undefined : 'no policies loaded: every request is denied',
     },
     {
       name: 'policy_folders',

@@ -65,7 +65,7 @@ export function authorize<Request extends Authenticated>(
   const headPermit = new HeadPermit(
     { policies, facts, stated: read.stated, decisions },
     asked && policies.findRestriction(asked),
-    asked && policies.findShadowRestriction(asked),
+    asked && policies.findShadowRestriction?.(asked),
   )
   return advance(request, { headPermit })
 }

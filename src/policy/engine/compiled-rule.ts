@@ -1,8 +1,8 @@
 import type { Permission } from '../../catalog-api/permissions.ts'
-import { createNameMatcher, sampleName, type NameMatcher } from '../conditions/name-pattern.ts'
+import { createNameMatcher, type NameMatcher } from '../conditions/name-pattern.ts'
 import type { PolicyDocument, PolicyRule } from '../language/policy-document.ts'
 import type { Decision, RuleReference } from './decision.ts'
-import type { SubjectNumbers } from './subject-numbers.ts'
+import type { SubjectNumbers } from './subject.ts'
 
 /** Called when a condition failed: an allow did not apply, or a deny applied. */
 export type ReportConditionFailure = (rule: RuleReference, effect: 'allow' | 'deny', error: unknown) => void
@@ -16,7 +16,7 @@ export interface RuleContext {
 
 const noSubjects: readonly number[] = []
 
-/** A rule of a policy set. A class, because there are thousands. Decisions are created on first use. */
+/** A rule of a policy set. A class, because there are thousands. */
 export class CompiledRule {
   readonly rule: PolicyRule
   readonly document: PolicyDocument
@@ -24,62 +24,50 @@ export class CompiledRule {
   readonly order: number
   readonly effect: 'allow' | 'deny'
   readonly permissions: ReadonlySet<Permission>
-  /** Subjects and excepted subjects, as numbers of subject-numbers.ts. */
+  /** Numbers of subjects and of excepted subjects. */
   readonly subjects: readonly number[]
   readonly except: readonly number[]
   /** Undefined if the rule covers the namespace itself and everything beneath it. */
   readonly tables: readonly NameMatcher[] | undefined
-  /** For each of `tables`, a name that represents all its matches (name-pattern.ts). */
-  readonly sampleNames: readonly string[] | undefined
   readonly condition: PolicyRule['condition']
-  private cachedDecision: Decision | undefined
-  private readonly context: RuleContext
+  readonly #context: RuleContext
+  #decision: Decision | undefined
 
   constructor(context: RuleContext, rule: PolicyRule, document: PolicyDocument, order: number) {
-    const { effect, subjects, permissions, tables, condition } = rule
+    const { subjects } = rule
     this.rule = rule
     this.document = document
     this.order = order
-    this.effect = effect
-    this.permissions = permissions
-    this.subjects = context.subjects.numbersOf(subjects)
-    this.except = subjects.except === undefined ? noSubjects : context.subjects.numbersOf(subjects.except)
-    this.tables = tables?.map(createNameMatcher)
-    this.sampleNames = tables?.map(sampleName)
-    this.condition = condition
-    this.cachedDecision = undefined
-    this.context = context
+    this.effect = rule.effect
+    this.permissions = rule.permissions
+    this.subjects = context.subjects.assign(subjects)
+    this.except = subjects.except === undefined ? noSubjects : context.subjects.assign(subjects.except)
+    this.tables = rule.tables?.map(createNameMatcher)
+    this.condition = rule.condition
+    this.#context = context
   }
 
-  /** Decision if this rule decides. */
+  /** Decision if this rule decides. Created on first use. */
   get decision(): Decision {
-    this.cachedDecision ??= this.createDecision()
-    return this.cachedDecision
+    return (this.#decision ??= createDecision(this, this.#context.revision))
   }
 
   reportFailure(error: unknown): void {
-    this.context.onConditionFailure(createRuleReference(this), this.effect, error)
-  }
-
-  private createDecision(): Decision {
-    const rule = Object.freeze(createRuleReference(this))
-    const { revision } = this.context
-    const { message } = this.rule
-    return Object.freeze(
-      this.effect === 'allow'
-        ? { allowed: true, rule, revision }
-        : { allowed: false, reason: 'denied', rule, revision, ...(message !== undefined && { message }) },
-    )
+    this.#context.onConditionFailure(createRuleReference(this), this.effect, error)
   }
 }
 
-/** A rule that leaves something of its tables. */
-export type RestrictingRule = CompiledRule & {
-  readonly rule: PolicyRule & Required<Pick<PolicyRule, 'restriction'>>
-}
-
-export function isRestricting(rule: CompiledRule): rule is RestrictingRule {
-  return rule.rule.restriction !== undefined
+function createDecision(decisive: CompiledRule, revision: string): Decision {
+  const rule = Object.freeze(createRuleReference(decisive))
+  if (decisive.effect === 'allow') return Object.freeze({ allowed: true, rule, revision })
+  const { message } = decisive.rule
+  return Object.freeze({
+    allowed: false,
+    reason: 'denied',
+    rule,
+    revision,
+    ...(message !== undefined && { message }),
+  })
 }
 
 /** A rule and the document that it is in. */

@@ -3,11 +3,18 @@ import type { Condition } from '../conditions/condition.ts'
 import type { Implication } from '../language/policy-vocabulary.ts'
 import type { TableRestriction } from '../restrictions/restriction.ts'
 import { resolveRestriction } from '../tags/object-tags.ts'
-import type { CompiledRule, LocatedRule, RestrictingRule } from './compiled-rule.ts'
-import { findFirst, judgeCondition, judgeRule, type Evaluation, type RuleOutcome } from './evaluation.ts'
+import type { CompiledRule, LocatedRule } from './compiled-rule.ts'
+import {
+  findFirst,
+  judgeCondition,
+  judgeRule,
+  matchCaller,
+  type Evaluation,
+  type RuleOutcome,
+} from './evaluation.ts'
 import { readsPart } from './object-position.ts'
 import type { PolicyNode } from './policy-node.ts'
-import { matchSubjects, type SubjectMatch } from './subject.ts'
+import type { SubjectMatch } from './subject.ts'
 
 /** A rule about the permission of a question. */
 export interface RuleAbout extends LocatedRule {
@@ -43,32 +50,29 @@ export type ResultKind = 'allowed' | 'denied' | 'open'
 
 /**
  * Returns the rule that decides, from the namespace (that of the object, unless another is given) up to the root: the
- * first deny, or else the first allow, unless a namespace above it reserves the permission (`final`). `visit` sees what
- * becomes of each rule, upwards. All rules are evaluated here. Without `visit` nothing is allocated, and the first deny
- * ends the evaluation.
+ * first deny, or else the first allow, unless a namespace above it reserves the permission (`final`). All rules are
+ * evaluated here. Nothing is allocated, and the first deny ends the evaluation.
  */
-export function evaluate(
-  evaluation: Evaluation,
-  visit?: Visit,
-  start = evaluation.node,
-): CompiledRule | undefined {
+export function evaluate(evaluation: Evaluation, start = evaluation.position.node): CompiledRule | undefined {
   const { permission } = evaluation.input
   evaluation.openDeny = undefined
   evaluation.openAllow = undefined
-  let deny: CompiledRule | undefined
   let allow: CompiledRule | undefined
   let isStopped = false
   for (let node: PolicyNode | undefined = start; node !== undefined; node = node.parent) {
-    const table = node.depth === evaluation.depth ? evaluation.table : undefined
-    if (visit !== undefined) visitRules(node, evaluation, table, isStopped, visit)
-    const denying = node.denies && findFirst(node.denies, evaluation, table)
-    if (denying !== undefined && visit === undefined) return denying
-    deny ??= denying
+    const table = tableIn(node, evaluation)
+    const deny = node.denies && findFirst(node.denies, evaluation, table)
+    if (deny !== undefined) return deny
     if (node.final.has(permission)) allow = evaluation.openAllow = undefined
     if (allow === undefined && !isStopped) allow = node.allows && findFirst(node.allows, evaluation, table)
     isStopped ||= node.stopsInheritance
   }
-  return deny ?? allow
+  return allow
+}
+
+/** The name of a table that is directly in the namespace. */
+function tableIn(node: PolicyNode, { position }: Evaluation): string | undefined {
+  return node.depth === position.depth ? position.table : undefined
 }
 
 /** The kind of a result of `evaluate`. */
@@ -76,65 +80,59 @@ export function resultKind(
   deciding: CompiledRule | undefined,
   { openDeny, openAllow }: Evaluation,
 ): ResultKind {
-  if (deciding?.effect === 'deny') return 'denied'
-  if (deciding !== undefined && openDeny === undefined) return 'allowed'
-  return deciding === undefined && openAllow === undefined ? 'denied' : 'open'
+  if (deciding?.effect === 'deny' || (deciding ?? openAllow) === undefined) return 'denied'
+  return deciding !== undefined && openDeny === undefined ? 'allowed' : 'open'
 }
 
-function visitRules(
-  node: PolicyNode,
-  evaluation: Evaluation,
-  table: string | undefined,
-  isStopped: boolean,
-  visit: Visit,
-): void {
-  const { permission } = evaluation.input
-  const obstacle = isStopped ? 'stopped' : isReservedAbove(node, permission) ? 'reserved' : undefined
-  for (const compiled of node.rules) {
-    if (!compiled.permissions.has(permission)) continue
-    const { document, rule, effect, condition } = compiled
-    const match = matchCaller(compiled, evaluation)
-    const blocked = match === false ? 'other-caller' : effect === 'allow' ? obstacle : undefined
-    const outcome = blocked ?? judgeRule(compiled, evaluation, table)
-    const isOpen =
-      outcome === 'open' && condition && judgeCondition(compiled, condition, evaluation) === 'open'
-    visit({
-      document,
-      rule,
-      implication: rule.implied.get(permission),
-      outcome,
-      match,
-      condition: isOpen ? condition : undefined,
-      error: outcome === 'failed' ? evaluation.error : undefined,
-    })
+/** Shows what becomes of each rule about the question, upwards, and of each restriction of its table. */
+export function visitSteps(evaluation: Evaluation, visit: Visit): void {
+  const { permission, tags } = evaluation.input
+  let isStopped = false
+  for (let node: PolicyNode | undefined = evaluation.position.node; node !== undefined; node = node.parent) {
+    const obstacle = isStopped ? 'stopped' : isReservedAbove(node, permission) ? 'reserved' : undefined
+    for (const rule of node.rules) {
+      if (!rule.permissions.has(permission)) continue
+      const { effect, condition } = rule
+      const match = matchCaller(rule, evaluation)
+      const judged = judgeRule(rule, evaluation, tableIn(node, evaluation), match)
+      const outcome = judged === 'other-caller' || effect === 'deny' ? judged : (obstacle ?? judged)
+      const isOpen = outcome === 'open' && condition && judgeCondition(condition, rule, evaluation) === 'open'
+      visit({
+        ...describeRule(rule, permission),
+        outcome,
+        match,
+        condition: isOpen ? condition : undefined,
+        error: outcome === 'failed' ? evaluation.error : undefined,
+      })
+    }
+    isStopped ||= node.stopsInheritance
   }
-  if (node !== evaluation.node || !readsPart(permission)) return
-  for (const compiled of listRestricting(evaluation)) {
+  if (!readsPart(permission)) return
+  for (const { compiled, restriction } of listRestrictions(evaluation)) {
     visit({
-      document: compiled.document,
-      rule: compiled.rule,
-      implication: undefined,
+      ...describeRule(compiled, permission),
       outcome: 'restricts',
       match: matchCaller(compiled, evaluation),
       condition: undefined,
-      restriction: resolveRestriction(compiled.rule.restriction, evaluation.input.tags),
+      restriction: resolveRestriction(restriction, tags),
     })
   }
 }
 
-/** Returns the restrictions of the table that name the caller, or may. */
-export function listRestricting(evaluation: Evaluation): readonly RestrictingRule[] {
-  const { depth, restrictions } = evaluation.node
-  if (restrictions === undefined || depth !== evaluation.depth) return []
-  return restrictions.filter((rule) => {
-    const outcome = matchCaller(rule, evaluation) === false || judgeRule(rule, evaluation, evaluation.table)
-    return outcome === 'applies' || outcome === 'open'
-  })
+export function describeRule({ document, rule }: CompiledRule, permission: Permission): RuleAbout {
+  return { document, rule, implication: rule.implied.get(permission) }
 }
 
-function matchCaller({ rule, subjects }: CompiledRule, { caller }: Evaluation): SubjectMatch {
-  if (caller.known !== undefined) return matchSubjects(rule.subjects, caller.known)
-  return subjects.some((number) => caller.subjects.has(number))
+/** Returns the restrictions of the table that name the caller, or may, with their rules. The caller must be that of an analysis. */
+export function listRestrictions(evaluation: Evaluation) {
+  const { node, depth, table } = evaluation.position
+  if (node.depth !== depth) return []
+  return (node.denies?.all ?? []).flatMap((compiled) => {
+    const { restriction } = compiled.rule
+    if (restriction === undefined) return []
+    const outcome = judgeRule(compiled, evaluation, table)
+    return outcome === 'applies' || outcome === 'open' ? [{ compiled, restriction }] : []
+  })
 }
 
 function isReservedAbove({ parent }: PolicyNode, permission: Permission): boolean {

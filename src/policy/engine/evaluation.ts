@@ -1,12 +1,10 @@
-import type { Condition } from '../conditions/condition.ts'
 import type { AuthorizationRequest, ConditionInput } from '../conditions/authorization-request.ts'
+import type { Condition } from '../conditions/condition.ts'
 import { MissingFactError } from '../conditions/fact.ts'
-import type { NameMatcher } from '../conditions/name-pattern.ts'
 import type { ObjectTags } from '../tags/object-tags.ts'
 import type { CompiledRule } from './compiled-rule.ts'
-import type { PolicyNode, RuleIndex, TreePosition } from './policy-node.ts'
-import type { NumberedCaller } from './subject-numbers.ts'
-import { matchSubjects } from './subject.ts'
+import type { RuleIndex, TreePosition } from './policy-node.ts'
+import { matchSubjects, type KnownCaller, type SubjectMatch } from './subject.ts'
 
 /** Any table in the namespace of the rules, including tables that do not exist yet. */
 export const anyTable = Symbol('any table')
@@ -24,17 +22,16 @@ export interface KnownConditions {
   set?(condition: Condition, result: ConditionResult): void
 }
 
+/** The caller of a decision: the numbers of its subjects. That of an analysis: what is known of it. */
+type EvaluatedCaller = ReadonlySet<number> | KnownCaller
+
 /** What is evaluated, and what the evaluation found besides the deciding rule. */
 export interface Evaluation {
   readonly input: ConditionInput & Pick<AuthorizationRequest, 'permission'> & { readonly tags: ObjectTags }
-  readonly caller: NumberedCaller
-  /** The namespace of the object, or the nearest one above. */
-  readonly node: PolicyNode
-  /** Depth of the namespace of the object, and the name of a table; undefined for a namespace. */
-  readonly depth: number
-  readonly table: string | undefined
+  readonly caller: EvaluatedCaller
+  readonly position: TreePosition
   readonly knownConditions: KnownConditions | undefined
-  /** Whether the result may be different for another object with the same `node` and `depth`. */
+  /** Whether the result may be different for another object with the same node and depth. */
   dependsOnObject: boolean
   /** Rules that would decide if what is not known of the input were so. */
   openDeny: CompiledRule | undefined
@@ -44,17 +41,15 @@ export interface Evaluation {
 }
 
 export function createEvaluation(
-  input: Evaluation['input'],
-  caller: NumberedCaller,
-  { node, depth, table }: Omit<TreePosition, 'tags'>,
+  input: Omit<Evaluation['input'], 'tags'>,
+  caller: EvaluatedCaller,
+  position: TreePosition,
   knownConditions?: KnownConditions,
 ): Evaluation {
   return {
-    input,
+    input: { ...input, tags: position.tags },
     caller,
-    node,
-    depth,
-    table,
+    position,
     knownConditions,
     dependsOnObject: false,
     openDeny: undefined,
@@ -72,28 +67,31 @@ export function findFirst(
   evaluation: Evaluation,
   table: TableSelector,
 ): CompiledRule | undefined {
-  if (!permissions.has(evaluation.input.permission)) return undefined
-  const { subjects, known } = evaluation.caller
-  if (known !== undefined && subjects.size === 0) return earliest(all, evaluation, table, undefined)
+  const { caller, input } = evaluation
+  if (!permissions.has(input.permission)) return undefined
+  if (isKnownCaller(caller)) return earliest(all, evaluation, table, undefined)
   let first: CompiledRule | undefined
   // A token may have hundreds of groups and a namespace hundreds of subjects: iterate over the smaller set.
-  if (subjects.size < bySubject.size) {
-    for (const number of subjects) first = earliest(bySubject.get(number), evaluation, table, first)
+  if (caller.size < bySubject.size) {
+    for (const number of caller) first = earliest(bySubject.get(number), evaluation, table, first)
   } else {
     for (const [number, rules] of bySubject) {
-      if (subjects.has(number)) first = earliest(rules, evaluation, table, first)
+      if (caller.has(number)) first = earliest(rules, evaluation, table, first)
     }
   }
   return first
 }
 
+function isKnownCaller(caller: EvaluatedCaller): caller is KnownCaller {
+  return 'isAnonymous' in caller
+}
+
 function earliest(
-  rules: readonly CompiledRule[] | undefined,
+  rules: readonly CompiledRule[] = [],
   evaluation: Evaluation,
   table: TableSelector,
   first: CompiledRule | undefined,
 ): CompiledRule | undefined {
-  if (rules === undefined) return first
   for (const rule of rules) {
     if (first !== undefined && first.order < rule.order) return first
     if (!rule.permissions.has(evaluation.input.permission)) continue
@@ -109,28 +107,29 @@ function earliest(
 /** What becomes of a rule about the permission. It applies, or it is not known whether it does, or why it does not. */
 export type RuleOutcome = 'applies' | 'open' | 'other-caller' | 'other-table' | 'false' | 'failed'
 
-/** Judges a rule that covers the permission and has one of the subjects of the caller, exceptions aside. */
-export function judgeRule(rule: CompiledRule, evaluation: Evaluation, table: TableSelector): RuleOutcome {
-  const { known, subjects } = evaluation.caller
-  let isOpen = false
-  if (known !== undefined) {
-    const match = matchSubjects(rule.rule.subjects, known)
-    if (match === false) return 'other-caller'
-    isOpen = match !== true
-  } else if (rule.except.length > 0 && rule.except.some((number) => subjects.has(number)))
-    return 'other-caller'
+/** Whether a rule names the caller. Rules are found by the numbers of callers, so only the exceptions of these matter. */
+export function matchCaller({ rule, except }: CompiledRule, { caller }: Evaluation): SubjectMatch {
+  if (isKnownCaller(caller)) return matchSubjects(rule.subjects, caller)
+  return except.length === 0 || !except.some((number) => caller.has(number))
+}
+
+/** Judges a rule that covers the permission. */
+export function judgeRule(
+  rule: CompiledRule,
+  evaluation: Evaluation,
+  table: TableSelector,
+  match = matchCaller(rule, evaluation),
+): RuleOutcome {
+  if (match === false) return 'other-caller'
   if (rule.tables !== undefined) {
     if (table === undefined) return 'other-table'
     evaluation.dependsOnObject = true
-    if (!matchesTable(rule.tables, table)) return 'other-table'
+    if (table !== anyTable && !rule.tables.some((matches) => matches(table))) return 'other-table'
   }
-  if (rule.condition !== undefined) {
-    const result = judgeCondition(rule, rule.condition, evaluation)
-    if (result === 'false' || (result === 'failed' && rule.effect === 'allow')) return result
-    if (result === 'open') return result
-    if (result === 'failed' && !isOpen) return result
-  }
-  return isOpen ? 'open' : 'applies'
+  const result = rule.condition === undefined ? 'true' : judgeCondition(rule.condition, rule, evaluation)
+  if (result === 'false' || result === 'open') return result
+  if (result === 'failed' && (rule.effect === 'allow' || match === true)) return result
+  return match === true ? 'applies' : 'open'
 }
 
 /** A deny applies if its condition fails. */
@@ -138,26 +137,22 @@ export function outcomeApplies({ effect }: Pick<CompiledRule, 'effect'>, outcome
   return outcome === 'applies' || (outcome === 'failed' && effect === 'deny')
 }
 
-function matchesTable(tables: readonly NameMatcher[], table: NonNullable<TableSelector>): boolean {
-  return table === anyTable || tables.some((matches) => matches(table))
-}
-
 export function judgeCondition(
-  rule: CompiledRule,
   condition: Condition,
+  rule: CompiledRule,
   evaluation: Evaluation,
 ): ConditionResult {
   const known = evaluation.knownConditions?.get(condition)
   if (known !== undefined) return known
-  const result = evaluateCondition(rule, condition, evaluation)
+  const result = evaluateCondition(condition, rule, evaluation)
   if (condition.readsId || condition.tags.length > 0) evaluation.dependsOnObject = true
   else if (result !== 'failed') evaluation.knownConditions?.set?.(condition, result)
   return result
 }
 
 function evaluateCondition(
-  rule: CompiledRule,
   condition: Condition,
+  rule: CompiledRule,
   evaluation: Evaluation,
 ): ConditionResult {
   try {
@@ -166,7 +161,7 @@ function evaluateCondition(
     const isMissing = error instanceof MissingFactError
     if (isMissing && error.isPending) return 'open'
     // Analyses report no failures.
-    if (!isMissing && evaluation.caller.known === undefined) rule.reportFailure(error)
+    if (!isMissing && !isKnownCaller(evaluation.caller)) rule.reportFailure(error)
     evaluation.error = error
     return 'failed'
   }

@@ -1,8 +1,8 @@
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
-import { isRestricting, type CompiledRule, type RestrictingRule } from './compiled-rule.ts'
 import type { PolicyDocument } from '../language/policy-document.ts'
 import { inheritTags, listTags, noTags, type ObjectTags } from '../tags/object-tags.ts'
+import type { CompiledRule } from './compiled-rule.ts'
 import type { ObjectPosition } from './object-position.ts'
 
 /** Rules of one namespace and one effect, in their order. */
@@ -14,94 +14,67 @@ export class RuleIndex {
   add(rule: CompiledRule): void {
     this.all.push(rule)
     for (const permission of rule.permissions) this.permissions.add(permission)
-    for (const subject of rule.subjects) {
-      const rules = this.bySubject.get(subject)
-      if (rules === undefined) this.bySubject.set(subject, [rule])
-      else rules.push(rule)
-    }
+    for (const subject of rule.subjects) appendTo(this.bySubject, subject, rule)
   }
 }
 
-export interface PolicyNode {
-  /** Last part of the namespace path; empty for the root. */
-  readonly name: string
-  readonly parent: PolicyNode | undefined
-  readonly depth: number
-  /** Whether allows of the namespaces above are not inherited. */
-  stopsInheritance: boolean
-  /** Permissions that policies of namespaces beneath cannot allow. */
-  final: ReadonlySet<Permission>
-  /** Those of the namespace. */
-  readonly documents: PolicyDocument[]
-  /** Tags of the namespace and, by name, of its declared tables. Set by `completeTree`. */
-  tags: ObjectTags
-  tables: ReadonlyMap<string, ObjectTags> | undefined
-  readonly rules: CompiledRule[]
-  /** Those that leave something of their tables; undefined if there are none. */
-  restrictions: RestrictingRule[] | undefined
-  /** The same rules by effect; undefined if there are none. */
-  denies: RuleIndex | undefined
-  allows: RuleIndex | undefined
-  /** Undefined if no policy covers a namespace beneath. */
-  children: Map<string, PolicyNode> | undefined
-  /** Index in depth-first order, and the index of the next node that is not beneath this one. */
-  index: number
-  subtreeEnd: number
+/** Appends to a list of a map. */
+export function appendTo<Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value): void {
+  const list = lists.get(key)
+  if (list === undefined) lists.set(key, [value])
+  else list.push(value)
 }
 
 const noPermissions: ReadonlySet<Permission> = new Set()
 
-export function createRoot(): PolicyNode {
-  return createNode('', undefined)
-}
+/** A namespace of the tree of policies. The last members are set by `completeTree`. */
+export class PolicyNode {
+  readonly parent: PolicyNode | undefined
+  readonly depth: number
+  /** The policies of the namespace, and their rules in order. */
+  readonly documents: PolicyDocument[] = []
+  readonly rules: CompiledRule[] = []
+  /** The same rules by effect; undefined if there are none. */
+  denies: RuleIndex | undefined
+  allows: RuleIndex | undefined
+  /** Whether allows of the namespaces above are not inherited. */
+  stopsInheritance = false
+  /** Permissions that policies of namespaces beneath cannot allow. */
+  final = noPermissions
+  /** By their names; undefined if no policy covers a namespace beneath. */
+  children: Map<string, PolicyNode> | undefined
+  /** Tags of the namespace and, by name, of its declared tables. */
+  tags = noTags
+  tables: ReadonlyMap<string, ObjectTags> | undefined
+  /** Index in depth-first order, and the index of the next node that is not beneath this one. */
+  index = 0
+  subtreeEnd = 0
 
-function createNode(name: string, parent: PolicyNode | undefined): PolicyNode {
-  return {
-    name,
-    parent,
-    depth: parent === undefined ? 0 : parent.depth + 1,
-    stopsInheritance: false,
-    final: noPermissions,
-    documents: [],
-    tags: noTags,
-    tables: undefined,
-    rules: [],
-    restrictions: undefined,
-    denies: undefined,
-    allows: undefined,
-    children: undefined,
-    index: 0,
-    subtreeEnd: 0,
+  constructor(parent?: PolicyNode) {
+    this.parent = parent
+    this.depth = parent === undefined ? 0 : parent.depth + 1
+  }
+
+  addRule(rule: CompiledRule): void {
+    this.rules.push(rule)
+    const index =
+      rule.effect === 'deny' ? (this.denies ??= new RuleIndex()) : (this.allows ??= new RuleIndex())
+    index.add(rule)
   }
 }
 
-export function getOrCreateNode(root: PolicyNode, namespace: Identifier): PolicyNode {
+/** Adds a policy to the tree without its rules, and returns the node of its namespace. */
+export function addDocument(root: PolicyNode, document: PolicyDocument): PolicyNode {
   let node = root
-  for (const part of namespace) {
+  for (const part of document.namespace) {
     const children: Map<string, PolicyNode> = (node.children ??= new Map())
     let child = children.get(part)
-    if (child === undefined) children.set(part, (child = createNode(part, node)))
+    if (child === undefined) children.set(part, (child = new PolicyNode(node)))
     node = child
   }
-  return node
-}
-
-/** Rules must be added in their order. */
-export function addRule(node: PolicyNode, rule: CompiledRule): void {
-  node.rules.push(rule)
-  if (isRestricting(rule)) (node.restrictions ??= []).push(rule)
-  const index = rule.effect === 'deny' ? (node.denies ??= new RuleIndex()) : (node.allows ??= new RuleIndex())
-  index.add(rule)
-}
-
-/** Returns the node of the first `depth` parts of the id, or its nearest ancestor in the tree. */
-export function nearestNode(root: PolicyNode, id: Identifier, depth: number): PolicyNode {
-  let node = root
-  while (node.depth < depth) {
-    const child = node.children?.get(id[node.depth] ?? '')
-    if (child === undefined) return node
-    node = child
-  }
+  node.documents.push(document)
+  node.stopsInheritance ||= !document.inherit
+  if (document.final.size > 0) node.final = new Set([...node.final, ...document.final])
   return node
 }
 
@@ -133,6 +106,17 @@ function tagNode(node: PolicyNode, parent: ObjectTags): void {
   node.tables = new Map([...names].map((name) => [name, inheritTags(node.tags, own(name))]))
 }
 
+/** Returns the node of the first `depth` parts of the id, or its nearest ancestor in the tree. */
+export function nearestNode(root: PolicyNode, id: Identifier, depth = id.length): PolicyNode {
+  let node = root
+  while (node.depth < depth) {
+    const child = node.children?.get(id[node.depth] ?? '')
+    if (child === undefined) return node
+    node = child
+  }
+  return node
+}
+
 /** Where an object is in the tree. */
 export interface TreePosition {
   /** That of its namespace, or the nearest one above. */
@@ -143,20 +127,14 @@ export interface TreePosition {
   readonly tags: ObjectTags
 }
 
-/** Finds an object in the namespace of the first `depth` parts of the id. */
-export function locate(
-  root: PolicyNode,
-  id: Identifier,
-  depth: number,
-  table: string | undefined,
-): TreePosition {
-  return createPosition(nearestNode(root, id, depth), depth, table)
-}
-
 /** The position of an object whose nearest node is given. */
 export function createPosition(node: PolicyNode, depth: number, table: string | undefined): TreePosition {
   const declared = node.depth === depth && table !== undefined ? node.tables?.get(table) : undefined
   return { node, depth, table, tags: declared ?? node.tags }
+}
+
+export function locate(root: PolicyNode, { namespace, table }: ObjectPosition): TreePosition {
+  return createPosition(nearestNode(root, namespace), namespace.length, table)
 }
 
 /** Finds what policies declare about objects. */
@@ -170,9 +148,9 @@ export interface TagFinder {
 /** The tree must be complete. */
 export function createTagFinder(root: PolicyNode): TagFinder {
   return {
-    findTags: ({ namespace, table }) => locate(root, namespace, namespace.length, table).tags,
+    findTags: (position) => locate(root, position).tags,
     listTaggedTables(namespace) {
-      const node = nearestNode(root, namespace, namespace.length)
+      const node = nearestNode(root, namespace)
       return node.depth === namespace.length ? [...(node.tables?.keys() ?? [])] : []
     },
   }
@@ -180,9 +158,8 @@ export function createTagFinder(root: PolicyNode): TagFinder {
 
 /** Finds the tags that documents declare, before they are compiled. */
 export function tagDocuments(documents: readonly PolicyDocument[]): TagFinder {
-  const root = createRoot()
-  for (const document of documents)
-    if (document.tags !== undefined) getOrCreateNode(root, document.namespace).documents.push(document)
+  const root = new PolicyNode()
+  for (const document of documents) if (document.tags !== undefined) addDocument(root, document)
   completeTree(root)
   return createTagFinder(root)
 }

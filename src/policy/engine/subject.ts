@@ -41,31 +41,77 @@ export const anyCaller: KnownCaller = {
   excludedGroups: emptyNames,
 }
 
-/** A caller has one name and one key, but may have more groups. */
-export function knownFromSubject({ kind, name }: Subject): KnownCaller {
-  return {
-    isAnonymous: kind === 'anonymous',
-    user: kind === 'user' ? name : undefined,
-    key: kind === 'key' ? name : undefined,
-    groups: kind === 'group' ? new Set([name]) : emptyNames,
-    excludedGroups: emptyNames,
-  }
+/** A caller of whom one subject is known. It has one name and one key, but may have more groups. */
+export function knownFromSubject(subject: Subject): KnownCaller {
+  return completeCaller(subject, anyCaller)
 }
 
 /** A caller that is this subject and nothing else that rules name. */
-export function knownAsOnly({ kind, name }: Subject): KnownCaller {
+export function knownAsOnly(subject: Subject): KnownCaller {
+  return completeCaller(subject, { ...anyCaller, user: '', key: '', excludedGroups: 'all' })
+}
+
+function completeCaller({ kind, name }: Subject, others: KnownCaller): KnownCaller {
   return {
+    ...others,
     isAnonymous: kind === 'anonymous',
-    user: kind === 'user' ? name : '',
-    key: kind === 'key' ? name : '',
-    groups: kind === 'group' ? new Set([name]) : emptyNames,
-    excludedGroups: 'all',
+    ...(kind === 'user' && { user: name }),
+    ...(kind === 'key' && { key: name }),
+    ...(kind === 'group' && { groups: new Set([name]) }),
   }
 }
 
 export function knownFromPrincipal({ name, method, credentialId, groups }: Principal): KnownCaller {
   const key = method === 'api-key' ? credentialId : ''
   return { isAnonymous: method === 'anonymous', user: name, key, groups, excludedGroups: 'all' }
+}
+
+/** Numbers subjects, so that decisions compare numbers only. */
+export interface SubjectNumbers {
+  /** Returns the numbers of the named subjects; assigns numbers to new subjects. */
+  assign(subjects: NamedSubjects & Partial<Subjects>): readonly number[]
+  /**
+   * Returns the numbers of a caller: a rule names it if it has one of them. Cached per principal. All rules must be
+   * compiled first: subjects numbered later are missed.
+   */
+  find(principal: Principal): ReadonlySet<number>
+}
+
+export function createSubjectNumbers(): SubjectNumbers {
+  const createMap = (): Map<string, number> => new Map()
+  const numbers: Readonly<Record<SubjectKind, Map<string, number>>> = {
+    user: createMap(),
+    group: createMap(),
+    key: createMap(),
+    any: createMap(),
+    anonymous: createMap(),
+  }
+  const callers = new WeakMap<Principal, ReadonlySet<number>>()
+  let next = 0
+
+  function listNumbers(principal: Principal): readonly (number | undefined)[] {
+    const { isAnonymous, user = '', key = '', groups } = knownFromPrincipal(principal)
+    if (isAnonymous) return [numbers.anonymous.get('')]
+    const own = [numbers.any.get(''), numbers.user.get(user), numbers.key.get(key)]
+    return [...own, ...[...groups].map((group) => numbers.group.get(group))]
+  }
+
+  return {
+    assign: (subjects) =>
+      listSubjects(subjects).map(({ kind, name }) => {
+        const number = numbers[kind].get(name) ?? next++
+        numbers[kind].set(name, number)
+        return number
+      }),
+    find(principal) {
+      let found = callers.get(principal)
+      if (found === undefined) {
+        found = new Set(listNumbers(principal).filter((number) => number !== undefined))
+        callers.set(principal, found)
+      }
+      return found
+    },
+  }
 }
 
 export function matchSubjects(subjects: Subjects, caller: KnownCaller): SubjectMatch {
@@ -84,24 +130,17 @@ function isEveryone({ any, anonymous, except }: Subjects): boolean {
   return any && anonymous && except === undefined
 }
 
-export function listSubjects({
-  users,
-  groups,
-  keys,
-  any,
-  anonymous,
-}: NamedSubjects & Partial<Pick<Subjects, 'any' | 'anonymous'>>): readonly Subject[] {
+/** Lists the subjects that are named, without their exceptions. */
+export function listSubjects(subjects: NamedSubjects & Partial<Subjects>): readonly Subject[] {
+  const ofKind = (kind: SubjectKind, names: readonly string[]): readonly Subject[] =>
+    [...new Set(names)].map((name) => ({ kind, name }))
   return [
-    ...subjectsOfKind('user', users),
-    ...subjectsOfKind('group', groups),
-    ...subjectsOfKind('key', keys),
-    ...(any === true ? [anySubject] : []),
-    ...(anonymous === true ? [anonymousSubject] : []),
+    ...ofKind('user', subjects.users),
+    ...ofKind('group', subjects.groups),
+    ...ofKind('key', subjects.keys),
+    ...(subjects.any === true ? [anySubject] : []),
+    ...(subjects.anonymous === true ? [anonymousSubject] : []),
   ]
-}
-
-function subjectsOfKind(kind: SubjectKind, names: readonly string[]): readonly Subject[] {
-  return [...new Set(names)].map((name) => ({ kind, name }))
 }
 
 const noNames: NamedSubjects = { users: [], groups: [], keys: [] }

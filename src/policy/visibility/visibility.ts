@@ -1,19 +1,39 @@
-import type { Principal } from '../../identity/index.ts'
+import {
+  getOperation,
+  isOperationName,
+  operationNames,
+  type ObjectKind,
+} from '../../catalog-api/operations.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
-import { getOperation, operationNames, type ObjectKind } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import { getNamespaceDepth } from '../../catalog-api/requirements.ts'
+import type { Principal } from '../../identity/index.ts'
+import type {
+  AuthorizationRequest,
+  OperationFacts,
+  RequestFacts,
+} from '../conditions/authorization-request.ts'
 import type { Condition } from '../conditions/condition.ts'
+import { sampleName } from '../conditions/name-pattern.ts'
+import { constantFacts } from '../conditions/permission-facts.ts'
 import type { CompiledRule } from '../engine/compiled-rule.ts'
+import type { Allowed, Decision } from '../engine/decision.ts'
 import { evaluate, resultKind } from '../engine/evaluate.ts'
 import { createEvaluation, type ConditionResult, type Evaluation } from '../engine/evaluation.ts'
-import type { Allowed } from '../engine/decision.ts'
-import { createPosition, nearestNode, type PolicyNode, type TreePosition } from '../engine/policy-node.ts'
-import type { OperationFacts, RequestFacts } from '../conditions/authorization-request.ts'
-import { constantFacts } from '../conditions/permission-facts.ts'
-import type { NumberedCaller, SubjectNumbers } from '../engine/subject-numbers.ts'
+import {
+  appendTo,
+  createPosition,
+  nearestNode,
+  type PolicyNode,
+  type TreePosition,
+} from '../engine/policy-node.ts'
+import type { SubjectNumbers } from '../engine/subject.ts'
+import type { PolicySet } from '../policy-set.ts'
 
-type VisibleKind = 'namespace' | 'table'
+/** The kinds of objects that listings show. */
+const visibleKinds = ['table', 'namespace'] as const
+
+type VisibleKind = (typeof visibleKinds)[number]
 
 export interface Viewer {
   readonly principal: Principal
@@ -66,15 +86,15 @@ function requireDescribePermission(kind: ObjectKind): DescribePermission {
   return found
 }
 
-/** A viewer, and the results of conditions that are the same for all objects of a kind. */
-interface ViewerState extends Viewer {
-  readonly caller: NumberedCaller
-  readonly knownConditions: Readonly<Record<VisibleKind, Map<Condition, ConditionResult>>>
-}
-
 interface Grant {
   readonly rule: CompiledRule
   readonly node: PolicyNode
+}
+
+/** A viewer, and the results of conditions that are the same for all objects of a kind. */
+interface ViewerState extends Viewer {
+  readonly caller: ReadonlySet<number>
+  readonly knownConditions: Readonly<Record<VisibleKind, Map<Condition, ConditionResult>>>
 }
 
 /** Creates the visibility of a policy tree. `nodes` are its nodes in the order of their indexes. */
@@ -86,19 +106,17 @@ export function createVisibility(
   // Created on first use, because many sets never need it.
   let cachedGrants: ReturnType<typeof indexGrants> | undefined
   const readsTags = nodes.some(({ rules }) =>
-    rules.some(
-      (rule) => isDescribing(rule) && rule.condition !== undefined && rule.condition.tags.length > 0,
-    ),
+    rules.some((rule) => isDescribing(rule) && (rule.condition?.tags.length ?? 0) > 0),
   )
 
   function startViewing({ principal, request }: Viewer): ViewerState {
-    const caller = subjects.resolveCaller(principal)
+    const caller = subjects.find(principal)
     return { principal, request, caller, knownConditions: { namespace: new Map(), table: new Map() } }
   }
 
   function visibilityFor(viewer: Viewer): IsVisible {
     const state = startViewing(viewer)
-    // By what the policies distinguish, unless a rule reads more of the object: its kind, its node and if it is in it.
+    // By what the policies distinguish, unless a rule reads more of a table: the kind, the node and if the object is in it.
     const known = new Map<number, boolean>()
     return (kind, id) => {
       const depth = getNamespaceDepth(kind, id)
@@ -107,17 +125,15 @@ export function createVisibility(
       const knownResult = known.get(slot)
       if (knownResult !== undefined) return knownResult
       const own = startEvaluation(state, kind, createPosition(node, depth, id[depth]), id)
-      const isVisible =
-        findAllow(own) !== undefined ||
-        (kind === 'namespace' && findBeneath(node, depth, state) !== undefined)
-      if (!own.dependsOnObject) known.set(slot, isVisible)
-      return isVisible
+      // Of a namespace that may be described, one beneath it with an unknown name may be, too.
+      const allowed = kind === 'namespace' ? findBeneath(node, depth, state) : findAllow(own)
+      if (!own.dependsOnObject) known.set(slot, allowed !== undefined)
+      return allowed !== undefined
     }
   }
 
   function findVisibleBeneath(viewer: Viewer & { readonly id: Identifier }): Allowed | undefined {
-    const { length } = viewer.id
-    return findBeneath(nearestNode(root, viewer.id, length), length, startViewing(viewer))
+    return findBeneath(nearestNode(root, viewer.id), viewer.id.length, startViewing(viewer))
   }
 
   /** `node` is the nearest one of a namespace of that depth. */
@@ -126,20 +142,26 @@ export function createVisibility(
     // If the namespace has no node, no policy covers anything beneath it.
     if (allowed !== undefined || node.depth < depth) return allowed
     const grants = (cachedGrants ??= indexGrants(nodes))
-    for (const number of viewer.caller.subjects) {
+    for (const number of viewer.caller) {
       const ofSubject = grants.get(number) ?? []
       for (let index = firstIndexFrom(ofSubject, node.index); index < ofSubject.length; index++) {
         const grant = ofSubject[index]
         if (grant === undefined || grant.node.index >= node.subtreeEnd) break
-        const allowed = findAllowBy(grant, viewer)
-        if (allowed !== undefined) return allowed
+        const { tables } = grant.rule.rule
+        // One sample name represents each pattern: another pattern matches it only if it matches every name of this one.
+        const allowed = tables
+          ? findAllowOnTables(grant.node, tables.map(sampleName), viewer)
+          : grant.node !== node && findAllowSomewhere(grant.node, viewer)
+        if (allowed) return allowed
       }
     }
     if (!readsTags) return undefined
-    for (let index = node.index; index < node.subtreeEnd; index++) {
-      const beneath = nodes[index]
-      const allowed = beneath?.documents.some(({ tags }) => tags) && findAllowByTags(beneath, viewer)
-      if (allowed) return allowed
+    // A rule from above may allow what tags beneath single out.
+    for (const beneath of nodes.slice(node.index, node.subtreeEnd)) {
+      if (!beneath.documents.some(({ tags }) => tags)) continue
+      const tables = beneath.tables?.keys() ?? []
+      const allowed = findAllowOnTables(beneath, tables, viewer) ?? findAllowSomewhere(beneath, viewer)
+      if (allowed !== undefined) return allowed
     }
     return undefined
   }
@@ -148,23 +170,16 @@ export function createVisibility(
 }
 
 function isDescribing({ permissions }: CompiledRule): boolean {
-  const { namespace, table } = describePermissions
-  return permissions.has(namespace.permission) || permissions.has(table.permission)
+  return visibleKinds.some((kind) => permissions.has(describePermissions[kind].permission))
 }
 
 /** Allow rules by subject, in the order of their nodes: those of a subtree are one range of each list. */
 function indexGrants(nodes: readonly PolicyNode[]): ReadonlyMap<number, readonly Grant[]> {
   const bySubject = new Map<number, Grant[]>()
-  for (const node of nodes) {
-    for (const rule of node.rules) {
-      if (rule.effect === 'deny' || !isDescribing(rule)) continue
-      for (const subject of rule.subjects) {
-        const grants = bySubject.get(subject)
-        if (grants === undefined) bySubject.set(subject, [{ rule, node }])
-        else grants.push({ rule, node })
-      }
-    }
-  }
+  for (const node of nodes)
+    for (const rule of node.allows?.all ?? [])
+      if (isDescribing(rule))
+        for (const subject of rule.subjects) appendTo(bySubject, subject, { rule, node })
   return bySubject
 }
 
@@ -177,18 +192,6 @@ function firstIndexFrom(grants: readonly Grant[], number: number): number {
     else high = middle
   }
   return low
-}
-
-/** One sample name represents each pattern: another pattern matches it only if it matches every name of this one. */
-function findAllowBy({ rule, node }: Grant, viewer: ViewerState): Allowed | undefined {
-  return rule.sampleNames === undefined
-    ? findAllowSomewhere(node, viewer)
-    : findAllowOnTables(node, rule.sampleNames, viewer)
-}
-
-/** A rule from above may allow what its tags single out. */
-function findAllowByTags(node: PolicyNode, viewer: ViewerState): Allowed | undefined {
-  return findAllowOnTables(node, node.tables?.keys() ?? [], viewer) ?? findAllowSomewhere(node, viewer)
 }
 
 function findAllowOnTables(
@@ -221,7 +224,7 @@ function startEvaluation(
   id: Identifier | undefined,
 ): Evaluation {
   const { permission, operation } = describePermissions[kind]
-  const input = { principal, permission, kind, id, tags: position.tags, request, operation }
+  const input = { principal, permission, kind, id, request, operation }
   return createEvaluation(input, caller, position, knownConditions[kind])
 }
 
@@ -231,4 +234,35 @@ function findAllow(evaluation: Evaluation): Allowed | undefined {
   if (resultKind(rule, evaluation) === 'denied') return undefined
   const decision = (rule ?? evaluation.openAllow)?.decision
   return decision?.allowed === true ? decision : undefined
+}
+
+interface ListingDecision {
+  readonly decision: Decision
+  /** The same decision, if no rule allows the listing itself and it shows what is visible beneath. */
+  readonly byVisibility: Allowed | undefined
+}
+
+/** Whether the operation lists objects, and shows those that are visible to the caller. */
+export function isListing(permission: Permission): boolean {
+  return isOperationName(permission) && getOperation(permission).lists !== undefined
+}
+
+/** Decides as the gateway does: without a rule, a listing is allowed if something beneath may be visible to the caller. */
+export function decideListing(
+  policies: Pick<PolicySet, 'decide' | 'findVisibleBeneath'>,
+  request: AuthorizationRequest,
+): ListingDecision {
+  const decision = policies.decide(request)
+  const byVisibility = findByVisibility(policies, request, decision)
+  return { decision: byVisibility ?? decision, byVisibility }
+}
+
+/** The decision that allows a listing which no rule allows: something beneath may be visible to the caller. */
+export function findByVisibility(
+  policies: Pick<PolicySet, 'findVisibleBeneath'>,
+  request: AuthorizationRequest,
+  decision: Decision,
+): Allowed | undefined {
+  const mayBeVisible = !decision.allowed && decision.reason === 'no_rule' && isListing(request.permission)
+  return mayBeVisible ? policies.findVisibleBeneath(request) : undefined
 }

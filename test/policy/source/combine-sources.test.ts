@@ -17,7 +17,7 @@ it('replacements of several sources at once are all in force', async () => {
   }
   const source = await combineSources(new Map(['one', 'two', undefined].map((name) => [name, opener])))
   await Promise.all(observers.map((observer, index) => observer.load(documentsOf(`p${index}`))))
-  expect(source.current().size).toBe(3)
+  expect(source.current().documents).toHaveLength(3)
 })
 
 const openNothing: OpenDocumentSource = () => Promise.reject(new Error('cannot be opened'))

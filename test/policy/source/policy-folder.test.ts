@@ -20,7 +20,7 @@ it('reads every YAML file, including those in subfolders, and nothing else', asy
     '.git/four.yaml': 'not: a policy',
   })
   const set = await load(folder)
-  expect(set.size).toBe(3)
+  expect(set.documents).toHaveLength(3)
   expect(
     set.decide(createAuthorizationRequest(createCaller('alice'), 'ListTables', 'namespace', ['c'])),
   ).toMatchObject({
@@ -31,7 +31,7 @@ it('reads every YAML file, including those in subfolders, and nothing else', asy
 
 it('denies everything if there is no policy', async () => {
   const set = await load(await temporaryFolder())
-  expect(set.size).toBe(0)
+  expect(set.documents).toHaveLength(0)
   expect(
     set.decide(createAuthorizationRequest(createCaller('alice'), 'ListTables', 'namespace', [])),
   ).toMatchObject({ reason: 'no_rule' })
@@ -59,7 +59,7 @@ it('reads a mounted ConfigMap once, through its links', async () => {
   await symlink('..2026_01_01', join(folder, '..data'))
   await symlink('..data/one.yaml', join(folder, 'one.yaml'))
   await symlink('..data/team', join(folder, 'team'))
-  expect((await load(folder)).size).toBe(2)
+  expect((await load(folder)).documents).toHaveLength(2)
 })
 
 it('reads the target of two links once and does not follow cycles', async () => {
@@ -67,7 +67,7 @@ it('reads the target of two links once and does not follow cycles', async () => 
   await writeFiles(folder, { 'real/one.yaml': readerPolicy('one', 'alice') })
   await symlink('real', join(folder, 'again'))
   await symlink('..', join(folder, 'real/up'))
-  expect((await load(folder)).size).toBe(1)
+  expect((await load(folder)).documents).toHaveLength(1)
 })
 
 it('reads a file through a link with another name, because it may hold a deny', async () => {
@@ -78,14 +78,14 @@ it('reads a file through a link with another name, because it may hold a deny', 
   })
   await symlink('one.yaml', join(folder, 'current'))
   await symlink('two.txt', join(folder, 'zwei.yaml'))
-  expect((await load(folder)).size).toBe(2)
+  expect((await load(folder)).documents).toHaveLength(2)
 })
 
 it('accepts a folder that is a link', async () => {
   const folder = await temporaryFolder()
   await writeFiles(folder, { 'real/one.yaml': readerPolicy('one', 'alice') })
   await symlink('real', join(folder, 'policies'))
-  expect((await load(join(folder, 'policies'))).size).toBe(1)
+  expect((await load(join(folder, 'policies'))).documents).toHaveLength(1)
 })
 
 it('reports every error in every file, in the order of the files', async () => {
@@ -154,7 +154,7 @@ function template(values: string): string {
 it('the name of a policy with forEach is one name, whatever its values', async () => {
   const folder = await temporaryFolder()
   await writeFiles(folder, { 'a.yaml': template('[a, b]') })
-  expect((await load(folder)).size).toBe(2)
+  expect((await load(folder)).documents).toHaveLength(2)
   for (const other of [template('[c, d]'), readerPolicy('same', 'bob')]) {
     await writeFiles(folder, { 'b.yaml': other })
     await expect(load(folder)).rejects.toMatchObject({
@@ -185,7 +185,7 @@ it('a folder that is named like a policy file is an error, as one in place of a 
 it.each(['a.YAML', 'a.Yml'])('reads a file with the name %s', async (name) => {
   const folder = await temporaryFolder()
   await writeFiles(folder, { [name]: readerPolicy('a', 'alice') })
-  expect((await load(folder)).size).toBe(1)
+  expect((await load(folder)).documents).toHaveLength(1)
 })
 
 it('lists files that are not read although their names suggest policies', async () => {

@@ -68,8 +68,8 @@ it('a policy with mode shadow does not affect the revision, and its name must be
   const before = await loadPolicies([folder])
   await writeFiles(folder, { 'b.yaml': asShadow(readerPolicy('b', 'robin')) })
   const { set, documents, withShadowPolicies } = await loadPolicies([folder])
-  expect([set.revision, set.size, documents.length]).toEqual([before.set.revision, 1, 1])
-  expect([withShadowPolicies.set.size, withShadowPolicies.documents.length]).toEqual([2, 2])
+  expect([set.revision, set.documents.length, documents.length]).toEqual([before.set.revision, 1, 1])
+  expect([withShadowPolicies.set.documents.length, withShadowPolicies.documents.length]).toEqual([2, 2])
 
   await writeFiles(folder, { 'b.yaml': asShadow(readerPolicy('a', 'robin')) })
   await expect(loadPolicies([folder])).rejects.toThrow('duplicate policy name "a", also in a.yaml:3')
