@@ -4,43 +4,27 @@ import type { Permission } from '../catalog-api/permissions.ts'
 import { getNamespaceDepth } from '../catalog-api/requirements.ts'
 import { runAtOnce, type Steps } from '../lib/async/run-in-slices.ts'
 import type { AuthorizationRequest, ConditionInput } from './conditions/authorization-request.ts'
-import {
-  CompiledRule,
-  createRuleReference,
-  type ReportConditionFailure,
-  type RuleContext,
-} from './engine/compiled-rule.ts'
+import { CompiledRule, createRuleReference, type ReportConditionFailure } from './engine/compiled-rule.ts'
 import type { Decision } from './engine/decision.ts'
 import {
+  anyTable,
+  createEvaluation,
   describeRule,
   evaluate,
+  findFirst,
   listRestrictions,
   resultKind,
   visitSteps,
+  type Evaluation,
+  type KnownConditions,
   type ResultKind,
   type RuleAbout,
   type Visit,
 } from './engine/evaluate.ts'
-import {
-  anyTable,
-  createEvaluation,
-  findFirst,
-  type Evaluation,
-  type KnownConditions,
-} from './engine/evaluation.ts'
 import { objectPosition, type ObjectPosition } from './engine/object-position.ts'
-import {
-  addDocument,
-  completeTree,
-  createPosition,
-  createTagFinder,
-  locate,
-  nearestNode,
-  PolicyNode,
-  type TagFinder,
-} from './engine/policy-node.ts'
 import { revisionSteps } from './engine/policy-revision.ts'
-import { createSubjectNumbers, knownFromPrincipal, type KnownCaller } from './engine/subject.ts'
+import { createPosition, PolicyTree, type PolicyNode } from './engine/policy-tree.ts'
+import { knownFromPrincipal, SubjectNumbers, type KnownCaller } from './engine/subject.ts'
 import type { PolicyDocument } from './language/policy-document.ts'
 import {
   combineRestrictions,
@@ -69,7 +53,8 @@ interface Result {
 }
 
 /** Compiled policies. Immutable. */
-export interface PolicySet extends TagFinder, Visibility {
+export interface PolicySet
+  extends Pick<PolicyTree, 'findTags' | 'listTaggedTables' | 'documentsAbove'>, Visibility {
   /**
    * SHA-256 of the content of the policies, in hex: sets with equal revisions decide alike. Layout, comments,
    * descriptions, messages and file names do not affect it.
@@ -84,8 +69,6 @@ export interface PolicySet extends TagFinder, Visibility {
   evaluate(question: Question, visit?: Visit): Result
   /** Returns the policy of a name. */
   findDocument(name: string): PolicyDocument | undefined
-  /** Returns the policies of the namespaces from the root to the given one. */
-  documentsAbove(namespace: Identifier): readonly PolicyDocument[]
   /**
    * Decides whether the principal may use the permission on the object. If several rules of the deciding effect apply,
    * the decision names the one of the deepest namespace, and among these the first by file and line.
@@ -134,22 +117,28 @@ export function* compileSteps(
 ): Steps<PolicySet> {
   const revision = yield* revisionSteps(documents)
   const noRule: Decision = Object.freeze({ allowed: false, reason: 'no_rule', revision })
-  const subjects = createSubjectNumbers()
-  const root = yield* buildTree(documents, { subjects, revision, onConditionFailure })
-  const nodes = completeTree(root)
+  const subjects = new SubjectNumbers()
+  const tree = new PolicyTree(documents)
+  const context = { subjects, revision, onConditionFailure }
+  let order = 0
+  for (const document of documents) {
+    const node = tree.nearestNode(document.namespace)
+    for (const rule of document.rules) node.addRule(new CompiledRule({ document, rule }, order++, context))
+    yield
+  }
   const hasRestrictions = documents.some(({ rules }) => rules.some((rule) => rule.restriction))
   const byName = new Map(documents.map((document) => [document.name, document]))
 
   function startEvaluation(request: AuthorizationRequest): Evaluation {
     const { principal, kind, id } = request
     const depth = getNamespaceDepth(kind, id)
-    const position = createPosition(nearestNode(root, id, depth), depth, id[depth])
+    const position = createPosition(tree.nearestNode(id, depth), depth, id[depth])
     return createEvaluation(request, subjects.find(principal), position)
   }
 
   /** Starts an analysis. */
   function startAnalysis({ permission, position, caller, input, conditions }: Question): Evaluation {
-    return createEvaluation({ ...input, permission }, caller, locate(root, position), conditions)
+    return createEvaluation({ ...input, permission }, caller, tree.locate(position), conditions)
   }
 
   /** Decides from a namespace up, by default from that of the object. What is not known counts against the caller. */
@@ -176,20 +165,13 @@ export function* compileSteps(
     return { kind: resultKind(deciding, evaluation), by: by && describeRule(by, question.permission) }
   }
 
-  function documentsAbove(namespace: Identifier): readonly PolicyDocument[] {
-    const above: PolicyDocument[][] = []
-    let node: PolicyNode | undefined = nearestNode(root, namespace)
-    for (; node !== undefined; node = node.parent) above.unshift(node.documents)
-    return above.flat()
-  }
-
   function decideBeneath(request: AuthorizationRequest): Decision {
     const own = decide(request)
     if (!own.allowed) return own
     const depth = request.id.length
-    const node = nearestNode(root, request.id)
+    const node = tree.nearestNode(request.id)
     // If the namespace has no node, no policy covers anything beneath it.
-    const beneath = node.depth === depth ? nodes.slice(node.index, node.subtreeEnd) : []
+    const beneath = node.depth === depth ? tree.nodes.slice(node.index, node.subtreeEnd) : []
     const tagged = beneath.flatMap(({ tags, tables }) => [tags, ...(tables?.values() ?? [])])
     const combinations = new Map([node.tags, ...tagged].map((tags) => [formatTags(tags), tags]))
     for (const tags of combinations.values()) {
@@ -233,12 +215,13 @@ export function* compileSteps(
     documents,
     evaluate: evaluateQuestion,
     findDocument: (name: string) => byName.get(name),
-    documentsAbove,
-    ...createTagFinder(root),
+    findTags: (position: ObjectPosition) => tree.findTags(position),
+    listTaggedTables: (namespace: Identifier) => tree.listTaggedTables(namespace),
+    documentsAbove: (namespace: Identifier) => tree.documentsAbove(namespace),
     decide,
     decidePartially,
     decideBeneath,
-    ...createVisibility(root, nodes, subjects),
+    ...createVisibility(tree, subjects),
     findRestriction,
   })
 }
@@ -252,15 +235,4 @@ function findDeepestDeny(nodes: readonly PolicyNode[], evaluation: Evaluation): 
   const depthOf = ({ document }: CompiledRule): number => document.namespace.length
   const [deepest] = denies.toSorted((one, other) => depthOf(other) - depthOf(one) || one.order - other.order)
   return deepest
-}
-
-function* buildTree(documents: readonly PolicyDocument[], context: RuleContext): Steps<PolicyNode> {
-  const root = new PolicyNode()
-  let order = 0
-  for (const document of documents) {
-    const node = addDocument(root, document)
-    for (const rule of document.rules) node.addRule(new CompiledRule(context, rule, document, order++))
-    yield
-  }
-  return root
 }

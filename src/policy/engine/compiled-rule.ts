@@ -2,7 +2,7 @@ import type { Permission } from '../../catalog-api/permissions.ts'
 import { createNameMatcher, type NameMatcher } from '../conditions/name-pattern.ts'
 import type { PolicyDocument, PolicyRule } from '../language/policy-document.ts'
 import type { Decision, RuleReference } from './decision.ts'
-import type { SubjectNumbers } from './subject.ts'
+import { noNames, type SubjectNumbers } from './subject.ts'
 
 /** Called when a condition failed: an allow did not apply, or a deny applied. */
 export type ReportConditionFailure = (rule: RuleReference, effect: 'allow' | 'deny', error: unknown) => void
@@ -14,12 +14,10 @@ export interface RuleContext {
   readonly onConditionFailure: ReportConditionFailure
 }
 
-const noSubjects: readonly number[] = []
-
-/** A rule of a policy set. A class, because there are thousands. */
-export class CompiledRule {
-  readonly rule: PolicyRule
+/** A rule of a policy set. */
+export class CompiledRule implements LocatedRule {
   readonly document: PolicyDocument
+  readonly rule: PolicyRule
   /** Position among all rules, by file and then from top to bottom. */
   readonly order: number
   readonly effect: 'allow' | 'deny'
@@ -30,44 +28,36 @@ export class CompiledRule {
   /** Undefined if the rule covers the namespace itself and everything beneath it. */
   readonly tables: readonly NameMatcher[] | undefined
   readonly condition: PolicyRule['condition']
-  readonly #context: RuleContext
-  #decision: Decision | undefined
+  /** Decision if this rule decides. */
+  readonly decision: Decision
+  readonly #onConditionFailure: ReportConditionFailure
 
-  constructor(context: RuleContext, rule: PolicyRule, document: PolicyDocument, order: number) {
-    const { subjects } = rule
-    this.rule = rule
+  constructor(located: LocatedRule, order: number, { subjects, revision, onConditionFailure }: RuleContext) {
+    const { document, rule } = located
     this.document = document
+    this.rule = rule
     this.order = order
     this.effect = rule.effect
     this.permissions = rule.permissions
-    this.subjects = context.subjects.assign(subjects)
-    this.except = subjects.except === undefined ? noSubjects : context.subjects.assign(subjects.except)
+    this.subjects = subjects.assign(rule.subjects)
+    this.except = subjects.assign(rule.subjects.except ?? noNames)
     this.tables = rule.tables?.map(createNameMatcher)
     this.condition = rule.condition
-    this.#context = context
-  }
-
-  /** Decision if this rule decides. Created on first use. */
-  get decision(): Decision {
-    return (this.#decision ??= createDecision(this, this.#context.revision))
+    this.decision = createDecision(located, revision)
+    this.#onConditionFailure = onConditionFailure
   }
 
   reportFailure(error: unknown): void {
-    this.#context.onConditionFailure(createRuleReference(this), this.effect, error)
+    this.#onConditionFailure(createRuleReference(this), this.effect, error)
   }
 }
 
-function createDecision(decisive: CompiledRule, revision: string): Decision {
-  const rule = Object.freeze(createRuleReference(decisive))
-  if (decisive.effect === 'allow') return Object.freeze({ allowed: true, rule, revision })
-  const { message } = decisive.rule
-  return Object.freeze({
-    allowed: false,
-    reason: 'denied',
-    rule,
-    revision,
-    ...(message !== undefined && { message }),
-  })
+function createDecision(located: LocatedRule, revision: string): Decision {
+  const { effect, message } = located.rule
+  const rule = Object.freeze(createRuleReference(located))
+  if (effect === 'allow') return Object.freeze({ allowed: true, rule, revision })
+  const denial = { allowed: false, reason: 'denied', rule, revision } as const
+  return Object.freeze(message === undefined ? denial : { ...denial, message })
 }
 
 /** A rule and the document that it is in. */

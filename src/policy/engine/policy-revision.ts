@@ -14,39 +14,27 @@ export function* revisionSteps(documents: readonly PolicyDocument[]): Steps<stri
   return hash.digest('hex')
 }
 
-/** Each part is a list of its own, so different documents have different texts. */
-function formatDocument(document: PolicyDocument): string {
-  const { name, namespace, inherit, final, onDeny, rules, tags } = document
-  const ruleLists = rules.map(listRule)
-  const own = [name, namespace, inherit, formatPermissions(final), onDeny ?? null, ruleLists]
+/** Each part is a list of its own, so different documents have different texts. What is undefined is null in it. */
+function formatDocument({ name, namespace, inherit, final, onDeny, rules, tags }: PolicyDocument): string {
+  const own = [name, namespace, inherit, formatPermissions(final), onDeny, rules.map(listRule)]
   return JSON.stringify(tags === undefined ? own : [...own, listTags(tags)])
 }
 
 function listTags({ namespace, tables }: DeclaredTags): readonly unknown[] {
-  const ofTables = [...tables].map(([name, { tags, columns }]) => [name, tags, [...columns]])
-  return [namespace ?? null, ofTables]
+  return [namespace, [...tables].map(([name, { tags, columns }]) => [name, tags, [...columns]])]
 }
 
 /** The end of a rule is part of its condition. */
 function listRule(rule: PolicyRule): readonly unknown[] {
   const { id, effect, subjects, permissions, tables, condition, restriction } = rule
   const { any, anonymous, except } = subjects
-  return [
-    id,
-    effect,
-    listNames(subjects),
-    any,
-    anonymous,
-    except ? listNames(except) : null,
-    formatPermissions(permissions),
-    tables ?? null,
-    condition?.text ?? null,
-    ...(restriction === undefined ? [] : [listRestriction(restriction)]),
-  ]
+  const callers = [listNames(subjects), any, anonymous, except && listNames(except)]
+  const own = [id, effect, ...callers, formatPermissions(permissions), tables, condition?.text]
+  return restriction === undefined ? own : [...own, listRestriction(restriction)]
 }
 
 function listRestriction({ columns, rows }: NonNullable<PolicyRule['restriction']>): readonly unknown[] {
-  return ['without' in columns ? columns : [...columns], rows ?? null]
+  return ['without' in columns ? columns : [...columns], rows]
 }
 
 function listNames({ users, groups, keys }: NamedSubjects): readonly unknown[] {

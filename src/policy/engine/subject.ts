@@ -67,51 +67,44 @@ export function knownFromPrincipal({ name, method, credentialId, groups }: Princ
 }
 
 /** Numbers subjects, so that decisions compare numbers only. */
-export interface SubjectNumbers {
+export class SubjectNumbers {
+  readonly #numbers = new Map<string, number>()
+  readonly #callers = new WeakMap<Principal, ReadonlySet<number>>()
+
   /** Returns the numbers of the named subjects; assigns numbers to new subjects. */
-  assign(subjects: NamedSubjects & Partial<Subjects>): readonly number[]
+  assign(subjects: NamedSubjects & Partial<Subjects>): readonly number[] {
+    return listSubjects(subjects).map((subject) => {
+      const key = subjectKey(subject)
+      const number = this.#numbers.get(key) ?? this.#numbers.size
+      this.#numbers.set(key, number)
+      return number
+    })
+  }
+
   /**
    * Returns the numbers of a caller: a rule names it if it has one of them. Cached per principal. All rules must be
    * compiled first: subjects numbered later are missed.
    */
-  find(principal: Principal): ReadonlySet<number>
+  find(principal: Principal): ReadonlySet<number> {
+    let found = this.#callers.get(principal)
+    if (found === undefined) {
+      const own = listOwnSubjects(principal).flatMap(
+        (subject) => this.#numbers.get(subjectKey(subject)) ?? [],
+      )
+      this.#callers.set(principal, (found = new Set(own)))
+    }
+    return found
+  }
 }
 
-export function createSubjectNumbers(): SubjectNumbers {
-  const createMap = (): Map<string, number> => new Map()
-  const numbers: Readonly<Record<SubjectKind, Map<string, number>>> = {
-    user: createMap(),
-    group: createMap(),
-    key: createMap(),
-    any: createMap(),
-    anonymous: createMap(),
-  }
-  const callers = new WeakMap<Principal, ReadonlySet<number>>()
-  let next = 0
+function subjectKey({ kind, name }: Subject): string {
+  return `${kind} ${name}`
+}
 
-  function listNumbers(principal: Principal): readonly (number | undefined)[] {
-    const { isAnonymous, user = '', key = '', groups } = knownFromPrincipal(principal)
-    if (isAnonymous) return [numbers.anonymous.get('')]
-    const own = [numbers.any.get(''), numbers.user.get(user), numbers.key.get(key)]
-    return [...own, ...[...groups].map((group) => numbers.group.get(group))]
-  }
-
-  return {
-    assign: (subjects) =>
-      listSubjects(subjects).map(({ kind, name }) => {
-        const number = numbers[kind].get(name) ?? next++
-        numbers[kind].set(name, number)
-        return number
-      }),
-    find(principal) {
-      let found = callers.get(principal)
-      if (found === undefined) {
-        found = new Set(listNumbers(principal).filter((number) => number !== undefined))
-        callers.set(principal, found)
-      }
-      return found
-    },
-  }
+function listOwnSubjects(principal: Principal): readonly Subject[] {
+  const { isAnonymous, user = '', key = '', groups } = knownFromPrincipal(principal)
+  if (isAnonymous) return [anonymousSubject]
+  return listSubjects({ users: [user], keys: [key], groups: [...groups], any: true })
 }
 
 export function matchSubjects(subjects: Subjects, caller: KnownCaller): SubjectMatch {
@@ -143,7 +136,7 @@ export function listSubjects(subjects: NamedSubjects & Partial<Subjects>): reado
   ]
 }
 
-const noNames: NamedSubjects = { users: [], groups: [], keys: [] }
+export const noNames: NamedSubjects = { users: [], groups: [], keys: [] }
 
 /** Returns a boolean if the match is certain, otherwise the names on which it depends. */
 function matchNames(

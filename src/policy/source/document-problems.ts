@@ -1,7 +1,7 @@
 import type { Steps } from '../../lib/async/run-in-slices.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import { matchesAny } from '../conditions/name-pattern.ts'
-import { tagDocuments, type TagFinder } from '../engine/policy-node.ts'
+import { PolicyTree } from '../engine/policy-tree.ts'
 import type { ParsedPolicies } from '../language/parse-policies.ts'
 import type { PolicyDocument, PolicyRule } from '../language/policy-document.ts'
 import { formatProblem, PolicyError, type PolicyProblem } from '../language/policy-error.ts'
@@ -74,7 +74,7 @@ export function* findTagProblems(documents: readonly PolicyDocument[]): Steps<re
     return tags?.namespace === undefined ? tables : [{ ...tags, file, what }, ...tables]
   })
   const problems = [...findRepeated(declarations)]
-  const [inForce, all] = [tagDocuments(documents.filter(isEnforced)), tagDocuments(documents)]
+  const [inForce, all] = [new PolicyTree(documents.filter(isEnforced)), new PolicyTree(documents)]
   for (const document of documents) {
     const declared = isEnforced(document) ? inForce : all
     for (const rule of document.rules) {
@@ -97,7 +97,7 @@ const maxEdits = 2
 
 /** Describes where a rule does not fit what is declared. */
 function* findMistakes(
-  declared: TagFinder,
+  declared: PolicyTree,
   { namespace }: PolicyDocument,
   { effect, tables = [], condition, restriction }: PolicyRule,
 ): Generator<string> {

@@ -12,18 +12,18 @@ import {
   type ConditionFact,
 } from '../conditions/authorization-request.ts'
 import type { Decision } from '../engine/decision.ts'
-import { outcomeApplies } from '../engine/evaluation.ts'
+import { outcomeApplies } from '../engine/evaluate.ts'
 import { objectPosition } from '../engine/object-position.ts'
+import { appendTo } from '../engine/policy-tree.ts'
 import { knownFromPrincipal } from '../engine/subject.ts'
+import type { PolicyDocument } from '../language/policy-document.ts'
 import type { PolicySet } from '../policy-set.ts'
 import { describePermissionsByKind } from './visibility.ts'
 
 /** A caller that is allowed one of these on an object of the kind may know that it exists. */
 const permissionsToKnow = new Map<ObjectKind, OperationName[]>()
-for (const name of operationNames) {
-  for (const kind of getOperation(name).reveals)
-    permissionsToKnow.set(kind, [...(permissionsToKnow.get(kind) ?? []), name])
-}
+for (const name of operationNames)
+  for (const kind of getOperation(name).reveals) appendTo(permissionsToKnow, kind, name)
 
 const permissionsToListReferences = operationNames.filter((name) => getOperation(name).references === 'lists')
 
@@ -69,14 +69,15 @@ export function isConcealed(policies: PolicySet, request: AuthorizationRequest):
 
 /** `onDeny` of the deepest namespace that sets it. If several policies of a namespace do, 404 wins, because it conceals more. */
 function findDenialStatus(policies: PolicySet, namespace: Identifier): 403 | 404 | undefined {
-  let status: 403 | 404 | undefined
-  let depth = -1
-  for (const { namespace: above, onDeny } of policies.documentsAbove(namespace)) {
-    if (onDeny === undefined || (above.length === depth && onDeny === 403)) continue
-    status = onDeny
-    depth = above.length
-  }
-  return status
+  const setting = policies.documentsAbove(namespace).filter(({ onDeny }) => onDeny !== undefined)
+  const deepest = setting.at(-1)
+  const isSetTo404 = setting.some((one) => one.onDeny === 404 && isSibling(one, deepest))
+  return isSetTo404 ? 404 : deepest?.onDeny
+}
+
+/** Whether two policies above an object are of the same namespace. */
+function isSibling({ namespace }: PolicyDocument, other: PolicyDocument | undefined): boolean {
+  return namespace.length === other?.namespace.length
 }
 
 /**
@@ -98,12 +99,10 @@ export function findContact(
   // A deny can cover the names of some tables only, so its contact would tell that one of them was guessed.
   if (denying?.contact !== undefined && mayKnow(request) && mayKnowNamespace(denying.namespace))
     return denying.contact
-  const contacts = new Map<number, string>()
-  for (const { namespace, contact } of policies.documentsAbove(objectPosition(kind, id).namespace)) {
-    if (contact !== undefined && !contacts.has(namespace.length)) contacts.set(namespace.length, contact)
-  }
-  const known = [...contacts].findLast(([depth]) => mayKnowNamespace(id.slice(0, depth)))
-  return known?.[1]
+  const above = policies.documentsAbove(objectPosition(kind, id).namespace)
+  const withContact = above.filter(({ contact }) => contact !== undefined)
+  const known = withContact.findLast(({ namespace }) => mayKnowNamespace(namespace))
+  return withContact.find((one) => isSibling(one, known))?.contact
 }
 
 /** Why a request is denied, in the words of the rules that deny it or, if none does, of allows that their condition stops. */

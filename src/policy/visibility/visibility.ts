@@ -18,22 +18,24 @@ import { sampleName } from '../conditions/name-pattern.ts'
 import { constantFacts } from '../conditions/permission-facts.ts'
 import type { CompiledRule } from '../engine/compiled-rule.ts'
 import type { Allowed, Decision } from '../engine/decision.ts'
-import { evaluate, resultKind } from '../engine/evaluate.ts'
-import { createEvaluation, type ConditionResult, type Evaluation } from '../engine/evaluation.ts'
+import {
+  createEvaluation,
+  evaluate,
+  resultKind,
+  type ConditionResult,
+  type Evaluation,
+} from '../engine/evaluate.ts'
 import {
   appendTo,
   createPosition,
-  nearestNode,
   type PolicyNode,
+  type PolicyTree,
   type TreePosition,
-} from '../engine/policy-node.ts'
+} from '../engine/policy-tree.ts'
 import type { SubjectNumbers } from '../engine/subject.ts'
 import type { PolicySet } from '../policy-set.ts'
 
-/** The kinds of objects that listings show. */
-const visibleKinds = ['table', 'namespace'] as const
-
-type VisibleKind = (typeof visibleKinds)[number]
+type VisibleKind = 'namespace' | 'table'
 
 export interface Viewer {
   readonly principal: Principal
@@ -86,101 +88,123 @@ function requireDescribePermission(kind: ObjectKind): DescribePermission {
   return found
 }
 
+/** Objects that a rule may make visible. */
 interface Grant {
-  readonly rule: CompiledRule
   readonly node: PolicyNode
+  /** Tables of the namespace that represent all; undefined for objects deeper than all policies. */
+  readonly tables: readonly string[] | undefined
 }
 
-/** A viewer, and the results of conditions that are the same for all objects of a kind. */
-interface ViewerState extends Viewer {
-  readonly caller: ReadonlySet<number>
-  readonly knownConditions: Readonly<Record<VisibleKind, Map<Condition, ConditionResult>>>
-}
-
-/** Creates the visibility of a policy tree. `nodes` are its nodes in the order of their indexes. */
-export function createVisibility(
-  root: PolicyNode,
-  nodes: readonly PolicyNode[],
-  subjects: SubjectNumbers,
-): Visibility {
+/** Creates the visibility of a policy tree. */
+export function createVisibility(tree: PolicyTree, subjects: SubjectNumbers): Visibility {
   // Created on first use, because many sets never need it.
   let cachedGrants: ReturnType<typeof indexGrants> | undefined
-  const readsTags = nodes.some(({ rules }) =>
-    rules.some((rule) => isDescribing(rule) && (rule.condition?.tags.length ?? 0) > 0),
-  )
 
-  function startViewing({ principal, request }: Viewer): ViewerState {
+  function createView({ principal, request }: Viewer) {
     const caller = subjects.find(principal)
-    return { principal, request, caller, knownConditions: { namespace: new Map(), table: new Map() } }
-  }
+    const conditions = { namespace: createResults(), table: createResults() }
 
-  function visibilityFor(viewer: Viewer): IsVisible {
-    const state = startViewing(viewer)
-    // By what the policies distinguish, unless a rule reads more of a table: the kind, the node and if the object is in it.
-    const known = new Map<number, boolean>()
-    return (kind, id) => {
-      const depth = getNamespaceDepth(kind, id)
-      const node = nearestNode(root, id, depth)
-      const slot = node.index * 4 + (kind === 'table' ? 2 : 0) + (node.depth === depth ? 1 : 0)
-      const knownResult = known.get(slot)
-      if (knownResult !== undefined) return knownResult
-      const own = startEvaluation(state, kind, createPosition(node, depth, id[depth]), id)
-      // Of a namespace that may be described, one beneath it with an unknown name may be, too.
-      const allowed = kind === 'namespace' ? findBeneath(node, depth, state) : findAllow(own)
-      if (!own.dependsOnObject) known.set(slot, allowed !== undefined)
-      return allowed !== undefined
+    /** Of an object with an unknown id, conditions on it are decided for the caller. */
+    function startEvaluation(kind: VisibleKind, position: TreePosition, id?: Identifier): Evaluation {
+      const { permission, operation } = describePermissions[kind]
+      const input = { principal, permission, kind, id, request, operation }
+      return createEvaluation(input, caller, position, conditions[kind])
     }
-  }
 
-  function findVisibleBeneath(viewer: Viewer & { readonly id: Identifier }): Allowed | undefined {
-    return findBeneath(nearestNode(root, viewer.id), viewer.id.length, startViewing(viewer))
-  }
-
-  /** `node` is the nearest one of a namespace of that depth. */
-  function findBeneath(node: PolicyNode, depth: number, viewer: ViewerState): Allowed | undefined {
-    const allowed = findAllowSomewhere(node, viewer)
-    // If the namespace has no node, no policy covers anything beneath it.
-    if (allowed !== undefined || node.depth < depth) return allowed
-    const grants = (cachedGrants ??= indexGrants(nodes))
-    for (const number of viewer.caller) {
-      const ofSubject = grants.get(number) ?? []
-      for (let index = firstIndexFrom(ofSubject, node.index); index < ofSubject.length; index++) {
-        const grant = ofSubject[index]
-        if (grant === undefined || grant.node.index >= node.subtreeEnd) break
-        const { tables } = grant.rule.rule
-        // One sample name represents each pattern: another pattern matches it only if it matches every name of this one.
-        const allowed = tables
-          ? findAllowOnTables(grant.node, tables.map(sampleName), viewer)
-          : grant.node !== node && findAllowSomewhere(grant.node, viewer)
-        if (allowed) return allowed
+    function findAllowBy({ node, tables }: Grant): Allowed | undefined {
+      const deeper = createPosition(node, node.depth + 1, undefined)
+      if (tables === undefined)
+        return findAllow(startEvaluation('table', deeper)) ?? findAllow(startEvaluation('namespace', deeper))
+      for (const table of tables) {
+        const allowed = findAllow(startEvaluation('table', createPosition(node, node.depth, table)))
+        if (allowed !== undefined) return allowed
       }
+      return undefined
     }
-    if (!readsTags) return undefined
-    // A rule from above may allow what tags beneath single out.
-    for (const beneath of nodes.slice(node.index, node.subtreeEnd)) {
-      if (!beneath.documents.some(({ tags }) => tags)) continue
-      const tables = beneath.tables?.keys() ?? []
-      const allowed = findAllowOnTables(beneath, tables, viewer) ?? findAllowSomewhere(beneath, viewer)
-      if (allowed !== undefined) return allowed
+
+    /** `node` is the nearest one of a namespace of that depth. */
+    function findBeneath(node: PolicyNode, depth: number): Allowed | undefined {
+      const allowed = findAllowBy({ node, tables: undefined })
+      // If the namespace has no node, no policy covers anything beneath it.
+      if (allowed !== undefined || node.depth < depth) return allowed
+      const index = (cachedGrants ??= indexGrants(tree))
+      for (const subject of [...caller, undefined]) {
+        const grants = index.get(subject) ?? []
+        const [start, end] = [node.index, node.subtreeEnd].map((number) => firstIndexFrom(grants, number))
+        for (const grant of grants.slice(start, end)) {
+          if (grant.node === node && grant.tables === undefined) continue
+          const allowed = findAllowBy(grant)
+          if (allowed !== undefined) return allowed
+        }
+      }
+      return undefined
     }
-    return undefined
+
+    return { startEvaluation, findBeneath }
   }
 
-  return { visibilityFor, findVisibleBeneath }
+  return {
+    visibilityFor(viewer) {
+      const { startEvaluation, findBeneath } = createView(viewer)
+      // By what the policies distinguish, unless a rule reads more of a table: the kind, the node and if the object is in it.
+      const known = new Map<number, boolean>()
+      return (kind, id) => {
+        const depth = getNamespaceDepth(kind, id)
+        const node = tree.nearestNode(id, depth)
+        const slot = node.index * 4 + (kind === 'table' ? 2 : 0) + (node.depth === depth ? 1 : 0)
+        const knownResult = known.get(slot)
+        if (knownResult !== undefined) return knownResult
+        const own = kind === 'table' && startEvaluation(kind, createPosition(node, depth, id[depth]), id)
+        // Of a namespace that may be described, one beneath it with an unknown name may be, too.
+        const isVisible = (own ? findAllow(own) : findBeneath(node, depth)) !== undefined
+        if (!own || !own.dependsOnObject) known.set(slot, isVisible)
+        return isVisible
+      }
+    },
+    findVisibleBeneath(viewer) {
+      return createView(viewer).findBeneath(tree.nearestNode(viewer.id), viewer.id.length)
+    },
+  }
+}
+
+/** Results of conditions that are the same for all objects of a kind. */
+function createResults(): Map<Condition, ConditionResult> {
+  return new Map()
+}
+
+/** Returns the decision of the rule that allows, or may. */
+function findAllow(evaluation: Evaluation): Allowed | undefined {
+  const rule = evaluate(evaluation)
+  if (resultKind(rule, evaluation) === 'denied') return undefined
+  const decision = (rule ?? evaluation.openAllow)?.decision
+  return decision?.allowed === true ? decision : undefined
+}
+
+/**
+ * Lists grants by the subjects of their rules and, for every caller, those that tags may single out; in the order of their
+ * nodes, so that those of a subtree are one range of each list.
+ */
+function indexGrants({ nodes }: PolicyTree): ReadonlyMap<number | undefined, readonly Grant[]> {
+  const index = new Map<number | undefined, Grant[]>()
+  const readsTags = nodes.some(({ rules }) =>
+    rules.some((rule) => isDescribing(rule) && rule.condition?.tags.length),
+  )
+  for (const node of nodes) {
+    for (const rule of node.allows?.all.filter(isDescribing) ?? []) {
+      // One sample name represents each pattern: another pattern matches it only if it matches every name of this one.
+      const grant = { node, tables: rule.rule.tables?.map(sampleName) }
+      for (const subject of rule.subjects) appendTo(index, subject, grant)
+    }
+    if (!readsTags || node.documents.every(({ tags }) => tags === undefined)) continue
+    for (const tables of [[...(node.tables?.keys() ?? [])], undefined])
+      appendTo(index, undefined, { node, tables })
+  }
+  return index
 }
 
 function isDescribing({ permissions }: CompiledRule): boolean {
-  return visibleKinds.some((kind) => permissions.has(describePermissions[kind].permission))
-}
-
-/** Allow rules by subject, in the order of their nodes: those of a subtree are one range of each list. */
-function indexGrants(nodes: readonly PolicyNode[]): ReadonlyMap<number, readonly Grant[]> {
-  const bySubject = new Map<number, Grant[]>()
-  for (const node of nodes)
-    for (const rule of node.allows?.all ?? [])
-      if (isDescribing(rule))
-        for (const subject of rule.subjects) appendTo(bySubject, subject, { rule, node })
-  return bySubject
+  const { namespace, table } = describePermissions
+  return permissions.has(namespace.permission) || permissions.has(table.permission)
 }
 
 /** Binary search for the first grant whose node index is at least `number`. */
@@ -192,48 +216,6 @@ function firstIndexFrom(grants: readonly Grant[], number: number): number {
     else high = middle
   }
   return low
-}
-
-function findAllowOnTables(
-  node: PolicyNode,
-  tables: Iterable<string>,
-  viewer: ViewerState,
-): Allowed | undefined {
-  for (const table of tables) {
-    const position = createPosition(node, node.depth, table)
-    const allowed = findAllow(startEvaluation(viewer, 'table', position, undefined))
-    if (allowed !== undefined) return allowed
-  }
-  return undefined
-}
-
-/** For an object deeper than all policies. Its id is unknown, so conditions on it are decided for the caller. */
-function findAllowSomewhere(node: PolicyNode, viewer: ViewerState): Allowed | undefined {
-  const position = createPosition(node, node.depth + 1, undefined)
-  return (
-    findAllow(startEvaluation(viewer, 'table', position, undefined)) ??
-    findAllow(startEvaluation(viewer, 'namespace', position, undefined))
-  )
-}
-
-/** The branch is pending: a table is shown to callers who may describe one of its branches. */
-function startEvaluation(
-  { principal, request, caller, knownConditions }: ViewerState,
-  kind: VisibleKind,
-  position: TreePosition,
-  id: Identifier | undefined,
-): Evaluation {
-  const { permission, operation } = describePermissions[kind]
-  const input = { principal, permission, kind, id, request, operation }
-  return createEvaluation(input, caller, position, knownConditions[kind])
-}
-
-/** Returns the decision of the rule that allows, or may. */
-function findAllow(evaluation: Evaluation): Allowed | undefined {
-  const rule = evaluate(evaluation)
-  if (resultKind(rule, evaluation) === 'denied') return undefined
-  const decision = (rule ?? evaluation.openAllow)?.decision
-  return decision?.allowed === true ? decision : undefined
 }
 
 interface ListingDecision {
