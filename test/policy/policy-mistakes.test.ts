@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { KnownCredentials } from '../../src/policy/analysis/lint/lint-subjects.ts'
+import type { KnownCredentials } from '../../src/policy/analysis/lint/lint-names.ts'
 import { lintPolicies } from '../../src/policy/analysis/lint/lint-policies.ts'
 import { compilePolicies } from '../../src/policy/policy-set.ts'
 import { parsePolicies } from '../../src/policy/language/parse-policies.ts'
@@ -309,7 +309,7 @@ it.each<[what: string, document: string, message: string]>([
   [
     'a restriction of callers that no rule allows to read',
     `restrict: [{ id: r, subjects: { groups: [elt] }, tables: [orders], columns: { id: number } }]\nrules: [${allowRead}]\n`,
-    '5:12 warning effect p/r restricts callers that no rule allows to read these tables: their names may be misspelt',
+    '5:12 warning effect p/r restricts callers that no rule allows to read these tables: their names may be misspelt, or all are excepted',
   ],
   [
     'an exception for callers that no rule allows anything',

@@ -18,16 +18,22 @@ export interface Finding {
   readonly message: string
 }
 
-/** Continues the name of the rule with the message. */
+/** What a check says about a rule or a document. The message continues its name. */
+export type Remark = readonly [level: FindingLevel, check: string, message: string]
+
+export function warn(check: string, messages: readonly string[]): readonly Remark[] {
+  return messages.map((message) => ['warning', check, message])
+}
+
 export function createFinding(
-  { document, rule }: LocatedRule,
-  level: FindingLevel,
-  check: string,
-  message: string,
+  { document, rule }: Pick<LocatedRule, 'document'> & Partial<LocatedRule>,
+  [level, check, message]: Remark,
 ): Finding {
   const { name, file } = document
-  const { line, column, id } = rule
-  return { level, check, file, line, column, policy: name, rule: id, message: `${name}/${id} ${message}` }
+  const { line, column } = rule ?? document
+  const about = { level, check, file, line, column, policy: name }
+  if (rule === undefined) return { ...about, message: `${name} ${message}` }
+  return { ...about, rule: rule.id, message: `${name}/${rule.id} ${message}` }
 }
 
 /** The finding for an error that keeps policies from coming into force. */

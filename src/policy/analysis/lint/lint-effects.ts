@@ -1,100 +1,166 @@
-import { isWithin } from '../../../catalog-api/identifiers.ts'
-import { permissionNames } from '../../../catalog-api/permissions.ts'
+import { permissionGroups, permissionNames, type Permission } from '../../../catalog-api/permissions.ts'
+import { groupBy } from '../../../lib/group-by.ts'
+import type { Condition } from '../../conditions/condition.ts'
 import { sampleName } from '../../conditions/name-pattern.ts'
 import type { LocatedRule } from '../../engine/compiled-rule.ts'
-import { knownAsOnly, listSubjects, type Subject } from '../../engine/subject.ts'
-import { listNamedPermissions } from '../../language/policy-vocabulary.ts'
-import type { PolicyDocument } from '../../language/policy-document.ts'
-import type { PolicySet } from '../../policy-set.ts'
 import { readsPart } from '../../engine/object-position.ts'
-import { parseFilter } from '../../restrictions/parse-filter.ts'
-import { suggestSimilar } from '../../../lib/suggest-similar.ts'
-import { createFinding, type Finding } from './finding.ts'
+import {
+  knownAsOnly,
+  knownFromSubject,
+  listSubjects,
+  matchSubjects,
+  type Subject,
+} from '../../engine/subject.ts'
+import { describeImplication, describePermissionSet } from '../../language/policy-vocabulary.ts'
+import type { PolicyRule } from '../../language/policy-document.ts'
+import type { PolicySet, Question } from '../../policy-set.ts'
+import { nameRule, warn, type Remark } from './finding.ts'
+import { isNamed, isReached, type RuleIndex } from './rule-index.ts'
+
+/**
+ * Finds rules that never decide, restrictions, denies and exceptions of callers that no rule allows anything, and risky
+ * grants to every caller.
+ */
+export function createEffectCheck(index: RuleIndex): (own: LocatedRule) => readonly Remark[] {
+  const findShadowed = createShadowedFinder(index)
+  return (own) => [
+    ...(own.rule.effect === 'allow'
+      ? [...findUnreachable(own, index.set), ...findGrantsToEveryone(own)]
+      : findNotAllowed(own, index)),
+    ...findShadowed(own),
+  ]
+}
+
+/** Lists the questions that represent all to which the rule applies, if its condition is true. */
+function listQuestions(
+  { document: { namespace }, rule }: LocatedRule,
+  permission: Permission,
+  know: typeof knownAsOnly = knownFromSubject,
+): readonly Question[] {
+  const get = ({ text }: Condition) => (text === rule.condition?.text ? 'true' : 'open')
+  const tables = rule.tables?.map(sampleName) ?? [undefined]
+  const callers = listSubjects(rule.subjects).map(know)
+  return callers
+    .filter((caller) => matchSubjects(rule.subjects, caller) !== false)
+    .flatMap((caller) =>
+      tables.map((table) => ({ permission, position: { namespace, table }, caller, conditions: { get } })),
+    )
+}
+
+/** Finds permissions of an allow that a namespace above reserves or that rules deny to all its callers. */
+function findUnreachable(own: LocatedRule, set: PolicySet): readonly Remark[] {
+  const { permissions } = own.rule
+  const { namespace } = own.document
+  const above = namespace.length === 0 ? [] : set.documentsAbove(namespace.slice(0, -1))
+  const lost = [...permissions].flatMap((permission) => {
+    const reserving = above.find(({ final }) => final.has(permission))
+    const cause = reserving
+      ? `final in ${reserving.name} (${reserving.file}:${reserving.line})`
+      : findDenial(own, permission, set)
+    return cause === undefined ? [] : [{ permission, cause }]
+  })
+  if (lost.length === 0) return []
+  const causes = [...groupBy(lost, ({ cause }) => cause)].map(
+    ([cause, ofCause]) =>
+      `${describePermissionSet(new Set(ofCause.map(({ permission }) => permission)))}: ${cause}`,
+  )
+  const isAll = lost.length === permissions.size
+  const summary = isAll ? 'can never allow anything' : 'never allows some of its operations'
+  // A group may contain more operations than intended, so a partial loss is only informational.
+  return [[isAll ? 'error' : 'info', 'unreachable', `${summary}: ${causes.join('; ')}`]]
+}
+
+function findDenial(own: LocatedRule, permission: Permission, set: PolicySet): string | undefined {
+  const isDenied = (question: Question): boolean => set.evaluate(question).kind === 'denied'
+  // What is known of all of a caller is decided faster.
+  if (!listQuestions(own, permission, knownAsOnly).every(isDenied)) return undefined
+  const questions = listQuestions(own, permission)
+  if (!questions.every(isDenied)) return undefined
+  const by = questions.flatMap((question) => set.evaluate(question).by ?? [])[0]
+  return by && `denied by ${nameRule(by)}${describeImplication(by.implication)}`
+}
+
+/**
+ * Finds rules that are never the first decisive step, if the steps are ordered from the root down, and in a namespace from
+ * wider rules to narrower ones. As another rule is the first one wherever these are, all can be removed at once.
+ */
+function createShadowedFinder({
+  set,
+  rules,
+  isNamedAlone,
+}: RuleIndex): (own: LocatedRule) => readonly Remark[] {
+  const widestFirst = rules.toSorted(
+    (one, other) =>
+      one.document.namespace.length - other.document.namespace.length ||
+      Number(one.rule.tables !== undefined) - Number(other.rule.tables !== undefined) ||
+      Number(other.rule.subjects.any) - Number(one.rule.subjects.any) ||
+      other.rule.permissions.size - one.rule.permissions.size,
+  )
+  const order = new Map(widestFirst.map(({ rule }, index) => [rule, index]))
+  const orderOf = ({ rule }: LocatedRule): number => order.get(rule) ?? 0
+
+  return (own) => {
+    const { rule } = own
+    // Another deny does not limit what may be read. Comparing each of thousands of rules with all others would take minutes.
+    if (rule.restriction !== undefined || isNamedAlone(rule)) return []
+    const subjects = JSON.stringify(rule.subjects)
+    const covering = new Map<PolicyRule, LocatedRule>()
+    for (const permission of rule.permissions) {
+      for (const question of listQuestions(own, permission)) {
+        let first = own
+        set.evaluate(question, (step) => {
+          if (step.rule.effect !== rule.effect || orderOf(step) >= orderOf(first)) return
+          // Equal subjects have equal exceptions.
+          const isAlike = step.outcome === 'open' && step.condition === undefined
+          if (step.outcome === 'applies' || (isAlike && JSON.stringify(step.rule.subjects) === subjects))
+            first = step
+        })
+        if (first === own) return []
+        covering.set(first.rule, first)
+      }
+    }
+    const names = [...covering.values()].map(nameRule).join(' and ')
+    return warn('shadowed', [`is redundant: covered by ${names}`])
+  }
+}
 
 const readPermissions = permissionNames.filter(readsPart)
 
-/**
- * Finds what has no effect, or another one than intended: restrictions of callers and exceptions for callers that no rule
- * allows anything, misspelt columns in `rows`, shadow policies, and allows that end at `inherit: false`.
- */
-export function lintEffects(set: PolicySet): readonly Finding[] {
-  return set.documents.flatMap((document) => [
-    ...findDocumentEffects(document, set),
-    ...document.rules.flatMap((rule) => {
-      const own = { document, rule }
-      const messages = [...describeNobody(own, set), ...describeColumns(own, set)]
-      return messages.map((message) => createFinding(own, 'warning', 'effect', message))
-    }),
-  ])
-}
-
 /** Callers may have further groups, so a caller that is only named here stands for a mistaken name. */
-function describeNobody(own: LocatedRule, set: PolicySet): readonly string[] {
-  const { restriction, subjects, effect } = own.rule
-  if (restriction !== undefined) {
-    const names = listSubjects({ ...subjects, anonymous: false })
-    const isAnybody = names.some(({ kind }) => kind === 'any')
-    return isAnybody || names.some((subject) => isAllowed(own, subject, set))
+function findNotAllowed(own: LocatedRule, { allows, listGrants }: RuleIndex): readonly Remark[] {
+  const { restriction, subjects, condition, permissions } = own.rule
+  if (condition !== undefined || allows.length === 0) return []
+  const taken = restriction === undefined ? [...permissions] : readPermissions
+  const isAllowed = (caller: Subject): boolean =>
+    listGrants(caller).some((grant) => isReached(own, grant, taken))
+  if (restriction === undefined && subjects.except !== undefined)
+    return listSubjects(subjects.except).some(isAllowed)
       ? []
-      : ['restricts callers that no rule allows to read these tables: their names may be misspelt']
-  }
-  if (effect === 'allow' || subjects.except === undefined || own.rule.condition !== undefined) return []
-  if (!set.documents.some(({ rules }) => rules.some((rule) => rule.effect === 'allow'))) return []
-  const excepted = listSubjects(subjects.except)
-  return excepted.some((subject) => isAllowed(own, subject, set))
-    ? []
-    : ['excepts callers that no rule allows what it denies, so nobody may do it']
+      : warn('effect', ['excepts callers that no rule allows what it denies, so nobody may do it'])
+  // What is denied to everybody needs no grant.
+  if (restriction === undefined && subjects.any) return []
+  const callers = subjects.any
+    ? allows.flatMap(({ rule }) => listSubjects(rule.subjects))
+    : listSubjects(subjects)
+  if (callers.some((caller) => isNamed(own.rule, caller) && isAllowed(caller))) return []
+  return restriction === undefined
+    ? [['info', 'effect', 'denies callers what no rule allows them by these names, which may be misspelt']]
+    : warn('effect', [
+        'restricts callers that no rule allows to read these tables: their names may be misspelt, or all are excepted',
+      ])
 }
 
-function isAllowed({ document, rule }: LocatedRule, subject: Subject, set: PolicySet): boolean {
-  const { namespace } = document
-  const permissions = rule.restriction === undefined ? listNamedPermissions(rule) : readPermissions
-  const beneath = set.documents.filter((other) => isWithin(other.namespace, namespace))
-  const positions =
-    rule.tables?.map((table) => ({ namespace, table: sampleName(table) })) ??
-    beneath.map((other) => ({ namespace: other.namespace, table: undefined }))
-  const caller = knownAsOnly(subject)
-  return permissions.some((permission) =>
-    positions.some((position) => set.evaluate({ permission, position, caller }).kind !== 'denied'),
-  )
-}
+/** Groups that may be granted to everybody without a warning. */
+const harmlessGroups = ['browse', 'query', 'write', 'create', 'commit'] as const
+const harmlessPermissions: ReadonlySet<Permission> = new Set(
+  harmlessGroups.flatMap((group) => permissionGroups.get(group) ?? []),
+)
 
-/** Describes columns in `rows` whose name is probably a misspelt one: the catalog refuses each read of the table. */
-function describeColumns({ document, rule }: LocatedRule, set: PolicySet): readonly string[] {
-  const { restriction, tables = [] } = rule
-  if (restriction?.rowsText === undefined || 'without' in restriction.columns) return []
-  const { columns, rowsText } = restriction
-  const read = new Set<string>()
-  parseFilter(rowsText, {
-    findColumn(path) {
-      read.add(path.join('.'))
-      return columns.get(path.join('.')) ?? 'unknown'
-    },
-    hasVariables: true,
-  })
-  const declared = tables.flatMap((table) => [
-    ...set.findTags({ namespace: document.namespace, table }).columns.keys(),
-  ])
-  return [...read].flatMap((path) => {
-    const suggestion = suggestSimilar(path, columns.keys())
-    if (columns.has(path) || declared.includes(path) || suggestion === '') return []
-    return [`has "rows" on the column "${path}", which is none of its columns${suggestion}`]
-  })
-}
-
-function findDocumentEffects(document: PolicyDocument, set: PolicySet): readonly Finding[] {
-  const { name, namespace, inherit, isShadow, file, line, column } = document
-  const inform = (message: string): Finding => {
-    return { level: 'info', check: 'effect', file, line, column, policy: name, message: `${name} ${message}` }
-  }
-  const above = inherit || namespace.length === 0 ? [] : set.documentsAbove(namespace.slice(0, -1))
-  const ended = above.flatMap((other) =>
-    other.rules.flatMap(({ effect, id }) => (effect === 'allow' ? [`${other.name}/${id}`] : [])),
-  )
-  return [
-    ...(isShadow ? [inform('is evaluated, but not in force: mode: shadow')] : []),
-    ...(ended.length > 0
-      ? [inform(`ends what is allowed from above (inherit: false): ${ended.join(', ')}`)]
-      : []),
-  ]
+/** What no group holds is risky: policies must name it for a reason, and nothing is known of an extra operation. */
+function findGrantsToEveryone({ rule: { permissions, subjects } }: LocatedRule): readonly Remark[] {
+  const granted = new Set([...permissions].filter((permission) => !harmlessPermissions.has(permission)))
+  if (granted.size === 0 || !(subjects.any || subjects.anonymous)) return []
+  const callers = subjects.any ? 'every caller' : 'callers without a credential'
+  const names = describePermissionSet(granted)
+  return warn('everybody', [`allows ${names} to ${callers}; name users or groups instead`])
 }

@@ -1,17 +1,15 @@
 import { mergeByPolicy } from '../../language/for-each.ts'
+import type { PolicyDocument } from '../../language/policy-document.ts'
 import type { PolicySet } from '../../policy-set.ts'
-import { acceptFindings, type Finding } from './finding.ts'
-import { lintAccessRules } from './lint-access-rules.ts'
-import { lintBypass } from './lint-bypass.ts'
+import { acceptFindings, createFinding, type Finding, type Remark } from './finding.ts'
 import { lintConditions } from './lint-conditions.ts'
-import { lintEffects } from './lint-effects.ts'
-import { lintSubjects, type KnownCredentials } from './lint-subjects.ts'
+import { createEffectCheck } from './lint-effects.ts'
+import { createNameCheck, type KnownCredentials } from './lint-names.ts'
+import { createBypassCheck } from './lint-bypass.ts'
+import { createRuleIndex, listRules } from './rule-index.ts'
 
-interface LintedPolicies {
-  /** Those in force. */
+interface Linted {
   readonly set: PolicySet
-  /** All, as if those with `mode: shadow` were in force, too. */
-  readonly withShadowPolicies: Pick<LintedPolicies, 'set'>
 }
 
 /**
@@ -19,25 +17,34 @@ interface LintedPolicies {
  * sorted by file and line.
  */
 export function lintWithShadowPolicies(
-  { set, withShadowPolicies: all }: LintedPolicies,
+  { set, withShadowPolicies }: Linted & { readonly withShadowPolicies: Linted },
   known?: KnownCredentials,
 ): readonly Finding[] {
   const findings = lintPolicies(set, known)
-  const shadows = new Set(all.set.documents.filter(({ isShadow }) => isShadow).map(({ name }) => name))
+  const { set: all } = withShadowPolicies
+  const shadows = new Set(all.documents.filter(({ isShadow }) => isShadow).map(({ name }) => name))
   if (shadows.size === 0) return findings
-  const ofShadows = lintPolicies(all.set, known).filter(({ policy = '' }) => shadows.has(policy))
+  const ofShadows = lintPolicies(all, known).filter(({ policy = '' }) => shadows.has(policy))
   return sortFindings([...findings, ...ofShadows])
 }
 
 /** Runs all checks on policies, as if all were in force. Findings are sorted by file and line. */
 export function lintPolicies(set: PolicySet, known?: KnownCredentials): readonly Finding[] {
   const { documents } = set
+  const index = createRuleIndex(set)
+  const checks = [
+    createEffectCheck(index),
+    lintConditions,
+    createNameCheck(index, known),
+    createBypassCheck(index),
+  ]
   const findings = [
-    ...lintAccessRules(set),
-    ...lintConditions(documents),
-    ...lintEffects(set),
-    ...lintBypass(set),
-    ...(known === undefined ? [] : lintSubjects(documents, known)),
+    ...documents.flatMap((document) =>
+      lintDocument(document, set).map((one) => createFinding({ document }, one)),
+    ),
+    ...index.rules.flatMap((own) =>
+      checks.flatMap((check) => check(own)).map((one) => createFinding(own, one)),
+    ),
   ]
   const merged = mergeByPolicy(
     acceptFindings(findings, documents),
@@ -45,6 +52,19 @@ export function lintPolicies(set: PolicySet, known?: KnownCredentials): readonly
     ({ level, check, line, column }) => [level, check, line, column].join(':'),
   )
   return sortFindings(merged)
+}
+
+/** Finds shadow policies, and allows that end at `inherit: false`. */
+function lintDocument({ namespace, inherit, isShadow }: PolicyDocument, set: PolicySet): readonly Remark[] {
+  const above = inherit || namespace.length === 0 ? [] : set.documentsAbove(namespace.slice(0, -1))
+  const ended = listRules(above).flatMap(({ document, rule }) =>
+    rule.effect === 'allow' ? [`${document.name}/${rule.id}`] : [],
+  )
+  const messages = [
+    ...(isShadow ? ['is evaluated, but not in force: mode: shadow'] : []),
+    ...(ended.length > 0 ? [`ends what is allowed from above (inherit: false): ${ended.join(', ')}`] : []),
+  ]
+  return messages.map((message) => ['info', 'effect', message])
 }
 
 function sortFindings(findings: readonly Finding[]): readonly Finding[] {

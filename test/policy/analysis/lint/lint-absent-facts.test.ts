@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest'
-import { lintConditions } from '../../../../src/policy/analysis/lint/lint-conditions.ts'
-import { parseDocuments } from '../../parse-documents.ts'
+import { lintPolicies } from '../../../../src/policy/analysis/lint/lint-policies.ts'
+import { compilePolicySet } from '../../policy-builder.ts'
 
 type Effect = 'allow' | 'deny'
 
 function findings(effect: Effect, operations: readonly string[], when: string): readonly string[] {
   const rule = { id: 'r', effect, subjects: { any: true as const }, operations, when }
-  return lintConditions(parseDocuments([{ name: 'p', namespace: ['a'], rules: [rule] }])).map(
-    ({ level, check, message }) => `${level} ${check}: ${message.replace('p/r ', '')}`,
-  )
+  return lintPolicies(compilePolicySet([{ name: 'p', namespace: ['a'], rules: [rule] }]))
+    .filter(({ check }) => check === 'condition' || check === 'fact' || check === 'pattern')
+    .map(({ level, check, message }) => `${level} ${check}: ${message.replace('p/r ', '')}`)
 }
 
 it('warns of a fact that no operation of the rule has, and names the operations that have it', () => {
@@ -41,5 +41,5 @@ it('does not report operations of the group change', () => {
 it('does not report commit requirements', () => {
   const commits = { folders: ['lake'], metadata: ['ticket'] }
   const policy = { name: 'p', namespace: [], commits, rules: [] }
-  expect(lintConditions(parseDocuments([policy]))).toEqual([])
+  expect(lintPolicies(compilePolicySet([policy]))).toEqual([])
 })

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
-import { lintConditions } from '../../../../src/policy/analysis/lint/lint-conditions.ts'
-import { parseDocuments } from '../../parse-documents.ts'
+import { lintPolicies } from '../../../../src/policy/analysis/lint/lint-policies.ts'
+import { compilePolicySet } from '../../policy-builder.ts'
 
 function found(effect: 'allow' | 'deny', operations: readonly string[], when: string): readonly string[] {
   const rule = { id: 'r', effect, subjects: { any: true as const }, operations, when }
-  return lintConditions(parseDocuments([{ name: 'p', namespace: ['a'], rules: [rule] }]))
+  return lintPolicies(compilePolicySet([{ name: 'p', namespace: ['a'], rules: [rule] }]))
     .filter(({ check }) => check === 'condition')
     .map(({ level, message }) => `${level}: ${message.replace('p/r has a condition that ', '')}`)
 }

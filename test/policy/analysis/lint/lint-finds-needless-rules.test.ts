@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { lintAccessRules } from '../../../../src/policy/analysis/lint/lint-access-rules.ts'
+import { createEffectCheck } from '../../../../src/policy/analysis/lint/lint-effects.ts'
+import { createRuleIndex } from '../../../../src/policy/analysis/lint/rule-index.ts'
 import { isThorough } from '../../../support/thorough.ts'
 import { arbitraryPolicies, arbitraryRequest } from '../../policy-arbitraries.ts'
 import { oracleDecide } from '../../decision-oracle.ts'
@@ -15,8 +16,10 @@ import {
 const numRuns = isThorough ? 3000 : 120
 
 function shadowed(policies: readonly WrittenPolicy[]): ReadonlySet<string> {
-  const found = lintAccessRules(compilePolicySet(policies)).filter(({ check }) => check === 'shadowed')
-  return new Set(found.map(({ message }) => message.split(' ')[0] ?? ''))
+  const index = createRuleIndex(compilePolicySet(policies))
+  const check = createEffectCheck(index)
+  const found = index.rules.filter((own) => check(own).some(([, name]) => name === 'shadowed'))
+  return new Set(found.map(({ document, rule }) => `${document.name}/${rule.id}`))
 }
 
 function without(policies: readonly WrittenPolicy[], closed: ReadonlySet<string>): readonly WrittenPolicy[] {

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
 import { getOperation, operationNames } from '../../../../src/catalog-api/operations.ts'
 import { permissionGroups } from '../../../../src/catalog-api/permissions.ts'
-import { lintAccessRules } from '../../../../src/policy/analysis/lint/lint-access-rules.ts'
+import { lintPolicies } from '../../../../src/policy/analysis/lint/lint-policies.ts'
 import { compilePolicySet } from '../../policy-builder.ts'
 
 function findingsFor(subjects: { any: true } | { anonymous: true }, operation: string): readonly string[] {
   const rule = { id: 'r', effect: 'allow' as const, subjects, operations: [operation] }
-  return lintAccessRules(compilePolicySet([{ name: 'p', namespace: [], rules: [rule] }]))
+  return lintPolicies(compilePolicySet([{ name: 'p', namespace: [], rules: [rule] }]))
     .filter(({ check }) => check === 'everybody')
     .map(({ message }) => message)
 }
