@@ -1,7 +1,7 @@
 import { printJson, printLine, type Io } from '../common/io.ts'
-import type { ReportedRule } from '../../policy/analysis/steps.ts'
+import type { Grant, ReportedRule, Scope } from '../../policy/analysis/steps.ts'
 import { qualifiedRuleName } from '../../policy/testing/decision-test.ts'
-import { describeImplication } from '../../policy/language/policy-vocabulary.ts'
+import { describeImplication, describePermissionSet } from '../../policy/language/policy-vocabulary.ts'
 import type { ConditionResult } from '../../policy/engine/evaluate.ts'
 import type { NamedSubjects, Subjects } from '../../policy/language/policy-document.ts'
 import type { RestrictionReport } from '../../policy/restrictions/restriction.ts'
@@ -37,7 +37,7 @@ export function formatPolicySubject({ kind, name }: Subject): string {
 }
 
 /** `user al, group ops`. */
-export function formatNamedSubjects(names: NamedSubjects): string {
+function formatNamedSubjects(names: NamedSubjects): string {
   return listSubjects(names).map(formatPolicySubject).join(', ')
 }
 
@@ -56,67 +56,66 @@ export function formatColumns(columns: RestrictionReport['columns']): string {
   return named.length === 0 ? 'none' : named.map((column) => column.join(' ')).join(', ')
 }
 
-/** What a restriction leaves of a table. `scope` continues its name. */
-export function formatRestriction({ rule, columns, rows = 'all' }: RestrictionReport, scope = ''): string {
-  return `restricted by ${formatRule(rule)}${scope}: columns ${formatColumns(columns)}; rows ${rows}`
-}
-
 /** A condition on one line; of a requirement, that the request fails it. */
 export function formatCondition(text: string): string {
-  return isRequirement(text) ? `it fails the requirement ${onOneLine(text)}` : onOneLine(text)
+  const line = text.replaceAll(/\s+/g, ' ').trim()
+  return isRequirement(line) ? `it fails the requirement ${line}` : line
 }
 
 /** `branch == "main" is false`; of a requirement, whether the request fails or meets it. */
 export function formatConditionResult(text: string, result: ConditionResult): string {
-  const line = onOneLine(text)
-  if (result === 'failed') return `the evaluation fails: ${line}`
-  if (!isRequirement(text)) return `${line} is ${result}`
-  return `it ${result === 'true' ? 'fails' : 'meets'} the requirement ${line}`
+  const condition = formatCondition(text)
+  if (result === 'failed') return `the evaluation fails: ${condition}`
+  if (!isRequirement(text)) return `${condition} is ${result}`
+  return result === 'true' ? condition : condition.replace('fails', 'meets')
 }
 
 function isRequirement(condition: string): boolean {
   return condition.startsWith('{"')
 }
 
-function onOneLine(condition: string): string {
-  return condition.replaceAll(/\s+/g, ' ').trim()
-}
-
-interface ConditionalRule {
-  readonly rule: ReportedRule
-  readonly if?: string
-}
-
-/** What a rule allows, or whom. */
-interface PrintedGrant extends ConditionalRule {
-  readonly what: string
-  /** Lines beneath it, after that of the condition. */
-  readonly limits: readonly string[]
-  /** Rules that deny some of it, with what they deny, or whom. */
-  readonly unless: readonly (ConditionalRule & { readonly what: string })[]
-}
-
 /** Lines about what rules allow, each with its conditions and limits beneath. */
-export function formatGrants(grants: readonly PrintedGrant[], indent = '  '): readonly string[] {
-  const rows = grants.map(({ what, rule }) => [`${indent}${what}`, `by ${formatRule(rule)}`])
-  return alignColumns(rows).flatMap((line, index) => [
-    line,
-    ...grants
-      .slice(index, index + 1)
-      .flatMap(listLimits)
-      .map((limit) => `${indent}  ${limit}`),
+export function formatGrants(grants: readonly Grant[], indent = '  '): readonly string[] {
+  const titles = alignColumns(
+    grants.map((grant) => [`${indent}${formatAffected(grant)}`, `by ${formatRule(grant.rule)}`]),
+  )
+  return grants.flatMap((grant, index) => [
+    titles[index] ?? '',
+    ...listLimits(grant).map((limit) => `${indent}  ${limit}`),
   ])
 }
 
-function listLimits({ limits, unless, ...grant }: PrintedGrant): readonly string[] {
-  const denies = unless.map((deny) => {
-    const words = ['unless denied:', ...(deny.what === '' ? [] : [deny.what]), ...formatIf(deny)]
-    return `${words.join(' ')}  by ${formatRule(deny.rule)}`
-  })
-  return [...formatIf(grant), ...limits, ...denies]
+function listLimits({ except, restrictedBy = [], unless, ...grant }: Grant): readonly string[] {
+  return [
+    ...formatIf(grant),
+    ...(except === undefined ? [] : [`except ${formatNamedSubjects(except)}`]),
+    ...restrictedBy.map(
+      ({ rule, columns, rows = 'all', ...scope }) =>
+        `restricted by ${formatRule(rule)}${formatScope(scope)}: columns ${formatColumns(columns)}; rows ${rows}`,
+    ),
+    ...unless.map((deny) => {
+      const words = ['unless denied:', formatAffected(deny), ...formatIf(deny)]
+      return `${words.filter((word) => word !== '').join(' ')}  by ${formatRule(deny.rule)}`
+    }),
+  ]
 }
 
-function formatIf({ if: condition }: ConditionalRule): readonly string[] {
+/** The callers or operations that a rule is about; empty for all. */
+function formatAffected({ subject, subjects, operations, ...scope }: Partial<Grant>): string {
+  if (operations !== undefined) return describePermissionSet(new Set(operations)) + formatScope(scope)
+  if (subject !== undefined) return formatPolicySubject(subject)
+  return subjects === undefined ? '' : formatPolicySubjects(subjects)
+}
+
+/** Which of the callers or tables that a grant is about a rule affects. */
+function formatScope({ subjects, except, tables, exceptTables = [] }: Scope): string {
+  if (subjects !== undefined) return ` if also ${formatPolicySubjects(subjects)}`
+  if (except !== undefined) return ` unless also ${formatNamedSubjects(except)}`
+  const others = exceptTables.length === 0 ? '' : ` except ${exceptTables.join(', ')}`
+  return tables === undefined ? '' : ` on the tables ${tables.join(', ')}${others} in this namespace`
+}
+
+function formatIf({ if: condition }: Pick<Grant, 'if'>): readonly string[] {
   return condition === undefined ? [] : [`if ${formatCondition(condition)}`]
 }
 

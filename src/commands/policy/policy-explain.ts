@@ -5,17 +5,13 @@ import { jsonOption, parseIdArgument } from '../common/arguments.ts'
 import type { Io } from '../common/io.ts'
 import { formatExample } from '../common/new-command.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
-import { getOperation, isOperationName } from '../../catalog-api/operations.ts'
-import type { Permission } from '../../catalog-api/permissions.ts'
-import { explainDecision, type ExplainedLevel, type ExplainedRule } from '../../policy/analysis/steps.ts'
+import {
+  explain,
+  type ExplainedLevel,
+  type ExplainedRule,
+  type Explanation,
+} from '../../policy/analysis/explain.ts'
 import type { ConditionResult } from '../../policy/engine/evaluate.ts'
-import { objectPosition } from '../../policy/engine/object-position.ts'
-import { factsAvailableFor } from '../../policy/conditions/permission-facts.ts'
-import { conditionFacts, type AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
-import { formatTags } from '../../policy/tags/object-tags.ts'
-import type { PolicySet } from '../../policy/policy-set.ts'
-import { findContact, findGrounds } from '../../policy/visibility/concealment.ts'
-import { decideListing } from '../../policy/visibility/visibility.ts'
 import {
   createPrincipal,
   addCallerOptions,
@@ -59,11 +55,11 @@ export function addExplain(policy: Command, io: Io): void {
       ),
     )
     .action((name: string, id: Identifier, options: Options, command: Command) =>
-      explain(name, id, options, command, io),
+      explainDecision(name, id, options, command, io),
     )
 }
 
-async function explain(
+async function explainDecision(
   name: string,
   id: Identifier,
   options: Options,
@@ -78,32 +74,12 @@ async function explain(
   noteUnknownGroups(options, documents, io)
   noteMistakenId(operation, id, documents, io)
   const request = createRequest(createPrincipal(options, options.claim), operation, id, options.fact)
-  const report = createReport(set, request)
+  const report = explain(set, request)
   const title = `${request.principal.name}: ${operation} on ${formatIdentifierText(id)}`
   printReport(io, options.json, report, formatExplanation(title, report))
 }
 
-function createReport(set: PolicySet, request: AuthorizationRequest) {
-  const { decision, byVisibility } = decideListing(set, request)
-  const restriction = decision.allowed ? set.findRestriction(request) : undefined
-  return {
-    decision,
-    ...(byVisibility && { isByVisibility: true }),
-    message: findGrounds(set, request, decision).message,
-    contact: decision.allowed ? undefined : findContact(set, request, decision),
-    /** What is left of the table; `rows` as they are sent to the engine. */
-    restriction: restriction && {
-      columns: Object.fromEntries(restriction.columns),
-      rows: restriction.rows,
-      rules: restriction.parts.map(({ rule }) => rule),
-    },
-    facts: listDecidedFacts(request),
-    tags: formatTags(set.findTags(objectPosition(request.kind, request.id))),
-    levels: explainDecision(set, request),
-  }
-}
-
-function formatExplanation(title: string, explanation: ReturnType<typeof createReport>): readonly string[] {
+function formatExplanation(title: string, explanation: Explanation): readonly string[] {
   const { decision, isByVisibility, message, contact, restriction, facts, tags, levels } = explanation
   const { allowed, rule } = decision
   // That of the levels says why it covers the operation.
@@ -132,24 +108,7 @@ function formatExplanation(title: string, explanation: ReturnType<typeof createR
   ]
 }
 
-type DecidedFact = { readonly name: string } & ({ readonly value: unknown } | { readonly unknown: string })
-
-function listDecidedFacts({ permission, operation }: AuthorizationRequest): readonly DecidedFact[] {
-  const available = factsAvailableFor(permission)
-  return conditionFacts
-    .filter((name) => available.has(name))
-    .map((name) => {
-      const fact = operation[name]
-      if (typeof fact === 'symbol')
-        return {
-          name,
-          unknown: name === 'branch' ? describeUnknownBranch(permission) : 'not stated by requests',
-        }
-      return { name, value: fact instanceof Map ? Object.fromEntries(fact) : fact }
-    })
-}
-
-function formatFact(fact: DecidedFact): string {
+function formatFact(fact: Explanation['facts'][number]): string {
   return `${fact.name}: ${'value' in fact ? JSON.stringify(fact.value) : `unknown (${fact.unknown})`}`
 }
 
@@ -188,10 +147,4 @@ function formatVerdict({ verdict, effect, subjects, tables = [], condition, reas
     open: 'may apply',
   }
   return texts[verdict]
-}
-
-function describeUnknownBranch(permission: Permission): string {
-  const { effect, unknownBranch } = isOperationName(permission) ? getOperation(permission) : {}
-  if (effect !== 'read') return 'every branch'
-  return unknownBranch === 'tag' ? 'that of the tag' : 'any branch'
 }

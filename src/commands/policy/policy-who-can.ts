@@ -10,7 +10,6 @@ import { objectKindOfPermission, objectPosition } from '../../policy/engine/obje
 import {
   whoCan,
   whoCanTag,
-  type Entitlement,
   type Entitlements,
   type Sight,
   type TaggedEntitlements,
@@ -18,15 +17,7 @@ import {
 import { idArgument, operationArgument, requirePermission } from './policy-options.ts'
 import { noteListing, noteMistakenId } from './note-mistakes.ts'
 import { addSourceOptions, readPolicyContext, requireSources, type SourceOptions } from './policy-sources.ts'
-import {
-  formatGrants,
-  formatNamedSubjects,
-  formatPolicySubject,
-  formatPolicySubjects,
-  formatRestriction,
-  formatRule,
-  printReport,
-} from './format-policy.ts'
+import { formatGrants, formatPolicySubject, formatRule, printReport } from './format-policy.ts'
 
 interface Options extends SourceOptions {
   readonly tag?: string
@@ -113,30 +104,14 @@ function formatEntitlements(title: string, { columns, allowed, overruled }: Enti
   )
   const first = `${title}:${allowed.length === 0 ? ' nobody' : ''}`
   if (allowed.every(({ restrictedBy }) => restrictedBy === undefined))
-    return [first, ...formatGrants(allowed.map(toGrant)), ...denied.map((line) => `  not ${line}`)]
+    return [first, ...formatGrants(allowed), ...denied.map((line) => `  not ${line}`)]
   return [
     first,
     ...(['all', 'part', 'nothing'] as const).flatMap((sight) => {
       const own = allowed.filter(({ sees }) => sees === sight)
       const others = sight === 'nothing' ? denied.map((line) => `    ${line}`) : []
       if (own.length + others.length === 0) return []
-      return [`  sees ${sights[sight]}:`, ...formatGrants(own.map(toGrant), '    '), ...others]
+      return [`  sees ${sights[sight]}:`, ...formatGrants(own, '    '), ...others]
     }),
   ]
-}
-
-function toGrant({ subject, except, restrictedBy = [], unless, ...grant }: Entitlement) {
-  const limits = [
-    ...(except === undefined ? [] : [`except ${formatNamedSubjects(except)}`]),
-    ...restrictedBy.map((restriction) => {
-      const { subjects, except } = restriction
-      const others = except === undefined ? '' : ` unless also ${formatNamedSubjects(except)}`
-      return formatRestriction(restriction, subjects ? ` if also ${formatPolicySubjects(subjects)}` : others)
-    }),
-  ]
-  const denies = unless.map((deny) => ({
-    ...deny,
-    what: deny.subjects === undefined ? '' : formatPolicySubjects(deny.subjects),
-  }))
-  return { ...grant, what: formatPolicySubject(subject), limits, unless: denies }
 }

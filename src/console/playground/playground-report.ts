@@ -7,7 +7,7 @@ import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import { createRefusedFinding } from '../../policy/analysis/lint/finding.ts'
 import { lintWithShadowPolicies } from '../../policy/analysis/lint/lint-policies.ts'
 import { countCalls, ReplayTally } from '../../policy/analysis/replay.ts'
-import { explainDecision } from '../../policy/analysis/steps.ts'
+import { explainRules } from '../../policy/analysis/explain.ts'
 import type { AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
 import type { PolicyDocument } from '../../policy/language/policy-document.ts'
 import { formatProblem, PolicyError, type PolicyProblem } from '../../policy/language/policy-error.ts'
@@ -102,7 +102,7 @@ function createAnswer(request: AuthorizationRequest, before: PolicySet, after: P
     /** Whether it is a listing that no rule allows itself, and shows what the rule makes visible beneath. */
     isByVisibility: byVisibility !== undefined,
     restrictedBy: allowed ? (after.findRestriction(request)?.parts ?? []).map(describeRestriction) : [],
-    rules: explainDecision(after, request).flatMap(({ rules }) => rules),
+    rules: explainRules(after, request).flatMap(({ rules }) => rules),
   }
 }
 

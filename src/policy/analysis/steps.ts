@@ -1,14 +1,13 @@
 import type { Identifier } from '../../catalog-api/identifiers.ts'
-import { groupBy } from '../../lib/group-by.ts'
-import type { AuthorizationRequest } from '../conditions/authorization-request.ts'
-import { describeConditionError } from '../conditions/condition-errors.ts'
+import type { Permission } from '../../catalog-api/permissions.ts'
+import type { Condition } from '../conditions/condition.ts'
 import { createRuleReference, type LocatedRule } from '../engine/compiled-rule.ts'
 import type { RuleReference } from '../engine/decision.ts'
 import { outcomeApplies, type RestrictionStep, type RuleAbout, type Step } from '../engine/evaluate.ts'
-import { namespaceKey, objectPosition } from '../engine/object-position.ts'
-import { knownFromPrincipal } from '../engine/subject.ts'
+import { namespaceKey } from '../engine/object-position.ts'
+import type { Subject } from '../engine/subject.ts'
 import type { Implication } from '../language/policy-vocabulary.ts'
-import type { PolicyDocument, PolicyRule } from '../language/policy-document.ts'
+import type { NamedSubjects, PolicyDocument, Subjects } from '../language/policy-document.ts'
 import type { PolicySet, Question } from '../policy-set.ts'
 import { printFilterAsWritten } from '../restrictions/print-filter.ts'
 import { combineRestrictions, type RestrictionReport } from '../restrictions/restriction.ts'
@@ -24,16 +23,11 @@ export function listOwnDocuments(set: PolicySet, namespace: Identifier): readonl
   return set.documentsAbove(namespace).filter((one) => one.namespace.length === namespace.length)
 }
 
-/** What becomes of the rules about a question, from the root down; rules of one namespace keep their order. */
-interface Steps {
-  readonly rules: readonly Step[]
-  /** Those of the rules that apply or may apply. */
-  readonly possible: readonly Step[]
-  /** Of the table of the question, for the callers that it may be about. */
-  readonly restrictions: readonly RestrictionStep[]
-}
-
-export function listSteps(set: PolicySet, question: Question): Steps {
+/**
+ * Returns what becomes of the rules about a question, from the root down; rules of one namespace keep their order.
+ * `possible` are those that apply or may apply, `restrictions` those of the table for the callers that it may be about.
+ */
+export function listSteps(set: PolicySet, question: Question) {
   const found: (Step | RestrictionStep)[] = []
   set.evaluate(question, (step) => found.push(step))
   const steps = found.toSorted(
@@ -58,6 +52,40 @@ export function reportRule(found: LocatedRule & Partial<RuleAbout>): ReportedRul
   return { ...createRuleReference(found), ...(implication && { implication }) }
 }
 
+/** Whom or what a rule affects, of all that the report is about; all of it, if no member is defined. */
+export interface Scope {
+  readonly subjects?: Subjects
+  /** Callers among them that it does not affect. */
+  readonly except?: NamedSubjects
+  readonly operations?: readonly Permission[]
+  readonly tables?: readonly string[]
+  /** Tables among them that it does not affect. */
+  readonly exceptTables?: readonly string[]
+}
+
+/** A rule that decides if its condition is true. */
+export interface ReportedEffect extends Scope {
+  readonly rule: ReportedRule
+  readonly if?: string
+}
+
+export function reportEffect<Part extends Scope>(
+  found: LocatedRule & Partial<RuleAbout>,
+  condition: Condition | undefined,
+  scope: Part,
+) {
+  return { ...scope, rule: reportRule(found), ...(condition && { if: condition.text }) }
+}
+
+/** What an allow rule grants: to a caller or of some operations. */
+export interface Grant extends ReportedEffect {
+  readonly subject?: Subject
+  /** What leaves only a part of the table, or of some tables. */
+  readonly restrictedBy?: readonly (RestrictionReport & Scope)[]
+  /** What denies it to some callers, for some operations and tables, or under a condition. */
+  readonly unless: readonly ReportedEffect[]
+}
+
 /** What restrictions leave of a table together. */
 export interface ReportedPart {
   /** Types by the path of the column. */
@@ -70,68 +98,10 @@ export interface ReportedPart {
 /** `restrictions` has at least one. */
 export function reportPart(restrictions: readonly RestrictionStep[]): ReportedPart {
   const parts = restrictions.map((step) => ({ ...step.restriction, rule: createRuleReference(step) }))
-  const { columns } = combineRestrictions(parts)
   const rows = parts.flatMap(({ rows }) => (rows === undefined ? [] : [printFilterAsWritten(rows)]))
   return {
-    columns: Object.fromEntries(columns),
+    columns: Object.fromEntries(combineRestrictions(parts).columns),
     rows: [...new Set(rows)].toSorted(),
     rules: parts.map(({ rule }) => rule),
-  }
-}
-
-/** A namespace with policies, from the root to the object. */
-export interface ExplainedLevel {
-  readonly namespace: Identifier
-  /** Whether it does not inherit allows from above. */
-  readonly isBoundary: boolean
-  /** Whether it reserves the permission (`final`). */
-  readonly isReserving: boolean
-  readonly rules: readonly ExplainedRule[]
-  readonly otherRules: number
-}
-
-/** A rule about the permission, and what became of it. */
-export interface ExplainedRule extends ReportedRule, Pick<PolicyRule, 'effect' | 'subjects' | 'tables'> {
-  /** Of a rule that applies, its effect. */
-  readonly verdict: Exclude<Step['outcome'], 'applies'> | 'allows' | 'denies'
-  readonly condition: string | undefined
-  /** Why the condition failed. */
-  readonly reason?: string
-}
-
-/** Returns what becomes of each rule about the request, by the namespaces of their policies. */
-export function explainDecision(set: PolicySet, request: AuthorizationRequest): readonly ExplainedLevel[] {
-  const { permission, kind, id, principal } = request
-  const position = objectPosition(kind, id)
-  const { rules } = listSteps(set, {
-    permission,
-    position,
-    caller: knownFromPrincipal(principal),
-    input: request,
-  })
-  const levels = groupBy(set.documentsAbove(position.namespace), ({ namespace }) => namespaceKey(namespace))
-  return [...levels.values()].map((documents: readonly PolicyDocument[]) => {
-    const own = rules.filter(({ document }) => documents.includes(document))
-    return {
-      namespace: documents[0]?.namespace ?? [],
-      isBoundary: documents.some(({ inherit }) => !inherit),
-      isReserving: documents.some(({ final }) => final.has(permission)),
-      rules: own.map(explainRule),
-      otherRules: documents.reduce((sum, { rules }) => sum + rules.length, 0) - own.length,
-    }
-  })
-}
-
-function explainRule(step: Step): ExplainedRule {
-  const { outcome, error } = step
-  const { effect, subjects, tables, condition } = step.rule
-  return {
-    ...reportRule(step),
-    effect,
-    subjects,
-    tables,
-    verdict: outcome === 'applies' ? (effect === 'deny' ? 'denies' : 'allows') : outcome,
-    condition: condition?.text,
-    ...(outcome === 'failed' && { reason: describeConditionError(error) }),
   }
 }

@@ -10,19 +10,19 @@ import {
   matchSubjects,
   type Subject,
 } from '../engine/subject.ts'
-import type { NamedSubjects, Subjects } from '../language/policy-document.ts'
+import type { Subjects } from '../language/policy-document.ts'
 import type { PolicySet } from '../policy-set.ts'
-import { describeRestriction, type RestrictionReport } from '../restrictions/restriction.ts'
+import { describeRestriction } from '../restrictions/restriction.ts'
 import { listNameClasses } from './name-classes.ts'
-import { listNamespaces, listSteps, reportPart, reportRule, type ReportedRule } from './steps.ts'
-
-/** Which callers of those that another rule allows are affected. */
-interface Affected {
-  /** Undefined for all of them. */
-  readonly subjects?: Subjects
-  /** Of a restriction: those that are not affected, although they are the subject. */
-  readonly except?: NamedSubjects
-}
+import {
+  listNamespaces,
+  listSteps,
+  reportEffect,
+  reportPart,
+  reportRule,
+  type Grant,
+  type ReportedRule,
+} from './steps.ts'
 
 /**
  * What a caller that is the subject and nothing else sees, if all conditions that allow it are true. Of a table with tagged
@@ -34,28 +34,20 @@ export type Sight = 'all' | 'part' | 'nothing'
  * Callers who are allowed: each `subject`, if the condition of the rule is true, except those in `except` and those to
  * whom one of the denies in `unless` applies (by its subjects and its condition).
  */
-export interface Entitlement {
+export interface Entitlement extends Grant {
   readonly subject: Subject
-  readonly rule: ReportedRule
   readonly sees: Sight
-  readonly if?: string
-  readonly except?: NamedSubjects
-  /** What leaves only a part of the table to some or all of the callers. */
-  readonly restrictedBy?: readonly (RestrictionReport & Affected)[]
-  readonly unless: readonly (Pick<Entitlement, 'rule' | 'if'> & Affected)[]
-}
-
-interface OverruledCaller {
-  readonly subject: Subject
-  readonly rule: ReportedRule
-  readonly deniedBy: ReportedRule
 }
 
 export interface Entitlements {
   /** Of a table: the columns that have the tag, or any; undefined if there are none. */
   readonly columns?: readonly string[]
   readonly allowed: readonly Entitlement[]
-  readonly overruled: readonly OverruledCaller[]
+  readonly overruled: readonly {
+    readonly subject: Subject
+    readonly rule: ReportedRule
+    readonly deniedBy: ReportedRule
+  }[]
 }
 
 /**
@@ -70,43 +62,37 @@ export function whoCan(
   position: ObjectPosition,
   columns = listTaggedColumns(set, position),
 ): Entitlements {
-  const question = { permission, position, caller: anyCaller }
-  const { possible: rules, restrictions: restricting } = listSteps(set, question)
-  const denies = rules.filter(({ rule }) => rule.effect === 'deny')
+  const { possible, restrictions } = listSteps(set, { permission, position, caller: anyCaller })
+  const denies = possible.filter(({ rule }) => rule.effect === 'deny')
   const allowed: Entitlement[] = []
-  const overruled: OverruledCaller[] = []
-  for (const allow of rules.filter(({ rule }) => rule.effect === 'allow').toReversed()) {
+  const overruled: Entitlements['overruled'][number][] = []
+  for (const allow of possible.filter(({ rule }) => rule.effect === 'allow').toReversed()) {
     for (const subject of listSubjects(allow.rule.subjects)) {
       const own = matchSubjects(allow.rule.subjects, knownFromSubject(subject))
       if (own === false) continue
-      const rule = reportRule(allow)
-      const overriding = selectOverriding(denies, subject)
-      const total = overriding.find(({ subjects, step }) => subjects === undefined && !step.condition)
-      if (total) overruled.push({ subject, rule, deniedBy: reportRule(total.step) })
-      else {
-        const restrictions = selectOverriding(restricting, subject)
-        allowed.push({
-          subject,
-          rule,
-          sees: findSight(overriding, restrictions, columns),
-          ...(allow.condition && { if: allow.condition.text }),
-          ...(own !== true && own.except && { except: own.except }),
-          ...(restrictions.length > 0 && { restrictedBy: restrictions.map(reportRestriction) }),
-          unless: overriding.map(({ step, subjects }) => ({
-            rule: reportRule(step),
-            ...(subjects && { subjects }),
-            ...(step.condition && { if: step.condition.text }),
-          })),
-        })
+      const denying = selectAffecting(denies, subject)
+      const total = denying.find(({ subjects, condition }) => subjects === undefined && !condition)
+      if (total) {
+        overruled.push({ subject, rule: reportRule(allow), deniedBy: reportRule(total) })
+        continue
       }
+      const restricting = selectAffecting(restrictions, subject)
+      allowed.push({
+        subject,
+        sees: findSight(denying, restricting, columns),
+        ...reportEffect(allow, allow.condition, own !== true && own.except ? { except: own.except } : {}),
+        ...(restricting.length > 0 && { restrictedBy: restricting.map(reportRestriction) }),
+        unless: denying.map((deny) =>
+          reportEffect(deny, deny.condition, deny.subjects ? { subjects: deny.subjects } : {}),
+        ),
+      })
     }
   }
   return { ...(columns.length > 0 && { columns }), allowed, overruled }
 }
 
 /** A deny, or a restriction, of callers that another rule allows. */
-interface Overriding<One extends Step | RestrictionStep> {
-  readonly step: One
+type Affecting<One> = One & {
   /** The affected callers; undefined for all of them. */
   readonly subjects: Subjects | undefined
   /** Whether it affects a caller that is the subject and nothing else. */
@@ -114,20 +100,20 @@ interface Overriding<One extends Step | RestrictionStep> {
 }
 
 /** Returns the rules that name the caller, or may. */
-function selectOverriding<One extends Step | RestrictionStep>(
+function selectAffecting<One extends Step | RestrictionStep>(
   steps: readonly One[],
   subject: Subject,
-): readonly Overriding<One>[] {
+): readonly Affecting<One>[] {
   return steps.flatMap((step) => {
-    const { subjects } = step.rule
-    const match = matchSubjects(subjects, knownFromSubject(subject))
+    const match = matchSubjects(step.rule.subjects, knownFromSubject(subject))
     if (match === false) return []
-    const isForSubject = matchSubjects(subjects, knownAsOnly(subject)) === true
-    return [{ step, subjects: match === true ? undefined : match, isForSubject }]
+    const isForSubject = matchSubjects(step.rule.subjects, knownAsOnly(subject)) === true
+    return [{ ...step, subjects: match === true ? undefined : match, isForSubject }]
   })
 }
 
-function reportRestriction({ step, subjects, isForSubject }: Overriding<RestrictionStep>) {
+/** Of a restriction of the subject, `except` are the callers that are not affected, although they are the subject. */
+function reportRestriction({ subjects, isForSubject, ...step }: Affecting<RestrictionStep>) {
   return {
     ...describeRestriction({ ...step.restriction, rule: createRuleReference(step) }),
     ...(subjects && !isForSubject && { subjects }),
@@ -136,12 +122,12 @@ function reportRestriction({ step, subjects, isForSubject }: Overriding<Restrict
 }
 
 function findSight(
-  denies: readonly Overriding<Step>[],
-  restrictions: readonly Overriding<RestrictionStep>[],
+  denies: readonly Affecting<Step>[],
+  restrictions: readonly Affecting<RestrictionStep>[],
   tagged: readonly string[],
 ): Sight {
-  if (denies.some(({ isForSubject, step }) => isForSubject && !step.condition)) return 'nothing'
-  const parts = restrictions.flatMap(({ isForSubject, step }) => (isForSubject ? [step] : []))
+  if (denies.some(({ isForSubject, condition }) => isForSubject && !condition)) return 'nothing'
+  const parts = restrictions.filter(({ isForSubject }) => isForSubject)
   if (parts.length === 0) return 'all'
   const shown = Object.keys(reportPart(parts).columns)
   if (shown.length === 0) return 'nothing'

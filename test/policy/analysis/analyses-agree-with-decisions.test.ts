@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { anonymousPrincipal, type Principal } from '../../../src/identity/principal.ts'
-import { explainDecision } from '../../../src/policy/analysis/steps.ts'
+import { explainRules } from '../../../src/policy/analysis/explain.ts'
 import { createNameMatcher } from '../../../src/policy/conditions/name-pattern.ts'
 import type { NamedSubjects, Subjects } from '../../../src/policy/language/policy-document.ts'
 import type { AuthorizationRequest } from '../../../src/policy/conditions/authorization-request.ts'
@@ -22,7 +22,7 @@ it('explain: the decision names the most specific applying deny, otherwise the m
     fc.property(fc.oneof(arbitraryPolicies, taggedPolicies), requests, (policies, requests) => {
       const set = compilePolicySet(policies)
       for (const request of requests) {
-        const applying = explainDecision(set, request)
+        const applying = explainRules(set, request)
           .toReversed()
           .flatMap(({ rules }) => rules)
           .filter(
