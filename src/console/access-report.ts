@@ -1,18 +1,16 @@
 import { formatIdentifierText } from '../catalog-api/identifier-text.ts'
 import type { Identifier } from '../catalog-api/identifiers.ts'
-import { isInNamespace } from '../catalog-api/requirements.ts'
 import { isExtraOperationName, permissionGroups, type Permission } from '../catalog-api/permissions.ts'
-import type { RuleReference } from '../policy/engine/decision.ts'
-import { objectKindOfPermission, readsPart } from '../policy/engine/object-position.ts'
-import type { PolicyDocument } from '../policy/language/policy-document.ts'
+import { listRestrictions, whoCan, type Entitlement, type Sight } from '../policy/analysis/grants.ts'
+import { listOwnDocuments } from '../policy/analysis/steps.ts'
 import { createRuleReference } from '../policy/engine/compiled-rule.ts'
+import type { RuleReference } from '../policy/engine/decision.ts'
+import { isNamespaceMember, objectPosition, readsPart } from '../policy/engine/object-position.ts'
+import type { Subject } from '../policy/engine/subject.ts'
+import { listPermissions } from '../policy/language/policy-vocabulary.ts'
+import type { PolicyDocument } from '../policy/language/policy-document.ts'
 import type { PolicySet } from '../policy/policy-set.ts'
 import type { RestrictionReport } from '../policy/restrictions/restriction.ts'
-import { listRestrictions } from '../policy/analysis/what-can.ts'
-import { listOwnDocuments } from '../policy/analysis/steps.ts'
-import { listPermissions } from '../policy/language/policy-vocabulary.ts'
-import type { Subject } from '../policy/engine/subject.ts'
-import { listTaggedColumns, whoCan, type Entitlement, type Sight } from '../policy/analysis/who-can.ts'
 
 /** An operation that a caller may use, subject to conditions and to rules that may deny it. */
 type Grant = { readonly operation: Permission } & Omit<Entitlement, 'subject'>
@@ -49,16 +47,21 @@ interface TableRule {
 
 /** As `policy who-can` does. For a namespace, operations on tables apply to any table in it, whatever its name. */
 export function createAccessReport(set: PolicySet, kind: 'namespace' | 'table', id: Identifier) {
-  const namespace = kind === 'namespace' ? id : id.slice(0, -1)
-  const position = { namespace, table: kind === 'namespace' ? undefined : id.at(-1) }
-  const callers = new Map<string, { subject: Subject; grants: Grant[] }>()
+  const isTable = kind === 'table'
+  const position = isTable ? objectPosition(kind, id) : { namespace: id, table: undefined }
   const extra = listPermissions(set.documents).filter(isExtraOperationName)
-  const shown = [...disjointGroups, ['extra operations', extra] as const].map(([name, permissions]) => ({
-    name,
-    operations: permissions.filter((permission) => appliesToKind(permission, kind)),
-  }))
-  for (const operation of shown.flatMap(({ operations }) => operations)) {
-    for (const { subject, ...entitlement } of whoCan(set, operation, position).allowed) {
+  const groups = [...disjointGroups, ['extra operations', extra] as const]
+    .map(([name, permissions]) => ({
+      name,
+      operations: permissions.filter((one) => !isTable || isNamespaceMember(one)),
+    }))
+    .filter(({ operations }) => operations.length > 0)
+  const found = groups
+    .flatMap(({ operations }) => operations)
+    .map((operation) => ({ operation, ...whoCan(set, operation, position) }))
+  const callers = new Map<string, { subject: Subject; grants: Grant[] }>()
+  for (const { operation, allowed } of found) {
+    for (const { subject, ...entitlement } of allowed) {
       const key = `${subject.kind} ${subject.name}`
       const caller = callers.get(key) ?? { subject, grants: [] }
       caller.grants.push({ operation, ...entitlement })
@@ -68,18 +71,15 @@ export function createAccessReport(set: PolicySet, kind: 'namespace' | 'table', 
   return {
     /** The object, as commands read it. */
     id: formatIdentifierText(id),
-    groups: shown.filter(({ operations }) => operations.length > 0),
+    groups,
     /** Of a table: its tagged columns. */
-    columns: kind === 'table' ? listTaggedColumns(set, position) : [],
+    columns: found[0]?.columns ?? [],
     callers: [...callers.values()].map((caller) => ({
       ...caller,
       /** Of a table: what a caller that is the subject and nothing else sees of it, at best. */
-      sees: kind === 'table' ? findSight(caller.grants) : undefined,
+      sees: isTable ? findSight(caller.grants) : undefined,
     })),
-    forTables:
-      kind === 'namespace'
-        ? [...listTableRules(set, namespace), ...listTableRestrictions(set, namespace)]
-        : [],
+    forTables: isTable ? [] : listTableRules(set, id),
   }
 }
 
@@ -88,23 +88,17 @@ function findSight(grants: readonly Grant[]): Sight {
   return (['all', 'part'] as const).find((sight) => sights.has(sight)) ?? 'nothing'
 }
 
-function appliesToKind(permission: Permission, kind: 'namespace' | 'table'): boolean {
-  return kind === 'namespace' || isInNamespace(objectKindOfPermission(permission))
-}
-
 function listTableRules(set: PolicySet, namespace: Identifier): readonly TableRule[] {
-  return listOwnDocuments(set, namespace).flatMap((document) =>
+  const rules = listOwnDocuments(set, namespace).flatMap((document) =>
     document.rules.flatMap((rule) =>
       rule.tables === undefined || rule.restriction !== undefined
         ? []
         : [{ rule: createRuleReference({ document, rule }), tables: rule.tables }],
     ),
   )
-}
-
-function listTableRestrictions(set: PolicySet, namespace: Identifier): readonly TableRule[] {
-  return listRestrictions(set, namespace).map((restriction) => {
+  const restrictions = listRestrictions(set, namespace).map((restriction) => {
     const { rule, tables } = restriction
     return { rule, tables, restriction }
   })
+  return [...rules, ...restrictions]
 }

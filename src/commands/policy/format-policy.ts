@@ -1,5 +1,6 @@
 import { printJson, printLine, type Io } from '../common/io.ts'
-import type { Grant, ReportedRule, Scope } from '../../policy/analysis/steps.ts'
+import type { Grant, Scope } from '../../policy/analysis/grants.ts'
+import type { ReportedRule } from '../../policy/analysis/steps.ts'
 import { qualifiedRuleName } from '../../policy/testing/decision-test.ts'
 import { describeImplication, describePermissionSet } from '../../policy/language/policy-vocabulary.ts'
 import type { ConditionResult } from '../../policy/engine/evaluate.ts'
@@ -19,15 +20,11 @@ export function formatRule(rule: ReportedRule): string {
 }
 
 /** `allowed by` the rule; `denied, as no rule allows it`. */
-export function formatDecided({
-  allowed,
-  rule,
-}: {
-  allowed: boolean
-  rule?: ReportedRule | undefined
-}): string {
-  const word = allowed ? 'allowed' : 'denied'
-  return rule === undefined ? `${word}, as no rule allows it` : `${word} by ${formatRule(rule)}`
+export function formatDecided(decided: { allowed: boolean; rule?: ReportedRule | undefined }): string {
+  const word = decided.allowed ? 'allowed' : 'denied'
+  return decided.rule === undefined
+    ? `${word}, as no rule allows it`
+    : `${word} by ${formatRule(decided.rule)}`
 }
 
 /** `group analysts`, `every caller`, `callers without a credential`. */

@@ -1,7 +1,6 @@
 import { formatCount } from '../../lib/format-count.ts'
 import type { Command } from 'commander'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
-import { jsonOption, parseIdArgument } from '../common/arguments.ts'
 import type { Io } from '../common/io.ts'
 import { formatExample } from '../common/new-command.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
@@ -12,20 +11,16 @@ import {
   type Explanation,
 } from '../../policy/analysis/explain.ts'
 import type { ConditionResult } from '../../policy/engine/evaluate.ts'
+import { createWrittenRequest } from '../../policy/language/written-request.ts'
 import {
-  createPrincipal,
   addCallerOptions,
   addFactOptions,
-  diagnoseFacts,
-  idArgument,
-  operationArgument,
-  requirePermission,
-  createRequest,
+  addOperationArguments,
+  createPrincipal,
+  loadForOperation,
   type CallerOptions,
-  type FactOptions,
 } from './policy-options.ts'
-import { noteMistakenId, noteUnknownGroups } from './note-mistakes.ts'
-import { addSourceOptions, readPolicyContext, requireSources, type SourceOptions } from './policy-sources.ts'
+import { addSourceOptions, type SourceOptions } from './policy-sources.ts'
 import {
   alignColumns,
   formatColumns,
@@ -36,7 +31,7 @@ import {
   printReport,
 } from './format-policy.ts'
 
-interface Options extends CallerOptions, FactOptions, SourceOptions {
+interface Options extends CallerOptions, SourceOptions {
   readonly json?: true
 }
 
@@ -44,50 +39,32 @@ export function addExplain(policy: Command, io: Io): void {
   const command = policy
     .command('explain')
     .description('explain a decision: the deciding rule and all other rules from the root to the object')
-  addFactOptions(addCallerOptions(addSourceOptions(command)))
-    .option(...jsonOption)
-    .argument(...operationArgument)
-    .argument(...idArgument, parseIdArgument)
+  addOperationArguments(addFactOptions(addCallerOptions(addSourceOptions(command))), '<id>')
     .addHelpText(
       'after',
       formatExample(
         'catalog-gateway policy explain --policies policies --as sam --group sales-engineers InsertIntoTable sales/orders --fact branch=main',
       ),
     )
-    .action((name: string, id: Identifier, options: Options, command: Command) =>
-      explainDecision(name, id, options, command, io),
-    )
+    .action(async (name: string, id: Identifier, options: Options) => {
+      const { operation: permission, set } = await loadForOperation(name, id, options, command, io)
+      const principal = createPrincipal(options)
+      const given = { now: new Date().toISOString(), ...options.fact }
+      const request = createWrittenRequest({ principal, permission, id, given })
+      const report = explain(set, request)
+      const title = `${principal.name}: ${permission} on ${formatIdentifierText(id)}`
+      printReport(io, options.json, report, formatExplanation(title, report))
+    })
 }
 
-async function explainDecision(
-  name: string,
-  id: Identifier,
-  options: Options,
-  command: Command,
-  io: Io,
-): Promise<void> {
-  const context = await readPolicyContext(options, io)
-  const operation = requirePermission(name, context.vocabulary, command)
-  const problem = diagnoseFacts(operation, options.fact)
-  if (problem !== undefined) command.error(`error: ${problem}`)
-  const { documents, set } = await requireSources(options, io, context)
-  noteUnknownGroups(options, documents, io)
-  noteMistakenId(operation, id, documents, io)
-  const request = createRequest(createPrincipal(options, options.claim), operation, id, options.fact)
-  const report = explain(set, request)
-  const title = `${request.principal.name}: ${operation} on ${formatIdentifierText(id)}`
-  printReport(io, options.json, report, formatExplanation(title, report))
-}
-
-function formatExplanation(title: string, explanation: Explanation): readonly string[] {
-  const { decision, isByVisibility, message, contact, restriction, facts, tags, levels } = explanation
+function formatExplanation(title: string, report: Explanation): readonly string[] {
+  const { decision, isByVisibility, message, contact, restriction, facts, tags, levels } = report
   const { allowed, rule } = decision
   // That of the levels says why it covers the operation.
-  const deciding =
-    levels
-      .flatMap(({ rules }) => rules)
-      .find((one) => one.policy === rule?.policy && one.rule === rule.rule) ?? rule
-  const by = deciding === undefined ? 'no rule allows it' : `by ${formatRule(deciding)}`
+  const deciding = levels
+    .flatMap(({ rules }) => rules)
+    .find((one) => one.policy === rule?.policy && one.rule === rule.rule)
+  const by = rule === undefined ? 'no rule allows it' : `by ${formatRule(deciding ?? rule)}`
   const grounds = Object.entries({ message, contact }).filter(([, text]) => text !== undefined)
   return [
     `${allowed ? 'allowed' : 'denied'}  ${title}`,
@@ -123,9 +100,8 @@ function formatLevel({
     ...(isBoundary ? ['inherit: false, so rules of parents do not allow anything here'] : []),
     ...(isReserving ? ['final, so no child policy can allow this'] : []),
   ]
-  const note = notes.length === 0 ? '' : `  (${notes.join('; ')})`
   return [
-    `\n${formatIdentifierText(namespace)}${note}`,
+    `\n${formatIdentifierText(namespace)}${notes.length === 0 ? '' : `  (${notes.join('; ')})`}`,
     ...alignColumns(rules.map((rule) => [`  ${rule.effect}`, formatRule(rule), formatVerdict(rule)])),
     ...(otherRules > 0 ? [`  ${formatCount(otherRules, 'rule')} about other operations`] : []),
   ]

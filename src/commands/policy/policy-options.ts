@@ -1,41 +1,46 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import { anonymousPrincipal, type Principal } from '../../identity/index.ts'
+import type { Principal } from '../../identity/index.ts'
+import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
-import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
-import { conditionFacts, type AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
+import { getMembers } from '../../lib/json/json-values.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
-import { createWrittenRequest, describeUnstatedFact } from '../../policy/language/written-request.ts'
-import { collect, parseIdArgument, parseTime } from '../common/arguments.ts'
+import { listNames, suggestGroup } from '../../policy/analysis/lint/lint-names.ts'
+import { listNamespaces } from '../../policy/analysis/steps.ts'
+import { conditionFacts, isConditionFact, noFacts } from '../../policy/conditions/authorization-request.ts'
+import { namespaceKey, objectKindOfPermission, objectPosition } from '../../policy/engine/object-position.ts'
+import {
+  createCaller,
+  type WrittenRequest,
+  findUnstatedFacts,
+} from '../../policy/language/written-request.ts'
+import type { PolicySet } from '../../policy/policy-set.ts'
+import { collect, jsonOption, parseIdArgument, parseTime } from '../common/arguments.ts'
+import type { Io } from '../common/io.ts'
+import { readPolicyContext, requireSources, type SourceOptions } from './policy-sources.ts'
 
-export const operationArgument = [
-  '<operation>',
-  'an operation of the catalog API, such as InsertIntoTable',
-] as const
-export const idArgument = [
-  '<id>',
-  'the object, such as prod/sales/orders or prod$sales$orders; / is the root',
-] as const
+/* What commands ask of policies: about a caller, an operation and an object. */
 
-/** Finds the permission of that name. Ends the command if there is none. */
-export function requirePermission(
-  text: string,
-  { permissions: { names, groups } }: PolicyVocabulary,
-  command: Command,
-): Permission {
-  const found = names.find((name) => name === text)
-  if (found !== undefined) return found
-  const members = groups.get(text)
-  if (members !== undefined)
-    return command.error(`error: ${text} is a group of operations; expected one, such as ${members[0]}`)
-  return command.error(`error: unknown operation ${JSON.stringify(text)}${suggestSimilar(text, names)}`)
+/** Adds the arguments of `loadForOperation`, and `--json`. */
+export function addOperationArguments(command: Command, id: '<id>' | '[id]'): Command {
+  return command
+    .option(...jsonOption)
+    .argument('<operation>', 'an operation of the catalog API, such as InsertIntoTable')
+    .argument(
+      id,
+      'the object, such as prod/sales/orders or prod$sales$orders; / is the root',
+      parseIdArgument,
+    )
 }
 
+/** A caller and, if the command takes them, the claims of its token and the facts of its request. */
 export interface CallerOptions {
   readonly anonymous?: true
   readonly as?: string
   readonly group: readonly string[]
   readonly key?: string
+  readonly claim?: Readonly<Record<string, unknown>>
+  readonly fact?: NonNullable<WrittenRequest['given']>
 }
 
 export function addCallerOptions(command: Command): Command {
@@ -46,103 +51,40 @@ export function addCallerOptions(command: Command): Command {
     .option('--key <id>', 'id of the API key of the caller')
 }
 
-/** `claims` are those of the token of the caller, if it has one. */
-export function createPrincipal(
-  { anonymous, as, group, key }: CallerOptions,
-  claims: readonly Claim[] = [],
-): Principal {
-  if (anonymous) return anonymousPrincipal
-  return {
-    name: as ?? 'somebody',
-    method: claims.length > 0 ? 'token' : 'api-key',
-    groups: new Set(group),
-    credentialId: key ?? '',
-    ...(claims.length > 0 && { claims: Object.fromEntries(claims) }),
-  }
-}
-
-type FactArgument = readonly [name: string, value: string]
-
-type Claim = readonly [name: string, value: unknown]
-
-/** What conditions and restrictions read of a request: the claims of its caller, and its facts. */
-export interface FactOptions {
-  readonly claim: readonly Claim[]
-  readonly fact: readonly FactArgument[]
+export function createPrincipal({ anonymous, as, group, key, claim }: CallerOptions): Principal {
+  return createCaller({ anonymous, user: as, groups: [...group], key, claims: claim })
 }
 
 export function addFactOptions(command: Command): Command {
   return command
-    .option('--claim <name=value>', 'a claim of the token, as JSON or text; repeatable', collectClaim, [])
+    .option('--claim <name=value>', 'a claim of the token, as JSON or text; repeatable', collectClaim)
     .option(
       '--fact <name=value>',
       `a fact of the request: ${factNames.join(', ')}, if the operation has it; repeatable`,
       collectFact,
-      [],
     )
 }
 
-/** Returns why one of the facts is not valid for the permission; undefined if all are. */
-export function diagnoseFacts(permission: Permission, facts: readonly FactArgument[]): string | undefined {
-  for (const [name, text] of facts) {
-    const fact = conditionFacts.find((one) => one === name.split('.', 1)[0])
-    const error = fact && describeUnstatedFact(fact, text, new Set([permission]))
-    if (error !== undefined) return `--fact ${name}: ${error}`
-  }
-  return undefined
-}
+const factNames = ['address', 'now', 'context', ...conditionFacts].map((name) =>
+  name === 'context' || (isConditionFact(name) && noFacts[name] instanceof Map) ? `${name}.KEY` : name,
+)
 
-/** The time of the request is now, unless a fact says otherwise. */
-export function createRequest(
-  principal: Principal,
-  permission: Permission,
-  id: Identifier,
-  facts: readonly FactArgument[],
-): AuthorizationRequest {
-  const { destination, ...values } = Object.fromEntries(facts)
-  const texts = (name: string): ReadonlyMap<string, string> | undefined => {
-    const entries = facts.filter(([key]) => key.startsWith(`${name}.`))
-    if (entries.length === 0) return undefined
-    return new Map(entries.map(([key, value]) => [key.slice(name.length + 1), value]))
-  }
-  const given = {
-    now: new Date().toISOString(),
-    ...values,
-    destination: destination === undefined ? undefined : parseIdArgument(destination),
-    context: texts('context'),
-    metadata: texts('metadata'),
-    properties: texts('properties'),
-  }
-  return createWrittenRequest({ principal, permission, id, given })
-}
-
-const requestFactNames = [
-  'address',
-  'now',
-  'mode',
-  'behavior',
-  'branch',
-  'tag',
-  'location',
-  'manifestPath',
-  'destination',
-]
-const factNames = [...requestFactNames, 'context.KEY', 'metadata.KEY', 'properties.KEY']
-
-function collectFact(text: string, before: readonly FactArgument[]): readonly FactArgument[] {
+function collectFact(text: string, before: CallerOptions['fact'] = {}): CallerOptions['fact'] {
   const [name, value] = parsePair(text)
-  if (!factNames.includes(name.replace(/\..+$/s, '.KEY')))
+  const [, map = '', key] = /^([^.]+)\.(.+)$/s.exec(name) ?? []
+  if (!factNames.includes(key === undefined ? name : `${map}.KEY`))
     throw new InvalidArgumentError(
       `unknown fact ${JSON.stringify(name)}${suggestSimilar(name, factNames) || `; expected one of ${factNames.join(', ')}`}`,
     )
   if (name === 'now') parseTime(value)
-  if (name === 'destination') parseIdArgument(value)
-  return [...before, [name, value]]
+  if (name === 'destination') return { ...before, destination: parseIdArgument(value) }
+  if (key === undefined) return { ...before, [name]: value }
+  return { ...before, [map]: { ...getMembers(getMembers(before)[map]), [key]: value } }
 }
 
-function collectClaim(text: string, before: readonly Claim[]): readonly Claim[] {
+function collectClaim(text: string, before: CallerOptions['claim']): CallerOptions['claim'] {
   const [name, value] = parsePair(text)
-  return [...before, [name, parseJsonOrText(value)]]
+  return { ...before, [name]: parseJsonOrText(value) }
 }
 
 function parsePair(text: string): readonly [name: string, value: string] {
@@ -157,4 +99,59 @@ function parseJsonOrText(text: string): unknown {
   } catch {
     return text
   }
+}
+
+/**
+ * Loads the policies for a question about an operation, and notes on standard error what is probably mistaken in it. Ends
+ * the command if there is no such operation, or if its requests do not state one of the facts.
+ */
+export async function loadForOperation(
+  name: string,
+  id: Identifier | undefined,
+  options: SourceOptions & Partial<CallerOptions>,
+  command: Command,
+  io: Io,
+) {
+  const context = await readPolicyContext(options, io)
+  const { names, groups } = context.vocabulary.permissions
+  const operation = names.find((one) => one === name)
+  const members = groups.get(name)
+  if (members !== undefined)
+    return command.error(`error: ${name} is a group of operations; expected one, such as ${members[0]}`)
+  if (operation === undefined)
+    return command.error(`error: unknown operation ${JSON.stringify(name)}${suggestSimilar(name, names)}`)
+  for (const [fact, problem] of findUnstatedFacts(options.fact ?? {}, new Set([operation])))
+    command.error(`error: --fact ${fact}: ${problem}`)
+  const { set } = await requireSources(options, io, context)
+  noteUnknownGroups(options, set, io)
+  if (id !== undefined) noteMistakenId(operation, id, set, io)
+  return { operation, set }
+}
+
+/** Notes on standard error the groups of the caller that are subjects of no rule: they are probably misspelt. */
+export function noteUnknownGroups(
+  { group = [] }: Partial<CallerOptions>,
+  set: PolicySet,
+  { stderr }: Io,
+): void {
+  const rules = set.documents.flatMap((document) => document.rules)
+  const named = rules.flatMap((rule) => listNames(rule, 'groups'))
+  for (const unknown of group.filter((one) => !named.includes(one)))
+    stderr.write(`note: no rule names the group ${JSON.stringify(unknown)}${suggestGroup(unknown, named)}\n`)
+}
+
+/** An id is probably another one if it is a namespace instead of a table, or has dots between the names. */
+function noteMistakenId(operation: Permission, id: Identifier, set: PolicySet, { stderr }: Io): void {
+  const known = listNamespaces(set)
+  const hasPolicy = (namespace: Identifier): boolean =>
+    namespace.length > 0 && known.has(namespaceKey(namespace))
+  const text = formatIdentifierText(id)
+  const kind = objectKindOfPermission(operation)
+  if (kind === 'table' && hasPolicy(id))
+    stderr.write(
+      `note: ${text} is the namespace of a policy; ${operation} takes a table, such as ${text}/orders\n`,
+    )
+  const names = id.flatMap((name) => name.split('.'))
+  if (names.length > id.length && hasPolicy(objectPosition(kind, names).namespace))
+    stderr.write(`note: dots do not separate names; did you mean ${formatIdentifierText(names)}?\n`)
 }

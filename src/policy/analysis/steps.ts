@@ -1,13 +1,10 @@
 import type { Identifier } from '../../catalog-api/identifiers.ts'
-import type { Permission } from '../../catalog-api/permissions.ts'
-import type { Condition } from '../conditions/condition.ts'
 import { createRuleReference, type LocatedRule } from '../engine/compiled-rule.ts'
 import type { RuleReference } from '../engine/decision.ts'
 import { outcomeApplies, type RestrictionStep, type RuleAbout, type Step } from '../engine/evaluate.ts'
 import { namespaceKey } from '../engine/object-position.ts'
-import type { Subject } from '../engine/subject.ts'
 import type { Implication } from '../language/policy-vocabulary.ts'
-import type { NamedSubjects, PolicyDocument, Subjects } from '../language/policy-document.ts'
+import type { PolicyDocument } from '../language/policy-document.ts'
 import type { PolicySet, Question } from '../policy-set.ts'
 import { printFilterAsWritten } from '../restrictions/print-filter.ts'
 import { combineRestrictions, type RestrictionReport } from '../restrictions/restriction.ts'
@@ -50,40 +47,6 @@ export interface ReportedRule extends RuleReference {
 export function reportRule(found: LocatedRule & Partial<RuleAbout>): ReportedRule {
   const implication = found.rule.restriction === undefined ? found.implication : 'restriction'
   return { ...createRuleReference(found), ...(implication && { implication }) }
-}
-
-/** Whom or what a rule affects, of all that the report is about; all of it, if no member is defined. */
-export interface Scope {
-  readonly subjects?: Subjects
-  /** Callers among them that it does not affect. */
-  readonly except?: NamedSubjects
-  readonly operations?: readonly Permission[]
-  readonly tables?: readonly string[]
-  /** Tables among them that it does not affect. */
-  readonly exceptTables?: readonly string[]
-}
-
-/** A rule that decides if its condition is true. */
-export interface ReportedEffect extends Scope {
-  readonly rule: ReportedRule
-  readonly if?: string
-}
-
-export function reportEffect<Part extends Scope>(
-  found: LocatedRule & Partial<RuleAbout>,
-  condition: Condition | undefined,
-  scope: Part,
-) {
-  return { ...scope, rule: reportRule(found), ...(condition && { if: condition.text }) }
-}
-
-/** What an allow rule grants: to a caller or of some operations. */
-export interface Grant extends ReportedEffect {
-  readonly subject?: Subject
-  /** What leaves only a part of the table, or of some tables. */
-  readonly restrictedBy?: readonly (RestrictionReport & Scope)[]
-  /** What denies it to some callers, for some operations and tables, or under a condition. */
-  readonly unless: readonly ReportedEffect[]
 }
 
 /** What restrictions leave of a table together. */

@@ -1,9 +1,8 @@
 import { z } from 'zod'
-import { anonymousPrincipal, authenticationMethods, type Principal } from '../../identity/index.ts'
+import { authenticationMethods } from '../../identity/index.ts'
 import { isInNamespace } from '../../catalog-api/requirements.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import { getMembers } from '../../lib/json/json-values.ts'
-import { conditionFacts } from '../conditions/authorization-request.ts'
 import { objectKindOfPermission } from '../engine/object-position.ts'
 import type { DecisionTest } from '../testing/decision-test.ts'
 import type { PolicyVocabulary } from './policy-vocabulary.ts'
@@ -21,7 +20,7 @@ import {
   type NameSchemas,
 } from './schema-parts.ts'
 import { yamlAlias, type Path } from './read-yaml.ts'
-import { createWrittenRequest, describeUnstatedFact } from './written-request.ts'
+import { createCaller, createWrittenRequest, findUnstatedFacts } from './written-request.ts'
 
 /* Tests of policies and of decision tables, as the other schemas of the language. */
 
@@ -35,8 +34,6 @@ function findAliases(value: unknown, path: Path): readonly Path[] {
   const members = Array.isArray(value) ? [...value.entries()] : Object.entries(getMembers(value))
   return members.flatMap(([key, member]) => findAliases(member, [...path, key]))
 }
-
-const defaultCaller: Principal = { name: 'somebody', method: 'api-key', groups: new Set(), credentialId: '' }
 
 const caller = checked(
   z.strictObject({
@@ -55,19 +52,7 @@ const caller = checked(
     if (caller.anonymous && Object.keys(caller).length > 1)
       report(' must not describe an anonymous caller further')
   },
-).transform(({ anonymous, user, groups, key, method, issuer, claims }): Principal => {
-  if (anonymous) return anonymousPrincipal
-  return {
-    name: user ?? defaultCaller.name,
-    method: method ?? (claims === undefined && issuer === undefined ? 'api-key' : 'token'),
-    groups: new Set(groups),
-    credentialId: key ?? '',
-    ...(issuer !== undefined && { issuer }),
-    ...(claims !== undefined && { claims }),
-  }
-})
-
-const textMap = texts.transform((members): ReadonlyMap<string, string> => new Map(Object.entries(members)))
+)
 
 const objectFields = ['namespace', 'table', 'transaction'] as const
 type ObjectField = (typeof objectFields)[number]
@@ -104,7 +89,7 @@ export function createTestSchema({ path, operations }: NameSchemas, vocabulary: 
   const givenFacts = z.strictObject({
     address: optional(text, 'The client address (client.address in conditions). Default: 192.0.2.1.'),
     now: optional(time, 'The time of the request. Default: 2026-01-01T00:00:00Z.'),
-    context: optional(textMap, 'The context headers, by key.'),
+    context: optional(texts, 'The context headers, by key.'),
     mode: asInConditions,
     behavior: asInConditions,
     branch: optional(text, 'As in conditions. Default for tables: main.'),
@@ -112,8 +97,8 @@ export function createTestSchema({ path, operations }: NameSchemas, vocabulary: 
     location: asInConditions,
     manifestPath: asInConditions,
     destination: optional(path, 'As in conditions.'),
-    metadata: optional(textMap, 'As in conditions.'),
-    properties: optional(textMap, 'As in conditions.'),
+    metadata: optional(texts, 'As in conditions.'),
+    properties: optional(texts, 'As in conditions.'),
   })
 
   const form = checkedFields(
@@ -153,12 +138,8 @@ export function createTestSchema({ path, operations }: NameSchemas, vocabulary: 
   return checked(form, (test, report) => {
     const { beneath = false, given = {}, expect } = test
     const permissions = vocabulary.expand(test.operations, 'allow')
-    for (const fact of permissions.size === 0 ? [] : conditionFacts) {
-      const value = given[fact]
-      if (value === undefined) continue
-      const problem = describeUnstatedFact(fact, typeof value === 'string' ? value : undefined, permissions)
-      if (problem !== undefined) report(`: ${problem}`, ['given', fact])
-    }
+    for (const [fact, problem] of permissions.size === 0 ? [] : findUnstatedFacts(given, permissions))
+      report(`: ${problem}`, ['given', fact])
     for (const name of ['sends', 'columns', 'message'] as const) {
       const [effect, reason] = expectedOf[name]
       if (test[name] !== undefined && expect !== effect)
@@ -188,7 +169,8 @@ export function createTest(
   location: Pick<DecisionTest, 'document' | 'file' | 'line'>,
   vocabulary: PolicyVocabulary,
 ): DecisionTest {
-  const { name = '', as: principal = defaultCaller, beneath = false, given } = test
+  const { name = '', beneath = false, given } = test
+  const principal = createCaller(test.as)
   const field = findObjectField(test)
   const id = (field && test[field]) ?? []
   const requests = [...vocabulary.expand(test.operations, 'allow')]

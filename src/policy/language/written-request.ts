@@ -6,25 +6,30 @@ import {
 } from '../../catalog-api/facts.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { permissionNames, type Permission } from '../../catalog-api/permissions.ts'
+import { anonymousPrincipal, type Principal } from '../../identity/index.ts'
 import { parseTimestamp } from '../../lib/time.ts'
-import type { AuthorizationRequest, ConditionFact } from '../conditions/authorization-request.ts'
+import {
+  conditionFacts,
+  type AuthorizationRequest,
+  type ConditionFact,
+} from '../conditions/authorization-request.ts'
 import { factsStatedFor, operationsStating, permissionFacts } from '../conditions/permission-facts.ts'
 import { objectKindOfPermission } from '../engine/object-position.ts'
 import { describePermissionSet } from './policy-vocabulary.ts'
 
 /** Facts as people write them, by their names in conditions. */
 type WrittenFacts = {
-  readonly [Fact in ConditionFact & keyof StatedFacts]?: StatedFacts[Fact] | undefined
-} & {
+  readonly [Fact in Exclude<ConditionFact & keyof StatedFacts, MapFact>]?: StatedFacts[Fact] | undefined
+} & { readonly [Fact in MapFact | 'context']?: Readonly<Record<string, string>> | undefined } & {
   readonly address?: string | undefined
   /** ISO 8601. */
   readonly now?: string | undefined
-  readonly context?: ReadonlyMap<string, string> | undefined
   readonly destination?: Identifier | undefined
 }
+type MapFact = 'metadata' | 'properties'
 
 /** A request as people write it, in tests and commands. */
-interface WrittenRequest extends Pick<AuthorizationRequest, 'principal' | 'permission' | 'id'> {
+export interface WrittenRequest extends Pick<AuthorizationRequest, 'principal' | 'permission' | 'id'> {
   /** Those that the operation does not have are ignored. */
   readonly given?: WrittenFacts | undefined
   /** Whether it is also about everything beneath the namespace. */
@@ -42,7 +47,15 @@ export function createWrittenRequest({
   given = {},
   beneath = false,
 }: WrittenRequest): AuthorizationRequest {
-  const { address = '192.0.2.1', now = '2026-01-01T00:00:00Z', context, destination, ...facts } = given
+  const {
+    address = '192.0.2.1',
+    now = '2026-01-01T00:00:00Z',
+    context,
+    destination,
+    metadata,
+    properties,
+    ...facts
+  } = given
   const { mode, behavior, branch } = facts
   const stated = omitUndefinedFacts({
     ...facts,
@@ -51,6 +64,8 @@ export function createWrittenRequest({
     branch: branch === undefined ? undefined : canonicalizeBranch(branch),
     newNamespace: destination?.slice(0, -1),
     newName: destination?.at(-1),
+    metadata: toMap(metadata),
+    properties: toMap(properties),
   })
   return {
     principal,
@@ -60,17 +75,56 @@ export function createWrittenRequest({
     request: {
       clientAddress: address,
       now: new Date(parseTimestamp(now)),
-      context: context ?? new Map(),
+      context: toMap(context) ?? new Map(),
     },
     operation: permissionFacts(permission, id, stated, beneath),
   }
 }
 
-/**
- * Describes why no request for any of the permissions states the fact, and which permissions have it, or that none has this
- * word as its mode or behavior; undefined if one does.
- */
-export function describeUnstatedFact(
+function toMap(texts: Readonly<Record<string, string>> | undefined): ReadonlyMap<string, string> | undefined {
+  return texts && new Map(Object.entries(texts))
+}
+
+/** A caller as people write it. */
+interface WrittenCaller {
+  readonly anonymous?: true | undefined
+  readonly user?: string | undefined
+  readonly groups?: readonly string[] | undefined
+  readonly key?: string | undefined
+  readonly method?: Principal['method'] | undefined
+  readonly issuer?: string | undefined
+  readonly claims?: Principal['claims'] | undefined
+}
+
+/** Creates the caller; without any of its fields, one that no policy names. */
+export function createCaller(written: WrittenCaller = {}): Principal {
+  const { anonymous, claims, issuer, method, user = 'somebody', groups, key = '' } = written
+  if (anonymous) return anonymousPrincipal
+  return {
+    name: user,
+    method: method ?? (claims === undefined && issuer === undefined ? 'api-key' : 'token'),
+    groups: new Set(groups),
+    credentialId: key,
+    ...(issuer !== undefined && { issuer }),
+    ...(claims !== undefined && { claims }),
+  }
+}
+
+/** Finds the facts that no request for any of the permissions states, or not with this mode or behavior, and says why. */
+export function findUnstatedFacts(
+  given: { readonly [Fact in ConditionFact]?: unknown },
+  permissions: ReadonlySet<Permission>,
+): readonly (readonly [ConditionFact, problem: string])[] {
+  return conditionFacts.flatMap((fact) => {
+    const value = given[fact]
+    if (value === undefined) return []
+    const problem = describeUnstatedFact(fact, typeof value === 'string' ? value : undefined, permissions)
+    return problem === undefined ? [] : [[fact, problem] as const]
+  })
+}
+
+/** Also says which permissions have the fact, or which words are known. */
+function describeUnstatedFact(
   fact: ConditionFact,
   text: string | undefined,
   permissions: ReadonlySet<Permission>,

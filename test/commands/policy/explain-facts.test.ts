@@ -59,7 +59,7 @@ it.for([
 ] as const)('a fact that %s does not have is bad usage: %s', async ([operation, fact, message]) => {
   const { status, output, messages } = await explain(operation, 'a/t', '--fact', fact)
   expect({ status, output }).toEqual({ status: 2, output: '' })
-  expect(messages).toContain(`--fact ${fact.split('=')[0]}: requests for ${operation} ${message}`)
+  expect(messages).toContain(`--fact ${fact.split(/[.=]/)[0]}: requests for ${operation} ${message}`)
 })
 
 it('a mode that an operation does not have is bad usage', async () => {

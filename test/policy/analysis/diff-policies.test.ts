@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { anonymousPrincipal, type Principal } from '../../../src/identity/principal.ts'
 import type { ObjectKind } from '../../../src/catalog-api/operations.ts'
 import { diffPolicies, type PolicyChange } from '../../../src/policy/analysis/diff-policies.ts'
-import { whoCanTag } from '../../../src/policy/analysis/who-can.ts'
+import { whoCanTag } from '../../../src/policy/analysis/grants.ts'
 import { intersectPatterns } from '../../../src/policy/analysis/name-classes.ts'
 import { createNameMatcher } from '../../../src/policy/conditions/name-pattern.ts'
 import {

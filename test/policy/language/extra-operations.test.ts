@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createExtraOperations } from '../../../src/catalog-api/extra-operation.ts'
 import { permissionGroups, permissionNames } from '../../../src/catalog-api/permissions.ts'
-import { whatCan } from '../../../src/policy/analysis/what-can.ts'
+import { whatCan } from '../../../src/policy/analysis/grants.ts'
 import { diffPolicies } from '../../../src/policy/analysis/diff-policies.ts'
 import { parsePolicies } from '../../../src/policy/language/parse-policies.ts'
 import { createPolicyVocabulary } from '../../../src/policy/language/policy-vocabulary.ts'

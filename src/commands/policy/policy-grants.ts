@@ -1,0 +1,147 @@
+import type { Command } from 'commander'
+import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
+import type { Identifier } from '../../catalog-api/identifiers.ts'
+import { suggestSimilar } from '../../lib/suggest-similar.ts'
+import {
+  whatCan,
+  whoCan,
+  whoCanTag,
+  type Entitlements,
+  type NamespaceAccess,
+  type TaggedEntitlements,
+} from '../../policy/analysis/grants.ts'
+import { objectKindOfPermission, objectPosition } from '../../policy/engine/object-position.ts'
+import { listTags } from '../../policy/tags/object-tags.ts'
+import { isListing } from '../../policy/visibility/visibility.ts'
+import { jsonOption } from '../common/arguments.ts'
+import type { Io } from '../common/io.ts'
+import { formatExample } from '../common/new-command.ts'
+import { formatGrants, formatPolicySubject, formatRule, printReport } from './format-policy.ts'
+import {
+  addCallerOptions,
+  addOperationArguments,
+  createPrincipal,
+  loadForOperation,
+  noteUnknownGroups,
+  type CallerOptions,
+} from './policy-options.ts'
+import { addSourceOptions, requireSources, type SourceOptions } from './policy-sources.ts'
+
+interface WhoCanOptions extends SourceOptions {
+  readonly tag?: string
+  readonly json?: true
+}
+
+export function addWhoCan(policy: Command, io: Io): void {
+  const command = policy
+    .command('who-can')
+    .description('list the callers that are allowed an operation, with conditions and rules')
+  addOperationArguments(addSourceOptions(command), '[id]')
+    .option(
+      '--tag <tag>',
+      'instead of an id: everything that has this tag, and tables with columns that have it',
+    )
+    .addHelpText(
+      'after',
+      formatExample(
+        'catalog-gateway policy who-can --policies policies DropTable sales/orders',
+        'catalog-gateway policy who-can --policies policies --tag pii QueryTable',
+      ),
+    )
+    .action((name: string, id: Identifier | undefined, options: WhoCanOptions) =>
+      listCallers(name, id, options, command, io),
+    )
+}
+
+async function listCallers(
+  name: string,
+  id: Identifier | undefined,
+  options: WhoCanOptions,
+  command: Command,
+  io: Io,
+): Promise<void> {
+  const { tag, json } = options
+  if ((tag === undefined) === (id === undefined)) command.error('error: expected either an id or --tag <tag>')
+  const { operation, set } = await loadForOperation(name, id, options, command, io)
+  if (isListing(operation))
+    io.stderr.write(
+      `note: ${operation} is also allowed to callers that may see something beneath, and then shows them that; see \`policy explain\`\n`,
+    )
+  if (id !== undefined) {
+    const entitlements = whoCan(set, operation, objectPosition(objectKindOfPermission(operation), id))
+    const title = `${operation} on ${formatIdentifierText(id)}`
+    printReport(io, json, entitlements, formatEntitlements(title, entitlements))
+    return
+  }
+  const { all } = listTags(set.documents.map(({ tags }) => tags))
+  if (tag === undefined || !all.has(tag))
+    return command.error(
+      `error: no policy declares the tag ${JSON.stringify(tag)}${suggestSimilar(tag ?? '', all)}`,
+    )
+  const found = whoCanTag(set, operation, tag)
+  const lines = found.flatMap((one) => formatEntitlements(`${operation} on ${formatTagged(one)}`, one))
+  const none = [`nothing that ${operation} applies to has the tag ${tag}`]
+  printReport(io, json, found, found.length === 0 ? none : lines)
+}
+
+function formatTagged({ namespace, table, columns }: TaggedEntitlements): string {
+  if (table === undefined) return `${formatIdentifierText(namespace)} and beneath`
+  const which = columns === undefined ? '' : ` (${columns.join(', ')})`
+  return formatIdentifierText([...namespace, table]) + which
+}
+
+/** Says apart who sees the tagged columns of a table, the table without them, and nothing, if that differs. */
+function formatEntitlements(title: string, { columns, allowed, overruled }: Entitlements): readonly string[] {
+  const names = columns?.join(', ')
+  const sights = [
+    ['all', names ?? 'the whole table'],
+    ['part', names === undefined ? 'a part of the table' : `the table without ${names}`],
+    ['nothing', 'nothing'],
+  ] as const
+  const denied = overruled.map(
+    ({ subject, rule, deniedBy }) =>
+      `${formatPolicySubject(subject)}: ${formatRule(rule)} allows it, ${formatRule(deniedBy)} denies it`,
+  )
+  const first = `${title}:${allowed.length === 0 ? ' nobody' : ''}`
+  if (allowed.every(({ restrictedBy }) => restrictedBy === undefined))
+    return [first, ...formatGrants(allowed), ...denied.map((line) => `  not ${line}`)]
+  return [
+    first,
+    ...sights.flatMap(([sight, what]) => {
+      const own = allowed.filter(({ sees }) => sees === sight)
+      const others = sight === 'nothing' ? denied.map((line) => `    ${line}`) : []
+      if (own.length + others.length === 0) return []
+      return [`  sees ${what}:`, ...formatGrants(own, '    '), ...others]
+    }),
+  ]
+}
+
+interface WhatCanOptions extends CallerOptions, SourceOptions {
+  readonly json?: true
+}
+
+export function addWhatCan(policy: Command, io: Io): void {
+  const command = policy
+    .command('what-can')
+    .description('list the permissions of a caller, with objects, conditions and rules')
+  addCallerOptions(addSourceOptions(command))
+    .option(...jsonOption)
+    .addHelpText(
+      'after',
+      formatExample('catalog-gateway policy what-can --policies policies --as sam --group sales-engineers'),
+    )
+    .action(async (options: WhatCanOptions) => {
+      const { set } = await requireSources(options, io)
+      noteUnknownGroups(options, set, io)
+      const caller = createPrincipal(options)
+      const entries = whatCan(set, caller)
+      const isNothing = entries.every(({ permits }) => permits.length === 0)
+      const lines = isNothing ? [`${caller.name} may do nothing`] : entries.flatMap(formatAccess)
+      printReport(io, options.json, entries, lines)
+    })
+}
+
+function formatAccess({ namespace, permits }: NamespaceAccess): readonly string[] {
+  const where = namespace.length === 0 ? 'everywhere' : `${formatIdentifierText(namespace)} and beneath`
+  return [`${where}${permits.length === 0 ? ': nothing' : ''}`, ...formatGrants(permits)]
+}

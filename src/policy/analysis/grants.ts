@@ -1,0 +1,303 @@
+import type { Principal } from '../../identity/index.ts'
+import type { Identifier } from '../../catalog-api/identifiers.ts'
+import type { Permission } from '../../catalog-api/permissions.ts'
+import { matchesAny } from '../conditions/name-pattern.ts'
+import { createRuleReference, type LocatedRule } from '../engine/compiled-rule.ts'
+import type { RestrictionStep } from '../engine/evaluate.ts'
+import { isNamespaceMember, namespaceKey, readsPart, type ObjectPosition } from '../engine/object-position.ts'
+import {
+  anyCaller,
+  knownAsOnly,
+  knownFromPrincipal,
+  knownFromSubject,
+  listSubjects,
+  matchSubjects,
+  type KnownCaller,
+  type Subject,
+} from '../engine/subject.ts'
+import { listPermissions } from '../language/policy-vocabulary.ts'
+import type { NamedSubjects, PolicyRule, Subjects } from '../language/policy-document.ts'
+import type { PolicySet } from '../policy-set.ts'
+import { describeRestriction, type RestrictionReport } from '../restrictions/restriction.ts'
+import { resolveRestriction } from '../tags/object-tags.ts'
+import { listNameClasses } from './name-classes.ts'
+import {
+  listNamespaces,
+  listOwnDocuments,
+  listSteps,
+  reportPart,
+  reportRule,
+  type ReportedRule,
+} from './steps.ts'
+
+/** Whom or what a rule affects, of all that the report is about; all of it, if no member is defined. */
+export interface Scope {
+  readonly subjects?: Subjects | undefined
+  /** Callers that it does not affect. */
+  readonly except?: NamedSubjects | undefined
+  readonly operations?: readonly Permission[]
+  readonly tables?: readonly string[] | undefined
+  /** Tables among them that it does not affect. */
+  readonly exceptTables?: readonly string[]
+}
+
+/** A rule that decides if its condition is true. */
+interface ReportedEffect extends Scope {
+  readonly rule: ReportedRule
+  readonly if?: string | undefined
+}
+
+/** What an allow rule grants, to a caller or of some operations. */
+export interface Grant extends ReportedEffect {
+  readonly subject?: Subject
+  /** What leaves only a part of the table, or of some tables. */
+  readonly restrictedBy?: readonly (RestrictionReport & Scope)[] | undefined
+  /** What denies it to some callers, for some operations and tables, or under a condition. */
+  readonly unless: readonly ReportedEffect[]
+}
+
+/**
+ * What a caller that is the subject and nothing else sees, if all conditions that allow it are true. Of a table with tagged
+ * columns, `all` is that it sees some of these, and `part` that it sees the table without them.
+ */
+export type Sight = 'all' | 'part' | 'nothing'
+
+/**
+ * Callers who are allowed: each `subject`, if the condition of the rule is true, except those in `except` and those to
+ * whom one of the denies in `unless` applies (by its subjects and its condition).
+ */
+export interface Entitlement extends Grant {
+  readonly subject: Subject
+  readonly sees: Sight
+}
+
+export interface Entitlements {
+  /** Of a table: the columns that have the tag, or any; undefined if there are none. */
+  readonly columns: readonly string[] | undefined
+  readonly allowed: readonly Entitlement[]
+  readonly overruled: readonly (Pick<Entitlement, 'subject' | 'rule'> & { readonly deniedBy: ReportedRule })[]
+}
+
+/**
+ * Returns the callers who may use the permission on the object. The result is exact for all possible callers: a caller
+ * is allowed if and only if one of the entitlements applies. It is derived from the rules, not by trying callers: each
+ * allow rule is split into its subjects, and each subject lists the denies that can still apply to it. Of
+ * conditions, only tags are decided.
+ */
+export function whoCan(
+  set: PolicySet,
+  permission: Permission,
+  position: ObjectPosition,
+  columns = listTaggedColumns(set, position),
+): Entitlements {
+  const { possible, restrictions } = listSteps(set, { permission, position, caller: anyCaller })
+  const denies = possible.filter(({ rule }) => rule.effect === 'deny')
+  const allowed: Entitlement[] = []
+  const overruled: Entitlements['overruled'][number][] = []
+  for (const allow of possible.filter(({ rule }) => rule.effect === 'allow').toReversed()) {
+    for (const subject of listSubjects(allow.rule.subjects)) {
+      const own = matchSubjects(allow.rule.subjects, knownFromSubject(subject))
+      if (own === false) continue
+      const rule = reportRule(allow)
+      const denying = selectAffecting(denies, subject)
+      const total = denying.find(({ subjects, condition }) => subjects === undefined && !condition)
+      if (total !== undefined) {
+        overruled.push({ subject, rule, deniedBy: reportRule(total) })
+        continue
+      }
+      const isDenied = denying.some(({ isForSubject, condition }) => isForSubject && !condition)
+      const restricting = selectAffecting(restrictions, subject)
+      const restrictedBy = restricting.map(({ subjects, isForSubject, ...step }) => ({
+        ...describeRestriction({ ...step.restriction, rule: createRuleReference(step) }),
+        ...(isForSubject ? { except: subjects?.except } : { subjects }),
+      }))
+      allowed.push({
+        subject,
+        rule,
+        sees: isDenied ? 'nothing' : findSight(restricting, columns),
+        if: allow.condition?.text,
+        except: own === true ? undefined : own.except,
+        restrictedBy: restrictedBy.length > 0 ? restrictedBy : undefined,
+        unless: denying.map((deny) => ({
+          rule: reportRule(deny),
+          subjects: deny.subjects,
+          if: deny.condition?.text,
+        })),
+      })
+    }
+  }
+  return { columns: columns.length > 0 ? columns : undefined, allowed, overruled }
+}
+
+/**
+ * Returns the rules that name the caller, or may, with the affected callers (undefined for all), and whether they include one
+ * that is the subject and nothing else.
+ */
+function selectAffecting<One extends LocatedRule>(steps: readonly One[], subject: Subject) {
+  return steps.flatMap((step) => {
+    const match = matchSubjects(step.rule.subjects, knownFromSubject(subject))
+    if (match === false) return []
+    const isForSubject = matchSubjects(step.rule.subjects, knownAsOnly(subject)) === true
+    return [{ ...step, subjects: match === true ? undefined : match, isForSubject }]
+  })
+}
+
+function findSight(
+  restricting: readonly (RestrictionStep & { readonly isForSubject: boolean })[],
+  tagged: readonly string[],
+): Sight {
+  const parts = restricting.filter(({ isForSubject }) => isForSubject)
+  if (parts.length === 0) return 'all'
+  const shown = Object.keys(reportPart(parts).columns)
+  if (shown.length === 0) return 'nothing'
+  // A part of a struct, or the struct around it, shows something of a column.
+  const isShown = (path: string): boolean =>
+    shown.some((one) => one === path || one.startsWith(`${path}.`) || path.startsWith(`${one}.`))
+  return tagged.some(isShown) ? 'all' : 'part'
+}
+
+/** The declared columns of a table that have the tag, or any. */
+function listTaggedColumns(set: PolicySet, position: ObjectPosition, tag?: string): readonly string[] {
+  return [...set.findTags(position).columns].flatMap(([path, { tags }]) =>
+    (tag === undefined ? tags.length > 0 : tags.includes(tag)) ? [path] : [],
+  )
+}
+
+/** An object that has a tag, or columns with it, and the callers that may use a permission on it; a table, on those of a pattern. */
+export interface TaggedEntitlements extends Entitlements, ObjectPosition {}
+
+/** Returns who may use the permission on all that has the tag: exact, as `whoCan`. */
+export function whoCanTag(
+  set: PolicySet,
+  permission: Permission,
+  tag: string,
+): readonly TaggedEntitlements[] {
+  return [...listNamespaces(set).values()].flatMap((namespace) => {
+    const tables = isNamespaceMember(permission) ? listNameClasses([set], namespace) : []
+    return [undefined, ...tables].flatMap((table) => {
+      const position = { namespace, table }
+      const { names } = set.findTags(position)
+      // Unknown tags may be this one.
+      const isTagged = typeof names === 'symbol' || names.includes(tag)
+      const columns = isTagged ? [] : listTaggedColumns(set, position, tag)
+      if (!isTagged && columns.length === 0) return []
+      return [{ ...position, ...whoCan(set, permission, position, columns) }]
+    })
+  })
+}
+
+/** What one rule allows or denies, without what is denied unconditionally. */
+interface AffectedAccess extends ReportedEffect {
+  readonly operations: readonly Permission[]
+}
+
+export interface PermittedAccess extends AffectedAccess, Pick<Grant, 'restrictedBy'> {
+  readonly unless: readonly AffectedAccess[]
+}
+
+/** Permissions of the caller in a namespace, and beneath it down to namespaces with an entry of their own. */
+export interface NamespaceAccess {
+  readonly namespace: Identifier
+  readonly permits: readonly PermittedAccess[]
+}
+
+/**
+ * Returns the permissions of the caller by namespace. The result is exact: the caller is allowed something on an object
+ * if and only if the nearest entry has a permit whose tables and condition match, and none of its overriding denies
+ * matches. The groups of the principal are taken as complete.
+ */
+export function whatCan(set: PolicySet, caller: Principal): readonly NamespaceAccess[] {
+  const permissions = listPermissions(set.documents)
+  const known = knownFromPrincipal(caller)
+  const inherited = new Map<string, string>()
+  return [...listNamespaces(set)]
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .flatMap(([key, namespace]) => {
+      const permits = listPermits(set, namespace, permissions, known)
+      const above = namespace.map((_, depth) => namespaceKey(namespace.slice(0, depth)))
+      const nearest = inherited.get(above.findLast((one) => inherited.has(one)) ?? '') ?? '[]'
+      // Rules for tables of this namespace are not inherited, so they are excluded from the comparison.
+      inherited.set(key, JSON.stringify(permits.filter(({ tables }) => tables === undefined)))
+      return JSON.stringify(permits) === nearest ? [] : [{ namespace, permits }]
+    })
+}
+
+function listPermits(
+  set: PolicySet,
+  namespace: Identifier,
+  permissions: readonly Permission[],
+  caller: KnownCaller,
+): readonly PermittedAccess[] {
+  const position = { namespace, table: undefined }
+  const conditions = { get: () => 'open' as const }
+  const permits = new Map<PolicyRule, Permit>()
+  for (const permission of permissions) {
+    const steps = listSteps(set, { permission, position, caller, conditions }).rules.filter(
+      ({ document, outcome }) =>
+        outcome === 'applies' ||
+        outcome === 'open' ||
+        // It may decide on some tables of the namespace.
+        (outcome === 'other-table' && document.namespace.length === namespace.length),
+    )
+    const denies = steps.filter(({ rule }) => rule.effect === 'deny')
+    if (denies.some(({ rule }) => rule.tables === undefined && !rule.condition)) continue
+    for (const allow of steps.filter(({ rule }) => rule.effect === 'allow')) {
+      const permit: Permit = permits.get(allow.rule) ?? { allow, operations: [], denies: new Map() }
+      permits.set(allow.rule, permit)
+      permit.operations.push(permission)
+      for (const deny of denies) permit.denies.set(deny.rule, deny)
+    }
+  }
+  const restrictedBy = listRestrictions(set, namespace, caller)
+  return [...permits.values()].map(({ allow, operations, denies }) => ({
+    ...reportAccess(allow, operations),
+    restrictedBy: restrictedBy.length > 0 && operations.some(readsPart) ? restrictedBy : undefined,
+    unless: [...denies.values()].map((deny) =>
+      reportAccess(
+        deny,
+        operations.filter((operation) => deny.rule.permissions.has(operation)),
+      ),
+    ),
+  }))
+}
+
+interface Permit {
+  readonly allow: LocatedRule
+  readonly operations: Permission[]
+  readonly denies: Map<PolicyRule, LocatedRule>
+}
+
+function reportAccess({ document, rule }: LocatedRule, operations: readonly Permission[]): AffectedAccess {
+  return {
+    operations,
+    rule: reportRule({ document, rule }),
+    tables: rule.tables,
+    if: rule.condition?.text,
+  }
+}
+
+/**
+ * Returns the restrictions of tables of a namespace, for one caller or all. One by tags is one for each declared table,
+ * and one for all others that its patterns match.
+ */
+export function listRestrictions(set: PolicySet, namespace: Identifier, caller?: KnownCaller) {
+  return listOwnDocuments(set, namespace).flatMap((document) =>
+    document.rules.flatMap((rule) => {
+      const { restriction, subjects, tables = [] } = rule
+      if (restriction === undefined) return []
+      if (caller !== undefined && matchSubjects(subjects, caller) !== true) return []
+      const report = (ofTables: readonly string[], table?: string) => {
+        const resolved = resolveRestriction(restriction, set.findTags({ namespace, table }))
+        const named = { ...resolved, rule: createRuleReference({ document, rule }) }
+        return { ...describeRestriction(named), tables: ofTables }
+      }
+      if (!('without' in restriction.columns)) return [report(tables)]
+      const declared = set.listTaggedTables(namespace).filter((table) => matchesAny(tables, table))
+      const others = tables.filter((table) => table.includes('*') || !declared.includes(table))
+      return [
+        ...declared.map((table) => report([table], table)),
+        ...(others.length === 0 ? [] : [{ ...report(others), exceptTables: declared }]),
+      ]
+    }),
+  )
+}
