@@ -1,17 +1,23 @@
 import { formatCount } from '../../lib/format-count.ts'
 import type { Command } from 'commander'
+import type { StatedFacts } from '../../catalog-api/facts.ts'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
 import type { Io } from '../common/io.ts'
 import { formatExample } from '../common/new-command.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
+import { getOperation, isOperationName } from '../../catalog-api/operations.ts'
+import { listHeadPermissions } from '../../gateway/authorization/list-required-permissions.ts'
 import {
   explain,
   type ExplainedLevel,
   type ExplainedRule,
   type Explanation,
 } from '../../policy/analysis/explain.ts'
+import type { AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
 import type { ConditionResult } from '../../policy/engine/evaluate.ts'
-import { createWrittenRequest } from '../../policy/language/written-request.ts'
+import { createStatedFacts, createWrittenRequest } from '../../policy/language/written-request.ts'
+
+import type { PolicySet } from '../../policy/policy-set.ts'
 import {
   addCallerOptions,
   addFactOptions,
@@ -26,6 +32,7 @@ import {
   formatColumns,
   formatCondition,
   formatConditionResult,
+  formatDecided,
   formatPolicySubjects,
   formatRule,
   printReport,
@@ -51,14 +58,34 @@ export function addExplain(policy: Command, io: Io): void {
       const principal = createPrincipal(options)
       const given = { now: new Date().toISOString(), ...options.fact }
       const request = createWrittenRequest({ principal, permission, id, given })
-      const report = explain(set, request)
+      const requires = decideFurther(set, request, createStatedFacts(given))
+      const report = { ...explain(set, request), requires }
       const title = `${principal.name}: ${permission} on ${formatIdentifierText(id)}`
       printReport(io, options.json, report, formatExplanation(title, report))
     })
 }
 
-function formatExplanation(title: string, report: Explanation): readonly string[] {
-  const { decision, isByVisibility, message, contact, restriction, facts, tags, levels } = report
+/** What a request for the operation that states these facts requires besides its own permission, each with its decision. */
+function decideFurther(set: PolicySet, request: AuthorizationRequest, stated: StatedFacts) {
+  if (!isOperationName(request.permission)) return []
+  const operation = getOperation(request.permission)
+  const route = { operation, id: request.id, delimiter: '/', indexName: undefined, parameters: new Map() }
+  const [, ...further] = listHeadPermissions({ route }, { stated })
+  return further
+    .filter(({ fallback }) => fallback !== 'withheld')
+    .map(({ permission, kind, id, facts, includesSubtree = false, requiredBy }) => {
+      const asked = { ...request, permission, kind, id, operation: facts }
+      const decision = includesSubtree ? set.decideBeneath(asked) : set.decide(asked)
+      return { permission, id, includesSubtree, requiredBy, decision }
+    })
+}
+
+interface Report extends Explanation {
+  readonly requires: ReturnType<typeof decideFurther>
+}
+
+function formatExplanation(title: string, report: Report): readonly string[] {
+  const { decision, isByVisibility, message, contact, restriction, requires, facts, tags, levels } = report
   const { allowed, rule } = decision
   // That of the levels says why it covers the operation.
   const deciding = levels
@@ -77,12 +104,24 @@ function formatExplanation(title: string, report: Explanation): readonly string[
           `    columns  ${formatColumns(restriction.columns)}`,
           `    rows     ${restriction.rows ?? 'all'}`,
         ]),
+    ...requires.map(formatRequired),
     `  facts  ${facts.map(formatFact).join(', ') || 'none'}`,
     ...(tags === '' ? [] : [`  tags   ${tags}`]),
     ...(levels.length === 0
       ? ['no policy applies to this object or its parents']
       : levels.flatMap(formatLevel)),
   ]
+}
+
+function formatRequired({
+  permission,
+  id,
+  includesSubtree,
+  requiredBy,
+  decision,
+}: Report['requires'][number]) {
+  const object = `${includesSubtree ? 'everything beneath ' : ''}${formatIdentifierText(id)}`
+  return `  also requires ${permission} on ${object} (${requiredBy}): ${formatDecided(decision)}`
 }
 
 function formatFact(fact: Explanation['facts'][number]): string {

@@ -36,7 +36,10 @@ import type { Matched } from '../context.ts'
  * Lists the permissions that the route and the head of a request require, that of the operation first. Pending facts
  * require nothing yet.
  */
-export function listHeadPermissions({ route }: Matched, facts: KnownFacts): readonly RequiredPermission[] {
+export function listHeadPermissions(
+  { route }: Pick<Matched, 'route'>,
+  facts: KnownFacts,
+): readonly RequiredPermission[] {
   return listRouteAndBodyPermissions(route, facts, undefined)
 }
 

@@ -36,6 +36,23 @@ export interface WrittenRequest extends Pick<AuthorizationRequest, 'principal' |
   readonly beneath?: boolean
 }
 
+/** Returns the facts in the form in which the gateway decides on them. */
+export function createStatedFacts(given: WrittenFacts): StatedFacts {
+  const { mode, behavior, branch, tag, location, manifestPath, destination, metadata, properties } = given
+  return omitUndefinedFacts({
+    mode: mode === undefined ? undefined : canonicalizeWord(mode),
+    behavior: behavior === undefined ? undefined : canonicalizeWord(behavior),
+    branch: branch === undefined ? undefined : canonicalizeBranch(branch),
+    tag,
+    location,
+    manifestPath,
+    newNamespace: destination?.slice(0, -1),
+    newName: destination?.at(-1),
+    metadata: toMap(metadata),
+    properties: toMap(properties),
+  })
+}
+
 /**
  * Returns the request with its facts in the form in which the gateway decides on them. The defaults are constant, because
  * tests that depend on the current date would fail some day.
@@ -47,26 +64,7 @@ export function createWrittenRequest({
   given = {},
   beneath = false,
 }: WrittenRequest): AuthorizationRequest {
-  const {
-    address = '192.0.2.1',
-    now = '2026-01-01T00:00:00Z',
-    context,
-    destination,
-    metadata,
-    properties,
-    ...facts
-  } = given
-  const { mode, behavior, branch } = facts
-  const stated = omitUndefinedFacts({
-    ...facts,
-    mode: mode === undefined ? undefined : canonicalizeWord(mode),
-    behavior: behavior === undefined ? undefined : canonicalizeWord(behavior),
-    branch: branch === undefined ? undefined : canonicalizeBranch(branch),
-    newNamespace: destination?.slice(0, -1),
-    newName: destination?.at(-1),
-    metadata: toMap(metadata),
-    properties: toMap(properties),
-  })
+  const { address = '192.0.2.1', now = '2026-01-01T00:00:00Z', context } = given
   return {
     principal,
     permission,
@@ -77,7 +75,7 @@ export function createWrittenRequest({
       now: new Date(parseTimestamp(now)),
       context: toMap(context) ?? new Map(),
     },
-    operation: permissionFacts(permission, id, stated, beneath),
+    operation: permissionFacts(permission, id, createStatedFacts(given), beneath),
   }
 }
 

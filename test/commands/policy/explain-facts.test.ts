@@ -69,3 +69,23 @@ it('a mode that an operation does not have is bad usage', async () => {
     '--fact mode: "replace" is not a mode of InsertIntoTable; expected one of append, overwrite',
   )
 })
+
+it('explain decides what a request of these facts requires besides', async () => {
+  const insert = ['InsertIntoTable', 'a/t', '--fact', 'branch=ci/7']
+  expect((await explain(...insert)).output).not.toContain('also requires')
+  const { output } = await explain(...insert, '--fact', 'mode=overwrite')
+  const rule = 'p/ci (p.yaml:6)'
+  expect(output).toContain(`also requires OverwriteTable on a/t (mode=overwrite): allowed by ${rule}\n`)
+  const moved = await explain('RenameTable', 'a/t', '--fact', 'destination=b/u')
+  expect(moved.output).toContain(
+    'also requires CreateTable on b/u (the destination): denied, as no rule allows it\n',
+  )
+  const dropped = await explain('DropNamespace', 'a', '--fact', 'behavior=cascade', '--json')
+  const { requires } = JSON.parse(dropped.output) as { requires: unknown[] }
+  expect(requires[0]).toMatchObject({
+    permission: 'DropTable',
+    id: ['a'],
+    includesSubtree: true,
+    decision: { allowed: false },
+  })
+})
