@@ -33,18 +33,13 @@ export function formatPolicySubject({ kind, name }: Subject): string {
   return kind === 'any' ? 'every caller' : `${kind} ${name}`
 }
 
-/** `user al, group ops`. */
-function formatNamedSubjects(names: NamedSubjects): string {
-  return listSubjects(names).map(formatPolicySubject).join(', ')
-}
-
-/** `every caller except group ops`; `everyone` with callers without a credential. */
-export function formatPolicySubjects(subjects: Subjects): string {
-  const { any, anonymous } = subjects
+/** `user al, group ops`, `every caller except group ops`; `everyone` with callers without a credential. */
+export function formatPolicySubjects(subjects: NamedSubjects & Partial<Subjects>): string {
+  const { any, anonymous, except } = subjects
   // Every caller includes the other subjects, except callers without a credential.
   const named = any ? [anySubject] : listSubjects(subjects)
   const text = any && anonymous ? 'everyone' : named.map(formatPolicySubject).join(', ')
-  return subjects.except === undefined ? text : `${text} except ${formatNamedSubjects(subjects.except)}`
+  return except === undefined ? text : `${text} except ${formatPolicySubjects(except)}`
 }
 
 /** `id number, name text`; `none` if no column remains. */
@@ -85,7 +80,7 @@ export function formatGrants(grants: readonly Grant[], indent = '  '): readonly 
 function listLimits({ except, restrictedBy = [], unless, ...grant }: Grant): readonly string[] {
   return [
     ...formatIf(grant),
-    ...(except === undefined ? [] : [`except ${formatNamedSubjects(except)}`]),
+    ...(except === undefined ? [] : [`except ${formatPolicySubjects(except)}`]),
     ...restrictedBy.map(
       ({ rule, columns, rows = 'all', ...scope }) =>
         `restricted by ${formatRule(rule)}${formatScope(scope)}: columns ${formatColumns(columns)}; rows ${rows}`,
@@ -107,7 +102,7 @@ function formatAffected({ subject, subjects, operations, ...scope }: Partial<Gra
 /** Which of the callers or tables that a grant is about a rule affects. */
 function formatScope({ subjects, except, tables, exceptTables = [] }: Scope): string {
   if (subjects !== undefined) return ` if also ${formatPolicySubjects(subjects)}`
-  if (except !== undefined) return ` unless also ${formatNamedSubjects(except)}`
+  if (except !== undefined) return ` unless also ${formatPolicySubjects(except)}`
   const others = exceptTables.length === 0 ? '' : ` except ${exceptTables.join(', ')}`
   return tables === undefined ? '' : ` on the tables ${tables.join(', ')}${others} in this namespace`
 }

@@ -7,12 +7,7 @@ import { formatExample } from '../common/new-command.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { getOperation, isOperationName } from '../../catalog-api/operations.ts'
 import { listHeadPermissions } from '../../gateway/authorization/list-required-permissions.ts'
-import {
-  explain,
-  type ExplainedLevel,
-  type ExplainedRule,
-  type Explanation,
-} from '../../policy/analysis/explain.ts'
+import { explain, type Explanation } from '../../policy/analysis/explain.ts'
 import type { AuthorizationRequest } from '../../policy/conditions/authorization-request.ts'
 import type { ConditionResult } from '../../policy/engine/evaluate.ts'
 import { createStatedFacts, createWrittenRequest } from '../../policy/language/written-request.ts'
@@ -38,9 +33,7 @@ import {
   printReport,
 } from './format-policy.ts'
 
-interface Options extends CallerOptions, SourceOptions {
-  readonly json?: true
-}
+type Options = CallerOptions & SourceOptions & { readonly json?: true }
 
 export function addExplain(policy: Command, io: Io): void {
   const command = policy
@@ -80,9 +73,9 @@ function decideFurther(set: PolicySet, request: AuthorizationRequest, stated: St
     })
 }
 
-interface Report extends Explanation {
-  readonly requires: ReturnType<typeof decideFurther>
-}
+type Report = Explanation & { readonly requires: ReturnType<typeof decideFurther> }
+type Level = Explanation['levels'][number]
+type Rule = Level['rules'][number]
 
 function formatExplanation(title: string, report: Report): readonly string[] {
   const { decision, isByVisibility, message, contact, restriction, requires, facts, tags, levels } = report
@@ -113,13 +106,8 @@ function formatExplanation(title: string, report: Report): readonly string[] {
   ]
 }
 
-function formatRequired({
-  permission,
-  id,
-  includesSubtree,
-  requiredBy,
-  decision,
-}: Report['requires'][number]) {
+function formatRequired(required: Report['requires'][number]): string {
+  const { permission, id, includesSubtree, requiredBy, decision } = required
   const object = `${includesSubtree ? 'everything beneath ' : ''}${formatIdentifierText(id)}`
   return `  also requires ${permission} on ${object} (${requiredBy}): ${formatDecided(decision)}`
 }
@@ -128,13 +116,7 @@ function formatFact(fact: Explanation['facts'][number]): string {
   return `${fact.name}: ${'value' in fact ? JSON.stringify(fact.value) : `unknown (${fact.unknown})`}`
 }
 
-function formatLevel({
-  namespace,
-  isBoundary,
-  isReserving,
-  rules,
-  otherRules,
-}: ExplainedLevel): readonly string[] {
+function formatLevel({ namespace, isBoundary, isReserving, rules, otherRules }: Level): readonly string[] {
   const notes = [
     ...(isBoundary ? ['inherit: false, so rules of parents do not allow anything here'] : []),
     ...(isReserving ? ['final, so no child policy can allow this'] : []),
@@ -146,11 +128,12 @@ function formatLevel({
   ]
 }
 
-function formatVerdict({ verdict, effect, subjects, tables = [], condition, reason }: ExplainedRule): string {
+function formatVerdict(rule: Rule): string {
+  const { verdict, effect, subjects, tables = [], condition, reason } = rule
   const formatResult = (result: ConditionResult): string =>
     condition === undefined ? '' : `: ${formatConditionResult(condition, result)}`
   const applies = `applies${formatResult('true')}`
-  const texts: Readonly<Record<ExplainedRule['verdict'], string>> = {
+  const texts: Readonly<Record<Rule['verdict'], string>> = {
     allows: applies,
     denies: applies,
     'other-caller': `other subjects: ${formatPolicySubjects(subjects)}`,

@@ -2,14 +2,7 @@ import type { Command } from 'commander'
 import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
-import {
-  whatCan,
-  whoCan,
-  whoCanTag,
-  type Entitlements,
-  type NamespaceAccess,
-  type TaggedEntitlements,
-} from '../../policy/analysis/grants.ts'
+import { whatCan, whoCan, whoCanTag, type Entitlements } from '../../policy/analysis/grants.ts'
 import { objectKindOfPermission, objectPosition } from '../../policy/engine/object-position.ts'
 import { listTags } from '../../policy/tags/object-tags.ts'
 import { isListing } from '../../policy/visibility/visibility.ts'
@@ -27,10 +20,7 @@ import {
 } from './policy-options.ts'
 import { addSourceOptions, requireSources, type SourceOptions } from './policy-sources.ts'
 
-interface WhoCanOptions extends SourceOptions {
-  readonly tag?: string
-  readonly json?: true
-}
+type WhoCanOptions = SourceOptions & { readonly tag?: string; readonly json?: true }
 
 export function addWhoCan(policy: Command, io: Io): void {
   const command = policy
@@ -84,7 +74,7 @@ async function listCallers(
   printReport(io, json, found, found.length === 0 ? none : lines)
 }
 
-function formatTagged({ namespace, table, columns }: TaggedEntitlements): string {
+function formatTagged({ namespace, table, columns }: ReturnType<typeof whoCanTag>[number]): string {
   if (table === undefined) return `${formatIdentifierText(namespace)} and beneath`
   const which = columns === undefined ? '' : ` (${columns.join(', ')})`
   return formatIdentifierText([...namespace, table]) + which
@@ -116,9 +106,7 @@ function formatEntitlements(title: string, { columns, allowed, overruled }: Enti
   ]
 }
 
-interface WhatCanOptions extends CallerOptions, SourceOptions {
-  readonly json?: true
-}
+type WhatCanOptions = CallerOptions & SourceOptions & { readonly json?: true }
 
 export function addWhatCan(policy: Command, io: Io): void {
   const command = policy
@@ -141,7 +129,7 @@ export function addWhatCan(policy: Command, io: Io): void {
     })
 }
 
-function formatAccess({ namespace, permits }: NamespaceAccess): readonly string[] {
+function formatAccess({ namespace, permits }: ReturnType<typeof whatCan>[number]): readonly string[] {
   const where = namespace.length === 0 ? 'everywhere' : `${formatIdentifierText(namespace)} and beneath`
   return [`${where}${permits.length === 0 ? ': nothing' : ''}`, ...formatGrants(permits)]
 }

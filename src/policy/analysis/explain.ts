@@ -15,8 +15,6 @@ import { decideListing } from '../visibility/visibility.ts'
 import { listSteps, reportRule } from './steps.ts'
 
 export type Explanation = ReturnType<typeof explain>
-export type ExplainedLevel = Explanation['levels'][number]
-export type ExplainedRule = ExplainedLevel['rules'][number]
 
 /** Returns the decision about a request, what it is based on, and what becomes of each rule about the operation. */
 export function explain(set: PolicySet, request: AuthorizationRequest) {
@@ -39,9 +37,8 @@ export function explain(set: PolicySet, request: AuthorizationRequest) {
   }
 }
 
-type DecidedFact = { readonly name: string } & ({ readonly value: unknown } | { readonly unknown: string })
-
-function listDecidedFacts({ permission, operation }: AuthorizationRequest): readonly DecidedFact[] {
+/** Each with its value, or with the reason why it is unknown. */
+function listDecidedFacts({ permission, operation }: AuthorizationRequest) {
   const available = factsAvailableFor(permission)
   return conditionFacts
     .filter((name) => available.has(name))

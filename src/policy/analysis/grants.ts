@@ -163,15 +163,11 @@ function listTaggedColumns(set: PolicySet, position: ObjectPosition, tag?: strin
   )
 }
 
-/** An object that has a tag, or columns with it, and the callers that may use a permission on it; a table, on those of a pattern. */
-export interface TaggedEntitlements extends Entitlements, ObjectPosition {}
-
-/** Returns who may use the permission on all that has the tag: exact, as `whoCan`. */
-export function whoCanTag(
-  set: PolicySet,
-  permission: Permission,
-  tag: string,
-): readonly TaggedEntitlements[] {
+/**
+ * Returns who may use the permission on each object that has the tag or columns with it: exact, as `whoCan`. An entry about
+ * a table is about those of a pattern.
+ */
+export function whoCanTag(set: PolicySet, permission: Permission, tag: string) {
   return [...listNamespaces(set).values()].flatMap((namespace) => {
     const tables = isNamespaceMember(permission) ? listNameClasses([set], namespace) : []
     return [undefined, ...tables].flatMap((table) => {
@@ -186,27 +182,13 @@ export function whoCanTag(
   })
 }
 
-/** What one rule allows or denies, without what is denied unconditionally. */
-interface AffectedAccess extends ReportedEffect {
-  readonly operations: readonly Permission[]
-}
-
-export interface PermittedAccess extends AffectedAccess, Pick<Grant, 'restrictedBy'> {
-  readonly unless: readonly AffectedAccess[]
-}
-
-/** Permissions of the caller in a namespace, and beneath it down to namespaces with an entry of their own. */
-export interface NamespaceAccess {
-  readonly namespace: Identifier
-  readonly permits: readonly PermittedAccess[]
-}
-
 /**
- * Returns the permissions of the caller by namespace. The result is exact: the caller is allowed something on an object
- * if and only if the nearest entry has a permit whose tables and condition match, and none of its overriding denies
- * matches. The groups of the principal are taken as complete.
+ * Returns the permissions of the caller by namespace, each also for what is beneath it down to namespaces with an entry of
+ * their own. The result is exact: the caller is allowed something on an object if and only if the nearest entry has a
+ * permit whose operations, tables and condition match, and none of its overriding denies matches. What is denied
+ * unconditionally is in no permit. The groups of the principal are taken as complete.
  */
-export function whatCan(set: PolicySet, caller: Principal): readonly NamespaceAccess[] {
+export function whatCan(set: PolicySet, caller: Principal) {
   const permissions = listPermissions(set.documents)
   const known = knownFromPrincipal(caller)
   const inherited = new Map<string, string>()
@@ -227,7 +209,7 @@ function listPermits(
   namespace: Identifier,
   permissions: readonly Permission[],
   caller: KnownCaller,
-): readonly PermittedAccess[] {
+): readonly Grant[] {
   const position = { namespace, table: undefined }
   const conditions = { get: () => 'open' as const }
   const permits = new Map<PolicyRule, Permit>()
@@ -267,13 +249,8 @@ interface Permit {
   readonly denies: Map<PolicyRule, LocatedRule>
 }
 
-function reportAccess({ document, rule }: LocatedRule, operations: readonly Permission[]): AffectedAccess {
-  return {
-    operations,
-    rule: reportRule({ document, rule }),
-    tables: rule.tables,
-    if: rule.condition?.text,
-  }
+function reportAccess({ document, rule }: LocatedRule, operations: readonly Permission[]) {
+  return { operations, rule: reportRule({ document, rule }), tables: rule.tables, if: rule.condition?.text }
 }
 
 /**

@@ -7,7 +7,7 @@ import type { Implication } from '../language/policy-vocabulary.ts'
 import type { PolicyDocument } from '../language/policy-document.ts'
 import type { PolicySet, Question } from '../policy-set.ts'
 import { printFilterAsWritten } from '../restrictions/print-filter.ts'
-import { combineRestrictions, type RestrictionReport } from '../restrictions/restriction.ts'
+import { combineRestrictions } from '../restrictions/restriction.ts'
 
 /** Returns the namespaces that have policies in one of the sets, by key. */
 export function listNamespaces(...sets: readonly PolicySet[]): ReadonlyMap<string, Identifier> {
@@ -50,20 +50,16 @@ export function reportRule(found: LocatedRule & Partial<RuleAbout>): ReportedRul
 }
 
 /** What restrictions leave of a table together. */
-export interface ReportedPart {
-  /** Types by the path of the column. */
-  readonly columns: RestrictionReport['columns']
-  /** The conditions on rows as the policies have them, all of which hold; none for all rows. */
-  readonly rows: readonly string[]
-  readonly rules: readonly RuleReference[]
-}
+export type ReportedPart = ReturnType<typeof reportPart>
 
 /** `restrictions` has at least one. */
-export function reportPart(restrictions: readonly RestrictionStep[]): ReportedPart {
+export function reportPart(restrictions: readonly RestrictionStep[]) {
   const parts = restrictions.map((step) => ({ ...step.restriction, rule: createRuleReference(step) }))
   const rows = parts.flatMap(({ rows }) => (rows === undefined ? [] : [printFilterAsWritten(rows)]))
   return {
+    /** Types by the path of the column. */
     columns: Object.fromEntries(combineRestrictions(parts).columns),
+    /** The conditions on rows as the policies have them, all of which hold; none for all rows. */
     rows: [...new Set(rows)].toSorted(),
     rules: parts.map(({ rule }) => rule),
   }

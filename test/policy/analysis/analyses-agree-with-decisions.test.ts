@@ -9,8 +9,7 @@ import type { RuleReference } from '../../../src/policy/engine/decision.ts'
 import { objectPosition } from '../../../src/policy/engine/object-position.ts'
 import type { PolicySet } from '../../../src/policy/policy-set.ts'
 import type { Subject } from '../../../src/policy/engine/subject.ts'
-import { whatCan, type PermittedAccess } from '../../../src/policy/analysis/grants.ts'
-import { whoCan } from '../../../src/policy/analysis/grants.ts'
+import { whatCan, whoCan, type Grant } from '../../../src/policy/analysis/grants.ts'
 import { arbitraryPolicies, arbitraryRequest, taggedPolicies } from '../policy-arbitraries.ts'
 import { createCaller, compilePolicySet, formatPolicies } from '../policy-builder.ts'
 import { isThorough } from '../../support/thorough.ts'
@@ -99,13 +98,15 @@ it('what-can: a caller is allowed exactly what the nearest entry permits', () =>
           const nearest = whatCan(set, principal)
             .filter((entry) => entry.namespace.every((part, index) => part === namespace[index]))
             .toSorted((one, other) => other.namespace.length - one.namespace.length)[0]
-          const isHere = ({ tables, rule }: Pick<PermittedAccess, 'rule' | 'tables'>): boolean =>
+          const isHere = ({ tables, rule }: Omit<Grant, 'unless'>): boolean =>
             tables === undefined ||
             (table !== undefined &&
               findRule(set, rule).document.namespace.length === namespace.length &&
               tables.some((pattern) => createNameMatcher(pattern)(table)))
-          const isApplying = (permit: Omit<PermittedAccess, 'unless'>): boolean =>
-            permit.operations.includes(permission) && isHere(permit) && holds(permit.rule, request, set)
+          const isApplying = (permit: Omit<Grant, 'unless'>): boolean =>
+            permit.operations?.includes(permission) === true &&
+            isHere(permit) &&
+            holds(permit.rule, request, set)
           const isPermitted = (nearest?.permits ?? []).some(
             (permit) => isApplying(permit) && !permit.unless.some(isApplying),
           )
