@@ -3,12 +3,13 @@ import { formatIdentifierText } from '../../catalog-api/identifier-text.ts'
 import { groupBy } from '../../lib/group-by.ts'
 import {
   diffPolicies,
+  summarizeDiff,
+  type ChangeSummary,
   type Answer,
   type PolicyDiff,
   type ReportedCaller,
 } from '../../policy/analysis/diff-policies.ts'
 import type { ReportedPart } from '../../policy/analysis/steps.ts'
-import { summarizeDiff, type ChangeSummary } from '../../policy/analysis/summarize-diff.ts'
 import { anonymousSubject } from '../../policy/engine/subject.ts'
 import { describePermissionSet } from '../../policy/language/policy-vocabulary.ts'
 import type { PolicyDocument } from '../../policy/language/policy-document.ts'

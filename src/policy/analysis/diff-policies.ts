@@ -3,8 +3,8 @@ import type { Permission } from '../../catalog-api/permissions.ts'
 import { runAtOnce } from '../../lib/async/run-in-slices.ts'
 import { groupBy } from '../../lib/group-by.ts'
 import type { Condition } from '../conditions/condition.ts'
-import type { ConditionResult, RestrictionStep, RuleAbout, Step } from '../engine/evaluate.ts'
-import { isNamespaceMember, readsPart, type ObjectPosition } from '../engine/object-position.ts'
+import type { ConditionResult, RestrictionStep, Step } from '../engine/evaluate.ts'
+import { isNamespaceMember, type ObjectPosition } from '../engine/object-position.ts'
 import { revisionSteps } from '../engine/policy-revision.ts'
 import {
   anonymousSubject,
@@ -13,15 +13,14 @@ import {
   knownAsOnly,
   listSubjects,
   type KnownCaller,
-  type Subject,
 } from '../engine/subject.ts'
 import { listPermissions } from '../language/policy-vocabulary.ts'
-import type { NamedSubjects, PolicyDocument } from '../language/policy-document.ts'
-import type { PolicySet, Question } from '../policy-set.ts'
+import type { PolicySet } from '../policy-set.ts'
 import { formatTags } from '../tags/object-tags.ts'
 import { listNameClasses } from './name-classes.ts'
 import {
   listNamespaces,
+  listOpenNames,
   listOwnDocuments,
   listSteps,
   reportPart,
@@ -54,7 +53,7 @@ export interface ReportedCaller {
 export interface Answer {
   readonly allowed: boolean
   /** Undefined if no rule allows it. */
-  readonly rule: ReportedRule | undefined
+  readonly rule?: ReportedRule | undefined
   /** What restrictions leave of the table; undefined for all. */
   readonly restriction?: ReportedPart
 }
@@ -72,117 +71,104 @@ export interface PolicyDiff {
  * A finite comparison suffices. A decision depends on the policies of the namespaces from the root to the object, and a
  * namespace without policies in either set is decided like its nearest ancestor with policies; so the namespaces of the
  * policies and the root represent all. Within a namespace only the patterns of `tables` distinguish names, so a name
- * for each pattern and for each two that overlap represents all (`listNameClasses`). Of permissions that the same rules are
- * about, one represents all. Rules distinguish callers by name, groups and keys: first each named subject, an unnamed
+ * for each pattern and for each two that overlap represents all (`listNameClasses`). Of permissions that depend on the same
+ * rules, one represents all. Rules distinguish callers by name, groups and keys: first each named subject, an unnamed
  * caller and an anonymous caller are compared; if none of these differs, all combinations.
  */
 export function diffPolicies(one: PolicySet, other: PolicySet): PolicyDiff {
   const permissions = listPermissions([...one.documents, ...other.documents])
-  const namespaces = new Map([['', []], ...listNamespaces(one, other)])
-  const edited = [...namespaces.values()].filter((namespace) => isEdited(one, other, namespace))
-  const positions: ObjectPosition[] = []
-  const changes = [...namespaces.values()].flatMap((namespace) => {
-    positions.push({ namespace, table: undefined })
-    if (!edited.some((above) => isWithin(namespace, above))) return []
-    const tables = listNameClasses([one, other], namespace).map((table) => ({ namespace, table }))
-    positions.push(...tables)
-    const above = [one, other].flatMap((set) => set.documentsAbove(namespace))
-    const classes = [...groupBy(permissions, (permission) => describeClass(permission, above)).values()]
-    return [{ namespace, table: undefined }, ...tables].flatMap((position) =>
-      classes.flatMap((alike) => {
-        const [first] = alike
-        if (first === undefined || (position.table !== undefined && !isNamespaceMember(first))) return []
-        const found = findCases(createSide(one, position, first), createSide(other, position, first))
-        return alike.flatMap((operation) => found.map((one) => reportChange(one, position, operation)))
-      }),
+  const namespaces = [...new Map([['', []], ...listNamespaces(one, other)]).values()]
+  const edited = namespaces.filter((own) => describeOwn(one, own) !== describeOwn(other, own))
+  const isAffected = (namespace: Identifier): boolean => edited.some((above) => isWithin(namespace, above))
+  const positions = namespaces.flatMap((namespace): readonly ObjectPosition[] => {
+    const tables = isAffected(namespace) ? listNameClasses([one, other], namespace) : []
+    return [undefined, ...tables].map((table) => ({ namespace, table }))
+  })
+  const changes = positions.flatMap((position) => {
+    if (!isAffected(position.namespace)) return []
+    const possible = permissions.filter(
+      (permission) => position.table === undefined || isNamespaceMember(permission),
     )
+    const classes = groupBy(possible, (permission) =>
+      [one, other].map((set) => describeRules(set, position, permission)).join('\n'),
+    )
+    return [...classes.values()].flatMap((alike) => {
+      const [first = 'QueryTable'] = alike
+      const found = findCases(createSide(one, position, first), createSide(other, position, first))
+      return alike.flatMap((operation) =>
+        found.map(({ direction, ...inputs }) => ({ direction, operation, ...position, ...inputs })),
+      )
+    })
   })
   return { changes, positions }
 }
 
-/** Whether the policies of the namespace itself differ, or tags that rules anywhere may read. */
-function isEdited(one: PolicySet, other: PolicySet, namespace: Identifier): boolean {
-  const [before, after] = [one, other].map((set) => {
-    const { all, ofObjects } = set.findTags({ namespace, table: undefined }).vocabulary
-    const tags = set.documents.some(({ rules }) => rules.some(readsTags)) ? [...all, '', ...ofObjects] : []
-    return JSON.stringify([runAtOnce(revisionSteps(listOwnDocuments(set, namespace))), tags.toSorted()])
+/** The policies of the namespace itself, and the tags that rules anywhere may read. */
+function describeOwn(set: PolicySet, namespace: Identifier): string {
+  const { all, ofObjects } = set.findTags({ namespace, table: undefined }).vocabulary
+  const revision = runAtOnce(revisionSteps(listOwnDocuments(set, namespace)))
+  return JSON.stringify([revision, [...all].toSorted(), [...ofObjects].toSorted()])
+}
+
+/** Equal for permissions to which the same rules may apply, under the same conditions. */
+function describeRules(set: PolicySet, position: ObjectPosition, permission: Permission): string {
+  let text = ''
+  set.evaluate({ permission, position, caller: anyCaller }, (step) => {
+    const { document, rule, implication, outcome, condition } = step
+    text += `${document.name}/${rule.id} ${implication} ${outcome} ${condition !== undefined}, `
   })
-  return before !== after
+  return text
 }
 
-function readsTags({ condition, restriction }: PolicyDocument['rules'][number]): boolean {
-  return (condition?.tags.length ?? 0) > 0 || (restriction !== undefined && 'without' in restriction.columns)
-}
-
-/** Equal for permissions that rules do not tell apart. A condition on tags is evaluated, and may read the permission. */
-function describeClass(permission: Permission, documents: readonly PolicyDocument[]): string {
-  const about = documents.flatMap(({ rules }) => rules.map(({ permissions }) => permissions.has(permission)))
-  const readsTags = documents.some(({ rules }) =>
-    rules.some(({ permissions, condition }) => permissions.has(permission) && condition?.tags.length),
-  )
-  const final = documents.map((document) => document.final.has(permission))
-  const kind = [isNamespaceMember(permission), readsPart(permission)]
-  return JSON.stringify([about, final, kind, readsTags && permission])
-}
-
-/** Known inputs besides permission and object: the caller, and results of conditions by their text. */
-interface KnownInputs {
+/** What is known of a request besides permission and object: its caller, and results of conditions by their text. */
+interface Known {
   readonly caller: KnownCaller
   readonly conditions: ReadonlyMap<string, ConditionResult>
 }
 
-/** What a rule or a restriction that may apply depends on. */
+const nothing: Known = { caller: anyCaller, conditions: new Map() }
+
+/** A rule or a restriction that may apply, and what that depends on. */
 interface Dependency extends Pick<Step, 'match'> {
   readonly effect: 'allow' | 'deny'
   readonly condition: string | undefined
   readonly leaves: string | undefined
 }
 
-/** What one of the policy sets says. */
-interface Decided {
-  readonly allowed: boolean
-  readonly by: RuleAbout | undefined
-  readonly restrictions: readonly RestrictionStep[]
-}
-
 /** One of two policy sets, at one position and for one permission. */
-interface Side {
-  /** Returns the answer; undefined if it is open. */
-  decide(known: KnownInputs): Decided | undefined
-  /** Returns what an open answer depends on, with all conditions decided that the operation and the tags decide. */
-  listDependencies(known?: KnownInputs): readonly Dependency[]
+type Side = (known: Known) => {
+  /** Undefined if it is open. */
+  readonly answer: Answer | undefined
+  readonly listDependencies: () => readonly Dependency[]
 }
 
+/** Conditions that the permission and the tags decide are evaluated; the results of others are those that are known. */
 function createSide(set: PolicySet, position: ObjectPosition, permission: Permission): Side {
   const tags = formatTags(set.findTags(position))
   const textOf = ({ text, tags: { length } }: Condition): string =>
     length === 0 ? text : `${text} // tags: ${tags}`
-  const ask = ({ caller, conditions }: KnownInputs): Question => {
-    // A condition on tags is evaluated: they may decide it.
-    const get = (condition: Condition): ConditionResult | undefined =>
-      conditions.get(textOf(condition)) ?? (condition.tags.length === 0 ? 'open' : undefined)
-    return { permission, position, caller, conditions: { get } }
-  }
-  const mayBeRestricted = position.table !== undefined && readsPart(permission)
-  return {
-    decide(known) {
-      const question = ask(known)
-      const { kind, by } = set.evaluate(question)
-      if (kind === 'open') return undefined
-      const allowed = kind === 'allowed'
-      const restrictions = allowed && mayBeRestricted ? listSteps(set, question).restrictions : []
-      return restrictions.every(({ match }) => match === true) ? { allowed, by, restrictions } : undefined
-    },
-    listDependencies(known) {
-      const question = known === undefined ? { permission, position, caller: anyCaller } : ask(known)
-      const { possible, restrictions } = listSteps(set, question)
-      return [...possible, ...restrictions].map((step) => ({
-        effect: step.rule.effect,
-        match: step.match,
-        condition: step.condition && textOf(step.condition),
-        leaves: step.outcome === 'restricts' ? describePart(step) : undefined,
-      }))
-    },
+  return ({ caller, conditions }) => {
+    const get = (condition: Condition): ConditionResult | undefined => conditions.get(textOf(condition))
+    const question = { permission, position, caller, conditions: { get } }
+    const { kind, by, possible, restrictions } = listSteps(set, question)
+    const parts = kind === 'allowed' ? restrictions : []
+    const isOpen = kind === 'open' || parts.some(({ match }) => match !== true)
+    return {
+      answer: isOpen
+        ? undefined
+        : {
+            allowed: kind === 'allowed',
+            rule: by && reportRule(by),
+            ...(parts.length > 0 && { restriction: reportPart(parts) }),
+          },
+      listDependencies: () =>
+        [...possible, ...restrictions].map((step) => ({
+          effect: step.rule.effect,
+          match: step.match,
+          condition: step.condition && textOf(step.condition),
+          leaves: step.outcome === 'restricts' ? describePart(step) : undefined,
+        })),
+    }
   }
 }
 
@@ -191,43 +177,27 @@ function describePart(restriction: RestrictionStep): string {
   return JSON.stringify([Object.entries(columns).map(String).toSorted(), rows])
 }
 
-/** Inputs for which two policy sets answer differently. */
-interface Case extends Pick<PolicyChange, 'direction'> {
-  readonly known: KnownInputs
-  readonly before: Decided
-  readonly after: Decided
-}
-
-function findCases(before: Side, after: Side): readonly Case[] {
-  const [one, other] = [before.listDependencies(), after.listDependencies()]
-  if (isSameDependency(one, other)) return []
-  const rules = [...one, ...other]
-  const isRestricted = rules.some(({ leaves }) => leaves !== undefined)
-  const search = (caller: KnownCaller): readonly Case[] =>
-    searchCases(before, after, { caller, conditions: new Map() }, isRestricted)
-  const found = listMentioned(rules).flatMap((subject) => search(knownAsOnly(subject)))
-  return found.length > 0 ? found : search({ ...anyCaller, isAnonymous: false })
-}
-
-/** An unnamed caller, an anonymous one, and each subject that a rule names, also in its exceptions. */
-function listMentioned(rules: readonly Dependency[]): readonly Subject[] {
-  const subjects = [anySubject, anonymousSubject, ...listOpenNames(rules).flatMap(listSubjects)]
-  return [...new Map(subjects.map((subject) => [JSON.stringify(subject), subject])).values()]
-}
-
-/** The names, also in exceptions, on which it depends whether the rules name the caller. */
-function listOpenNames(rules: readonly Dependency[]): readonly NamedSubjects[] {
-  return rules.flatMap(({ match }) =>
-    typeof match === 'boolean' ? [] : [match, ...(match.except ? [match.except] : [])],
-  )
-}
-
-/** Whether the rules are equivalent. */
-function isSameDependency(one: readonly Dependency[], other: readonly Dependency[]): boolean {
+/** Whether equivalent rules may apply, in the same way. */
+function isSame(one: readonly Dependency[], other: readonly Dependency[]): boolean {
   const [key, otherKey] = [one, other].map((rules) =>
     [...new Set(rules.map((rule) => JSON.stringify(rule)))].toSorted().join('\n'),
   )
   return key === otherKey
+}
+
+/** Inputs for which two policy sets answer differently. */
+type Case = Omit<PolicyChange, 'operation' | keyof ObjectPosition>
+
+function findCases(before: Side, after: Side): readonly Case[] {
+  const [one, other] = [before(nothing).listDependencies(), after(nothing).listDependencies()]
+  if (isSame(one, other)) return []
+  const rules = [...one, ...other]
+  const isRestricted = rules.some(({ leaves }) => leaves !== undefined)
+  const search = (caller: KnownCaller): readonly Case[] =>
+    searchCases(before, after, { ...nothing, caller }, isRestricted)
+  const named = [anySubject, anonymousSubject, ...listSubjects(listOpenNames(rules))]
+  const found = named.flatMap((subject) => search(knownAsOnly(subject)))
+  return found.length > 0 ? found : search({ ...anyCaller, isAnonymous: false })
 }
 
 const maxCases = 50_000
@@ -238,38 +208,40 @@ const maxCases = 50_000
  * or depend on equal rules in the same way, so it is complete for all callers and results of conditions. Throws RangeError
  * if there are too many cases.
  */
-function searchCases(before: Side, after: Side, start: KnownInputs, isRestricted: boolean): readonly Case[] {
+function searchCases(before: Side, after: Side, start: Known, isRestricted: boolean): readonly Case[] {
   const found = new Map<string, Case>()
   let cases = 0
   search(start)
   return [...found.values()]
 
-  function search(known: KnownInputs): void {
+  function search(known: Known): void {
     if (++cases > maxCases) throw new RangeError('too many rules for one object to analyze all callers')
-    const [one, other] = [before.decide(known), after.decide(known)]
-    if (one !== undefined && other !== undefined) {
-      const direction = compareAnswers(one, other)
-      if (direction === undefined) return
-      const kind = one.allowed === other.allowed ? `part ${direction}` : direction
-      if (!found.has(kind)) found.set(kind, { direction, known, before: one, after: other })
+    const [one, other] = [before(known), after(known)]
+    const [was, is] = [one.answer, other.answer]
+    if (was !== undefined && is !== undefined) {
+      const direction = compareAnswers(was, is)
+      const kind = was.allowed === is.allowed ? `part ${direction}` : direction
+      if (direction !== undefined && kind !== undefined && !found.has(kind))
+        found.set(kind, { direction, ...reportInputs(known), before: was, after: is })
       return
     }
-    const mayRead = isRestricted && one?.allowed !== false && other?.allowed !== false
     const possible = [
-      ...(one?.allowed !== true && other?.allowed !== false ? ['gains'] : []),
-      ...(one?.allowed !== false && other?.allowed !== true ? ['loses'] : []),
-      ...(mayRead ? ['part gains', 'part loses', 'part changes'] : []),
+      ...(was?.allowed !== true && is?.allowed !== false ? ['gains'] : []),
+      ...(was?.allowed !== false && is?.allowed !== true ? ['loses'] : []),
+      ...(isRestricted && was?.allowed !== false && is?.allowed !== false
+        ? ['part gains', 'part loses', 'part changes']
+        : []),
     ]
     if (possible.every((kind) => found.has(kind))) return
-    const ofOne = one === undefined ? before.listDependencies(known) : []
-    const ofOther = other === undefined ? after.listDependencies(known) : []
-    if (one === undefined && other === undefined && isSameDependency(ofOne, ofOther)) return
+    const ofOne = was === undefined ? one.listDependencies() : []
+    const ofOther = is === undefined ? other.listDependencies() : []
+    if (was === undefined && is === undefined && isSame(ofOne, ofOther)) return
     for (const next of splitCases([...ofOne, ...ofOther], known)) search(next)
   }
 }
 
 /** Returns what callers gain or lose; undefined if the answers are alike. */
-function compareAnswers(before: Decided, after: Decided): PolicyChange['direction'] | undefined {
+function compareAnswers(before: Answer, after: Answer): PolicyChange['direction'] | undefined {
   if (before.allowed !== after.allowed) return after.allowed ? 'gains' : 'loses'
   const [isWider, isNarrower] = [leavesAll(after, before), leavesAll(before, after)]
   if (isWider && isNarrower) return undefined
@@ -277,9 +249,8 @@ function compareAnswers(before: Decided, after: Decided): PolicyChange['directio
 }
 
 /** Whether one answer leaves all of the table that the other one leaves. */
-function leavesAll({ restrictions }: Decided, { restrictions: others }: Decided): boolean {
-  if (restrictions.length === 0 || others.length === 0) return restrictions.length === 0
-  const [wide, narrow] = [reportPart(restrictions), reportPart(others)]
+function leavesAll({ restriction: wide }: Answer, { restriction: narrow }: Answer): boolean {
+  if (wide === undefined || narrow === undefined) return wide === undefined
   return (
     Object.entries(narrow.columns).every(([path, type]) => wide.columns[path] === type) &&
     wide.rows.every((condition) => narrow.rows.includes(condition))
@@ -287,24 +258,18 @@ function leavesAll({ restrictions }: Decided, { restrictions: others }: Decided)
 }
 
 /** Splits by the first input on which the rules depend. The cases are exhaustive. */
-function splitCases(
-  rules: readonly Dependency[],
-  { caller, conditions }: KnownInputs,
-): readonly KnownInputs[] {
-  const names = listOpenNames(rules)
-  const all = (kind: keyof NamedSubjects): readonly string[] => [
-    ...new Set(names.flatMap((list) => list[kind])),
-  ]
-  const [users, keys, [group]] = [all('users'), all('keys'), all('groups')]
+function splitCases(rules: readonly Dependency[], { caller, conditions }: Known): readonly Known[] {
+  const { users, keys, groups } = listOpenNames(rules)
+  const [group] = groups
   // No caller has the empty name: it represents all callers and keys that no rule names.
   if (users.length > 0) return ['', ...users].map((user) => ({ caller: { ...caller, user }, conditions }))
   if (keys.length > 0) return ['', ...keys].map((key) => ({ caller: { ...caller, key }, conditions }))
   if (group !== undefined) {
-    const { groups, excludedGroups } = caller
+    const { excludedGroups } = caller
     const without = excludedGroups === 'all' ? excludedGroups : new Set([...excludedGroups, group])
     return [
       { caller: { ...caller, excludedGroups: without }, conditions },
-      { caller: { ...caller, groups: new Set([...groups, group]) }, conditions },
+      { caller: { ...caller, groups: new Set([...caller.groups, group]) }, conditions },
     ]
   }
   const text = rules.find(({ condition }) => condition !== undefined)?.condition ?? ''
@@ -312,17 +277,9 @@ function splitCases(
   return results.map((result) => ({ caller, conditions: new Map([...conditions, [text, result]]) }))
 }
 
-/** `operation` is one of those that the case stands for. */
-function reportChange(
-  { direction, known, before, after }: Case,
-  position: ObjectPosition,
-  operation: Permission,
-): PolicyChange {
-  const { isAnonymous, user, key, groups, excludedGroups } = known.caller
+function reportInputs({ caller, conditions }: Known): Pick<PolicyChange, 'caller' | 'conditions'> {
+  const { isAnonymous, user, key, groups, excludedGroups } = caller
   return {
-    direction,
-    operation,
-    ...position,
     caller: {
       ...(isAnonymous && { anonymous: true }),
       ...(user && { user }),
@@ -330,16 +287,59 @@ function reportChange(
       groups: [...groups],
       notInGroups: excludedGroups === 'all' ? 'all others' : [...excludedGroups],
     },
-    conditions: Object.fromEntries(known.conditions),
-    before: reportAnswer(before, operation),
-    after: reportAnswer(after, operation),
+    conditions: Object.fromEntries(conditions),
   }
 }
 
-function reportAnswer({ allowed, by, restrictions }: Decided, operation: Permission): Answer {
-  return {
-    allowed,
-    rule: by && reportRule({ ...by, implication: by.rule.implied.get(operation) }),
-    ...(restrictions.length > 0 && { restriction: reportPart(restrictions) }),
-  }
+/** A change of several operations for the same callers by the same rules. */
+export interface ChangeSummary extends Omit<PolicyChange, 'operation'> {
+  readonly operations: ReadonlySet<Permission>
+  /** Whether it covers everything beneath the namespace; otherwise it covers only the position itself. */
+  readonly coversSubtree: boolean
+}
+
+/**
+ * Summarizes a diff for people: changes that differ only in the operation are merged, and a change of a whole subtree
+ * is listed once.
+ */
+export function summarizeDiff({ changes, positions }: PolicyDiff): readonly ChangeSummary[] {
+  const alike = groupBy(changes, (change) =>
+    JSON.stringify({ ...change, namespace: undefined, table: undefined }),
+  )
+  const located = [...alike.values()].flatMap((list) => removeCovered(list, positions))
+  const merged = groupBy(located, (change) => JSON.stringify({ ...change, operation: undefined }))
+  return [...merged.values()].flatMap((list) =>
+    list
+      .slice(0, 1)
+      .map((first) => ({ ...first, operations: new Set(list.map(({ operation }) => operation)) })),
+  )
+}
+
+/** Of changes that differ only in their position, drops those beneath a change that covers its subtree. */
+function removeCovered(changes: readonly PolicyChange[], positions: readonly ObjectPosition[]) {
+  const changed = new Set(changes.map(positionKey))
+  const affectsTables = changes.some(({ operation }) => isNamespaceMember(operation))
+  // A change does not cover a subtree if a position in it does not change.
+  const unchanged = positions.filter(
+    (position) => !changed.has(positionKey(position)) && (affectsTables || position.table === undefined),
+  )
+  const covering = changes
+    .filter(({ table }) => table === undefined)
+    .map(({ namespace }) => namespace)
+    .filter((top) => !unchanged.some(({ namespace }) => isWithin(namespace, top)))
+  return changes
+    .filter(
+      ({ namespace, table }) =>
+        !covering.some(
+          (top) => isWithin(namespace, top) && (table !== undefined || top.length < namespace.length),
+        ),
+    )
+    .map((change) => ({
+      ...change,
+      coversSubtree: change.table === undefined && covering.includes(change.namespace),
+    }))
+}
+
+function positionKey({ namespace, table }: ObjectPosition): string {
+  return JSON.stringify([namespace, table])
 }

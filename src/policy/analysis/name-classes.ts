@@ -15,13 +15,13 @@ export function listNameClasses(sets: readonly PolicySet[], namespace: Identifie
   const patternsOf = (effect: PolicyRule['effect']): ReadonlySet<string> =>
     new Set(rules.flatMap((rule) => (rule.effect === effect ? (rule.tables ?? []) : [])))
   const [allows, denies] = [patternsOf('allow'), patternsOf('deny')]
-  const overlaps = [...allows].flatMap((one) => [...denies].flatMap((other) => intersectPatterns(one, other)))
-  const patterns = [...new Set([...allows, ...denies, ...overlaps])]
-  const letter = unusedLetter(patterns.join(''))
+  const own = [...new Set([...allows, ...denies])]
+  const overlaps = [...allows].flatMap((one) => [...denies].flatMap((other) => overlapPatterns(one, other)))
+  const letter = unusedLetter(own.join(''))
   // Names that match the same patterns are decided alike.
-  const matchers = [...new Set([...allows, ...denies])].map(createNameMatcher)
+  const matchers = own.map(createNameMatcher)
   const names = new Map<string, string>()
-  for (const pattern of patterns) {
+  for (const pattern of [...own, ...overlaps]) {
     const name = pattern.replaceAll('*', letter)
     const matching = matchers.map((matches) => (matches(name) ? 1 : 0)).join('')
     if (!names.has(matching)) names.set(matching, name)
@@ -29,42 +29,27 @@ export function listNameClasses(sets: readonly PolicySet[], namespace: Identifie
   return [...new Set([...names.values(), ...sets.flatMap((set) => set.listTaggedTables(namespace))])]
 }
 
-/** Interleavings of patterns with many `*` would be too many; names in the others are names of both patterns, too. */
-const maxOverlaps = 100
-
-/** Returns patterns that together match the names that both patterns match. */
-export function intersectPatterns(one: string, other: string): readonly string[] {
-  const [first, second] = [Array.from(one), Array.from(other)]
-  const found = new Map<number, readonly string[]>()
-
-  function intersect(at: number, by: number): readonly string[] {
-    const key = at * (second.length + 1) + by
-    let overlaps = found.get(key)
-    if (overlaps === undefined) found.set(key, (overlaps = compute(at, by)))
-    return overlaps
-  }
-
-  function compute(at: number, by: number): readonly string[] {
-    const [letter, next] = [first[at], second[by]]
-    if (letter === undefined && next === undefined) return ['']
-    const ends = [
-      ...(letter === '*' ? intersect(at + 1, by) : []),
-      ...(next === '*' ? intersect(at, by + 1) : []),
-    ]
-    if (letter === '*' && next === '*') return prefix('*', ends)
-    if (letter === '*') return [...ends, ...(next === undefined ? [] : prefix(next, intersect(at, by + 1)))]
-    if (next === '*') return [...ends, ...(letter === undefined ? [] : prefix(letter, intersect(at + 1, by)))]
-    return letter === next ? prefix(letter ?? '', intersect(at + 1, by + 1)) : []
-  }
-
-  return intersect(0, 0)
+/**
+ * Returns patterns of names that both patterns match, with their inner parts in either order; none if no name matches both.
+ */
+export function overlapPatterns(one: string, other: string): readonly string[] {
+  if (!one.includes('*')) return createNameMatcher(other)(one) ? [one] : []
+  if (!other.includes('*')) return createNameMatcher(one)(other) ? [other] : []
+  const [first = '', ...inner] = one.split('*')
+  const [otherFirst = '', ...otherInner] = other.split('*')
+  const [last = '', otherLast = ''] = [inner.pop(), otherInner.pop()]
+  const [start, end] = [longer(first, otherFirst), longer(last, otherLast)]
+  if (![first, otherFirst].every((text) => start.startsWith(text))) return []
+  if (![last, otherLast].every((text) => end.endsWith(text))) return []
+  const orders = [
+    [start, ...inner, ...otherInner, end],
+    [start, ...otherInner, ...inner, end],
+  ]
+  return orders.map((parts) => parts.join('*'))
 }
 
-function prefix(letter: string, patterns: readonly string[]): readonly string[] {
-  const longer = patterns.map((pattern) =>
-    letter === '*' && pattern.startsWith('*') ? pattern : letter + pattern,
-  )
-  return [...new Set(longer)].slice(0, maxOverlaps)
+function longer(one: string, other: string): string {
+  return one.length < other.length ? other : one
 }
 
 /** All letters are valid in names. */

@@ -4,7 +4,7 @@ import type { RuleReference } from '../engine/decision.ts'
 import { outcomeApplies, type RestrictionStep, type RuleAbout, type Step } from '../engine/evaluate.ts'
 import { namespaceKey } from '../engine/object-position.ts'
 import type { Implication } from '../language/policy-vocabulary.ts'
-import type { PolicyDocument } from '../language/policy-document.ts'
+import type { NamedSubjects, PolicyDocument } from '../language/policy-document.ts'
 import type { PolicySet, Question } from '../policy-set.ts'
 import { printFilterAsWritten } from '../restrictions/print-filter.ts'
 import { combineRestrictions } from '../restrictions/restriction.ts'
@@ -20,22 +20,39 @@ export function listOwnDocuments(set: PolicySet, namespace: Identifier): readonl
   return set.documentsAbove(namespace).filter((one) => one.namespace.length === namespace.length)
 }
 
-/**
- * Returns what becomes of the rules about a question, from the root down; rules of one namespace keep their order.
- * `possible` are those that apply or may apply, `restrictions` those of the table for the callers that it may be about.
- */
-export function listSteps(set: PolicySet, question: Question) {
+/** The answer to a question, and what becomes of the rules about it, from the root down; rules of one namespace keep their order. */
+interface Steps extends ReturnType<PolicySet['evaluate']> {
+  readonly rules: readonly Step[]
+  /** Those of the rules that apply or may apply. */
+  readonly possible: readonly Step[]
+  /** Of the table of the question, for the callers that it may be about. */
+  readonly restrictions: readonly RestrictionStep[]
+}
+
+export function listSteps(set: PolicySet, question: Question): Steps {
   const found: (Step | RestrictionStep)[] = []
-  set.evaluate(question, (step) => found.push(step))
+  const result = set.evaluate(question, (step) => found.push(step))
   const steps = found.toSorted(
     (one, other) => one.document.namespace.length - other.document.namespace.length,
   )
   const rules = steps.filter((step) => step.outcome !== 'restricts')
   return {
+    ...result,
     rules,
     possible: rules.filter(({ rule, outcome }) => outcome === 'open' || outcomeApplies(rule, outcome)),
     restrictions: steps.filter((step) => step.outcome === 'restricts'),
   }
+}
+
+/** The names, also in exceptions, on which it depends whether the rules name the caller. */
+export function listOpenNames(rules: readonly Pick<Step, 'match'>[]): NamedSubjects {
+  const lists = rules.flatMap(({ match }) =>
+    typeof match === 'boolean' ? [] : [match, ...(match.except ? [match.except] : [])],
+  )
+  const all = (kind: keyof NamedSubjects): readonly string[] => [
+    ...new Set(lists.flatMap((names) => names[kind])),
+  ]
+  return { users: all('users'), groups: all('groups'), keys: all('keys') }
 }
 
 /** A rule in a report. */
