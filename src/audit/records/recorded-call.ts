@@ -1,7 +1,8 @@
 import { findOperation, type Operation } from '../../catalog-api/operations.ts'
 import { permissionNames, type Permission } from '../../catalog-api/permissions.ts'
 import { mayRequireOtherObjects } from '../../catalog-api/requirements.ts'
-import type { RecordedCall, RecordedCaller } from '../../policy/analysis/replay-call.ts'
+import type { RecordedCall } from '../../policy/analysis/replay.ts'
+import type { KnownCaller } from '../../policy/engine/subject.ts'
 import type { AuditedPrincipal, Details, IntentEntry, RefusalEntry } from './audit-record.ts'
 import type { StoredRecord } from '../storage/read-audit-log.ts'
 import { parseFactDetails } from './fact-details.ts'
@@ -18,6 +19,7 @@ export function readRecordedCall(record: StoredRecord): RecordedCall | undefined
     operation,
     id,
     principal: principal.name,
+    method: principal.method,
     caller: readCaller(principal),
     clientAddress: isPseudonym(client) ? undefined : client,
     rule,
@@ -29,15 +31,15 @@ export function readRecordedCall(record: StoredRecord): RecordedCall | undefined
   return { ...common, wasAllowed: false, refused, facts: undefined, objects: [], restrictedBy: [] }
 }
 
-function readCaller({ name, method, credentialId, issuer, ...principal }: AuditedPrincipal): RecordedCaller {
+function readCaller({ name, method, credentialId, groups, groupsOmitted }: AuditedPrincipal): KnownCaller {
   const key = method === 'api-key' ? credentialId : ''
+  const hasAllGroups = groups !== undefined && groupsOmitted === undefined
   return {
-    method,
+    isAnonymous: method === 'anonymous',
     user: isPseudonym(name) ? undefined : name,
     key: isPseudonym(key) ? undefined : key,
-    ...(issuer !== undefined && { issuer }),
-    groups: principal.groups && [...principal.groups],
-    hasOtherGroups: principal.groupsOmitted !== undefined,
+    groups: new Set(groups),
+    excludedGroups: hasAllGroups ? 'all' : new Set(),
   }
 }
 

@@ -1,25 +1,71 @@
-import { findOperation } from '../../catalog-api/operations.ts'
-import { isWithin } from '../../catalog-api/identifiers.ts'
-import { mayRequireOtherObjects } from '../../catalog-api/requirements.ts'
-import { anonymousPrincipal } from '../../identity/index.ts'
-import type { ConditionInput } from '../conditions/authorization-request.ts'
-import { pendingFactError } from '../conditions/fact.ts'
+import { isWithin, type Identifier } from '../../catalog-api/identifiers.ts'
+import {
+  findOperation,
+  getOperation,
+  isOperationName,
+  type AnyOperationName,
+  type ObjectKind,
+  type Operation,
+} from '../../catalog-api/operations.ts'
+import type { Permission } from '../../catalog-api/permissions.ts'
+import { getRequirements, mayRequireOtherObjects } from '../../catalog-api/requirements.ts'
+import { anonymousPrincipal, type Principal } from '../../identity/index.ts'
+import type { ConditionInput, OperationFacts } from '../conditions/authorization-request.ts'
+import { known, pendingFactError } from '../conditions/fact.ts'
+import {
+  operationFactsOf,
+  type KnownFacts,
+  allPending,
+  constantFacts,
+  requirementFacts,
+} from '../conditions/permission-facts.ts'
 import { createRuleReference } from '../engine/compiled-rule.ts'
 import type { RuleReference } from '../engine/decision.ts'
-import type { Step } from '../engine/evaluate.ts'
-import { objectPosition } from '../engine/object-position.ts'
-import { anyCaller, matchSubjects, type KnownCaller } from '../engine/subject.ts'
+import type { RestrictionStep, Step } from '../engine/evaluate.ts'
+import { objectKindOfPermission, objectPosition } from '../engine/object-position.ts'
+import { matchSubjects, type KnownCaller } from '../engine/subject.ts'
 import type { PolicySet, Question } from '../policy-set.ts'
 import { qualifiedRuleName } from '../testing/decision-test.ts'
+import type { Answer } from './diff-policies.ts'
 import { listNameClasses } from './name-classes.ts'
-import { listRequiredPermissions, type RecordedCall, type RequiredPermission } from './replay-call.ts'
-import { listSteps, reportRule, type ReportedRule } from './steps.ts'
+import { listOpenNames, listSteps, reportRule } from './steps.ts'
+
+/** A call in an audit log, as far as the log says. */
+export interface RecordedCall {
+  readonly time: string
+  readonly request: string
+  readonly operation: AnyOperationName
+  readonly id: Identifier
+  /** As recorded, also if that is a pseudonym. */
+  readonly principal: string
+  readonly method: Principal['method']
+  /** Its name and its key are unknown if the record has pseudonyms, and so are groups that are not recorded. */
+  readonly caller: KnownCaller
+  /** Undefined if the record has a pseudonym. */
+  readonly clientAddress: string | undefined
+  readonly wasAllowed: boolean
+  /** The rule that decided, of the policies with the revision. */
+  readonly rule: RuleReference | undefined
+  readonly policyRevision: string | undefined
+  /** The restrictions of a read. */
+  readonly restrictedBy: readonly RuleReference[]
+  /** Undefined if the log has none, as of reads and denials. */
+  readonly facts: KnownFacts | undefined
+  /** All further permissions that an allowed call required, with the facts of the entry of a batch. */
+  readonly objects: readonly {
+    readonly permission: Permission
+    readonly id: Identifier
+    readonly facts: KnownFacts | undefined
+  }[]
+  /** The permission that was denied, if it is on the object of the call. */
+  readonly refused: Permission | undefined
+}
 
 /** What a call in an audit log was decided to, and what it would be. */
 export interface ReplayedCall extends Pick<RecordedCall, 'operation' | 'principal'> {
-  readonly before: { readonly allowed: boolean; readonly rule?: RuleReference }
+  readonly before: Answer
   /** Undefined if it depends on unrecorded input. */
-  readonly after?: { readonly allowed: boolean; readonly rule?: ReportedRule }
+  readonly after?: Answer
   /** If `after` is undefined: what the log does not contain. */
   readonly missing?: readonly string[]
   /** Undefined for a call that is not allowed, and if the restrictions of its table stay. */
@@ -86,56 +132,132 @@ export function countCalls(calls: readonly ReplayedCalls[]): number {
 
 /** Decides a recorded call with the candidate policies. What is not recorded is open, and never guessed. */
 export function replayCall(call: RecordedCall, options: ReplayOptions): ReplayedCall {
-  const { candidate } = options
   const { operation, principal, wasAllowed, rule } = call
-  const caller = identifyCaller(call, options)
+  const { candidate } = options
+  const caller = completeCaller(call, options)
   const common = { operation, principal, before: { allowed: wasAllowed, ...(rule && { rule }) } }
-  const decisions = listRequiredPermissions(call).map((required) => ({
-    required,
-    ...decidePermission(call, required, caller, candidate),
-  }))
-  const denial = decisions.find(({ required, after }) => after?.allowed === false && required.isCertain)
+  const decisions = listRequiredPermissions(call).map((required) =>
+    decidePermission(call, required, caller, candidate),
+  )
+  const denial = decisions.find(({ after }) => after?.allowed === false)
   if (denial?.after !== undefined) return { ...common, after: denial.after }
+  const missing = new Set(decisions.flatMap(({ missing = [] }) => missing))
   const definition = findOperation(operation)
-  const missing = new Set([
-    ...decisions.flatMap(({ missing = [] }) => missing),
-    ...decisions.flatMap(({ required, after }) =>
-      after?.allowed === false ? [`whether it also required ${required.permission}`] : [],
-    ),
-    ...(!wasAllowed && definition !== undefined && mayRequireOtherObjects(definition)
-      ? ['which other permissions it required']
-      : []),
-  ])
+  if (!wasAllowed && definition !== undefined && mayRequireOtherObjects(definition))
+    missing.add('which other permissions it required')
   if (missing.size > 0) return { ...common, missing: [...missing] }
-  const restrictions = replayRestrictions(call, candidate, caller)
-  return { ...common, after: decisions[0]?.after ?? { allowed: true }, ...(restrictions && { restrictions }) }
+  const [{ after = { allowed: true }, restrictions = [] } = {}] = decisions
+  return { ...common, after, ...compareRestrictions(call, restrictions) }
 }
 
-/** What is known of the caller. Complete groups of the record exclude those of another time. */
-function identifyCaller(call: RecordedCall, { keys, current }: ReplayOptions): KnownCaller {
-  const { method, user, key, groups, hasOtherGroups } = call.caller
-  const recorded = { ...anyCaller, isAnonymous: method === 'anonymous', user, key }
-  const complete = groups === undefined ? keys?.get(key ?? '') : hasOtherGroups ? undefined : groups
-  if (complete !== undefined) return { ...recorded, groups: new Set(complete), excludedGroups: 'all' }
-  return { ...recorded, groups: new Set([...(groups ?? []), ...inferGroups(call, recorded, current)]) }
+/** Adds groups that are not recorded. Complete groups of the record exclude those of another time. */
+function completeCaller(call: RecordedCall, { keys, current }: ReplayOptions): KnownCaller {
+  const { caller } = call
+  const { groups, excludedGroups, key = '' } = caller
+  if (excludedGroups === 'all') return caller
+  const ofKey = groups.size === 0 ? keys?.get(key) : undefined
+  if (ofKey !== undefined) return { ...caller, groups: new Set(ofKey), excludedGroups: 'all' }
+  return { ...caller, groups: new Set([...groups, ...inferGroups(call, current)]) }
 }
 
 /** Only a rule without other subjects and with one group reveals a group. */
 function inferGroups(
-  { rule, policyRevision }: RecordedCall,
-  caller: KnownCaller,
+  { rule, policyRevision, caller }: RecordedCall,
   current: PolicySet | undefined,
 ): readonly string[] {
-  if (policyRevision !== current?.revision) return []
-  const document = current?.documents.find(({ name }) => name === rule?.policy)
-  const subjects = document?.rules.find(({ id }) => id === rule?.rule)?.subjects
-  if (subjects === undefined || subjects.any) return []
-  const match = matchSubjects(subjects, caller)
+  if (rule === undefined || policyRevision !== current?.revision) return []
+  const decided = current?.findDocument(rule.policy)?.rules.find(({ id }) => id === rule.rule)
+  if (decided === undefined || decided.subjects.any) return []
+  const match = matchSubjects(decided.subjects, caller)
   if (typeof match === 'boolean' || match.users.length + match.keys.length > 0) return []
   return match.groups.length === 1 ? match.groups : []
 }
 
-type Decided = Pick<ReplayedCall, 'after' | 'missing'>
+/** A permission that a recorded call required. Facts that the log does not contain are pending. */
+interface RequiredPermission {
+  readonly permission: Permission
+  readonly kind: ObjectKind
+  readonly id: Identifier
+  readonly facts: OperationFacts
+  /** Whether the log does not show that it was required. */
+  readonly isUncertain?: boolean
+  /** Whether it was also required on all descendants. */
+  readonly includesDescendants?: boolean
+  /** What decides if no rule does; undefined if that denies it. */
+  readonly otherwise?:
+    | 'entries'
+    | 'what the listing may show'
+    | 'the operation that started the job'
+    | undefined
+}
+
+/** Lists the permissions that the call required as far as the log shows, that of its operation first. */
+function listRequiredPermissions(call: RecordedCall): readonly RequiredPermission[] {
+  const { operation: permission, id, objects, wasAllowed, refused } = call
+  const operation = findOperation(permission)
+  if (operation === undefined)
+    return [{ permission, kind: objectKindOfPermission(permission), id, facts: constantFacts(permission) }]
+  const facts = call.facts ?? allPending(operation)
+  const { entries, namesJob, lists } = operation
+  const isByEntries = entries !== undefined || (namesJob && objects.length > 0)
+  const isByOthers = namesJob ? 'the operation that started the job' : lists && 'what the listing may show'
+  const own = {
+    ...requireOwn(operation, id, facts),
+    otherwise: isByEntries ? 'entries' : isByOthers,
+  } as const
+  if (wasAllowed) {
+    const isOfOthers = entries !== undefined || namesJob
+    const others = objects.map((object) =>
+      isOfOthers && isOperationName(object.permission)
+        ? requireOwn(getOperation(object.permission), object.id, object.facts)
+        : requireBesides(operation, object.permission, object.id, facts),
+    )
+    return [own, ...others]
+  }
+  // Denied calls do not record other objects.
+  const further = mayRequireOtherObjects(operation)
+    ? []
+    : getRequirements(operation).flatMap((one) => (one.isWithheld ? [] : [one.permission]))
+  const possible = new Set<Permission>([refused ?? operation.name, ...further])
+  possible.delete(operation.name)
+  const others = [...possible].map((one) => ({
+    ...requireBesides(operation, one, id, facts),
+    isUncertain: one !== refused,
+  }))
+  return [own, ...others]
+}
+
+function requireOwn(
+  operation: Operation,
+  id: Identifier,
+  facts: KnownFacts = allPending(operation),
+): RequiredPermission {
+  const { name, object } = operation
+  return { permission: name, kind: object, id, facts: operationFactsOf(operation, id, facts) }
+}
+
+/** A permission that the operation does not require, as records of another release may name, has any facts. */
+function requireBesides(
+  operation: Operation,
+  permission: Permission,
+  id: Identifier,
+  facts: KnownFacts,
+): RequiredPermission {
+  const requirement = getRequirements(operation).find((one) => one.permission === permission)
+  const isElsewhere = requirement?.on === 'root' || typeof requirement?.on === 'object'
+  return {
+    permission,
+    kind: isElsewhere ? objectKindOfPermission(permission) : operation.object,
+    id,
+    facts: requirement ? requirementFacts(requirement, operation, id, facts) : constantFacts(permission),
+    includesDescendants: requirement?.on === 'beneath',
+  }
+}
+
+interface Decided extends Pick<ReplayedCall, 'after' | 'missing'> {
+  /** Those that may apply to the caller. */
+  readonly restrictions?: readonly RestrictionStep[]
+}
 
 function decidePermission(
   call: RecordedCall,
@@ -143,16 +265,17 @@ function decidePermission(
   caller: KnownCaller,
   candidate: PolicySet,
 ): Decided {
-  const { permission, kind, id, otherwise, includesDescendants } = required
+  const { permission, kind, id, otherwise, includesDescendants, isUncertain } = required
   const input = createRecordedInput(call, required, caller)
   const question: Question = { permission, position: objectPosition(kind, id), caller, input }
-  const { kind: result, by } = candidate.evaluate(question)
-  if (result === 'open') return { missing: describeOpen(listSteps(candidate, question).possible, call) }
+  const { kind: result, by, possible, restrictions } = listSteps(candidate, question)
+  if (result === 'open') return { missing: describeOpen(possible, caller) }
   if (result === 'denied' && by === undefined && otherwise !== undefined)
     return otherwise === 'entries' ? { after: { allowed: true } } : { missing: [otherwise] }
+  if (result === 'denied' && isUncertain) return { missing: [`whether it also required ${permission}`] }
   if (result === 'allowed' && includesDescendants && !isAllowedBeneath(candidate, question))
     return { missing: ['what the policies beneath say'] }
-  return { after: { allowed: result === 'allowed', ...(by && { rule: reportRule(by) }) } }
+  return { after: { allowed: result === 'allowed', ...(by && { rule: reportRule(by) }) }, restrictions }
 }
 
 /** Whether all that there may be beneath a namespace is allowed. */
@@ -171,24 +294,20 @@ function isAllowedBeneath(candidate: PolicySet, question: Question): boolean {
 
 /** What the log contains of the input of conditions. The request has the time of its record. */
 function createRecordedInput(
-  { caller, clientAddress, time }: RecordedCall,
+  { method, clientAddress, time }: RecordedCall,
   { kind, id, facts }: RequiredPermission,
-  { groups, excludedGroups }: KnownCaller,
+  { isAnonymous, user, groups, excludedGroups }: KnownCaller,
 ): ConditionInput {
-  const { method, user, issuer } = caller
   // Token claims are not recorded; an API key has none.
   const isKnown = method === 'api-key' && excludedGroups === 'all' && user !== undefined
+  const ofKey = isKnown ? { name: user, method, credentialId: '', groups } : undefined
   return {
     kind,
     id,
-    ...(method === 'anonymous' && { principal: anonymousPrincipal }),
-    ...(isKnown && {
-      principal: { name: user, method, credentialId: '', groups, ...(issuer !== undefined && { issuer }) },
-    }),
+    principal: isAnonymous ? anonymousPrincipal : ofKey,
     request: {
       get clientAddress() {
-        if (clientAddress === undefined) throw pendingFactError
-        return clientAddress
+        return known(clientAddress)
       },
       now: new Date(time),
       get context(): never {
@@ -199,34 +318,27 @@ function createRecordedInput(
   }
 }
 
-function describeOpen(rules: readonly Step[], { caller }: RecordedCall): readonly string[] {
-  const open = rules.flatMap(({ match }) =>
-    typeof match === 'boolean' ? [] : [match, ...(match.except ? [match.except] : [])],
-  )
-  const dependsOnName = open.some(({ users, keys }) => users.length + keys.length > 0)
-  const dependsOnGroups = open.some(({ groups }) => groups.length > 0)
+/** What the log does not contain of that on which it depends whether the rules apply. */
+function describeOpen(rules: readonly Step[], caller: KnownCaller): readonly string[] {
+  const { users, keys, groups } = listOpenNames(rules)
+  const whichGroups = caller.groups.size > 0 ? 'all groups' : 'the groups'
   return [
-    ...(dependsOnName ? ['the name of the caller'] : []),
-    ...(dependsOnGroups ? [`${caller.hasOtherGroups ? 'all groups' : 'the groups'} of the caller`] : []),
+    ...(users.length + keys.length > 0 ? ['the name of the caller'] : []),
+    ...(groups.length > 0 ? [`${whichGroups} of the caller`] : []),
     ...rules.flatMap(({ condition }) => (condition === undefined ? [] : [`whether ${condition.text}`])),
   ]
 }
 
 /**
- * Compares the restrictions of a recorded call by name. What it asked for is not in the log, so whether a restriction would
- * refuse it is not known.
+ * Compares restrictions with those of the record by name. What the call asked for is not in the log, so whether a restriction
+ * would refuse it is not known.
  */
-function replayRestrictions(
-  { operation, id, restrictedBy }: RecordedCall,
-  candidate: PolicySet,
-  caller: KnownCaller,
-): ReplayedCall['restrictions'] {
-  const definition = findOperation(operation)
-  if (definition === undefined) return undefined
+function compareRestrictions(
+  { restrictedBy }: RecordedCall,
+  restrictions: readonly RestrictionStep[],
+): Pick<ReplayedCall, 'restrictions'> {
   const before = restrictedBy.map(qualifiedRuleName)
   const [after, possible]: [string[], string[]] = [[], []]
-  const position = objectPosition(definition.object, id)
-  const { restrictions } = listSteps(candidate, { permission: definition.name, position, caller })
   for (const step of restrictions) {
     const name = qualifiedRuleName(createRuleReference(step))
     // A restriction of the record named the caller.
@@ -235,5 +347,5 @@ function replayRestrictions(
   }
   const isSame =
     possible.length === 0 && after.length === before.length && before.every((name) => after.includes(name))
-  return isSame ? undefined : { before, after, possible }
+  return isSame ? {} : { restrictions: { before, after, possible } }
 }

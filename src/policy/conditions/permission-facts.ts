@@ -224,7 +224,7 @@ function listFactsOf(permission: Permission): readonly RequiredFacts[] {
 const factsByPermission = groupBy(
   operationNames.flatMap((permission): readonly RequiredFacts[] => {
     const operation = getOperation(permission)
-    const all = { stated: {}, pendingFacts: new Set(operation.facts.map(([name]) => name)) }
+    const all = allPending(operation)
     const own = { permission, on: 'itself', operation, facts: operationFactsOf(operation, [], all) } as const
     const others = getRequirements(operation).map((requirement) => {
       const facts = requirementFacts(requirement, operation, [], all)
@@ -242,3 +242,7 @@ const constantFactsByPermission: ReadonlyMap<string, OperationFacts> = new Map(
     return [permission, replaceFacts(first, varying, pending)]
   }),
 )
+/** Facts of a request of which nothing is known. */
+export function allPending({ facts }: Operation): KnownFacts {
+  return { stated: {}, pendingFacts: new Set(facts.map(([name]) => name)) }
+}
