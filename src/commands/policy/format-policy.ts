@@ -1,3 +1,4 @@
+import type { Answer } from '../../policy/analysis/diff-policies.ts'
 import { printJson, printLine, type Io } from '../common/io.ts'
 import type { Grant, Scope } from '../../policy/analysis/grants.ts'
 import type { ReportedRule } from '../../policy/analysis/steps.ts'
@@ -19,12 +20,14 @@ export function formatRule(rule: ReportedRule): string {
   return `${qualifiedRuleName(rule)} (${rule.file}:${rule.line})${end}${reason}`
 }
 
-/** `allowed by` the rule; `denied, as no rule allows it`. */
-export function formatDecided(decided: { allowed: boolean; rule?: ReportedRule | undefined }): string {
-  const word = decided.allowed ? 'allowed' : 'denied'
-  return decided.rule === undefined
-    ? `${word}, as no rule allows it`
-    : `${word} by ${formatRule(decided.rule)}`
+/** `allowed by` the rule, and what restrictions leave; `denied, as no rule allows it`. */
+export function formatAnswer({ allowed, rule, restriction }: Answer): string {
+  const word = allowed ? 'allowed' : 'denied'
+  const decided = rule === undefined ? `${word}, as no rule allows it` : `${word} by ${formatRule(rule)}`
+  if (restriction === undefined) return decided
+  const { columns, rows, rules } = restriction
+  const by = rules.map(formatRule).join(' and ')
+  return `${decided}, restricted by ${by}: columns ${formatColumns(columns)}; rows ${rows.join(' AND ') || 'all'}`
 }
 
 /** `group analysts`, `every caller`, `callers without a credential`. */

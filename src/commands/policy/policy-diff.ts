@@ -9,7 +9,6 @@ import {
   type PolicyDiff,
   type ReportedCaller,
 } from '../../policy/analysis/diff-policies.ts'
-import type { ReportedPart } from '../../policy/analysis/steps.ts'
 import { anonymousSubject } from '../../policy/engine/subject.ts'
 import { describePermissionSet } from '../../policy/language/policy-vocabulary.ts'
 import type { PolicyDocument } from '../../policy/language/policy-document.ts'
@@ -31,10 +30,9 @@ import {
 import {
   formatColumns,
   formatConditionResult,
-  formatDecided,
   formatPolicySubject,
-  formatRule,
   printReport,
+  formatAnswer,
 } from './format-policy.ts'
 
 interface Options extends SourceOptions {
@@ -83,32 +81,27 @@ async function diff(folders: readonly string[], options: Options, command: Comma
     throw new CommandFailure(`${changes.length} decisions change`)
 }
 
-type Sides = readonly [before: LoadedPolicies, after: LoadedPolicies]
-
 async function loadSides(
   folders: readonly string[],
   options: Options,
   command: Command,
   io: Io,
-): Promise<Sides> {
+): Promise<readonly [before: LoadedPolicies, after: LoadedPolicies]> {
   const { policies, apply, kubernetes } = options
-  const [first = '', second, ...others] = folders
-  if (kubernetes && second !== undefined)
+  const [first = '', second = ''] = folders
+  if (kubernetes && folders.length > 1)
     command.error('error: expected one folder with --kubernetes: the candidates')
   if (apply && !kubernetes) command.error('error: expected --kubernetes with --apply')
-  if (!kubernetes && (second === undefined || others.length > 0))
+  if (!kubernetes && folders.length !== 2)
     command.error(
       'error: expected two folders, the current and the candidate policies; or --kubernetes and one',
     )
   const context = await readPolicyContext(options, io)
   const { vocabulary, cluster } = context
-  if (cluster === undefined)
-    return [
-      await requirePolicies([...policies, first], vocabulary),
-      await requirePolicies([...policies, second ?? ''], vocabulary),
-    ]
+  const load = (folder: string) => requirePolicies([...policies, folder], vocabulary)
+  if (cluster === undefined) return [await load(first), await load(second)]
   const before = await combineSources(policies, context)
-  if (!apply) return [printRefused(before, io), await requirePolicies([...policies, first], vocabulary)]
+  if (!apply) return [printRefused(before, io), await load(first)]
   const resources = await runStep(`the policies in ${first} cannot be applied`, () =>
     applyCandidates(cluster.resources, first, vocabulary),
   )
@@ -116,20 +109,17 @@ async function loadSides(
   return [before, printRefused(after, io)]
 }
 
+/** The lines of each change beneath its caller, with changes of several documents of a policy with `forEach` in one. */
 function formatDiff(found: PolicyDiff, documents: readonly PolicyDocument[]): readonly string[] {
-  const instances = new Set(documents.flatMap(({ name, instance }) => (instance === undefined ? [] : [name])))
+  const instances = new Set(documents.filter(({ instance }) => instance).map(({ name }) => name))
   const changes = summarizeDiff(found).map((summary) => {
-    const { before, after } = summary
     // The policy with `forEach` that decides now or, if that has none, the one that decided.
-    const policy =
-      [after, before].map(({ rule }) => rule?.policy ?? '').find((name) => instances.has(name)) ?? ''
-    return { message: formatChange(summary), policy }
+    const deciding = [summary.after, summary.before].map(({ rule }) => rule?.policy ?? '')
+    return { message: formatChange(summary), policy: deciding.find((name) => instances.has(name)) ?? '' }
   })
   const merged = mergeByPolicy(changes, documents, () => '').map(({ message }) => message.split('\n'))
-  return [...groupBy(merged, ([first = '']) => first)].flatMap(([caller, ofCaller]) => [
-    caller,
-    ...ofCaller.flatMap((lines) => lines.slice(1)),
-  ])
+  const byCaller = groupBy(merged, ([caller = '']) => caller)
+  return [...byCaller].flatMap(([caller, all]) => [caller, ...all.flatMap((lines) => lines.slice(1))])
 }
 
 /** In several lines, the first of which names the caller. */
@@ -139,7 +129,8 @@ function formatChange(change: ChangeSummary): string {
     formatCaller(caller),
     `  ${direction}  ${formatPosition(change)}: ${describePermissionSet(operations)}`,
     ...Object.entries(conditions).map(([text, result]) => `    if ${formatConditionResult(text, result)}`),
-    ...formatColumnChanges(before.restriction?.columns, after.restriction?.columns),
+    ...formatOtherColumns('gains', after, before),
+    ...formatOtherColumns('loses', before, after),
     `    before: ${formatAnswer(before)}`,
     `    after:  ${formatAnswer(after)}`,
   ].join('\n')
@@ -150,26 +141,12 @@ function formatPosition({ namespace, table, coversSubtree }: ChangeSummary): str
   return `${formatIdentifierText(namespace)} and ${coversSubtree ? 'everything' : 'anything no policy names'} beneath`
 }
 
-type Columns = ReportedPart['columns']
-
-/** The columns that callers gain or lose, if they read a part of the table on both sides. */
-function formatColumnChanges(before: Columns | undefined, after: Columns | undefined): readonly string[] {
-  if (before === undefined || after === undefined) return []
-  const format = (direction: string, columns: Columns, others: Columns): readonly string[] => {
-    const missing = Object.entries(columns).filter(([path, type]) => others[path] !== type)
-    return missing.length === 0
-      ? []
-      : [`    ${direction}  columns ${formatColumns(Object.fromEntries(missing))}`]
-  }
-  return [...format('gains', after, before), ...format('loses', before, after)]
-}
-
-function formatAnswer(answer: Answer): string {
-  const { restriction } = answer
-  if (restriction === undefined) return formatDecided(answer)
-  const { columns, rows, rules } = restriction
-  const by = rules.map(formatRule).join(' and ')
-  return `${formatDecided(answer)}, restricted by ${by}: columns ${formatColumns(columns)}; rows ${rows.join(' AND ') || 'all'}`
+/** The columns that only one of two restricted answers has. */
+function formatOtherColumns(direction: string, one: Answer, other: Answer): readonly string[] {
+  if (one.restriction === undefined || other.restriction === undefined) return []
+  const { columns } = other.restriction
+  const own = Object.entries(one.restriction.columns).filter(([path, type]) => columns[path] !== type)
+  return own.length === 0 ? [] : [`    ${direction}  columns ${formatColumns(Object.fromEntries(own))}`]
 }
 
 function formatCaller({ anonymous, user, key, groups, notInGroups }: ReportedCaller): string {
@@ -178,10 +155,10 @@ function formatCaller({ anonymous, user, key, groups, notInGroups }: ReportedCal
     ...(user === undefined ? [] : [`user ${user}`]),
     ...(key === undefined ? [] : [`key ${key}`]),
   ]
-  if (notInGroups === 'all others')
-    return (
-      [...names, ...groups.map((group) => `group ${group}`)].join(' and ') || 'callers that no policy names'
-    )
+  if (notInGroups === 'all others') {
+    const all = [...names, ...groups.map((group) => `group ${group}`)]
+    return all.join(' and ') || 'callers that no policy names'
+  }
   const memberships = [
     ...groups.map((group) => `in group ${group}`),
     ...notInGroups.map((group) => `not in group ${group}`),

@@ -27,7 +27,7 @@ import {
   formatColumns,
   formatCondition,
   formatConditionResult,
-  formatDecided,
+  formatAnswer,
   formatPolicySubjects,
   formatRule,
   printReport,
@@ -109,7 +109,7 @@ function formatExplanation(title: string, report: Report): readonly string[] {
 function formatRequired(required: Report['requires'][number]): string {
   const { permission, id, includesSubtree, requiredBy, decision } = required
   const object = `${includesSubtree ? 'everything beneath ' : ''}${formatIdentifierText(id)}`
-  return `  also requires ${permission} on ${object} (${requiredBy}): ${formatDecided(decision)}`
+  return `  also requires ${permission} on ${object} (${requiredBy}): ${formatAnswer(decision)}`
 }
 
 function formatFact(fact: Explanation['facts'][number]): string {

@@ -6,12 +6,12 @@ import { formatExample } from '../common/new-command.ts'
 import { readAuditLog, readRecordedCall } from '../../audit/index.ts'
 import { listKeys } from '../../identity/index.ts'
 import { groupBy } from '../../lib/group-by.ts'
-import { countCalls, ReplayTally } from '../../policy/analysis/replay.ts'
+import { countCalls, ReplayTally, type ReplayedCalls } from '../../policy/analysis/replay.ts'
 import { collect, jsonOption, parseTimeOrAge } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { LogProblems } from '../common/log-problems.ts'
 import { configOption, readPolicyContext, requirePolicies } from './policy-sources.ts'
-import { formatDecided, printReport } from './format-policy.ts'
+import { formatAnswer, printReport } from './format-policy.ts'
 
 interface Options {
   readonly audit: string
@@ -62,21 +62,21 @@ export function addReplay(policy: Command, io: Io): void {
     .action((options: Options) => replay(options, io))
 }
 
-async function replay(
-  { audit, candidate, current, config, keys, since, failOnChange, json }: Options,
-  io: Io,
-): Promise<void> {
-  const { vocabulary } = await readPolicyContext({ ...(config !== undefined && { config }) }, io)
-  const { set } = await requirePolicies(candidate, vocabulary)
-  const inForce = current.length === 0 ? undefined : await requirePolicies(current, vocabulary)
+async function replay(options: Options, io: Io): Promise<void> {
+  const { audit, candidate, current, keys, since, failOnChange, json } = options
+  const { vocabulary } = await readPolicyContext(options, io)
+  const load = async (folders: readonly string[]) => (await requirePolicies(folders, vocabulary)).set
   const stored = keys === undefined ? [] : await runStep('the keys cannot be listed', () => listKeys(keys))
-  const groupsOfKeys = new Map(stored.map(({ id, groups }) => [id, groups]))
-  const tally = new ReplayTally({ candidate: set, keys: groupsOfKeys, current: inForce?.set })
+  const tally = new ReplayTally({
+    candidate: await load(candidate),
+    keys: new Map(stored.map(({ id, groups }) => [id, groups])),
+    current: current.length === 0 ? undefined : await load(current),
+  })
   const problems = new LogProblems(io)
   await runStep('the audit log cannot be read', async () => {
     for await (const record of readAuditLog(audit, since, problems.report)) {
-      if (since !== undefined && Date.parse(record.time) < since.getTime()) continue
-      tally.add(readRecordedCall(record))
+      if (since === undefined || Date.parse(record.time) >= since.getTime())
+        tally.add(readRecordedCall(record))
     }
   })
   const result = tally.getResult()
@@ -91,7 +91,6 @@ async function replay(
 }
 
 type Result = ReturnType<ReplayTally['getResult']>
-type Calls = Result['changed'][number]
 
 function formatReplay({ calls, unchanged, changed, undecided, restricted }: Result): readonly string[] {
   const byOperation = groupBy(changed, ({ operation }) => operation)
@@ -111,34 +110,31 @@ function formatReplay({ calls, unchanged, changed, undecided, restricted }: Resu
   ]
 }
 
-function formatChanged(calls: Calls): readonly string[] {
+function formatChanged(calls: ReplayedCalls): readonly string[] {
   const { principal, count, before, after = { allowed: false } } = calls
   const [was, is] = before.allowed ? ['allowed', 'denied'] : ['denied', 'allowed']
   return [
     `  ${principal}: ${was} -> ${is}, ${formatCount(count, 'call')}`,
-    `    before: ${formatDecided(before)}`,
-    `    after:  ${formatDecided(after)}`,
-    `    ${formatCallExample(calls)}`,
+    `    before: ${formatAnswer(before)}`,
+    `    after:  ${formatAnswer(after)}`,
+    `    ${formatExampleOf(calls)}`,
   ]
 }
 
-function formatRestricted(calls: Calls): readonly string[] {
+function formatRestricted(calls: ReplayedCalls): readonly string[] {
   const { operation, principal, count, restrictions } = calls
   const { before, after, possible } = restrictions ?? { before: [], after: [], possible: [] }
-  const others =
-    possible.length === 0 ? '' : `; depending on the caller, restricted by ${possible.join(' and ')}`
+  const format = (names: readonly string[]): string =>
+    names.length === 0 ? 'not restricted' : `restricted by ${names.join(' and ')}`
+  const others = possible.length === 0 ? '' : `; depending on the caller, ${format(possible)}`
   return [
     `${operation} by ${principal}, ${formatCount(count, 'call')}`,
-    `  before: ${formatRestrictions(before)}`,
-    `  after:  ${formatRestrictions(after)}${others}`,
-    `  ${formatCallExample(calls)}`,
+    `  before: ${format(before)}`,
+    `  after:  ${format(after)}${others}`,
+    `  ${formatExampleOf(calls)}`,
   ]
 }
 
-function formatCallExample({ example: { time, id, request } }: Calls): string {
+function formatExampleOf({ example: { time, id, request } }: ReplayedCalls): string {
   return `for example ${time} on ${formatIdentifierText(id)}, request ${request}`
-}
-
-function formatRestrictions(names: readonly string[]): string {
-  return names.length === 0 ? 'not restricted' : `restricted by ${names.join(' and ')}`
 }

@@ -21,13 +21,6 @@ interface Options extends SourceOptions {
   readonly json?: true
 }
 
-interface Coverage {
-  readonly rules: number
-  readonly tested: number
-  readonly percent: number
-  readonly untested: readonly string[]
-}
-
 export function addTest(policy: Command, io: Io): void {
   addSourceOptions(policy.command('test').description('run the tests in the policies and in decision tables'))
     .option('--tests <dir>', 'a folder of decision tables (kind: DecisionTable)')
@@ -37,45 +30,44 @@ export function addTest(policy: Command, io: Io): void {
 }
 
 async function test(options: Options, io: Io): Promise<void> {
-  const { tests, json } = options
-  const loaded = await requireSources(options, io)
-  const all = [...loaded.tests, ...(tests === undefined ? [] : await loadTests(tests, loaded.vocabulary))]
-  if (all.length === 0) {
+  const { tests: folder, json } = options
+  const { tests: own, vocabulary, set, withShadowPolicies } = await requireSources(options, io)
+  const tests = [...own, ...(folder === undefined ? [] : await loadTests(folder, vocabulary))]
+  if (tests.length === 0) {
     throw new CommandFailure(
       'no tests in the policies; add "tests" to a policy or write a document of kind DecisionTable',
     )
   }
-  const { set, withShadowPolicies } = loaded
-  const shadows = new Set(
-    withShadowPolicies.documents.filter(({ isShadow }) => isShadow).map(({ name }) => name),
-  )
-  const run = runTests(all, ({ document }) => (shadows.has(document) ? withShadowPolicies.set : set))
-  const coverage = measureCoverage(run, withShadowPolicies.documents)
+  const { set: all, documents } = withShadowPolicies
+  const run = runTests(tests, ({ document }) => (all.findDocument(document)?.isShadow ? all : set))
+  const coverage = measureCoverage(run, documents)
   const { results } = run
   const failed = results.filter(({ passed }) => !passed)
+  const decisions = results.reduce((sum, one) => sum + one.decisions, 0)
   printReport(io, json, { tests: results, coverage }, [
     ...failed.flatMap(formatFailure),
-    ...formatSummary(results, failed.length, coverage),
+    `${tests.length - failed.length} of ${tests.length} tests passed (${decisions} decisions)`,
+    `rule coverage: ${coverage.tested} of ${coverage.rules} (${coverage.percent} %)`,
+    ...coverage.untested.map((rule) => `  untested: ${rule}`),
   ])
-  if (failed.length > 0) throw new CommandFailure(`${failed.length} of ${all.length} tests failed`)
+  if (failed.length > 0) throw new CommandFailure(`${failed.length} of ${tests.length} tests failed`)
 }
 
 async function loadTests(folder: string, vocabulary: PolicyVocabulary): Promise<LoadedPolicies['tests']> {
-  const { documents, tests } = await runStep(`the tests in ${folder} cannot be used`, () =>
-    readPolicies([folder], vocabulary),
-  )
-  const [policy] = documents
-  if (policy === undefined) {
-    if (tests.length === 0)
-      throw new CommandFailure(`${folder} contains no decision table in .yaml or .yml files`)
-    return tests
-  }
-  throw new CommandFailure(
-    `${folder} contains the policy ${policy.name} (${policy.file}:${policy.line}); expected decision tables only`,
-  )
+  const {
+    documents: [policy],
+    tests,
+  } = await runStep(`the tests in ${folder} cannot be used`, () => readPolicies([folder], vocabulary))
+  if (policy !== undefined)
+    throw new CommandFailure(
+      `${folder} contains the policy ${policy.name} (${policy.file}:${policy.line}); expected decision tables only`,
+    )
+  if (tests.length === 0)
+    throw new CommandFailure(`${folder} contains no decision table in .yaml or .yml files`)
+  return tests
 }
 
-function measureCoverage({ decidingRules }: TestRun, documents: readonly PolicyDocument[]): Coverage {
+function measureCoverage({ decidingRules }: TestRun, documents: readonly PolicyDocument[]) {
   const isTested = new Map<string, boolean>()
   for (const document of documents) {
     for (const { id } of document.rules) {
@@ -88,55 +80,42 @@ function measureCoverage({ decidingRules }: TestRun, documents: readonly PolicyD
   const untested = [...isTested].filter(([, tested]) => !tested).map(([rule]) => rule)
   const rules = isTested.size
   const tested = rules - untested.length
-  const percent = rules === 0 ? 100 : Math.floor((100 * tested) / rules)
-  return { rules, tested, percent, untested }
+  return { rules, tested, percent: rules === 0 ? 100 : Math.floor((100 * tested) / rules), untested }
 }
 
-function formatFailure({
-  file,
-  line,
-  name,
-  document,
-  disagreements,
-  ...test
-}: TestResult): readonly string[] {
+function formatFailure(test: TestResult): readonly string[] {
+  const { file, line, name, document, disagreements } = test
   const { expected, expectedRule, expectedMessage, expectedSends, expectedColumns } = test
-  const expectation = [
-    `${expected}${expectedRule === undefined ? '' : ` by ${expectedRule}`}`,
-    ...(expectedMessage === undefined ? [] : [`message ${JSON.stringify(expectedMessage)}`]),
-    ...(expectedSends === undefined ? [] : [`sends ${expectedSends}`]),
-    ...(expectedColumns === undefined ? [] : [`columns ${expectedColumns.join(', ')}`]),
-  ]
+  const by = expectedRule === undefined ? '' : ` by ${expectedRule}`
+  const expectation = formatOutcome(`${expected}${by}`, expectedMessage, expectedSends, expectedColumns)
   return [
     `FAILED ${file}:${line}  ${name === '' ? document : name}`,
-    ...disagreements.flatMap(({ operation, decided, rule, message = '', sends, columns }) => {
-      const isAllowed = decided === 'allow'
-      const found = [
-        rule === undefined ? `${decided}: no rule allows it` : `${decided} by ${formatRule(rule)}`,
-        ...(isAllowed || expectedMessage === undefined ? [] : [`message ${JSON.stringify(message)}`]),
-        ...(isAllowed && expectedSends !== undefined ? [`sends ${sends ?? 'no condition on rows'}`] : []),
-        ...(isAllowed && expectedColumns !== undefined
-          ? [`columns ${columns === undefined ? 'all' : columns.join(', ') || 'none'}`]
-          : []),
-      ]
-      return [
-        `  ${operation}`,
-        `    expected  ${expectation.join(', ')}`,
-        `    decided   ${found.join(', ')}`,
-      ]
-    }),
+    ...disagreements.flatMap(
+      ({ operation, decided, rule, message = '', sends = 'no condition on rows', columns = ['all'] }) => {
+        const isAllowed = decided === 'allow'
+        const found = formatOutcome(
+          `${decided}${rule === undefined ? ': no rule allows it' : ` by ${formatRule(rule)}`}`,
+          isAllowed || expectedMessage === undefined ? undefined : message,
+          isAllowed && expectedSends !== undefined ? sends : undefined,
+          isAllowed && expectedColumns !== undefined ? columns : undefined,
+        )
+        return [`  ${operation}`, `    expected  ${expectation}`, `    decided   ${found}`]
+      },
+    ),
   ]
 }
 
-function formatSummary(
-  results: readonly TestResult[],
-  failed: number,
-  { tested, rules, percent, untested }: Coverage,
-): readonly string[] {
-  const decisions = results.reduce((sum, one) => sum + one.decisions, 0)
-  return [
-    `${results.length - failed} of ${results.length} tests passed (${decisions} decisions)`,
-    `rule coverage: ${tested} of ${rules} (${percent} %)`,
-    ...untested.map((rule) => `  untested: ${rule}`),
+/** With what callers read, and what restrictions send and leave, as far as a test asks for it. */
+function formatOutcome(
+  decision: string,
+  message: string | undefined,
+  sends: string | undefined,
+  columns: readonly string[] | undefined,
+): string {
+  const parts = [
+    ...(message === undefined ? [] : [`message ${JSON.stringify(message)}`]),
+    ...(sends === undefined ? [] : [`sends ${sends}`]),
+    ...(columns === undefined ? [] : [`columns ${columns.join(', ') || 'none'}`]),
   ]
+  return [decision, ...parts].join(', ')
 }
