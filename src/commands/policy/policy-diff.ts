@@ -151,17 +151,12 @@ function formatOtherColumns(direction: string, one: Answer, other: Answer): read
 
 function formatCaller({ anonymous, user, key, groups, notInGroups }: ReportedCaller): string {
   if (anonymous) return formatPolicySubject(anonymousSubject)
-  const names = [
+  const others = notInGroups === 'all others' ? undefined : notInGroups
+  const known = [
     ...(user === undefined ? [] : [`user ${user}`]),
     ...(key === undefined ? [] : [`key ${key}`]),
-  ]
-  if (notInGroups === 'all others') {
-    const all = [...names, ...groups.map((group) => `group ${group}`)]
-    return all.join(' and ') || 'callers that no policy names'
-  }
-  const memberships = [
-    ...groups.map((group) => `in group ${group}`),
-    ...notInGroups.map((group) => `not in group ${group}`),
-  ]
-  return `callers that are ${[...names, ...memberships].join(' and ') || 'not named'}`
+    ...groups.map((group) => `${others ? 'in ' : ''}group ${group}`),
+    ...(others ?? []).map((group) => `not in group ${group}`),
+  ].join(' and ')
+  return others ? `callers that are ${known || 'not named'}` : known || 'callers that no policy names'
 }

@@ -93,14 +93,14 @@ async function replay(options: Options, io: Io): Promise<void> {
 type Result = ReturnType<ReplayTally['getResult']>
 
 function formatReplay({ calls, unchanged, changed, undecided, restricted }: Result): readonly string[] {
-  const byOperation = groupBy(changed, ({ operation }) => operation)
+  const differences = [...changed.map(formatChanged), ...restricted.map(formatRestricted)]
+  const byOperation = groupBy(differences, ([operation = '']) => operation)
   const byReason = groupBy(undecided, ({ missing = [] }) => missing.join(' and '))
   return [
-    ...[...byOperation].flatMap(([operation, all]) => [operation, ...all.flatMap(formatChanged)]),
+    ...[...byOperation].flatMap(([operation, all]) => [operation, ...all.flatMap((lines) => lines.slice(1))]),
     ...[...byReason].map(
       ([missing, all]) => `undecided: ${countCalls(all)}, because the log does not contain ${missing}`,
     ),
-    ...restricted.flatMap(formatRestricted),
     ...(restricted.length === 0
       ? []
       : [
@@ -111,30 +111,31 @@ function formatReplay({ calls, unchanged, changed, undecided, restricted }: Resu
 }
 
 function formatChanged(calls: ReplayedCalls): readonly string[] {
-  const { principal, count, before, after = { allowed: false } } = calls
+  const { before, after = { allowed: false } } = calls
   const [was, is] = before.allowed ? ['allowed', 'denied'] : ['denied', 'allowed']
-  return [
-    `  ${principal}: ${was} -> ${is}, ${formatCount(count, 'call')}`,
-    `    before: ${formatAnswer(before)}`,
-    `    after:  ${formatAnswer(after)}`,
-    `    ${formatExampleOf(calls)}`,
-  ]
+  return formatCalls(calls, `${was} -> ${is}`, formatAnswer(before), formatAnswer(after))
 }
 
 function formatRestricted(calls: ReplayedCalls): readonly string[] {
-  const { operation, principal, count, restrictions } = calls
-  const { before, after, possible } = restrictions ?? { before: [], after: [], possible: [] }
+  const { before, after, possible } = calls.restrictions ?? { before: [], after: [], possible: [] }
   const format = (names: readonly string[]): string =>
     names.length === 0 ? 'not restricted' : `restricted by ${names.join(' and ')}`
   const others = possible.length === 0 ? '' : `; depending on the caller, ${format(possible)}`
-  return [
-    `${operation} by ${principal}, ${formatCount(count, 'call')}`,
-    `  before: ${format(before)}`,
-    `  after:  ${format(after)}${others}`,
-    `  ${formatExampleOf(calls)}`,
-  ]
+  return formatCalls(calls, 'restricted otherwise', format(before), `${format(after)}${others}`)
 }
 
-function formatExampleOf({ example: { time, id, request } }: ReplayedCalls): string {
-  return `for example ${time} on ${formatIdentifierText(id)}, request ${request}`
+/** The first line is the operation. */
+function formatCalls(
+  { operation, principal, count, example: { time, id, request } }: ReplayedCalls,
+  change: string,
+  before: string,
+  after: string,
+): readonly string[] {
+  return [
+    operation,
+    `  ${principal}: ${change}, ${formatCount(count, 'call')}`,
+    `    before: ${before}`,
+    `    after:  ${after}`,
+    `    for example ${time} on ${formatIdentifierText(id)}, request ${request}`,
+  ]
 }

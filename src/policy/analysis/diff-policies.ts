@@ -3,7 +3,7 @@ import type { Permission } from '../../catalog-api/permissions.ts'
 import { runAtOnce } from '../../lib/async/run-in-slices.ts'
 import { groupBy } from '../../lib/group-by.ts'
 import type { Condition } from '../conditions/condition.ts'
-import type { ConditionResult, RestrictionStep, Step } from '../engine/evaluate.ts'
+import type { ConditionResult, Step } from '../engine/evaluate.ts'
 import { isNamespaceMember, type ObjectPosition } from '../engine/object-position.ts'
 import { revisionSteps } from '../engine/policy-revision.ts'
 import {
@@ -93,8 +93,9 @@ export function diffPolicies(one: PolicySet, other: PolicySet): PolicyDiff {
       [one, other].map((set) => describeRules(set, position, permission)).join('\n'),
     )
     return [...classes.values()].flatMap((alike) => {
-      const [first = 'QueryTable'] = alike
-      const found = findCases(createSide(one, position, first), createSide(other, position, first))
+      const found = alike
+        .slice(0, 1)
+        .flatMap((first) => findCases(createSide(one, position, first), createSide(other, position, first)))
       return alike.flatMap((operation) =>
         found.map(({ direction, ...inputs }) => ({ direction, operation, ...position, ...inputs })),
       )
@@ -132,7 +133,7 @@ const nothing: Known = { caller: anyCaller, conditions: new Map() }
 interface Dependency extends Pick<Step, 'match'> {
   readonly effect: 'allow' | 'deny'
   readonly condition: string | undefined
-  readonly leaves: string | undefined
+  readonly leaves: Omit<ReportedPart, 'rules'> | undefined
 }
 
 /** One of two policy sets, at one position and for one permission. */
@@ -166,23 +167,17 @@ function createSide(set: PolicySet, position: ObjectPosition, permission: Permis
           effect: step.rule.effect,
           match: step.match,
           condition: step.condition && textOf(step.condition),
-          leaves: step.outcome === 'restricts' ? describePart(step) : undefined,
+          leaves: step.outcome === 'restricts' ? { ...reportPart([step]), rules: undefined } : undefined,
         })),
     }
   }
 }
 
-function describePart(restriction: RestrictionStep): string {
-  const { columns, rows } = reportPart([restriction])
-  return JSON.stringify([Object.entries(columns).map(String).toSorted(), rows])
-}
-
 /** Whether equivalent rules may apply, in the same way. */
 function isSame(one: readonly Dependency[], other: readonly Dependency[]): boolean {
-  const [key, otherKey] = [one, other].map((rules) =>
-    [...new Set(rules.map((rule) => JSON.stringify(rule)))].toSorted().join('\n'),
-  )
-  return key === otherKey
+  const describe = (rules: readonly Dependency[]): string =>
+    [...new Set(rules.map((rule) => JSON.stringify(rule)))].toSorted().join('\n')
+  return describe(one) === describe(other)
 }
 
 /** Inputs for which two policy sets answer differently. */
@@ -194,22 +189,32 @@ function findCases(before: Side, after: Side): readonly Case[] {
   const rules = [...one, ...other]
   const isRestricted = rules.some(({ leaves }) => leaves !== undefined)
   const search = (caller: KnownCaller): readonly Case[] =>
-    searchCases(before, after, { ...nothing, caller }, isRestricted)
+    searchCases(before, after, { ...nothing, caller }, isRestricted ? kinds : kinds.slice(0, 2))
   const named = [anySubject, anonymousSubject, ...listSubjects(listOpenNames(rules))]
   const found = named.flatMap((subject) => search(knownAsOnly(subject)))
   return found.length > 0 ? found : search({ ...anyCaller, isAnonymous: false })
 }
 
+/** What callers gain or lose, if the operation is so allowed before and after: if it stays allowed, parts of a table. */
+const kinds = [
+  ['gains', false, true],
+  ['loses', true, false],
+  ['gains', true, true],
+  ['loses', true, true],
+  ['changes', true, true],
+] as const
+
+type Kind = (typeof kinds)[number]
+
 const maxCases = 50_000
 
 /**
- * Searches for inputs to which the policies answer differently, and returns the first of each direction, of decisions and
- * of parts that are left. The search splits cases by one name, group or condition at a time until both answers are certain
- * or depend on equal rules in the same way, so it is complete for all callers and results of conditions. Throws RangeError
- * if there are too many cases.
+ * Searches for inputs to which the policies answer differently, and returns the first of each kind. The search splits cases by
+ * one name, group or condition at a time until both answers are certain or depend on equal rules in the same way, so it is
+ * complete for all callers and results of conditions. Throws RangeError if there are too many cases.
  */
-function searchCases(before: Side, after: Side, start: Known, isRestricted: boolean): readonly Case[] {
-  const found = new Map<string, Case>()
+function searchCases(before: Side, after: Side, start: Known, wanted: readonly Kind[]): readonly Case[] {
+  const found = new Map<Kind, Case>()
   let cases = 0
   search(start)
   return [...found.values()]
@@ -218,21 +223,18 @@ function searchCases(before: Side, after: Side, start: Known, isRestricted: bool
     if (++cases > maxCases) throw new RangeError('too many rules for one object to analyze all callers')
     const [one, other] = [before(known), after(known)]
     const [was, is] = [one.answer, other.answer]
+    const possible = wanted.filter(
+      (kind) =>
+        !found.has(kind) && (was?.allowed ?? kind[1]) === kind[1] && (is?.allowed ?? kind[2]) === kind[2],
+    )
+    if (possible.length === 0) return
     if (was !== undefined && is !== undefined) {
       const direction = compareAnswers(was, is)
-      const kind = was.allowed === is.allowed ? `part ${direction}` : direction
-      if (direction !== undefined && kind !== undefined && !found.has(kind))
-        found.set(kind, { direction, ...reportInputs(known), before: was, after: is })
+      const kind = possible.find(([one]) => one === direction)
+      if (kind !== undefined)
+        found.set(kind, { direction: kind[0], ...reportInputs(known), before: was, after: is })
       return
     }
-    const possible = [
-      ...(was?.allowed !== true && is?.allowed !== false ? ['gains'] : []),
-      ...(was?.allowed !== false && is?.allowed !== true ? ['loses'] : []),
-      ...(isRestricted && was?.allowed !== false && is?.allowed !== false
-        ? ['part gains', 'part loses', 'part changes']
-        : []),
-    ]
-    if (possible.every((kind) => found.has(kind))) return
     const ofOne = was === undefined ? one.listDependencies() : []
     const ofOther = is === undefined ? other.listDependencies() : []
     if (was === undefined && is === undefined && isSame(ofOne, ofOther)) return
@@ -261,17 +263,16 @@ function leavesAll({ restriction: wide }: Answer, { restriction: narrow }: Answe
 function splitCases(rules: readonly Dependency[], { caller, conditions }: Known): readonly Known[] {
   const { users, keys, groups } = listOpenNames(rules)
   const [group] = groups
+  const split = (parts: readonly Partial<KnownCaller>[]): readonly Known[] =>
+    parts.map((part) => ({ caller: { ...caller, ...part }, conditions }))
   // No caller has the empty name: it represents all callers and keys that no rule names.
-  if (users.length > 0) return ['', ...users].map((user) => ({ caller: { ...caller, user }, conditions }))
-  if (keys.length > 0) return ['', ...keys].map((key) => ({ caller: { ...caller, key }, conditions }))
-  if (group !== undefined) {
-    const { excludedGroups } = caller
-    const without = excludedGroups === 'all' ? excludedGroups : new Set([...excludedGroups, group])
-    return [
-      { caller: { ...caller, excludedGroups: without }, conditions },
-      { caller: { ...caller, groups: new Set([...caller.groups, group]) }, conditions },
-    ]
-  }
+  if (users.length > 0) return split(['', ...users].map((user) => ({ user })))
+  if (keys.length > 0) return split(['', ...keys].map((key) => ({ key })))
+  if (group !== undefined)
+    return split([
+      { excludedGroups: new Set([...caller.excludedGroups, group]) },
+      { groups: new Set([...caller.groups, group]) },
+    ])
   const text = rules.find(({ condition }) => condition !== undefined)?.condition ?? ''
   const results: readonly ConditionResult[] = ['true', 'false', 'failed']
   return results.map((result) => ({ caller, conditions: new Map([...conditions, [text, result]]) }))
@@ -308,36 +309,26 @@ export function summarizeDiff({ changes, positions }: PolicyDiff): readonly Chan
   )
   const located = [...alike.values()].flatMap((list) => removeCovered(list, positions))
   const merged = groupBy(located, (change) => JSON.stringify({ ...change, operation: undefined }))
-  return [...merged.values()].flatMap((list) =>
-    list
-      .slice(0, 1)
-      .map((first) => ({ ...first, operations: new Set(list.map(({ operation }) => operation)) })),
-  )
+  return [...merged.values()].flatMap((list) => {
+    const operations = new Set(list.map(({ operation }) => operation))
+    return list.slice(0, 1).map((first) => ({ ...first, operations }))
+  })
 }
 
 /** Of changes that differ only in their position, drops those beneath a change that covers its subtree. */
 function removeCovered(changes: readonly PolicyChange[], positions: readonly ObjectPosition[]) {
   const changed = new Set(changes.map(positionKey))
   const affectsTables = changes.some(({ operation }) => isNamespaceMember(operation))
-  // A change does not cover a subtree if a position in it does not change.
   const unchanged = positions.filter(
     (position) => !changed.has(positionKey(position)) && (affectsTables || position.table === undefined),
   )
-  const covering = changes
-    .filter(({ table }) => table === undefined)
-    .map(({ namespace }) => namespace)
-    .filter((top) => !unchanged.some(({ namespace }) => isWithin(namespace, top)))
+  // A change does not cover a subtree if a position in it does not change.
+  const covering = changes.filter(
+    (top) => top.table === undefined && !unchanged.some((one) => isWithin(one.namespace, top.namespace)),
+  )
   return changes
-    .filter(
-      ({ namespace, table }) =>
-        !covering.some(
-          (top) => isWithin(namespace, top) && (table !== undefined || top.length < namespace.length),
-        ),
-    )
-    .map((change) => ({
-      ...change,
-      coversSubtree: change.table === undefined && covering.includes(change.namespace),
-    }))
+    .filter((change) => !covering.some((top) => top !== change && isWithin(change.namespace, top.namespace)))
+    .map((change) => ({ ...change, coversSubtree: covering.includes(change) }))
 }
 
 function positionKey({ namespace, table }: ObjectPosition): string {

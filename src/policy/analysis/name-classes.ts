@@ -1,5 +1,5 @@
 import type { Identifier } from '../../catalog-api/identifiers.ts'
-import { createNameMatcher } from '../conditions/name-pattern.ts'
+import { createNameMatcher, sampleName } from '../conditions/name-pattern.ts'
 import type { PolicyRule } from '../language/policy-document.ts'
 import type { PolicySet } from '../policy-set.ts'
 import { listOwnDocuments } from './steps.ts'
@@ -33,19 +33,17 @@ export function listNameClasses(sets: readonly PolicySet[], namespace: Identifie
  * Returns patterns of names that both patterns match, with their inner parts in either order; none if no name matches both.
  */
 export function overlapPatterns(one: string, other: string): readonly string[] {
-  if (!one.includes('*')) return createNameMatcher(other)(one) ? [one] : []
-  if (!other.includes('*')) return createNameMatcher(one)(other) ? [other] : []
-  const [first = '', ...inner] = one.split('*')
-  const [otherFirst = '', ...otherInner] = other.split('*')
+  const [[first = '', ...inner], [otherFirst = '', ...otherInner]] = [one.split('*'), other.split('*')]
   const [last = '', otherLast = ''] = [inner.pop(), otherInner.pop()]
-  const [start, end] = [longer(first, otherFirst), longer(last, otherLast)]
-  if (![first, otherFirst].every((text) => start.startsWith(text))) return []
-  if (![last, otherLast].every((text) => end.endsWith(text))) return []
-  const orders = [
-    [start, ...inner, ...otherInner, end],
-    [start, ...otherInner, ...inner, end],
-  ]
-  return orders.map((parts) => parts.join('*'))
+  const join = (...parts: readonly string[]): string =>
+    [longer(first, otherFirst), ...parts, longer(last, otherLast)].join('*')
+  const candidates =
+    one.includes('*') && other.includes('*')
+      ? [join(...inner, ...otherInner), join(...otherInner, ...inner)]
+      : [one, other]
+  return candidates.filter((pattern) =>
+    [one, other].every((whole) => createNameMatcher(whole)(sampleName(pattern))),
+  )
 }
 
 function longer(one: string, other: string): string {

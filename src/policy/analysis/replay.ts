@@ -4,7 +4,6 @@ import {
   getOperation,
   isOperationName,
   type AnyOperationName,
-  type ObjectKind,
   type Operation,
 } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
@@ -174,9 +173,7 @@ function inferGroups(
 }
 
 /** A permission that a recorded call required. Facts that the log does not contain are pending. */
-interface RequiredPermission {
-  readonly permission: Permission
-  readonly kind: ObjectKind
+interface RequiredPermission extends Pick<Question, 'permission' | 'position'> {
   readonly id: Identifier
   readonly facts: OperationFacts
   /** Whether the log does not show that it was required. */
@@ -195,8 +192,10 @@ interface RequiredPermission {
 function listRequiredPermissions(call: RecordedCall): readonly RequiredPermission[] {
   const { operation: permission, id, objects, wasAllowed, refused } = call
   const operation = findOperation(permission)
-  if (operation === undefined)
-    return [{ permission, kind: objectKindOfPermission(permission), id, facts: constantFacts(permission) }]
+  if (operation === undefined) {
+    const position = objectPosition(objectKindOfPermission(permission), id)
+    return [{ permission, position, id, facts: constantFacts(permission) }]
+  }
   const facts = call.facts ?? allPending(operation)
   const { entries, namesJob, lists } = operation
   const isByEntries = entries !== undefined || (namesJob && objects.length > 0)
@@ -233,7 +232,8 @@ function requireOwn(
   facts: KnownFacts = allPending(operation),
 ): RequiredPermission {
   const { name, object } = operation
-  return { permission: name, kind: object, id, facts: operationFactsOf(operation, id, facts) }
+  const position = objectPosition(object, id)
+  return { permission: name, position, id, facts: operationFactsOf(operation, id, facts) }
 }
 
 /** A permission that the operation does not require, as records of another release may name, has any facts. */
@@ -247,7 +247,7 @@ function requireBesides(
   const isElsewhere = requirement?.on === 'root' || typeof requirement?.on === 'object'
   return {
     permission,
-    kind: isElsewhere ? objectKindOfPermission(permission) : operation.object,
+    position: objectPosition(isElsewhere ? objectKindOfPermission(permission) : operation.object, id),
     id,
     facts: requirement ? requirementFacts(requirement, operation, id, facts) : constantFacts(permission),
     includesDescendants: requirement?.on === 'beneath',
@@ -265,9 +265,8 @@ function decidePermission(
   caller: KnownCaller,
   candidate: PolicySet,
 ): Decided {
-  const { permission, kind, id, otherwise, includesDescendants, isUncertain } = required
-  const input = createRecordedInput(call, required, caller)
-  const question: Question = { permission, position: objectPosition(kind, id), caller, input }
+  const { permission, position, otherwise, includesDescendants, isUncertain } = required
+  const question = { permission, position, caller, input: createRecordedInput(call, required, caller) }
   const { kind: result, by, possible, restrictions } = listSteps(candidate, question)
   if (result === 'open') return { missing: describeOpen(possible, caller) }
   if (result === 'denied' && by === undefined && otherwise !== undefined)
@@ -295,14 +294,13 @@ function isAllowedBeneath(candidate: PolicySet, question: Question): boolean {
 /** What the log contains of the input of conditions. The request has the time of its record. */
 function createRecordedInput(
   { method, clientAddress, time }: RecordedCall,
-  { kind, id, facts }: RequiredPermission,
+  { id, facts }: RequiredPermission,
   { isAnonymous, user, groups, excludedGroups }: KnownCaller,
 ): ConditionInput {
   // Token claims are not recorded; an API key has none.
   const isKnown = method === 'api-key' && excludedGroups === 'all' && user !== undefined
   const ofKey = isKnown ? { name: user, method, credentialId: '', groups } : undefined
   return {
-    kind,
     id,
     principal: isAnonymous ? anonymousPrincipal : ofKey,
     request: {
