@@ -22,13 +22,13 @@ export function readRecordedCall(record: StoredRecord): RecordedCall | undefined
     method: principal.method,
     caller: readCaller(principal),
     clientAddress: isPseudonym(client) ? undefined : client,
-    rule,
+    before: { allowed: record.kind === 'intent', ...(rule && { rule }) },
     policyRevision,
   }
   if (record.kind === 'intent') return { ...common, ...readAllowed(record) }
   if (record.reason !== 'no_rule' && record.reason !== 'denied') return undefined
   const refused = parseRefusedPermission(record)
-  return { ...common, wasAllowed: false, refused, facts: undefined, objects: [], restrictedBy: [] }
+  return { ...common, refused, facts: undefined, objects: [], restrictedBy: [] }
 }
 
 function readCaller({ name, method, credentialId, groups, groupsOmitted }: AuditedPrincipal): KnownCaller {
@@ -49,7 +49,6 @@ function readAllowed({ operation, effect, details, objects = [], restrictedBy = 
   const readFacts = (one: Operation | undefined, recorded: Details = {}) =>
     one === undefined || effect === 'read' ? undefined : parseFactDetails(one, recorded)
   return {
-    wasAllowed: true,
     refused: undefined,
     restrictedBy,
     facts: readFacts(definition, details),

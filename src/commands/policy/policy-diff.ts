@@ -117,9 +117,13 @@ function formatDiff(found: PolicyDiff, documents: readonly PolicyDocument[]): re
     const deciding = [summary.after, summary.before].map(({ rule }) => rule?.policy ?? '')
     return { message: formatChange(summary), policy: deciding.find((name) => instances.has(name)) ?? '' }
   })
-  const merged = mergeByPolicy(changes, documents, () => '').map(({ message }) => message.split('\n'))
-  const byCaller = groupBy(merged, ([caller = '']) => caller)
-  return [...byCaller].flatMap(([caller, all]) => [caller, ...all.flatMap((lines) => lines.slice(1))])
+  return formatGroups(mergeByPolicy(changes, documents, () => '').map(({ message }) => message.split('\n')))
+}
+
+/** Prints what has the same first line beneath that. */
+export function formatGroups(parts: readonly (readonly string[])[]): readonly string[] {
+  const groups = groupBy(parts, ([title = '']) => title)
+  return [...groups].flatMap(([title, all]) => [title, ...all.flatMap((lines) => lines.slice(1))])
 }
 
 /** In several lines, the first of which names the caller. */

@@ -12,6 +12,7 @@ import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { LogProblems } from '../common/log-problems.ts'
 import { configOption, readPolicyContext, requirePolicies } from './policy-sources.ts'
 import { formatAnswer, printReport } from './format-policy.ts'
+import { formatGroups } from './policy-diff.ts'
 
 interface Options {
   readonly audit: string
@@ -93,11 +94,9 @@ async function replay(options: Options, io: Io): Promise<void> {
 type Result = ReturnType<ReplayTally['getResult']>
 
 function formatReplay({ calls, unchanged, changed, undecided, restricted }: Result): readonly string[] {
-  const differences = [...changed.map(formatChanged), ...restricted.map(formatRestricted)]
-  const byOperation = groupBy(differences, ([operation = '']) => operation)
   const byReason = groupBy(undecided, ({ missing = [] }) => missing.join(' and '))
   return [
-    ...[...byOperation].flatMap(([operation, all]) => [operation, ...all.flatMap((lines) => lines.slice(1))]),
+    ...formatGroups([...changed.map(formatChanged), ...restricted.map(formatRestricted)]),
     ...[...byReason].map(
       ([missing, all]) => `undecided: ${countCalls(all)}, because the log does not contain ${missing}`,
     ),

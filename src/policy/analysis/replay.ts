@@ -42,9 +42,8 @@ export interface RecordedCall {
   readonly caller: KnownCaller
   /** Undefined if the record has a pseudonym. */
   readonly clientAddress: string | undefined
-  readonly wasAllowed: boolean
-  /** The rule that decided, of the policies with the revision. */
-  readonly rule: RuleReference | undefined
+  /** The decision, by policies of the revision. */
+  readonly before: Answer
   readonly policyRevision: string | undefined
   /** The restrictions of a read. */
   readonly restrictedBy: readonly RuleReference[]
@@ -61,8 +60,7 @@ export interface RecordedCall {
 }
 
 /** What a call in an audit log was decided to, and what it would be. */
-export interface ReplayedCall extends Pick<RecordedCall, 'operation' | 'principal'> {
-  readonly before: Answer
+export interface ReplayedCall extends Pick<RecordedCall, 'operation' | 'principal' | 'before'> {
   /** Undefined if it depends on unrecorded input. */
   readonly after?: Answer
   /** If `after` is undefined: what the log does not contain. */
@@ -131,10 +129,10 @@ export function countCalls(calls: readonly ReplayedCalls[]): number {
 
 /** Decides a recorded call with the candidate policies. What is not recorded is open, and never guessed. */
 export function replayCall(call: RecordedCall, options: ReplayOptions): ReplayedCall {
-  const { operation, principal, wasAllowed, rule } = call
+  const { operation, principal, before } = call
   const { candidate } = options
   const caller = completeCaller(call, options)
-  const common = { operation, principal, before: { allowed: wasAllowed, ...(rule && { rule }) } }
+  const common = { operation, principal, before }
   const decisions = listRequiredPermissions(call).map((required) =>
     decidePermission(call, required, caller, candidate),
   )
@@ -142,7 +140,7 @@ export function replayCall(call: RecordedCall, options: ReplayOptions): Replayed
   if (denial?.after !== undefined) return { ...common, after: denial.after }
   const missing = new Set(decisions.flatMap(({ missing = [] }) => missing))
   const definition = findOperation(operation)
-  if (!wasAllowed && definition !== undefined && mayRequireOtherObjects(definition))
+  if (!before.allowed && definition !== undefined && mayRequireOtherObjects(definition))
     missing.add('which other permissions it required')
   if (missing.size > 0) return { ...common, missing: [...missing] }
   const [{ after = { allowed: true }, restrictions = [] } = {}] = decisions
@@ -161,7 +159,7 @@ function completeCaller(call: RecordedCall, { keys, current }: ReplayOptions): K
 
 /** Only a rule without other subjects and with one group reveals a group. */
 function inferGroups(
-  { rule, policyRevision, caller }: RecordedCall,
+  { before: { rule }, policyRevision, caller }: RecordedCall,
   current: PolicySet | undefined,
 ): readonly string[] {
   if (rule === undefined || policyRevision !== current?.revision) return []
@@ -190,7 +188,7 @@ interface RequiredPermission extends Pick<Question, 'permission' | 'position'> {
 
 /** Lists the permissions that the call required as far as the log shows, that of its operation first. */
 function listRequiredPermissions(call: RecordedCall): readonly RequiredPermission[] {
-  const { operation: permission, id, objects, wasAllowed, refused } = call
+  const { operation: permission, id, before, objects, refused } = call
   const operation = findOperation(permission)
   if (operation === undefined) {
     const position = objectPosition(objectKindOfPermission(permission), id)
@@ -204,7 +202,7 @@ function listRequiredPermissions(call: RecordedCall): readonly RequiredPermissio
     ...requireOwn(operation, id, facts),
     otherwise: isByEntries ? 'entries' : isByOthers,
   } as const
-  if (wasAllowed) {
+  if (before.allowed) {
     const isOfOthers = entries !== undefined || namesJob
     const others = objects.map((object) =>
       isOfOthers && isOperationName(object.permission)
@@ -254,17 +252,12 @@ function requireBesides(
   }
 }
 
-interface Decided extends Pick<ReplayedCall, 'after' | 'missing'> {
-  /** Those that may apply to the caller. */
-  readonly restrictions?: readonly RestrictionStep[]
-}
-
 function decidePermission(
   call: RecordedCall,
   required: RequiredPermission,
   caller: KnownCaller,
   candidate: PolicySet,
-): Decided {
+): Pick<ReplayedCall, 'after' | 'missing'> & { readonly restrictions?: readonly RestrictionStep[] } {
   const { permission, position, otherwise, includesDescendants, isUncertain } = required
   const question = { permission, position, caller, input: createRecordedInput(call, required, caller) }
   const { kind: result, by, possible, restrictions } = listSteps(candidate, question)
