@@ -19,7 +19,6 @@ export function readRecordedCall(record: StoredRecord): RecordedCall | undefined
     operation,
     id,
     principal: principal.name,
-    method: principal.method,
     caller: readCaller(principal),
     clientAddress: isPseudonym(client) ? undefined : client,
     before: { allowed: record.kind === 'intent', ...(rule && { rule }) },

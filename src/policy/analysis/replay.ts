@@ -8,9 +8,8 @@ import {
 } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import { getRequirements, mayRequireOtherObjects } from '../../catalog-api/requirements.ts'
-import { anonymousPrincipal, type Principal } from '../../identity/index.ts'
+import { anonymousPrincipal } from '../../identity/index.ts'
 import type { ConditionInput, OperationFacts } from '../conditions/authorization-request.ts'
-import { known, pendingFactError } from '../conditions/fact.ts'
 import {
   operationFactsOf,
   type KnownFacts,
@@ -37,8 +36,7 @@ export interface RecordedCall {
   readonly id: Identifier
   /** As recorded, also if that is a pseudonym. */
   readonly principal: string
-  readonly method: Principal['method']
-  /** Its name and its key are unknown if the record has pseudonyms, and so are groups that are not recorded. */
+  /** Its name and its key are unknown if the record has pseudonyms, and so are groups that are not recorded. No key is ''. */
   readonly caller: KnownCaller
   /** Undefined if the record has a pseudonym. */
   readonly clientAddress: string | undefined
@@ -286,27 +284,15 @@ function isAllowedBeneath(candidate: PolicySet, question: Question): boolean {
 
 /** What the log contains of the input of conditions. The request has the time of its record. */
 function createRecordedInput(
-  { method, clientAddress, time }: RecordedCall,
+  { clientAddress, time }: RecordedCall,
   { id, facts }: RequiredPermission,
-  { isAnonymous, user, groups, excludedGroups }: KnownCaller,
+  { isAnonymous, user, key, groups, excludedGroups }: KnownCaller,
 ): ConditionInput {
   // Token claims are not recorded; an API key has none.
-  const isKnown = method === 'api-key' && excludedGroups === 'all' && user !== undefined
-  const ofKey = isKnown ? { name: user, method, credentialId: '', groups } : undefined
-  return {
-    id,
-    principal: isAnonymous ? anonymousPrincipal : ofKey,
-    request: {
-      get clientAddress() {
-        return known(clientAddress)
-      },
-      now: new Date(time),
-      get context(): never {
-        throw pendingFactError
-      },
-    },
-    operation: facts,
-  }
+  const isKnown = key !== '' && excludedGroups === 'all' && user !== undefined
+  const ofKey = isKnown ? ({ name: user, method: 'api-key', credentialId: '', groups } as const) : undefined
+  const principal = isAnonymous ? anonymousPrincipal : ofKey
+  return { id, principal, request: { clientAddress, now: new Date(time) }, operation: facts }
 }
 
 /** What the log does not contain of that on which it depends whether the rules apply. */

@@ -44,10 +44,11 @@ export interface AuthorizationRequest {
   readonly operation: OperationFacts
 }
 
+type Partly<Whole> = { readonly [Part in keyof Whole]?: Whole[Part] | undefined }
+
 /** Input of conditions. What is missing is pending, such as the id if the decision covers everything beneath a namespace. */
-export type ConditionInput = {
-  readonly [Part in keyof AuthorizationRequest]?: AuthorizationRequest[Part] | undefined
-} & {
+export type ConditionInput = Partly<Omit<AuthorizationRequest, 'request'>> & {
+  readonly request?: Partly<RequestFacts> | undefined
   /** Tags of the object, or of all objects that the decision covers. */
   readonly tags?: ObjectTags
 }

@@ -40,10 +40,10 @@ export const conditionVariables: Readonly<Record<string, ConditionVariable>> = {
   },
   client: {
     type: 'Client',
-    read: ({ request }) => createClientValue(known(request).clientAddress),
+    read: ({ request }) => createClientValue(known(request?.clientAddress)),
   },
-  now: { type: 'google.protobuf.Timestamp', read: ({ request }) => known(request).now },
-  context: { type: 'map<string, string>', read: ({ request }) => known(request).context },
+  now: { type: 'google.protobuf.Timestamp', read: ({ request }) => known(request?.now) },
+  context: { type: 'map<string, string>', read: ({ request }) => known(request?.context) },
   operation: { type: 'string', read: ({ permission }) => known(permission) },
   id: { type: 'list<string>', read: ({ id }) => known(id) },
   tags: {
