@@ -9,7 +9,7 @@ import {
 import type { Permission } from '../../catalog-api/permissions.ts'
 import { getRequirements, mayRequireOtherObjects } from '../../catalog-api/requirements.ts'
 import { anonymousPrincipal } from '../../identity/index.ts'
-import type { ConditionInput, OperationFacts } from '../conditions/authorization-request.ts'
+import type { ConditionInput } from '../conditions/authorization-request.ts'
 import {
   operationFactsOf,
   type KnownFacts,
@@ -131,8 +131,9 @@ export function replayCall(call: RecordedCall, options: ReplayOptions): Replayed
   const { candidate } = options
   const caller = completeCaller(call, options)
   const common = { operation, principal, before }
+  const recorded = createRecordedInput(call, caller)
   const decisions = listRequiredPermissions(call).map((required) =>
-    decidePermission(call, required, caller, candidate),
+    decidePermission(candidate, { ...required, caller, input: { ...recorded, ...required.input } }),
   )
   const denial = decisions.find(({ after }) => after?.allowed === false)
   if (denial?.after !== undefined) return { ...common, after: denial.after }
@@ -169,9 +170,7 @@ function inferGroups(
 }
 
 /** A permission that a recorded call required. Facts that the log does not contain are pending. */
-interface RequiredPermission extends Pick<Question, 'permission' | 'position'> {
-  readonly id: Identifier
-  readonly facts: OperationFacts
+interface RequiredPermission extends Omit<Question, 'caller' | 'conditions'> {
   /** Whether the log does not show that it was required. */
   readonly isUncertain?: boolean
   /** Whether it was also required on all descendants. */
@@ -190,7 +189,7 @@ function listRequiredPermissions(call: RecordedCall): readonly RequiredPermissio
   const operation = findOperation(permission)
   if (operation === undefined) {
     const position = objectPosition(objectKindOfPermission(permission), id)
-    return [{ permission, position, id, facts: constantFacts(permission) }]
+    return [{ permission, position, input: { id, operation: constantFacts(permission) } }]
   }
   const facts = call.facts ?? allPending(operation)
   const { entries, namesJob, lists } = operation
@@ -229,7 +228,7 @@ function requireOwn(
 ): RequiredPermission {
   const { name, object } = operation
   const position = objectPosition(object, id)
-  return { permission: name, position, id, facts: operationFactsOf(operation, id, facts) }
+  return { permission: name, position, input: { id, operation: operationFactsOf(operation, id, facts) } }
 }
 
 /** A permission that the operation does not require, as records of another release may name, has any facts. */
@@ -241,23 +240,20 @@ function requireBesides(
 ): RequiredPermission {
   const requirement = getRequirements(operation).find((one) => one.permission === permission)
   const isElsewhere = requirement?.on === 'root' || typeof requirement?.on === 'object'
+  const ofRequest = requirement && requirementFacts(requirement, operation, id, facts)
   return {
     permission,
     position: objectPosition(isElsewhere ? objectKindOfPermission(permission) : operation.object, id),
-    id,
-    facts: requirement ? requirementFacts(requirement, operation, id, facts) : constantFacts(permission),
+    input: { id, operation: ofRequest ?? constantFacts(permission) },
     includesDescendants: requirement?.on === 'beneath',
   }
 }
 
 function decidePermission(
-  call: RecordedCall,
-  required: RequiredPermission,
-  caller: KnownCaller,
   candidate: PolicySet,
+  question: Question & RequiredPermission,
 ): Pick<ReplayedCall, 'after' | 'missing'> & { readonly restrictions?: readonly RestrictionStep[] } {
-  const { permission, position, otherwise, includesDescendants, isUncertain } = required
-  const question = { permission, position, caller, input: createRecordedInput(call, required, caller) }
+  const { permission, caller, otherwise, includesDescendants, isUncertain } = question
   const { kind: result, by, possible, restrictions } = listSteps(candidate, question)
   if (result === 'open') return { missing: describeOpen(possible, caller) }
   if (result === 'denied' && by === undefined && otherwise !== undefined)
@@ -282,17 +278,16 @@ function isAllowedBeneath(candidate: PolicySet, question: Question): boolean {
     )
 }
 
-/** What the log contains of the input of conditions. The request has the time of its record. */
+/** What the log contains of the input of conditions, besides that of a permission. The request has the time of its record. */
 function createRecordedInput(
   { clientAddress, time }: RecordedCall,
-  { id, facts }: RequiredPermission,
   { isAnonymous, user, key, groups, excludedGroups }: KnownCaller,
 ): ConditionInput {
   // Token claims are not recorded; an API key has none.
   const isKnown = key !== '' && excludedGroups === 'all' && user !== undefined
   const ofKey = isKnown ? ({ name: user, method: 'api-key', credentialId: '', groups } as const) : undefined
   const principal = isAnonymous ? anonymousPrincipal : ofKey
-  return { id, principal, request: { clientAddress, now: new Date(time) }, operation: facts }
+  return { principal, request: { clientAddress, now: new Date(time) } }
 }
 
 /** What the log does not contain of that on which it depends whether the rules apply. */
