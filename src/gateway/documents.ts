@@ -157,42 +157,17 @@ const files = [
 
 /** Creates the page that shows the OpenAPI document with Swagger UI, as its files by their path, below `basePath`. */
 async function createDocsPage(basePath: string): Promise<ReadonlyMap<string, ServedDocument>> {
-  const html = createDocument('docs', createHtml(basePath), 'text/html; charset=utf-8', headers)
+  const text = await readFile(new URL('docs.html', own), 'utf8')
+  const html = createDocument(
+    'docs',
+    text.replaceAll('{basePath}', basePath),
+    'text/html; charset=utf-8',
+    headers,
+  )
   const path = basePath + docsPath
   const staticFiles = files.map(async ([contentType, file]) => {
     const document = createDocument('docs', await readFile(file), contentType, headers)
     return [`${path}/static/${basename(file.pathname)}`, document] as const
   })
   return new Map([[path, html], [`${path}/`, html], ...(await Promise.all(staticFiles))])
-}
-
-function createHtml(basePath: string): string {
-  const document = `${basePath}${openApiPath}`
-  const folder = `${basePath}${docsPath}/static`
-  return `<!DOCTYPE html>
-<html lang="en">
-  <head>
-    <meta charset="utf-8" />
-    <meta name="viewport" content="width=device-width, initial-scale=1" />
-    <meta name="color-scheme" content="light dark" />
-    <title>catalog-gateway API documentation</title>
-    <link rel="icon" href="${folder}/icon.svg" type="image/svg+xml" />
-    <link rel="service-desc" href="${document}" type="application/json" />
-    <link rel="stylesheet" href="${folder}/design.css" />
-    <link rel="stylesheet" href="${folder}/docs.css" />
-    <script defer src="${folder}/swagger-ui-bundle.js"></script>
-    <script type="module" src="${folder}/docs.js"></script>
-  </head>
-  <body>
-    <header>
-      <h1><img src="${folder}/icon.svg" alt="" width="28" height="28" /> catalog-gateway</h1>
-      <h2>API documentation</h2>
-      <a href="${document}">OpenAPI document</a>
-    </header>
-    <main id="swagger-ui">
-      <noscript>This page needs JavaScript. The <a href="${document}">OpenAPI document</a> has all that it shows.</noscript>
-    </main>
-  </body>
-</html>
-`
 }

@@ -1,35 +1,7 @@
-import type { Socket } from 'node:net'
-import type { ConnectionAddresses } from '../lib/net/addresses.ts'
 import type { CallbackList, TaskOwner } from '../lib/async/owned-tasks.ts'
-import type { BodySource } from '../http1/codec/body-source.ts'
-import type { UploadWatcher } from '../http1/server/upload-source.ts'
+import type { RequestBody } from '../http1/server/request-body.ts'
 import type { Credentials } from '../identity/index.ts'
 import type { SendingPage } from '../lib/http/sending-page.ts'
-
-/** A request as the pipeline sees it, from any server. */
-export interface DownstreamRequest {
-  readonly head: {
-    readonly method: string
-    /** Raw request target (RFC 9112, 3.2). */
-    readonly target: string
-    /** As in `1.1`. */
-    readonly version: string
-    /** Length; 0 without a body. */
-    readonly body: number | 'chunked' | 'unknown'
-    /** Lower-case names and values in turn, as received. */
-    readonly headers: readonly string[]
-  }
-  /** The connection, for its client certificate. */
-  readonly socket: Socket
-  /** Of the connection. */
-  readonly addresses: ConnectionAddresses
-  /** When the head was received, on the clock of performance.now(). */
-  readonly receivedAt: number
-  /** The value of a header (lower-case name); undefined if it is missing or repeated. */
-  singleHeader(name: string): string | undefined
-  /** All headers by name; repeated values are joined by commas. */
-  headersByName(): Record<string, string>
-}
 
 /** What log line and metrics need of a response. */
 export interface ObservedResponse {
@@ -72,23 +44,8 @@ export interface DownstreamResponse extends ObservedResponse, TaskOwner {
   destroy(): void
 }
 
-/** The body of a request, to be read in one way: into memory, or to be passed on. */
-export interface DownstreamBody {
-  /** Passes the body on as it arrives. Fails with CatalogError (408), ClientDisconnected, or the error of the watcher. */
-  upload(watcher: UploadWatcher): BodySource
-  /**
-   * Reads the body into memory; `onBytes` is called with the length of each chunk, and may throw. Rejects like `upload`
-   * fails.
-   */
-  readAll(onBytes: (bytes: number) => void): Promise<Buffer>
-  /**
-   * Resolves when 16 KiB of an upload, and all that its watcher needs, or all of it have arrived, so that a client that
-   * sends nothing holds no connection to an upstream. Rejects with the errors of the body.
-   */
-  started(): Promise<void>
-  /** Stops reading. */
-  release(): void
-}
+/** The body of a request. It fails with CatalogError (408), ClientDisconnected, or the error of its watcher. */
+export type DownstreamBody = Pick<RequestBody, 'upload' | 'readAll' | 'started' | 'release'>
 
 export const noBody: DownstreamBody = {
   upload: () => ({

@@ -29,31 +29,8 @@ function isUnauthenticated({ kind, reason }: CatalogError): boolean {
   return kind === 'Unauthenticated' || reason === 'too_many_failed_authentications'
 }
 
-/** Text of one byte a character, the same in UTF-8 and Latin-1. */
+/** Text of one byte a character, the same in UTF-8 and Latin-1: a string is written together with the head. */
 const asciiText = /^[\0-\x7f]*$/
-
-/**
- * Formats an error response; the headers are names and values in turn. An ASCII body is a string, because it is written
- * together with the head.
- */
-export function formatErrorResponse(error: CatalogError, context: ResponseContext) {
-  const text = JSON.stringify(error.toResponse(context.requestId))
-  const body = asciiText.test(text) ? text : Buffer.from(text)
-  const headers = [
-    'content-type',
-    'application/json',
-    'content-length',
-    String(body.length),
-    ...mergeGatewayHeaders(context, error.headers),
-  ]
-  return { headers, body }
-}
-
-/** Headers of the error, such as the version of an upstream, take precedence. */
-function mergeGatewayHeaders(context: ResponseContext, errorHeaders: CatalogError['headers']): string[] {
-  const own = removeHeaders(gatewayHeaders(context), new Set(Object.keys(errorHeaders)))
-  return [...own, ...Object.entries(errorHeaders).flat()]
-}
 
 /**
  * Sends an error response in the format of the interface. If a response has already started, the connection is closed
@@ -68,17 +45,16 @@ export function sendErrorResponse(
     response.destroy()
     return
   }
-  const { headers, body } = formatErrorResponse(error, context)
+  const text = JSON.stringify(error.toResponse(context.requestId))
+  const body = asciiText.test(text) ? text : Buffer.from(text)
+  // Headers of the error, such as the version of an upstream, take precedence.
+  const own = removeHeaders(gatewayHeaders(context), new Set(Object.keys(error.headers)))
+  const headers = ['content-type', 'application/json', 'content-length', String(body.length), ...own]
   response.abandonBody(!isUnauthenticated(error))
   // The rest of the body may follow.
   if (error.reason === 'body_timeout') response.keepAlive = false
-  response.writeHead(error.status, headers)
+  response.writeHead(error.status, [...headers, ...Object.entries(error.headers).flat()])
   scheduleAtTickEnd(response, () => response.end(body))
-}
-
-interface AllowedRequest {
-  readonly head: Pick<ReceivedHead, 'requestId' | 'isLancedb'>
-  readonly allowedBy: { readonly revision: string }
 }
 
 /** The request of a response, and the revision of the policies that decided it; undefined before a decision. */
@@ -90,9 +66,14 @@ export interface ResponseContext {
 }
 
 /** The context of the response to a request that policies have allowed. */
-export function createResponseContext(request: AllowedRequest): ResponseContext {
-  const { requestId, isLancedb } = request.head
-  return { requestId, policyRevision: request.allowedBy.revision, isLancedb }
+export function createResponseContext({
+  head: { requestId, isLancedb },
+  allowedBy,
+}: {
+  readonly head: Pick<ReceivedHead, 'requestId' | 'isLancedb'>
+  readonly allowedBy: { readonly revision: string }
+}): ResponseContext {
+  return { requestId, policyRevision: allowedBy.revision, isLancedb }
 }
 
 /** Headers that the gateway adds to a response: names and values in turn. */

@@ -1,5 +1,6 @@
+import type { IncomingRequest } from '../http1/server/incoming-request.ts'
 import { sendDocument, type FindDocument } from './documents.ts'
-import type { DownstreamBody, DownstreamRequest, DownstreamResponse } from './downstream.ts'
+import type { DownstreamBody, DownstreamResponse } from './downstream.ts'
 import { audit, type AuditOptions } from './stages/audit.ts'
 import { authenticate, type AuthenticateOptions } from './stages/authenticate.ts'
 import { authorize } from './stages/authorize.ts'
@@ -33,7 +34,7 @@ export interface Pipeline
  * that was not authorized, limited and audited cannot be sent upstream: it does not compile.
  */
 export async function handle(
-  request: DownstreamRequest,
+  request: IncomingRequest,
   body: DownstreamBody,
   response: DownstreamResponse,
   pipeline: Pipeline,

@@ -11,27 +11,17 @@ import type { RequestObserver } from './observability/request-observer.ts'
 import { handle, type Pipeline } from './pipeline.ts'
 import { Trace } from './trace.ts'
 
-export interface RequestHandlerOptions {
-  readonly pipeline: Pipeline
-  readonly bounds: Pick<ClientBounds, 'bodyTimeoutMs' | 'minBodyBytesPerSecond'>
-  readonly observer: RequestObserver
-}
-
 /** A response as its server passes it. */
 export type ServedResponse = DownstreamResponse & { writeContinue(): void }
 
-/** Passes requests from any server to the pipeline. */
-export interface RequestHandler {
-  /** `authenticator`: another one than that of the gateway. The trace is that of the request. */
-  readonly onRequest: (
-    request: IncomingRequest,
-    response: ServedResponse,
-    authenticator?: Pipeline['authenticator'],
-  ) => Trace | undefined
-  readonly isProcessing: () => boolean
-}
+export type RequestHandler = ReturnType<typeof createRequestHandler>
 
-export function createRequestHandler({ pipeline, observer, bounds }: RequestHandlerOptions): RequestHandler {
+/** Creates what passes requests from any server to the pipeline. */
+export function createRequestHandler(
+  pipeline: Pipeline,
+  observer: RequestObserver,
+  bounds: Pick<ClientBounds, 'bodyTimeoutMs' | 'minBodyBytesPerSecond'>,
+) {
   const bodyOptions: RequestBodyOptions = {
     timeoutMs: bounds.bodyTimeoutMs,
     minBytesPerSecond: bounds.minBodyBytesPerSecond,
@@ -42,6 +32,7 @@ export function createRequestHandler({ pipeline, observer, bounds }: RequestHand
   }
   let inPipeline = 0
 
+  /** `authenticator`: another one than that of the gateway. The trace is that of the request. */
   function onRequest(
     request: IncomingRequest,
     response: ServedResponse,
@@ -93,5 +84,5 @@ export function createRequestHandler({ pipeline, observer, bounds }: RequestHand
     respondToUnparsed(socket, refusal('connect_not_supported', 'CONNECT is not supported'))
   }
 
-  return { onRequest, isProcessing: () => inPipeline > 0 }
+  return { onRequest, isProcessing: (): boolean => inPipeline > 0 }
 }

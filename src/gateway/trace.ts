@@ -1,3 +1,4 @@
+import type { IncomingRequest } from '../http1/server/incoming-request.ts'
 import type { CatalogError } from '../catalog-api/catalog-error.ts'
 import {
   acceptRequestId,
@@ -10,7 +11,6 @@ import type { ConnectionAddresses } from '../lib/net/addresses.ts'
 import type { RequestSpans } from '../observability/traces/request-spans.ts'
 import { DeniedError } from './authorization/decisions.ts'
 import type { ServedDocument } from './documents.ts'
-import type { DownstreamRequest } from './downstream.ts'
 import type { Recorded } from './stages/record.ts'
 import { hasHeader } from '../lib/http/header-list.ts'
 
@@ -78,7 +78,7 @@ export class Trace {
   #stageStartedAt: number
   readonly #stageMs: number[] = noStageMs.slice()
 
-  constructor(request: DownstreamRequest) {
+  constructor(request: IncomingRequest) {
     const { method, headers } = request.head
     this.requestId = acceptRequestId(request.singleHeader(requestIdHeader))
     this.method = method

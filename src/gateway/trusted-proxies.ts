@@ -1,8 +1,8 @@
+import type { IncomingRequest } from '../http1/server/incoming-request.ts'
 import { listHeader } from '../lib/http/header-list.ts'
 import { refusal, type CatalogError } from '../catalog-api/catalog-error.ts'
 import type { ListenSettings } from '../config/index.ts'
 import { createAddressMatcher, unknownAddress } from '../lib/net/addresses.ts'
-import type { DownstreamRequest } from './downstream.ts'
 import { parseForwardedNodes, parseForwardedForNodes } from '../lib/http/forwarded-nodes.ts'
 import { X509Certificate } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
@@ -13,7 +13,7 @@ import { LRUCache } from 'lru-cache'
  * listed there, or repeated although it is no list.
  */
 type ReadProxyHeader = (
-  request: Pick<DownstreamRequest, 'addresses' | 'head'>,
+  request: Pick<IncomingRequest, 'addresses' | 'head'>,
   connectionTokens: readonly string[],
 ) => string | undefined
 
@@ -41,7 +41,7 @@ function createProxyHeaderReader(
  * Returns the address of the client of a request; `connectionTokens` are the names that its `Connection` header lists.
  * Throws InvalidInput (400) if a trusted proxy states it in a form that two readers could understand differently.
  */
-export type ReadClientAddress = (request: DownstreamRequest, connectionTokens: readonly string[]) => string
+export type ReadClientAddress = (request: IncomingRequest, connectionTokens: readonly string[]) => string
 
 /** Proxies in a row. A longer list is refused before it is parsed. */
 const maxProxies = 32
@@ -83,7 +83,7 @@ function invalidHeader(header: string, problem: string): CatalogError {
  * proxy has verified its chain; its time of validity is not checked here.
  */
 export type ReadForwardedCertificate = (
-  request: Pick<DownstreamRequest, 'addresses' | 'head'>,
+  request: Pick<IncomingRequest, 'addresses' | 'head'>,
   connectionTokens: readonly string[],
 ) => X509Certificate | undefined
 

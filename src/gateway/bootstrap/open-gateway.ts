@@ -1,5 +1,4 @@
 import { openAssertionSigner, type StaticKey, type AssertionSigner } from '../../identity/index.ts'
-import type { ReadinessCheck } from '../../observability/health/readiness.ts'
 import { bodyBounds, clientBounds } from '../bounds.ts'
 import { startChangeTracker, type ChangeTracker } from '../changes/change-tracker.ts'
 import { createDocumentFinder } from '../documents.ts'
@@ -12,17 +11,16 @@ import {
 } from '../observability/console-source.ts'
 import { createCredentialRefusalRecorder } from '../observability/credential-refusal-recorder.ts'
 import { createReadinessChecks } from '../observability/gateway-readiness.ts'
-import { createRequestObserver, type RequestObserver, endSpans } from '../observability/request-observer.ts'
+import { createRequestObserver, endSpans } from '../observability/request-observer.ts'
 import { createLogSink } from '../observability/request-log-line.ts'
 import type { Scheme } from '../stages/receive.ts'
 import { createClientAddressReader, createForwardedCertificateReader } from '../trusted-proxies.ts'
 import type { Pipeline } from '../pipeline.ts'
-import { createRequestHandler, type RequestHandler } from '../request-handler.ts'
+import { createRequestHandler } from '../request-handler.ts'
 import { cacheRoutes, createRouteFinder } from '../stages/match.ts'
 import { createSettingsVocabulary } from '../../policy/source/load-policies.ts'
-import type { ConsoleSource } from '../../console/console.ts'
 import { openIdentity } from './open-identity.ts'
-import { openLimits, type OpenedLimits } from './open-limits.ts'
+import { openLimits } from './open-limits.ts'
 import type { Observability, Bootstrap } from './open-observability.ts'
 import { openPolicies } from './open-policies.ts'
 import { type AuditLog, openAuditLog, openSinks, type Retention, type Sinks } from '../../audit/index.ts'
@@ -49,21 +47,13 @@ interface GatewayAccess {
 }
 
 /** A gateway without a server. */
-export interface OpenedGateway {
-  readonly pipeline: Pipeline
-  readonly handler: RequestHandler
-  readonly observer: RequestObserver
-  readonly limiting: OpenedLimits
-  readonly checks: readonly ReadinessCheck[]
-  /** What the console shows; undefined without the console. */
-  readonly console: Omit<ConsoleSource, 'checks' | 'url'> | undefined
-}
+export type OpenedGateway = Awaited<ReturnType<typeof openGateway>>
 
 /** Opens everything that handles requests. The closing stack of `observability` closes it. */
 export async function openGateway(
   observability: Observability,
   { scheme, basePath, staticKey }: GatewayAccess,
-): Promise<OpenedGateway> {
+) {
   const { settings, tuning, closers, metrics, log, files, gatewayLog, traces } = observability
   const recorder = settings.admin.console ? createConsoleRecorder() : undefined
   let changeTracker: ChangeTracker | undefined
@@ -115,7 +105,7 @@ export async function openGateway(
     pageTokens: createPageTokens(tokenSecret),
     sealedIds: createSealedIds(tokenSecret),
   }
-  const handler = createRequestHandler({ pipeline, bounds: { ...clientBounds, ...tuning.clients }, observer })
+  const handler = createRequestHandler(pipeline, observer, { ...clientBounds, ...tuning.clients })
   return {
     pipeline,
     handler,
@@ -128,6 +118,7 @@ export async function openGateway(
       upstreams,
       files,
     }),
+    /** What the console shows; undefined without the console. */
     console: recorder && {
       listCatalog: createConsoleListing(handler, basePath),
       refusals: recorder.refusals,

@@ -37,41 +37,35 @@ export async function openIdentity(
       if (!isOpen && outcome === 'changed') return
       const entry = { what: 'keys', revision: source, keys: changes }
       const fields = { source, error: String(cause) }
+      const isFailure = outcome === 'failed' || outcome === 'refused-keys'
+      if (isFailure || outcome === 'changed')
+        metrics.identity_reloads_total.inc({ source, result: isFailure ? 'failure' : 'success' })
       switch (outcome) {
         case 'found':
           audit.recordReload({ ...entry, details: { found: 'at start' } }, onRecorded)
-          log.info({ source, changes: changes.length }, 'keys changed while no gateway ran')
-          break
+          return log.info({ source, changes: changes.length }, 'keys changed while no gateway ran')
         case 'not-compared':
           audit.recordReload({ ...entry, details: { found: 'at start', result: 'failure' } }, onRecorded)
-          log.warn(fields, 'keys not compared with the recorded ones')
-          break
+          return log.warn(fields, 'keys not compared with the recorded ones')
         case 'unwritten':
-          log.warn(fields, 'times of last use not saved')
-          break
+          return log.warn(fields, 'times of last use not saved')
         case 'unusable-keys':
-          log.warn(fields, 'unusable keys in JWKS')
-          break
+          return log.warn(fields, 'unusable keys in JWKS')
         case 'missing-groups':
           metrics.tokens_without_groups_total.inc({ issuer: source })
           // Callers may have no groups: one line is a hint, the metric shows whether no token has them.
           if (!withoutGroups.has(source)) log.warn({ source }, 'groups claim not found in a token')
           withoutGroups.add(source)
-          break
+          return undefined
         case 'refused-keys':
-          metrics.identity_reloads_total.inc({ source, result: 'failure' })
-          log.error(fields, 'invalid API keys refused: the others are in force')
-          break
+          return log.error(fields, 'invalid API keys refused: the others are in force')
         case 'failed':
-          metrics.identity_reloads_total.inc({ source, result: 'failure' })
           audit.recordReload({ what: 'keys', revision: source, details: { result: 'failure' } })
-          log.error(fields, 'key reload failed')
-          break
+          return log.error(fields, 'key reload failed')
         case 'changed':
         default:
-          metrics.identity_reloads_total.inc({ source, result: 'success' })
           audit.recordReload(entry, onRecorded)
-          log.info({ source }, 'keys reloaded')
+          return log.info({ source }, 'keys reloaded')
       }
     },
   })

@@ -3,10 +3,12 @@ import type { GatewaySettings, TlsSettings } from '../../config/index.ts'
 import type { StaticKey } from '../../identity/index.ts'
 import { ClosingStack } from '../../lib/async/closing-stack.ts'
 import { type FileFollower, reloadFiles } from '../../lib/fs/follow-files.ts'
-import type { ListenerOptions } from '../../listener/listener.ts'
+import { createListener, type ListenerOptions } from '../../listener/listener.ts'
 import { listServerCertificateFiles, readServerCertificates } from '../../lib/tls/certificates.ts'
-import { clientBounds } from '../bounds.ts'
-import { createGatewayServer } from '../gateway-server.ts'
+import { clientBounds, maxHeadBytes, type ClientBounds } from '../bounds.ts'
+import { createRequestErrorResponse } from '../error-response.ts'
+import { createAddressMatcher } from '../../lib/net/addresses.ts'
+import { shutDownGracefully } from '../../listener/graceful-shutdown.ts'
 import type { PassThroughServer } from '../pass-through/pass-through-server.ts'
 import { type GatewayTuning, openObservability, type Bootstrap } from './open-observability.ts'
 import { openGateway, type OpenedGateway } from './open-gateway.ts'
@@ -48,11 +50,10 @@ export async function startGateway({ settings, staticKey, tuning }: GatewayOptio
   const closers = new ClosingStack()
   try {
     const observability = await openObservability(settings, closers, tuning)
-    const { listen, limits, timeouts } = settings
+    const { listen } = settings
     const scheme = listen.tls === undefined ? 'http' : 'https'
     const { basePath = '' } = listen
     const gateway = await openGateway(observability, { scheme, basePath, staticKey })
-    const { handler, observer, limiting } = gateway
     const tls =
       listen.tls &&
       (await openCertificates(listen.tls, observability.files, (context) => {
@@ -64,32 +65,80 @@ export async function startGateway({ settings, staticKey, tuning }: GatewayOptio
     let isReadinessAsked = false
     const bounds = { ...clientBounds, ...tuning?.clients }
     const passThrough = await openRoutes(observability, gateway, tls)
-    const server = createGatewayServer({
-      handler,
-      observer,
-      abortUpstream: () => gateway.pipeline.upstreams.close(),
-      listen,
-      limits: { ...limits, maxConnections: limiting.maxConnections },
-      timeouts,
-      bounds,
-      isReadinessAsked: () => isReadinessAsked,
-      scheduler: limiting.requestQueue,
-      tls,
-    })
+    const server = createServer(gateway, settings, bounds, tls)
     const checks = [{ name: 'gateway', findProblem: server.findProblem }, ...gateway.checks]
     let url: string | undefined
     const shown = gateway.console && { ...gateway.console, checks, url: () => url }
     const adminUrl = await openAdmin(observability, checks, shown, () => {
       isReadinessAsked = true
     })
-    const closePassThrough = (): unknown => passThrough?.close(isReadinessAsked ? bounds.drainDelayMs : 0)
-    closers.push(() => Promise.all([server.close(), closePassThrough()]))
-    url = await server.listen(listen)
+    closers.push(() => {
+      // Something decides by the readiness where to send requests, and needs time to notice.
+      const delayMs = isReadinessAsked ? bounds.drainDelayMs : 0
+      return Promise.all([server.close(delayMs), passThrough?.close(delayMs)])
+    })
+    const { host, port } = listen
+    url = `${scheme}://${host.includes(':') ? `[${host}]` : host}:${await server.listen(host, port)}${basePath}`
     const passThroughUrl = await passThrough?.listen()
     return { url, adminUrl, passThroughUrl, reload: reloadFiles, close: () => closers.close() }
   } catch (error) {
     await closers.close()
     throw error
+  }
+}
+
+/** Creates the listener, not yet listening. Bytes that are not a request get a catalog error. */
+function createServer(
+  { handler, observer, limiting, pipeline }: OpenedGateway,
+  { listen, limits, timeouts }: GatewaySettings,
+  bounds: ClientBounds,
+  tls: ListenerOptions['tls'],
+) {
+  const listener = createListener(
+    {
+      maxHeadBytes,
+      maxConnections: limiting.maxConnections,
+      maxConnectionsPerAddress: limits.maxConnectionsPerAddress,
+      timeouts: { ...timeouts, ...bounds },
+      scheduler: limiting.requestQueue,
+      tls,
+      proxies: {
+        isTrusted: createAddressMatcher(listen.trustedProxies),
+        usesProxyProtocol: listen.clientAddressFrom === 'proxy-protocol',
+      },
+    },
+    {
+      onRequest: handler.onRequest,
+      onConnectionError: observer.connectionRejected,
+      errorResponse: createRequestErrorResponse,
+    },
+  )
+  let problem: string | undefined = 'the gateway is starting'
+  return {
+    setCertificates: (context: SecureContextOptions): void => listener.setCertificates(context),
+    /** Why no requests should be sent to this server: it does not listen yet, or is about to stop. */
+    findProblem: () => problem,
+    /** Resolves with the port when requests are accepted. */
+    async listen(host: string, port: number): Promise<number> {
+      const bound = await listener.listen({ host, port })
+      problem = undefined
+      return bound
+    },
+    /**
+     * After the delay, stops accepting requests, drains active ones, and aborts those that exceed the grace period.
+     * Resolves when no request is active downstream or upstream.
+     */
+    async close(drainDelayMs: number): Promise<void> {
+      problem = 'the gateway is shutting down'
+      await shutDownGracefully({
+        server: listener,
+        drainDelayMs: listener.isListening ? drainDelayMs : 0,
+        graceMs: timeouts.drainTimeoutMs,
+        isProcessing: handler.isProcessing,
+        abort: () => pipeline.upstreams.close(),
+        onGraceExpired: observer.requestsAborted,
+      })
+    },
   }
 }
 
@@ -120,7 +169,7 @@ async function openRoutes(
   const { passThrough } = settings
   if (passThrough === undefined) return undefined
   const { openPassThrough } = await import('../pass-through/pass-through-server.ts')
-  return await openPassThrough({ settings, passThrough, admission, observer, outbound, tls })
+  return await openPassThrough(settings, passThrough, admission, observer, outbound, tls)
 }
 
 /**

@@ -10,10 +10,10 @@ export interface JsonScanHandler {
   readonly comma: (at: number) => void
   /** Called with a decoded name: `"\u0069d"` is `id`. Members of the outermost object have depth 1. */
   readonly name: (name: string, depth: number) => void
-  /** Called at the start of a member value. */
-  readonly value: (at: number) => void
+  /** Called at the start of a member value, with its first byte. */
+  readonly value: (at: number, byte: number) => void
   /** Called at the start of an item of a list. Items of a list that is the outermost value have depth 1. */
-  readonly item: (at: number, depth: number) => void
+  readonly item: (depth: number, byte: number) => void
   /** Called at the end of a member value; `isEmpty` for an object or list without content. */
   readonly valueEnd: (at: number, depth: number, isEmpty: boolean) => void
   readonly closeObject: () => void
@@ -177,8 +177,8 @@ export class JsonScanner {
   }
 
   #beginValue(byte: number, at: number): number {
-    if (this.#isObject[this.#depth] === true) this.#handler.value(this.#chunkOffset + at)
-    else if (this.#depth > 0) this.#handler.item(this.#chunkOffset + at, this.#depth)
+    if (this.#isObject[this.#depth] === true) this.#handler.value(this.#chunkOffset + at, byte)
+    else if (this.#depth > 0) this.#handler.item(this.#depth, byte)
     switch (byte) {
       case quote:
         this.#expected = expectations.string

@@ -125,13 +125,8 @@ export class JsonTransformer {
       openObject: (at) => this.#openObject(at),
       comma: (at) => this.#setSeparator(at, true),
       name: (name, depth) => this.#beginMember(name, depth),
-      value: (at) => {
-        const wanted = this.#pendingValues.at(-1)
-        if (wanted !== undefined) wanted.from ??= at
-        if (this.#awaitsKind) this.#visitKind(at)
-        if (this.#possiblyAbsent !== undefined && !this.#opensContainer(at)) this.#possiblyAbsent = undefined
-      },
-      item: (at, depth) => this.#beginItem(at, depth),
+      value: (at, byte) => this.#beginValue(at, kindOf(byte)),
+      item: (depth, byte) => this.#beginItem(depth, kindOf(byte)),
       valueEnd: (at, depth, isEmpty) => this.#endValue(at, depth, isEmpty),
       closeObject: () => this.#closeObject(),
     }
@@ -207,15 +202,12 @@ export class JsonTransformer {
     this.#remainingNameCost += this.#openObjects.pop()?.nameCost ?? 0
   }
 
-  #visitKind(at: number): void {
+  #beginValue(at: number, kind: JsonKind | undefined): void {
+    const wanted = this.#pendingValues.at(-1)
+    if (wanted !== undefined) wanted.from ??= at
+    if (this.#awaitsKind && kind !== undefined) this.#visitor.visitKind?.(kind)
     this.#awaitsKind = false
-    const kind = kindOf(this.#chunk[at - this.#chunkOffset])
-    if (kind !== undefined) this.#visitor.visitKind?.(kind)
-  }
-
-  #opensContainer(at: number): boolean {
-    const kind = kindOf(this.#chunk[at - this.#chunkOffset])
-    return kind === 'list' || kind === 'object'
+    if (kind !== 'list' && kind !== 'object') this.#possiblyAbsent = undefined
   }
 
   #setSeparator(at: number, isComma: boolean): void {
@@ -223,9 +215,9 @@ export class JsonTransformer {
     this.#isComma = isComma
   }
 
-  #beginItem(at: number, depth: number): void {
+  #beginItem(depth: number, kind: JsonKind | undefined): void {
     this.#possiblyAbsent = undefined
-    if (kindOf(this.#chunk[at - this.#chunkOffset]) !== 'number') this.#countValue(1)
+    if (kind !== 'number') this.#countValue(1)
     else if (this.#pendingValues.length > 0) this.#countValue(numberShare)
     if (this.#skippedDepth === 0) this.#visitor.visitItem?.(depth)
   }
@@ -330,6 +322,6 @@ const kindsByFirstByte: ReadonlyMap<number, JsonKind | undefined> = new Map([
 ])
 
 /** Returns the kind of a value by its first byte; undefined for null. */
-function kindOf(byte = 0): JsonKind | undefined {
+function kindOf(byte: number): JsonKind | undefined {
   return kindsByFirstByte.has(byte) ? kindsByFirstByte.get(byte) : 'number'
 }

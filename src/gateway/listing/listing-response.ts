@@ -16,12 +16,7 @@ import type { DownstreamResponse } from '../downstream.ts'
 import { gatewayHeaders } from '../error-response.ts'
 import type { UpstreamResponse } from '../upstream/upstream-attempt.ts'
 import { createIncompleteHeader, createUnavailableError, type ListingObserver } from './incomplete-listing.ts'
-import {
-  isListingPosition,
-  readListingPage,
-  type ListingPosition,
-  type SourceFailures,
-} from './listing-page.ts'
+import { isListingPosition, readListingPage, type ListingPosition } from './listing-page.ts'
 import { createListingSources, getListedMember } from './listing-sources.ts'
 import type { PageTokens } from '../sealed-tokens.ts'
 import { readUpstreamJson } from '../upstream/call-upstream.ts'
@@ -85,12 +80,11 @@ export async function createListingResponse(
     listingObserver.nameLeftOut,
   )
   const view = policies.visibilityFor({ principal, request: facts })
-  const describeFailures = (failures: SourceFailures) => ({
-    failures,
-    upstreams: upstreams.all,
-    delimiter: route.delimiter,
-    isNamespaceVisible: (id: Identifier) => view('namespace', id),
-  })
+  const listVisibleNamespaces = (name: string): readonly Identifier[] => {
+    const { namespaces = [[]] } = upstreams.all.find((upstream) => upstream.name === name) ?? {}
+    // That the root exists is no secret.
+    return namespaces.filter((namespace) => namespace.length === 0 || view('namespace', namespace))
+  }
   const page = await readListingPage(sources, {
     limit,
     startAfter,
@@ -99,7 +93,7 @@ export async function createListingResponse(
     isVisible: (id) =>
       (route.operation.lists !== 'all tables' || isSeparable(id, route.delimiter)) && view(kind, id),
     runInSlices: request.runInSlices,
-    createError: (failures) => createUnavailableError(describeFailures(failures)),
+    createError: (failures) => createUnavailableError(failures, listVisibleNamespaces),
   })
   for (const [upstream, error] of page.failures)
     listingObserver.upstreamMissing(upstream, error, head.requestId)
@@ -112,12 +106,8 @@ export async function createListingResponse(
     headers: [
       'content-type',
       'application/json',
-      ...createIncompleteHeader(describeFailures(page.failures)),
-      ...gatewayHeaders({
-        requestId: head.requestId,
-        policyRevision: policies.revision,
-        isLancedb: head.isLancedb,
-      }),
+      ...createIncompleteHeader(page.failures, listVisibleNamespaces, route.delimiter),
+      ...gatewayHeaders({ ...head, policyRevision: policies.revision }),
     ],
     body: Buffer.from(JSON.stringify(body)),
   }

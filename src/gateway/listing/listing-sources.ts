@@ -33,7 +33,7 @@ export type ReadUpstream = (
 ) => Promise<Readonly<Record<string, unknown>>>
 
 /** Receives each name that an upstream lists and that no request could contain, with the reason. */
-export type OnNameLeftOut = (upstream: string, reason: CatalogError) => void
+type OnNameLeftOut = (upstream: string, reason: CatalogError) => void
 
 /**
  * Creates the sources of a listing: the listing of the upstream of the namespace, without names that belong to other

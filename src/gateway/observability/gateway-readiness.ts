@@ -29,7 +29,6 @@ const startupMs = 20_000
  */
 export function createReadinessChecks(parts: GatewayReadinessOptions): ReadinessCheck[] {
   const { audit, policies, authenticator, upstreams, files } = parts
-  // Losing the keys later does not make the gateway unready: other replicas lose them too, and API keys still work.
   let hadKeys = false
   const startedAt = performance.now()
   const describeUpstreams = (problem: string, matches: (health: Upstream['health']) => boolean) =>
@@ -37,74 +36,42 @@ export function createReadinessChecks(parts: GatewayReadinessOptions): Readiness
       problem,
       upstreams.all.filter(({ health }) => matches(health)).map(({ name }) => name),
     )
-  return [
-    {
-      name: 'policies',
-      findProblem: () =>
-        policies.current().documents.length > 0 ? undefined : 'no policies loaded: every request is denied',
+  const problems = {
+    policies: () =>
+      policies.current().documents.length > 0 ? undefined : 'no policies loaded: every request is denied',
+    jwks() {
+      // Losing the keys later does not make the gateway unready: other replicas lose them too, and API keys still work.
+      const { issuers } = authenticator.status()
+      hadKeys ||= issuers.length === 0 || issuers.some(({ isUsable }) => isUsable)
+      return hadKeys ? undefined : 'no JWKS loaded yet: tokens cannot be verified'
     },
-    {
-      name: 'policy_folders',
-      // A restart would fail.
-      isWarning: true,
-      findProblem: () =>
-        describeNames('the last policies stay in force; not reloaded', policies.listFailingFolders()),
-    },
-    {
-      name: 'policy_resources',
-      // The other gateways lose the API server too, and the last policies stay in force.
-      isWarning: true,
-      findProblem: policies.findProblem,
-    },
-    {
-      name: 'jwks',
-      findProblem: () => {
-        const { issuers } = authenticator.status()
-        hadKeys ||= issuers.length === 0 || issuers.some(({ isUsable }) => isUsable)
-        return hadKeys ? undefined : 'no JWKS loaded yet: tokens cannot be verified'
-      },
-    },
-    {
-      name: 'api_keys',
-      // Other replicas read the same store.
-      isWarning: true,
-      findProblem: () =>
-        authenticator.status().apiKeys.isOutdated
-          ? 'the API key store has errors: the last valid keys, or only the valid entries, are in use'
-          : undefined,
-    },
-    {
-      name: 'audit',
-      findProblem: () => (audit.status().writable ? undefined : 'audit log unavailable: changes are refused'),
-    },
-    {
-      name: 'startup',
+    audit: () => (audit.status().writable ? undefined : 'audit log unavailable: changes are refused'),
+    startup() {
       // As with keys, losing an upstream later does not make the gateway unready.
-      findProblem: () => {
-        if (performance.now() - startedAt >= startupMs) return undefined
-        return describeUpstreams('no health check has passed yet', (health) => !health.hasPassed)
-      },
+      if (performance.now() - startedAt >= startupMs) return undefined
+      return describeUpstreams('no health check has passed yet', (health) => !health.hasPassed)
     },
-    {
-      name: 'upstreams',
-      // Without its upstream, a gateway still responds with errors that clients understand.
-      isWarning: true,
-      findProblem: () =>
-        describeUpstreams('not checked yet', (health) => !health.isChecked) ??
-        describeUpstreams('unhealthy', (health) => !health.isHealthy),
-    },
-    {
-      name: 'upstream_credentials',
-      isWarning: true,
-      findProblem: () =>
-        describeUpstreams('the credential of the gateway is refused', (health) => health.isCredentialRefused),
-    },
-    {
-      name: 'files',
-      // A restart would fail.
-      isWarning: true,
-      findProblem: () => describeNames('the last good values stay in use; not reloaded', files.listFailing()),
-    },
+  }
+  // Other replicas have the same upstreams, API server and key store; and without its upstream, a gateway still responds
+  // with errors that clients understand. What was not reloaded would make a restart fail.
+  const warnings = {
+    policy_folders: () =>
+      describeNames('the last policies stay in force; not reloaded', policies.listFailingFolders()),
+    policy_resources: policies.findProblem,
+    api_keys: () =>
+      authenticator.status().apiKeys.isOutdated
+        ? 'the API key store has errors: the last valid keys, or only the valid entries, are in use'
+        : undefined,
+    upstreams: () =>
+      describeUpstreams('not checked yet', (health) => !health.isChecked) ??
+      describeUpstreams('unhealthy', (health) => !health.isHealthy),
+    upstream_credentials: () =>
+      describeUpstreams('the credential of the gateway is refused', (health) => health.isCredentialRefused),
+    files: () => describeNames('the last good values stay in use; not reloaded', files.listFailing()),
+  }
+  return [
+    ...Object.entries(problems).map(([name, findProblem]) => ({ name, findProblem })),
+    ...Object.entries(warnings).map(([name, findProblem]) => ({ name, findProblem, isWarning: true })),
   ]
 }
 

@@ -1,3 +1,4 @@
+import type { IncomingRequest } from '../../http1/server/incoming-request.ts'
 import type { AuditLog, Details } from '../../audit/index.ts'
 import type { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { getNamespaceDepth } from '../../catalog-api/requirements.ts'
@@ -15,7 +16,7 @@ import type { Traces } from '../../observability/traces/traces.ts'
 import { qualifiedRuleName } from '../../policy/testing/decision-test.ts'
 import { CrossSiteError } from '../stages/authenticate.ts'
 import { DeniedError } from '../authorization/decisions.ts'
-import type { DownstreamRequest, ObservedResponse } from '../downstream.ts'
+import type { ObservedResponse } from '../downstream.ts'
 import { isRestrictionRefusal } from '../restrictions/restricted-read.ts'
 import { stages, type Trace } from '../trace.ts'
 import { createRefusalEntry, type CredentialRefusalRecorder } from './credential-refusal-recorder.ts'
@@ -24,7 +25,7 @@ import { isFailureStatus } from '../changes/outcome.ts'
 
 /** Receives the events of requests from the server. */
 export interface RequestObserver {
-  requestStarted(trace: Trace, request: DownstreamRequest): void
+  requestStarted(trace: Trace, request: IncomingRequest): void
   /** Called when the response is complete or aborted: updates metrics and writes the log line. */
   requestEnded(trace: Trace, response: ObservedResponse): void
   /** Called when a stage refuses the request. */

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Pool } from 'undici'
+import { Pool } from 'undici'
 import type { AuditLog } from '../../audit/index.ts'
 import { CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
@@ -8,17 +8,19 @@ import { AuthenticationError, type Principal } from '../../identity/index.ts'
 import { getAddressKey } from '../../lib/net/addresses.ts'
 import { getPrincipalKey } from '../../limits/limit-key.ts'
 import { LimitExceeded } from '../../limits/limits.ts'
-import type { FairCapacity } from '../../limits/overload/fair-capacity.ts'
+import { FairCapacity } from '../../limits/overload/fair-capacity.ts'
 import { Overloaded, type LoadShedder } from '../../limits/overload/load-shedder.ts'
-import type { TokenBuckets } from '../../limits/token-buckets.ts'
+import { createBuckets } from '../../limits/token-buckets.ts'
+import type { Outbound } from '../../lib/outbound/outbound.ts'
+import { createUndiciConnector } from '../../lib/outbound/undici-connector.ts'
 import { awaitAuditRecord } from '../stages/audit.ts'
-import { maxDecisionAgeMs } from '../bounds.ts'
+import { maxDecisionAgeMs, passThroughBounds, upstreamBounds } from '../bounds.ts'
 import { ClientDisconnected, type ReceivedHead } from '../downstream.ts'
 import type { Received } from '../context.ts'
 import { authenticate, type AuthenticateOptions } from '../stages/authenticate.ts'
 import type { ReceiveOptions } from '../stages/receive.ts'
 import type { Trace } from '../trace.ts'
-import { isBelowPrefix, type PassThroughPaths, toUpstreamPath } from './forwarded.ts'
+import { createPassThroughPaths, isBelowPrefix, toUpstreamPath } from './forwarded.ts'
 
 export interface AdmitOptions extends ReceiveOptions, AuthenticateOptions {
   readonly shedding: LoadShedder
@@ -26,18 +28,34 @@ export interface AdmitOptions extends ReceiveOptions, AuthenticateOptions {
 }
 
 /** An open pass-through route. */
-export interface PassThroughRoute {
-  readonly settings: PassThroughRouteSettings
-  readonly paths: PassThroughPaths
-  /** Scheme, host and port of the upstream. */
-  readonly origin: URL
-  readonly pool: Pool
-  /** Of requests and WebSocket connections at a time. */
-  readonly capacity: FairCapacity
-  /** Of audited requests, by caller: each adds a record to the log that all callers share. */
-  readonly changes: TokenBuckets
-  /** Of those of all callers without an identity together, who have many addresses. */
-  readonly changesOfStrangers: TokenBuckets
+export type PassThroughRoute = Awaited<ReturnType<typeof openRoute>>
+
+/** Opens the upstream and the limits of a route. */
+export async function openRoute(
+  settings: PassThroughRouteSettings,
+  catalogs: readonly URL[],
+  outbound: Outbound,
+) {
+  const { prefix } = settings
+  const { maxRequests, changesPerSecond, responseHeadersTimeoutMs } = passThroughBounds
+  const upstream = new URL(settings.upstream)
+  const opener = await outbound.openClient(`passThrough.${prefix}`, {})
+  const connect = createUndiciConnector(opener, upstreamBounds.connectTimeoutMs)
+  return {
+    settings,
+    paths: createPassThroughPaths(prefix, upstream, catalogs),
+    /** Of requests and WebSocket connections at a time. */
+    capacity: new FairCapacity(maxRequests, 1),
+    /** Of audited requests, by caller: each adds a record to the log that all callers share. */
+    changes: createBuckets({ perSecond: changesPerSecond, burst: 10 * changesPerSecond }),
+    /** Of those of all callers without an identity together, who have many addresses. */
+    changesOfStrangers: createBuckets({ perSecond: 10 * changesPerSecond, burst: 100 * changesPerSecond }),
+    /** Scheme, host and port of the upstream. */
+    origin: new URL(upstream.origin),
+    connect,
+    // A stream of events may be silent for long.
+    pool: new Pool(upstream.origin, { connect, headersTimeout: responseHeadersTimeoutMs, bodyTimeout: 0 }),
+  }
 }
 
 /** A request that its route allows, within its limits, and that is in the audit log if it may change something. */

@@ -6,53 +6,31 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Server as TlsServer, type SecureContextOptions } from 'node:tls'
 import httpProxy from '@fastify/http-proxy'
 import fastify, { type FastifyInstance } from 'fastify'
-import { Pool } from 'undici'
 import { refusal } from '../../catalog-api/catalog-error.ts'
-import { type GatewaySettings, type PassThroughRouteSettings, webSocketMethod } from '../../config/index.ts'
+import { type GatewaySettings, webSocketMethod } from '../../config/index.ts'
 import type { Outbound } from '../../lib/outbound/outbound.ts'
-import { createUndiciConnector } from '../../lib/outbound/undici-connector.ts'
-import { FairCapacity } from '../../limits/overload/fair-capacity.ts'
-import { createBuckets } from '../../limits/token-buckets.ts'
 import type { ListenerOptions } from '../../listener/listener.ts'
-import { clientBounds, maxHeadBytes, passThroughBounds, upstreamBounds } from '../bounds.ts'
+import { clientBounds, maxHeadBytes, passThroughBounds } from '../bounds.ts'
 import type { RequestObserver } from '../observability/request-observer.ts'
-import type { AdmitOptions } from './admit-request.ts'
-import { createPassThroughPaths } from './forwarded.ts'
+import { openRoute, type AdmitOptions, type PassThroughRoute } from './admit-request.ts'
 import { isWebSocket, ProxiedRequests } from './proxied-requests.ts'
 import { createTunnelOptions } from './web-socket-tunnel.ts'
 
 /** One caller can hold only a part of the capacity with bodies that never end. */
 const requestTimeout = 3_600_000
 
-export interface PassThroughOptions {
-  readonly settings: GatewaySettings
-  readonly passThrough: NonNullable<GatewaySettings['passThrough']>
-  readonly admission: AdmitOptions
-  readonly observer: RequestObserver
-  readonly outbound: Outbound
-  /** That of the catalog's listener. */
-  readonly tls: ListenerOptions['tls']
-}
-
 /** The server of the pass-through routes. */
-export interface PassThroughServer {
-  /** If authorities or revocation list change, all connections are closed: TLS verifies only new ones. */
-  setCertificates(context: SecureContextOptions): void
-  /** Resolves with the URL when requests are accepted. */
-  listen(): Promise<string>
-  /** After the delay, stops accepting requests, drains active ones, and aborts those that exceed the grace period. */
-  close(delayMs: number): Promise<void>
-}
+export type PassThroughServer = Awaited<ReturnType<typeof openPassThrough>>
 
 /** Opens the routes on a server that does not listen yet. Rejects if a file of the settings cannot be used. */
-export async function openPassThrough({
-  settings: { listen, timeouts, upstreams },
-  passThrough,
-  admission,
-  observer,
-  outbound,
-  tls,
-}: PassThroughOptions): Promise<PassThroughServer> {
+export async function openPassThrough(
+  { listen, timeouts, upstreams }: GatewaySettings,
+  passThrough: NonNullable<GatewaySettings['passThrough']>,
+  admission: AdmitOptions,
+  observer: RequestObserver,
+  outbound: Outbound,
+  tls: ListenerOptions['tls'],
+) {
   const catalogs = upstreams.map(({ url }) => new URL(url))
   const routes = await Promise.all(passThrough.routes.map((each) => openRoute(each, catalogs, outbound)))
   const requests = new ProxiedRequests(observer, routes, admission)
@@ -84,13 +62,15 @@ export async function openPassThrough({
   await app.ready()
 
   return {
-    setCertificates(context) {
+    /** If authorities or revocation list change, all connections are closed: TLS verifies only new ones. */
+    setCertificates(context: SecureContextOptions): void {
       if (server instanceof TlsServer) server.setSecureContext(context)
       if (context.ca === currentContext?.ca && context.crl === currentContext?.crl) return
       currentContext = context
       for (const socket of sockets) socket.destroy()
     },
-    async listen() {
+    /** Resolves with the URL when requests are accepted. */
+    async listen(): Promise<string> {
       const { host } = listen
       server.listen({ host, port: passThrough.port })
       await once(server, 'listening')
@@ -98,7 +78,8 @@ export async function openPassThrough({
       const port = typeof address === 'object' && address !== null ? address.port : passThrough.port
       return `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`
     },
-    async close(delayMs) {
+    /** After the delay, stops accepting requests, drains active ones, and aborts those that exceed the grace period. */
+    async close(delayMs: number): Promise<void> {
       isDraining = true
       if (server.listening) await pause(delayMs)
       const timer = setTimeout(() => {
@@ -142,30 +123,12 @@ function createNodeServer(keepAliveTimeout: number, tls: ListenerOptions['tls'])
   return Object.assign(server, { httpAllowHalfOpen: true })
 }
 
-type OpenRoute = Awaited<ReturnType<typeof openRoute>>
-
-/** Opens the upstream and the limits of a route. */
-async function openRoute(settings: PassThroughRouteSettings, catalogs: readonly URL[], outbound: Outbound) {
-  const { prefix } = settings
-  const { maxRequests, changesPerSecond, responseHeadersTimeoutMs } = passThroughBounds
-  const upstream = new URL(settings.upstream)
-  const opener = await outbound.openClient(`passThrough.${prefix}`, {})
-  const connect = createUndiciConnector(opener, upstreamBounds.connectTimeoutMs)
-  return {
-    settings,
-    paths: createPassThroughPaths(prefix, upstream, catalogs),
-    capacity: new FairCapacity(maxRequests, 1),
-    changes: createBuckets({ perSecond: changesPerSecond, burst: 10 * changesPerSecond }),
-    changesOfStrangers: createBuckets({ perSecond: 10 * changesPerSecond, burst: 100 * changesPerSecond }),
-    origin: new URL(upstream.origin),
-    connect,
-    // A stream of events may be silent for long.
-    pool: new Pool(upstream.origin, { connect, headersTimeout: responseHeadersTimeoutMs, bodyTimeout: 0 }),
-  }
-}
-
 /** Forwards the requests of a route by @fastify/http-proxy: its paths, its bodies and its WebSocket connections. */
-async function serveRoute(app: FastifyInstance, route: OpenRoute, requests: ProxiedRequests): Promise<void> {
+async function serveRoute(
+  app: FastifyInstance,
+  route: PassThroughRoute,
+  requests: ProxiedRequests,
+): Promise<void> {
   const { settings, paths, origin, connect, pool } = route
   const tunnels = createTunnelOptions(origin, connect, (_, { raw }) => requests.headersFor(route, raw))
   app.addHook('onClose', () => pool.destroy())

@@ -1,3 +1,4 @@
+import type { IncomingRequest } from '../../http1/server/incoming-request.ts'
 import {
   apiKeyHeader,
   clientDialectHeader,
@@ -20,7 +21,7 @@ import { readSendingPage, sendingPageHeaders } from '../../lib/http/sending-page
 import { contextKeyToHeader } from '../context-keys.ts'
 import type { ReadClientAddress, ReadForwardedCertificate } from '../trusted-proxies.ts'
 import { Received } from '../context.ts'
-import type { DownstreamRequest, ReceivedHead } from '../downstream.ts'
+import type { ReceivedHead } from '../downstream.ts'
 
 /** Headers that identify a request or its sender: rejected if repeated or listed in `Connection`. */
 const guardedHeaders: ReadonlySet<string> = new Set([
@@ -60,7 +61,7 @@ export interface ReceiveOptions {
  * host or listener.
  */
 export function receive(
-  request: DownstreamRequest,
+  request: IncomingRequest,
   { dialects: accepted, scheme, readClientAddress, readForwardedCertificate }: ReceiveOptions,
   requestId: string,
 ): Received {

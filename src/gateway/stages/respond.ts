@@ -4,7 +4,7 @@ import { scheduleAtTickEnd } from '../../lib/async/owned-tasks.ts'
 import { leavesOpen, toUnknownOutcome } from '../changes/outcome.ts'
 import { ClientDisconnected, type DownstreamResponse } from '../downstream.ts'
 import { hideReferences } from '../authorization/decisions.ts'
-import { formatErrorResponse, toCatalogError, createResponseContext } from '../error-response.ts'
+import { sendErrorResponse, toCatalogError, createResponseContext } from '../error-response.ts'
 import { createUpstreamError } from '../upstream/upstream-error.ts'
 import { assertNotCompressed } from '../upstream/content-coding.ts'
 import type { ResponseEditor } from '../upstream/edit-response.ts'
@@ -70,10 +70,7 @@ function sendError(request: Recorded, response: DownstreamResponse): CatalogErro
   const stated = createUpstreamError(upstreamResponse, upstream, sentHeaders, reads)
   const error = leavesOpen(upstreamResponse, request) ? toUnknownOutcome(stated, request) : stated
   const shown = hideRestricted(hideReferences(error, request), request.headPermit.restriction)
-  const { headers, body } = formatErrorResponse(shown, createResponseContext(request))
-  response.abandonBody(true)
-  response.writeHead(shown.status, headers)
-  scheduleAtTickEnd(response, () => response.end(body))
+  sendErrorResponse(response, shown, createResponseContext(request))
   return error
 }
 
