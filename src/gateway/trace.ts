@@ -73,10 +73,11 @@ export class Trace {
   traceId: string | undefined = undefined
   /** Undefined if traces are off. */
   spans: RequestSpans | undefined = undefined
+  /** Milliseconds spent in each of `stages`; NaN for stages that were not entered. */
+  readonly stageMs = noStageMs.slice()
   readonly #addresses: ConnectionAddresses
   #stageIndex = 0
   #stageStartedAt: number
-  readonly #stageMs: number[] = noStageMs.slice()
 
   constructor(request: IncomingRequest) {
     const { method, headers } = request.head
@@ -114,11 +115,6 @@ export class Trace {
     return this.progress.upstream?.name
   }
 
-  /** Milliseconds spent in each of `stages`; NaN for stages that were not entered. */
-  get stageMs(): readonly number[] {
-    return this.#stageMs
-  }
-
   /** Enters `stage`, which ends the previous one, with the result of that. */
   enter<T extends Progress>(stage: Stage, progress: T): T {
     const now = performance.now()
@@ -133,6 +129,6 @@ export class Trace {
   }
 
   endStage(now: number): void {
-    this.#stageMs[this.#stageIndex] = now - this.#stageStartedAt
+    this.stageMs[this.#stageIndex] = now - this.#stageStartedAt
   }
 }

@@ -7,22 +7,19 @@ import { parseForwardedNodes, parseForwardedForNodes } from '../lib/http/forward
 import { X509Certificate } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 
-/**
- * Returns the value of a header that only proxies set; undefined without the header, or if the peer is not a trusted
- * proxy. `connectionTokens` are the names that the `Connection` header lists. Throws InvalidInput (400) if the header is
- * listed there, or repeated although it is no list.
- */
-type ReadProxyHeader = (
-  request: Pick<IncomingRequest, 'addresses' | 'head'>,
-  connectionTokens: readonly string[],
-) => string | undefined
+type ProxiedRequest = Pick<IncomingRequest, 'addresses' | 'head'>
 
-/** Creates the reader of one header (lower-case name). Several lines of a list are one list (RFC 9110, section 5.3). */
+/**
+ * Creates the reader of one header (lower-case name) that only proxies set: it returns undefined without the header, and
+ * if the peer is not a trusted proxy. `connectionTokens` are the names that the `Connection` header lists. Several lines
+ * of a list are one list (RFC 9110, section 5.3). Throws InvalidInput (400) if the header is listed there, or repeated
+ * although it is no list.
+ */
 function createProxyHeaderReader(
   trustedProxies: ListenSettings['trustedProxies'],
   header: string,
   isList = false,
-): ReadProxyHeader {
+): (request: ProxiedRequest, connectionTokens: readonly string[]) => string | undefined {
   const isTrusted = createAddressMatcher(trustedProxies)
   return ({ addresses: { peer }, head }, connectionTokens) => {
     if (!isTrusted(peer)) return undefined
@@ -83,7 +80,7 @@ function invalidHeader(header: string, problem: string): CatalogError {
  * proxy has verified its chain; its time of validity is not checked here.
  */
 export type ReadForwardedCertificate = (
-  request: Pick<IncomingRequest, 'addresses' | 'head'>,
+  request: ProxiedRequest,
   connectionTokens: readonly string[],
 ) => X509Certificate | undefined
 

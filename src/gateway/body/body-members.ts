@@ -15,20 +15,16 @@ import { FormPath } from '../json/form-path.ts'
 
 /** Compares the members of a JSON body, in the order of its text, with those that its operation may have. */
 export class BodyMembers extends FormPath {
+  /** Paths of members that are in the body because the settings of the upstream allow them. */
+  readonly allowed = new Set<string>()
   readonly #operation: Operation
   readonly #root: JsonForm
-  readonly #allowed = new Set<string>()
   #isRecorded = false
 
   constructor(operation: Operation, form: JsonForm) {
     super(form)
     this.#operation = operation
     this.#root = form
-  }
-
-  /** Paths of members that are in the body because the settings of the upstream allow them. */
-  get allowed(): ReadonlySet<string> {
-    return this.#allowed
   }
 
   /** Called when the record of the change has been created: an allowed member that it lacks is refused from now on. */
@@ -56,8 +52,8 @@ export class BodyMembers extends FormPath {
   }
 
   #allow(path: string): void {
-    if (this.#isRecorded && !this.#allowed.has(path)) throw lateMemberError(path)
-    this.#allowed.add(path)
+    if (this.#isRecorded && !this.allowed.has(path)) throw lateMemberError(path)
+    this.allowed.add(path)
   }
 
   /** Throws InvalidInput (400) if the last entered member may not have a value of this kind. */

@@ -139,6 +139,7 @@ export async function readWholeBody(
   limit: BodyLimit,
   { head: { contentLength }, countReceived, reserveMemory }: BodyCounters,
 ): Promise<Buffer> {
+  assertBodyLength(contentLength, limit)
   const count = createByteCounter(limit, countReceived)
   if (contentLength !== undefined) reserveMemory(contentLength)
   try {
@@ -159,8 +160,9 @@ export async function startBody(
   body: DownstreamBody,
   startBytes: number,
   limit: BodyLimit,
-  { countReceived, reserveMemory }: BodyCounters,
+  { head, countReceived, reserveMemory }: BodyCounters,
 ): Promise<BodySource> {
+  assertBodyLength(head.contentLength, limit)
   const count = createByteCounter(limit, countReceived)
   let received = 0
   const source = body.upload({

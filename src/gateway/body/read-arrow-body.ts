@@ -75,10 +75,8 @@ export async function readArrowSchema(
   body: DownstreamBody,
   { limits: { maxJsonBytes }, overwrites }: ArrowBodyOptions,
 ): Promise<CheckedBody> {
-  const { contentEncoding, contentLength } = request.head
-  assertUncompressed(contentEncoding, 'the Arrow stream')
+  assertUncompressed(request.head.contentEncoding, 'the Arrow stream')
   const limit: BodyLimit = { setting: 'maxJsonBytes', maxBytes: maxJsonBytes }
-  assertBodyLength(contentLength, limit)
   const bytes = await readWholeBody(body, limit, request)
   if (readSchemaStream(bytes) === undefined) {
     throw refusal('malformed_body', 'the body is not an Arrow IPC stream of a schema without rows')
@@ -103,8 +101,9 @@ type CheckSchema = (schema: ArrowSchema) => readonly string[]
  * against the data.
  */
 export class ArrowMeter {
+  /** Extension types in the schema whose values can refer to other objects. */
+  references: readonly string[] = []
   readonly #checkSchema: CheckSchema
-  #references: readonly string[] = []
   #bytes = 0
   #batches = 0
   #rows = 0
@@ -119,11 +118,6 @@ export class ArrowMeter {
   /** Whether the schema has been read and checked. */
   get hasSchema(): boolean {
     return this.#frames.hasSchema
-  }
-
-  /** Extension types in the schema whose values can refer to other objects. */
-  get references(): readonly string[] {
-    return this.#references
   }
 
   /**
@@ -150,7 +144,7 @@ export class ArrowMeter {
       batches: this.#batches,
       rows: this.#rows,
       ...(this.#schema !== undefined && { schema: this.#schema }),
-      ...(this.#references.length > 0 && { references: this.#references }),
+      ...(this.references.length > 0 && { references: this.references }),
       ...(unread !== undefined && { unread }),
     }
   }
@@ -158,7 +152,7 @@ export class ArrowMeter {
   #readMessage({ kind, header }: ArrowMessage, bytes: number): void {
     if (kind === 'schema') {
       const schema = readSchema(header, bytes)
-      this.#references = this.#checkSchema(schema)
+      this.references = this.#checkSchema(schema)
       this.#schema = hash('sha256', formatSchemaFields(schema))
     } else if (kind === 'batch') {
       const rows = Number(header.length())

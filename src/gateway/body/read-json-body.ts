@@ -9,7 +9,6 @@ import {
   type BodyLimits,
   type CheckedBody,
   type ReadableRequest,
-  assertBodyLength,
   concatChunks,
   readWholeBody,
   startBody,
@@ -49,7 +48,6 @@ export async function readJsonBody(
       : Math.min(readWindowBytes, limits.maxJsonBytes)
   const setting = needsWholeBody ? 'maxJsonBytes' : 'maxArrowBytes'
   const limit: BodyLimit = { setting, maxBytes: limits[setting] }
-  assertBodyLength(contentLength, limit)
   const fitsWindow = needsWholeBody || (contentLength !== undefined && contentLength <= window)
   const rest = fitsWindow ? undefined : new JsonSource(await startBody(body, window, limit, request))
   const { bytes, isWhole } = rest?.takeStart() ?? {

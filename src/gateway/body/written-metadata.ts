@@ -55,7 +55,10 @@ export function checkMetadata(
     }
     if (isReferenceMetadata(key)) references.push(key)
     else if (key === extensionNameKey) references.push(...checkExtensionType(value, owner))
-    else if (!isIgnored && !isKnownMetadata(key)) throw unknownMetadataError(key, owner)
+    else if (!isIgnored && !isKnownMetadata(key)) {
+      const message = `${owner} has the metadata ${quoteForMessage(key)}, which catalogs may obey and the gateway does not know; omit it`
+      throw refusal('unknown_metadata', message)
+    }
   }
   return references
 }
@@ -73,13 +76,6 @@ function checkExtensionType(name: string, owner: string): readonly string[] {
     'unknown_extension_type',
     `${owner} has the extension type ${quoteForMessage(name)}, whose values the gateway does not know; expected one that ` +
       'holds its values itself',
-  )
-}
-
-function unknownMetadataError(key: string, owner: string): Error {
-  return refusal(
-    'unknown_metadata',
-    `${owner} has the metadata ${quoteForMessage(key)}, which catalogs may obey and the gateway does not know; omit it`,
   )
 }
 

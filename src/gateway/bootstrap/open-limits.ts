@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
-import { createBodyMemory, type BodyMemory } from '../../limits/overload/body-memory.ts'
+import { createBodyMemory } from '../../limits/overload/body-memory.ts'
 import { FairCapacity } from '../../limits/overload/fair-capacity.ts'
-import { createLimits, type Limits } from '../../limits/limits.ts'
+import { createLimits } from '../../limits/limits.ts'
 import type { SharedLimits } from '../../limits/shared/shared-limits.ts'
-import { createLoadShedder, type LoadShedder } from '../../limits/overload/load-shedder.ts'
+import { createLoadShedder } from '../../limits/overload/load-shedder.ts'
 import { RequestQueue } from '../../http1/server/request-queue.ts'
 import { createSyncObserver } from '../../observability/observers.ts'
 import { computeBodyMemory, passThroughBounds, upstreamBounds } from '../bounds.ts'
@@ -11,28 +11,13 @@ import { countListingConnections } from '../upstream/upstream.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import type { Bootstrap } from './open-observability.ts'
 
-/** The limits of a gateway, and its shared capacity. */
-export interface OpenedLimits {
-  readonly limits: Limits
-  /** Undefined without shared limits. */
-  readonly shared: SharedLimits | undefined
-  readonly activeRequests: FairCapacity
-  readonly bodyMemory: BodyMemory
-  readonly shedding: LoadShedder
-  /** Requests that were received and have not started. */
-  readonly requestQueue: RequestQueue
-  readonly maxConnections: number
-}
-
 /**
  * Opens the limits. Throws if a file of the settings is unusable; an unresponsive server of shared limits delays the
  * start only briefly.
  */
-export async function openLimits(
-  { settings, tuning, closers, metrics, log, outbound }: Bootstrap,
-  upstreams: Upstreams,
-): Promise<OpenedLimits> {
-  const shared = await openShared({ settings, tuning, metrics, log, outbound })
+export async function openLimits(bootstrap: Bootstrap, upstreams: Upstreams) {
+  const { settings, tuning, closers, metrics, log } = bootstrap
+  const shared = await openShared(bootstrap)
   closers.push(() => shared?.close())
   const limits = createLimits(settings.limits, shared?.createBuckets)
   await shared?.start()
@@ -47,7 +32,15 @@ export async function openLimits(
   closers.push(() => shedding.close())
   metrics.load_shed_ratio(() => shedding.shedRatios().map(({ ratio, ...labels }) => [labels, ratio]))
   const activeRequests = new FairCapacity(maxConnections, 1)
-  return { limits, shared, activeRequests, bodyMemory, shedding, requestQueue, maxConnections }
+  return {
+    limits,
+    activeRequests,
+    bodyMemory,
+    shedding,
+    /** Requests that were received and have not started. */
+    requestQueue,
+    maxConnections,
+  }
 }
 
 async function openShared({
@@ -56,7 +49,7 @@ async function openShared({
   metrics,
   log,
   outbound,
-}: Omit<Bootstrap, 'closers' | 'files'>): Promise<SharedLimits | undefined> {
+}: Bootstrap): Promise<SharedLimits | undefined> {
   const { shared: sharing } = settings.limits
   const observer = createSyncObserver(metrics, log)
   if (sharing === undefined) return undefined

@@ -2,27 +2,29 @@ import { noValue, type JsonForm } from '../../lib/json/json-form.ts'
 
 /** Follows a JSON text, member by member, through the forms that its values have. */
 export class FormPath {
+  /** Form of the last entered member. */
+  form: JsonForm
+  /** Form of the object that contains the last entered member. */
+  object: JsonForm
   /** Forms and names of the open members by depth; lists are levels without either. */
   readonly #forms: (JsonForm | undefined)[]
   readonly #names: (string | undefined)[] = [undefined]
   /** Depth of the last entered member; 0 if a member that contains it has ended. */
   #depth = 0
-  #form: JsonForm
-  #object: JsonForm
 
   constructor(root: JsonForm) {
     this.#forms = [root]
-    this.#form = root
-    this.#object = root
+    this.form = root
+    this.object = root
   }
 
   /** Enters the member of that name in the last object at this depth. Returns its form; undefined if it has none. */
   enter(name: string, depth: number): JsonForm | undefined {
     // The next member of an object, or of the next object in a list, is in an object of the same form.
-    if (depth !== this.#depth) this.#object = this.#findObject(depth)
-    const form = this.#object.members.get(name) ?? this.#object.others
-    this.#form = form ?? noValue
-    this.#forms[depth] = this.#form
+    if (depth !== this.#depth) this.object = this.#findObject(depth)
+    const form = this.object.members.get(name) ?? this.object.others
+    this.form = form ?? noValue
+    this.#forms[depth] = this.form
     this.#names[depth] = name
     this.#depth = depth
     return form
@@ -34,16 +36,6 @@ export class FormPath {
     this.#names[depth] = undefined
     // The next member at the depth of the last one may be in a list in a list.
     if (depth < this.#depth) this.#depth = 0
-  }
-
-  /** Form of the last entered member. */
-  get form(): JsonForm {
-    return this.#form
-  }
-
-  /** Form of the object that contains the last entered member. */
-  get object(): JsonForm {
-    return this.#object
   }
 
   /** Names of the last entered member and of those that contain it, joined by dots. */

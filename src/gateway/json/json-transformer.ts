@@ -83,12 +83,13 @@ const stepBytes = 4096
  * memory. Every method throws InvalidInput (400, 413) once the text cannot be valid.
  */
 export class JsonTransformer {
+  /** The outermost object, once it has started. */
+  root: OpenObjectReference | undefined
   readonly #visitor: JsonVisitor
   readonly #maxValueBytes: number
   readonly #scanner: JsonScanner
   readonly #editor = new JsonEditor()
   readonly #openObjects: OpenObject[] = []
-  #root: OpenObject | undefined
   #remainingNameCost = maxNameCost
   readonly #maxValues: number
   #values = 0
@@ -186,15 +187,10 @@ export class JsonTransformer {
     object.hasMember = true
   }
 
-  /** The outermost object, once it has started. */
-  get root(): OpenObjectReference | undefined {
-    return this.#root
-  }
-
   #openObject(at: number): void {
     const object = { begin: at + 1, firstNames: [], furtherNames: undefined, nameCost: 0, hasMember: false }
     this.#openObjects.push(object)
-    this.#root ??= object
+    this.root ??= object
     this.#setSeparator(at, false)
   }
 

@@ -24,21 +24,7 @@ import type { Attributes } from '@opentelemetry/api'
 import { isFailureStatus } from '../changes/outcome.ts'
 
 /** Receives the events of requests from the server. */
-export interface RequestObserver {
-  requestStarted(trace: Trace, request: IncomingRequest): void
-  /** Called when the response is complete or aborted: updates metrics and writes the log line. */
-  requestEnded(trace: Trace, response: ObservedResponse): void
-  /** Called when a stage refuses the request. */
-  requestRefused(trace: Trace, error: CatalogError): void
-  /** Called for bytes that are not a request, and for a connection that was closed without a response. */
-  readonly connectionRejected: (
-    reason: ConnectionErrorReason | 'connect_not_supported',
-    addresses?: ConnectionAddresses,
-    cause?: string,
-  ) => void
-  /** Called if active requests are aborted by a shutdown. */
-  readonly requestsAborted: () => void
-}
+export type RequestObserver = ReturnType<typeof createRequestObserver>
 
 /** By reason: connections without requests must not fill the disk with log lines. */
 const maxLinesPerSecond = 10
@@ -54,7 +40,7 @@ export function createRequestObserver(
   sinks: readonly RequestSink[],
   traces: Traces | undefined,
   namespaces?: readonly string[],
-): RequestObserver {
+) {
   const lines = createLogThrottle(maxLinesPerSecond)
   const nameNamespace = createNamespaceLabeler(namespaces)
   const counter = memoize((operation: string, status: string, decision: string, ...namespace: string[]) =>
@@ -72,7 +58,7 @@ export function createRequestObserver(
   let inProgress = 0
   metrics.active_requests(() => inProgress)
   return {
-    requestStarted(trace, request) {
+    requestStarted(trace: Trace, request: IncomingRequest): void {
       inProgress += 1
       if (traces === undefined) return
       trace.spans = traces.startRequest(request.headersByName(), trace.startedAt)
@@ -80,7 +66,8 @@ export function createRequestObserver(
       trace.spans.startStage(trace.stage, trace.startedAt)
     },
     requestEnded,
-    requestRefused(trace, error) {
+    /** Called when a stage refuses the request. */
+    requestRefused(trace: Trace, error: CatalogError): void {
       const { status, reason } = error
       trace.refusal = error
       countRefusal(trace.stage, reason).inc()
@@ -102,7 +89,12 @@ export function createRequestObserver(
         credentials.record(trace, { status, reason })
       }
     },
-    connectionRejected(reason, addresses, cause) {
+    /** Called for bytes that are not a request, and for a connection that was closed without a response. */
+    connectionRejected(
+      reason: ConnectionErrorReason | 'connect_not_supported',
+      addresses?: ConnectionAddresses,
+      cause?: string,
+    ): void {
       countRefusal('receive', reason).inc()
       const suppressed = lines.take(reason)
       if (suppressed === undefined) return
@@ -118,9 +110,11 @@ export function createRequestObserver(
         'connection refused',
       )
     },
-    requestsAborted: () => log.warn('drain timeout: active requests aborted'),
+    /** Called if active requests are aborted by a shutdown. */
+    requestsAborted: (): void => log.warn('drain timeout: active requests aborted'),
   }
 
+  /** Called when the response is complete or aborted: updates metrics and writes the log line. */
   function requestEnded(trace: Trace, response: ObservedResponse): void {
     const now = performance.now()
     inProgress -= 1

@@ -11,12 +11,13 @@ import { isOperationName, getOperation } from '../../catalog-api/operations.ts'
 import { advance } from '../context.ts'
 import { createChangeDetails, createEntryDetails } from '../facts/change-details.ts'
 import { listAdditionalPermissions, type RequiredPermission } from '../authorization/required-permission.ts'
-import type { EntriesAdmitted } from './limit-entries.ts'
+import type { EntriesAdmitted } from './limit.ts'
+import type { Placed } from './place.ts'
 import type { AuditMode } from '../../config/index.ts'
 import { TimeoutExceeded, withTimeout } from '../../lib/async/with-timeout.ts'
 
 /** A request that may be forwarded: the intent of a change is in the audit log, if its operation is audited. */
-export interface Audited extends EntriesAdmitted {
+export interface Audited extends Placed, EntriesAdmitted {
   /** Undefined for operations that are not audited; by default these are reads. */
   readonly intent: WrittenIntent | undefined
 }
@@ -32,7 +33,7 @@ export interface AuditOptions {
  * time, and InvalidInput (413) for a batch that is too large for one record.
  */
 export async function audit(
-  request: EntriesAdmitted,
+  request: Placed & EntriesAdmitted,
   { auditLog, changeTracker }: AuditOptions,
 ): Promise<Audited> {
   const mode = auditLog.modeFor(request.route.operation)
@@ -71,7 +72,7 @@ function assertRecordable(objects: readonly AuditedObject[]): void {
 }
 
 function createIntent(
-  request: EntriesAdmitted,
+  request: Placed & EntriesAdmitted,
   { contextKeys }: AuditLog,
   tracking: ChangeTracker,
 ): IntentEntry {

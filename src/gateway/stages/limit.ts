@@ -1,3 +1,5 @@
+import { getOperation, isOperationName } from '../../catalog-api/operations.ts'
+import type { Decisions } from '../authorization/decisions.ts'
 import type { BodyMemory } from '../../limits/overload/body-memory.ts'
 import type { FairCapacity } from '../../limits/overload/fair-capacity.ts'
 import type { LimitLease, Limits } from '../../limits/limits.ts'
@@ -87,8 +89,29 @@ async function runUntilClosed<Result>(
   }
 }
 
+/** A request whose entries were admitted by the limits, too. */
+export interface EntriesAdmitted {
+  /** Number of entries of a batch that were counted as requests. */
+  readonly entries: number
+}
+
+/**
+ * Stage 9: counts each entry of a batch as a request, so that batches do not bypass rate limits. Throws LimitExceeded (429).
+ */
+export function limitEntries<Request extends Authenticated & { readonly permit: Decisions }>(
+  request: Request,
+  { limits }: Pick<LimitOptions, 'limits'>,
+): Request & EntriesAdmitted {
+  if (request.route.operation.entries === undefined) return advance(request, { entries: 0 })
+  const entries = request.permit.decisions.flatMap(({ requiredPermission: { entry, permission, id } }) =>
+    entry !== undefined && isOperationName(permission) ? [{ operation: getOperation(permission), id }] : [],
+  )
+  limits.admitEntries(toLimitedRequest(request), entries)
+  return advance(request, { entries: entries.length })
+}
+
 /** What limits count of a request. */
-export function toLimitedRequest({ head, route, principal }: Authenticated): LimitedRequest {
+function toLimitedRequest({ head, route, principal }: Authenticated): LimitedRequest {
   const { client, hasBody, contentLength } = head
   return { principal, route, client, hasBody, contentLength }
 }

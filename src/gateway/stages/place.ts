@@ -54,13 +54,12 @@ interface PlaceOptions extends AuthorizeBodyOptions {
 export function place(request: Permitted, options: PlaceOptions): Placed {
   const { upstreams, sealedIds } = options
   const { permit, body, headPermit } = request
-  const { stated, decisions } = permit
+  const { stated } = permit
   const route = openUploadId(request, stated, sealedIds)
   const restated = restateHead(route, request.head, stated)
   const sentRoute = restated ? { ...route, parameters: restated.parameters } : route
   assertWithinDatabase(request)
-  const { allowedMembers } = body
-  const located = findSoleUpstream(request, { decisions, allowedMembers }, sentRoute, upstreams)
+  const located = findSoleUpstream(request, sentRoute, upstreams)
   // A listing of all tables does without upstreams that are unavailable.
   if (route.operation.lists !== 'all tables') assertCircuitClosed(located.upstream)
   const checkDecision = createDecisionCheck(request, options)
@@ -118,12 +117,6 @@ function openUploadId(
   )
 }
 
-interface RequestDecisions {
-  readonly decisions: readonly PermissionDecision[]
-  /** Members of the body that the settings of the matched upstream allow. */
-  readonly allowedMembers: ReadonlySet<string>
-}
-
 /**
  * Finds the one upstream of all objects that a request concerns, and the target of `route` there. Throws InvalidInput
  * (400) if objects lie at different upstreams or have names that theirs could split, and for a query parameter that the upstream
@@ -131,12 +124,11 @@ interface RequestDecisions {
  * namespace below which another upstream is mounted.
  */
 function findSoleUpstream(
-  request: Matched,
-  decided: RequestDecisions,
+  request: Permitted,
   route: RouteMatch,
   upstreams: Upstreams,
 ): { readonly upstream: Upstream; readonly upstreamTarget: string } {
-  const further = listAdditionalPermissions(decided.decisions)
+  const further = listAdditionalPermissions(request.permit.decisions)
   const [first] = further
   const isBatch = route.operation.object === 'none' && first !== undefined
   const upstream = isBatch ? upstreams.forId(first.id) : request.routeUpstream
@@ -151,10 +143,10 @@ function findSoleUpstream(
     }
     assertSeparable(id, upstream.separators)
   }
-  assertMountsUntouched(route, decided, upstreams)
+  assertMountsUntouched(route, request.permit.decisions, upstreams)
   assertOperationServed(request, upstream)
   assertParametersAllowed(route, upstream)
-  assertMembersAllowed(route, decided, upstream)
+  assertMembersAllowed(route, request.body.allowedMembers, upstream)
   const isAsMatched = upstream === request.routeUpstream && route === request.route
   return {
     upstream,
@@ -165,7 +157,7 @@ function findSoleUpstream(
 /** An upstream does not know the others: a namespace whose content lies at another one looks empty to it. */
 function assertMountsUntouched(
   { operation, id }: RouteMatch,
-  { decisions }: RequestDecisions,
+  decisions: readonly PermissionDecision[],
   upstreams: Upstreams,
 ): void {
   const isDrop = operation.object === 'namespace' && operation.group === 'drop'
@@ -207,7 +199,7 @@ function assertParametersAllowed(
 /** The body of a batch was read with the members of the upstream of the root. */
 function assertMembersAllowed(
   { operation }: RouteMatch,
-  { allowedMembers }: RequestDecisions,
+  allowedMembers: ReadonlySet<string>,
   { allowedMembers: allowed }: Upstream,
 ): void {
   for (const path of allowedMembers) {

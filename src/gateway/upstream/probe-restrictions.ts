@@ -17,19 +17,12 @@ import { restrictQuery } from '../restrictions/restrict-query.ts'
 import { upstreamBounds } from '../bounds.ts'
 import { openOwnClient, ownOperations, type OwnClient, type UpstreamAccess } from './own-client.ts'
 
-/** How the columns of a restriction differ from those of the table. */
-interface ComparedColumns {
-  /** One sentence for each column that differs, without a subject: "declares `id` as number, ...". */
-  readonly problems: readonly string[]
-  /** The declared columns that the table has. */
-  readonly present: readonly string[]
-}
-
 /**
  * Compares the columns of a restriction with a schema in JSON, as DescribeTable returns it. Types with a name that is not
- * read are not compared.
+ * read are not compared. Returns one sentence for each column that differs, without a subject: "declares `id` as number,
+ * ...", and the declared columns that the table has.
  */
-function compareColumns(schema: unknown, columns: VisibleColumns): ComparedColumns {
+function compareColumns(schema: unknown, columns: VisibleColumns) {
   const problems: string[] = []
   const present: string[] = []
   for (const [path, declared] of columns) {
@@ -97,15 +90,6 @@ function findVectorColumn(schema: unknown): VectorColumn | undefined {
   return undefined
 }
 
-/** What a probe found out about a restricted table, in sentences for the operator. Values of rows are in none. */
-interface TableProbe {
-  readonly id: Identifier
-  /** Restrictions do not hold for this table, or make it unreadable. */
-  readonly problems: readonly string[]
-  /** What works, and what could not be tried. */
-  readonly notes: readonly string[]
-}
-
 /**
  * Reads from each table that policies restrict in a namespace of the upstream, and changes nothing: compares the declared
  * columns with its schema, and sends a count, a query and a vector search that no row fulfils, as the gateway sends
@@ -127,7 +111,7 @@ export async function probeRestrictions(
         .flatMap(({ rules }) => rules)
         .flatMap(({ restriction, tables = [] }) => (restriction === undefined ? [] : tables))
       for (const table of await listTables(client, namespace, patterns)) {
-        const probe = new RunningProbe(client, [...namespace, table], options.database !== undefined)
+        const probe = new TableProbe(client, [...namespace, table], options.database !== undefined)
         const { restrictions } = listSteps(policies, {
           permission: ownOperations.queryTable.name,
           position: { namespace, table },
@@ -161,8 +145,11 @@ async function listTables(
   return new Set([...named, ...existing])
 }
 
-class RunningProbe implements TableProbe {
+/** What a probe finds out about a restricted table, in sentences for the operator. Values of rows are in none. */
+class TableProbe {
+  /** Restrictions do not hold for this table, or make it unreadable. */
   readonly problems: string[] = []
+  /** What works, and what could not be tried. */
   readonly notes: string[] = []
   readonly id: Identifier
   readonly #client: OwnClient
