@@ -1,3 +1,4 @@
+import { isEmptyValue } from '../facts/fact-values.ts'
 import { refusal } from '../../catalog-api/catalog-error.ts'
 import { assertIdentifier, quoteForMessage, type Identifier } from '../../catalog-api/identifiers.ts'
 import {
@@ -137,13 +138,9 @@ function entryPermission(name: OperationName, entry: JsonObject, what: string): 
 function assertNoEnvelope(entry: JsonObject, what: string): void {
   for (const [name, value] of Object.entries(entry)) {
     if (value === null) continue
-    if (name === 'identity' || (name === 'context' && !isEmpty(value)))
+    if (name === 'identity' || (name === 'context' && !isEmptyValue(value)))
       throw refusal('invalid_body', `${what}.${name} is not accepted inside a batch; send headers`)
   }
-}
-
-function isEmpty(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && Object.keys(value).length === 0
 }
 
 function readEntryId(entry: JsonObject, what: string): Identifier {

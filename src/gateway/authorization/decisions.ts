@@ -32,7 +32,7 @@ import {
 import type { Authenticated } from '../context.ts'
 
 /** What the policies decided about a request. */
-export interface Decisions {
+export class Decisions {
   /** The policies that decide, about the head and about the body. */
   readonly policies: PolicySet
   /** Facts that do not depend on the operation. */
@@ -41,6 +41,13 @@ export interface Decisions {
   readonly stated: StatedFacts
   /** All required permissions, that of the operation first. */
   readonly decisions: readonly PermissionDecision[]
+
+  constructor({ policies, facts, stated, decisions }: Decisions) {
+    this.policies = policies
+    this.facts = facts
+    this.stated = stated
+    this.decisions = decisions
+  }
 }
 
 /** A caller, the policies that decide about it, and the facts that they see. */

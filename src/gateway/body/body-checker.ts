@@ -1,3 +1,4 @@
+import { isEmptyValue } from '../facts/fact-values.ts'
 import { cacheByOperation } from '../../catalog-api/requirements.ts'
 import { refusal } from '../../catalog-api/catalog-error.ts'
 import { factForQueryMember } from '../../catalog-api/reserved-names.ts'
@@ -213,7 +214,11 @@ function createMapVisitor(
 
   function checkBeside(member: string, value: unknown): void {
     const isText = typeof value === 'string' && envelopeMembers.has(member)
-    if (isText || (member === 'identity' && value !== null) || (member === 'context' && !isEmpty(value))) {
+    if (
+      isText ||
+      (member === 'identity' && value !== null) ||
+      (member === 'context' && !isEmptyValue(value))
+    ) {
       throw refusal(
         'invalid_body',
         `${quoteForMessage(member)} is not accepted beside "metadata" in the body; send it as headers`,
@@ -269,8 +274,4 @@ function createMapVisitor(
       return undefined
     },
   }
-}
-
-function isEmpty(value: unknown): boolean {
-  return value === null || (typeof value === 'object' && Object.keys(value).length === 0)
 }

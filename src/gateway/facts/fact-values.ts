@@ -144,6 +144,11 @@ function wrongTypeError(where: string, value: unknown, expected: string): Catalo
   return refusal('invalid_fact', `${where} is ${describeJsonValue(value)}; expected ${expected}`)
 }
 
+/** Whether a JSON value is null, or an object or list without content. */
+export function isEmptyValue(value: unknown): boolean {
+  return value === null || (typeof value === 'object' && Object.keys(value).length === 0)
+}
+
 /** Describes a JSON value briefly, for messages. */
 export function describeJsonValue(value: unknown): string {
   if (value === undefined) return 'absent'

@@ -179,13 +179,11 @@ function assertAscii(text: string, where: string): void {
   throw refusal('invalid_body', `${where} has a non-ASCII character; escape it in JSON`)
 }
 
-/** Creates the facts that do not depend on the operation. Each is computed only if a condition reads it. */
-export function createRequestFacts(head: ReceivedHead, now: Date): RequestFacts {
-  return new HeadFacts(head, now)
-}
-
-/** A class: creating an object literal with getters takes microseconds for each request. */
-class HeadFacts implements RequestFacts {
+/**
+ * The facts that do not depend on the operation. The context is computed only if a condition reads it. A class: creating
+ * an object literal with getters takes microseconds for each request.
+ */
+export class HeadFacts implements RequestFacts {
   readonly clientAddress: string
   readonly now: Date
   readonly #headers: readonly string[]

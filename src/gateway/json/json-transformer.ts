@@ -1,4 +1,4 @@
-import { refusal, type CatalogError } from '../../catalog-api/catalog-error.ts'
+import { refusal } from '../../catalog-api/catalog-error.ts'
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import { runAtOnce, type Steps } from '../../lib/async/run-in-slices.ts'
 import type { JsonKind } from '../../lib/json/json-form.ts'
@@ -167,7 +167,11 @@ export class JsonTransformer {
    * follows it, is held until the end.
    */
   takeReady(): Buffer[] {
-    if (this.#scanner.trailingBytes > maxTrailingBytes) throw trailingSpaceError()
+    if (this.#scanner.trailingBytes > maxTrailingBytes)
+      throw refusal(
+        'malformed_body',
+        `the body has more than ${maxTrailingBytes} bytes of white space behind its end; omit them`,
+      )
     const undecided = this.#possiblyAbsent?.from ?? this.#chunkOffset
     // A value that is being read may still be replaced, or its member removed.
     const wanted = this.#pendingValues[0]?.start.from ?? this.#chunkOffset
@@ -299,13 +303,6 @@ export class JsonTransformer {
       `${quoteForMessage(name)} in the body is longer than ${this.#maxValueBytes} bytes`,
     )
   }
-}
-
-function trailingSpaceError(): CatalogError {
-  return refusal(
-    'malformed_body',
-    `the body has more than ${maxTrailingBytes} bytes of white space behind its end; omit them`,
-  )
 }
 
 const kindsByFirstByte: ReadonlyMap<number, JsonKind | undefined> = new Map([

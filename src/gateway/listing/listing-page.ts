@@ -46,14 +46,6 @@ export function isListingPosition(value: unknown): value is ListingPosition {
   return listingPosition.safeParse(value).success
 }
 
-/** A page of a listing; the last one if it has no position. */
-export interface ListingPage {
-  readonly ids: readonly Identifier[]
-  readonly position: ListingPosition | undefined
-  /** Sources whose names the page lacks. */
-  readonly failures: SourceFailures
-}
-
 export interface ListingPageRequest {
   readonly limit: number
   readonly startAfter: Identifier | undefined
@@ -74,7 +66,7 @@ const minReadSize = 100
 const maxReadSize = 1000
 
 /**
- * Reads the next page of a listing merged from several sources: visible ids only, ordered if every source is ordered,
+ * Reads the next page of a listing merged from several sources, which is the last one if it has no position: visible ids only, ordered if every source is ordered,
  * filled up to the limit. Whether there are more pages depends on visible ids only: a page is the last one unless
  * another visible id was found behind it, or the maximum number of reads was reached.
  *
@@ -82,25 +74,23 @@ const maxReadSize = 1000
  * by then, though out of order. Throws the error of the request if every source that has more is unavailable and there is
  * nothing to list.
  */
-export async function readListingPage(
-  sources: readonly ListingSource[],
-  request: ListingPageRequest,
-): Promise<ListingPage> {
+export async function readListingPage(sources: readonly ListingSource[], request: ListingPageRequest) {
   const { limit, startAfter, position, runInSlices } = request
-  const cursors = selectSources(sources, position).map(([source, at]) => new Cursor(source, at, request))
+  const starts = position && new Map(position.sources)
+  const cursors = sources
+    .filter(({ name }) => starts === undefined || starts.has(name))
+    .map((source) => new Cursor(source, starts?.get(source.name) ?? {}, request))
+  const failures = new Map<string, CatalogError>()
   const readsAllowed = maxReads + cursors.length
   const ids: Identifier[] = []
   let characters = 0
   let reads = 0
-  const endPage = (hasMore: boolean): ListingPage => {
+  const endPage = (hasMore: boolean) => {
     const remaining = cursors.flatMap(({ source, at }) =>
       at === undefined ? [] : [[source.name, at] as const],
     )
-    return {
-      ids,
-      position: hasMore ? { startAfter, sources: remaining } : undefined,
-      failures: collectFailures(cursors),
-    }
+    const next: ListingPosition | undefined = hasMore ? { startAfter, sources: remaining } : undefined
+    return { ids, position: next, failures }
   }
   /** Takes ids until a source page ends, the page is full, or no id is left. */
   function* fill(): Steps<'spent' | 'full' | 'over'> {
@@ -120,8 +110,8 @@ export async function readListingPage(
     const state = await runInSlices(fill())
     if (state === 'full') return endPage(true)
     if (state === 'over') {
-      const isFailure = cursors.length > 0 && cursors.every(({ failure }) => failure !== undefined)
-      if (isFailure && ids.length === 0) throw request.createError(collectFailures(cursors))
+      const isFailure = failures.size > 0 && failures.size === cursors.length
+      if (isFailure && ids.length === 0) throw request.createError(failures)
       return endPage(false)
     }
     const spent = cursors.filter((cursor) => cursor.needsRead())
@@ -130,6 +120,7 @@ export async function readListingPage(
     const size = reads === 0 ? Math.min(maxReadSize, Math.max(minReadSize, limit + 1)) : maxReadSize
     reads += spent.length
     await Promise.all(spent.map((cursor) => cursor.readPage(size)))
+    for (const { source, failure } of spent) if (failure !== undefined) failures.set(source.name, failure)
   }
 }
 
@@ -210,26 +201,6 @@ class Cursor {
     this.at = { ...this.at, after: this.#page?.names[this.#index - 1] }
     this.head = undefined
   }
-}
-
-function selectSources(
-  sources: readonly ListingSource[],
-  position: ListingPosition | undefined,
-): (readonly [ListingSource, SourcePosition])[] {
-  if (position === undefined) return sources.map((source) => [source, {}])
-  const locations = new Map(position.sources)
-  return sources.flatMap((source) => {
-    const at = locations.get(source.name)
-    return at === undefined ? [] : [[source, at] as const]
-  })
-}
-
-function collectFailures(cursors: readonly Cursor[]): SourceFailures {
-  return new Map(
-    cursors.flatMap(({ source, failure }) =>
-      failure === undefined ? [] : [[source.name, failure] as const],
-    ),
-  )
 }
 
 function findEarliest(cursors: readonly Cursor[]): Cursor | undefined {

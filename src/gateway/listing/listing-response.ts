@@ -71,11 +71,10 @@ export async function createListingResponse(
       canSeeBeneath: (id) => policies.findVisibleBeneath({ principal, request: facts, id }) !== undefined,
     },
     (upstream, target) =>
-      readUpstreamJson(upstream, target, {
+      readUpstreamJson(upstream, target, createRequestHeaders(upstream, request), {
         holder: getPrincipalKey(principal),
         response,
         spans,
-        headers: createRequestHeaders(upstream, request),
       }),
     listingObserver.nameLeftOut,
   )

@@ -73,7 +73,11 @@ export function createListingSources(
   if (!canSeeBeneath(route.id)) return []
   if (lists === 'all tables' && rootTablesOnly) {
     const source = listAllTables(upstreams.root)
-    return [{ ...source, toIdentifier: (name) => omitNested(source.toIdentifier(name)) }]
+    const findInRoot = (name: string): Identifier | undefined => {
+      const id = source.toIdentifier(name)
+      return id?.length === 1 ? id : undefined
+    }
+    return [{ ...source, toIdentifier: findInRoot }]
   }
   if (lists === 'all tables') {
     return upstreams.all.filter(({ namespaces = [[]] }) => namespaces.some(canSeeBeneath)).map(listAllTables)
@@ -89,10 +93,6 @@ export function createListingSources(
     toIdentifier: (name) => (elsewhere.has(name) ? undefined : own.toIdentifier(name)),
   }
   return lists === 'namespaces' ? [rest, createMountSource(route.id, leadingOn)] : [rest]
-}
-
-function omitNested(id: Identifier | undefined): Identifier | undefined {
-  return id?.length === 1 ? id : undefined
 }
 
 /** Names of upstreams do not start with a dash. */
@@ -120,11 +120,11 @@ async function readPage(
   const members = await read(upstream, { ...route, parameters })
   const names = members[getListedMember(route.operation)]
   const next = members['page_token'] ?? ''
-  if (!isListOfStrings(names) || typeof next !== 'string') {
-    throw invalidListingError('invalid response of the upstream: not a listing')
+  const isListing = isListOfStrings(names) && typeof next === 'string'
+  if (!isListing || (next !== '' && next === token)) {
+    const problem = isListing ? 'the listing repeats a page' : 'not a listing'
+    throw refusal('upstream_response_invalid', `invalid response of the upstream: ${problem}`)
   }
-  if (next !== '' && next === token)
-    throw invalidListingError('invalid response of the upstream: the listing repeats a page')
   return { names, next: next === '' ? undefined : next }
 }
 
@@ -144,8 +144,4 @@ function findReasonToContinue(error: unknown): CatalogError | undefined {
   if (error.kind !== 'Unsupported' && error.status !== 404) return undefined
   const message = 'ListAllTables is not supported; list the namespaces and the tables of each'
   return new CatalogError('Unsupported', message, { status: error.status, cause: error.cause })
-}
-
-function invalidListingError(message: string): CatalogError {
-  return refusal('upstream_response_invalid', message)
 }

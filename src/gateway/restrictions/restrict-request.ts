@@ -3,7 +3,7 @@ import type { RouteMatch } from '../../catalog-api/request-target.ts'
 import type { CallerRestriction } from '../../policy/restrictions/restriction.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 import { type Payload, concatChunks } from '../body/checked-body.ts'
-import { restrictQuery } from './restrict-query.ts'
+import { restrictQuery, type RestrictedQuery } from './restrict-query.ts'
 import {
   assertMembersUnderstood,
   assertReadsNewest,
@@ -20,28 +20,18 @@ interface RestrictableRequest {
   readonly head: { readonly isLancedb: boolean }
 }
 
-interface RestrictedRequest {
-  readonly payload: Payload
-  /** The columns that the response may have; undefined if it has no rows. */
-  readonly columns: ReadonlySet<string> | undefined
-}
-
 /**
- * Restricts a request to what the policies leave of its table. Throws InvalidInput (400) for what cannot be restricted.
+ * Restricts a request to what the policies leave of its table. Returns what is sent, and the columns that the response
+ * may have; undefined if it has no rows. Throws InvalidInput (400) for what cannot be restricted.
  */
 export function restrictRequest(
   request: RestrictableRequest,
   members: JsonObject,
   payload: Payload,
   restriction: CallerRestriction,
-): RestrictedRequest {
+) {
   const { changes, columns } = listChanges(request, members, restriction)
   return { payload: changes === undefined ? payload : changePayload(payload, changes), columns }
-}
-
-interface RequestChanges {
-  readonly changes?: MemberChanges
-  readonly columns?: ReadonlySet<string>
 }
 
 const understoodInCounts: ReadonlySet<string> = new Set(['id', 'context', 'predicate', 'version', 'branch'])
@@ -63,7 +53,7 @@ function listChanges(
   request: RestrictableRequest,
   members: JsonObject,
   restriction: CallerRestriction,
-): RequestChanges {
+): Partial<RestrictedQuery> {
   const { route, head } = request
   switch (route.operation.readsPart) {
     case 'query':
@@ -143,7 +133,7 @@ const maxTriedBytes = 256 * 1024
 
 /** Finds out what a restriction would do to a request, which stays as it is. Never throws. */
 export function tryRestriction(
-  request: { readonly route: RouteMatch; readonly head: { readonly isLancedb: boolean } },
+  request: RestrictableRequest,
   payload: Payload,
   restriction: CallerRestriction,
 ): TriedRestriction {

@@ -1,9 +1,7 @@
 import { CatalogError, refusal } from '../../catalog-api/catalog-error.ts'
-import type { StatedFacts } from '../../catalog-api/facts.ts'
 import { runAtOnce, type Steps } from '../../lib/async/run-in-slices.ts'
 import type { Authenticator } from '../../identity/index.ts'
 import { getPrincipalKey } from '../../limits/limit-key.ts'
-import type { RequestFacts } from '../../policy/conditions/authorization-request.ts'
 import type { Allowed } from '../../policy/engine/decision.ts'
 import type { PolicySet } from '../../policy/policy-set.ts'
 import { isSameRestriction } from '../../policy/restrictions/restriction.ts'
@@ -12,24 +10,19 @@ import {
   createAuthorizationRequest,
   decide,
   type DecisionContext,
-  type Decisions,
+  Decisions,
 } from '../authorization/decisions.ts'
 import type { PermissionDecision, RequiredPermission } from '../authorization/required-permission.ts'
 import { listRequestPermissions } from '../authorization/list-required-permissions.ts'
-import type { BodyStatement } from '../body/checked-body.ts'
-import type { CheckDecision } from '../body/checked-body.ts'
+import type { BodyStatement, CheckDecision } from '../body/checked-body.ts'
 import { maxDecisionAgeMs } from '../bounds.ts'
 import { advance } from '../context.ts'
-import { createRequestFacts, readBodyFacts } from '../facts/stated-facts.ts'
+import { HeadFacts, readBodyFacts } from '../facts/stated-facts.ts'
 import { authorize } from './authorize.ts'
 import { needsWholeBody, type BodyRead } from './read-body.ts'
 
 /** Proof that the policies allow a whole request. The class is private, so only this module creates one. */
-class Permit implements Decisions {
-  readonly policies: PolicySet
-  readonly facts: RequestFacts
-  readonly stated: StatedFacts
-  readonly decisions: readonly PermissionDecision[]
+class Permit extends Decisions {
   /** Whether storage credentials must be removed from the response. */
   readonly withholdsCredentials: boolean
   /** Whether the response must not describe the object: then it only has the members of the catalog API. */
@@ -37,12 +30,9 @@ class Permit implements Decisions {
   /** Makes the type nominal: no other object is a permit. */
   declare protected readonly isIssued: true
 
-  constructor({ policies, facts, stated, decisions }: Decisions, mayDescribe: boolean) {
-    this.policies = policies
-    this.facts = facts
-    this.stated = stated
-    this.decisions = decisions
-    const vending = decisions.filter(
+  constructor(decided: Decisions, mayDescribe: boolean) {
+    super(decided)
+    const vending = decided.decisions.filter(
       ({ requiredPermission }) => requiredPermission.permission === 'VendCredentials',
     )
     this.withholdsCredentials = vending.length === 0 || vending.some(({ result }) => result === 'not-granted')
@@ -148,7 +138,7 @@ function permitHead(request: BodyRead): Permit {
 function* decideBody(request: BodyRead, body: BodyStatement): Steps<Permit> {
   const { headPermit, principal } = request
   const { policies } = headPermit
-  const facts = createRequestFacts(request.head, new Date())
+  const facts = new HeadFacts(request.head, new Date())
   const context = { principal, policies, facts }
   const read = readBodyFacts(request, body.members, body.isWhole)
   const decisions: PermissionDecision[] = []

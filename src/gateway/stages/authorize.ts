@@ -1,19 +1,13 @@
-import type { StatedFacts } from '../../catalog-api/facts.ts'
-import type { RequestFacts } from '../../policy/conditions/authorization-request.ts'
 import type { CallerRestriction } from '../../policy/restrictions/restriction.ts'
 import type { PolicySet } from '../../policy/policy-set.ts'
-import { createAuthorizationRequest, decidePartially, type Decisions } from '../authorization/decisions.ts'
+import { createAuthorizationRequest, decidePartially, Decisions } from '../authorization/decisions.ts'
 import type { PermissionDecision } from '../authorization/required-permission.ts'
 import { listHeadPermissions } from '../authorization/list-required-permissions.ts'
 import { advance, type Authenticated } from '../context.ts'
-import { createRequestFacts, readHeadFacts } from '../facts/stated-facts.ts'
+import { HeadFacts, readHeadFacts } from '../facts/stated-facts.ts'
 
 /** Proof that the policies allow the head of a request. The class is private, so only this module creates one. */
-class HeadPermit implements Decisions {
-  readonly policies: PolicySet
-  readonly facts: RequestFacts
-  readonly stated: StatedFacts
-  readonly decisions: readonly PermissionDecision[]
+class HeadPermit extends Decisions {
   /** What the policies leave of the table of the request; undefined for all of it. */
   readonly restriction: CallerRestriction | undefined
   /** What shadow policies would leave of it; undefined if that is the same. */
@@ -24,14 +18,11 @@ class HeadPermit implements Decisions {
   declare protected readonly isIssued: true
 
   constructor(
-    { policies, facts, stated, decisions }: Decisions,
+    decisions: Decisions,
     restriction: CallerRestriction | undefined,
     shadowRestriction: CallerRestriction | undefined,
   ) {
-    this.policies = policies
-    this.facts = facts
-    this.stated = stated
-    this.decisions = decisions
+    super(decisions)
     this.restriction = restriction
     this.shadowRestriction = shadowRestriction
   }
@@ -53,7 +44,7 @@ export function authorize<Request extends Authenticated>(
   now = new Date(),
 ): Request & Authorized {
   const { head, principal } = request
-  const facts = createRequestFacts(head, now)
+  const facts = new HeadFacts(head, now)
   const read = readHeadFacts(request)
   const context = { principal, policies, facts }
   const decisions = listHeadPermissions(request, read).map((requiredPermission): PermissionDecision => ({

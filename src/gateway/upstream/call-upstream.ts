@@ -15,31 +15,16 @@ import {
   toDownstreamError,
 } from './upstream-error.ts'
 import { removeHeaders } from '../../lib/http/header-list.ts'
-import { refusal, type CatalogError } from '../../catalog-api/catalog-error.ts'
-import { ClientDisconnected, type DownstreamResponse } from '../downstream.ts'
+import { refusal } from '../../catalog-api/catalog-error.ts'
+import { ClientDisconnected } from '../downstream.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
-import { isObject } from '../../lib/json/json-values.ts'
-import type { CapacityHolder } from '../../limits/overload/fair-capacity.ts'
+import { isObject, parseJsonBytes } from '../../lib/json/json-values.ts'
 import { assertNotCompressed } from './content-coding.ts'
 
 /** Headers that identify the span that a request continues (W3C Trace Context). */
 const traceHeaders: ReadonlySet<string> = new Set(['traceparent', 'tracestate'])
 
-/**
- * Runs one attempt. If the request has spans, the attempt is one of them, and its trace headers replace those of the
- * client; otherwise the headers of the client are forwarded. Attempts count from 1.
- */
-function runTracedAttempt(
-  upstream: Upstream,
-  request: UpstreamRequest,
-  options: UpstreamCallOptions,
-  attempt: number,
-): Promise<UpstreamResponse> {
-  return options.spans === undefined
-    ? runAttempt(upstream, request, options, attempt > 1)
-    : runAttemptInSpan(upstream, request, options, attempt, options.spans)
-}
-
+/** Runs one attempt as a span, whose trace headers replace those of the client. Attempts count from 1. */
 async function runAttemptInSpan(
   upstream: Upstream,
   request: UpstreamRequest,
@@ -47,7 +32,15 @@ async function runAttemptInSpan(
   attempt: number,
   spans: RequestSpans,
 ): Promise<UpstreamResponse> {
-  const span = startClientSpan(spans, upstream, request, attempt)
+  const { protocol, hostname, port } = new URL(upstream.origin)
+  const { method } = request
+  const span = spans.startCall(method, {
+    'http.request.method': method,
+    'server.address': hostname,
+    'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
+    'catalog_gateway.upstream': upstream.name,
+    ...(attempt > 1 && { 'http.request.resend_count': attempt - 1 }),
+  })
   const headers = [...removeHeaders(request.headers, traceHeaders), ...span.headers]
   try {
     const response = await runAttempt(upstream, { ...request, headers }, options, attempt > 1)
@@ -64,22 +57,6 @@ async function runAttemptInSpan(
     span.end({ attributes: { 'error.type': getFailureReason(error) }, isFailure: true })
     throw error
   }
-}
-
-function startClientSpan(
-  spans: RequestSpans,
-  upstream: Upstream,
-  { method }: UpstreamRequest,
-  attempt: number,
-) {
-  const { protocol, hostname, port } = new URL(upstream.origin)
-  return spans.startCall(method, {
-    'http.request.method': method,
-    'server.address': hostname,
-    'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
-    'catalog_gateway.upstream': upstream.name,
-    ...(attempt > 1 && { 'http.request.resend_count': attempt - 1 }),
-  })
 }
 
 /**
@@ -135,9 +112,13 @@ async function sendWithCredential(
   attempt: number,
 ): Promise<UpstreamResponse> {
   const { credentials } = upstream
+  const { spans } = options
   const send = (attemptNumber: number): Promise<UpstreamResponse> => {
     const headers = [...request.headers, ...upstream.getOwnHeaders()]
-    return runTracedAttempt(upstream, { ...request, headers }, options, attemptNumber)
+    const outgoing = { ...request, headers }
+    return spans === undefined
+      ? runAttempt(upstream, outgoing, options, attemptNumber > 1)
+      : runAttemptInSpan(upstream, outgoing, options, attemptNumber, spans)
   }
   const refused = credentials.current
   const response = await send(attempt)
@@ -175,63 +156,35 @@ function isRetryable(error: unknown): boolean {
   return error instanceof AttemptFailed && error.progress !== 'responding' && isTransportFailure(error.cause)
 }
 
-interface ReadUpstreamOptions {
-  readonly holder: CapacityHolder
-  /** Names and values in turn. */
-  readonly headers: readonly string[]
-  /** The response that the read is for; if its client disconnects, the read is aborted. */
-  readonly response: DownstreamResponse
-  /** Spans of the request, if traces are on. */
-  readonly spans?: RequestSpans | undefined
-}
-
 /**
  * Reads a JSON object from an upstream by an operation without a body, for a listing that the gateway composes itself.
- * Uses a slot and retries like any other read. Throws the CatalogError to send to the client, or ClientDisconnected.
+ * `headers` are names and values in turn. Uses a slot and retries like any other read. Throws the CatalogError to send to the client, or ClientDisconnected.
  */
 export async function readUpstreamJson(
   upstream: Upstream,
   target: RouteMatch,
-  { holder, headers, response, spans }: ReadUpstreamOptions,
+  headers: readonly string[],
+  { holder, response, spans }: Pick<UpstreamCallOptions, 'holder' | 'response' | 'spans'>,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const upstreamResponse = await callUpstream(
-    upstream,
-    {
-      method: target.operation.method,
-      path: buildUpstreamTarget(upstream, target),
-      headers,
-      body: null,
-    },
-    {
-      response,
-      addedHeaders: [],
-      responseHeaders: [],
-      spans,
-      abortsWithClient: true,
-      buffersResponse: true,
-      pool: 'listing',
-      holder,
-    },
-    true,
-  ).catch((error: unknown) => {
+  const { method } = target.operation
+  const request = { method, path: buildUpstreamTarget(upstream, target), headers, body: null }
+  const options = {
+    response,
+    addedHeaders: [],
+    responseHeaders: [],
+    spans,
+    abortsWithClient: true,
+    buffersResponse: true,
+    pool: 'listing',
+    holder,
+  } as const
+  const upstreamResponse = await callUpstream(upstream, request, options, true).catch((error: unknown) => {
     throw toDownstreamError(error)
   })
-  if (upstreamResponse.status >= 300) throw createUpstreamError(upstreamResponse, upstream, headers)
+  const { status, body } = upstreamResponse
+  if (status >= 300) throw createUpstreamError(upstreamResponse, upstream, headers)
   assertNotCompressed(upstreamResponse.headers)
-  return parseJsonObject(upstreamResponse)
-}
-
-function parseJsonObject({ body }: UpstreamResponse): Readonly<Record<string, unknown>> {
-  let value: unknown
-  try {
-    value = JSON.parse(String(body))
-  } catch (error) {
-    throw invalidResponseError(error)
-  }
-  if (!isObject(value)) throw invalidResponseError(undefined)
-  return value
-}
-
-function invalidResponseError(cause: unknown): CatalogError {
-  return refusal('upstream_response_invalid', 'the response of the catalog is not a JSON object', { cause })
+  const value = body && parseJsonBytes(body)
+  if (isObject(value)) return value
+  throw refusal('upstream_response_invalid', 'the response of the catalog is not a JSON object')
 }

@@ -38,10 +38,10 @@ async function reading(upstream: Upstream) {
   const client = new Agent({ connect: createResettingConnector() })
   client.request({ origin: url, path: '/', method: 'GET', signal: leave.signal }).catch(() => undefined)
   const response = await answering.promise
-  const listing = readUpstreamJson(upstream, target, {
+  const listing = readUpstreamJson(upstream, target, ['x-request-id', 'r-1'], {
     holder: 'dev',
-    headers: ['x-request-id', 'r-1'],
     response,
+    spans: undefined,
   })
   return { listing, leave, response }
 }
