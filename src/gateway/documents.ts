@@ -1,3 +1,4 @@
+import { listHeader } from '../lib/http/header-list.ts'
 import { jwksPath } from '../identity/index.ts'
 import { refusal } from '../catalog-api/catalog-error.ts'
 import {
@@ -8,7 +9,7 @@ import {
 } from '../catalog-api/openapi/openapi-document.ts'
 import type { Operation } from '../catalog-api/operations.ts'
 import type { Received } from './context.ts'
-import type { ReceivedHead, DownstreamResponse } from './downstream.ts'
+import type { DownstreamResponse } from './downstream.ts'
 import { createEntityTag, listsEntityTag } from '../lib/http/entity-tags.ts'
 import { scheduleAtTickEnd } from '../lib/async/owned-tasks.ts'
 import { memoize } from '../lib/memoize.ts'
@@ -100,18 +101,12 @@ export function sendDocument(
 ): void {
   shedding.admitDocument()
   const length = String(bytes.length)
-  const isKnown = hasEntityTag(head, entityTag)
+  const isKnown = listHeader(head.headers, 'if-none-match').some((value) => listsEntityTag(value, entityTag))
   const headers = [...own, 'content-length', length, 'etag', entityTag]
   // The client may keep it, and asks each time whether it is current.
   headers.push('cache-control', 'no-cache', ...gatewayHeaders(context))
   response.writeHead(isKnown ? 304 : 200, headers)
   scheduleAtTickEnd(response, () => response.end(bytes))
-}
-
-function hasEntityTag({ headers }: ReceivedHead, tag: string): boolean {
-  return headers.some(
-    (value, index) => headers[index - 1] === 'if-none-match' && index % 2 === 1 && listsEntityTag(value, tag),
-  )
 }
 
 const css = 'text/css; charset=utf-8'

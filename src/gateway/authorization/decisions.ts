@@ -11,7 +11,7 @@ import type { PolicySet } from '../../policy/policy-set.ts'
 import { findByVisibility } from '../../policy/visibility/visibility.ts'
 import type { PermissionDecision, RequiredPermission } from './required-permission.ts'
 import { CatalogError, type ErrorName } from '../../catalog-api/catalog-error.ts'
-import { quoteForMessage, type Identifier } from '../../catalog-api/identifiers.ts'
+import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import {
   formatIdentifierForMessage,
   functionOrSecretNotFound,
@@ -261,18 +261,14 @@ export function hideReferences(error: CatalogError, request: PermittedRequest): 
   )
 }
 
-interface NamedTable {
-  readonly operation: Operation
-  readonly id: Identifier
-}
-
 /** The table of the route and those of the entries of a batch, with what is done to them. */
-function listTables({ route, permit }: PermittedRequest): readonly NamedTable[] {
+function listTables({ route, permit }: PermittedRequest) {
   const ofEntries = permit.decisions.flatMap(({ requiredPermission: { entry, permission, id } }) => {
     const operation = entry && findOperation(permission)
     return operation === undefined ? [] : [{ operation, id }]
   })
-  return [route, ...ofEntries].filter(({ operation }) => operation.object === 'table')
+  const all: readonly Pick<typeof route, 'operation' | 'id'>[] = [route, ...ofEntries]
+  return all.filter(({ operation }) => operation.object === 'table')
 }
 
 /** Whether the operation concerns tags or branches, or versions, which tags and branches retain. */

@@ -8,13 +8,7 @@ import type { NamedWork } from '../sealed-tokens.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 import { listDetailMembers, isFilterMember } from '../facts/change-details.ts'
 import type { Matched } from '../context.ts'
-import {
-  checkMember,
-  checkQueryMember,
-  queryIdentityError,
-  isOverriddenByHeader,
-  relativeIdError,
-} from './check-member.ts'
+import { checkMember, checkQueryMember, isOverriddenByHeader } from './check-member.ts'
 import { BodyMembers, lateMemberError } from './body-members.ts'
 import { parseExactJson } from '../json/exact-json.ts'
 import { JsonTransformer, type JsonVisitor, type OpenObjectReference } from '../json/json-transformer.ts'
@@ -47,25 +41,83 @@ interface BodyCheckerOptions {
  */
 export function createBodyChecker(request: Matched, options: BodyCheckerOptions) {
   const { operation } = request.route
+  const { emptyIsAbsent } = operation
+  const { retainsAll, retainsFilters, maxBatchEntries, openJob } = options
+  const wanted = listWantedMembers(operation)
+  const names = new BodyMembers(operation, request.routeUpstream.getRequestForm(operation))
   // No prototype: `__proto__` is a name like any other.
   const members: Record<string, unknown> = { __proto__: null }
   let isFrozen = false
   let query: OpenObjectReference | undefined
   let job: NamedWork | undefined
-  const names = new BodyMembers(operation, request.routeUpstream.getRequestForm(operation))
-  const onMember: OnMember = (name, value) => {
+  let batchEntries = 0
+
+  function addMember(name: string, value: unknown): void {
     const isLate = isFrozen && operation.effect !== 'read' && listDetailMembers(operation).has(name)
     if (isLate) throw lateMemberError(name)
     members[name] = value
   }
-  const visitor: JsonVisitor =
-    operation.body === 'map'
-      ? createMapVisitor(request, names, onMember)
-      : createMemberVisitor(request, options, names, {
-          onMember,
-          onQueryObject: (object) => (query ??= object),
-          onJob: (named) => (job = named),
-        })
+
+  /** Members that are read as values; the other ones only for the names within them. */
+  function isWanted(name: string): boolean {
+    if (retainsAll) return true
+    // Restated members are added to it while it is open.
+    if (name === 'query') return retainsFilters && wanted.has(name)
+    if (isFilterMember(name) && !retainsFilters) return false
+    return wanted.has(name) || request.route.parameters.has(name)
+  }
+
+  function isWantedBelow(name: string, depth: number): boolean {
+    if (depth !== 2 || names.nameAt(1) !== 'query') return false
+    return name === 'id' || name === 'context' || factForQueryMember(operation, name) !== undefined
+  }
+
+  function replaceJobId(value: unknown): string | undefined {
+    job = typeof value === 'string' ? openJob(value) : undefined
+    return job && JSON.stringify(job.upstreamId)
+  }
+
+  const memberVisitor: JsonVisitor = {
+    visitName(name, depth, object) {
+      if (depth === 1 && name === 'identity') return 'removal'
+      const form = names.enter(name, depth)
+      if (depth === 2 && names.nameAt(1) === 'context' && isOverriddenByHeader(name, request))
+        return 'removal'
+      if (depth === 2 && names.nameAt(1) === 'query') {
+        if (name === 'identity')
+          throw refusal('invalid_body', '"query.identity" is not accepted; send it as headers')
+        query ??= object
+      }
+      const isValue = depth === 1 ? isWanted(name) : isWantedBelow(name, depth)
+      if (isOpen(form)) return isValue ? 'value' : 'nothing'
+      return isValue ? 'both' : 'members'
+    },
+    visitKind: (kind) => names.assertKind(kind),
+    visitItem(depth) {
+      if (operation.entries === undefined || depth !== 2) return
+      if (names.nameAt(1) !== operation.entries.member) return
+      batchEntries += 1
+      if (batchEntries > maxBatchEntries)
+        throw refusal(
+          'batch_too_large',
+          `the batch has more than ${maxBatchEntries} entries; send it in parts`,
+        )
+    },
+    leaveMember: (depth) => names.leave(depth),
+    isAbsentIfEmpty: (name, depth) => emptyIsAbsent.has(depth === 1 ? name : names.path),
+    visitValue(text, name, depth) {
+      if (depth > 1) {
+        return checkQueryMember(request, name, JSON.parse(text))
+      }
+      const value: unknown = recordsNumbers(operation, name) ? parseExactJson(text) : JSON.parse(text)
+      const namesJob = namesJobInBody(operation) && name === 'job_id'
+      const replacement = namesJob ? replaceJobId(value) : checkMember(request, name, value)
+      addMember(name, replacement === undefined ? value : JSON.parse(replacement))
+      return replacement
+    },
+  }
+
+  const visitor = operation.body === 'map' ? createMapVisitor(request, names, addMember) : memberVisitor
   return {
     /** Rejects JSON that parsers read differently, and each member as soon as it contradicts the route. */
     json: new JsonTransformer(visitor, options.maxValueBytes, 'object', options.maxValues),
@@ -81,86 +133,6 @@ export function createBodyChecker(request: Matched, options: BodyCheckerOptions)
     freezeAuditedMembers(): void {
       isFrozen = true
       if (operation.effect !== 'read') names.freezeAllowed()
-    },
-  }
-}
-
-type OnMember = (name: string, value: unknown) => void
-
-interface MemberListener {
-  readonly onMember: OnMember
-  readonly onQueryObject: (object: OpenObjectReference) => void
-  readonly onJob: (job: NamedWork) => void
-}
-
-function createMemberVisitor(
-  request: Matched,
-  { retainsAll, retainsFilters, maxBatchEntries, openJob }: BodyCheckerOptions,
-  members: BodyMembers,
-  { onMember, onQueryObject, onJob }: MemberListener,
-): JsonVisitor {
-  const { operation } = request.route
-  const { emptyIsAbsent } = operation
-  const wanted = listWantedMembers(operation)
-  let batchEntries = 0
-
-  /** Members that are read as values; the other ones only for the names within them. */
-  function isWanted(name: string): boolean {
-    if (retainsAll) return true
-    // Restated members are added to it while it is open.
-    if (name === 'query') return retainsFilters && wanted.has(name)
-    if (isFilterMember(name) && !retainsFilters) return false
-    return wanted.has(name) || request.route.parameters.has(name)
-  }
-
-  function isWantedBelow(name: string, depth: number): boolean {
-    if (depth !== 2 || members.nameAt(1) !== 'query') return false
-    return name === 'id' || name === 'context' || factForQueryMember(operation, name) !== undefined
-  }
-
-  function replaceJobId(value: unknown): string | undefined {
-    const job = typeof value === 'string' ? openJob(value) : undefined
-    if (job === undefined) return undefined
-    onJob(job)
-    return JSON.stringify(job.upstreamId)
-  }
-
-  return {
-    visitName(name, depth, object) {
-      if (depth === 1 && name === 'identity') return 'removal'
-      const form = members.enter(name, depth)
-      if (depth === 2 && members.nameAt(1) === 'context' && isOverriddenByHeader(name, request))
-        return 'removal'
-      if (depth === 2 && members.nameAt(1) === 'query') {
-        if (name === 'identity') throw queryIdentityError()
-        onQueryObject(object)
-      }
-      const isValue = depth === 1 ? isWanted(name) : isWantedBelow(name, depth)
-      if (isOpen(form)) return isValue ? 'value' : 'nothing'
-      return isValue ? 'both' : 'members'
-    },
-    visitKind: (kind) => members.assertKind(kind),
-    visitItem(depth) {
-      if (operation.entries === undefined || depth !== 2) return
-      if (members.nameAt(1) !== operation.entries.member) return
-      batchEntries += 1
-      if (batchEntries > maxBatchEntries)
-        throw refusal(
-          'batch_too_large',
-          `the batch has more than ${maxBatchEntries} entries; send it in parts`,
-        )
-    },
-    leaveMember: (depth) => members.leave(depth),
-    isAbsentIfEmpty: (name, depth) => emptyIsAbsent.has(depth === 1 ? name : members.path),
-    visitValue(text, name, depth) {
-      if (depth > 1) {
-        return checkQueryMember(request, name, JSON.parse(text))
-      }
-      const value: unknown = recordsNumbers(operation, name) ? parseExactJson(text) : JSON.parse(text)
-      const namesJob = namesJobInBody(operation) && name === 'job_id'
-      const replacement = namesJob ? replaceJobId(value) : checkMember(request, name, value)
-      onMember(name, replacement === undefined ? value : JSON.parse(replacement))
-      return replacement
     },
   }
 }
@@ -224,7 +196,13 @@ function createMapVisitor(
         `${quoteForMessage(member)} is not accepted beside "metadata" in the body; send it as headers`,
       )
     }
-    if (checkMember(request, member, value) !== undefined) throw relativeIdError(member)
+    // The id would be relative to a database, in a body that is forwarded as it is.
+    if (checkMember(request, member, value) !== undefined) {
+      throw refusal(
+        'invalid_body',
+        `${quoteForMessage(member)} is not accepted beside "metadata" in a database; omit it`,
+      )
+    }
     onMember(member, value)
   }
 

@@ -6,7 +6,7 @@ import { isSameIdentifier, quoteForMessage, type Identifier } from '../../catalo
 import { describeJsonValue, parseFactMember, respellWord } from '../facts/fact-values.ts'
 import type { Matched, Received } from '../context.ts'
 import { isListOfStrings, getMembers } from '../../lib/json/json-values.ts'
-import { contextKeyToHeader } from '../context-keys.ts'
+import { contextKeyToHeader } from '../facts/stated-facts.ts'
 import { hasHeader } from '../../lib/http/header-list.ts'
 
 /** Throws InvalidInput (400) if the context of a body contains a key that only headers or the gateway may set. */
@@ -35,8 +35,7 @@ export function checkMember(request: Matched, name: string, value: unknown): str
   // A route without an object has the empty id, and so must the body: only its entries name objects.
   const hasSameId =
     operation.routeMembers.includes('id') || operation.object === 'none' || operation.body === 'map'
-  if (name === 'id' && hasSameId && isRouteText(request, value)) return JSON.stringify(request.route.id)
-  if (name === 'id' && hasSameId) assertSameId(value, 'id', toRelativeId(request))
+  if (name === 'id' && hasSameId) return checkObjectId(request, 'id', value)
   const absolute = restateRelativeId(request, name, value)
   if (absolute !== undefined) return absolute
   if (name === 'index_name' && operation.routeMembers.includes('index_name')) {
@@ -65,25 +64,17 @@ export function checkMember(request: Matched, name: string, value: unknown): str
  * (400).
  */
 export function checkQueryMember(request: Matched, name: string, value: unknown): string | undefined {
-  const { route, database } = request
   if (value === null) return undefined
-  if (name === 'id' && isRouteText(request, value)) return JSON.stringify(route.id)
-  if (name === 'id') assertSameId(value, 'query.id', toRelativeId(request))
   if (name === 'context') throw refusal('invalid_body', '"query.context" is not accepted; send it as headers')
-  return name === 'id' && database.length > 0 ? JSON.stringify(route.id) : undefined
+  return name === 'id' ? checkObjectId(request, 'query.id', value) : undefined
 }
 
-/** InvalidInput (400). */
-export function queryIdentityError(): CatalogError {
-  return refusal('invalid_body', '"query.identity" is not accepted; send it as headers')
-}
-
-/** The error for an id that is relative to a database, in a body that is forwarded as it is. */
-export function relativeIdError(what: string): CatalogError {
-  return refusal(
-    'invalid_body',
-    `${quoteForMessage(what)} is not accepted beside "metadata" in a database; omit it`,
-  )
+/** Returns the id from the root, if the client sends it in another form. Throws InvalidInput (400) for another id. */
+function checkObjectId(request: Matched, what: string, value: unknown): string | undefined {
+  const { route, database } = request
+  const isText = isRouteText(request, value)
+  if (!isText) assertSameId(value, what, toRelativeId(request))
+  return isText || (database.length > 0 && route.id.length > 0) ? JSON.stringify(route.id) : undefined
 }
 
 /**

@@ -66,9 +66,8 @@ export async function readJsonBody(
   return rest === undefined || isWhole ? endWhole(request, checker) : streamRest(request, checker, rest)
 }
 
-function endWhole(request: ReadableRequest, checker: BodyChecker): CheckedBody {
+function endWhole({ route: { operation } }: ReadableRequest, checker: BodyChecker): CheckedBody {
   const { json, members, allowedMembers } = checker
-  const { operation } = request.route
   const isObject = json.end()
   if (!isObject) assertBodyNotRequired(operation)
   const references = listWrittenReferences(operation, members)
@@ -91,7 +90,7 @@ function streamRest(
   checker: BodyChecker,
   rest: JsonSource,
 ): CheckedBody {
-  const { json, members, allowedMembers } = checker
+  const { json: text, members, allowedMembers } = checker
   checker.freezeAuditedMembers()
   const onEnd = (isObject: boolean): void => {
     if (!isObject) assertBodyNotRequired(operation)
@@ -102,11 +101,12 @@ function streamRest(
     allowedMembers,
     job: undefined,
     payloadType: 'application/json',
-    createPayload(_stated, check) {
-      // Members may be removed on the way, so the length is unknown.
-      const checked = rest.checkRest({ text: json, runInSlices, onEnd, check })
-      return { form: 'stream', body: checked, length: undefined }
-    },
+    createPayload: (_stated, check) => ({
+      form: 'stream',
+      body: rest.checkRest({ text, runInSlices, onEnd, check }),
+      // Members may be removed on the way.
+      length: undefined,
+    }),
   }
 }
 

@@ -30,29 +30,24 @@ import { version } from '../../version.ts'
 import { exportAudit, exportSinks, exportCertificate } from '../../observability/metrics/gauges.ts'
 import { createAuditObserver, createSinkObserver } from '../../observability/observers.ts'
 import { createCallerHeaders } from '../upstream/request-headers.ts'
-import type { Logger } from '../../observability/log/gateway-log.ts'
 import type { Upstream } from '../upstream/upstream.ts'
-import type { CircuitState, UpstreamObserver } from '../upstream/upstream-health.ts'
+import type { CircuitState } from '../upstream/upstream-health.ts'
 import { poolNames } from '../../limits/overload/shed-class.ts'
 import type { Metrics } from '../../observability/metrics/metrics.ts'
 import type { ConnectionSlots } from '../upstream/connection-slots.ts'
 
-/** How requests reach a gateway. */
-interface GatewayAccess {
-  readonly scheme: Scheme
-  /** Path before all paths of the catalog API; empty if there is none. */
-  readonly basePath: string
-  /** The development key, in memory only. */
-  readonly staticKey?: StaticKey | undefined
-}
-
 /** A gateway without a server. */
 export type OpenedGateway = Awaited<ReturnType<typeof openGateway>>
 
-/** Opens everything that handles requests. The closing stack of `observability` closes it. */
+/**
+ * Opens everything that handles requests. The closing stack of `observability` closes it. `basePath` precedes all paths
+ * of the catalog API; `staticKey` is the development key, in memory only.
+ */
 export async function openGateway(
   observability: Observability,
-  { scheme, basePath, staticKey }: GatewayAccess,
+  scheme: Scheme,
+  basePath: string,
+  staticKey?: StaticKey,
 ) {
   const { settings, tuning, closers, metrics, log, files, gatewayLog, traces } = observability
   const recorder = settings.admin.console ? createConsoleRecorder() : undefined
@@ -209,24 +204,13 @@ async function openUpstreams(
       callerHeaders: createCallerHeaders(upstream.name, upstream.identity, assertions),
     })),
   )
-  const upstreams = createUpstreams(options, createUpstreamLog(log))
+  const upstreams = createUpstreams(options, (event, upstream, reason) => {
+    if (reason === undefined) log.info({ upstream }, event)
+    else log.warn({ upstream, reason }, event)
+  })
   closers.push(() => upstreams.close())
   exportUpstreams(metrics, upstreams.all)
   return upstreams
-}
-
-/** Logs that an upstream is lost and that it is back. */
-function createUpstreamLog(log: Logger): UpstreamObserver {
-  return {
-    healthChanged(upstream, isHealthy, reason) {
-      if (isHealthy) log.info({ upstream }, 'upstream healthy')
-      else log.warn({ upstream, reason }, 'upstream unhealthy')
-    },
-    circuitChanged(upstream, state, reason) {
-      if (state === 'closed') log.info({ upstream }, 'circuit closed')
-      else log.warn({ upstream, reason }, 'circuit opened')
-    },
-  }
 }
 
 const circuitStates: readonly CircuitState[] = ['closed', 'open']

@@ -15,9 +15,18 @@ import type { Bootstrap } from './open-observability.ts'
  * Opens the limits. Throws if a file of the settings is unusable; an unresponsive server of shared limits delays the
  * start only briefly.
  */
-export async function openLimits(bootstrap: Bootstrap, upstreams: Upstreams) {
-  const { settings, tuning, closers, metrics, log } = bootstrap
-  const shared = await openShared(bootstrap)
+export async function openLimits(
+  { settings, tuning, closers, metrics, log, outbound }: Bootstrap,
+  upstreams: Upstreams,
+) {
+  const { shared: sharing } = settings.limits
+  const syncObserver = createSyncObserver(metrics, log)
+  let shared: SharedLimits | undefined
+  if (sharing !== undefined) {
+    // Imported on demand: a gateway without shared limits does not load the client.
+    const { openSharedLimits } = await import('../../limits/shared/shared-limits.ts')
+    shared = await openSharedLimits(sharing, outbound, syncObserver, tuning.sharedLimitsTimeoutMs)
+  }
   closers.push(() => shared?.close())
   const limits = createLimits(settings.limits, shared?.createBuckets)
   await shared?.start()
@@ -41,21 +50,6 @@ export async function openLimits(bootstrap: Bootstrap, upstreams: Upstreams) {
     requestQueue,
     maxConnections,
   }
-}
-
-async function openShared({
-  settings,
-  tuning,
-  metrics,
-  log,
-  outbound,
-}: Bootstrap): Promise<SharedLimits | undefined> {
-  const { shared: sharing } = settings.limits
-  const observer = createSyncObserver(metrics, log)
-  if (sharing === undefined) return undefined
-  // Imported on demand: a gateway without shared limits does not load the client.
-  const { openSharedLimits } = await import('../../limits/shared/shared-limits.ts')
-  return await openSharedLimits(sharing, outbound, observer, tuning.sharedLimitsTimeoutMs)
 }
 
 /** Open files besides connections: logs, policies, other listeners. */

@@ -1,15 +1,10 @@
-import {
-  areTracesDisabled,
-  type GatewaySettings,
-  listUnreadVariables,
-  type TracesSettings,
-} from '../../config/index.ts'
+import { areTracesDisabled, type GatewaySettings, listUnreadVariables } from '../../config/index.ts'
 import type { ClosingStack } from '../../lib/async/closing-stack.ts'
 import { createFileFollower, type FileFollower } from '../../lib/fs/follow-files.ts'
 import { openOutbound, type Outbound } from '../../lib/outbound/outbound.ts'
 import { openLog, type GatewayLog, type Logger } from '../../observability/log/gateway-log.ts'
 import { createMetrics, type Metrics } from '../../observability/metrics/metrics.ts'
-import type { SpanBounds, SpanObserver } from '../../observability/traces/otlp-exporter.ts'
+import type { SpanBounds } from '../../observability/traces/otlp-exporter.ts'
 import type { Traces } from '../../observability/traces/traces.ts'
 import { version } from '../../version.ts'
 import type { AuditLogOptions } from '../../audit/index.ts'
@@ -65,21 +60,13 @@ export async function openObservability(
   const observer = createSpanObserver(metrics, log)
   const unread = settings.traces ? listUnreadVariables(process.env) : []
   if (unread.length > 0) log.warn({ variables: unread }, 'variables of OpenTelemetry without effect')
-  const traces =
-    settings.traces && !areTracesDisabled(process.env)
-      ? await openTraces(settings.traces, observer, outbound, tuning)
-      : undefined
+  const { traces: setting } = settings
+  let traces: Traces | undefined
+  if (setting !== undefined && !areTracesDisabled(process.env)) {
+    // Imported on demand: a gateway without traces does not load the library.
+    const { openTraces } = await import('../../observability/traces/traces.ts')
+    traces = await openTraces(setting, version, observer, outbound, tuning.spans)
+  }
   closers.push(() => traces?.close())
   return { settings, tuning, closers, metrics, log, files, outbound, gatewayLog, traces }
-}
-
-/** Imported on demand: a gateway without traces does not load the library. */
-async function openTraces(
-  settings: TracesSettings,
-  observer: SpanObserver,
-  outbound: Outbound,
-  { spans }: GatewayTuning,
-): Promise<Traces> {
-  const library = await import('../../observability/traces/traces.ts')
-  return library.openTraces(settings, version, observer, outbound, spans)
 }

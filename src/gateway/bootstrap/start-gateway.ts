@@ -53,7 +53,7 @@ export async function startGateway({ settings, staticKey, tuning }: GatewayOptio
     const { listen } = settings
     const scheme = listen.tls === undefined ? 'http' : 'https'
     const { basePath = '' } = listen
-    const gateway = await openGateway(observability, { scheme, basePath, staticKey })
+    const gateway = await openGateway(observability, scheme, basePath, staticKey)
     const tls =
       listen.tls &&
       (await openCertificates(listen.tls, observability.files, (context) => {
@@ -64,7 +64,18 @@ export async function startGateway({ settings, staticKey, tuning }: GatewayOptio
     exportCertificate(observability.metrics, tls?.context.cert)
     let isReadinessAsked = false
     const bounds = { ...clientBounds, ...tuning?.clients }
-    const passThrough = await openRoutes(observability, gateway, tls)
+    let passThrough: PassThroughServer | undefined
+    if (settings.passThrough !== undefined) {
+      // A gateway without pass-through routes does not load the proxy.
+      const { openPassThrough } = await import('../pass-through/pass-through-server.ts')
+      passThrough = await openPassThrough(
+        settings,
+        settings.passThrough,
+        gateway,
+        observability.outbound,
+        tls,
+      )
+    }
     const server = createServer(gateway, settings, bounds, tls)
     const checks = [{ name: 'gateway', findProblem: server.findProblem }, ...gateway.checks]
     let url: string | undefined
@@ -158,18 +169,6 @@ async function openCertificates(
     onChange,
   })
   return { clientCertificate: settings.clientAuth, context: certificates.current }
-}
-
-/** Undefined without pass-through routes: a gateway without them does not load the proxy. */
-async function openRoutes(
-  { settings, outbound }: Bootstrap,
-  { pipeline: admission, observer }: OpenedGateway,
-  tls: ListenerOptions['tls'],
-): Promise<PassThroughServer | undefined> {
-  const { passThrough } = settings
-  if (passThrough === undefined) return undefined
-  const { openPassThrough } = await import('../pass-through/pass-through-server.ts')
-  return await openPassThrough(settings, passThrough, admission, observer, outbound, tls)
 }
 
 /**

@@ -85,7 +85,7 @@ export const catalogGateway = fastifyPlugin(
     const observability = await openObservability(settings, closers)
     const { registry } = observability.metrics
     const scheme = 'setSecureContext' in app.server ? 'https' : 'http'
-    const gateway = await openGateway(observability, { scheme, basePath: prefix })
+    const gateway = await openGateway(observability, scheme, prefix)
     const traceOf = serve(app, gateway, settings, options)
     app.decorate('catalogGateway', {
       metrics: (accept?: string) => renderMetrics([registry], accept),

@@ -26,14 +26,13 @@ export type PassThroughServer = Awaited<ReturnType<typeof openPassThrough>>
 export async function openPassThrough(
   { listen, timeouts, upstreams }: GatewaySettings,
   passThrough: NonNullable<GatewaySettings['passThrough']>,
-  admission: AdmitOptions,
-  observer: RequestObserver,
+  { pipeline, observer }: { readonly pipeline: AdmitOptions; readonly observer: RequestObserver },
   outbound: Outbound,
   tls: ListenerOptions['tls'],
 ) {
   const catalogs = upstreams.map(({ url }) => new URL(url))
   const routes = await Promise.all(passThrough.routes.map((each) => openRoute(each, catalogs, outbound)))
-  const requests = new ProxiedRequests(observer, routes, admission)
+  const requests = new ProxiedRequests(observer, routes, pipeline)
   const server = createNodeServer(timeouts.keepAliveTimeoutMs, tls)
   const sockets = new Set<Socket>()
   server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {

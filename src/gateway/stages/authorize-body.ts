@@ -69,8 +69,8 @@ export async function authorizeBody(read: BodyRead, options: AuthorizeBodyOption
       : isBatch
         ? await request.runInSlices(decideBody(request, statement))
         : runAtOnce(decideBody(request, statement))
-  const allowedBy = findAllowed(permit)
-  if (allowedBy === undefined)
+  const allowedBy = permit.decisions.find(({ result }) => typeof result === 'object')?.result
+  if (typeof allowedBy !== 'object')
     throw refusal('invalid_body', 'the batch is empty; expected at least one operation')
   return advance(request, { permit, allowedBy })
 }
@@ -167,12 +167,6 @@ function canDescribeObject(
   if (operation.response !== 'json' || operation.lists !== undefined) return true
   const isObject = operation.entries === undefined ? index === 0 : permission.entry !== undefined
   return !isObject || canDescribe(context.policies, createAuthorizationRequest(permission, context))
-}
-
-/** Undefined for a batch without entries. */
-function findAllowed({ decisions }: Permit): Allowed | undefined {
-  for (const { result } of decisions) if (typeof result === 'object') return result
-  return undefined
 }
 
 /** Entries of batches are decided by nothing but their own facts, which no head states. */

@@ -122,13 +122,10 @@ export function createOwnHeaders({
   credentials,
   database,
 }: Pick<UpstreamAccess, 'credentials' | 'database'>): () => readonly string[] {
-  const databaseHeaders = createDatabaseHeaders(database)
-  return () => ['accept-encoding', 'identity', ...credentials.current, ...databaseHeaders]
-}
-
-function createDatabaseHeaders(database: string | undefined): string[] {
-  if (database === undefined) return []
-  const slash = database.indexOf('/')
-  if (slash === -1) return [lancedbDatabaseHeader, database]
-  return [lancedbDatabaseHeader, database.slice(0, slash), lancedbPrefixHeader, database.slice(slash + 1)]
+  const [, name, prefix] = /^([^/]*)(?:\/(.*))?$/.exec(database ?? '') ?? []
+  const ofDatabase = [
+    ...(database === undefined ? [] : [lancedbDatabaseHeader, name ?? '']),
+    ...(prefix === undefined ? [] : [lancedbPrefixHeader, prefix]),
+  ]
+  return () => ['accept-encoding', 'identity', ...credentials.current, ...ofDatabase]
 }

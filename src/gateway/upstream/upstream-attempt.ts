@@ -106,7 +106,7 @@ export async function runAttempt(
 ): Promise<UpstreamResponse> {
   const response = await new Promise<UpstreamResponse>((resolve, reject) => {
     const relay = new ResponseRelay(options, upstream, resolve, reject)
-    relay.start(upstream.client, request, isRetry)
+    relay.start(request, isRetry)
   })
   return response.body === undefined ? response : decodeBuffered(response, response.body)
 }
@@ -114,8 +114,7 @@ export async function runAttempt(
 /** Relays the response of the upstream. */
 class ResponseRelay implements ResponseHandler {
   readonly #options: UpstreamCallOptions
-  readonly #sendTimeoutMs: number
-  readonly #allowedHeaders: ReadonlySet<string>
+  readonly #upstream: AttemptUpstream
   readonly #resolve: (response: UpstreamResponse) => void
   readonly #reject: (error: AttemptFailed) => void
   #sendTimer: NodeJS.Timeout | undefined
@@ -131,20 +130,19 @@ class ResponseRelay implements ResponseHandler {
 
   constructor(
     options: UpstreamCallOptions,
-    { bounds, allowedResponseHeaders }: AttemptUpstream,
+    upstream: AttemptUpstream,
     resolve: (response: UpstreamResponse) => void,
     reject: (error: AttemptFailed) => void,
   ) {
     this.#options = options
-    this.#sendTimeoutMs = bounds.sendTimeoutMs
-    this.#allowedHeaders = allowedResponseHeaders
+    this.#upstream = upstream
     this.#resolve = resolve
     this.#reject = reject
     if (options.abortsWithClient) options.response.onClose.add(this.#clientClosed)
   }
 
   /** A retry uses a new connection: idle ones may have failed like that of the previous attempt. */
-  start(client: Http1Client, request: UpstreamRequest, isRetry: boolean): void {
+  start(request: UpstreamRequest, isRetry: boolean): void {
     const { abortsWithClient, response } = this.#options
     // Before a retry: `onClose` is not called again.
     if (abortsWithClient && response.isDestroyed) {
@@ -152,7 +150,7 @@ class ResponseRelay implements ResponseHandler {
       return
     }
     this.#request = request
-    this.#controller = client.dispatch(request, this, isRetry)
+    this.#controller = this.#upstream.client.dispatch(request, this, isRetry)
   }
 
   onRequestStart(): void {
@@ -168,7 +166,7 @@ class ResponseRelay implements ResponseHandler {
     }
     const { response, buffersResponse, responseHeaders, addedHeaders } = this.#options
     const isAllowed = (name: string): boolean =>
-      this.#allowedHeaders.has(name) || responseHeaders.includes(name)
+      this.#upstream.allowedResponseHeaders.has(name) || responseHeaders.includes(name)
     this.#headers = filterHeaders(headers, isAllowed, addedHeaders)
     if (buffersResponse || !isSuccess(status)) this.#buffered = new JoinedChunks()
     else if (this.#options.createFilter !== undefined) this.#filter = this.#options.createFilter()
@@ -282,7 +280,7 @@ class ResponseRelay implements ResponseHandler {
       if (this.#controller?.isBlocked === true)
         this.#abort(new ClientDisconnected('send timeout: the client does not read the response'))
     })
-    this.#sendTimer = setTimeout(expire, this.#sendTimeoutMs)
+    this.#sendTimer = setTimeout(expire, this.#upstream.bounds.sendTimeoutMs)
   }
 
   #abort(reason: Error): void {

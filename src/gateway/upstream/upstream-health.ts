@@ -4,12 +4,15 @@ import { isUnavailableStatus } from './upstream-error.ts'
 /** `closed`: requests are sent. `open`: they are rejected. */
 export type CircuitState = 'closed' | 'open'
 
-/** Receives each transition of an upstream once: it starts healthy and closed. */
-export interface UpstreamObserver {
-  /** `problem`: why the latest check failed; undefined if it passed. */
-  healthChanged(upstream: string, isHealthy: boolean, problem: string | undefined): void
-  circuitChanged(upstream: string, state: CircuitState, problem: string | undefined): void
-}
+/**
+ * Receives each transition of an upstream once: it starts healthy and closed. `problem`: why the latest check failed;
+ * undefined if it passed.
+ */
+export type ReportHealth = (
+  event: 'upstream healthy' | 'upstream unhealthy' | 'circuit closed' | 'circuit opened',
+  upstream: string,
+  problem: string | undefined,
+) => void
 
 interface HealthOptions {
   readonly name: string
@@ -20,7 +23,7 @@ interface HealthOptions {
     UpstreamBounds,
     'consecutiveFailures' | 'healthCheckIntervalMs' | 'healthCheckTimeoutMs' | 'probeIntervalMs'
   >
-  readonly observer?: UpstreamObserver | undefined
+  readonly report?: ReportHealth | undefined
 }
 
 /** One failure may be a coincidence. The first check has no earlier success to rely on. */
@@ -102,7 +105,7 @@ export class UpstreamHealth {
   }
 
   #recordCheck(problem: string | undefined): void {
-    const { name, observer } = this.#options
+    const { name, report } = this.#options
     const { isHealthy: wasHealthy, circuit: before } = this
     if (problem === undefined) {
       this.#failedChecks = 0
@@ -113,8 +116,10 @@ export class UpstreamHealth {
       this.#failedChecks += 1
       if (this.#failedChecks >= failedChecksThatCount || this.#isSuspected()) this.circuit = 'open'
     }
-    if (this.isHealthy !== wasHealthy) observer?.healthChanged(name, this.isHealthy, problem)
-    if (this.circuit !== before) observer?.circuitChanged(name, this.circuit, problem)
+    const { isHealthy, circuit } = this
+    if (isHealthy !== wasHealthy)
+      report?.(isHealthy ? 'upstream healthy' : 'upstream unhealthy', name, problem)
+    if (circuit !== before) report?.(circuit === 'open' ? 'circuit opened' : 'circuit closed', name, problem)
   }
 
   #isSuspected(): boolean {

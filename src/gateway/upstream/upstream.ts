@@ -7,7 +7,7 @@ import { upstreamBounds, type UpstreamBounds } from '../bounds.ts'
 import type { CallerHeaders } from './request-headers.ts'
 import { ConnectionSlots } from './connection-slots.ts'
 import { createHttp1Client } from '../../http1/client/http1-client.ts'
-import { UpstreamHealth, type UpstreamObserver } from './upstream-health.ts'
+import { UpstreamHealth, type ReportHealth } from './upstream-health.ts'
 import { createOwnHeaders, openOwnClient, type UpstreamAccess } from './own-client.ts'
 
 /** The settings of an upstream, with what the files that they name contain. */
@@ -39,7 +39,7 @@ export function countListingConnections(maxConnections: number): number {
 }
 
 /** Creates the client and starts health checks. Requests need not wait for either. */
-export function createUpstream(options: UpstreamOptions, observer?: UpstreamObserver) {
+export function createUpstream(options: UpstreamOptions, report?: ReportHealth) {
   const url = new URL(options.url)
   const bounds: UpstreamBounds = { ...upstreamBounds, ...options.bounds }
   const { name, credentials, delimiter, allowedMembers, maxConnections } = options
@@ -55,7 +55,7 @@ export function createUpstream(options: UpstreamOptions, observer?: UpstreamObse
   })
   const own = openOwnClient(options, bounds.connectTimeoutMs)
   const hasCredential = (): boolean => credentials.current.length > 0
-  const health = new UpstreamHealth({ name, probe: own.probe, hasCredential, bounds, observer })
+  const health = new UpstreamHealth({ name, probe: own.probe, hasCredential, bounds, report })
   void health.check()
   const createSlots = (maxActive: number, maxHeldToFree: number): ConnectionSlots =>
     new ConnectionSlots(maxActive, maxHeldToFree, bounds)

@@ -2,7 +2,7 @@ import { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { assertSeparable, type Identifier } from '../../catalog-api/identifiers.ts'
 import { createExtraOperations } from '../../catalog-api/extra-operation.ts'
 import { createUpstream, type Upstream, type UpstreamOptions } from './upstream.ts'
-import type { UpstreamObserver } from './upstream-health.ts'
+import type { ReportHealth } from './upstream-health.ts'
 import { type FollowSetting, fixed, type Followed } from '../../lib/fs/follow-files.ts'
 import { readHeaderValue } from '../../lib/fs/read-secret.ts'
 import type { Outbound } from '../../lib/outbound/outbound.ts'
@@ -19,8 +19,8 @@ interface MountNode {
 }
 
 /** Creates the upstreams; exactly one must have no namespaces. */
-export function createUpstreams(options: readonly UpstreamOptions[], observer?: UpstreamObserver) {
-  const all = options.map((each) => createUpstream(each, observer))
+export function createUpstreams(options: readonly UpstreamOptions[], report?: ReportHealth) {
+  const all = options.map((each) => createUpstream(each, report))
   const root = all.find(({ namespaces }) => namespaces === undefined)
   if (root === undefined) throw new Error('no upstream serves the root')
   const tree: MountNode = { upstream: root, children: new Map() }
