@@ -32,11 +32,9 @@ export {
   listIssuerNames,
 } from './identity-settings.ts'
 export {
-  type LimitSettings,
   limitsSchema,
   listenSchema,
   type ListenSettings,
-  type TimeoutSettings,
   timeoutsSchema,
   type TlsSettings,
 } from './listen-settings.ts'

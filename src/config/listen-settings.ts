@@ -131,5 +131,3 @@ export const timeoutsSchema = z.strictObject({
 
 export type ListenSettings = z.output<typeof listenSchema>
 export type TlsSettings = z.output<typeof tlsSchema>
-export type LimitSettings = z.output<typeof limitsSchema>
-export type TimeoutSettings = z.output<typeof timeoutsSchema>

@@ -79,8 +79,6 @@ export type SealedIds = ReturnType<typeof createSealedIds>
 
 export function createSealedIds(secret: Uint8Array) {
   const sealer = createJsonSealer(secret, 'catalog-gateway ids of started work')
-  const createScope = (kind: WorkKind, principal: Principal): string =>
-    JSON.stringify([1, kind, getPrincipalKey(principal)])
   return {
     seal: (kind: WorkKind, work: StartedWork, principal: Principal): string =>
       marker + sealer.seal(work, createScope(kind, principal)),
@@ -100,6 +98,10 @@ export function createSealedIds(secret: Uint8Array) {
       }
     },
   }
+}
+
+function createScope(kind: WorkKind, principal: Principal): string {
+  return JSON.stringify([1, kind, getPrincipalKey(principal)])
 }
 
 /** Reads the secret without surrounding whitespace. Throws if it is shorter than 32 bytes. */

@@ -9,7 +9,7 @@ import {
   createConsoleRecorder,
   getUpstreamState,
 } from '../observability/console-source.ts'
-import { createCredentialRefusalRecorder } from '../observability/credential-refusal-recorder.ts'
+import { createRefusalRecorder } from '../observability/refusal-recorder.ts'
 import { createReadinessChecks } from '../observability/gateway-readiness.ts'
 import { createRequestObserver, endSpans } from '../observability/request-observer.ts'
 import { createLogSink } from '../observability/request-log-line.ts'
@@ -60,14 +60,13 @@ export async function openGateway(
   const upstreams = await openUpstreams(observability, assertions)
   changeTracker = await openChanges(observability, auditLog, upstreams)
   const limiting = await openLimits(observability, upstreams)
-  const credentials = createCredentialRefusalRecorder(auditLog)
-  closers.push(() => credentials.close())
+  const refusals = createRefusalRecorder(auditLog)
+  closers.push(() => refusals.close())
   const { limits, listing } = settings
   const observer = createRequestObserver(
     metrics,
     log,
-    auditLog,
-    credentials,
+    refusals,
     [createLogSink(gatewayLog), endSpans, ...(recorder ? [recorder.recordEnd] : [])],
     traces,
     settings.metrics?.namespaces,

@@ -159,11 +159,10 @@ function serve(
   // Each response becomes the last one of its connection, and those that are active after the drain timeout are aborted.
   app.addHook('preClose', () => {
     isDraining = true
-    const abort = (): void => {
+    setTimeout(() => {
       pipeline.upstreams.close()
       for (const response of active) response.destroy()
-    }
-    setTimeout(abort, timeouts.drainTimeoutMs).unref()
+    }, timeouts.drainTimeoutMs).unref()
   })
   return (request) => traces.get(request)
 }

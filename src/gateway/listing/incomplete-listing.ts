@@ -78,9 +78,8 @@ export function createListingObserver(metrics: Metrics, log: Logger) {
       reportMissing(upstream, { reason, error: message, cause: describeCause(error), requestId })
     },
     /** A listing of the upstream contains a name that no request could contain. */
-    nameLeftOut(upstream: string, { message }: CatalogError): void {
+    nameLeftOut: (upstream: string, { message }: CatalogError): void =>
       // The message quotes, escapes and truncates the name.
-      reportName(upstream, { reason: message })
-    },
+      reportName(upstream, { reason: message }),
   }
 }

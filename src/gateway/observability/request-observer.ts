@@ -1,10 +1,8 @@
 import type { IncomingRequest } from '../../http1/server/incoming-request.ts'
-import type { AuditLog, Details } from '../../audit/index.ts'
 import type { CatalogError } from '../../catalog-api/catalog-error.ts'
 import { getNamespaceDepth } from '../../catalog-api/requirements.ts'
 import type { RouteMatch } from '../../catalog-api/request-target.ts'
 import { otherNamespaces } from '../../config/index.ts'
-import { AuthenticationError } from '../../identity/index.ts'
 import { memoize } from '../../lib/memoize.ts'
 import type { ConnectionAddresses } from '../../lib/net/addresses.ts'
 import type { ConnectionErrorReason } from '../../listener/connection-set.ts'
@@ -15,11 +13,10 @@ import type { Metrics } from '../../observability/metrics/metrics.ts'
 import type { Traces } from '../../observability/traces/traces.ts'
 import { qualifiedRuleName } from '../../policy/testing/decision-test.ts'
 import { CrossSiteError } from '../stages/authenticate.ts'
-import { DeniedError } from '../authorization/decisions.ts'
 import type { ObservedResponse } from '../downstream.ts'
 import { isRestrictionRefusal } from '../restrictions/restricted-read.ts'
 import { stages, type Trace } from '../trace.ts'
-import { createRefusalEntry, type CredentialRefusalRecorder } from './credential-refusal-recorder.ts'
+import type { RefusalRecorder } from './refusal-recorder.ts'
 import type { Attributes } from '@opentelemetry/api'
 import { isFailureStatus } from '../changes/outcome.ts'
 
@@ -28,15 +25,12 @@ export type RequestObserver = ReturnType<typeof createRequestObserver>
 
 /** By reason: connections without requests must not fill the disk with log lines. */
 const maxLinesPerSecond = 10
-/** In characters. Host names have at most 253. */
-const maxOriginLength = 300
 
 /** Creates an observer that counts and logs every request, and records denials in the audit log. */
 export function createRequestObserver(
   metrics: Metrics,
   log: Logger,
-  audit: AuditLog,
-  credentials: CredentialRefusalRecorder,
+  refusals: RefusalRecorder,
   sinks: readonly RequestSink[],
   traces: Traces | undefined,
   namespaces?: readonly string[],
@@ -68,50 +62,37 @@ export function createRequestObserver(
     requestEnded,
     /** Called when a stage refuses the request. */
     requestRefused(trace: Trace, error: CatalogError): void {
-      const { status, reason } = error
       trace.refusal = error
-      countRefusal(trace.stage, reason).inc()
-      const isUnknown =
-        error instanceof AuthenticationError || trace.progress.principal?.method === 'anonymous'
-      const { passThrough, method } = trace
-      const target = passThrough && { prefix: passThrough.prefix, method }
-      if (passThrough?.isAllowed === false) {
-        audit.recordRefusal(createRefusalEntry(trace, { status, reason, details: target }))
-      } else if (error instanceof CrossSiteError) {
-        trace.progress = { ...trace.progress, principal: error.principal }
-        // The caller did nothing wrong, and the other site can send any number of requests.
-        credentials.record(trace, { status, reason, details: { ...describePage(error.page), ...target } })
-      } else if (error instanceof DeniedError && !isUnknown) {
-        const { rule, revision: policyRevision } = error.decision
-        const details = { needs: error.needs }
-        audit.recordRefusal(createRefusalEntry(trace, { status, reason, rule, policyRevision, details }))
-      } else if (error instanceof DeniedError || error instanceof AuthenticationError) {
-        credentials.record(trace, { status, reason })
-      }
+      countRefusal(trace.stage, error.reason).inc()
+      // The caller did nothing wrong, and is known.
+      if (error instanceof CrossSiteError) trace.progress = { ...trace.progress, principal: error.principal }
+      refusals.record(trace, error)
     },
-    /** Called for bytes that are not a request, and for a connection that was closed without a response. */
-    connectionRejected(
-      reason: ConnectionErrorReason | 'connect_not_supported',
-      addresses?: ConnectionAddresses,
-      cause?: string,
-    ): void {
-      countRefusal('receive', reason).inc()
-      const suppressed = lines.take(reason)
-      if (suppressed === undefined) return
-      log[reason === 'internal_error' ? 'error' : 'info'](
-        {
-          stage: 'receive',
-          reason,
-          client: addresses?.client,
-          ...(addresses && addresses.peer !== addresses.client && { peer: addresses.peer }),
-          ...(cause !== undefined && { cause }),
-          ...(suppressed > 0 && { suppressed }),
-        },
-        'connection refused',
-      )
-    },
+    connectionRejected,
     /** Called if active requests are aborted by a shutdown. */
     requestsAborted: (): void => log.warn('drain timeout: active requests aborted'),
+  }
+
+  /** Called for bytes that are not a request, and for a connection that was closed without a response. */
+  function connectionRejected(
+    reason: ConnectionErrorReason | 'connect_not_supported',
+    addresses?: ConnectionAddresses,
+    cause?: string,
+  ): void {
+    countRefusal('receive', reason).inc()
+    const suppressed = lines.take(reason)
+    if (suppressed === undefined) return
+    log[reason === 'internal_error' ? 'error' : 'info'](
+      {
+        stage: 'receive',
+        reason,
+        client: addresses?.client,
+        ...(addresses && addresses.peer !== addresses.client && { peer: addresses.peer }),
+        ...(cause !== undefined && { cause }),
+        ...(suppressed > 0 && { suppressed }),
+      },
+      'connection refused',
+    )
   }
 
   /** Called when the response is complete or aborted: updates metrics and writes the log line. */
@@ -138,14 +119,6 @@ export function createRequestObserver(
     timeStages(trace)
     const end: RequestEnd = { operation, status, decision, refusal, endedAt: now }
     for (const sink of sinks) sink(trace, response, end)
-  }
-}
-
-/** The page of another site, as far as it is recorded. */
-function describePage({ origin, site }: CrossSiteError['page']): Details {
-  return {
-    ...(origin !== undefined && { origin: origin.slice(0, maxOriginLength) }),
-    ...(site !== undefined && { site: site.slice(0, maxOriginLength) }),
   }
 }
 
