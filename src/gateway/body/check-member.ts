@@ -1,6 +1,5 @@
 import { factForMember } from '../../catalog-api/reserved-names.ts'
-import type { FactName } from '../../catalog-api/facts.ts'
-import { listIdMembers, type Operation } from '../../catalog-api/operations.ts'
+import { listIdMembers } from '../../catalog-api/operations.ts'
 import { refusal, CatalogError } from '../../catalog-api/catalog-error.ts'
 import { isSameIdentifier, quoteForMessage, type Identifier } from '../../catalog-api/identifiers.ts'
 import { describeJsonValue, parseFactMember, respellWord } from '../facts/fact-values.ts'
@@ -30,7 +29,9 @@ export function isOverriddenByHeader(key: string, { head }: Received): boolean {
 export function checkMember(request: Matched, name: string, value: unknown): string | undefined {
   const { operation, indexName, parameters } = request.route
   if (value === null) return undefined
-  assertFactValue(request, name, value)
+  const fact = factForMember(operation, name)
+  // Facts are read again from the complete body; this check rejects a large body early.
+  if (fact !== undefined) parseFactMember(operation, fact, value, `the member "${name}" of the body`)
   if (name === 'context') assertBodyContext(value)
   // A route without an object has the empty id, and so must the body: only its entries name objects.
   const hasSameId =
@@ -48,9 +49,11 @@ export function checkMember(request: Matched, name: string, value: unknown): str
       throw conflictError(name, quoteForMessage(value), quoteForMessage(indexName ?? ''))
   }
   const parameter = parameters.get(name)
-  const fact = factForMember(operation, name)
-  // Members that state facts are compared as facts.
-  if (fact !== undefined) return respellMember(operation, fact, value)
+  // Members that state facts are compared as facts. Catalogs may read a mode or behavior as another one.
+  if (fact !== undefined) {
+    const spelled = typeof value === 'string' ? respellWord(operation, fact, value) : value
+    return spelled === value ? undefined : JSON.stringify(spelled)
+  }
   if (parameter === undefined) return undefined
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   const expected = typeof parameter === 'string' ? parameter : JSON.stringify(parameter)
@@ -116,19 +119,6 @@ function assertSameId(value: unknown, what: string, id: readonly string[]): void
     )
   }
   if (!isSameIdentifier(value, id)) throw conflictError(what, JSON.stringify(value), JSON.stringify(id))
-}
-
-/** Returns replacement JSON for a mode or behavior that catalogs may read as another one. */
-function respellMember(operation: Operation, fact: FactName, value: unknown): string | undefined {
-  if (typeof value !== 'string') return undefined
-  const spelled = respellWord(operation, fact, value)
-  return spelled === value ? undefined : JSON.stringify(spelled)
-}
-
-/** Facts are read again from the complete body; this check rejects a large body early. */
-function assertFactValue({ route: { operation } }: Matched, name: string, value: unknown): void {
-  const fact = factForMember(operation, name)
-  if (fact !== undefined) parseFactMember(operation, fact, value, `the member "${name}" of the body`)
 }
 
 function conflictError(name: string, body: string, route: string): CatalogError {

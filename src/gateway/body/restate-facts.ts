@@ -17,20 +17,11 @@ import { getMember } from '../facts/stated-facts.ts'
  * authorized value is forwarded in all of them, so that no catalog reads another value, or none.
  */
 
-/** The query parameters to forward, and headers to add. */
-export interface RestatedHead {
-  readonly parameters: RouteMatch['parameters']
-  readonly headers: readonly string[]
-}
-
 /**
- * Repeats facts with several sources in all their sources in the head. Returns undefined if nothing changes.
+ * Repeats facts with several sources in all their sources in the head. Returns the query parameters to forward, and
+ * headers to add; undefined if nothing changes.
  */
-export function restateHead(
-  route: RouteMatch,
-  head: ReceivedHead,
-  stated: StatedFacts,
-): RestatedHead | undefined {
+export function restateHead(route: RouteMatch, head: ReceivedHead, stated: StatedFacts) {
   const words = listRespelledWords(route)
   if (route.operation.factsWithSeveralSources.length === 0 && words.length === 0) return undefined
   const parameters = new Map([...route.parameters, ...words])

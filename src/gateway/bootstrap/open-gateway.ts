@@ -23,7 +23,7 @@ import { openIdentity } from './open-identity.ts'
 import { openLimits } from './open-limits.ts'
 import type { Observability, Bootstrap } from './open-observability.ts'
 import { openPolicies } from './open-policies.ts'
-import { type AuditLog, openAuditLog, openSinks, type Retention, type Sinks } from '../../audit/index.ts'
+import { type AuditLog, openAuditLog, openSinks, type Retention } from '../../audit/index.ts'
 import { type Upstreams, readUpstreamOptions, createUpstreams } from '../upstream/upstreams.ts'
 import { hostname } from 'node:os'
 import { version } from '../../version.ts'
@@ -146,12 +146,6 @@ async function openChanges(
   return changes
 }
 
-/** The audit log and the sinks of its records. */
-interface OpenedAudit {
-  readonly auditLog: AuditLog
-  readonly sinks: Sinks
-}
-
 /**
  * Opens the audit log and its sinks. The sinks are opened first, so that retention removes nothing undelivered, and
  * closed last, so that they deliver the last records. Retention keeps the segments named by `unresolved`.
@@ -159,7 +153,7 @@ interface OpenedAudit {
 async function openAudit(
   { settings: { audit }, tuning, closers, metrics, log, outbound }: Bootstrap,
   unresolved: NonNullable<Retention['inDoubtIntents']>,
-): Promise<OpenedAudit> {
+) {
   const sinks = await openSinks({
     folder: audit.folder,
     settings: audit.sinks,

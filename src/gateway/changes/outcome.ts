@@ -39,7 +39,8 @@ export function createOutcome(
   startedAt: number,
 ): OutcomeEntry {
   const { status } = response
-  const body = parseResponse(response)
+  // Of the success response to a change, if it is JSON.
+  const body = status < 300 && response.body ? parseJsonBytes(response.body) : undefined
   const entry = request.intent?.entry
   const versions = entry === undefined ? [] : readCreatedVersions(entry, body)
   // The versions of a batch belong to several tables.
@@ -126,11 +127,6 @@ function isUnchanged(error: unknown, { route }: SentChange): boolean {
 
 function elapsedMs(startedAt: number): number {
   return Math.round((performance.now() - startedAt) * 100) / 100
-}
-
-/** Parses the success response to a change; undefined if it is not JSON. */
-function parseResponse({ status, body }: UpstreamResponse): unknown {
-  return status >= 300 || body === undefined || body.length === 0 ? undefined : parseJsonBytes(body)
 }
 
 function getUploadFacts({ payload }: SentChange): OutcomeEntry['upload'] {

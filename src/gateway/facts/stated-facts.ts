@@ -86,7 +86,9 @@ function createSourceReader({ route, head }: Matched, members: JsonObject | unde
         : findHeader(head.headers, factHeaders[source.name] ?? '')
     if (typeof text !== 'string') return undefined
     const where = describeFactSource(source)
-    if (source.in === 'header') assertAscii(text, where)
+    // Readers decode non-ASCII bytes in a header as Latin-1 or as UTF-8.
+    if (source.in === 'header' && !/^[\x20-\x7e]*$/.test(text))
+      throw refusal('invalid_body', `${where} has a non-ASCII character; escape it in JSON`)
     return parseFactText(operation, fact, text, where)
   }
   return (fact, source) => {
@@ -172,12 +174,6 @@ function assertSameStatement(one: Statement, other: Statement): void {
     `${describeFactSource(one.source)} is ${formatFactForMessage(one.value)} and ${describeFactSource(other.source)} is ` +
       `${formatFactForMessage(other.value)}; they must not differ`,
   )
-}
-
-/** Readers decode non-ASCII bytes in a header as Latin-1 or as UTF-8. */
-function assertAscii(text: string, where: string): void {
-  if (/^[\x20-\x7e]*$/.test(text)) return
-  throw refusal('invalid_body', `${where} has a non-ASCII character; escape it in JSON`)
 }
 
 /**

@@ -58,6 +58,7 @@ export async function createListingResponse(
   const route = { ...request.route, parameters }
   const { policies, facts } = permit
   const kind = route.operation.lists === 'namespaces' ? 'namespace' : 'table'
+  const isOfAll = route.operation.lists === 'all tables'
   const limit = getLimit(route)
   const scope = createTokenScope(request)
   const { position, startAfter } = readPosition(route, pageTokens, scope)
@@ -89,15 +90,16 @@ export async function createListingResponse(
     startAfter,
     position,
     // A name with the delimiter in it has no id with this delimiter; it must not hide all others.
-    isVisible: (id) =>
-      (route.operation.lists !== 'all tables' || isSeparable(id, route.delimiter)) && view(kind, id),
+    isVisible: (id) => (!isOfAll || isSeparable(id, route.delimiter)) && view(kind, id),
     runInSlices: request.runInSlices,
     createError: (failures) => createUnavailableError(failures, listVisibleNamespaces),
   })
   for (const [upstream, error] of page.failures)
     listingObserver.upstreamMissing(upstream, error, head.requestId)
   const body = {
-    [getListedMember(route.operation)]: page.ids.map((id) => formatListedName(id, route)),
+    [getListedMember(route.operation)]: page.ids.map((id) =>
+      isOfAll ? formatIdentifier(id, route.delimiter) : (id.at(-1) ?? ''),
+    ),
     ...(page.position && { page_token: pageTokens.seal(page.position, scope) }),
   }
   return {
@@ -162,8 +164,4 @@ function parseStartAfter(token: string, { operation, id, delimiter }: RouteMatch
       { cause },
     )
   }
-}
-
-function formatListedName(id: Identifier, { operation, delimiter }: RouteMatch): string {
-  return operation.lists === 'all tables' ? formatIdentifier(id, delimiter) : (id.at(-1) ?? '')
 }

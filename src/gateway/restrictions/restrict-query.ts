@@ -72,7 +72,9 @@ export function restrictQuery(
   const { columns, rows } = restriction
   // Without columns, engines return all of them.
   if (columns.size === 0) throw unsupportedError('no column of the table may be read')
-  const isVectorSearch = hasVector(query['vector'])
+  const vectors = listVectors(query['vector'])
+  const isVectorSearch = vectors.some((list) => list.length > 0)
+  const hasSeveralVectors = vectors.some((list) => list.length > 1 && list.some(Array.isArray))
   const isTextSearch = !isAbsent(query['full_text_query'])
   if (isVectorSearch && isTextSearch)
     throw unsupportedError('"full_text_query" with "vector" is not supported; send two queries')
@@ -93,17 +95,9 @@ export function restrictQuery(
   changes.set('fast_search', undefined)
   const added = [
     ...(searchColumn === undefined ? [] : [searchColumn]),
-    ...(hasSeveralVectors(query['vector']) ? [vectorIndexColumn] : []),
+    ...(hasSeveralVectors ? [vectorIndexColumn] : []),
   ]
   return { changes, columns: new Set([...selected.names, ...added]) }
-}
-
-function hasVector(vector: unknown): boolean {
-  return listVectors(vector).some((list) => list.length > 0)
-}
-
-function hasSeveralVectors(vector: unknown): boolean {
-  return listVectors(vector).some((list) => list.length > 1 && list.some(Array.isArray))
 }
 
 /** Returns the lists of all forms of `vector`: of numbers, or of lists of numbers. */

@@ -65,12 +65,6 @@ function recordNotSent(auditLog: AuditLog, receipt: Promise<IntentReceipt>, star
 /** In characters of JSON: all callers share the log. */
 const maxObjectsLength = 1024 * 1024
 
-/** Throws InvalidInput (413) if the objects of a batch do not fit into one record. */
-function assertRecordable(objects: readonly AuditedObject[]): void {
-  if (objects.length < 2 || JSON.stringify(objects).length <= maxObjectsLength) return
-  throw refusal('batch_too_large', 'the batch is too large for one audit record; send it in parts')
-}
-
 function createIntent(
   request: Placed & EntriesAdmitted,
   { contextKeys }: AuditLog,
@@ -83,7 +77,8 @@ function createIntent(
   const isCommit = operation.effect === 'commit'
   const { rule, revision } = request.allowedBy
   const objects = further.map((permission) => createAuditedObject(permission, isCommit, tracking))
-  assertRecordable(objects)
+  if (objects.length > 1 && JSON.stringify(objects).length > maxObjectsLength)
+    throw refusal('batch_too_large', 'the batch is too large for one audit record; send it in parts')
   return {
     request: head.requestId,
     operation: operation.name,

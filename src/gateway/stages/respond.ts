@@ -24,10 +24,11 @@ export async function respond(
   request: Recorded,
   response: DownstreamResponse,
 ): Promise<CatalogError | undefined> {
-  const { upstreamResponse, edit } = request
+  const { upstreamResponse, sentHeaders, edit } = request
   const { status, headers, body } = upstreamResponse
   if (body === undefined) return undefined
-  if (isNotModified(request)) {
+  // The client has the value already, as it asked.
+  if (status === 304 && hasHeader(sentHeaders, 'if-none-match')) {
     response.writeHead(status, headers)
     scheduleAtTickEnd(response, () => response.end())
     return undefined
@@ -48,11 +49,6 @@ async function applyEdit(request: Recorded, body: Buffer, edit: ResponseEditor):
     // The change is done, and would be done again.
     throw error instanceof ClientDisconnected ? error : toUnknownOutcome(toCatalogError(error), request)
   }
-}
-
-/** Whether the response says that the client has the value already, as it asked. */
-function isNotModified({ upstreamResponse: { status }, sentHeaders }: Recorded): boolean {
-  return status === 304 && hasHeader(sentHeaders, 'if-none-match')
 }
 
 /** Whether a response that is no success is a result of the operation: its body has only members of such a result. */

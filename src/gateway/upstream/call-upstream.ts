@@ -92,7 +92,9 @@ export async function callUpstream(
         return response
       } catch (error) {
         if (isUpstreamFailure(error, request)) health.recordFailure()
-        const isLast = !mayRetry || attempt > 1 || !isRetryable(error)
+        const isRetryable =
+          error instanceof AttemptFailed && error.progress !== 'responding' && isTransportFailure(error.cause)
+        const isLast = !mayRetry || attempt > 1 || !isRetryable
         if (isLast || health.circuit === 'open' || !retryBudget.tryWithdraw()) throw error
       }
     }
@@ -150,10 +152,6 @@ function isUpstreamFailure(error: unknown, { body }: UpstreamRequest): boolean {
   const isIncompleteUpload =
     body !== null && 'isComplete' in body && !body.isComplete && error.progress !== 'unsent'
   return !isIncompleteUpload
-}
-
-function isRetryable(error: unknown): boolean {
-  return error instanceof AttemptFailed && error.progress !== 'responding' && isTransportFailure(error.cause)
 }
 
 /**

@@ -4,7 +4,7 @@ import { uploadIdName, isOperationName, type Operation } from '../../catalog-api
 import type { Steps } from '../../lib/async/run-in-slices.ts'
 import { type JsonForm, createObjectForm, omitMembers } from '../../lib/json/json-form.ts'
 import { foldName } from '../../catalog-api/reserved-names.ts'
-import { isListOfStrings, isObject } from '../../lib/json/json-values.ts'
+import { getMembers, isListOfStrings } from '../../lib/json/json-values.ts'
 import { concatChunks } from '../body/checked-body.ts'
 import { FormPath } from '../json/form-path.ts'
 import { JsonTransformer, type JsonVisitor, type MemberInterest } from '../json/json-transformer.ts'
@@ -102,7 +102,7 @@ class ResponseVisitor implements JsonVisitor {
     if (this.#position !== undefined && this.#position.enter(name, depth) === undefined) return 'removal'
     if (this.#edits.withholdsCredentials) {
       if (name === optionsMember) return this.#position === undefined ? 'value' : 'removal'
-      if (isCredentialName(name)) return 'removal'
+      if (credentialName.test(foldName(name))) return 'removal'
     }
     return depth === 1 && this.#isId(name) ? 'both' : 'members'
   }
@@ -112,7 +112,7 @@ class ResponseVisitor implements JsonVisitor {
   readonly visitValue = (text: string, name: string): string | null | undefined => {
     const value: unknown = JSON.parse(text)
     if (name === optionsMember) {
-      const options = selectPublicOptions(value)
+      const options = Object.fromEntries(Object.entries(getMembers(value)).filter(isPublic))
       // Clients with empty options ignore those of their environment.
       return Object.keys(options).length === 0 ? null : JSON.stringify(options)
     }
@@ -161,10 +161,6 @@ export const credentialWords = [
 
 const credentialName = new RegExp(credentialWords.join('|'))
 
-function isCredentialName(name: string): boolean {
-  return credentialName.test(foldName(name))
-}
-
 /** Matches texts in which a name may be that of a credential: escapes and other scripts are read exactly. */
 const possibleCredential = new RegExp(
   [String.raw`\\|[^\x00-\x7f]`, ...credentialWords.map(spreadLetters)].join('|'),
@@ -200,11 +196,6 @@ const publicOptions: ReadonlyMap<string, RegExp> = new Map([
   ['allow_http', boolean],
   ['azure_storage_account_name', /^[a-z0-9]{3,24}$/],
 ])
-
-function selectPublicOptions(options: unknown): object {
-  if (!isObject(options)) return {}
-  return Object.fromEntries(Object.entries(options).filter(isPublic))
-}
 
 function isPublic([name, value]: [string, unknown]): boolean {
   return typeof value === 'string' && publicOptions.get(name)?.test(value) === true
