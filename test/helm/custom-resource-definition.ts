@@ -4,7 +4,7 @@ import {
   policyKind,
   policyResourceName,
   resourceApiVersion,
-} from '../../src/policy/language/api-version.ts'
+} from '../../src/policy/language/policy-document.ts'
 import { policySchema } from '../../src/policy/language/policy-schema.ts'
 import { toJsonSchema } from '../../src/policy/language/schema-parts.ts'
 

@@ -10,7 +10,7 @@ import {
   policyKind,
   policyResourceName,
   resourceApiVersion,
-} from '../../policy/language/api-version.ts'
+} from '../../policy/language/policy-document.ts'
 import { formatProblem, PolicyError, type PolicyProblem } from '../../policy/language/policy-error.ts'
 import { createPolicyVocabulary, type PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
 import { assertAnyPolicy } from '../../policy/source/document-problems.ts'

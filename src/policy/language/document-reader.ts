@@ -1,77 +1,144 @@
+import { isMap, isScalar, isSeq, type Pair, type ParsedNode, type Scalar, type YAMLMap } from 'yaml'
 import type { z } from 'zod'
 import { explainRemovedField } from '../../settings/index.ts'
 import { getMembers } from '../../lib/json/json-values.ts'
 import { listMembers, toSchemaNode, type SchemaNode } from '../../lib/schema-node.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
-import { descriptionAnnotation, resourceApiVersion } from './api-version.ts'
+import { describeOtherVariables, fillText, findInTemplate, type PolicyInstance } from './for-each.ts'
+import { descriptionAnnotation, resourceApiVersion } from './policy-document.ts'
 import { policySchema } from './policy-schema.ts'
-import {
-  unreadable,
-  yamlAlias,
-  type Locate,
-  type LocatedYaml,
-  type Path,
-  type Position,
-  type ProblemPlace,
-  type ReportProblem,
-} from './read-yaml.ts'
+import type { Locate, Position, ReportProblem } from './read-yaml.ts'
 
-/** A part of a document that a schema has checked. */
-export type Checked<Value> =
-  | { readonly isValid: true; readonly value: Value }
-  | {
-      readonly isValid: false
-      readonly value: unknown
-      /** The members that are mistaken or missing. */
-      readonly mistaken: ReadonlySet<string>
-    }
+export type Path = readonly (string | number)[]
 
-/** Returns a part as written, in which each mistaken member is replaced: by undefined if there is no replacement. */
-export function repair<Value>(read: Checked<Value>, replacing: Readonly<Record<string, unknown>>): Value {
-  if (read.isValid) return read.value
-  const replaced = [...read.mistaken].map((name) => [name, replacing[name]])
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- without what the schema refuses
-  return { ...getMembers(read.value), ...Object.fromEntries(replaced) } as Value
+/** Where in a value a problem is, if not at its beginning: at a key of the map, or at a character of the text. */
+export interface ProblemPlace {
+  readonly key?: string
+  readonly index?: number
 }
 
-/** Reads the parts of a document. What it reports names the part and has its position in the file. */
+/** A part of a document that a schema has checked. */
+interface Checked<Value> {
+  readonly isValid: boolean
+  /** If it is not valid, as written, but for the mistaken members. */
+  readonly value: Value
+  /** The members that are mistaken or missing. */
+  readonly mistaken: ReadonlySet<string>
+}
+
+type Entry = Pair<ParsedNode, ParsedNode | null>
+
+/** In place of what cannot be used, after an error has been reported. No field has this type. */
+const unreadable = Symbol('unreadable')
+
+/** Fields of a document whose texts are those of the whole policy, not of one value of `forEach`. */
+const wholeFields: readonly unknown[] = ['metadata', 'forEach']
+
+/** A YAML file. */
+export interface YamlFile {
+  readonly text: string
+  readonly locate: Locate
+}
+
+/**
+ * Reads the parts of a document, in which each text is filled with the value of `forEach`. What it reports names the part
+ * and has its position in the file. Aliases are not followed, and keys that are equal as text, such as `1` and `"1"`, are
+ * errors: one of their values would have no effect.
+ */
 export class DocumentReader {
-  private readonly yaml: LocatedYaml
-  private readonly locate: Locate
+  /** The whole document. */
+  readonly value: unknown
+  private readonly pairs = new Map<YAMLMap.Parsed, ReadonlyMap<string, Entry>>()
+  private readonly file: YamlFile
+  private readonly root: ParsedNode
+  private readonly instance: PolicyInstance | undefined
   private readonly reportAt: ReportProblem
 
-  constructor(yaml: LocatedYaml, locate: Locate, report: ReportProblem) {
-    this.yaml = yaml
-    this.locate = locate
-    this.reportAt = report
+  constructor(
+    file: YamlFile,
+    root: ParsedNode,
+    instance: PolicyInstance | undefined,
+    reportAt: ReportProblem,
+  ) {
+    this.file = file
+    this.root = root
+    this.instance = instance
+    this.reportAt = reportAt
+    this.value = this.convert(root, [], instance)
   }
 
-  /** The whole document. */
-  get value(): unknown {
-    return this.yaml.value
+  private convert(node: ParsedNode, path: Path, instance: PolicyInstance | undefined): unknown {
+    if (isScalar(node)) return this.fill(node.value, node.range[0], instance)
+    if (isSeq(node)) return node.items.map((item, index) => this.convert(item, [...path, index], instance))
+    if (!isMap(node)) {
+      this.reportAt(node.range[0], `${formatPath(path)} is an alias; aliases are not supported`)
+      return unreadable
+    }
+    const pairs = new Map<string, Entry>()
+    const members: Record<string, unknown> = {}
+    for (const pair of node.items) {
+      const [offset] = pair.key.range
+      const written = String(isScalar(pair.key) ? pair.key.value : pair.key)
+      const own = node === this.root && wholeFields.includes(written) ? undefined : instance
+      const filled = this.fill(written, offset, own)
+      const key = typeof filled === 'string' ? filled : written
+      if (pairs.has(key)) this.reportAt(offset, `duplicate key ${JSON.stringify(key)}`)
+      pairs.set(key, pair)
+      const value = pair.value && this.convert(pair.value, [...path, key], own)
+      // The schemas do not see it.
+      if (key === '__proto__') this.reportAt(offset, 'the key "__proto__" is not supported')
+      else members[key] = value
+    }
+    this.pairs.set(node, pairs)
+    return members
+  }
+
+  private fill(value: unknown, offset: number, instance: PolicyInstance | undefined): unknown {
+    if (typeof value !== 'string' || instance === undefined || !value.includes('{')) return value
+    const problems = describeOtherVariables(value, instance.variable)
+    for (const problem of problems) this.reportAt(offset, problem)
+    return problems.length > 0 ? unreadable : fillText(value, instance)
+  }
+
+  /** Returns a part as written. */
+  get(path: Path): unknown {
+    return path.reduce<unknown>(
+      (parent, key) =>
+        typeof parent === 'object' && parent !== null && Object.hasOwn(parent, key)
+          ? Reflect.get(parent, key)
+          : undefined,
+      this.value,
+    )
   }
 
   /** Returns the position of a part, or that of a key of it. */
   position(path: Path, key?: string): Position {
-    return this.locate(this.yaml.findOffset(path, key === undefined ? {} : { key }))
+    return this.file.locate(this.findOffset(path, key === undefined ? {} : { key }))
   }
 
   /** `problem` continues the name of the part. */
   report(path: Path, problem: string, place?: ProblemPlace): void {
-    this.reportAt(this.yaml.findOffset(path, place), (formatPath(path) || 'the document') + problem)
+    this.reportAt(this.findOffset(path, place), (formatPath(path) || 'the document') + problem)
   }
 
-  /** Reports every mistake in a part, according to the schema. */
-  check<Schema extends z.ZodType>(schema: Schema, path: Path): Checked<z.output<Schema>> {
-    const value = getValue(this.value, path)
-    const result = schema.safeParse(value)
-    if (result.success) return { isValid: true, value: result.data }
+  /** Reports every mistake in a part, according to the schema. Each mistaken member of it is replaced: by undefined by default. */
+  check<Schema extends z.ZodType>(
+    schema: Schema,
+    path: Path,
+    replacing: Readonly<Record<string, unknown>> = {},
+  ): Checked<z.output<Schema>> {
+    const written = this.get(path)
     const mistaken = new Set<string>()
+    const result = schema.safeParse(written)
+    if (result.success) return { isValid: true, value: result.data, mistaken }
     for (const issue of result.error.issues) {
       const inner = issue.path.map((key) => (typeof key === 'number' ? key : String(key)))
       if (inner[0] !== undefined) mistaken.add(String(inner[0]))
       this.reportIssue(issue, [...path, ...inner], () => listMembers(nodeOf(schema), inner))
     }
+    const replaced = Object.fromEntries([...mistaken].map((name) => [name, replacing[name]]))
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- without what the schema refuses
+    const value = { ...getMembers(written), ...replaced } as z.output<Schema>
     return { isValid: false, value, mistaken }
   }
 
@@ -80,20 +147,73 @@ export class DocumentReader {
       for (const key of issue.keys) {
         const unknown = [...path, key]
         const suggestion = suggestField(key, unknown, listKnown())
-        this.reportAt(
-          this.yaml.findOffset(path, { key }),
-          `unknown field "${formatPath(unknown)}"${suggestion}`,
-        )
+        this.reportAt(this.findOffset(path, { key }), `unknown field "${formatPath(unknown)}"${suggestion}`)
       }
       return
     }
     if (issue.code === 'custom') return this.report(path, issue.message, issue.params)
-    const { node } = this.yaml.find(path)
-    const source = getMembers(node)['source']
-    const value = getValue(this.value, path)
+    const value = this.get(path)
     if (value === unreadable) return
-    const found = node === undefined ? 'missing' : describeValue(value, issue.code, String(source))
+    const { node } = this.find(path)
+    const source = String(getMembers(node)['source'])
+    const found = node === undefined ? 'missing' : describeValue(value, issue.code, source)
     this.report(path, ` is ${found}; expected ${describeExpected(issue, value, listKnown)}`)
+  }
+
+  /**
+   * Returns how a part is written, and its offset: that of the map that lacks it if there is none, and of the key if it has no
+   * value.
+   */
+  private find(path: Path): { readonly node: ParsedNode | null | undefined; readonly offset: number } {
+    let node: ParsedNode | null | undefined = this.root
+    let [offset] = this.root.range
+    for (const key of path) {
+      const pair: Entry | undefined = this.findPair(node, key)
+      const value: ParsedNode | null | undefined = isSeq(node) ? node.items[Number(key)] : pair?.value
+      const start = value ?? pair?.key
+      if (start === undefined) return { node: undefined, offset }
+      node = value
+      ;[offset] = start.range
+    }
+    return { node, offset }
+  }
+
+  /** Returns the offset of a part as `find` does, or that of a key or a character of it. */
+  private findOffset(path: Path, { key, index }: ProblemPlace = {}): number {
+    const { node, offset } = this.find(path)
+    if (key !== undefined) return this.findPair(node, key)?.key.range[0] ?? offset
+    return index === undefined || !isScalar(node) ? offset : this.findCharacter(node, index)
+  }
+
+  private findPair(node: ParsedNode | null | undefined, key: string | number): Entry | undefined {
+    return isMap(node) ? this.pairs.get(node)?.get(String(key)) : undefined
+  }
+
+  /**
+   * Returns the offset of a character of a text. File and text differ by quotes, escapes, folding, indentation and the value
+   * of `forEach`; both are scanned in parallel, skipping characters that are only in the file.
+   */
+  private findCharacter({ value, range: [start, end] }: Scalar.Parsed, indexInValue: number): number {
+    const { instance, file } = this
+    const template = String(value)
+    const index = instance === undefined ? indexInValue : findInTemplate(template, instance, indexInValue)
+    const first = file.text.charAt(start)
+    // Plain scalars cannot start with these characters.
+    let next = start + (/["']/.test(first) ? 1 : 0)
+    if (/[|>]/.test(first)) next = file.text.indexOf('\n', start) + 1 || start
+    let offset = next
+    for (const character of template.slice(0, index + 1)) {
+      offset = next
+      // A single line break in the file is folded to a space in the text.
+      while (
+        offset < end &&
+        file.text[offset] !== character &&
+        !(character === ' ' && file.text[offset] === '\n')
+      )
+        offset++
+      next = offset + 1
+    }
+    return Math.min(index < template.length ? offset : next, Math.max(start, end - 1))
   }
 }
 
@@ -102,18 +222,7 @@ function formatPath(path: Path): string {
   return text.replace(/^\./, '')
 }
 
-function getValue(value: unknown, path: Path): unknown {
-  return path.reduce<unknown>(
-    (parent, key) =>
-      typeof parent === 'object' && parent !== null && Object.hasOwn(parent, key)
-        ? Reflect.get(parent, key)
-        : undefined,
-    value,
-  )
-}
-
 function describeValue(value: unknown, code: z.core.$ZodIssue['code'], source: string): string {
-  if (value === yamlAlias) return 'an alias; aliases are not supported'
   if (value === null || code === 'too_small') return 'empty'
   if (Array.isArray(value)) return 'a list'
   if (typeof value === 'object') return 'a map'

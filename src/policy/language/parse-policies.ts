@@ -1,11 +1,8 @@
-import type { z } from 'zod'
 import type { ParsedNode } from 'yaml'
 import { runAtOnce, type Steps } from '../../lib/async/run-in-slices.ts'
 import { getMembers, isObject } from '../../lib/json/json-values.ts'
 import type { DecisionTest } from '../testing/decision-test.ts'
-import { fileApiVersion, resourceApiVersion } from './api-version.ts'
-import { createCommitRules, createRestriction, createRule, createTags } from './build-rule.ts'
-import { DocumentReader, repair, type Checked } from './document-reader.ts'
+import { DocumentReader, type YamlFile } from './document-reader.ts'
 import {
   formatPlaceholder,
   isVariableName,
@@ -13,20 +10,27 @@ import {
   nameDocument,
   type PolicyInstance,
 } from './for-each.ts'
-import type { AcceptedFinding, PolicyDocument, PolicyRule } from './policy-document.ts'
-import type { PolicyProblem } from './policy-error.ts'
-import { exampleOf, forEachSchema, getPolicySchemas, metadataSchemas, policyParts } from './policy-schema.ts'
-import { builtInVocabulary, type PolicyVocabulary } from './policy-vocabulary.ts'
 import {
-  createLocator,
-  LocatedYaml,
-  readYaml,
-  type Locate,
-  type Position,
-  type ReportProblem,
-} from './read-yaml.ts'
+  fileApiVersion,
+  resourceApiVersion,
+  type AcceptedFinding,
+  type PolicyDocument,
+  type PolicyRule,
+} from './policy-document.ts'
+import type { PolicyProblem } from './policy-error.ts'
+import {
+  exampleOf,
+  forEachSchema,
+  getPolicySchemas,
+  metadataSchemas,
+  policyParts,
+  type PolicySchemas,
+} from './policy-schema.ts'
+import { builtInVocabulary, type PolicyVocabulary } from './policy-vocabulary.ts'
+import { createLocator, readYaml, type ReportProblem } from './read-yaml.ts'
+import { readTags } from './restriction-schema.ts'
+import { readCommits } from './rule-schema.ts'
 import { label } from './schema-parts.ts'
-import { createTest } from './test-schema.ts'
 
 /** Content of one policy file. If there is any problem, the policies must not be used. */
 export interface ParsedPolicies {
@@ -62,12 +66,13 @@ export function* parsePolicySteps(
     text,
     locate,
     vocabulary,
+    schemas: getPolicySchemas(vocabulary),
     accepted: readAccepted(text),
     documents: [],
     tests: [],
   }
   for (const root of readYaml(text, report)) {
-    yield* readWhole(parsed, root, report)
+    for (const { offset, message } of yield* readWhole(parsed, root)) report(offset, message)
     yield
   }
   problems.sort(
@@ -77,11 +82,10 @@ export function* parsePolicySteps(
 }
 
 /** A file that is parsed, with what was found in it. */
-interface ParsedFile {
+interface ParsedFile extends YamlFile {
   readonly file: string
-  readonly text: string
-  readonly locate: Locate
   readonly vocabulary: PolicyVocabulary
+  readonly schemas: PolicySchemas
   readonly accepted: readonly AcceptedFinding[]
   readonly documents: PolicyDocument[]
   readonly tests: DecisionTest[]
@@ -93,31 +97,32 @@ interface Problem {
 }
 
 /**
- * Reads a document; if it has `forEach`, once for each value. An error that all values have is reported once, any other with
- * the values that have it.
+ * Reads a document; if it has `forEach`, once for each value. Returns its errors: one that all values have once, any other
+ * with the values that have it.
  */
-function* readWhole(parsed: ParsedFile, root: ParsedNode, report: ReportProblem): Steps<void> {
-  const { text, locate } = parsed
-  const found: Problem[] = []
-  const yaml = new LocatedYaml(root, text, undefined, (offset, message) => found.push({ offset, message }))
-  const reader = new DocumentReader(yaml, locate, report)
-  const isTable = getMembers(yaml.value)['kind'] === 'DecisionTable'
+function* readWhole(parsed: ParsedFile, root: ParsedNode): Steps<readonly Problem[]> {
+  const problems: Problem[] = []
+  const reader = new DocumentReader(parsed, root, undefined, (offset, message) =>
+    problems.push({ offset, message }),
+  )
+  // Of texts, which are read again for each value.
+  const ofTexts = problems.splice(0)
+  const isTable = getMembers(reader.value)['kind'] === 'DecisionTable'
   const instances = isTable ? undefined : readForEach(reader)
   if (instances === undefined) {
-    for (const { offset, message } of found) report(offset, message)
     if (isTable) yield* readDecisionTable(parsed, reader)
     else yield* readDocument(parsed, reader, undefined)
-    return
+    return [...ofTexts, ...problems]
   }
   const documents = instances.map((instance) => ({ name: nameDocument('', instance), instance }))
-  const problems: (Problem & { readonly policy: string })[] = []
+  const ofValues: (Problem & { readonly policy: string })[] = []
   for (const { name, instance } of documents) {
-    const reportOwn: ReportProblem = (offset, message) => problems.push({ offset, message, policy: name })
-    const filled = new LocatedYaml(root, text, instance, reportOwn)
-    yield* readDocument(parsed, new DocumentReader(filled, locate, reportOwn), instance)
+    const filled = new DocumentReader(parsed, root, instance, (offset, message) =>
+      ofValues.push({ offset, message, policy: name }),
+    )
+    yield* readDocument(parsed, filled, instance)
   }
-  const merged = mergeByPolicy(problems, documents, ({ offset }) => String(offset))
-  for (const { offset, message } of merged) report(offset, message)
+  return [...problems, ...mergeByPolicy(ofValues, documents, ({ offset }) => String(offset))]
 }
 
 /** The product of values and rules bounds the time and memory that one file takes. */
@@ -161,8 +166,7 @@ function listItems(value: unknown): readonly unknown[] {
 }
 
 function* readDecisionTable(parsed: ParsedFile, reader: DocumentReader): Steps<void> {
-  const { table } = getPolicySchemas(parsed.vocabulary)
-  reader.check(table, [])
+  reader.check(parsed.schemas.table, [])
   yield* readTests(parsed, reader, readName(reader) ?? '')
 }
 
@@ -174,22 +178,19 @@ function* readDocument(
   reader: DocumentReader,
   instance: PolicyInstance | undefined,
 ): Steps<void> {
-  const { file, accepted, documents, vocabulary } = parsed
-  const schemas = getPolicySchemas(vocabulary)
-  const read = reader.check(schemas.document, [])
-  const { value } = reader
-  if (!isObject(value)) return
-  if (!policyParts.some((name) => name in value))
+  const { file, accepted, documents, vocabulary, schemas } = parsed
+  const { value: policy, mistaken } = reader.check(schemas.document, [], strictest)
+  if (!isObject(reader.value)) return
+  if (!policyParts.some((name) => name in policy))
     reader.report(['rules'], ` is missing; expected a list, such as ${exampleOf.rules}`)
-  const policy = repair(read, strictest)
   const policyName = readName(reader)
-  const tags = 'tags' in policy ? createTags(reader.check(schemas.tags, ['tags']), reader) : undefined
-  const rules = yield* readRules(reader, policy, vocabulary)
+  const tags = 'tags' in policy ? readTags(reader, schemas.tags) : undefined
+  const rules = yield* readRules(parsed, reader)
   const name = nameDocument(policyName ?? '', instance)
   yield* readTests(parsed, reader, name)
   const { mode, namespace, inherit = true, final = [], onDeny, contact } = policy
   // In another namespace, its denies would apply to others.
-  if (policyName === undefined || (!read.isValid && read.mistaken.has('namespace'))) return
+  if (policyName === undefined || mistaken.has('namespace')) return
   documents.push({
     name,
     instance,
@@ -211,64 +212,46 @@ function* readDocument(
 /** Reads the name in the metadata that the version allows. */
 function readName(reader: DocumentReader): string | undefined {
   const isResource = getMembers(reader.value)['apiVersion'] === resourceApiVersion
-  const metadata = reader.check(metadataSchemas[isResource ? resourceApiVersion : fileApiVersion], [
-    'metadata',
-  ])
-  return metadata.isValid || !metadata.mistaken.has('name') ? repair(metadata, {}).name : undefined
+  const schema = metadataSchemas[isResource ? resourceApiVersion : fileApiVersion]
+  return reader.check(schema, ['metadata']).value.name
 }
 
 function* readTests(
-  { file, tests, vocabulary }: ParsedFile,
+  { file, tests, schemas }: ParsedFile,
   reader: DocumentReader,
   document: string,
 ): Steps<void> {
-  const { test } = getPolicySchemas(vocabulary)
   for (const index of listItems(getMembers(reader.value)['tests']).keys()) {
     yield
-    const path = ['tests', index]
-    const read = reader.check(test, path)
-    if (!read.isValid) continue
-    const { line } = reader.position(path)
-    tests.push(createTest(read.value, { document, file, line }, vocabulary))
+    const test = schemas.test.read(reader, ['tests', index], { document, file })
+    if (test !== undefined) tests.push(test)
   }
 }
 
 /** Reads rules, restrictions and commit requirements, in the order of their lines. */
 function* readRules(
+  { vocabulary, schemas }: ParsedFile,
   reader: DocumentReader,
-  policy: object,
-  vocabulary: PolicyVocabulary,
 ): Steps<readonly PolicyRule[]> {
-  const { rule, restriction, commits } = getPolicySchemas(vocabulary)
-  const rules =
-    'commits' in policy ? [...createCommitRules(reader.check(commits, ['commits']), reader, vocabulary)] : []
+  const document = getMembers(reader.value)
+  const rules = 'commits' in document ? [...readCommits(reader, vocabulary)] : []
   // Line of each rule, by id.
   const lines = new Map<unknown, number>(rules.map(({ id, line }) => [id, line]))
-  function* readAll<Schema extends z.ZodType>(
-    name: 'restrict' | 'rules',
-    schema: Schema,
-    create: (
-      read: Checked<z.output<Schema>>,
-      position: Position,
-      vocabulary: PolicyVocabulary,
-    ) => PolicyRule | undefined,
-  ): Steps<void> {
-    for (const index of listItems(getMembers(policy)[name]).keys()) {
+  for (const [name, { read }] of [
+    ['restrict', schemas.restriction],
+    ['rules', schemas.rule],
+  ] as const) {
+    for (const index of listItems(document[name]).keys()) {
       yield
       const path = [name, index]
-      const read = reader.check(schema, path)
-      const position = reader.position(path)
-      const { id } = getMembers(read.value)
+      const rule = read(reader, path)
+      const { id } = getMembers(reader.get(path))
       const before = lines.get(id)
-      if (before === undefined) lines.set(id, position.line)
+      if (before === undefined) lines.set(id, reader.position(path).line)
       else reader.report(path, `: duplicate rule id "${String(id)}", also in line ${before}`)
-      const created = create(read, position, vocabulary)
-      if (created === undefined || before !== undefined) continue
-      rules.push(created)
+      if (rule !== undefined && before === undefined) rules.push(rule)
     }
   }
-  yield* readAll('restrict', restriction, createRestriction)
-  yield* readAll('rules', rule, createRule)
   return rules.toSorted((one, other) => one.line - other.line)
 }
 

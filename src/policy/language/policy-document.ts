@@ -6,6 +6,23 @@ import type { DeclaredTags } from '../tags/object-tags.ts'
 import type { Coverage } from './policy-vocabulary.ts'
 import type { PolicyInstance } from './for-each.ts'
 
+/** API version of policies in files. */
+export const fileApiVersion = 'catalog-gateway/v1'
+
+/** API group of AccessPolicy resources in Kubernetes. */
+export const policyApiGroup = 'catalog-gateway.dev'
+
+/** API version of AccessPolicy resources in Kubernetes; files accept it, too. */
+export const resourceApiVersion = `${policyApiGroup}/v1`
+
+export const policyKind = 'AccessPolicy'
+
+/** Name of AccessPolicy resources in paths of the Kubernetes API. */
+export const policyResourceName = 'accesspolicies'
+
+/** Annotation with the description of a policy: the Kubernetes API has no such member of `metadata`. */
+export const descriptionAnnotation = `${policyApiGroup}/description`
+
 export interface NamedSubjects {
   /** Names of principals. A service account is given as the principal in its token. */
   readonly users: readonly string[]
@@ -32,11 +49,11 @@ export interface PolicyRule extends Coverage {
   /** Includes the end of the rule. */
   readonly condition: Condition | undefined
   /** The condition as written, without the end of the rule. */
-  readonly when?: string
+  readonly when?: string | undefined
   /** ISO 8601, UTC: an allow rule applies before this time. */
-  readonly until?: string
+  readonly until?: string | undefined
   /** What a caller reads whom the rule denies, or does not allow because of its condition alone. */
-  readonly message?: string
+  readonly message?: string | undefined
   /** What a restriction leaves of the tables. */
   readonly restriction?: WrittenRestriction
   /** First line of the rule, from 1. */
@@ -44,9 +61,6 @@ export interface PolicyRule extends Coverage {
   /** From 1. */
   readonly column: number
 }
-
-/** Status of a denial: 403 reports it, 404 conceals that the object exists. */
-type DenialStatus = 403 | 404
 
 /** A finding of a check that is intended. */
 export interface AcceptedFinding {
@@ -71,8 +85,11 @@ export interface PolicyDocument {
   readonly inherit: boolean
   /** Permissions that policies of namespaces beneath cannot allow. */
   readonly final: ReadonlySet<Permission>
-  /** Status of denials here and beneath; undefined to use that of the namespaces above. */
-  readonly onDeny: DenialStatus | undefined
+  /**
+   * Status of denials here and beneath: 403 reports them, 404 conceals that the object exists; undefined to use that of the
+   * namespaces above.
+   */
+  readonly onDeny: 403 | 404 | undefined
   /** Whom to ask for access, in one line; undefined to name that of the namespaces above. */
   readonly contact: string | undefined
   /** Tags of the namespace and its tables; undefined if it declares none. */

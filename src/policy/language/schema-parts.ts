@@ -4,13 +4,12 @@ import { extraOperationNamePattern } from '../../catalog-api/extra-operation.ts'
 import { describeJoinedName, formatNameList, splitNames } from '../../catalog-api/identifier-text.ts'
 import { assertIdentifier, assertName } from '../../catalog-api/identifiers.ts'
 import { permissionGroups, permissionNames } from '../../catalog-api/permissions.ts'
-import { isObject } from '../../lib/json/json-values.ts'
 import { validateTimestamp } from '../../lib/time.ts'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import { describeRegularExpression } from '../conditions/name-pattern.ts'
 import { describePlaceholder } from './for-each.ts'
 import type { PolicyVocabulary } from './policy-vocabulary.ts'
-import type { Path, ProblemPlace } from './read-yaml.ts'
+import type { Path, ProblemPlace } from './document-reader.ts'
 
 /*
  * The parts that the schemas of the policy language are made of. Errors say what is expected. `meta` has what only editors
@@ -33,20 +32,6 @@ export function checked<Schema extends z.ZodType>(
         context.addIssue({ code: 'custom', message, path: [...path], params }),
       ),
     { when: ({ issues }) => issues.every((issue) => issue.continue === true && !isUnknownField(issue)) },
-  )
-}
-
-/** Adds a check of which fields there are, whatever mistakes are in them. */
-export function checkedFields<Schema extends z.ZodType>(
-  schema: Schema,
-  describe: (fields: object) => string | undefined,
-): Schema {
-  return schema.superRefine(
-    (value, context) => {
-      const message = isObject(value) ? describe(value) : undefined
-      if (message !== undefined) context.addIssue({ code: 'custom', message, path: [], params: {} })
-    },
-    { when: ({ value }) => isObject(value) },
   )
 }
 

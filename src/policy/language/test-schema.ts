@@ -2,13 +2,12 @@ import { z } from 'zod'
 import { authenticationMethods } from '../../identity/index.ts'
 import { isInNamespace } from '../../catalog-api/requirements.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
-import { getMembers } from '../../lib/json/json-values.ts'
 import { objectKindOfPermission } from '../engine/object-position.ts'
 import type { DecisionTest } from '../testing/decision-test.ts'
+import type { DocumentReader, Path } from './document-reader.ts'
 import type { PolicyVocabulary } from './policy-vocabulary.ts'
 import {
   checked,
-  checkedFields,
   fullListOf,
   mapOf,
   names as nameList,
@@ -19,21 +18,9 @@ import {
   yes,
   type NameSchemas,
 } from './schema-parts.ts'
-import { yamlAlias, type Path } from './read-yaml.ts'
 import { createCaller, createWrittenRequest, findUnstatedFacts } from './written-request.ts'
 
 /* Tests of policies and of decision tables, as the other schemas of the language. */
-
-const claims = checked(mapOf(z.unknown(), 'claims, such as { amr: [mfa] }'), (claims, report) => {
-  for (const path of findAliases(claims, [])) report(' is an alias, which is not followed', path)
-})
-
-/** Lists the paths of aliases, which are not followed, at any depth. */
-function findAliases(value: unknown, path: Path): readonly Path[] {
-  if (value === yamlAlias) return [path]
-  const members = Array.isArray(value) ? [...value.entries()] : Object.entries(getMembers(value))
-  return members.flatMap(([key, member]) => findAliases(member, [...path, key]))
-}
 
 const caller = checked(
   z.strictObject({
@@ -46,7 +33,7 @@ const caller = checked(
       'How the caller authenticated: api-key, token or certificate. Default: token if claims or issuer are given, otherwise api-key.',
     ),
     issuer: optional(text, 'The issuer.'),
-    claims: optional(claims, 'The claims of its token.'),
+    claims: optional(mapOf(z.unknown(), 'claims, such as { amr: [mfa] }'), 'The claims of its token.'),
   }),
   (caller, report) => {
     if (caller.anonymous && Object.keys(caller).length > 1)
@@ -79,6 +66,7 @@ const expectedOf = {
   message: ['deny', 'an allowed request has none'],
 } as const
 
+/** The schema of tests, and how one is read. */
 export function createTestSchema({ path, operations }: NameSchemas, vocabulary: PolicyVocabulary) {
   const table = checked(path, (id, report) => {
     if (id.length === 0) report(' is empty; expected its namespace and its name')
@@ -101,7 +89,7 @@ export function createTestSchema({ path, operations }: NameSchemas, vocabulary: 
     properties: optional(texts, 'As in conditions.'),
   })
 
-  const form = checkedFields(
+  const schema = checked(
     z.strictObject({
       name: optional(text, 'Description of the test.'),
       as: optional(caller, 'The caller. Default: a caller that no policy names.'),
@@ -129,62 +117,64 @@ export function createTestSchema({ path, operations }: NameSchemas, vocabulary: 
         'With allow: the columns that restrictions are expected to leave, in any order, such as [id, person.city].',
       ),
     }),
-    (fields) => {
-      if (findObjectField(fields) !== undefined) return undefined
-      const found = objectFields.filter((name) => name in fields).join(' and ')
-      return ` names ${found || 'no object'}; expected exactly one of ${objectFields.join(', ')}`
+    (test, report) => {
+      const { beneath = false, given = {}, expect } = test
+      const permissions = vocabulary.expand(test.operations, 'allow')
+      for (const [fact, problem] of permissions.size === 0 ? [] : findUnstatedFacts(given, permissions))
+        report(`: ${problem}`, ['given', fact])
+      for (const name of ['sends', 'columns', 'message'] as const) {
+        const [effect, reason] = expectedOf[name]
+        if (test[name] !== undefined && expect !== effect)
+          report(` is for "expect: ${effect}": ${reason}`, [name])
+      }
+      const field = findObjectField(test)
+      if (field === undefined) {
+        const found = objectFields.filter((name) => name in test).join(' and ') || 'no object'
+        return report(` names ${found}; expected exactly one of ${objectFields.join(', ')}`)
+      }
+      if (beneath) {
+        if (field !== 'namespace') report(' is allowed only with "namespace"', ['beneath'])
+        return
+      }
+      // Members of a group that do not apply to the object are skipped; an operation that is named must apply to it.
+      for (const [index, name] of test.operations.entries()) {
+        const permission = vocabulary.permissions.names.find((candidate) => candidate === name)
+        if (permission === undefined || objectFieldFor(permission) === field) continue
+        const expected = `expected "${objectFieldFor(permission)}"`
+        report(`: ${permission} does not apply to a ${field}; ${expected}`, ['operations', index])
+      }
+      if (permissions.size > 0 && ![...permissions].some((one) => objectFieldFor(one) === field))
+        report(`: none of them applies to a ${field}`, ['operations'])
     },
-  )
-  return checked(form, (test, report) => {
-    const { beneath = false, given = {}, expect } = test
-    const permissions = vocabulary.expand(test.operations, 'allow')
-    for (const [fact, problem] of permissions.size === 0 ? [] : findUnstatedFacts(given, permissions))
-      report(`: ${problem}`, ['given', fact])
-    for (const name of ['sends', 'columns', 'message'] as const) {
-      const [effect, reason] = expectedOf[name]
-      if (test[name] !== undefined && expect !== effect)
-        report(` is for "expect: ${effect}": ${reason}`, [name])
-    }
-    const field = findObjectField(test)
-    if (field === undefined) return
-    if (beneath) {
-      if (field !== 'namespace') report(' is allowed only with "namespace"', ['beneath'])
-      return
-    }
-    // Members of a group that do not apply to the object are skipped; an operation that is named must apply to it.
-    for (const [index, name] of test.operations.entries()) {
-      const permission = vocabulary.permissions.names.find((candidate) => candidate === name)
-      if (permission === undefined || objectFieldFor(permission) === field) continue
-      const expected = `expected "${objectFieldFor(permission)}"`
-      report(`: ${permission} does not apply to a ${field}; ${expected}`, ['operations', index])
-    }
-    if (permissions.size > 0 && ![...permissions].some((one) => objectFieldFor(one) === field))
-      report(`: none of them applies to a ${field}`, ['operations'])
-  }).meta({ oneOf: objectFields.map((name) => ({ required: [name] })) })
-}
+  ).meta({ oneOf: objectFields.map((name) => ({ required: [name] })) })
 
-/** Creates a test from fields that the schema has checked. */
-export function createTest(
-  test: z.output<ReturnType<typeof createTestSchema>>,
-  location: Pick<DecisionTest, 'document' | 'file' | 'line'>,
-  vocabulary: PolicyVocabulary,
-): DecisionTest {
-  const { name = '', beneath = false, given } = test
-  const principal = createCaller(test.as)
-  const field = findObjectField(test)
-  const id = (field && test[field]) ?? []
-  const requests = [...vocabulary.expand(test.operations, 'allow')]
-    .filter((permission) => beneath || objectFieldFor(permission) === field)
-    .map((permission) => createWrittenRequest({ principal, permission, id, given, beneath }))
-  return {
-    ...location,
-    name,
-    requests,
-    beneath,
-    expected: test.expect,
-    expectedRule: test.rule,
-    expectedMessage: test.message,
-    expectedSends: test.sends,
-    expectedColumns: test.columns,
+  /** Reads a test; none if it is mistaken. */
+  function read(
+    reader: DocumentReader,
+    path: Path,
+    location: Pick<DecisionTest, 'document' | 'file'>,
+  ): DecisionTest | undefined {
+    const { isValid, value: test } = reader.check(schema, path)
+    if (!isValid) return undefined
+    const { name = '', beneath = false, given } = test
+    const principal = createCaller(test.as)
+    const field = findObjectField(test)
+    const id = (field && test[field]) ?? []
+    const requests = [...vocabulary.expand(test.operations, 'allow')]
+      .filter((permission) => beneath || objectFieldFor(permission) === field)
+      .map((permission) => createWrittenRequest({ principal, permission, id, given, beneath }))
+    return {
+      ...location,
+      line: reader.position(path).line,
+      name,
+      requests,
+      beneath,
+      expected: test.expect,
+      expectedRule: test.rule,
+      expectedMessage: test.message,
+      expectedSends: test.sends,
+      expectedColumns: test.columns,
+    }
   }
+  return { schema, read }
 }

@@ -272,7 +272,7 @@ it('does not follow aliases, so a small file cannot expand', () => {
     (_, depth) => `x${depth + 1}: &x${depth + 1} [*x${depth}, *x${depth}]`,
   )
   expect(errors(`${head}x0: &x0 [a]\n${bomb.join('\n')}\nrules: *x30\n`)).toContain(
-    '36:8 rules is an alias; aliases are not supported; expected a list, such as [{ id, effect, subjects, operations }]',
+    '36:8 rules is an alias; aliases are not supported',
   )
 })
 
@@ -303,12 +303,11 @@ it.each([
   ],
   [
     'tests: [{ operations: [read], namespace: [], expect: deny, given: *x }]',
-    '5:67 tests[0].given is an alias; aliases are not supported; expected fields: address, now, context, mode, ' +
-      'behavior, branch, tag, location, manifestPath, destination, metadata, properties',
+    '5:67 tests[0].given is an alias; aliases are not supported',
   ],
   [
     'tests: [{ operations: [read], namespace: [], expect: deny, as: { claims: { a: [*x] } } }]',
-    '5:80 tests[0].as.claims.a[0] is an alias, which is not followed',
+    '5:80 tests[0].as.claims.a[0] is an alias; aliases are not supported',
   ],
   ['tags: { tables: { __proto__: { columns: { a: text } } } }', '5:19 the key "__proto__" is not supported'],
   ['onDeny: 401', '5:9 onDeny is 401; expected 403 or 404'],

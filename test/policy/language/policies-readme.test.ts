@@ -4,12 +4,9 @@ import { extraPermissions } from '../../../src/catalog-api/permissions.ts'
 import { addedFunctions } from '../../../src/policy/conditions/condition-functions.ts'
 import { conditionVariables } from '../../../src/policy/conditions/condition-variables.ts'
 import { parsePolicies } from '../../../src/policy/language/parse-policies.ts'
-import {
-  commitsSchema,
-  policySchema,
-  ruleSchema,
-  subjectsSchema,
-} from '../../../src/policy/language/policy-schema.ts'
+import { getPolicySchemas, policySchema } from '../../../src/policy/language/policy-schema.ts'
+import { builtInVocabulary } from '../../../src/policy/language/policy-vocabulary.ts'
+import { commitsSchema, subjectsSchema } from '../../../src/policy/language/rule-schema.ts'
 import { policyTables } from './policy-tables.ts'
 import { readTable, replaceTable } from './generated-table.ts'
 
@@ -57,7 +54,12 @@ it.each([
 })
 
 it('shows every field of a document in examples or words', () => {
-  const schemas = [policySchema, ruleSchema, subjectsSchema, commitsSchema]
+  const schemas = [
+    policySchema,
+    getPolicySchemas(builtInVocabulary).rule.schema,
+    subjectsSchema,
+    commitsSchema,
+  ]
   for (const name of schemas.flatMap(({ shape }) => Object.keys(shape))) {
     expect(readme + reference).toMatch(new RegExp(`\\b${name}\\b`))
   }

@@ -7,7 +7,7 @@ import {
   type KubernetesObject,
 } from '../../../lib/kubernetes/kubernetes-client.ts'
 import { watchResources, type WatchTiming } from '../../../lib/kubernetes/watch-resources.ts'
-import { policyResourceName, resourceApiVersion } from '../../language/api-version.ts'
+import { policyResourceName, resourceApiVersion } from '../../language/policy-document.ts'
 import { PolicyError } from '../../language/policy-error.ts'
 import { describeEach } from '../../language/for-each.ts'
 import type { PolicyVocabulary } from '../../language/policy-vocabulary.ts'

@@ -4,9 +4,13 @@ import { runInSlices, type Steps } from '../../../lib/async/run-in-slices.ts'
 import { getMembers } from '../../../lib/json/json-values.ts'
 import type { KubernetesObject } from '../../../lib/kubernetes/kubernetes-client.ts'
 import { unknown } from '../../conditions/fact.ts'
-import { policyKind, policyResourceName, resourceApiVersion } from '../../language/api-version.ts'
+import {
+  policyKind,
+  policyResourceName,
+  resourceApiVersion,
+  type PolicyDocument,
+} from '../../language/policy-document.ts'
 import { parsePolicySteps, type ParsedPolicies } from '../../language/parse-policies.ts'
-import type { PolicyDocument } from '../../language/policy-document.ts'
 import { describeEach } from '../../language/for-each.ts'
 import type { PolicyVocabulary } from '../../language/policy-vocabulary.ts'
 import type { PolicyContents } from '../load-policies.ts'

@@ -5,7 +5,7 @@ import {
   type KubernetesObject,
 } from '../../../lib/kubernetes/kubernetes-client.ts'
 import { getMembers } from '../../../lib/json/json-values.ts'
-import { policyResourceName } from '../../language/api-version.ts'
+import { policyResourceName } from '../../language/policy-document.ts'
 import type { ResourceResult } from './kubernetes-policies.ts'
 
 interface StatusWriterOptions {
