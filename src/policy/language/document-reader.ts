@@ -6,7 +6,6 @@ import { listMembers, toSchemaNode, type SchemaNode } from '../../lib/schema-nod
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import { describeOtherVariables, fillText, findInTemplate, type PolicyInstance } from './for-each.ts'
 import { descriptionAnnotation, resourceApiVersion } from './policy-document.ts'
-import { policySchema } from './policy-schema.ts'
 import type { Locate, Position, ReportProblem } from './read-yaml.ts'
 
 export type Path = readonly (string | number)[]
@@ -38,6 +37,8 @@ const wholeFields: readonly unknown[] = ['metadata', 'forEach']
 export interface YamlFile {
   readonly text: string
   readonly locate: Locate
+  /** The fields of a document, for suggestions. */
+  readonly fields: readonly string[]
 }
 
 /**
@@ -146,7 +147,7 @@ export class DocumentReader {
     if (issue.code === 'unrecognized_keys') {
       for (const key of issue.keys) {
         const unknown = [...path, key]
-        const suggestion = suggestField(key, unknown, listKnown())
+        const suggestion = suggestField(key, unknown, listKnown(), this.file.fields)
         this.reportAt(this.findOffset(path, { key }), `unknown field "${formatPath(unknown)}"${suggestion}`)
       }
       return
@@ -202,15 +203,12 @@ export class DocumentReader {
     let next = start + (/["']/.test(first) ? 1 : 0)
     if (/[|>]/.test(first)) next = file.text.indexOf('\n', start) + 1 || start
     let offset = next
-    for (const character of template.slice(0, index + 1)) {
-      offset = next
+    for (let position = 0; position <= index && position < template.length; position++) {
+      const character = template[position]
       // A single line break in the file is folded to a space in the text.
-      while (
-        offset < end &&
-        file.text[offset] !== character &&
-        !(character === ' ' && file.text[offset] === '\n')
-      )
-        offset++
+      const isFound = (found: string | undefined): boolean =>
+        found === character || (character === ' ' && found === '\n')
+      for (offset = next; offset < end && !isFound(file.text[offset]); offset++);
       next = offset + 1
     }
     return Math.min(index < template.length ? offset : next, Math.max(start, end - 1))
@@ -285,14 +283,18 @@ const misplacedFieldHints: Readonly<Record<string, string>> = {
     '; "restrict", a field of the document next to "rules", says what callers may read of a table',
 }
 
-function suggestField(name: string, place: Path, known: readonly string[]): string {
+function suggestField(
+  name: string,
+  place: Path,
+  known: readonly string[],
+  ofDocument: readonly string[],
+): string {
   const path = place.filter((key) => typeof key === 'string').join('.')
   const removed = explainRemovedField(path)
   if (removed !== '') return removed
   const misplaced = Object.hasOwn(misplacedFieldHints, path) ? misplacedFieldHints[path] : undefined
   if (misplaced !== undefined) return misplaced
-  if (place.length > 1 && Object.hasOwn(policySchema.shape, name))
-    return '; it is a field of the document, next to "rules"'
+  if (place.length > 1 && ofDocument.includes(name)) return '; it is a field of the document, next to "rules"'
   const other = known.find((field) => fieldAliases[field]?.includes(name))
   if (other !== undefined) return `; did you mean "${other}"?`
   return suggestSimilar(name, known) || `; the fields here are ${known.join(', ')}`

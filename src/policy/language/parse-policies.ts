@@ -61,12 +61,14 @@ export function* parsePolicySteps(
   const locate = createLocator(text)
   const problems: PolicyProblem[] = []
   const report: ReportProblem = (offset, message) => problems.push({ file, ...locate(offset), message })
+  const schemas = getPolicySchemas(vocabulary)
   const parsed: ParsedFile = {
     file,
     text,
     locate,
+    fields: Object.keys(schemas.policy.shape),
     vocabulary,
-    schemas: getPolicySchemas(vocabulary),
+    schemas,
     accepted: readAccepted(text),
     documents: [],
     tests: [],

@@ -21,33 +21,27 @@ export type JsonSchema = z.core.JSONSchema.JSONSchema
 /** Reports a problem of a part of a value. The text continues the name of the part. */
 type Report = (problem: string, path?: Path, place?: ProblemPlace) => void
 
-/** Adds a check of values that have the right form and no unknown field, whatever other problems their parts have. */
+/**
+ * Adds a check of values that have the right form and no unknown field, whatever other problems their parts have. It may
+ * return the problem of the whole value.
+ */
 export function checked<Schema extends z.ZodType>(
   schema: Schema,
-  check: (value: z.output<Schema>, report: Report) => void,
+  check: (value: z.output<Schema>, report: Report) => string | undefined,
 ): Schema {
   return schema.superRefine(
-    (value, context) =>
-      check(value, (message, path = [], params = {}) =>
-        context.addIssue({ code: 'custom', message, path: [...path], params }),
-      ),
+    (value, context) => {
+      const report: Report = (message, path = [], params = {}) =>
+        context.addIssue({ code: 'custom', message, path: [...path], params })
+      const problem = check(value, report)
+      if (problem !== undefined) report(problem)
+    },
     { when: ({ issues }) => issues.every((issue) => issue.continue === true && !isUnknownField(issue)) },
   )
 }
 
 function isUnknownField({ code, path = [] }: z.core.$ZodRawIssue): boolean {
   return code === 'unrecognized_keys' && path.length === 0
-}
-
-/** Adds a check that returns the problem of a value, if it has one. */
-function described<Schema extends z.ZodType>(
-  schema: Schema,
-  describe: (value: z.output<Schema>) => string | undefined,
-): Schema {
-  return checked(schema, (value, report) => {
-    const problem = describe(value)
-    if (problem !== undefined) report(problem)
-  })
 }
 
 export const text = z.string({ error: 'text' })
@@ -78,7 +72,7 @@ export function mapOf<Value extends z.ZodType>(value: Value, expected: string) {
 
 /** A map that is not empty. */
 export function fullMapOf<Value extends z.ZodType>(value: Value, expected: string) {
-  return described(mapOf(value, expected), (map) =>
+  return checked(mapOf(value, expected), (map) =>
     Object.keys(map).length === 0 ? ` is empty; expected ${expected}` : undefined,
   ).meta({ minProperties: 1 })
 }
@@ -135,7 +129,7 @@ export const yes = z.literal(true)
 
 /** A list of names or other texts, each with its check, that is not empty. */
 export function fullListOf(describe: (text: string) => string | undefined, example: string) {
-  return fullList(described(filled, describe), example)
+  return fullList(checked(filled, describe), example)
 }
 
 export function describeSubject(name: string): string | undefined {
@@ -191,7 +185,7 @@ export function createNameSchemas(vocabulary: PolicyVocabulary) {
     ),
     describeTable,
     operations: fullList(
-      described(text, (name) =>
+      checked(text, (name) =>
         vocabulary.has(name)
           ? undefined
           : `: unknown operation or group ${JSON.stringify(name)}${suggestSimilar(name, known) || expectedNames}`,

@@ -68,9 +68,7 @@ const expectedOf = {
 
 /** The schema of tests, and how one is read. */
 export function createTestSchema({ path, operations }: NameSchemas, vocabulary: PolicyVocabulary) {
-  const table = checked(path, (id, report) => {
-    if (id.length === 0) report(' is empty; expected its namespace and its name')
-  }).meta({ minItems: 1 })
+  const table = path.min(1, { error: 'its namespace and its name' })
   const transaction = checked(table, (id, report) => {
     if (id.length === 1) report(' names no table; expected the id of the table and the transaction')
   }).meta({ minItems: 2 })
@@ -130,12 +128,10 @@ export function createTestSchema({ path, operations }: NameSchemas, vocabulary: 
       const field = findObjectField(test)
       if (field === undefined) {
         const found = objectFields.filter((name) => name in test).join(' and ') || 'no object'
-        return report(` names ${found}; expected exactly one of ${objectFields.join(', ')}`)
+        return ` names ${found}; expected exactly one of ${objectFields.join(', ')}`
       }
-      if (beneath) {
-        if (field !== 'namespace') report(' is allowed only with "namespace"', ['beneath'])
-        return
-      }
+      if (beneath && field !== 'namespace') report(' is allowed only with "namespace"', ['beneath'])
+      if (beneath) return undefined
       // Members of a group that do not apply to the object are skipped; an operation that is named must apply to it.
       for (const [index, name] of test.operations.entries()) {
         const permission = vocabulary.permissions.names.find((candidate) => candidate === name)
@@ -145,6 +141,7 @@ export function createTestSchema({ path, operations }: NameSchemas, vocabulary: 
       }
       if (permissions.size > 0 && ![...permissions].some((one) => objectFieldFor(one) === field))
         report(`: none of them applies to a ${field}`, ['operations'])
+      return undefined
     },
   ).meta({ oneOf: objectFields.map((name) => ({ required: [name] })) })
 
