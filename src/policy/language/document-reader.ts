@@ -19,10 +19,8 @@ export interface ProblemPlace {
 /** A part of a document that a schema has checked. */
 interface Checked<Value> {
   readonly isValid: boolean
-  /** If it is not valid, as written, but for the mistaken members. */
+  /** If it is not valid, as written, but for the members that are mistaken or missing. */
   readonly value: Value
-  /** The members that are mistaken or missing. */
-  readonly mistaken: ReadonlySet<string>
 }
 
 type Entry = Pair<ParsedNode, ParsedNode | null>
@@ -112,9 +110,9 @@ export class DocumentReader {
     )
   }
 
-  /** Returns the position of a part, or that of a key of it. */
-  position(path: Path, key?: string): Position {
-    return this.file.locate(this.findOffset(path, key === undefined ? {} : { key }))
+  /** Returns the position of a part, or that of a place in it. */
+  position(path: Path, place?: ProblemPlace): Position {
+    return this.file.locate(this.findOffset(path, place))
   }
 
   /** `problem` continues the name of the part. */
@@ -129,9 +127,9 @@ export class DocumentReader {
     replacing: Readonly<Record<string, unknown>> = {},
   ): Checked<z.output<Schema>> {
     const written = this.get(path)
-    const mistaken = new Set<string>()
     const result = schema.safeParse(written)
-    if (result.success) return { isValid: true, value: result.data, mistaken }
+    if (result.success) return { isValid: true, value: result.data }
+    const mistaken = new Set<string>()
     for (const issue of result.error.issues) {
       const inner = issue.path.map((key) => (typeof key === 'number' ? key : String(key)))
       if (inner[0] !== undefined) mistaken.add(String(inner[0]))
@@ -140,7 +138,7 @@ export class DocumentReader {
     const replaced = Object.fromEntries([...mistaken].map((name) => [name, replacing[name]]))
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- without what the schema refuses
     const value = { ...getMembers(written), ...replaced } as z.output<Schema>
-    return { isValid: false, value, mistaken }
+    return { isValid: false, value }
   }
 
   private reportIssue(issue: z.core.$ZodIssue, path: Path, listKnown: () => readonly string[]): void {

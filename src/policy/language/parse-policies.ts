@@ -181,7 +181,7 @@ function* readDocument(
   instance: PolicyInstance | undefined,
 ): Steps<void> {
   const { file, accepted, documents, vocabulary, schemas } = parsed
-  const { value: policy, mistaken } = reader.check(schemas.document, [], strictest)
+  const { value: policy } = reader.check(schemas.document, [], strictest)
   if (!isObject(reader.value)) return
   if (!policyParts.some((name) => name in policy))
     reader.report(['rules'], ` is missing; expected a list, such as ${exampleOf.rules}`)
@@ -191,8 +191,8 @@ function* readDocument(
   const name = nameDocument(policyName ?? '', instance)
   yield* readTests(parsed, reader, name)
   const { mode, namespace, inherit = true, final = [], onDeny, contact } = policy
-  // In another namespace, its denies would apply to others.
-  if (policyName === undefined || mistaken.has('namespace')) return
+  // A mistaken namespace is none: in another one, its denies would apply to others.
+  if (policyName === undefined || !Array.isArray(namespace)) return
   documents.push({
     name,
     instance,

@@ -29,33 +29,32 @@ import { createTestSchema } from './test-schema.ts'
 const apiVersion = z.enum([fileApiVersion, resourceApiVersion]).describe('The version of the language.')
 const policyName = label.describe('Unique in the folder of policies; appears in logs and audit records.')
 
-const fileMetadata = z.strictObject({
-  name: policyName,
-  description: optional(text, 'Description.'),
-})
-
 const ignored = optional(z.unknown(), 'Ignored.')
 
-/** The fields from `uid` on are set by the API server. */
-const resourceMetadata = z.strictObject({
-  name: policyName,
-  namespace: optional(text, 'The Kubernetes namespace; ignored in files.'),
-  labels: optional(texts, 'Labels; ignored.'),
-  annotations: optional(texts, `Annotations; ${descriptionAnnotation} is the description.`),
-  uid: ignored,
-  resourceVersion: ignored,
-  generation: ignored,
-  creationTimestamp: ignored,
-  deletionTimestamp: ignored,
-  deletionGracePeriodSeconds: ignored,
-  finalizers: ignored,
-  generateName: ignored,
-  ownerReferences: ignored,
-  managedFields: ignored,
-})
-
 /** By version. */
-export const metadataSchemas = { [fileApiVersion]: fileMetadata, [resourceApiVersion]: resourceMetadata }
+export const metadataSchemas = {
+  [fileApiVersion]: z.strictObject({
+    name: policyName,
+    description: optional(text, 'Description.'),
+  }),
+  [resourceApiVersion]: z.strictObject({
+    name: policyName,
+    namespace: optional(text, 'The Kubernetes namespace; ignored in files.'),
+    labels: optional(texts, 'Labels; ignored.'),
+    annotations: optional(texts, `Annotations; ${descriptionAnnotation} is the description.`),
+    // Set by the API server.
+    uid: ignored,
+    resourceVersion: ignored,
+    generation: ignored,
+    creationTimestamp: ignored,
+    deletionTimestamp: ignored,
+    deletionGracePeriodSeconds: ignored,
+    finalizers: ignored,
+    generateName: ignored,
+    ownerReferences: ignored,
+    managedFields: ignored,
+  }),
+}
 
 const metadataByVersion = {
   oneOf: Object.entries(metadataSchemas).map(([version, metadata]) => ({
@@ -158,15 +157,7 @@ function createPolicySchemas(vocabulary: PolicyVocabulary) {
 
   // Checked one item at a time, because a document may have many, or by what other fields say.
   const unchecked = z.unknown().optional()
-  const document = policy.extend({
-    metadata: unchecked,
-    forEach: unchecked,
-    commits: unchecked,
-    tags: unchecked,
-    restrict: list(z.unknown(), exampleOf.restrict).optional(),
-    rules: list(z.unknown(), exampleOf.rules).optional(),
-    tests: list(z.unknown(), exampleOf.tests).optional(),
-  })
+  const uncheckedTests = list(z.unknown(), exampleOf.tests)
   return {
     rule,
     restriction,
@@ -178,13 +169,21 @@ function createPolicySchemas(vocabulary: PolicyVocabulary) {
       ...metadataByVersion,
     }),
     /** A policy, but for the parts that are checked by themselves. */
-    document,
+    document: policy.extend({
+      metadata: unchecked,
+      forEach: unchecked,
+      commits: unchecked,
+      tags: unchecked,
+      restrict: list(z.unknown(), exampleOf.restrict).optional(),
+      rules: list(z.unknown(), exampleOf.rules).optional(),
+      tests: uncheckedTests.optional(),
+    }),
     decisionTable: decisionTable.meta({
       title: 'DecisionTable of the catalog gateway',
       ...metadataByVersion,
     }),
     /** A decision table, but for the parts that are checked by themselves. */
-    table: decisionTable.extend({ metadata: unchecked, tests: list(z.unknown(), exampleOf.tests) }),
+    table: decisionTable.extend({ metadata: unchecked, tests: uncheckedTests }),
   }
 }
 

@@ -193,7 +193,10 @@ export function readTags(reader: DocumentReader, schema: ReturnType<typeof creat
       const { type, tags = [] } = typeof column === 'string' ? { type: column } : column
       return [path, { type, tags }] as const
     })
-    return [name, { tags, columns: new Map(typed), ...reader.position(['tags', 'tables'], name) }] as const
+    return [
+      name,
+      { tags, columns: new Map(typed), ...reader.position(['tags', 'tables'], { key: name }) },
+    ] as const
   })
   return { namespace: value.namespace, tables: new Map(declared), ...position }
 }
