@@ -1,4 +1,5 @@
 import type { Principal } from '../../identity/index.ts'
+import { groupBy } from '../../lib/group-by.ts'
 import type { RuleReference } from '../engine/decision.ts'
 import type { CallerVariable, ColumnType, FilterExpression } from './filter-expression.ts'
 import { printFilter, printFilterAsWritten } from './print-filter.ts'
@@ -6,14 +7,9 @@ import { printFilter, printFilterAsWritten } from './print-filter.ts'
 /** Columns by their path, joined by dots. */
 export type VisibleColumns = ReadonlyMap<string, ColumnType>
 
-/** All declared columns of a table but those that have one of the tags. */
-interface ColumnsWithout {
-  readonly without: readonly string[]
-}
-
-/** A restriction as the policy has it. With `without`, its columns depend on the table. */
+/** A restriction as the policy has it. With `without`, it leaves the declared columns of a table without these tags. */
 export interface WrittenRestriction extends Omit<TableRestriction, 'columns'> {
-  readonly columns: VisibleColumns | ColumnsWithout
+  readonly columns: VisibleColumns | { readonly without: readonly string[] }
   /** The text of `rows`, to check it against other columns: what is printed of it may exceed the limits of the grammar. */
   readonly rowsText?: string
 }
@@ -44,28 +40,13 @@ export interface CallerRestriction extends CombinedRestriction {
   readonly rows: string | undefined
 }
 
-/** Applies restrictions to a caller. Its condition on rows is printed on first use. */
-export function restrictCaller(
-  { columns, parts }: CombinedRestriction,
-  principal: Principal,
-): CallerRestriction {
-  let printed: string | undefined
-  return {
-    columns,
-    parts,
-    get rows() {
-      return (printed ??= printRows(parts, principal))
-    },
-  }
-}
-
-/** A fact that the caller does not have leaves no rows. */
-function printRows(parts: readonly NamedRestriction[], principal: Principal): string | undefined {
-  const printed = parts.flatMap(({ rows }) =>
-    rows === undefined ? [] : [printFilter(rows, (variable) => readVariable(variable, principal))],
+/** Applies restrictions to a caller. A fact that the caller does not have leaves no rows. */
+export function restrictCaller(combined: CombinedRestriction, principal: Principal): CallerRestriction {
+  const conditions = combined.parts.flatMap(({ rows }) =>
+    rows === undefined ? [] : printFilter(rows, (variable) => readVariable(variable, principal)),
   )
-  if (printed.length === 0) return undefined
-  return printed.includes('false') ? 'false' : printed.join(' AND ')
+  const all = conditions.includes('false') ? 'false' : conditions.join(' AND ')
+  return { ...combined, rows: conditions.length === 0 ? undefined : all }
 }
 
 /** Combines restrictions, of which there is at least one: a column remains if all have it, and a row if all conditions hold. */
@@ -79,31 +60,25 @@ export function isSameRestriction(
   other: CallerRestriction | undefined,
 ): boolean {
   if (one === undefined || other === undefined) return one === other
-  const { columns } = other
-  if (one.rows !== other.rows) return false
   return (
-    one.columns === columns ||
-    (one.columns.size === columns.size &&
-      [...one.columns].every(([path, type]) => columns.get(path) === type))
+    one.rows === other.rows &&
+    one.columns.size === other.columns.size &&
+    [...one.columns].every(([path, type]) => other.columns.get(path) === type)
   )
 }
 
 /** A struct in one list and a part of it in the other leave the part. Types that contradict each other leave none. */
 function intersectColumns(one: VisibleColumns, other: VisibleColumns): VisibleColumns {
   const both = new Map<string, ColumnType>()
-  const partsOf = new Map<string, [string, ColumnType][]>()
-  for (const [path, type] of other) {
-    for (const struct of listStructs(path)) {
-      const parts = partsOf.get(struct)
-      if (parts === undefined) partsOf.set(struct, [[path, type]])
-      else parts.push([path, type])
-    }
-  }
+  const parts = [...other].flatMap(([path, type]) =>
+    listStructs(path).map((struct) => ({ struct, path, type })),
+  )
+  const partsOf = groupBy(parts, ({ struct }) => struct)
   for (const [path, type] of one) {
     const same = other.get(path)
     if (same !== undefined) both.set(path, same === type ? type : 'other')
     else if (listStructs(path).some((struct) => other.has(struct))) both.set(path, type)
-    else for (const [part, itsType] of partsOf.get(path) ?? []) both.set(part, itsType)
+    else for (const part of partsOf.get(path) ?? []) both.set(part.path, part.type)
   }
   return both
 }
@@ -133,22 +108,15 @@ export function describeRestriction({ rule, columns, rows }: NamedRestriction): 
   }
 }
 
-/**
- * Returns the texts of a fact of the caller; undefined if the caller does not have it, or if it is anything but a text or
- * a list of texts that every engine reads alike.
- */
+/** Returns undefined for anything but texts that everyone reads alike: an engine, and a reader of audit records. */
 function readVariable(
   { path: [, member, claim = ''] }: CallerVariable,
-  principal: Principal,
+  { name, groups, claims = {} }: Principal,
 ): readonly string[] | undefined {
-  const { name, groups, claims = {} } = principal
   const own = Object.hasOwn(claims, claim) ? claims[claim] : undefined
   const value = member === 'name' ? name : member === 'groups' ? [...groups] : own
   const texts: readonly unknown[] = Array.isArray(value) ? value : [value]
-  return texts.every(isShownText) ? texts : undefined
-}
-
-/** Whether a value is a text that everyone reads alike: an engine, and the reader of an audit record. */
-function isShownText(value: unknown): value is string {
-  return typeof value === 'string' && !/[\\\p{C}\u2028\u2029]/u.test(value)
+  const isShown = (text: unknown): text is string =>
+    typeof text === 'string' && !/[\\\p{C}\u2028\u2029]/u.test(text)
+  return texts.every(isShown) ? texts : undefined
 }

@@ -1,7 +1,7 @@
 import { unknown } from '../conditions/fact.ts'
 import type { Position } from '../language/read-yaml.ts'
 import type { ColumnType } from '../restrictions/filter-expression.ts'
-import type { TableRestriction, VisibleColumns, WrittenRestriction } from '../restrictions/restriction.ts'
+import type { TableRestriction, WrittenRestriction } from '../restrictions/restriction.ts'
 
 /*
  * Tags belong to ids and are inherited downwards: from a namespace to all that is or will be created beneath it, and from
@@ -50,18 +50,12 @@ export interface ObjectTags {
 }
 
 export function listTags(declarations: Iterable<DeclaredTags | undefined>): TagVocabulary {
-  const ofObjects = new Set<string>()
-  const ofColumns = new Set<string>()
-  for (const declared of declarations) {
-    if (declared === undefined) continue
-    const { namespace = [], tables } = declared
-    if (typeof namespace !== 'symbol') for (const tag of namespace) ofObjects.add(tag)
-    for (const { tags, columns } of tables.values()) {
-      for (const tag of tags) ofObjects.add(tag)
-      for (const column of columns.values()) for (const tag of column.tags) ofColumns.add(tag)
-    }
-  }
-  return { ofObjects, all: new Set([...ofObjects, ...ofColumns]) }
+  const declared = [...declarations].flatMap((tags) => tags ?? [])
+  const tables = declared.flatMap((tags) => [...tags.tables.values()])
+  const ofNamespaces = declared.flatMap(({ namespace = [] }) => (namespace === unknown ? [] : namespace))
+  const ofObjects = new Set([...ofNamespaces, ...tables.flatMap(({ tags }) => tags)])
+  const columns = tables.flatMap((table) => [...table.columns.values()])
+  return { ofObjects, all: new Set([...ofObjects, ...columns.flatMap(({ tags }) => tags)]) }
 }
 
 const noColumns: ReadonlyMap<string, never> = new Map<string, never>()
@@ -87,24 +81,18 @@ export function readTags({ names, vocabulary }: ObjectTags, asked: readonly stri
   return asked.every((tag) => vocabulary.ofObjects.has(tag)) ? names : unknown
 }
 
-/** What a restriction leaves of a table. */
+/** What a restriction leaves of a table. By tags, no column remains if one of them is declared nowhere. */
 export function resolveRestriction(
   { columns, rows }: WrittenRestriction,
   table: ObjectTags,
 ): TableRestriction {
-  return { rows, columns: 'without' in columns ? selectColumns(table, columns.without) : columns }
-}
-
-/** The declared columns that have none of the tags. None remain if a tag is declared nowhere. */
-function selectColumns(
-  { names, vocabulary, columns }: ObjectTags,
-  without: readonly string[],
-): VisibleColumns {
+  if (!('without' in columns)) return { rows, columns }
+  const { without } = columns
   const isHidden = (tags: TagNames): boolean =>
     typeof tags === 'symbol' || without.some((tag) => tags.includes(tag))
-  if (isHidden(names) || !without.every((tag) => vocabulary.all.has(tag))) return noColumns
-  const shown = [...columns].filter(([, { tags }]) => !isHidden(tags))
-  return new Map(shown.map(([path, { type }]) => [path, type]))
+  const isNone = isHidden(table.names) || !without.every((tag) => table.vocabulary.all.has(tag))
+  const shown = isNone ? [] : [...table.columns].filter(([, { tags }]) => !isHidden(tags))
+  return { rows, columns: new Map(shown.map(([path, { type }]) => [path, type])) }
 }
 
 /** The tags in one line, equal for equal sets: `internal, pii`. */
