@@ -1,4 +1,4 @@
-import { restoreRequirement } from '../../policy/conditions/commit-requirements.ts'
+import { createRequirement } from '../../policy/conditions/commit-requirements.ts'
 import { compileCondition, type Condition, type RequirementData } from '../../policy/conditions/condition.ts'
 import type { PolicyDocument, PolicyRule } from '../../policy/language/policy-document.ts'
 
@@ -38,7 +38,7 @@ function toTransferableRule(rule: PolicyRule): TransferableRule {
 }
 
 function restoreCondition({ text, requirement }: TransferableCondition): Condition {
-  if (requirement !== undefined) return restoreRequirement(requirement)
+  if (requirement !== undefined) return createRequirement(requirement).condition
   const condition = compileCondition(text)
   if (!('evaluate' in condition)) throw new Error(`a condition that was valid is not: ${condition.message}`)
   return condition

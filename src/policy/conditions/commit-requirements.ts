@@ -1,13 +1,13 @@
 import type { FactName } from '../../catalog-api/facts.ts'
 import { getOperation, operationNames, type OperationName } from '../../catalog-api/operations.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
-import type { ConditionInput, OperationFacts } from './authorization-request.ts'
+import type { ConditionFact, ConditionInput } from './authorization-request.ts'
 import type { Condition, RequirementData } from './condition.ts'
-import { factValue, known, type Fact } from './fact.ts'
+import { factValue, known } from './fact.ts'
 import { isUnderFolder } from './storage-path.ts'
 
 /** A rule that denies commits: the permissions it covers and the condition under which it denies. */
-export interface CommitRequirement {
+interface CommitRequirement {
   readonly permissions: ReadonlySet<Permission>
   /** True if the commit violates the requirement. */
   readonly condition: Condition
@@ -15,65 +15,51 @@ export interface CommitRequirement {
   readonly message: string
 }
 
-function listOperationsWith(fact: FactName): readonly OperationName[] {
-  return operationNames.filter((name) => getOperation(name).facts.some(([stated]) => stated === fact))
+interface Requirement extends Pick<CommitRequirement, 'message'> {
+  readonly permissions: readonly Permission[]
+  readonly facts: readonly ConditionFact[]
+  readonly isViolated: (input: ConditionInput) => boolean
+}
+
+export function createRequirement(data: RequirementData): CommitRequirement {
+  const { permissions, message, facts, isViolated } =
+    'metadata' in data ? requireMetadataKeys(data.metadata) : allowOnlyFolders(data.folders)
+  const text = JSON.stringify(data)
+  const condition = { text, facts, readsId: false, tags: [], requirement: data, evaluate: isViolated }
+  return { permissions: new Set(permissions), message, condition }
 }
 
 // White space, control characters, Unicode default-ignorable characters and the Braille blank.
 const invisibleText = /^[\p{White_Space}\p{C}\p{Default_Ignorable_Code_Point}\u2800]*$/u
 
-/** Restores the condition of a requirement; its permissions are those of the rule. */
-export function restoreRequirement(requirement: RequirementData): Condition {
-  return 'metadata' in requirement
-    ? requireMetadataKeys(requirement.metadata).condition
-    : allowOnlyFolders(requirement.folders).condition
-}
-
 /** Requires that every new version has these metadata keys, each with a visible value. */
-export function requireMetadataKeys(keys: readonly string[]): CommitRequirement {
-  const message = `a new version must have the metadata ${keys.join(', ')}`
-  const data = { metadata: keys }
-  return createRequirement(listOperationsWith('metadata'), data, message, ['metadata'], (facts) => {
-    const metadata = factValue(facts.metadata)
-    return keys.some((key) => invisibleText.test(metadata.get(key) ?? ''))
-  })
+function requireMetadataKeys(keys: readonly string[]): Requirement {
+  return {
+    permissions: listOperationsWith('metadata'),
+    message: `a new version must have the metadata ${keys.join(', ')}`,
+    facts: ['metadata'],
+    isViolated: ({ operation }) => {
+      const metadata = factValue(known(operation).metadata)
+      return keys.some((key) => invisibleText.test(metadata.get(key) ?? ''))
+    },
+  }
 }
 
 /** Requires that staging manifests and chosen locations are under one of the folders, and denies ChooseStorage. */
-export function allowOnlyFolders(folders: readonly string[]): CommitRequirement {
-  const isOutside = (path: Fact<string>): boolean => {
-    const value = factValue(path)
-    return !folders.some((folder) => isUnderFolder(value, folder))
-  }
-  return createRequirement(
-    [...listOperationsWith('manifestPath'), 'ChooseLocation', 'ChooseStorage'],
-    { folders },
-    'data may be in some folders only',
-    ['location', 'manifestPath'],
-    ({ location, manifestPath }, { permission }) => {
+function allowOnlyFolders(folders: readonly string[]): Requirement {
+  return {
+    permissions: [...listOperationsWith('manifestPath'), 'ChooseLocation', 'ChooseStorage'],
+    message: 'data may be in some folders only',
+    facts: ['location', 'manifestPath'],
+    isViolated: ({ operation, permission }) => {
+      const { location, manifestPath } = known(operation)
       if (permission === 'ChooseStorage') return true
-      return isOutside(permission === 'ChooseLocation' ? location : manifestPath)
+      const path = factValue(permission === 'ChooseLocation' ? location : manifestPath)
+      return !folders.some((folder) => isUnderFolder(path, folder))
     },
-  )
+  }
 }
 
-function createRequirement(
-  permissions: readonly Permission[],
-  data: RequirementData,
-  message: string,
-  facts: readonly (keyof OperationFacts)[],
-  fails: (facts: OperationFacts, input: ConditionInput) => boolean,
-): CommitRequirement {
-  return {
-    permissions: new Set(permissions),
-    message,
-    condition: {
-      text: JSON.stringify(data),
-      facts,
-      readsId: false,
-      tags: [],
-      requirement: data,
-      evaluate: (input) => fails(known(input.operation), input),
-    },
-  }
+function listOperationsWith(fact: FactName): readonly OperationName[] {
+  return operationNames.filter((name) => getOperation(name).facts.some(([stated]) => stated === fact))
 }

@@ -82,28 +82,26 @@ function listAlternatives({ op, args, start, end }: ASTNode, condition: string):
   )
 }
 
+/** Describes the result of a part that has the same one with all values of its variable; undefined for another part. */
 function findConstant(text: string, variable: string, stated: Iterable<unknown>): string | undefined {
-  let constant: string | undefined
-  let evaluate: (scope: object) => unknown
+  const results = new Set<string | undefined>()
   try {
-    evaluate = parseCondition(text)
+    const evaluate = parseCondition(text)
+    for (const value of stated) {
+      results.add(describeResult(() => evaluate({ [variable]: value })))
+      if (results.size > 1) return undefined
+    }
   } catch (error) {
     // A part whose text lacks its outer parentheses.
-    if (error instanceof ParseError) return undefined
-    throw error
+    if (!(error instanceof ParseError)) throw error
   }
-  for (const value of stated) {
-    const result = evaluateWith(evaluate, { [variable]: value })
-    if (result === undefined || (constant !== undefined && constant !== result)) return undefined
-    constant = result
-  }
-  return constant
+  return [...results][0]
 }
 
 /** Returns undefined if the result is no boolean. */
-function evaluateWith(evaluate: (scope: object) => unknown, scope: object): string | undefined {
+function describeResult(evaluate: () => unknown): string | undefined {
   try {
-    const result = evaluate(scope)
+    const result = evaluate()
     if (typeof result !== 'boolean') return undefined
     return result ? always : 'is never true'
   } catch {
@@ -154,18 +152,21 @@ function listVariables(part: ASTNode): readonly string[] {
 
 /** Describes claims that a condition reads without asking first whether the caller has them. */
 function describeUnguarded(condition: ASTNode): readonly string[] {
-  const guarded = new Set<string>()
-  const read = new Set<string>()
-  function visit(node: ASTNode, isGuard: boolean): void {
-    const { op, args } = node
-    if (op === 'in' && isClaims(args[1])) for (const name of listTexts(args[0])) guarded.add(name)
-    if (op === '.' && isClaims(args[0])) (isGuard ? guarded : read).add(args[1])
-    if (op === '[]' && isClaims(args[0])) for (const name of listTexts(args[1])) read.add(name)
-    for (const child of childNodes(args)) visit(child, op === 'call' && args[0] === 'has')
-  }
-  visit(condition, false)
-  return [...read]
-    .filter((name) => !guarded.has(name))
+  const nodes = [...listNodes(condition)]
+  const asked = nodes.flatMap((node) => {
+    const call = readCall(node)
+    return call?.name === 'has' ? call.args : []
+  })
+  const guarded = nodes.flatMap((node) => {
+    if (node.op === 'in' && isClaims(node.args[1])) return listTexts(node.args[0])
+    return node.op === '.' && isClaims(node.args[0]) && asked.includes(node) ? node.args[1] : []
+  })
+  const read = nodes.flatMap((node) => {
+    if (node.op === '[]' && isClaims(node.args[0])) return listTexts(node.args[1])
+    return node.op === '.' && isClaims(node.args[0]) ? node.args[1] : []
+  })
+  return [...new Set(read)]
+    .filter((name) => !guarded.includes(name))
     .map(
       (name) => `fails for callers without the claim "${name}"; begin with has(principal.claims.${name}) &&`,
     )

@@ -1,10 +1,10 @@
 import { Environment, ParseError, type ASTNode } from '@marcbachmann/cel-js'
 import { LRUCache } from 'lru-cache'
 import { suggestSimilar } from '../../lib/suggest-similar.ts'
-import { isConditionFact, type ConditionFact, type ConditionInput } from './authorization-request.ts'
+import { conditionFacts, type ConditionFact, type ConditionInput } from './authorization-request.ts'
 import { ConditionError, readLibraryError } from './condition-errors.ts'
 import { allowedFunctions, conditionFunctions, getReplacement, loopFunctions } from './condition-functions.ts'
-import { conditionTypes, conditionVariables, type ConditionVariable } from './condition-variables.ts'
+import { conditionTypes, conditionVariables } from './condition-variables.ts'
 import { pendingFactError } from './fact.ts'
 import { listNodes, readCall, readText } from './syntax-tree.ts'
 
@@ -70,17 +70,16 @@ export function isConditionError(result: Condition | ConditionError): result is 
   return result instanceof ConditionError
 }
 
-function createCondition(text: string, { names, tags }: ReadNames): Condition {
+function createCondition(text: string, read: ReadNames): Condition {
   const evaluate = parseCondition(text)
-  const read = Object.entries(conditionVariables).filter(([name]) => names.has(name))
-  const Scope = createScopeClass(read, [...tags])
+  const tags = [...read.tags]
   return {
     text,
-    facts: read.map(([name]) => name).filter(isConditionFact),
-    readsId: names.has('id'),
-    tags: [...tags],
+    facts: conditionFacts.filter((name) => read.names.has(name)),
+    readsId: read.names.has('id'),
+    tags,
     evaluate(input) {
-      const scope = new Scope(input)
+      const scope = new Scope(input, tags)
       try {
         const result = evaluate(scope)
         if (typeof result !== 'boolean') throw new Error('the result of the condition is not a boolean')
@@ -97,27 +96,27 @@ function createCondition(text: string, { names, tags }: ReadNames): Condition {
  * Variables are lazy getters: CEL ignores an error in an operand if the other operand decides an `||` or `&&`, so a
  * missing fact matters only if it is read.
  */
-function createScopeClass(read: readonly (readonly [string, ConditionVariable])[], tags: readonly string[]) {
-  class Scope {
-    readonly input: ConditionInput
-    readPending = false
-    constructor(input: ConditionInput) {
-      this.input = input
-    }
+class Scope {
+  readonly input: ConditionInput
+  readonly askedTags: readonly string[]
+  readPending = false
+
+  constructor(input: ConditionInput, askedTags: readonly string[]) {
+    this.input = input
+    this.askedTags = askedTags
   }
-  for (const [name, variable] of read) {
-    Object.defineProperty(Scope.prototype, name, {
-      get(this: Scope) {
-        try {
-          return variable.read(this.input, tags)
-        } catch (error) {
-          this.readPending ||= error === pendingFactError
-          throw error
-        }
-      },
-    })
-  }
-  return Scope
+}
+for (const [name, variable] of Object.entries(conditionVariables)) {
+  Object.defineProperty(Scope.prototype, name, {
+    get(this: Scope) {
+      try {
+        return variable.read(this.input, this.askedTags)
+      } catch (error) {
+        this.readPending ||= error === pendingFactError
+        throw error
+      }
+    },
+  })
 }
 
 /**

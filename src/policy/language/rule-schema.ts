@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import { parseTimestamp } from '../../lib/time.ts'
-import { allowOnlyFolders, requireMetadataKeys } from '../conditions/commit-requirements.ts'
+import { createRequirement } from '../conditions/commit-requirements.ts'
 import type { ConditionError } from '../conditions/condition-errors.ts'
 import { compileCondition, isConditionError, type Condition } from '../conditions/condition.ts'
 import { validateFolder } from '../conditions/storage-path.ts'
@@ -246,8 +246,8 @@ export function readCommits(reader: DocumentReader, vocabulary: PolicyVocabulary
     return [{ ...common, id: 'commits', permissions, condition: undefined, ...reader.position(['commits']) }]
   }
   return [
-    ...(folders === undefined ? [] : [['folders', allowOnlyFolders(folders)] as const]),
-    ...(metadata === undefined ? [] : [['metadata', requireMetadataKeys(metadata)] as const]),
+    ...(folders === undefined ? [] : [['folders', createRequirement({ folders })] as const]),
+    ...(metadata === undefined ? [] : [['metadata', createRequirement({ metadata })] as const]),
   ].map(([name, requirement]) => ({
     ...common,
     id: `commits.${name}`,
