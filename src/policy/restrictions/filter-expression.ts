@@ -1,24 +1,10 @@
-/** What a restriction says that a column holds: it decides which literals a filter may compare the column with. */
-export const columnTypes = [
-  'number',
-  'text',
-  'boolean',
-  'date',
-  'timestamp',
-  'texts',
-  'numbers',
-  'other',
-] as const
-
-export type ColumnType = (typeof columnTypes)[number]
-
-export type LiteralType = 'number' | 'text' | 'boolean' | 'date' | 'timestamp'
+import { getKeys } from '../../lib/get-keys.ts'
 
 /**
- * Literals that each type is compared with. With any other pair, engines cast the column and fail on rows that cannot be
- * cast, so that the failure tells of rows that are hidden.
+ * What a restriction says that a column holds, with the literals that such a column may be compared with. With any other
+ * pair, engines cast the column and fail on rows that cannot be cast, so that the failure tells of rows that are hidden.
  */
-export const comparableLiterals: Readonly<Record<ColumnType, readonly LiteralType[]>> = {
+export const comparableLiterals = {
   number: ['number'],
   text: ['text'],
   boolean: ['boolean'],
@@ -27,18 +13,22 @@ export const comparableLiterals: Readonly<Record<ColumnType, readonly LiteralTyp
   texts: [],
   numbers: [],
   other: [],
-}
+} as const satisfies Record<string, readonly string[]>
 
-/** The literals that are items of lists of that type. */
-export const itemLiterals: Partial<Readonly<Record<ColumnType, LiteralType>>> = {
+export type ColumnType = keyof typeof comparableLiterals
+
+export const columnTypes: readonly ColumnType[] = getKeys(comparableLiterals)
+
+/** The types of the items of lists. */
+export const itemTypes: Partial<Readonly<Record<ColumnType | 'unknown', ColumnType>>> = {
   texts: 'text',
   numbers: 'number',
 }
 
-/** A function of a text or a list, and of a literal if it has a second argument: a text, or an item of the list. */
+/** A function of a text or a list. Its second argument is a literal: a text, or an item of the list. */
 interface FilterFunction {
   readonly of: 'text' | 'list'
-  readonly literal?: 'text' | 'item'
+  readonly hasLiteral?: true
   readonly type: ColumnType
 }
 
@@ -48,10 +38,10 @@ export const filterFunctions: Readonly<Record<string, FilterFunction>> = {
   upper: { of: 'text', type: 'text' },
   length: { of: 'text', type: 'number' },
   char_length: { of: 'text', type: 'number' },
-  starts_with: { of: 'text', literal: 'text', type: 'boolean' },
-  ends_with: { of: 'text', literal: 'text', type: 'boolean' },
-  contains: { of: 'text', literal: 'text', type: 'boolean' },
-  array_has: { of: 'list', literal: 'item', type: 'boolean' },
+  starts_with: { of: 'text', hasLiteral: true, type: 'boolean' },
+  ends_with: { of: 'text', hasLiteral: true, type: 'boolean' },
+  contains: { of: 'text', hasLiteral: true, type: 'boolean' },
+  array_has: { of: 'list', hasLiteral: true, type: 'boolean' },
 }
 
 /** A condition on rows as `parseFilter` prints it: nothing of its text is copied. Facts of the caller are still missing. */

@@ -1,11 +1,10 @@
 import {
   comparableLiterals,
   filterFunctions,
-  itemLiterals,
+  itemTypes,
   type CallerVariable,
   type ColumnType,
   type FilterExpression,
-  type LiteralType,
 } from './filter-expression.ts'
 import { FilterError, readTokens, type FilterToken } from './filter-tokens.ts'
 import { joinBalanced, quoteText } from './print-filter.ts'
@@ -53,13 +52,10 @@ interface Value {
   readonly levels: number
 }
 
-interface Literal {
-  readonly printed: string
-  readonly type: LiteralType
+interface Literal<Printed = string> {
+  readonly printed: Printed
+  readonly type: ColumnType
 }
-
-/** What a value is compared with: a literal, or a text of the caller. */
-type Operand = Literal | { readonly printed: CallerVariable; readonly type: 'text' }
 
 const maxConditions = 2_000
 /** The parser recurses: a filter has at most as many parentheses and calls within each other. */
@@ -82,13 +78,14 @@ const mirrored: Readonly<Record<string, string>> = {
   '>=': '<=',
 }
 
-const times = {
-  date: { grammar: /^\d{4}-\d\d-\d\d$/, example: '2026-01-31' },
-  timestamp: {
+const times = [
+  { type: 'date', grammar: /^\d{4}-\d\d-\d\d$/, example: '2026-01-31' },
+  {
+    type: 'timestamp',
     grammar: /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,9})?$/,
     example: '2026-01-31 12:00:00',
   },
-}
+] as const
 
 /** The kinds of tokens that are not keywords or signs. */
 const kinds: ReadonlySet<string> = new Set(['name', 'text', 'number', 'variable'])
@@ -137,21 +134,15 @@ class FilterParser {
       this.#expect(')')
       return parsed
     }
-    return this.#following?.kind === 'name'
-      ? this.#parseTest(this.parseValue())
-      : this.#parseLiteralCondition()
-  }
-
-  /** Parses `true`, `false` or a literal that is compared with a column. */
-  #parseLiteralCondition(): Condition {
+    if (this.#following?.kind === 'name') return this.#parseTest(this.parseValue())
     const literal = this.#parseLiteral()
     const operator = mirrored[this.#takeOperator() ?? '']
     if (operator !== undefined) {
       const value = this.parseValue()
       return printTest(value, `${operator} `, this.#comparable(value, literal))
     }
-    if (literal.type === 'boolean') return { printed: [literal.printed], levels: 0 }
-    throw this.#unexpected('a comparison')
+    if (literal.type !== 'boolean') throw this.#unexpected('a comparison')
+    return { printed: [literal.printed], levels: 0 }
   }
 
   #parseTest(value: Value): Condition {
@@ -168,7 +159,7 @@ class FilterParser {
     }
     const like = this.#take('like') ?? this.#take('ilike')
     if (like !== undefined) {
-      this.#assertText(value, 'LIKE')
+      this.#assertType(value, 'text', 'LIKE')
       return printTest(value, `${not}${like.text.toUpperCase()} `, this.#parseText().printed)
     }
     if (isNegated) throw this.#unexpected('IN, BETWEEN or LIKE')
@@ -198,15 +189,15 @@ class FilterParser {
 
   /** Parses a literal, or a fact of the caller if there may be one, that the value may be compared with. */
   #parseOperand(value: Value): string | CallerVariable {
-    return this.#comparable(
-      value,
-      this.#following?.kind === 'variable' ? this.#parseVariable() : this.#parseLiteral(),
-    )
+    return this.#following?.kind === 'variable'
+      ? this.#comparable(value, this.#parseVariable())
+      : this.#comparable(value, this.#parseLiteral())
   }
 
   /** Throws FilterError unless a value is compared with an operand of its type. */
-  #comparable({ type }: Value, operand: Operand): string | CallerVariable {
-    if (type === 'unknown' || comparableLiterals[type].includes(operand.type)) return operand.printed
+  #comparable<Printed>({ type }: Value, operand: Literal<Printed>): Printed {
+    if (type === 'unknown' || comparableLiterals[type].some((literal) => literal === operand.type))
+      return operand.printed
     throw this.#error(`a column of the type ${type} cannot be compared with a ${operand.type} here`)
   }
 
@@ -230,30 +221,27 @@ class FilterParser {
       throw new FilterError(`the function ${name} is not supported; expected one of ${known}`, offset)
     }
     const value = this.parseValue()
-    if (called.of === 'text') this.#assertText(value, name)
-    else if (value.type !== 'unknown' && itemLiterals[value.type] === undefined)
-      throw this.#error(`${name} is for lists`)
+    this.#assertType(value, called.of, name)
     let printed = `${name}(${value.printed}`
-    if (called.literal !== undefined) {
+    if (called.hasLiteral) {
       this.#expect(',')
-      const literal = called.literal === 'text' ? this.#parseText() : this.#parseItem(value, name)
+      const literal = called.of === 'text' ? this.#parseText() : this.#parseLiteral()
+      if (called.of === 'list' && value.type !== 'unknown' && literal.type !== itemTypes[value.type])
+        throw this.#error(`${name} needs an item of the list`)
       printed += `, ${literal.printed}`
     }
     this.#expect(')')
     return { printed: `${printed})`, type: called.type, levels: value.levels + levelsOfCall }
   }
 
-  #parseItem({ type }: Value, name: string): Literal {
-    const item = this.#parseLiteral()
-    if (type === 'unknown' || item.type === itemLiterals[type]) return item
-    throw this.#error(`${name} needs an item of the list`)
+  /** Throws FilterError for a value that is no text, or no list. */
+  #assertType({ type }: Value, expected: 'text' | 'list', user: string): void {
+    const isRight = expected === 'text' ? type === 'text' : itemTypes[type] !== undefined
+    const what = expected === 'text' ? 'columns of the type text' : 'lists'
+    if (type !== 'unknown' && !isRight) throw this.#error(`${user} is for ${what}`)
   }
 
-  #assertText({ type }: Value, user: string): void {
-    if (type !== 'unknown' && type !== 'text') throw this.#error(`${user} is for columns of the type text`)
-  }
-
-  #parseVariable(): Operand {
+  #parseVariable(): Literal<CallerVariable> {
     if (!this.#grammar.hasVariables) throw this.#unexpected('a literal')
     const { text } = this.#expect('variable')
     const expected = '$principal.name, $principal.groups or $principal.claims.NAME'
@@ -274,17 +262,15 @@ class FilterParser {
     if (this.#following?.kind === 'text') return this.#parseText()
     const truth = this.#take('true') ?? this.#take('false')
     if (truth !== undefined) return { printed: truth.text, type: 'boolean' }
-    for (const type of ['date', 'timestamp'] as const) if (this.#take(type)) return this.#parseTime(type)
+    for (const { type, grammar, example } of times) {
+      if (!this.#take(type)) continue
+      const { text, offset } = this.#expect('text')
+      if (!grammar.test(text)) throw new FilterError(`expected a ${type} such as '${example}'`, offset)
+      return { printed: `${type} ${quoteText(text)}`, type }
+    }
     // Double quotes and backticks make a name in SQL.
     const isName = this.#following?.kind === 'name'
     throw this.#unexpected(isName ? "a literal, such as 'EU' in single quotes" : 'a literal')
-  }
-
-  #parseTime(type: 'date' | 'timestamp'): Literal {
-    const { text, offset } = this.#expect('text')
-    const { grammar, example } = times[type]
-    if (!grammar.test(text)) throw new FilterError(`expected a ${type} such as '${example}'`, offset)
-    return { printed: `${type} ${quoteText(text)}`, type }
   }
 
   /** Parses what is in parentheses. */

@@ -56,9 +56,19 @@ export function quoteText(text: string): string {
 
 /** As a tree that is as deep as the logarithm of its parts: engines recurse, and a flat chain can overflow their stack. */
 export function joinBalanced(parts: readonly FilterExpression[], word: string): FilterExpression {
-  const [only] = parts
-  if (parts.length === 1 && only !== undefined) return only
-  const half = parts.length >> 1
-  const [left, right] = [joinBalanced(parts.slice(0, half), word), joinBalanced(parts.slice(half), word)]
-  return ['(', ...left, ` ${word} `, ...right, ')']
+  const joined: FilterExpression[number][] = []
+  function add(from: number, to: number): void {
+    if (to - from === 1) {
+      for (const part of parts[from] ?? []) joined.push(part)
+      return
+    }
+    const half = (from + to) >> 1
+    joined.push('(')
+    add(from, half)
+    joined.push(` ${word} `)
+    add(half, to)
+    joined.push(')')
+  }
+  add(0, parts.length)
+  return joined
 }

@@ -16,7 +16,6 @@ import { readRestrictedRows, trimDescription } from '../../../src/gateway/restri
 import { hideRestricted } from '../../../src/gateway/stages/respond.ts'
 import { expectLinearCost } from '../../support/cost-growth.ts'
 import { runAtOnce } from '../../../src/lib/async/run-in-slices.ts'
-import { columnTypes } from '../../../src/policy/restrictions/filter-expression.ts'
 
 const text = new Utf8()
 const dictionary = new Dictionary(text, new Int32())
@@ -94,7 +93,7 @@ it.each([
   expect(hideRestricted(error, undefined)).toBe(error)
 })
 
-const columns = new Map([...asked].map((name) => [name, columnTypes[0]]))
+const columns = new Map([...asked].map((name) => [name, 'number' as const]))
 const type = (name: string, fields?: readonly unknown[]): object => ({
   type: name,
   ...(fields && { fields }),
@@ -163,7 +162,7 @@ it('the cost of trimming a description grows with its columns', () => {
     ]).flat()
     const body = Buffer.from(JSON.stringify({ schema: { fields } }))
     const paths = Array.from({ length: size }, (_, index) => [`c${2 * index}`, `s${index}.a`]).flat()
-    const wide = new Map(paths.map((path) => [path, columnTypes[0]]))
+    const wide = new Map(paths.map((path) => [path, 'number' as const]))
     return () => runAtOnce(trimDescription(body, wide))
   })
 })
