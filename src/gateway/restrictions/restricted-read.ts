@@ -2,7 +2,7 @@ import { refusal, type CatalogError, type RefusalReason } from '../../catalog-ap
 import { quoteForMessage } from '../../catalog-api/identifiers.ts'
 import { FilterError } from '../../policy/restrictions/filter-tokens.ts'
 import { parseFilter, type FindColumn } from '../../policy/restrictions/parse-filter.ts'
-import { printFilter } from '../../policy/restrictions/print-filter.ts'
+import { printFilter } from '../../policy/restrictions/filter-expression.ts'
 import type { CallerRestriction, VisibleColumns } from '../../policy/restrictions/restriction.ts'
 import type { JsonObject } from '../facts/stated-facts.ts'
 

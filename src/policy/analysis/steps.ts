@@ -6,7 +6,7 @@ import { namespaceKey } from '../engine/object-position.ts'
 import type { Implication } from '../language/policy-vocabulary.ts'
 import type { NamedSubjects, PolicyDocument } from '../language/policy-document.ts'
 import type { PolicySet, Question } from '../policy-set.ts'
-import { printFilterAsWritten } from '../restrictions/print-filter.ts'
+import { printFilterAsWritten } from '../restrictions/filter-expression.ts'
 import { combineRestrictions } from '../restrictions/restriction.ts'
 
 /** Returns the namespaces that have policies in one of the sets, by key. */

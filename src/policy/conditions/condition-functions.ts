@@ -54,7 +54,7 @@ const time = 'google.protobuf.Timestamp'
  * Functions on times. cel-js reads February 30 as March 2, a time without zone in that of the process, `s` as no seconds,
  * durations of any length, and the fields of a time in a zone by way of that of the process.
  */
-const timeFunctions: Readonly<Record<string, ConditionFunction>> = {
+const timeFunctions: Record<string, ConditionFunction> = {
   timestamp: {
     overloads: {
       [`${getReplacement('timestamp')}(string): ${time}`]: readTimestamp,
@@ -68,15 +68,11 @@ const timeFunctions: Readonly<Record<string, ConditionFunction>> = {
     replaces: 'all',
     validateArgument: (text) => describeInvalid('duration', text, validateDuration(text)),
   },
-  ...Object.fromEntries(
-    Object.entries(timeFields).map(([name, read]) => [name, createFieldFunction(name, read)]),
-  ),
 }
-
-function createFieldFunction(name: string, read: (local: Date) => number): ConditionFunction {
+for (const [name, read] of Object.entries(timeFields)) {
   const call = (at: Date, zone = 'UTC'): bigint => BigInt(read(toLocalTime(at, zone)))
   const method = `${time}.${getReplacement(name)}`
-  return {
+  timeFunctions[name] = {
     overloads: { [`${method}(): int`]: call, [`${method}(string): int`]: call },
     // cel-js is right about the other fields in UTC, and those of durations.
     replaces: name === 'getDayOfYear' ? 'all' : 'with an argument',

@@ -1,11 +1,9 @@
 import { ParseError, type ASTNode } from '@marcbachmann/cel-js'
-import { canonicalizeWord } from '../../catalog-api/facts.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
 import { validateTimestamp } from '../../lib/time.ts'
-import { parseCondition } from './condition.ts'
-import { factsStatedFor, operationsStating } from './permission-facts.ts'
+import { childNodes, listNodes, parseCondition, readCall, readText } from './condition.ts'
+import { factsStatedFor, listWords } from './permission-facts.ts'
 import { describeRegularExpression } from './name-pattern.ts'
-import { childNodes, listNodes, readCall, readText } from './syntax-tree.ts'
 
 const hourMs = 60 * 60 * 1000
 /** A year: parts on the time are tried throughout it, and a grant that ends later has no end that anybody waits for. */
@@ -22,21 +20,21 @@ const otherName = 'other'
  */
 export function describeConstantParts(
   condition: string,
-  permissions: Iterable<Permission>,
+  permissions: readonly Permission[],
   now: number,
 ): readonly string[] {
-  const named = [...permissions]
-
   function listStated(variable: string, part: ASTNode): Iterable<unknown> | undefined {
     const literals = listTexts(part)
     switch (variable) {
       case 'now':
         return listTimes(literals, now)
       case 'operation':
-        return named
+        return permissions
       case 'mode':
-      case 'behavior':
-        return listWords(variable, named)
+      case 'behavior': {
+        const stating = permissions.filter((permission) => factsStatedFor(permission).has(variable))
+        return stating.length === 0 ? undefined : ['', ...listWords(variable, stating)]
+      }
       case 'branch':
         // Git and catalogs know one main branch, in lower case.
         return isJoined(part)
@@ -119,18 +117,6 @@ function* listTimes(literals: readonly string[], now: number): Generator<Date> {
   const named = literals.filter((text) => validateTimestamp(text) === undefined).map(Date.parse)
   for (const time of named.flatMap((at) => [at - 1, at, at + 1]))
     if (time >= now && time < end) yield new Date(time)
-}
-
-/** The words that requests may state, and none; undefined if none states one, or if the fact may have other values. */
-function listWords(
-  fact: 'mode' | 'behavior',
-  permissions: readonly Permission[],
-): readonly string[] | undefined {
-  const stating = permissions.filter((permission) => factsStatedFor(permission).has(fact))
-  if (stating.length === 0) return undefined
-  const operations = stating.flatMap(operationsStating)
-  const words = operations.flatMap(({ modes, behaviors }) => (fact === 'mode' ? modes : behaviors))
-  return ['', ...new Set(words.map(canonicalizeWord))]
 }
 
 /** Contexts with all keys that headers can have, whatever their value. Names of headers are lower-case here. */

@@ -1,4 +1,9 @@
-import { canonicalizeBranch, type FactName, type StatedFacts } from '../../catalog-api/facts.ts'
+import {
+  canonicalizeBranch,
+  canonicalizeWord,
+  type FactName,
+  type StatedFacts,
+} from '../../catalog-api/facts.ts'
 import type { Identifier } from '../../catalog-api/identifiers.ts'
 import {
   getOperation,
@@ -125,20 +130,11 @@ export function requirementFacts(
   id: Identifier,
   facts: KnownFacts,
 ): OperationFacts {
-  if (on === 'itself') return factsOnOwnObject(permission, operation, id, facts)
   if (on === 'source branch') return { ...noFacts, branch: readFact(facts, 'sourceBranch', 'main') }
   if (on === 'destination') return tableFacts
   if (on === 'beneath') return isOperationName(permission) ? subtreeFacts(permission) : unknownFacts
   // Nothing is known of what an extra operation does to the object.
-  return typeof on === 'object' && 'idMember' in on ? unknownFacts : noFacts
-}
-
-function factsOnOwnObject(
-  permission: Requirement['permission'],
-  operation: Operation,
-  id: Identifier,
-  facts: KnownFacts,
-): OperationFacts {
+  if (on !== 'itself') return typeof on === 'object' && 'idMember' in on ? unknownFacts : noFacts
   const own = operationFactsOf(operation, id, facts)
   // It is required again for what is done on the stated branch alone.
   if (permission === operation.name) return { ...own, branch: statedBranchFact(operation, facts) }
@@ -203,34 +199,34 @@ export function factsStatedFor(permission: Permission): ReadonlySet<ConditionFac
   return new Set(conditionFacts.filter((name) => required.some(({ facts }) => facts[name] === pending)))
 }
 
-/** Returns the operations whose requests state the mode and behavior of a permission: its own, or all that require an effect. */
-export function operationsStating(permission: Permission): readonly Operation[] {
-  if (isOperationName(permission)) return [getOperation(permission)]
-  return listFactsOf(permission).map(({ operation }) => operation)
+/**
+ * Returns the words that requests for permissions state as the mode or behavior, in canonical form: those of the operation,
+ * or of all that require an effect.
+ */
+export function listWords(fact: 'mode' | 'behavior', permissions: Iterable<Permission>): ReadonlySet<string> {
+  const operations = [...permissions].flatMap((permission) =>
+    isOperationName(permission)
+      ? getOperation(permission)
+      : listFactsOf(permission).map(({ operation }) => operation),
+  )
+  const words = operations.flatMap(({ modes, behaviors }) => (fact === 'mode' ? modes : behaviors))
+  return new Set(words.map(canonicalizeWord))
 }
 
-/** Facts of a permission in requests for an operation that requires it; those that requests may state are pending. */
-interface RequiredFacts {
-  readonly permission: Permission
-  readonly on: Requirement['on']
-  readonly operation: Operation
-  readonly facts: OperationFacts
-}
-
-function listFactsOf(permission: Permission): readonly RequiredFacts[] {
+/** Lists the operations that require a permission, with its facts there; those that requests may state are pending. */
+function listFactsOf(permission: Permission) {
   return factsByPermission.get(permission) ?? []
 }
 
 const factsByPermission = groupBy(
-  operationNames.flatMap((permission): readonly RequiredFacts[] => {
-    const operation = getOperation(permission)
+  operationNames.map(getOperation).flatMap((operation) => {
     const all = allPending(operation)
-    const own = { permission, on: 'itself', operation, facts: operationFactsOf(operation, [], all) } as const
+    const own = { permission: operation.name, on: 'itself', facts: operationFactsOf(operation, [], all) }
     const others = getRequirements(operation).map((requirement) => {
-      const facts = requirementFacts(requirement, operation, [], all)
-      return { permission: requirement.permission, on: requirement.on, operation, facts }
+      const { permission, on } = requirement
+      return { permission, on, facts: requirementFacts(requirement, operation, [], all) }
     })
-    return [own, ...others]
+    return [own, ...others].map((required) => ({ ...required, operation }))
   }),
   ({ permission }) => permission,
 )

@@ -13,7 +13,7 @@ import {
   type AuthorizationRequest,
   type ConditionFact,
 } from '../conditions/authorization-request.ts'
-import { factsStatedFor, operationsStating, permissionFacts } from '../conditions/permission-facts.ts'
+import { factsStatedFor, listWords, permissionFacts } from '../conditions/permission-facts.ts'
 import { objectKindOfPermission } from '../engine/object-position.ts'
 import { describePermissionSet } from './policy-vocabulary.ts'
 
@@ -136,9 +136,7 @@ function describeUnstatedFact(
   }
   if (text === undefined || (fact !== 'mode' && fact !== 'behavior')) return undefined
   // The gateway refuses other words.
-  const operations = [...permissions].flatMap(operationsStating)
-  const words = operations.flatMap(({ modes, behaviors }) => (fact === 'mode' ? modes : behaviors))
-  const known = new Set(words.map(canonicalizeWord))
+  const known = listWords(fact, permissions)
   if (known.has(canonicalizeWord(text))) return undefined
   return `${JSON.stringify(text)} is not a ${fact} of ${names}; expected one of ${[...known].join(', ')}`
 }

@@ -2,12 +2,13 @@ import {
   comparableLiterals,
   filterFunctions,
   itemTypes,
+  joinBalanced,
+  quoteText,
   type CallerVariable,
   type ColumnType,
   type FilterExpression,
 } from './filter-expression.ts'
 import { FilterError, readTokens, type FilterToken } from './filter-tokens.ts'
-import { joinBalanced, quoteText } from './print-filter.ts'
 
 /** Returns the type of a column; `unknown` if it may be compared with any literal; undefined if there is no such column. */
 export type FindColumn = (path: readonly string[]) => ColumnType | 'unknown' | undefined

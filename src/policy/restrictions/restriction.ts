@@ -1,8 +1,13 @@
 import type { Principal } from '../../identity/index.ts'
 import { groupBy } from '../../lib/group-by.ts'
 import type { RuleReference } from '../engine/decision.ts'
-import type { CallerVariable, ColumnType, FilterExpression } from './filter-expression.ts'
-import { printFilter, printFilterAsWritten } from './print-filter.ts'
+import {
+  printFilter,
+  printFilterAsWritten,
+  type CallerVariable,
+  type ColumnType,
+  type FilterExpression,
+} from './filter-expression.ts'
 
 /** Columns by their path, joined by dots. */
 export type VisibleColumns = ReadonlyMap<string, ColumnType>

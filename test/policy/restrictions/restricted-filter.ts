@@ -1,6 +1,6 @@
 import { FilterError } from '../../../src/policy/restrictions/filter-tokens.ts'
 import { parseFilter } from '../../../src/policy/restrictions/parse-filter.ts'
-import { printFilter } from '../../../src/policy/restrictions/print-filter.ts'
+import { printFilter } from '../../../src/policy/restrictions/filter-expression.ts'
 import type { VisibleColumns } from '../../../src/policy/restrictions/restriction.ts'
 
 const visibleColumns: VisibleColumns = new Map([

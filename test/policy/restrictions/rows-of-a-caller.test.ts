@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Principal } from '../../../src/identity/principal.ts'
 import { parseFilter } from '../../../src/policy/restrictions/parse-filter.ts'
-import { printFilterAsWritten } from '../../../src/policy/restrictions/print-filter.ts'
+import { printFilterAsWritten } from '../../../src/policy/restrictions/filter-expression.ts'
 import { compilePolicySet, createAuthorizationRequest, createCaller } from '../policy-builder.ts'
 
 const restriction = { subjects: { groups: ['analysts'], except: { users: ['eve'] } }, tables: ['c*'] }
