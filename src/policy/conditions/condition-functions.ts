@@ -103,8 +103,7 @@ export const loopFunctions: readonly string[] = ['exists', 'exists_one', 'all']
  * `map` and `filter`, whose cost a caller could choose, and conversions to `dyn` or bytes.
  */
 export const allowedFunctions: readonly string[] = [
-  ...['has', 'size', ...loopFunctions],
-  ...['startsWith', 'endsWith', 'contains', 'lowerAscii', 'upperAscii', 'trim'],
-  ...['string', 'int', 'double', 'bool'],
+  ...'has size startsWith endsWith contains lowerAscii upperAscii trim string int double bool'.split(' '),
+  ...loopFunctions,
   ...conditionFunctions.keys(),
 ]

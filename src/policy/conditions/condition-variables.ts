@@ -11,13 +11,16 @@ export interface ConditionVariable {
 }
 
 /** Each type has its own class, because cel-js distinguishes types by constructor. */
-class Fields {
-  constructor(fields: object) {
-    Object.assign(this, fields)
-  }
+class PrincipalValue {
+  name = ''
+  groups: readonly string[] = []
+  method = ''
+  issuer = ''
+  claims: Readonly<Record<string, unknown>> = {}
 }
-class PrincipalValue extends Fields {}
-class ClientValue extends Fields {}
+class ClientValue {
+  address = ''
+}
 
 export const conditionTypes = {
   Principal: {
@@ -67,7 +70,7 @@ function createPrincipalValue(principal: Principal): PrincipalValue {
   let value = principalValues.get(principal)
   if (value === undefined) {
     const { name, groups, method, issuer = '', claims = {} } = principal
-    value = new PrincipalValue({ name, groups: [...groups], method, issuer, claims })
+    value = Object.assign(new PrincipalValue(), { name, groups: [...groups], method, issuer, claims })
     principalValues.set(principal, value)
   }
   return value
@@ -76,5 +79,5 @@ function createPrincipalValue(principal: Principal): PrincipalValue {
 /** Throws for an unknown address: no comparison may hold for it, not even that it differs from another. */
 function createClientValue(address: string): ClientValue {
   if (address === unknownAddress) throw new Error('the address of the caller is unknown')
-  return new ClientValue({ address })
+  return Object.assign(new ClientValue(), { address })
 }

@@ -140,21 +140,14 @@ export function requirementFacts(
   if (permission === operation.name) return { ...own, branch: statedBranchFact(operation, facts) }
   const ofBranch: OperationFacts = { ...noFacts, branch: own.branch }
   if (isOperationName(permission)) return ofBranch
-  switch (extraPermissions[permission].facts) {
-    case 'of the request':
-      return own
-    case 'of the request, for every branch':
-      return { ...own, branch: unknown }
-    case 'branch of the request':
-      return ofBranch
-    case 'of the replaced table': {
-      // The content is unknown, and so is the branch unless the rows of one branch are replaced.
-      const branch: Fact<string> = operation.facts.some(([fact]) => fact === 'branch') ? own.branch : unknown
-      return { ...tableFacts, mode: 'overwrite', branch }
-    }
-    case 'none':
-      return noFacts
-  }
+  const { facts: kind } = extraPermissions[permission]
+  if (kind === 'of the request') return own
+  if (kind === 'of the request, for every branch') return { ...own, branch: unknown }
+  if (kind === 'branch of the request') return ofBranch
+  if (kind === 'none') return noFacts
+  // The content is unknown, and so is the branch unless the rows of one branch are replaced.
+  const branch: Fact<string> = operation.facts.some(([fact]) => fact === 'branch') ? own.branch : unknown
+  return { ...tableFacts, mode: 'overwrite', branch }
 }
 
 /**

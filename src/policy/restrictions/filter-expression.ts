@@ -53,7 +53,7 @@ export interface CallerVariable {
 }
 
 /** `IN` with facts of the caller, each of which is a list of texts. */
-export interface CallerList {
+interface CallerList {
   readonly value: string
   readonly isNegated: boolean
   readonly operands: readonly (string | CallerVariable)[]

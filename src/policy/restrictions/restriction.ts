@@ -121,7 +121,9 @@ function readVariable(
   const own = Object.hasOwn(claims, claim) ? claims[claim] : undefined
   const value = member === 'name' ? name : member === 'groups' ? [...groups] : own
   const texts: readonly unknown[] = Array.isArray(value) ? value : [value]
-  const isShown = (text: unknown): text is string =>
-    typeof text === 'string' && !/[\\\p{C}\u2028\u2029]/u.test(text)
-  return texts.every(isShown) ? texts : undefined
+  return texts.every(isShownText) ? texts : undefined
+}
+
+function isShownText(value: unknown): value is string {
+  return typeof value === 'string' && !/[\\\p{C}\u2028\u2029]/u.test(value)
 }
