@@ -108,19 +108,16 @@ function listOwnSubjects(principal: Principal): readonly Subject[] {
 }
 
 export function matchSubjects(subjects: Subjects, caller: KnownCaller): SubjectMatch {
-  if (caller.isAnonymous === undefined) return isEveryone(subjects) || subjects
-  if (caller.isAnonymous) return subjects.anonymous
+  const { any, anonymous } = subjects
+  if (caller.isAnonymous === undefined) return (any && anonymous && subjects.except === undefined) || subjects
+  if (caller.isAnonymous) return anonymous
   const excepted = subjects.except === undefined ? false : matchNames(subjects.except, caller)
   if (excepted === true) return false
-  const named = subjects.any || matchNames(subjects, caller)
+  const named = any || matchNames(subjects, caller)
   if (named === false) return false
   const except = excepted === false ? undefined : excepted
   if (named === true) return except === undefined ? true : { ...noNames, any: true, anonymous: false, except }
   return { ...named, any: false, anonymous: false, except }
-}
-
-function isEveryone({ any, anonymous, except }: Subjects): boolean {
-  return any && anonymous && except === undefined
 }
 
 /** Lists the subjects that are named, without their exceptions. */

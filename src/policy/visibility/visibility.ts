@@ -13,7 +13,6 @@ import type {
   OperationFacts,
   RequestFacts,
 } from '../conditions/authorization-request.ts'
-import type { Condition } from '../conditions/condition.ts'
 import { sampleName } from '../conditions/name-pattern.ts'
 import { constantFacts } from '../conditions/permission-facts.ts'
 import type { CompiledRule } from '../engine/compiled-rule.ts'
@@ -22,8 +21,8 @@ import {
   createEvaluation,
   evaluate,
   resultKind,
-  type ConditionResult,
   type Evaluation,
+  type KnownConditions,
 } from '../engine/evaluate.ts'
 import {
   appendTo,
@@ -102,7 +101,7 @@ export function createVisibility(tree: PolicyTree, subjects: SubjectNumbers): Vi
 
   function createView({ principal, request }: Viewer) {
     const caller = subjects.find(principal)
-    const conditions = { namespace: createResults(), table: createResults() }
+    const conditions: Record<VisibleKind, KnownConditions> = { namespace: new Map(), table: new Map() }
 
     /** Of an object with an unknown id, conditions on it are decided for the caller. */
     function startEvaluation(kind: VisibleKind, position: TreePosition, id?: Identifier): Evaluation {
@@ -130,8 +129,9 @@ export function createVisibility(tree: PolicyTree, subjects: SubjectNumbers): Vi
       const index = (cachedGrants ??= indexGrants(tree))
       for (const subject of [...caller, undefined]) {
         const grants = index.get(subject) ?? []
-        const [start, end] = [node.index, node.subtreeEnd].map((number) => firstIndexFrom(grants, number))
-        for (const grant of grants.slice(start, end)) {
+        for (let at = firstIndexFrom(grants, node.index); at < grants.length; at++) {
+          const grant = grants[at]
+          if (grant === undefined || grant.node.index >= node.subtreeEnd) break
           if (grant.node === node && grant.tables === undefined) continue
           const allowed = findAllowBy(grant)
           if (allowed !== undefined) return allowed
@@ -165,11 +165,6 @@ export function createVisibility(tree: PolicyTree, subjects: SubjectNumbers): Vi
       return createView(viewer).findBeneath(tree.nearestNode(viewer.id), viewer.id.length)
     },
   }
-}
-
-/** Results of conditions that are the same for all objects of a kind. */
-function createResults(): Map<Condition, ConditionResult> {
-  return new Map()
 }
 
 /** Returns the decision of the rule that allows, or may. */
