@@ -8,7 +8,7 @@ import { noNames, type SubjectNumbers } from './subject.ts'
 export type ReportConditionFailure = (rule: RuleReference, effect: 'allow' | 'deny', error: unknown) => void
 
 /** What the rules of one set share. */
-export interface RuleContext {
+interface RuleContext {
   readonly subjects: SubjectNumbers
   readonly revision: string
   readonly onConditionFailure: ReportConditionFailure

@@ -14,7 +14,7 @@ import { matchSubjects, type KnownCaller, type SubjectMatch } from './subject.ts
 export const anyTable = Symbol('any table')
 
 /** A table directly in the namespace of the rules; undefined for the namespace itself and deeper objects. */
-export type TableSelector = string | typeof anyTable | undefined
+type TableSelector = string | typeof anyTable | undefined
 
 /** Result of a condition: `open` if it depends on a pending part of the input. `failed` makes a deny apply and an allow not. */
 export type ConditionResult = 'true' | 'false' | 'failed' | 'open'
@@ -110,16 +110,16 @@ function earliest(
 }
 
 /** What becomes of a rule about the permission. It applies, or it is not known whether it does, or why it does not. */
-export type RuleOutcome = 'applies' | 'open' | 'other-caller' | 'other-table' | 'false' | 'failed'
+type RuleOutcome = 'applies' | 'open' | 'other-caller' | 'other-table' | 'false' | 'failed'
 
 /** Whether a rule names the caller. Rules are found by the numbers of callers, so only the exceptions of these matter. */
-export function matchCaller({ rule, except }: CompiledRule, { caller }: Evaluation): SubjectMatch {
+function matchCaller({ rule, except }: CompiledRule, { caller }: Evaluation): SubjectMatch {
   if (isKnownCaller(caller)) return matchSubjects(rule.subjects, caller)
   return except.length === 0 || !except.some((number) => caller.has(number))
 }
 
 /** Judges a rule that covers the permission. */
-export function judgeRule(
+function judgeRule(
   rule: CompiledRule,
   evaluation: Evaluation,
   table: TableSelector,
@@ -142,11 +142,7 @@ export function outcomeApplies({ effect }: Pick<CompiledRule, 'effect'>, outcome
   return outcome === 'applies' || (outcome === 'failed' && effect === 'deny')
 }
 
-export function judgeCondition(
-  condition: Condition,
-  rule: CompiledRule,
-  evaluation: Evaluation,
-): ConditionResult {
+function judgeCondition(condition: Condition, rule: CompiledRule, evaluation: Evaluation): ConditionResult {
   const known = evaluation.knownConditions?.get(condition)
   if (known !== undefined) return known
   const result = evaluateCondition(condition, rule, evaluation)

@@ -41,17 +41,14 @@ export interface Viewer {
   readonly request: RequestFacts
 }
 
-/** Whether a listing shows an object to the viewer. */
-type IsVisible = (kind: VisibleKind, id: Identifier) => boolean
-
 export interface Visibility {
   /**
-   * Returns what listings show to the principal, for one request: tables that it may describe, and namespaces that it may
-   * describe or beneath which something may be visible. The latter is decided from the policies alone, which do not know
-   * which objects exist: if only a condition on the id decides about a name, the name counts as visible. The cost grows
-   * only with the rules beneath that name the principal without allowing anything.
+   * Returns whether listings show an object to the principal, for one request: tables that it may describe, and namespaces
+   * that it may describe or beneath which something may be visible. The latter is decided from the policies alone, which do
+   * not know which objects exist: if only a condition on the id decides about a name, the name counts as visible. The cost
+   * grows only with the rules beneath that name the principal without allowing anything.
    */
-  visibilityFor(viewer: Viewer): IsVisible
+  visibilityFor(viewer: Viewer): (kind: VisibleKind, id: Identifier) => boolean
   /** Returns the decision that makes something beneath a namespace visible; undefined if nothing can be visible. */
   findVisibleBeneath(viewer: Viewer & { readonly id: Identifier }): Allowed | undefined
 }
@@ -213,25 +210,22 @@ function firstIndexFrom(grants: readonly Grant[], number: number): number {
   return low
 }
 
-interface ListingDecision {
-  readonly decision: Decision
-  /** The same decision, if no rule allows the listing itself and it shows what is visible beneath. */
-  readonly byVisibility: Allowed | undefined
-}
-
 /** Whether the operation lists objects, and shows those that are visible to the caller. */
 export function isListing(permission: Permission): boolean {
   return isOperationName(permission) && getOperation(permission).lists !== undefined
 }
 
-/** Decides as the gateway does: without a rule, a listing is allowed if something beneath may be visible to the caller. */
+/**
+ * Decides as the gateway does: without a rule, a listing is allowed if something beneath may be visible to the caller. Then
+ * `byVisibility` is the decision, too.
+ */
 export function decideListing(
   policies: Pick<PolicySet, 'decide' | 'findVisibleBeneath'>,
   request: AuthorizationRequest,
-): ListingDecision {
-  const decision = policies.decide(request)
-  const byVisibility = findByVisibility(policies, request, decision)
-  return { decision: byVisibility ?? decision, byVisibility }
+) {
+  const own = policies.decide(request)
+  const byVisibility = findByVisibility(policies, request, own)
+  return { decision: byVisibility ?? own, byVisibility }
 }
 
 /** The decision that allows a listing which no rule allows: something beneath may be visible to the caller. */
