@@ -18,6 +18,9 @@ export interface Finding {
   readonly message: string
 }
 
+/** What a check looks at: a rule, or a document as a whole. */
+export type RuleOrDocument = Pick<LocatedRule, 'document'> & Partial<LocatedRule>
+
 /** What a check says about a rule or a document. The message continues its name. */
 export type Remark = readonly [level: FindingLevel, check: string, message: string]
 
@@ -25,15 +28,12 @@ export function warn(check: string, messages: readonly string[]): readonly Remar
   return messages.map((message) => ['warning', check, message])
 }
 
-export function createFinding(
-  { document, rule }: Pick<LocatedRule, 'document'> & Partial<LocatedRule>,
-  [level, check, message]: Remark,
-): Finding {
+export function createFinding({ document, rule }: RuleOrDocument, [level, check, message]: Remark): Finding {
   const { name, file } = document
   const { line, column } = rule ?? document
-  const about = { level, check, file, line, column, policy: name }
-  if (rule === undefined) return { ...about, message: `${name} ${message}` }
-  return { ...about, rule: rule.id, message: `${name}/${rule.id} ${message}` }
+  const subject = rule === undefined ? name : `${name}/${rule.id}`
+  const about = { level, check, file, line, column, policy: name, ...(rule && { rule: rule.id }) }
+  return { ...about, message: `${subject} ${message}` }
 }
 
 /** The finding for an error that keeps policies from coming into force. */
@@ -54,27 +54,26 @@ export function acceptFindings(
   findings: readonly Finding[],
   documents: readonly PolicyDocument[],
 ): readonly Finding[] {
-  // The documents of a file have the same comments: each is of that in which it is, or of the next one.
-  const acceptances = new Map<AcceptedFinding, PolicyDocument>()
-  for (const document of documents) {
-    for (const one of document.accepted)
-      if (!acceptances.has(one) || document.line <= one.about) acceptances.set(one, document)
-  }
-  const unused = new Set(acceptances.keys())
-  const result = findings.map((finding): Finding => {
-    const { file, line, check, message } = finding
-    for (const [accepted, document] of acceptances) {
-      if (document.file !== file || accepted.about !== line || accepted.check !== check) continue
-      unused.delete(accepted)
-      return { ...finding, level: 'accepted', message: `${message}; accepted: ${accepted.reason}` }
+  const keyOf = (file: string, line: number, check: string): string => `${file}:${line}:${check}`
+  const accepting = new Map<string, AcceptedFinding & { readonly file: string; readonly policy: string }>()
+  for (const { file, line, name: policy, accepted } of documents) {
+    for (const one of accepted) {
+      const key = keyOf(file, one.about, one.check)
+      // The documents of a file have the same comments: each is of that in which it is, or of the next one.
+      if (!accepting.has(key) || line <= one.about) accepting.set(key, { ...one, file, policy })
     }
-    return finding
-  })
-  for (const accepted of unused) {
-    const { file = '', name: policy = '' } = acceptances.get(accepted) ?? {}
-    const { check, about, line, column } = accepted
-    const message = `accepts a finding of the check "${check}" about line ${about}, but there is none; remove the comment`
-    result.push({ level: 'warning', check: 'accept', file, line, column, policy, message })
   }
-  return result
+  const unused = new Map(accepting)
+  const accepted = findings.map((finding): Finding => {
+    const key = keyOf(finding.file, finding.line, finding.check)
+    const comment = accepting.get(key)
+    unused.delete(key)
+    if (comment === undefined) return finding
+    return { ...finding, level: 'accepted', message: `${finding.message}; accepted: ${comment.reason}` }
+  })
+  const needless = [...unused.values()].map(({ check, about, file, line, column, policy }): Finding => {
+    const message = `accepts a finding of the check "${check}" about line ${about}, but there is none; remove the comment`
+    return { level: 'warning', check: 'accept', file, line, column, policy, message }
+  })
+  return [...accepted, ...needless]
 }

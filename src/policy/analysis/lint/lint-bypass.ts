@@ -15,9 +15,9 @@ import { listNamedPermissions } from '../../language/policy-vocabulary.ts'
 import type { PolicyRule } from '../../language/policy-document.ts'
 import type { PolicySet } from '../../policy-set.ts'
 import { listNameClasses } from '../name-classes.ts'
-import { warn, type Remark } from './finding.ts'
+import { nameRule, warn, type Remark } from './finding.ts'
 import { constantResult } from './lint-conditions.ts'
-import { isNamed, isReached, type RuleIndex } from './rule-index.ts'
+import { isNamed, isOnFolders, isReached, type RuleIndex } from './rule-index.ts'
 import {
   waysAroundBranches,
   waysAroundTables,
@@ -100,7 +100,7 @@ function listDetours(own: LocatedRule, { set }: RuleIndex): readonly Detour[] {
     const denied = [...permissions, ...(restriction === undefined ? [] : permissionNames.filter(readsPart))]
     detours.push({
       check: 'anonymous',
-      ways: denied.map((permission) => ({ needs: [['own', permission]], effect: '' })),
+      ways: denied.map((permission) => ({ needs: [['own', permission]] })),
       callers: [anonymousSubject],
       describe: (open) =>
         `does not cover anonymous callers, which may do the same: ${describeWays(open.slice(0, 1))}; expected "everyone: true"`,
@@ -109,17 +109,15 @@ function listDetours(own: LocatedRule, { set }: RuleIndex): readonly Detour[] {
   return detours
 }
 
-/** `RegisterTable with ChooseLocation gives its location another name (sales/all, sales.yaml:7)`. */
+/** `RegisterTable with ChooseLocation gives its location another name, by sales/all (sales.yaml:7)`. */
 function describeWays(open: readonly OpenWay[]): string {
-  const described = open.map(({ way, grants }) => {
-    const by = grants.map(
-      ({ by: { document, rule } }) => `${document.name}/${rule.id}, ${document.file}:${rule.line}`,
-    )
+  const described = open.map(({ way: { effect }, grants }) => {
+    const by = new Set(grants.map((grant) => nameRule(grant.by)))
     const names = grants.map(({ permission }) => permission).join(' with ')
-    return { names, text: `${way.effect} (${[...new Set(by)].join(' and ')})`.trimStart() }
+    return { names, text: `${effect ? ` ${effect}` : ''}, by ${[...by].join(' and ')}` }
   })
   const alike = [...groupBy(described, ({ text }) => text)]
-  return alike.map(([text, ways]) => `${ways.map(({ names }) => names).join(' or ')} ${text}`).join('; ')
+  return alike.map(([text, ways]) => `${ways.map(({ names }) => names).join(' or ')}${text}`).join('; ')
 }
 
 /** Returns the ways that a caller of the rule can go, and the grants by which the first one does so. */
@@ -184,15 +182,13 @@ function listPositions(
 
 function isAt(place: Place, { document, rule }: LocatedRule, { namespace, table }: ObjectPosition): boolean {
   if (place === 'root') return namespace.length === 0 && table === undefined
-  const isBeneath = isWithin(namespace, document.namespace)
-  if (place === 'outside') return !isBeneath
-  const depth = document.namespace.length
-  if (rule.tables !== undefined) {
-    const isOwn =
-      isBeneath && namespace.length === depth && table !== undefined && matchesAny(rule.tables, table)
-    return isOwn === (place === 'own')
-  }
-  return isBeneath
+  const isOwn =
+    rule.tables === undefined
+      ? isWithin(namespace, document.namespace)
+      : isSameIdentifier(namespace, document.namespace) &&
+        table !== undefined &&
+        matchesAny(rule.tables, table)
+  return isOwn === (place === 'own')
 }
 
 /**
@@ -227,11 +223,6 @@ function wholeTableFacts(permission: Permission): OperationFacts {
   return permission === destinationPermission ? { ...facts, branch: 'main' } : facts
 }
 
-/** Whether it is the requirement on the folders of commits. */
-function isOnFolders({ requirement }: Condition): boolean {
-  return requirement !== undefined && 'folders' in requirement
-}
-
 const changes: ReadonlySet<Permission> = new Set(changePermissions)
 
 /** The changes that the rule allows or denies on some branches only. */
@@ -250,8 +241,7 @@ function listRestrictedByBranch(rule: PolicyRule): readonly Permission[] {
 function protectsContent(rule: PolicyRule): boolean {
   if (rule.effect === 'allow' || rule.condition?.requirement !== undefined) return false
   return listNamedPermissions(rule).some((permission) => {
-    if (!isOperationName(permission)) return true
-    const { group, object } = getOperation(permission)
-    return group !== 'create' && isInNamespace(object)
+    const operation = isOperationName(permission) ? getOperation(permission) : undefined
+    return operation === undefined || (operation.group !== 'create' && isInNamespace(operation.object))
   })
 }

@@ -1,3 +1,4 @@
+import { canonicalizeWord } from '../../../catalog-api/facts.ts'
 import { permissionNames, type Permission } from '../../../catalog-api/permissions.ts'
 import type { OperationFacts } from '../../conditions/authorization-request.ts'
 import type { Condition } from '../../conditions/condition.ts'
@@ -7,7 +8,12 @@ import {
   maxDays,
 } from '../../conditions/condition-mistakes.ts'
 import { MissingFactError, unknown } from '../../conditions/fact.ts'
-import { constantFacts, factsAvailableFor } from '../../conditions/permission-facts.ts'
+import {
+  constantFacts,
+  factsAvailableFor,
+  factsStatedFor,
+  operationsStating,
+} from '../../conditions/permission-facts.ts'
 import type { LocatedRule } from '../../engine/compiled-rule.ts'
 import { listNamedPermissions, describePermissionSet } from '../../language/policy-vocabulary.ts'
 import type { PolicyRule } from '../../language/policy-document.ts'
@@ -27,7 +33,7 @@ export function lintConditions({ rule }: LocatedRule): readonly Remark[] {
   return [
     ...ended,
     ...describeConstant(rule, named, condition),
-    ...warn('fact', describeAbsentFacts(named, condition)),
+    ...warn('fact', [...describeAbsentFacts(named, condition), ...describeDefaults(named, condition)]),
     ...warn(
       'pattern',
       describePatternMistakes(when).map((one) => `has a condition with a mistaken pattern: ${one}`),
@@ -94,6 +100,24 @@ function describeAbsentFacts(named: readonly Permission[], { facts }: Condition)
         `has a condition on ${fact}, which is empty for all its operations; ` +
         `it is a fact of ${describePermissionSet(new Set(listHaving(permissionNames, fact)))}`,
     )
+}
+
+/** Describes words that requests mean if they state none, as clients do, and about which the condition then differs. */
+function describeDefaults(named: readonly Permission[], condition: Condition): readonly string[] {
+  const messages = named.flatMap((permission) =>
+    condition.facts.flatMap((fact) => {
+      if ((fact !== 'mode' && fact !== 'behavior') || !factsStatedFor(permission).has(fact)) return []
+      const resultIf = (word: string) =>
+        constantResult(condition, permission, { ...constantFacts(permission), [fact]: word })
+      return operationsStating(permission).flatMap(({ modes, behaviors }) => {
+        const [meant] = (fact === 'mode' ? modes : behaviors).map(canonicalizeWord)
+        const [without, stated] = [resultIf(''), meant && resultIf(meant)]
+        if (!without || !stated || without === stated) return []
+        return `has a condition that is ${stated} for the ${fact} "${meant}", but ${without} for requests that state none, which mean the same`
+      })
+    }),
+  )
+  return [...new Set(messages)]
 }
 
 const dayMs = 24 * 60 * 60 * 1000

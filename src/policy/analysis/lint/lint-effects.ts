@@ -15,7 +15,7 @@ import { describeImplication, describePermissionSet } from '../../language/polic
 import type { PolicyRule } from '../../language/policy-document.ts'
 import type { PolicySet, Question } from '../../policy-set.ts'
 import { nameRule, warn, type Remark } from './finding.ts'
-import { isNamed, isReached, type RuleIndex } from './rule-index.ts'
+import { isNamed, isOnFolders, isReached, listRules, type RuleIndex } from './rule-index.ts'
 
 /**
  * Finds rules that never decide, restrictions, denies and exceptions of callers that no rule allows anything, and risky
@@ -25,7 +25,7 @@ export function createEffectCheck(index: RuleIndex): (own: LocatedRule) => reado
   const findShadowed = createShadowedFinder(index)
   return (own) => [
     ...(own.rule.effect === 'allow'
-      ? [...findUnreachable(own, index.set), ...findGrantsToEveryone(own)]
+      ? [...findUnreachable(own, index.set), ...findGrantsToEveryone(own), ...findHalfGrants(own, index)]
       : findNotAllowed(own, index)),
     ...findShadowed(own),
   ]
@@ -84,11 +84,8 @@ function findDenial(own: LocatedRule, permission: Permission, set: PolicySet): s
  * Finds rules that are never the first decisive step, if the steps are ordered from the root down, and in a namespace from
  * wider rules to narrower ones. As another rule is the first one wherever these are, all can be removed at once.
  */
-function createShadowedFinder({
-  set,
-  rules,
-  isNamedAlone,
-}: RuleIndex): (own: LocatedRule) => readonly Remark[] {
+function createShadowedFinder(index: RuleIndex): (own: LocatedRule) => readonly Remark[] {
+  const { set, rules, isNamedAlone } = index
   const widestFirst = rules.toSorted(
     (one, other) =>
       one.document.namespace.length - other.document.namespace.length ||
@@ -139,28 +136,48 @@ function findNotAllowed(own: LocatedRule, { allows, listGrants }: RuleIndex): re
       : warn('effect', ['excepts callers that no rule allows what it denies, so nobody may do it'])
   // What is denied to everybody needs no grant.
   if (restriction === undefined && subjects.any) return []
-  const callers = subjects.any
-    ? allows.flatMap(({ rule }) => listSubjects(rule.subjects))
-    : listSubjects(subjects)
+  const rulesOfCallers = subjects.any ? allows : [own]
+  const callers = rulesOfCallers.flatMap(({ rule }) => listSubjects(rule.subjects))
   if (callers.some((caller) => isNamed(own.rule, caller) && isAllowed(caller))) return []
+  const cause = subjects.any ? 'all that may are excepted' : 'their names may be misspelt'
   return restriction === undefined
-    ? [['info', 'effect', 'denies callers what no rule allows them by these names, which may be misspelt']]
-    : warn('effect', [
-        'restricts callers that no rule allows to read these tables: their names may be misspelt, or all are excepted',
-      ])
+    ? [['info', 'effect', `denies callers what no rule allows them: ${cause}`]]
+    : warn('effect', [`restricts callers that no rule allows to read these tables: ${cause}`])
 }
 
-/** Groups that may be granted to everybody without a warning. */
+/** All but these groups is risky, also what no group holds: policies must name it for a reason. */
 const harmlessGroups = ['browse', 'query', 'write', 'create', 'commit'] as const
 const harmlessPermissions: ReadonlySet<Permission> = new Set(
   harmlessGroups.flatMap((group) => permissionGroups.get(group) ?? []),
 )
 
-/** What no group holds is risky: policies must name it for a reason, and nothing is known of an extra operation. */
 function findGrantsToEveryone({ rule: { permissions, subjects } }: LocatedRule): readonly Remark[] {
-  const granted = new Set([...permissions].filter((permission) => !harmlessPermissions.has(permission)))
-  if (granted.size === 0 || !(subjects.any || subjects.anonymous)) return []
+  const risky = new Set([...permissions].filter((permission) => !harmlessPermissions.has(permission)))
+  if (risky.size === 0 || !(subjects.any || subjects.anonymous)) return []
   const callers = subjects.any ? 'every caller' : 'callers without a credential'
-  const names = describePermissionSet(granted)
-  return warn('everybody', [`allows ${names} to ${callers}; name users or groups instead`])
+  return warn('everybody', [
+    `allows ${describePermissionSet(risky)} to ${callers}; name users or groups instead`,
+  ])
+}
+
+const usingTables = ['query', 'write'].flatMap((group) => permissionGroups.get(group) ?? [])
+const everything = permissionGroups.get('all') ?? []
+const choosingFiles: readonly Permission[] = ['CreateTableVersion', 'ChooseLocation']
+
+/** Finds grants that lack something: the permission to open a table that may be used, and folders for what names files. */
+function findHalfGrants(own: LocatedRule, { set }: RuleIndex): readonly Remark[] {
+  const { permissions } = own.rule
+  const files = choosingFiles.filter((permission) => permissions.has(permission))
+  const isConfined = (): boolean =>
+    listRules(set.documentsAbove(own.document.namespace)).some(({ rule }) => isOnFolders(rule.condition))
+  const messages: string[] = []
+  if (
+    usingTables.some((permission) => permissions.has(permission)) &&
+    listQuestions(own, 'DescribeTable', knownAsOnly).some((one) => set.evaluate(one).kind === 'denied')
+  )
+    messages.push('needs another rule that allows DescribeTable, with which clients open a table')
+  const isEverything = everything.every((permission) => permissions.has(permission))
+  if (files.length > 0 && !isEverything && !isConfined())
+    messages.push(`allows ${files.join(' and ')} on the files of any table; "commits.folders" confines it`)
+  return messages.map((message) => ['info', 'grant', message])
 }

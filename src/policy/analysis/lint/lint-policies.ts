@@ -32,15 +32,13 @@ export function lintWithShadowPolicies(
 export function lintPolicies(set: PolicySet, known?: KnownCredentials): readonly Finding[] {
   const { documents } = set
   const index = createRuleIndex(set)
-  const checks = [
-    createEffectCheck(index),
-    lintConditions,
-    createNameCheck(index, known),
-    createBypassCheck(index),
-  ]
+  const checkNames = createNameCheck(index, known)
+  const checks = [createEffectCheck(index), lintConditions, checkNames, createBypassCheck(index)]
   const findings = [
     ...documents.flatMap((document) =>
-      lintDocument(document, set).map((one) => createFinding({ document }, one)),
+      [...lintDocument(document, set), ...checkNames({ document })].map((one) =>
+        createFinding({ document }, one),
+      ),
     ),
     ...index.rules.flatMap((own) =>
       checks.flatMap((check) => check(own)).map((one) => createFinding(own, one)),

@@ -1,6 +1,7 @@
 import { isWithin } from '../../../catalog-api/identifiers.ts'
 import type { Permission } from '../../../catalog-api/permissions.ts'
 import { groupBy } from '../../../lib/group-by.ts'
+import type { Condition } from '../../conditions/condition.ts'
 import type { LocatedRule } from '../../engine/compiled-rule.ts'
 import { anySubject, knownAsOnly, listSubjects, matchSubjects, type Subject } from '../../engine/subject.ts'
 import type { PolicyDocument, PolicyRule } from '../../language/policy-document.ts'
@@ -62,4 +63,9 @@ export function isReached(
     isWithin(namespace, document.namespace) ||
     (rule.tables === undefined && isWithin(document.namespace, namespace))
   return isThere && wanted.some((permission) => permissions.has(permission))
+}
+
+/** Whether it is the requirement on the folders of commits. */
+export function isOnFolders(condition: Condition | undefined): boolean {
+  return condition?.requirement !== undefined && 'folders' in condition.requirement
 }

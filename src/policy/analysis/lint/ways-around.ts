@@ -2,44 +2,42 @@ import { getOperation, operationNames, type Operation } from '../../../catalog-a
 import type { Permission } from '../../../catalog-api/permissions.ts'
 import { destinationPermission } from '../../../catalog-api/requirements.ts'
 
-/** Where permissions are needed: on what the rule is about, on something else, outside of its namespace, or at the root. */
-export type Place = 'own' | 'other' | 'outside' | 'root'
+/** Where permissions are needed: on what the rule is about, on something else, or at the root. */
+export type Place = 'own' | 'other' | 'root'
 
 /** A way around a rule. */
 export interface Way {
   /** All permissions are needed, those of one place on one object. */
   readonly needs: readonly (readonly [place: Place, ...permissions: readonly Permission[]])[]
-  readonly effect: string
+  readonly effect?: string
 }
 
-function namesOf(is: (operation: Operation) => boolean): readonly Permission[] {
-  return operationNames.filter((name) => is(getOperation(name)))
-}
+const operations = operationNames.map(getOperation)
+const tableOperations = operations.filter(({ object }) => object === 'table')
 
-function states({ facts }: Operation, fact: string): boolean {
-  return facts.some(([name]) => name === fact)
+function listStating(fact: string, among: readonly Operation[] = operations): readonly Permission[] {
+  return among.filter(({ facts }) => facts.some(([name]) => name === fact)).map(({ name }) => name)
 }
-
-const removing = [
-  ...namesOf(({ object, removesName }) => object === 'table' && removesName),
-  'OverwriteTable',
-] as const
-const creating = namesOf(({ object, versions }) => object === 'table' && versions === 'restart')
 
 /** Removing or overwriting a table and creating it again replaces it with every branch. */
-export const waysAroundBranches: readonly Way[] = removing.flatMap((remove) =>
-  creating.map((create) => ({ needs: [['own', remove, create]], effect: '' })),
+export const waysAroundBranches: readonly Way[] = [
+  ...tableOperations.filter(({ removesName }) => removesName).map(({ name }) => name),
+  'OverwriteTable' as const,
+].flatMap((remove) =>
+  tableOperations
+    .filter(({ versions }) => versions === 'restart')
+    .map(({ name }): Way => ({ needs: [['own', remove, name]] })),
 )
+
+const changingTables = tableOperations.filter(({ effect }) => effect === 'change')
 
 /** Ways to use the content of a table that a deny of tables does not cover. */
 export const waysAroundTables: readonly Way[] = [
-  ...namesOf((one) => one.object === 'table' && one.effect === 'change' && states(one, 'location')).map(
-    (name): Way => ({
-      needs: [['other', name, 'ChooseLocation']],
-      effect: 'gives its location another name',
-    }),
-  ),
-  ...namesOf((one) => states(one, 'manifestPath')).map((name): Way => ({
+  ...listStating('location', changingTables).map((name): Way => ({
+    needs: [['other', name, 'ChooseLocation']],
+    effect: 'gives its location another name',
+  })),
+  ...listStating('manifestPath').map((name): Way => ({
     needs: [['other', name]],
     effect: 'commits its files to another table',
   })),
@@ -47,13 +45,13 @@ export const waysAroundTables: readonly Way[] = [
   { needs: [['own', 'VendCredentials']], effect: 'gives access to its files past the gateway' },
 ]
 
+const moving = operations.filter(({ moves }) => moves)
+
 /** Moves to a name of the caller's choice: they can leave the namespace of a rule without `tables`. */
-export const waysOutOfNamespace: readonly Way[] = namesOf((one) => one.moves && states(one, 'newName')).map(
-  (name) => ({
-    needs: [
-      ['own', name],
-      ['outside', destinationPermission],
-    ],
-    effect: 'elsewhere',
-  }),
-)
+export const waysOutOfNamespace: readonly Way[] = listStating('newName', moving).map((name) => ({
+  needs: [
+    ['own', name],
+    ['other', destinationPermission],
+  ],
+  effect: 'elsewhere',
+}))

@@ -12,7 +12,8 @@ function found(policies: readonly WrittenPolicy[]): readonly string[] {
   return lintPolicies(set)
     .filter(({ message }) => message.includes('depends on the branch'))
     .map(
-      ({ level, check, message }) => `${level} ${check} ${message.replaceAll(/, policies\.yaml:\d+/g, '')}`,
+      ({ level, check, message }) =>
+        `${level} ${check} ${message.replaceAll(/ \(policies\.yaml:\d+\)/g, '')}`,
     )
 }
 
@@ -48,7 +49,7 @@ const changesDenied = (when: string): WrittenRule => ({
 })
 
 const bypassMessage = (rules: string, names: string): string =>
-  `depends on the branch, but the same callers can replace a table with every branch: ${names} (${rules}); ` +
+  `depends on the branch, but the same callers can replace a table with every branch: ${names}, by ${rules}; ` +
   'deny these too, under the same condition'
 
 it.each<[string, readonly WrittenPolicy[], string]>([

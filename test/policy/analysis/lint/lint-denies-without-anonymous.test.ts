@@ -55,6 +55,6 @@ it.each<[what: string, deny: WrittenPolicy, grant: WrittenPolicy, isReported: bo
   expect(findings.map(({ level }) => level)).toEqual(isReported ? ['warning'] : [])
   if (!isReported) return
   expect(findings[0]?.message).toMatch(
-    /^deny\/r does not cover anonymous callers, which may do the same: \w+ \(grant\/r, policies\.yaml:\d+\); expected "everyone: true"$/,
+    /^deny\/r does not cover anonymous callers, which may do the same: \w+, by grant\/r \(policies\.yaml:\d+\); expected "everyone: true"$/,
   )
 })

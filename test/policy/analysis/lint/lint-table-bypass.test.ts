@@ -36,17 +36,17 @@ it.each<[string, readonly WrittenPolicy[], string]>([
   [
     'its location is registered in the namespace',
     [denying(['RegisterTable', 'ChooseLocation'])],
-    'RegisterTable with ChooseLocation gives its location another name (p/yes, policies.yaml:1)',
+    'RegisterTable with ChooseLocation gives its location another name, by p/yes (policies.yaml:1)',
   ],
   [
     'its location is declared elsewhere',
     [denying(['read']), policy('q', ['b'], ['create', 'ChooseLocation'])],
-    'DeclareTable with ChooseLocation gives its location another name (q/yes, policies.yaml:3)',
+    'DeclareTable with ChooseLocation gives its location another name, by q/yes (policies.yaml:3)',
   ],
   [
     'both are granted apart, above',
     [denying(['read', 'RegisterTable']), policy('q', [], ['ChooseLocation'])],
-    'RegisterTable with ChooseLocation gives its location another name (p/yes, policies.yaml:1 and q/yes, policies.yaml:3)',
+    'RegisterTable with ChooseLocation gives its location another name, by p/yes (policies.yaml:1) and q/yes (policies.yaml:3)',
   ],
   ['its files are committed', [denying(['commit'])], 'CreateTableVersion commits its files to another table'],
   ['SQL reads any table', [denying(['read']), policy('q', [], ['ReadAnyTable'])], 'ReadAnyTable copies it'],
@@ -85,7 +85,7 @@ it.each<[string, readonly WrittenPolicy[], string[]]>([
     [denyingAll(['RenameTable']), policy('q', ['b'], ['create'])],
     [
       'warning p/no denies tables of its namespace, but the same callers can move them out of it: ' +
-        'RenameTable with CreateTable elsewhere (p/yes, policies.yaml:1 and q/yes, policies.yaml:3)',
+        'RenameTable with CreateTable elsewhere, by p/yes (policies.yaml:1) and q/yes (policies.yaml:3)',
     ],
   ],
   ['it may create tables beneath', [denyingAll(['RenameTable']), policy('q', ['a', 'b'], ['create'])], []],
