@@ -354,8 +354,8 @@ it.each<[what: string, document: string, ...messages: readonly string[]]>([
     'a tag that no rule asks for, and tables that are not declared',
     `${tagged}rules: [${allowRead}, ${groupRule('d', 'deny', 'etl', 'operations: [query], tables: [orders, "x_*"]')}, ${groupRule('a', 'allow', 'etl', 'operations: [DropTable], tables: [custmers]')}]\n`,
     '3:19 info name p declares tags that no rule asks for: pii',
-    '6:87 info name p/d names the table "orders", which "tags.tables" does not declare',
-    '6:187 warning name p/a names the table "custmers", which "tags.tables" does not declare; did you mean "customers"?',
+    '6:87 info name p/d denies tables that "tags.tables" does not declare: orders',
+    '6:187 warning name p/a names the table "custmers", which is almost "customers"; one of them may be misspelt',
   ],
   [
     'grants that clients cannot use, and of files of all tables',
@@ -370,7 +370,7 @@ it.each<[what: string, document: string, ...messages: readonly string[]]>([
   [
     'a mode that clients do not state',
     `rules: [${allowRead}, ${groupRule('w', 'allow', 'etl', `operations: [InsertIntoTable], when: 'mode == "append"'`)}]\n`,
-    '5:87 warning fact p/w has a condition that is true for the mode "append", but false for requests that state none, which mean the same',
+    '5:87 warning fact p/w has a condition that differs for the mode "append" and for none, which means the same',
   ],
 ])('says of a document what there is to say about %s', (_, document, ...messages) => {
   expect(listMessages(head + document)).toEqual(messages)

@@ -1,4 +1,4 @@
-import { isSameIdentifier, isWithin } from '../../../catalog-api/identifiers.ts'
+import { isSameIdentifier, isWithin, type Identifier } from '../../../catalog-api/identifiers.ts'
 import { getOperation, isOperationName } from '../../../catalog-api/operations.ts'
 import { changePermissions, permissionNames, type Permission } from '../../../catalog-api/permissions.ts'
 import { destinationPermission, isInNamespace } from '../../../catalog-api/requirements.ts'
@@ -169,15 +169,14 @@ function listPositions(
   { document: { namespace }, rule }: LocatedRule,
   grants: readonly LocatedRule[],
 ): readonly ObjectPosition[] {
-  const own = (rule.tables ?? []).map((table) => ({ namespace, table: sampleName(table) }))
-  const others = grants.map(({ document }) => document.namespace).slice(0, maxCandidates)
-  const all = [namespace, ...others, []].flatMap((one) =>
-    [undefined, ...listNameClasses([set], one).slice(0, maxCandidates)].map((table) => ({
-      namespace: one,
-      table,
-    })),
-  )
-  return [...own, ...all]
+  const namespaces = grants.map(({ document }) => document.namespace).slice(0, maxCandidates)
+  const listObjects = (one: Identifier) => [undefined, ...listNameClasses([set], one).slice(0, maxCandidates)]
+  return [
+    ...(rule.tables ?? []).map((table) => ({ namespace, table: sampleName(table) })),
+    ...[namespace, ...namespaces, []].flatMap((one) =>
+      listObjects(one).map((table) => ({ namespace: one, table })),
+    ),
+  ]
 }
 
 function isAt(place: Place, { document, rule }: LocatedRule, { namespace, table }: ObjectPosition): boolean {

@@ -102,22 +102,22 @@ function describeAbsentFacts(named: readonly Permission[], { facts }: Condition)
     )
 }
 
-/** Describes words that requests mean if they state none, as clients do, and about which the condition then differs. */
+/** Describes modes that requests mean if they state none, as clients do, if the condition differs then. */
 function describeDefaults(named: readonly Permission[], condition: Condition): readonly string[] {
-  const messages = named.flatMap((permission) =>
-    condition.facts.flatMap((fact) => {
-      if ((fact !== 'mode' && fact !== 'behavior') || !factsStatedFor(permission).has(fact)) return []
-      const resultIf = (word: string) =>
-        constantResult(condition, permission, { ...constantFacts(permission), [fact]: word })
-      return operationsStating(permission).flatMap(({ modes, behaviors }) => {
-        const [meant] = (fact === 'mode' ? modes : behaviors).map(canonicalizeWord)
-        const [without, stated] = [resultIf(''), meant && resultIf(meant)]
-        if (!without || !stated || without === stated) return []
-        return `has a condition that is ${stated} for the ${fact} "${meant}", but ${without} for requests that state none, which mean the same`
-      })
+  const stating = condition.facts.includes('mode')
+    ? named.filter((permission) => factsStatedFor(permission).has('mode'))
+    : []
+  const meant = stating.flatMap((permission) =>
+    operationsStating(permission).flatMap(({ modes: [first = ''] }) => {
+      const [without, stated] = ['', canonicalizeWord(first)].map((mode) =>
+        constantResult(condition, permission, { ...constantFacts(permission), mode }),
+      )
+      return without && stated && without !== stated ? [canonicalizeWord(first)] : []
     }),
   )
-  return [...new Set(messages)]
+  return [...new Set(meant)].map(
+    (word) => `has a condition that differs for the mode "${word}" and for none, which means the same`,
+  )
 }
 
 const dayMs = 24 * 60 * 60 * 1000

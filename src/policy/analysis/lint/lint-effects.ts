@@ -1,5 +1,4 @@
 import { permissionGroups, permissionNames, type Permission } from '../../../catalog-api/permissions.ts'
-import { groupBy } from '../../../lib/group-by.ts'
 import type { Condition } from '../../conditions/condition.ts'
 import { sampleName } from '../../conditions/name-pattern.ts'
 import type { LocatedRule } from '../../engine/compiled-rule.ts'
@@ -60,14 +59,12 @@ function findUnreachable(own: LocatedRule, set: PolicySet): readonly Remark[] {
     return cause === undefined ? [] : [{ permission, cause }]
   })
   if (lost.length === 0) return []
-  const causes = [...groupBy(lost, ({ cause }) => cause)].map(
-    ([cause, ofCause]) =>
-      `${describePermissionSet(new Set(ofCause.map(({ permission }) => permission)))}: ${cause}`,
-  )
   const isAll = lost.length === permissions.size
-  const summary = isAll ? 'can never allow anything' : 'never allows some of its operations'
+  const names = describePermissionSet(new Set(lost.map(({ permission }) => permission)))
+  const causes = new Set(lost.map(({ cause }) => cause))
+  const message = `${isAll ? 'can never allow anything' : `never allows ${names}`}: ${[...causes].join('; ')}`
   // A group may contain more operations than intended, so a partial loss is only informational.
-  return [[isAll ? 'error' : 'info', 'unreachable', `${summary}: ${causes.join('; ')}`]]
+  return [[isAll ? 'error' : 'info', 'unreachable', message]]
 }
 
 function findDenial(own: LocatedRule, permission: Permission, set: PolicySet): string | undefined {

@@ -3,7 +3,7 @@ import { suggestSimilar } from '../../../lib/suggest-similar.ts'
 import { describeRegularExpression } from '../../conditions/name-pattern.ts'
 import type { LocatedRule } from '../../engine/compiled-rule.ts'
 import { namespaceKey } from '../../engine/object-position.ts'
-import type { PolicyDocument, PolicyRule } from '../../language/policy-document.ts'
+import type { PolicyRule } from '../../language/policy-document.ts'
 import type { PolicySet } from '../../policy-set.ts'
 import { parseFilter } from '../../restrictions/parse-filter.ts'
 import { listTags } from '../../tags/object-tags.ts'
@@ -32,12 +32,16 @@ export function createNameCheck(
   return (about) => {
     const { document, rule } = about
     const lookAlikes = warn('name', findLookAlike(about))
-    if (rule === undefined) return [...lookAlikes, ...describeTags(document, askedTags)]
+    const note = (text: string, names: readonly string[]): readonly Remark[] =>
+      names.length === 0 ? lookAlikes : [...lookAlikes, ['info', 'name', `${text}: ${names.join(', ')}`]]
+    if (rule === undefined) {
+      const unused = [...listTags([document.tags]).all].filter((tag) => !askedTags.has(tag))
+      return note('declares tags that no rule asks for', unused)
+    }
     const own = { document, rule }
     const patterns = (rule.tables ?? []).flatMap((pattern) => describeRegularExpression(pattern) ?? [])
     return [
-      ...lookAlikes,
-      ...findUndeclared(own, set),
+      ...note('denies tables that "tags.tables" does not declare', listUndeclared(own, set)),
       ...warn(
         'pattern',
         patterns.map((problem) => `names tables by a pattern: ${problem}`),
@@ -48,47 +52,29 @@ export function createNameCheck(
   }
 }
 
-function describeTags({ tags }: PolicyDocument, asked: ReadonlySet<string>): readonly Remark[] {
-  const unused = [...listTags([tags]).all].filter((tag) => !asked.has(tag))
-  return unused.length === 0
-    ? []
-    : [['info', 'name', `declares tags that no rule asks for: ${unused.join(', ')}`]]
-}
-
 function listAskedTags({ condition, restriction }: PolicyRule): readonly string[] {
   const { columns } = restriction ?? {}
   return [...(condition?.tags ?? []), ...(columns && 'without' in columns ? columns.without : [])]
 }
 
-/** Finds tables beside declared ones. A deny of a look-alike is refused before, as the table would stay open. */
-function findUndeclared({ document: { namespace }, rule }: LocatedRule, set: PolicySet): readonly Remark[] {
+/** Lists tables that are denied beside declared ones. A restriction declares its columns itself. */
+function listUndeclared({ document: { namespace }, rule }: LocatedRule, set: PolicySet): readonly string[] {
   const declared = set.listTaggedTables(namespace)
-  const tables = declared.length === 0 ? [] : (rule.tables ?? [])
-  // A restriction declares its columns itself.
-  const isTaking = rule.effect === 'deny' && rule.restriction === undefined
-  return tables.flatMap((table): readonly Remark[] => {
-    const suggestion = suggestSimilar(table, declared, 2)
-    if (table.includes('*') || declared.includes(table) || (!isTaking && suggestion === '')) return []
-    const level = suggestion === '' ? 'info' : 'warning'
-    return [[level, 'name', `names the table "${table}", which "tags.tables" does not declare${suggestion}`]]
-  })
+  if (declared.length === 0 || rule.effect === 'allow' || rule.restriction !== undefined) return []
+  return (rule.tables ?? []).filter((table) => !table.includes('*') && !declared.includes(table))
 }
 
-interface Mention {
-  readonly kind: 'group' | 'namespace' | 'table'
-  /** What must be equal for two names to be compared, such as the namespace of a table. */
-  readonly scope: string
-  readonly name: string
-}
+/** A name, with what it is the name of, and what must be equal for two names to be compared: the namespace of a table. */
+type Mention = readonly [kind: 'group' | 'namespace' | 'table', scope: string, name: string]
 
-function listMentions({ document: { namespace }, rule }: RuleOrDocument): readonly Mention[] {
-  if (rule === undefined)
-    return namespace.map((name, depth) => {
-      return { kind: 'namespace', scope: namespaceKey(namespace.slice(0, depth)), name }
-    })
+function listMentions({ document: { namespace, tags }, rule }: RuleOrDocument): readonly Mention[] {
+  const tables = rule === undefined ? tags?.tables.keys() : rule.tables
+  const groups = rule === undefined ? [] : listNames(rule, 'groups')
+  const path = rule === undefined ? namespace : []
   return [
-    ...listNames(rule, 'groups').map((name) => ({ kind: 'group', scope: '', name }) as const),
-    ...(rule.tables ?? []).map((name) => ({ kind: 'table', scope: namespaceKey(namespace), name }) as const),
+    ...path.map((name, at): Mention => ['namespace', namespaceKey(namespace.slice(0, at)), name]),
+    ...groups.map((name): Mention => ['group', '', name]),
+    ...[...(tables ?? [])].map((name): Mention => ['table', namespaceKey(namespace), name]),
   ]
 }
 
@@ -97,35 +83,30 @@ function listMentions({ document: { namespace }, rule }: RuleOrDocument): readon
  * in a word of at least five. Of two that are mentioned once, it describes the second. Its time is linear.
  */
 function createLookAlikeFinder(all: readonly RuleOrDocument[]): (about: RuleOrDocument) => readonly string[] {
-  const byName = groupBy(all.flatMap(listMentions), ({ kind, scope, name }) => [kind, scope, name].join('\0'))
-  const distinct = [...byName.values()].flatMap(([mention, ...more], at) =>
-    mention === undefined ? [] : [{ mention, rank: more.length > 0 ? -1 : at }],
-  )
+  const mentions = groupBy(all.flatMap(listMentions), (mention) => mention.join('\0'))
+  const ranks = new Map([...mentions].map(([key, same], at) => [key, same.length > 1 ? -1 : at]))
   const alike = groupBy(
-    distinct.flatMap((one) => listVariants(one.mention).map((variant) => ({ ...one, variant }))),
-    ({ variant }) => variant,
+    [...mentions.values()].flatMap(([first]) => (first === undefined ? [] : listVariants(first))),
+    ({ text }) => text,
   )
+  const rankOf = (mention: Mention): number => ranks.get(mention.join('\0')) ?? -1
   return (about) =>
     listMentions(about).flatMap((own) => {
-      const others = listVariants(own).flatMap((variant) => alike.get(variant) ?? [])
-      const rank = others.find(({ mention }) => mention.name === own.name)?.rank ?? -1
-      const other = others.find((one) => one.rank < rank)
+      const others = listVariants(own).flatMap(({ text }) => alike.get(text) ?? [])
+      const other = others.find(({ mention }) => rankOf(mention) < rankOf(own))?.mention
       if (other === undefined) return []
-      const { kind, name } = own
-      return [
-        `names the ${kind} "${name}", which is almost "${other.mention.name}"; one of them may be misspelt`,
-      ]
+      return `names the ${own[0]} "${own[2]}", which is almost "${other[2]}"; one of them may be misspelt`
     })
 }
 
 /** Texts of which two names have one in common if they are almost equal. */
-function listVariants({ kind, scope, name }: Mention): readonly string[] {
+function listVariants(mention: Mention): readonly { readonly mention: Mention; readonly text: string }[] {
+  const [kind, scope, name] = mention
   const lower = name.toLowerCase()
-  const words = [...lower.matchAll(/\p{L}{5,}/gu)]
-  const shortened = words.flatMap(({ 0: word, index }) =>
+  const shortened = [...lower.matchAll(/\p{L}{5,}/gu)].flatMap(({ 0: word, index }) =>
     Array.from(word, (_, at) => lower.slice(0, index + at) + lower.slice(index + at + 1)),
   )
-  return [...new Set([lower, ...shortened])].map((text) => [kind, scope, text].join('\0'))
+  return [lower, ...shortened].map((text) => ({ mention, text: [kind, scope, text].join('\0') }))
 }
 
 /** Returns the users or groups that a rule names, also in its exceptions. */
@@ -143,15 +124,17 @@ function describeSubjects({ rule }: LocatedRule, known: KnownCredentials | undef
   if (known === undefined) return []
   const { issuers, principals, groups } = known
   const [issuer] = issuers
+  const meant = (name: string): string =>
+    issuer ? `; with a token, it has the prefix of its issuer: did you mean "${issuer}:${name}"?` : ''
   /** A name of a token has the prefix of its issuer; any other is one of an API key. */
   const describe = (kind: string, ofKeys: ReadonlySet<string>) => (name: string) => {
     const [prefix = '', ...rest] = name.split(':')
     if (issuers.some((one) => name.startsWith(`${one}:`)) || ofKeys.has(name)) return []
-    if (rest.length > 0)
-      return `names the ${kind} "${name}", but no API key has it, and "${prefix}" is no issuer${suggestSimilar(prefix, issuers)}`
-    const suggestion =
-      issuer && `; with a token, it has the prefix of its issuer: did you mean "${issuer}:${name}"?`
-    return `names the ${kind} "${name}", which no API key has${suggestion ?? ''}`
+    const problem =
+      rest.length > 0
+        ? `but no API key has it, and "${prefix}" is no issuer${suggestSimilar(prefix, issuers)}`
+        : `which no API key has${meant(name)}`
+    return `names the ${kind} "${name}", ${problem}`
   }
   return [
     ...listNames(rule, 'groups').flatMap(describe('group', groups)),
