@@ -368,6 +368,16 @@ it.each<[what: string, document: string, ...messages: readonly string[]]>([
     `commits: { folders: [lake] }\nrules: [${groupRule('w', 'allow', 'etl', 'operations: [browse, CreateTableVersion]')}]\n`,
   ],
   [
+    'an allow that a deny cancels',
+    `rules: [${allowRead}, ${groupRule('d', 'deny', 'etl', 'operations: [all]')}]\n`,
+    '5:9 error unreachable p/read can never allow anything: denied by p/d (p.yaml:5)',
+  ],
+  [
+    'an allow of what is final above',
+    `final: [drop]\nrules: []\n---\n${head.replace('name: p', 'name: q').replace('sales', 'sales, eu')}rules: [${groupRule('r', 'allow', 'etl', 'operations: [read, drop]')}]\n`,
+    '12:9 info unreachable q/r never allows drop: final in p (p.yaml:3)',
+  ],
+  [
     'a mode that clients do not state',
     `rules: [${allowRead}, ${groupRule('w', 'allow', 'etl', `operations: [InsertIntoTable], when: 'mode == "append"'`)}]\n`,
     '5:87 warning fact p/w has a condition that differs for the mode "append" and for none, which means the same',

@@ -24,9 +24,11 @@ export type RuleOrDocument = Pick<LocatedRule, 'document'> & Partial<LocatedRule
 /** What a check says about a rule or a document. The message continues its name. */
 export type Remark = readonly [level: FindingLevel, check: string, message: string]
 
-export function warn(check: string, messages: readonly string[]): readonly Remark[] {
+export function warn(check: string, ...messages: readonly string[]): readonly Remark[] {
   return messages.map((message) => ['warning', check, message])
 }
+
+export type Check<About extends RuleOrDocument = LocatedRule> = (about: About) => readonly Remark[]
 
 export function createFinding({ document, rule }: RuleOrDocument, [level, check, message]: Remark): Finding {
   const { name, file } = document
@@ -54,18 +56,17 @@ export function acceptFindings(
   findings: readonly Finding[],
   documents: readonly PolicyDocument[],
 ): readonly Finding[] {
-  const keyOf = (file: string, line: number, check: string): string => `${file}:${line}:${check}`
   const accepting = new Map<string, AcceptedFinding & { readonly file: string; readonly policy: string }>()
   for (const { file, line, name: policy, accepted } of documents) {
     for (const one of accepted) {
-      const key = keyOf(file, one.about, one.check)
+      const key = `${file}:${one.about}:${one.check}`
       // The documents of a file have the same comments: each is of that in which it is, or of the next one.
       if (!accepting.has(key) || line <= one.about) accepting.set(key, { ...one, file, policy })
     }
   }
   const unused = new Map(accepting)
   const accepted = findings.map((finding): Finding => {
-    const key = keyOf(finding.file, finding.line, finding.check)
+    const key = `${finding.file}:${finding.line}:${finding.check}`
     const comment = accepting.get(key)
     unused.delete(key)
     if (comment === undefined) return finding

@@ -15,7 +15,7 @@ import { listNamedPermissions } from '../../language/policy-vocabulary.ts'
 import type { PolicyRule } from '../../language/policy-document.ts'
 import type { PolicySet } from '../../policy-set.ts'
 import { listNameClasses } from '../name-classes.ts'
-import { nameRule, warn, type Remark } from './finding.ts'
+import { nameRule, warn, type Check } from './finding.ts'
 import { constantResult } from './lint-conditions.ts'
 import { isNamed, isOnFolders, isReached, type RuleIndex } from './rule-index.ts'
 import {
@@ -55,11 +55,11 @@ interface OpenWay {
  * tables or of a namespace, if they can use the content otherwise; and denies for every caller that forget anonymous ones. A
  * caller is one subject and nothing else, so that exceptions of the rule do not excuse it.
  */
-export function createBypassCheck(index: RuleIndex): (own: LocatedRule) => readonly Remark[] {
+export function createBypassCheck(index: RuleIndex): Check {
   return (own) =>
     listDetours(own, index).flatMap((detour) => {
       const open = findOpenWays(own, index, detour)
-      return open.length === 0 ? [] : warn(detour.check, [detour.describe(open)])
+      return open.length === 0 ? [] : warn(detour.check, detour.describe(open))
     })
 }
 

@@ -26,22 +26,19 @@ import { warn, type Remark } from './finding.ts'
 export function lintConditions({ rule }: LocatedRule): readonly Remark[] {
   const { condition, when = 'true', until } = rule
   const now = Date.now()
-  const ended = until === undefined ? [] : warn('until', describeEnd(until, now))
+  const ended = until === undefined ? [] : warn('until', ...describeEnd(until, now))
   if (condition === undefined || condition.requirement !== undefined) return ended
   const named = listNamedPermissions(rule)
   const constant = describeConstantParts(when, named, now)
   return [
     ...ended,
     ...describeConstant(rule, named, condition),
-    ...warn('fact', [...describeAbsentFacts(named, condition), ...describeDefaults(named, condition)]),
+    ...warn('fact', ...describeAbsentFacts(named, condition), ...describeDefaults(named, condition)),
     ...warn(
       'pattern',
-      describePatternMistakes(when).map((one) => `has a condition with a mistaken pattern: ${one}`),
+      ...describePatternMistakes(when).map((one) => `has a condition with a mistaken pattern: ${one}`),
     ),
-    ...warn(
-      'effect',
-      constant.map((part) => `has a condition of which ${part}`),
-    ),
+    ...warn('effect', ...constant.map((part) => `has a condition of which ${part}`)),
   ]
 }
 
@@ -83,11 +80,12 @@ function describeConstant(
 }
 
 function describeUnknown(named: readonly Permission[], { facts }: Condition): string {
-  const isUnknown = (permission: Permission) => (fact: Condition['facts'][number]) =>
-    constantFacts(permission)[fact] === unknown
-  const depending = named.filter((permission) => facts.some(isUnknown(permission)))
-  const never = new Set(depending.flatMap((permission) => facts.filter(isUnknown(permission))))
-  return `depends on ${[...never].join(', ')}, which is always unknown for ${describePermissionSet(new Set(depending))}`
+  const found = named.flatMap((permission) =>
+    facts.filter((fact) => constantFacts(permission)[fact] === unknown).map((fact) => ({ permission, fact })),
+  )
+  const names = new Set(found.map(({ fact }) => fact))
+  const permissions = new Set(found.map(({ permission }) => permission))
+  return `depends on ${[...names].join(', ')}, which is always unknown for ${describePermissionSet(permissions)}`
 }
 
 function describeAbsentFacts(named: readonly Permission[], { facts }: Condition): readonly string[] {

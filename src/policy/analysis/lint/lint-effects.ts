@@ -13,14 +13,14 @@ import {
 import { describeImplication, describePermissionSet } from '../../language/policy-vocabulary.ts'
 import type { PolicyRule } from '../../language/policy-document.ts'
 import type { PolicySet, Question } from '../../policy-set.ts'
-import { nameRule, warn, type Remark } from './finding.ts'
+import { nameRule, warn, type Check, type Remark } from './finding.ts'
 import { isNamed, isOnFolders, isReached, listRules, type RuleIndex } from './rule-index.ts'
 
 /**
  * Finds rules that never decide, restrictions, denies and exceptions of callers that no rule allows anything, and risky
  * grants to every caller.
  */
-export function createEffectCheck(index: RuleIndex): (own: LocatedRule) => readonly Remark[] {
+export function createEffectCheck(index: RuleIndex): Check {
   const findShadowed = createShadowedFinder(index)
   return (own) => [
     ...(own.rule.effect === 'allow'
@@ -81,7 +81,7 @@ function findDenial(own: LocatedRule, permission: Permission, set: PolicySet): s
  * Finds rules that are never the first decisive step, if the steps are ordered from the root down, and in a namespace from
  * wider rules to narrower ones. As another rule is the first one wherever these are, all can be removed at once.
  */
-function createShadowedFinder(index: RuleIndex): (own: LocatedRule) => readonly Remark[] {
+function createShadowedFinder(index: RuleIndex): Check {
   const { set, rules, isNamedAlone } = index
   const widestFirst = rules.toSorted(
     (one, other) =>
@@ -114,7 +114,7 @@ function createShadowedFinder(index: RuleIndex): (own: LocatedRule) => readonly 
       }
     }
     const names = [...covering.values()].map(nameRule).join(' and ')
-    return warn('shadowed', [`is redundant: covered by ${names}`])
+    return warn('shadowed', `is redundant: covered by ${names}`)
   }
 }
 
@@ -130,7 +130,7 @@ function findNotAllowed(own: LocatedRule, { allows, listGrants }: RuleIndex): re
   if (restriction === undefined && subjects.except !== undefined)
     return listSubjects(subjects.except).some(isAllowed)
       ? []
-      : warn('effect', ['excepts callers that no rule allows what it denies, so nobody may do it'])
+      : warn('effect', 'excepts callers that no rule allows what it denies, so nobody may do it')
   // What is denied to everybody needs no grant.
   if (restriction === undefined && subjects.any) return []
   const rulesOfCallers = subjects.any ? allows : [own]
@@ -139,7 +139,7 @@ function findNotAllowed(own: LocatedRule, { allows, listGrants }: RuleIndex): re
   const cause = subjects.any ? 'all that may are excepted' : 'their names may be misspelt'
   return restriction === undefined
     ? [['info', 'effect', `denies callers what no rule allows them: ${cause}`]]
-    : warn('effect', [`restricts callers that no rule allows to read these tables: ${cause}`])
+    : warn('effect', `restricts callers that no rule allows to read these tables: ${cause}`)
 }
 
 /** All but these groups is risky, also what no group holds: policies must name it for a reason. */
@@ -152,9 +152,10 @@ function findGrantsToEveryone({ rule: { permissions, subjects } }: LocatedRule):
   const risky = new Set([...permissions].filter((permission) => !harmlessPermissions.has(permission)))
   if (risky.size === 0 || !(subjects.any || subjects.anonymous)) return []
   const callers = subjects.any ? 'every caller' : 'callers without a credential'
-  return warn('everybody', [
+  return warn(
+    'everybody',
     `allows ${describePermissionSet(risky)} to ${callers}; name users or groups instead`,
-  ])
+  )
 }
 
 const usingTables = ['query', 'write'].flatMap((group) => permissionGroups.get(group) ?? [])
@@ -170,7 +171,7 @@ function findHalfGrants(own: LocatedRule, { set }: RuleIndex): readonly Remark[]
   const messages: string[] = []
   if (
     usingTables.some((permission) => permissions.has(permission)) &&
-    listQuestions(own, 'DescribeTable', knownAsOnly).some((one) => set.evaluate(one).kind === 'denied')
+    listQuestions(own, 'DescribeTable', knownAsOnly).some((one) => set.evaluate(one).by === undefined)
   )
     messages.push('needs another rule that allows DescribeTable, with which clients open a table')
   const isEverything = everything.every((permission) => permissions.has(permission))

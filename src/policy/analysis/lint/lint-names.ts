@@ -7,7 +7,7 @@ import type { PolicyRule } from '../../language/policy-document.ts'
 import type { PolicySet } from '../../policy-set.ts'
 import { parseFilter } from '../../restrictions/parse-filter.ts'
 import { listTags } from '../../tags/object-tags.ts'
-import { warn, type Remark, type RuleOrDocument } from './finding.ts'
+import { warn, type Check, type Remark, type RuleOrDocument } from './finding.ts'
 import type { RuleIndex } from './rule-index.ts'
 
 /** The names that the settings of a gateway give to callers. */
@@ -26,12 +26,12 @@ export interface KnownCredentials {
 export function createNameCheck(
   { set, rules }: RuleIndex,
   known: KnownCredentials | undefined,
-): (about: RuleOrDocument) => readonly Remark[] {
+): Check<RuleOrDocument> {
   const findLookAlike = createLookAlikeFinder([...set.documents.map((document) => ({ document })), ...rules])
   const askedTags = new Set(rules.flatMap(({ rule }) => listAskedTags(rule)))
   return (about) => {
     const { document, rule } = about
-    const lookAlikes = warn('name', findLookAlike(about))
+    const lookAlikes = warn('name', ...findLookAlike(about))
     const note = (text: string, names: readonly string[]): readonly Remark[] =>
       names.length === 0 ? lookAlikes : [...lookAlikes, ['info', 'name', `${text}: ${names.join(', ')}`]]
     if (rule === undefined) {
@@ -42,12 +42,9 @@ export function createNameCheck(
     const patterns = (rule.tables ?? []).flatMap((pattern) => describeRegularExpression(pattern) ?? [])
     return [
       ...note('denies tables that "tags.tables" does not declare', listUndeclared(own, set)),
-      ...warn(
-        'pattern',
-        patterns.map((problem) => `names tables by a pattern: ${problem}`),
-      ),
-      ...warn('effect', describeColumns(own, set)),
-      ...warn('subject', describeSubjects(own, known)),
+      ...warn('pattern', ...patterns.map((problem) => `names tables by a pattern: ${problem}`)),
+      ...warn('effect', ...describeColumns(own, set)),
+      ...warn('subject', ...describeSubjects(own, known)),
     ]
   }
 }

@@ -13,9 +13,9 @@ export interface RuleIndex {
   readonly rules: readonly LocatedRule[]
   readonly allows: readonly LocatedRule[]
   /** Returns the allows that name a caller that is the subject and nothing else. */
-  listGrants(caller: Subject): readonly LocatedRule[]
+  readonly listGrants: (caller: Subject) => readonly LocatedRule[]
   /** Whether no other rule of its effect names one of the subjects of the rule. */
-  isNamedAlone(rule: PolicyRule): boolean
+  readonly isNamedAlone: (rule: PolicyRule) => boolean
 }
 
 export function createRuleIndex(set: PolicySet): RuleIndex {
