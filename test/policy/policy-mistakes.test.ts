@@ -347,7 +347,7 @@ it.each<[what: string, document: string, ...messages: readonly string[]]>([
   [
     'a namespace that is almost another one',
     `rules: [${allowRead}]\n${otherNamespace('slaes')}`,
-    '9:19 warning name q names the namespace "slaes", which is almost "sales"; one of them may be misspelt',
+    '9:19 info name q names the namespace "slaes", which is almost "sales"; one of them may be misspelt',
   ],
   ['namespaces that differ in a number', `rules: []\n${otherNamespace('sales2')}`],
   [
@@ -355,7 +355,7 @@ it.each<[what: string, document: string, ...messages: readonly string[]]>([
     `${tagged}rules: [${allowRead}, ${groupRule('d', 'deny', 'etl', 'operations: [query], tables: [orders, "x_*"]')}, ${groupRule('a', 'allow', 'etl', 'operations: [DropTable], tables: [custmers]')}]\n`,
     '3:19 info name p declares tags that no rule asks for: pii',
     '6:87 info name p/d denies tables that "tags.tables" does not declare: orders',
-    '6:187 warning name p/a names the table "custmers", which is almost "customers"; one of them may be misspelt',
+    '6:187 info name p/a names the table "custmers", which is almost "customers"; one of them may be misspelt',
   ],
   [
     'grants that clients cannot use, and of files of all tables',
