@@ -1,16 +1,12 @@
 import { formatIdentifierText } from '../catalog-api/identifier-text.ts'
 import type { Identifier } from '../catalog-api/identifiers.ts'
 import { isExtraOperationName, permissionGroups, type Permission } from '../catalog-api/permissions.ts'
-import { listRestrictions, whoCan, type Entitlement, type Sight } from '../policy/analysis/grants.ts'
-import { listOwnDocuments } from '../policy/analysis/steps.ts'
-import { createRuleReference } from '../policy/engine/compiled-rule.ts'
-import type { RuleReference } from '../policy/engine/decision.ts'
+import { listTableRules, whoCan, type Entitlement, type Sight } from '../policy/analysis/grants.ts'
 import { isNamespaceMember, objectPosition, readsPart } from '../policy/engine/object-position.ts'
 import type { Subject } from '../policy/engine/subject.ts'
 import { listPermissions } from '../policy/language/policy-vocabulary.ts'
 import type { PolicyDocument } from '../policy/language/policy-document.ts'
 import type { PolicySet } from '../policy/policy-set.ts'
-import type { RestrictionReport } from '../policy/restrictions/restriction.ts'
 
 /** An operation that a caller may use, subject to conditions and to rules that may deny it. */
 type Grant = { readonly operation: Permission } & Omit<Entitlement, 'subject'>
@@ -36,13 +32,6 @@ export function listNamespaces(documents: readonly PolicyDocument[], above: Iden
   const nodes = [...found].map(([name, node]) => ({ name, ...node }))
   const sorted = nodes.toSorted((one, other) => (one.name < other.name ? -1 : 1))
   return { nodes: sorted.slice(0, maxNodes), omitted: Math.max(0, sorted.length - maxNodes) }
-}
-
-/** A rule that additionally decides on tables of these names. */
-interface TableRule {
-  readonly rule: RuleReference
-  readonly tables: readonly string[]
-  readonly restriction?: RestrictionReport
 }
 
 /** As `policy who-can` does. For a namespace, operations on tables apply to any table in it, whatever its name. */
@@ -79,6 +68,7 @@ export function createAccessReport(set: PolicySet, kind: 'namespace' | 'table', 
       /** Of a table: what a caller that is the subject and nothing else sees of it, at best. */
       sees: isTable ? findSight(caller.grants) : undefined,
     })),
+    /** Rules of a namespace that additionally decide on tables of these names. */
     forTables: isTable ? [] : listTableRules(set, id),
   }
 }
@@ -86,19 +76,4 @@ export function createAccessReport(set: PolicySet, kind: 'namespace' | 'table', 
 function findSight(grants: readonly Grant[]): Sight {
   const sights = new Set(grants.flatMap(({ operation, sees }) => (readsPart(operation) ? [sees] : [])))
   return (['all', 'part'] as const).find((sight) => sights.has(sight)) ?? 'nothing'
-}
-
-function listTableRules(set: PolicySet, namespace: Identifier): readonly TableRule[] {
-  const rules = listOwnDocuments(set, namespace).flatMap((document) =>
-    document.rules.flatMap((rule) =>
-      rule.tables === undefined || rule.restriction !== undefined
-        ? []
-        : [{ rule: createRuleReference({ document, rule }), tables: rule.tables }],
-    ),
-  )
-  const restrictions = listRestrictions(set, namespace).map((restriction) => {
-    const { rule, tables } = restriction
-    return { rule, tables, restriction }
-  })
-  return [...rules, ...restrictions]
 }

@@ -50,8 +50,8 @@ async function listCallers(
   command: Command,
   io: Io,
 ): Promise<void> {
-  const { tag, json } = options
-  if ((tag === undefined) === (id === undefined)) command.error('error: expected either an id or --tag <tag>')
+  const { tag = '', json } = options
+  if ((tag === '') === (id === undefined)) command.error('error: expected either an id or --tag <tag>')
   const { operation, set } = await loadForOperation(name, id, options, command, io)
   if (isListing(operation))
     io.stderr.write(
@@ -64,10 +64,8 @@ async function listCallers(
     return
   }
   const { all } = listTags(set.documents.map(({ tags }) => tags))
-  if (tag === undefined || !all.has(tag))
-    return command.error(
-      `error: no policy declares the tag ${JSON.stringify(tag)}${suggestSimilar(tag ?? '', all)}`,
-    )
+  if (!all.has(tag))
+    command.error(`error: no policy declares the tag ${JSON.stringify(tag)}${suggestSimilar(tag, all)}`)
   const found = whoCanTag(set, operation, tag)
   const lines = found.flatMap((one) => formatEntitlements(`${operation} on ${formatTagged(one)}`, one))
   const none = [`nothing that ${operation} applies to has the tag ${tag}`]

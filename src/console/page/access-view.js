@@ -191,14 +191,14 @@ function overridingDeny({ rule, subjects, if: condition }) {
 /** @param {AccessReport['forTables']} rules */
 function tableRules(rules) {
   if (rules.length === 0) return []
-  const items = rules.map(({ rule, tables, restriction }) =>
+  const items = rules.map((one) =>
     element(
       'li',
       {},
-      quoted(tables.join(', ')),
+      quoted(one.tables.join(', ')),
       ': ',
-      quoted(ruleText(rule)),
-      restriction && restrictionView(restriction),
+      quoted(ruleText(one.rule)),
+      one.columns && restrictionView(one),
     ),
   )
   return [

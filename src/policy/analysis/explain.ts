@@ -89,7 +89,7 @@ function explainRule(step: Step) {
     subjects,
     tables,
     /** Of a rule that applies, its effect. */
-    verdict: outcome === 'applies' ? (`${effect === 'deny' ? 'denies' : 'allows'}` as const) : outcome,
+    verdict: outcome !== 'applies' ? outcome : effect === 'deny' ? ('denies' as const) : ('allows' as const),
     condition: condition?.text,
     /** Why the condition failed. */
     ...(outcome === 'failed' && { reason: describeConditionError(error) }),

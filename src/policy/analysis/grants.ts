@@ -230,7 +230,7 @@ function listPermits(
       for (const deny of denies) permit.denies.set(deny.rule, deny)
     }
   }
-  const restrictedBy = listRestrictions(set, namespace, caller)
+  const restrictedBy = listTableRules(set, namespace, caller).filter((rule) => rule.columns !== undefined)
   return [...permits.values()].map(({ allow, operations, denies }) => ({
     ...reportAccess(allow, operations),
     restrictedBy: restrictedBy.length > 0 && operations.some(readsPart) ? restrictedBy : undefined,
@@ -253,20 +253,27 @@ function reportAccess({ document, rule }: LocatedRule, operations: readonly Perm
   return { operations, rule: reportRule({ document, rule }), tables: rule.tables, if: rule.condition?.text }
 }
 
+/** A rule for tables of a namespace; a restriction has what it leaves of them. */
+type TableRule = { readonly tables: readonly string[]; readonly exceptTables?: readonly string[] } & (
+  | RestrictionReport
+  | (Pick<RestrictionReport, 'rule'> & { readonly columns?: undefined })
+)
+
 /**
- * Returns the restrictions of tables of a namespace, for one caller or all. One by tags is one for each declared table,
- * and one for all others that its patterns match.
+ * Returns the rules for some tables of a namespace that concern one caller, or all. A restriction, which has what it leaves of
+ * them, is one for each declared table if it selects columns by tags, and one for all others that its patterns match.
  */
-export function listRestrictions(set: PolicySet, namespace: Identifier, caller?: KnownCaller) {
+export function listTableRules(set: PolicySet, namespace: Identifier, caller?: KnownCaller) {
   return listOwnDocuments(set, namespace).flatMap((document) =>
-    document.rules.flatMap((rule) => {
-      const { restriction, subjects, tables = [] } = rule
-      if (restriction === undefined) return []
+    document.rules.flatMap((located): readonly TableRule[] => {
+      const { restriction, subjects, tables } = located
+      if (tables === undefined) return []
       if (caller !== undefined && matchSubjects(subjects, caller) !== true) return []
+      const rule = createRuleReference({ document, rule: located })
+      if (restriction === undefined) return [{ rule, tables }]
       const report = (ofTables: readonly string[], table?: string) => {
         const resolved = resolveRestriction(restriction, set.findTags({ namespace, table }))
-        const named = { ...resolved, rule: createRuleReference({ document, rule }) }
-        return { ...describeRestriction(named), tables: ofTables }
+        return { ...describeRestriction({ ...resolved, rule }), tables: ofTables }
       }
       if (!('without' in restriction.columns)) return [report(tables)]
       const declared = set.listTaggedTables(namespace).filter((table) => matchesAny(tables, table))
