@@ -8,7 +8,7 @@ import { suggestSimilar } from '../../lib/suggest-similar.ts'
 import { listNames, suggestGroup } from '../../policy/analysis/lint/lint-names.ts'
 import { listNamespaces } from '../../policy/analysis/steps.ts'
 import { conditionFacts, isConditionFact, noFacts } from '../../policy/conditions/authorization-request.ts'
-import { namespaceKey, objectKindOfPermission, objectPosition } from '../../policy/engine/object-position.ts'
+import { namespaceKey, objectKindOfPermission } from '../../policy/engine/object-position.ts'
 import {
   createCaller,
   type WrittenRequest,
@@ -152,6 +152,6 @@ function noteMistakenId(operation: Permission, id: Identifier, set: PolicySet, {
       `note: ${text} is the namespace of a policy; ${operation} takes a table, such as ${text}/orders\n`,
     )
   const names = id.flatMap((name) => name.split('.'))
-  if (names.length > id.length && hasPolicy(objectPosition(kind, names).namespace))
+  if (names.length > id.length && hasPolicy(kind === 'namespace' ? names : names.slice(0, -1)))
     stderr.write(`note: dots do not separate names; did you mean ${formatIdentifierText(names)}?\n`)
 }

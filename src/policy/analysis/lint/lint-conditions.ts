@@ -1,4 +1,3 @@
-import { canonicalizeWord } from '../../../catalog-api/facts.ts'
 import { permissionNames, type Permission } from '../../../catalog-api/permissions.ts'
 import type { OperationFacts } from '../../conditions/authorization-request.ts'
 import type { Condition } from '../../conditions/condition.ts'
@@ -12,7 +11,7 @@ import {
   constantFacts,
   factsAvailableFor,
   factsStatedFor,
-  operationsStating,
+  listWords,
 } from '../../conditions/permission-facts.ts'
 import type { LocatedRule } from '../../engine/compiled-rule.ts'
 import { listNamedPermissions, describePermissionSet } from '../../language/policy-vocabulary.ts'
@@ -105,14 +104,13 @@ function describeDefaults(named: readonly Permission[], condition: Condition): r
   const stating = condition.facts.includes('mode')
     ? named.filter((permission) => factsStatedFor(permission).has('mode'))
     : []
-  const meant = stating.flatMap((permission) =>
-    operationsStating(permission).flatMap(({ modes: [first = ''] }) => {
-      const [without, stated] = ['', canonicalizeWord(first)].map((mode) =>
-        constantResult(condition, permission, { ...constantFacts(permission), mode }),
-      )
-      return without && stated && without !== stated ? [canonicalizeWord(first)] : []
-    }),
-  )
+  const meant = stating.flatMap((permission) => {
+    const [first = ''] = listWords('mode', [permission])
+    const [without, stated] = ['', first].map((mode) =>
+      constantResult(condition, permission, { ...constantFacts(permission), mode }),
+    )
+    return without && stated && without !== stated ? [first] : []
+  })
   return [...new Set(meant)].map(
     (word) => `has a condition that differs for the mode "${word}" and for none, which means the same`,
   )
