@@ -117,10 +117,18 @@ function formatChanged(calls: ReplayedCalls): readonly string[] {
 
 function formatRestricted(calls: ReplayedCalls): readonly string[] {
   const { before, after, possible } = calls.restrictions ?? { before: [], after: [], possible: [] }
-  const format = (names: readonly string[]): string =>
-    names.length === 0 ? 'not restricted' : `restricted by ${names.join(' and ')}`
-  const others = possible.length === 0 ? '' : `; depending on the caller, ${format(possible)}`
-  return formatCalls(calls, 'restricted otherwise', format(before), `${format(after)}${others}`)
+  return formatCalls(
+    calls,
+    'restricted otherwise',
+    formatRestrictions(before),
+    formatRestrictions(after, possible),
+  )
+}
+
+function formatRestrictions(names: readonly string[], possible: readonly string[] = []): string {
+  const certain = names.length === 0 ? 'not restricted' : `restricted by ${names.join(' and ')}`
+  if (possible.length === 0) return certain
+  return `${certain}; depending on the caller, restricted by ${possible.join(' and ')}`
 }
 
 /** The first line is the operation. */

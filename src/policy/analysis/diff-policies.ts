@@ -268,11 +268,13 @@ function splitCases(rules: readonly Dependency[], { caller, conditions }: Known)
   // No caller has the empty name: it represents all callers and keys that no rule names.
   if (users.length > 0) return split(['', ...users].map((user) => ({ user })))
   if (keys.length > 0) return split(['', ...keys].map((key) => ({ key })))
-  if (group !== undefined)
+  if (group !== undefined) {
+    const excluded = caller.excludedGroups === 'all' ? [] : caller.excludedGroups
     return split([
-      { excludedGroups: new Set([...caller.excludedGroups, group]) },
+      { excludedGroups: new Set([...excluded, group]) },
       { groups: new Set([...caller.groups, group]) },
     ])
+  }
   const text = rules.find(({ condition }) => condition !== undefined)?.condition ?? ''
   const results: readonly ConditionResult[] = ['true', 'false', 'failed']
   return results.map((result) => ({ caller, conditions: new Map([...conditions, [text, result]]) }))

@@ -112,9 +112,11 @@ it('treats conditions as equal if and only if their texts are equal', () => {
 
 it('decides a condition on the operation for each of them', () => {
   const found = changesBetween('operation == "InsertIntoTable"', 'operation == "UpdateTable"')
-  const shown = found.map(({ operation, direction, conditions }) => [operation, direction, conditions])
-  expect(new Set(shown.map(String))).toEqual(
-    new Set([String(['InsertIntoTable', 'loses', {}]), String(['UpdateTable', 'gains', {}])]),
+  expect(found.map(({ operation, direction, conditions }) => ({ operation, direction, conditions }))).toEqual(
+    [
+      { operation: 'InsertIntoTable', direction: 'loses', conditions: {} },
+      { operation: 'UpdateTable', direction: 'gains', conditions: {} },
+    ],
   )
 })
 
