@@ -1,3 +1,4 @@
+import type { ConsoleSource } from '../../console/console.ts'
 import { openAssertionSigner, type StaticKey, type AssertionSigner } from '../../identity/index.ts'
 import { bodyBounds, clientBounds } from '../bounds.ts'
 import { startChangeTracker, type ChangeTracker } from '../changes/change-tracker.ts'
@@ -100,6 +101,22 @@ export async function openGateway(
     sealedIds: createSealedIds(tokenSecret),
   }
   const handler = createRequestHandler(pipeline, observer, { ...clientBounds, ...tuning.clients })
+  /** What the console shows; undefined without it. */
+  const console: Omit<ConsoleSource, 'checks' | 'url'> | undefined = recorder && {
+    listCatalog: createConsoleListing(handler, basePath),
+    refusals: recorder.refusals,
+    upstreams: () => upstreams.all.map(getUpstreamState),
+    policies: () => policies.current(),
+    async policiesLoadedAt() {
+      const { values } = await metrics.policy_last_reload_success_timestamp_seconds.get()
+      return values[0]?.value ?? 0
+    },
+    policyFolders: settings.policies.folder,
+    vocabulary: createSettingsVocabulary(settings).options,
+    audit: auditLog,
+    auditFolder: settings.audit.folder,
+    sinks,
+  }
   return {
     pipeline,
     handler,
@@ -112,22 +129,7 @@ export async function openGateway(
       upstreams,
       files,
     }),
-    /** What the console shows; undefined without the console. */
-    console: recorder && {
-      listCatalog: createConsoleListing(handler, basePath),
-      refusals: recorder.refusals,
-      upstreams: () => upstreams.all.map(getUpstreamState),
-      policies: () => policies.current(),
-      async policiesLoadedAt() {
-        const { values } = await metrics.policy_last_reload_success_timestamp_seconds.get()
-        return values[0]?.value ?? 0
-      },
-      policyFolders: settings.policies.folder,
-      vocabulary: createSettingsVocabulary(settings).options,
-      audit: auditLog,
-      auditFolder: settings.audit.folder,
-      sinks,
-    },
+    console,
   }
 }
 

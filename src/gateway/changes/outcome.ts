@@ -24,7 +24,7 @@ import { getMember } from '../facts/stated-facts.ts'
 import { parseJsonBytes } from '../../lib/json/json-values.ts'
 import { getFailureReason } from '../upstream/upstream-error.ts'
 import { isErrorResponse } from '../../catalog-api/responses/read-error-response.ts'
-import { ownOperations, type OwnClient } from '../upstream/own-client.ts'
+import { ownOperations, type OwnClient, type OwnRequest } from '../upstream/own-client.ts'
 
 /** A change that was sent to the upstream. */
 interface SentChange extends Matched {
@@ -213,7 +213,7 @@ export async function fetchVersion(
   signal: AbortSignal,
 ): Promise<LookupResult> {
   const { id, branch, version } = query
-  const lookup = { operation: ownOperations.describeVersion, id, body: { id, branch, version } }
+  const lookup: OwnRequest = { operation: ownOperations.describeVersion, id, body: { id, branch, version } }
   const { status, body } = await client.readJson(lookup, signal)
   if (status === 200) return { found: readVersion(query, body) }
   const code = getMember(body, 'code')
