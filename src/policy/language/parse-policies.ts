@@ -112,8 +112,10 @@ function* readWhole(parsed: ParsedFile, root: ParsedNode): Steps<readonly Proble
   const isTable = getMembers(reader.value)['kind'] === 'DecisionTable'
   const instances = isTable ? undefined : readForEach(reader)
   if (instances === undefined) {
-    if (isTable) yield* readDecisionTable(parsed, reader)
-    else yield* readDocument(parsed, reader, undefined)
+    if (isTable) {
+      reader.check(parsed.schemas.table, [])
+      yield* readTests(parsed, reader, readName(reader) ?? '')
+    } else yield* readDocument(parsed, reader, undefined)
     return [...ofTexts, ...problems]
   }
   const documents = instances.map((instance) => ({ name: nameDocument('', instance), instance }))
@@ -167,20 +169,13 @@ function listItems(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-function* readDecisionTable(parsed: ParsedFile, reader: DocumentReader): Steps<void> {
-  reader.check(parsed.schemas.table, [])
-  yield* readTests(parsed, reader, readName(reader) ?? '')
-}
-
-/** Fields of a document that are mistaken, and may be missing. */
-const strictest = { inherit: false, final: ['all'] }
-
 function* readDocument(
   parsed: ParsedFile,
   reader: DocumentReader,
   instance: PolicyInstance | undefined,
 ): Steps<void> {
   const { file, accepted, documents, vocabulary, schemas } = parsed
+  const strictest = { inherit: false, final: ['all'] }
   const { value: policy } = reader.check(schemas.document, [], strictest)
   if (!isObject(reader.value)) return
   if (!policyParts.some((name) => name in policy))

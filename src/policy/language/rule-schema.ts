@@ -88,12 +88,8 @@ export function createSubjects({
   }
 }
 
-function createNamedSubjects({
-  users = [],
-  groups = [],
-  keys = [],
-  serviceAccounts = [],
-}: z.output<typeof namedSubjects>): NamedSubjects {
+function createNamedSubjects(names: z.output<typeof namedSubjects>): NamedSubjects {
+  const { users = [], groups = [], keys = [], serviceAccounts = [] } = names
   // The principals in the tokens of the accounts.
   const accounts = serviceAccounts.map((account) =>
     account.replace(/^(.+):(.+)\/(.+)$/, '$1:system:serviceaccount:$2:$3'),
