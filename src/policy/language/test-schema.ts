@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { authenticationMethods } from '../../identity/index.ts'
 import { isInNamespace } from '../../catalog-api/requirements.ts'
 import type { Permission } from '../../catalog-api/permissions.ts'
+import { isObject } from '../../lib/json/json-values.ts'
 import { objectKindOfPermission } from '../engine/object-position.ts'
 import type { DecisionTest } from '../testing/decision-test.ts'
 import type { DocumentReader, Path } from './document-reader.ts'
@@ -87,7 +88,7 @@ export function createTestSchema({ path, operations }: NameSchemas, vocabulary: 
     properties: optional(texts, 'As in conditions.'),
   })
 
-  const schema = checked(
+  const form = checked(
     z.strictObject({
       name: optional(text, 'Description of the test.'),
       as: optional(caller, 'The caller. Default: a caller that no policy names.'),
@@ -115,35 +116,38 @@ export function createTestSchema({ path, operations }: NameSchemas, vocabulary: 
         'With allow: the columns that restrictions are expected to leave, in any order, such as [id, person.city].',
       ),
     }),
-    (test, report) => {
-      const { beneath = false, given = {}, expect } = test
-      const permissions = vocabulary.expand(test.operations, 'allow')
-      for (const [fact, problem] of permissions.size === 0 ? [] : findUnstatedFacts(given, permissions))
-        report(`: ${problem}`, ['given', fact])
-      for (const name of ['sends', 'columns', 'message'] as const) {
-        const [effect, reason] = expectedOf[name]
-        if (test[name] !== undefined && expect !== effect)
-          report(` is for "expect: ${effect}": ${reason}`, [name])
-      }
-      const field = findObjectField(test)
-      if (field === undefined) {
-        const found = objectFields.filter((name) => name in test).join(' and ') || 'no object'
-        return ` names ${found}; expected exactly one of ${objectFields.join(', ')}`
-      }
-      if (beneath && field !== 'namespace') report(' is allowed only with "namespace"', ['beneath'])
-      if (beneath) return undefined
-      // Members of a group that do not apply to the object are skipped; an operation that is named must apply to it.
-      for (const [index, name] of test.operations.entries()) {
-        const permission = vocabulary.permissions.names.find((candidate) => candidate === name)
-        if (permission === undefined || objectFieldFor(permission) === field) continue
-        const expected = `expected "${objectFieldFor(permission)}"`
-        report(`: ${permission} does not apply to a ${field}; ${expected}`, ['operations', index])
-      }
-      if (permissions.size > 0 && ![...permissions].some((one) => objectFieldFor(one) === field))
-        report(`: none of them applies to a ${field}`, ['operations'])
-      return undefined
+    (test) => {
+      if (findObjectField(test) !== undefined) return undefined
+      const found = objectFields.filter((name) => name in test).join(' and ') || 'no object'
+      return ` names ${found}; expected exactly one of ${objectFields.join(', ')}`
     },
-  ).meta({ oneOf: objectFields.map((name) => ({ required: [name] })) })
+    ({ value }) => isObject(value),
+  )
+  const schema = checked(form, (test, report) => {
+    const { beneath = false, given = {}, expect } = test
+    const permissions = vocabulary.expand(test.operations, 'allow')
+    for (const [fact, problem] of permissions.size === 0 ? [] : findUnstatedFacts(given, permissions))
+      report(`: ${problem}`, ['given', fact])
+    for (const name of ['sends', 'columns', 'message'] as const) {
+      const [effect, reason] = expectedOf[name]
+      if (test[name] !== undefined && expect !== effect)
+        report(` is for "expect: ${effect}": ${reason}`, [name])
+    }
+    const field = findObjectField(test)
+    if (field === undefined) return undefined
+    if (beneath && field !== 'namespace') report(' is allowed only with "namespace"', ['beneath'])
+    if (beneath) return undefined
+    // Members of a group that do not apply to the object are skipped; an operation that is named must apply to it.
+    for (const [index, name] of test.operations.entries()) {
+      const permission = vocabulary.permissions.names.find((candidate) => candidate === name)
+      if (permission === undefined || objectFieldFor(permission) === field) continue
+      const expected = `expected "${objectFieldFor(permission)}"`
+      report(`: ${permission} does not apply to a ${field}; ${expected}`, ['operations', index])
+    }
+    if (permissions.size > 0 && ![...permissions].some((one) => objectFieldFor(one) === field))
+      report(`: none of them applies to a ${field}`, ['operations'])
+    return undefined
+  }).meta({ oneOf: objectFields.map((name) => ({ required: [name] })) })
 
   /** Reads a test; none if it is mistaken. */
   function read(
