@@ -3,8 +3,7 @@ import { createLogThrottle } from '../../observability/log/log-throttle.ts'
 import { describeConditionError } from '../../policy/conditions/condition-errors.ts'
 import type { ReportConditionFailure } from '../../policy/engine/compiled-rule.ts'
 import type { PolicyVocabulary } from '../../policy/language/policy-vocabulary.ts'
-import type { ShadowDifference } from '../../policy/source/compile-documents.ts'
-import { createSettingsVocabulary } from '../../policy/source/load-policies.ts'
+import { createSettingsVocabulary, type ShadowDifference } from '../../policy/source/load-policies.ts'
 import { listIgnoredFiles } from '../../policy/source/policy-folder.ts'
 import {
   combineSources,

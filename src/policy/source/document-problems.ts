@@ -11,7 +11,6 @@ import { FilterError } from '../restrictions/filter-tokens.ts'
 import { parseFilter } from '../restrictions/parse-filter.ts'
 import type { WrittenRestriction } from '../restrictions/restriction.ts'
 import { resolveRestriction, type ObjectTags } from '../tags/object-tags.ts'
-import { isEnforced } from './compile-documents.ts'
 import { createFileError } from './policy-folder.ts'
 
 /** Throws PolicyError if `count` is 0: a wrong path is more likely than the intent to deny everything. */
@@ -74,9 +73,10 @@ export function* findTagProblems(documents: readonly PolicyDocument[]): Steps<re
     return tags?.namespace === undefined ? tables : [{ ...tags, file, what }, ...tables]
   })
   const problems = [...findRepeated(declarations)]
-  const [inForce, all] = [new PolicyTree(documents.filter(isEnforced)), new PolicyTree(documents)]
+  const inForce = new PolicyTree(documents.filter(({ isShadow }) => !isShadow))
+  const all = new PolicyTree(documents)
   for (const document of documents) {
-    const declared = isEnforced(document) ? inForce : all
+    const declared = document.isShadow ? all : inForce
     for (const rule of document.rules) {
       const at = { file: document.file, line: rule.line, column: rule.column }
       for (const mistake of findMistakes(declared, document, rule))

@@ -3,6 +3,10 @@ import { createExtraOperations } from '../../catalog-api/extra-operation.ts'
 import { listCommonSeparators } from '../../catalog-api/identifiers.ts'
 import type { GatewaySettings } from '../../config/index.ts'
 import { runAtOnce, type Steps } from '../../lib/async/run-in-slices.ts'
+import type { AuthorizationRequest } from '../conditions/authorization-request.ts'
+import type { ReportConditionFailure } from '../engine/compiled-rule.ts'
+import type { Decision } from '../engine/decision.ts'
+import { readsPart } from '../engine/object-position.ts'
 import { parsePolicySteps, type ParsedPolicies } from '../language/parse-policies.ts'
 import type { PolicyDocument } from '../language/policy-document.ts'
 import { PolicyError } from '../language/policy-error.ts'
@@ -11,8 +15,8 @@ import {
   createPolicyVocabulary,
   type PolicyVocabulary,
 } from '../language/policy-vocabulary.ts'
-import { compilePolicies, type PolicySet } from '../policy-set.ts'
-import { isEnforced } from './compile-documents.ts'
+import { compilePolicies, compileSteps, type PolicySet } from '../policy-set.ts'
+import { isSameRestriction } from '../restrictions/restriction.ts'
 import { assertDocuments, collectDocuments } from './document-problems.ts'
 import { namePolicyFolders, readPolicyFolder, type PolicyText } from './policy-folder.ts'
 
@@ -105,7 +109,7 @@ export interface LoadedPolicies extends PolicyContents {
 
 /** Compiles documents with unique names. */
 export function compileContents({ documents, tests }: PolicyContents): LoadedPolicies {
-  const enforced = documents.filter(isEnforced)
+  const enforced = documents.filter(({ isShadow }) => !isShadow)
   const set = compilePolicies(enforced)
   const withShadows = enforced.length === documents.length ? set : compilePolicies(documents)
   return { documents: enforced, tests, set, withShadowPolicies: { documents, set: withShadows } }
@@ -117,4 +121,65 @@ export async function loadPolicies(
   vocabulary = builtInVocabulary,
 ): Promise<LoadedPolicies> {
   return compileContents(await readPolicies(folders, vocabulary))
+}
+
+/** The callbacks must not throw. */
+export interface CompileOptions {
+  readonly onConditionFailure?: ReportConditionFailure
+  /**
+   * Called once for each decided authorization request whose decision policies with `mode: shadow` would change. If
+   * undefined, they are not evaluated.
+   */
+  readonly onShadowDifference?: (difference: ShadowDifference) => void
+}
+
+/** Compiles documents with unique names. */
+export function* compileDocuments(
+  documents: readonly PolicyDocument[],
+  { onConditionFailure, onShadowDifference }: CompileOptions,
+): Steps<PolicySet> {
+  const enforced = documents.filter(({ isShadow }) => !isShadow)
+  const set = yield* compileSteps(enforced, onConditionFailure)
+  if (onShadowDifference === undefined || enforced.length === documents.length) return set
+  return withShadow(set, yield* compileSteps(documents), onShadowDifference)
+}
+
+export interface ShadowDifference {
+  readonly request: AuthorizationRequest
+  readonly live: Decision
+  /** Undefined if the candidate depends on a body that the live policies did not need. */
+  readonly candidate: Decision | undefined
+}
+
+/** Decides like `live` and compares each decision with `candidate`, if needed after the body has been read. */
+export function withShadow(
+  live: PolicySet,
+  candidate: PolicySet,
+  reportDifference: (difference: ShadowDifference) => void,
+): PolicySet {
+  function compare(
+    request: AuthorizationRequest,
+    decision: Decision,
+    alternative: Decision | undefined,
+  ): Decision {
+    if (alternative?.allowed !== decision.allowed)
+      reportDifference({ request, live: decision, candidate: alternative })
+    return decision
+  }
+
+  return Object.freeze({
+    ...live,
+    decide: (request) => compare(request, live.decide(request), candidate.decide(request)),
+    decideBeneath: (request) =>
+      compare(request, live.decideBeneath(request), candidate.decideBeneath(request)),
+    decidePartially(request) {
+      const decision = live.decidePartially(request)
+      return decision && compare(request, decision, candidate.decidePartially(request))
+    },
+    findShadowRestriction(request) {
+      if (!readsPart(request.permission)) return undefined
+      const restriction = candidate.findRestriction(request)
+      return isSameRestriction(live.findRestriction(request), restriction) ? undefined : restriction
+    },
+  } satisfies PolicySet)
 }

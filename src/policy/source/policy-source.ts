@@ -4,9 +4,8 @@ import type { PolicyDocument } from '../language/policy-document.ts'
 import { PolicyError } from '../language/policy-error.ts'
 import { builtInVocabulary, type PolicyVocabulary } from '../language/policy-vocabulary.ts'
 import type { PolicySet } from '../policy-set.ts'
-import { compileDocuments, isEnforced, type CompileOptions } from './compile-documents.ts'
 import { assertAnyPolicy, assertDocuments, collectDocuments } from './document-problems.ts'
-import { createTextParser } from './load-policies.ts'
+import { compileDocuments, createTextParser, type CompileOptions } from './load-policies.ts'
 import {
   createFileError,
   listPolicyFiles,
@@ -181,7 +180,7 @@ function watchFolder(folder: PolicyFolder, vocabulary: PolicyVocabulary, mayBeEm
       stamp: () => listPolicyFiles(folder).then(stampFiles, String),
       async read() {
         const documents = collectDocuments(await runInSlices(parse(await readPolicyFolder(folder))))
-        const isEmpty = !documents.some(isEnforced)
+        const isEmpty = documents.every(({ isShadow }) => isShadow)
         if (wasEmpty === undefined && !mayBeEmpty) assertAnyPolicy(path, documents.length)
         // More likely a broken mount than the intent to remove all policies.
         if (wasEmpty === false && isEmpty)
