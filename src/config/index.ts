@@ -39,12 +39,7 @@ export {
   type TlsSettings,
 } from './listen-settings.ts'
 export { type PassThroughRouteSettings, webSocketMethod } from './pass-through-settings.ts'
-export type {
-  DelegatedNamespace,
-  PolicyKubernetesSettings,
-  PolicyNamespace,
-  PolicySettings,
-} from './policy-settings.ts'
+export type { DelegatedNamespace, PolicyKubernetesSettings, PolicyNamespace } from './policy-settings.ts'
 export {
   areTracesDisabled,
   listUnreadVariables,

@@ -238,5 +238,3 @@ export const policySettingsSchema = z.strictObject({
       'AccessPolicy resources of a Kubernetes cluster, beside the folders; see docs/kubernetes-policies.md.',
     ),
 })
-
-export type PolicySettings = z.output<typeof policySettingsSchema>

@@ -107,9 +107,8 @@ export async function readPolicyContext(
 
 async function readCluster(namespaces: readonly PolicyNamespace[] = []): Promise<Cluster> {
   const isByUid = namespaces.some(({ uid }) => uid !== undefined)
-  const ofPolicies = `${policyResourceName}.${policyApiGroup}`
-  const objects = getObjects(isByUid ? `${ofPolicies},namespaces` : ofPolicies)
-  const byKind = groupBy(objects, (object) => String(getMembers(object)['kind']))
+  const kinds = `${policyResourceName}.${policyApiGroup}${isByUid ? ',namespaces' : ''}`
+  const byKind = groupBy(getObjects(kinds), (object) => String(getMembers(object)['kind']))
   const resources = await runStep('the resources cannot be used', async () =>
     (byKind.get(policyKind) ?? []).map(parseKubernetesObject),
   )
@@ -246,28 +245,25 @@ export async function applyCandidates(
   const files = await readPolicyFolder({ path: folder, prefix: '' })
   const parsed = files.map((file) => parsePolicyFile(file, vocabulary))
   const problems = parsed.flatMap((file) => file.problems)
-  const after = new Map(resources.map((resource) => [fileOfResource(resource), resource]))
+  const after = new Map(
+    resources.map((resource) => [`${resource.metadata.namespace}/${resource.metadata.name}`, resource]),
+  )
+  const now = new Date().toISOString().replace(/\.\d+/, '')
   for (const { name: file, bytes } of problems.length > 0 ? [] : files) {
     for (const document of parseAllDocuments(Buffer.from(bytes).toString('utf8'))) {
       const content = getMembers(document.toJS())
-      const { apiVersion, kind, metadata } = content
-      const { name, namespace } = getMembers(metadata)
-      if (kind !== policyKind) continue
-      if (apiVersion !== resourceApiVersion || namespace === undefined) {
-        const message = `the policy ${String(name)} cannot be applied; expected apiVersion: ${resourceApiVersion} and metadata.namespace`
+      const metadata = getMembers(content['metadata'])
+      if (content['kind'] !== policyKind) continue
+      const name = `${String(metadata['namespace'])}/${String(metadata['name'])}`
+      if (content['apiVersion'] === resourceApiVersion && metadata['namespace'] !== undefined) {
+        // What the API server would fill in, or keep.
+        const creationTimestamp = after.get(name)?.metadata['creationTimestamp'] ?? now
+        const assigned = { generation: 1, resourceVersion: '1', uid: 'new', ...metadata, creationTimestamp }
+        after.set(name, parseKubernetesObject({ ...content, metadata: assigned }))
+      } else {
+        const message = `the policy ${String(metadata['name'])} cannot be applied; expected apiVersion: ${resourceApiVersion} and metadata.namespace`
         problems.push({ file, message })
-        continue
       }
-      // What the API server would fill in, or keep.
-      const creationTimestamp = new Date().toISOString().replace(/\.\d+/, '')
-      const assigned = { creationTimestamp, generation: 1, resourceVersion: '1', uid: 'new' }
-      const created = parseKubernetesObject({
-        ...content,
-        metadata: { ...assigned, ...getMembers(metadata) },
-      })
-      const key = fileOfResource(created)
-      const kept = after.get(key)?.metadata['creationTimestamp'] ?? creationTimestamp
-      after.set(key, { ...created, metadata: { ...created.metadata, creationTimestamp: kept } })
     }
   }
   if (problems.length > 0) throw new PolicyError(problems)

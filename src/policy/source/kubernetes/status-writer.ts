@@ -44,13 +44,13 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
   const reportedErrors = new Set<string>()
   let isUnavailable = false
 
-  /** Writes one status after the other. */
+  /** Writes one status after the other. A review replaces the opinions of other gateways. */
   async function writeAll(isReview: boolean): Promise<void> {
     for (const uid of results.keys()) {
       const result = results.get(uid)
       if (isUnavailable || signal.aborted) return
-      if (result === undefined || failed.has(uid) || !needsWrite(result, isReview)) continue
-      await write(result).catch((error: unknown) => handleFailure(result, toKubernetesError(error)))
+      if (result === undefined || failed.has(uid)) continue
+      await write(result, isReview).catch((error: unknown) => handleFailure(result, toKubernetesError(error)))
     }
   }
 
@@ -59,31 +59,25 @@ export function createStatusWriter(options: StatusWriterOptions): StatusWriter {
     writing = writing.then(() => writeAll(isReview))
   }
 
-  function needsWrite(result: ResourceResult, isReview: boolean): boolean {
-    const { uid, generation } = result.resource.metadata
-    if (result.generation !== generation) return false
-    const conditions = getConditions(result.resource)
-    const present = describe(conditions)
-    const wanted = describe(createConditions(result))
+  async function write(result: ResourceResult, isReview: boolean): Promise<void> {
+    const { apiVersion, kind, metadata } = result.resource
+    const { namespace, name, uid, generation } = metadata
+    if (result.generation !== generation) return
+    const found = getConditions(result.resource)
+    const conditions = createConditions(result, found)
+    const [present, wanted] = [describe(found), describe(conditions)]
     const last = known.get(uid)
     // The report is older than the last write.
-    if (wanted === last?.conditions && present === last.replaced) return false
+    if (wanted === last?.conditions && present === last.replaced) return
     if (present === wanted) known.set(uid, { conditions: wanted })
-    const isOfThisGeneration = findCondition(conditions, 'Accepted')?.['observedGeneration'] === generation
-    const isOwn = present === last?.conditions
-    return present !== wanted && (isReview || isOwn || !isOfThisGeneration)
-  }
-
-  async function write(result: ResourceResult): Promise<void> {
-    const { apiVersion, kind, metadata } = result.resource
-    const { namespace, name, uid } = metadata
+    const isOfThisGeneration = findCondition(found, 'Accepted')?.['observedGeneration'] === generation
+    const isOfAnother = isOfThisGeneration && present !== last?.conditions
+    if (present === wanted || (isOfAnother && !isReview)) return
     const path = `/apis/${apiVersion}/namespaces/${namespace}/${policyResourceName}/${name}/status`
-    const conditions = createConditions(result)
-    const status = { observedGeneration: result.generation, conditions }
+    const status = { observedGeneration: generation, conditions }
     const applied = { apiVersion, kind, metadata: { namespace, name, uid }, status }
     await client.apply(path, applied, fieldManager, signal)
-    const replaced = describe(getConditions(result.resource))
-    known.set(uid, { conditions: describe(conditions), replaced })
+    known.set(uid, { conditions: wanted, replaced: present })
   }
 
   function handleFailure({ resource }: ResourceResult, error: KubernetesError): void {
@@ -127,26 +121,25 @@ function getConditions({ status }: KubernetesObject): readonly Condition[] {
   return Array.isArray(conditions) ? conditions.map(getMembers) : []
 }
 
-/** Returns the conditions that the resource should have. */
-function createConditions(result: ResourceResult): readonly Condition[] {
-  const { resource, generation, conflict } = result
-  const present = getConditions(resource)
-  // The format of times in Kubernetes, in seconds.
-  const now = new Date().toISOString().replace(/\.\d+Z$/, 'Z')
-
-  function create(type: string, isTrue: boolean, reason: string, message: string): Condition {
-    const status = isTrue ? 'True' : 'False'
-    const before = findCondition(present, type)
-    const lastTransitionTime = before?.['status'] === status ? before['lastTransitionTime'] : now
-    return { type, status, observedGeneration: generation, lastTransitionTime, reason, message }
-  }
-
+/** Returns the conditions that the resource should have in place of `present`. */
+function createConditions(
+  { generation: observedGeneration, reason, message, conflict }: ResourceResult,
+  present: readonly Condition[],
+): readonly Condition[] {
+  const noConflict = 'no policy reserves what this one grants'
   return [
-    create('Accepted', result.reason === 'Accepted', result.reason, result.message),
+    { type: 'Accepted', isTrue: reason === 'Accepted', reason, message },
     conflict === undefined
-      ? create('Conflict', false, 'NoConflict', 'no policy reserves what this one grants')
-      : create('Conflict', true, 'Reserved', conflict),
-  ]
+      ? { type: 'Conflict', isTrue: false, reason: 'NoConflict', message: noConflict }
+      : { type: 'Conflict', isTrue: true, reason: 'Reserved', message: conflict },
+  ].map(({ isTrue, ...condition }) => {
+    const status = isTrue ? 'True' : 'False'
+    const before = findCondition(present, condition.type)
+    // The format of times in Kubernetes, in seconds.
+    const now = new Date().toISOString().replace(/\.\d+Z$/, 'Z')
+    const lastTransitionTime = before?.['status'] === status ? before['lastTransitionTime'] : now
+    return { ...condition, status, observedGeneration, lastTransitionTime }
+  })
 }
 
 function findCondition(conditions: readonly Condition[], type: string): Condition | undefined {
@@ -156,7 +149,5 @@ function findCondition(conditions: readonly Condition[], type: string): Conditio
 /** Equal for own conditions that say the same, whenever they were written. */
 function describe(conditions: readonly Condition[]): string {
   const own = ['Accepted', 'Conflict'].map((type) => findCondition(conditions, type))
-  return JSON.stringify(
-    own.map((one) => one && ['status', 'observedGeneration', 'reason', 'message'].map((name) => one[name])),
-  )
+  return JSON.stringify(own, ['status', 'observedGeneration', 'reason', 'message'])
 }
