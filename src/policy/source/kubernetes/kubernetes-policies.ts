@@ -13,7 +13,6 @@ import { describeEach } from '../../language/for-each.ts'
 import type { PolicyVocabulary } from '../../language/policy-vocabulary.ts'
 import type { PolicySet } from '../../policy-set.ts'
 import type { OpenDocumentSource } from '../policy-source.ts'
-import { listReservedGrants } from './delegation.ts'
 import {
   createReviewer,
   isTerminating,
@@ -86,7 +85,11 @@ export function watchKubernetesPolicies(options: KubernetesPolicyOptions): OpenD
       options.onResults(
         present.flatMap((resource) => {
           const review = reviews.get(resource.metadata.uid)
-          return review === undefined ? [] : [createResult(review, resource, inForce)]
+          if (review === undefined) return []
+          const { reason, message } = review
+          const { generation } = review.resource.metadata
+          const conflict = inForce && findConflict(review, inForce)
+          return [{ resource, generation, reason, message, conflict }]
         }),
       )
     }
@@ -209,16 +212,24 @@ async function readUid(client: KubernetesClient, name: string): Promise<unknown>
   return getMembers(getMembers(namespace)['metadata'])['uid']
 }
 
-function createResult(
-  { resource: reviewed, reason, message, documents }: Review,
-  resource: KubernetesObject,
-  inForce: PolicySet | undefined,
-): ResourceResult {
-  const reserved =
-    reason !== 'Accepted' || inForce === undefined
-      ? []
-      : describeEach(documents, (document) => listReservedGrants(document, inForce))
+/**
+ * Describes grants of a review that have no effect, as a policy of a namespace above reserves their operations (`final`);
+ * undefined if there are none.
+ */
+export function findConflict(
+  { reason, documents }: Pick<Review, 'reason' | 'documents'>,
+  inForce: PolicySet,
+): string | undefined {
+  if (reason !== 'Accepted') return undefined
+  const reserved = describeEach(documents, ({ namespace, rules }) => {
+    const above = inForce
+      .documentsAbove(namespace)
+      .filter((other) => other.namespace.length < namespace.length)
+    return rules.flatMap(({ id, effect, permissions }) => {
+      const found = [...permissions].filter((one) => above.some(({ final }) => final.has(one)))
+      return effect === 'allow' && found.length > 0 ? [`rule ${id}: ${found.join(', ')}`] : []
+    })
+  })
   const what = 'the platform reserves operations (final), so these grants have no effect:'
-  const conflict = reserved.length === 0 ? undefined : joinMessages([what, ...reserved])
-  return { resource, generation: reviewed.metadata.generation, reason, message, conflict }
+  return reserved.length === 0 ? undefined : joinMessages([what, ...reserved])
 }

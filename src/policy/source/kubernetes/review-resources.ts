@@ -1,5 +1,7 @@
 import { stringify } from 'yaml'
-import type { PolicyNamespace } from '../../../config/index.ts'
+import { isWithin } from '../../../catalog-api/identifiers.ts'
+import { isDelegated, type Permission } from '../../../catalog-api/permissions.ts'
+import type { DelegatedNamespace, PolicyNamespace } from '../../../config/index.ts'
 import { runInSlices, type Steps } from '../../../lib/async/run-in-slices.ts'
 import { getMembers } from '../../../lib/json/json-values.ts'
 import type { KubernetesObject } from '../../../lib/kubernetes/kubernetes-client.ts'
@@ -9,12 +11,12 @@ import {
   policyResourceName,
   resourceApiVersion,
   type PolicyDocument,
+  type PolicyRule,
 } from '../../language/policy-document.ts'
 import { parsePolicySteps, type ParsedPolicies } from '../../language/parse-policies.ts'
 import { describeEach } from '../../language/for-each.ts'
 import type { PolicyVocabulary } from '../../language/policy-vocabulary.ts'
 import type { PolicyContents } from '../load-policies.ts'
-import { findDelegationViolations, listDelegatedPermissions, type DelegationLimits } from './delegation.ts'
 
 /** What a Kubernetes namespace contains. */
 export interface NamespaceContent {
@@ -170,7 +172,7 @@ function reviewParsed(
     return limits === undefined ? { ...refusal, documents: documents.map(keepRestrictions) } : refusal
   }
   const violations =
-    limits === undefined ? [] : describeEach(documents, (one) => findDelegationViolations(one, limits))
+    limits === undefined ? [] : describeEach(documents, (one) => [...findViolations(one, limits)])
   if (violations.length > 0) return createRefusal(resource, 'NotDelegated', joinMessages(violations))
   return {
     resource,
@@ -192,6 +194,62 @@ function keepRestrictions(document: PolicyDocument): PolicyDocument {
     tags: tags && { ...tags, namespace: unknown },
     rules: rules.filter(({ effect }) => effect === 'deny'),
   }
+}
+
+interface DelegationLimits extends Pick<DelegatedNamespace, 'catalogNamespaces' | 'subjects'> {
+  /** What the policies may allow. */
+  readonly permissions: ReadonlySet<Permission>
+}
+
+/**
+ * Lists what delegated policies may allow: what the operations table delegates, and what is named as additional. Extra
+ * operations are only among them if they are named.
+ */
+export function listDelegatedPermissions(
+  { permissions: { names } }: PolicyVocabulary,
+  additionalPermissions: readonly string[],
+): ReadonlySet<Permission> {
+  return new Set(names.filter((name) => isDelegated(name) || additionalPermissions.includes(name)))
+}
+
+const onlyGrants = 'delegated policies only grant; the platform restricts'
+
+/**
+ * Yields why a delegated policy is refused: each thing that its delegation does not cover, by field. Delegated policies
+ * only grant, so they cannot bind rules of others.
+ */
+function* findViolations(
+  { namespace, inherit, final, onDeny, tags, rules }: PolicyDocument,
+  limits: DelegationLimits,
+): Generator<string> {
+  const { catalogNamespaces } = limits
+  const scopes = catalogNamespaces.map((scope) => JSON.stringify(scope)).join(', ')
+  if (!catalogNamespaces.some((scope) => isWithin(namespace, scope)))
+    yield `namespace: ${JSON.stringify(namespace)} is not delegated; expected it in ${scopes}`
+  if (!inherit) yield `inherit: false: ${onlyGrants}`
+  if (final.size > 0) yield `final: ${onlyGrants}`
+  if (onDeny !== undefined) yield `onDeny: ${onlyGrants}`
+  if (tags !== undefined) yield `tags: ${onlyGrants}`
+  for (const [index, rule] of rules.entries())
+    for (const violation of findRuleViolations(rule, limits)) yield `rules[${index}].${violation}`
+}
+
+/** Exceptions of the subjects only narrow a grant, so they may name anybody. Commit requirements are deny rules. */
+function* findRuleViolations(
+  { effect, subjects, permissions }: PolicyRule,
+  { subjects: delegated, permissions: allowed }: DelegationLimits,
+): Generator<string> {
+  if (effect === 'deny') return yield `effect: ${onlyGrants}`
+  const isOfIssuer = (name: string): boolean =>
+    delegated.issuers.some((issuer) => name.startsWith(`${issuer}:`))
+  for (const field of ['users', 'groups', 'keys'] as const)
+    for (const name of subjects[field])
+      if (!delegated[field].includes(name) && (field === 'keys' || !isOfIssuer(name)))
+        yield `subjects.${field}: ${JSON.stringify(name)} is not delegated`
+  for (const field of ['any', 'anonymous'] as const)
+    if (subjects[field] && !delegated[field]) yield `subjects.${field}: is not delegated; expected names`
+  const outside = [...permissions].filter((permission) => !allowed.has(permission))
+  if (outside.length > 0) yield `operations: not delegated: ${outside.join(', ')}`
 }
 
 const maxMessages = 20

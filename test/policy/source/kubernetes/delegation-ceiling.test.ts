@@ -4,7 +4,7 @@ import {
   createPolicyVocabulary,
   builtInVocabulary,
 } from '../../../../src/policy/language/policy-vocabulary.ts'
-import { listDelegatedPermissions } from '../../../../src/policy/source/kubernetes/delegation.ts'
+import { listDelegatedPermissions } from '../../../../src/policy/source/kubernetes/review-resources.ts'
 
 const operation = {
   method: 'POST',

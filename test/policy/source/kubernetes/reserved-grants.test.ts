@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { compilePolicies } from '../../../../src/policy/policy-set.ts'
-import { listReservedGrants } from '../../../../src/policy/source/kubernetes/delegation.ts'
+import { findConflict } from '../../../../src/policy/source/kubernetes/kubernetes-policies.ts'
 import { parseDocuments } from '../../parse-documents.ts'
 import type { WrittenPolicy } from '../../policy-builder.ts'
 
@@ -19,7 +19,9 @@ function listGrants(...reserving: readonly Pick<WrittenPolicy, 'namespace' | 'fi
     { ...grant, name: 'p' },
     ...reserving.map((each, index) => ({ name: `f${index}`, rules: [], ...each })),
   ])
-  return document === undefined ? [] : listReservedGrants(document, compilePolicies(others))
+  const documents = document === undefined ? [] : [document]
+  const conflict = findConflict({ reason: 'Accepted', documents }, compilePolicies(others))
+  return conflict?.split('\n').slice(1) ?? []
 }
 
 it.for<[where: string, namespace: readonly string[], reserved: boolean]>([
