@@ -75,7 +75,7 @@ async function diff(folders: readonly string[], options: Options, command: Comma
   const [one, other] = await loadSides(folders, options, command, io)
   const found = await runStep('the policies cannot be compared', async () => diffPolicies(one.set, other.set))
   const { changes } = found
-  const lines = formatDiff(found, [...one.documents, ...other.documents])
+  const lines = formatDiff(found, [...one.set.documents, ...other.set.documents])
   printReport(io, options.json, changes, changes.length === 0 ? ['no decision changes'] : lines)
   if (options.failOnChange && changes.length > 0)
     throw new CommandFailure(`${changes.length} decisions change`)

@@ -31,16 +31,15 @@ export function addTest(policy: Command, io: Io): void {
 
 async function test(options: Options, io: Io): Promise<void> {
   const { tests: folder, json } = options
-  const { tests: own, vocabulary, set, withShadowPolicies } = await requireSources(options, io)
+  const { tests: own, vocabulary, set, withShadowPolicies: all } = await requireSources(options, io)
   const tests = [...own, ...(folder === undefined ? [] : await loadTests(folder, vocabulary))]
   if (tests.length === 0) {
     throw new CommandFailure(
       'no tests in the policies; add "tests" to a policy or write a document of kind DecisionTable',
     )
   }
-  const { set: all, documents } = withShadowPolicies
   const run = runTests(tests, ({ document }) => (all.findDocument(document)?.isShadow ? all : set))
-  const coverage = measureCoverage(run, documents)
+  const coverage = measureCoverage(run, all.documents)
   const { results } = run
   const failed = results.filter(({ passed }) => !passed)
   const decisions = results.reduce((sum, one) => sum + one.decisions, 0)

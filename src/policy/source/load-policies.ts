@@ -99,20 +99,19 @@ export async function readPolicies(
   return { documents, tests: files.flatMap(({ tests }) => tests) }
 }
 
-export interface LoadedPolicies extends PolicyContents {
-  /** Documents in force, without those with `mode: shadow`. */
-  readonly documents: readonly PolicyDocument[]
+export interface LoadedPolicies extends Pick<PolicyContents, 'tests'> {
+  /** In force: without policies with `mode: shadow`. */
   readonly set: PolicySet
   /** With policies with `mode: shadow` in force too. */
-  readonly withShadowPolicies: Pick<LoadedPolicies, 'documents' | 'set'>
+  readonly withShadowPolicies: PolicySet
 }
 
 /** Compiles documents with unique names. */
 export function compileContents({ documents, tests }: PolicyContents): LoadedPolicies {
   const enforced = documents.filter(({ isShadow }) => !isShadow)
   const set = compilePolicies(enforced)
-  const withShadows = enforced.length === documents.length ? set : compilePolicies(documents)
-  return { documents: enforced, tests, set, withShadowPolicies: { documents, set: withShadows } }
+  const hasShadows = enforced.length < documents.length
+  return { tests, set, withShadowPolicies: hasShadows ? compilePolicies(documents) : set }
 }
 
 /** Loads the policies of folders with their documents and tests. Throws PolicyError with every error in every file. */

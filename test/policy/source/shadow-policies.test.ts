@@ -66,9 +66,9 @@ it('a policy with mode shadow does not affect the revision, and its name must be
   await writeFiles(folder, { 'a.yaml': readerPolicy('a', 'alice') })
   const before = await loadPolicies([folder])
   await writeFiles(folder, { 'b.yaml': asShadow(readerPolicy('b', 'robin')) })
-  const { set, documents, withShadowPolicies } = await loadPolicies([folder])
-  expect([set.revision, set.documents.length, documents.length]).toEqual([before.set.revision, 1, 1])
-  expect([withShadowPolicies.set.documents.length, withShadowPolicies.documents.length]).toEqual([2, 2])
+  const { set, withShadowPolicies } = await loadPolicies([folder])
+  expect([set.revision, set.documents.length]).toEqual([before.set.revision, 1])
+  expect(withShadowPolicies.documents).toHaveLength(2)
 
   await writeFiles(folder, { 'b.yaml': asShadow(readerPolicy('a', 'robin')) })
   await expect(loadPolicies([folder])).rejects.toThrow('duplicate policy name "a", also in a.yaml:3')

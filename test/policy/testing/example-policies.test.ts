@@ -10,7 +10,7 @@ const vocabulary = createPolicyVocabulary({ acceptsDevelopment: true })
 const folder = (name: string): string => fileURLToPath(new URL(`../../../policies/${name}`, import.meta.url))
 
 describe.each(['development', 'examples'])('policies/%s', async (name) => {
-  const { tests, documents, set } = await loadPolicies([folder(name)], vocabulary)
+  const { tests, set } = await loadPolicies([folder(name)], vocabulary)
   const { results, decidingRules } = runTests(tests, () => set)
 
   it.each(results)('decides as $file:$line expects: $name', ({ disagreements }) => {
@@ -18,7 +18,7 @@ describe.each(['development', 'examples'])('policies/%s', async (name) => {
   })
 
   it('has a test for each rule', () => {
-    const rules = documents.flatMap(({ name, rules }) =>
+    const rules = set.documents.flatMap(({ name, rules }) =>
       rules.map(({ id }) => qualifiedRuleName({ policy: name, rule: id })),
     )
     expect(rules.filter((rule) => !decidingRules.has(rule))).toEqual([])

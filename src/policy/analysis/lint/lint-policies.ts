@@ -8,20 +8,15 @@ import { createNameCheck, type KnownCredentials } from './lint-names.ts'
 import { createBypassCheck } from './lint-bypass.ts'
 import { createRuleIndex, listRules } from './rule-index.ts'
 
-interface Linted {
-  readonly set: PolicySet
-}
-
 /**
  * Runs all checks on the policies in force, and on shadow policies as if they were in force beside them. Findings are
  * sorted by file and line.
  */
 export function lintWithShadowPolicies(
-  { set, withShadowPolicies }: Linted & { readonly withShadowPolicies: Linted },
+  { set, withShadowPolicies: all }: Readonly<Record<'set' | 'withShadowPolicies', PolicySet>>,
   known?: KnownCredentials,
 ): readonly Finding[] {
   const findings = lintPolicies(set, known)
-  const { set: all } = withShadowPolicies
   const shadows = new Set(all.documents.filter(({ isShadow }) => isShadow).map(({ name }) => name))
   if (shadows.size === 0) return findings
   const ofShadows = lintPolicies(all, known).filter(({ policy = '' }) => shadows.has(policy))
