@@ -24,7 +24,6 @@ import {
   combineSources,
   printRefused,
   readPolicyContext,
-  requirePolicies,
   type SourceOptions,
 } from './policy-sources.ts'
 import {
@@ -98,7 +97,7 @@ async function loadSides(
     )
   const context = await readPolicyContext(options, io)
   const { vocabulary, cluster } = context
-  const load = (folder: string) => requirePolicies([...policies, folder], vocabulary)
+  const load = (folder: string) => combineSources([...policies, folder], { ...context, cluster: undefined })
   if (cluster === undefined) return [await load(first), await load(second)]
   const before = await combineSources(policies, context)
   if (!apply) return [printRefused(before, io), await load(first)]

@@ -10,7 +10,7 @@ import { countCalls, ReplayTally, type ReplayedCalls } from '../../policy/analys
 import { collect, jsonOption, parseTimeOrAge } from '../common/arguments.ts'
 import { runStep, CommandFailure } from '../common/command-failure.ts'
 import { LogProblems } from '../common/log-problems.ts'
-import { configOption, readPolicyContext, requirePolicies } from './policy-sources.ts'
+import { combineSources, configOption, readPolicyContext } from './policy-sources.ts'
 import { formatAnswer, printReport } from './format-policy.ts'
 import { formatGroups } from './policy-diff.ts'
 
@@ -65,8 +65,8 @@ export function addReplay(policy: Command, io: Io): void {
 
 async function replay(options: Options, io: Io): Promise<void> {
   const { audit, candidate, current, keys, since, failOnChange, json } = options
-  const { vocabulary } = await readPolicyContext(options, io)
-  const load = async (folders: readonly string[]) => (await requirePolicies(folders, vocabulary)).set
+  const context = await readPolicyContext(options, io)
+  const load = async (folders: readonly string[]) => (await combineSources(folders, context)).set
   const stored = keys === undefined ? [] : await runStep('the keys cannot be listed', () => listKeys(keys))
   const tally = new ReplayTally({
     candidate: await load(candidate),

@@ -175,17 +175,9 @@ export async function requireSources(
   return printRefused(await loadSources(options, io, given), io)
 }
 
-export function printRefused<Loaded extends LoadedSources>(loaded: Loaded, { stderr }: Io): Loaded {
+export function printRefused(loaded: LoadedSources, { stderr }: Io): LoadedSources {
   for (const problem of loaded.refused) stderr.write(`refused: ${formatProblem(problem)}\n`)
   return loaded
-}
-
-/** Loads the policies of folders alone, as `combineSources` does. */
-export function requirePolicies(
-  folders: readonly string[],
-  vocabulary: PolicyVocabulary,
-): Promise<LoadedPolicies> {
-  return combineSources(folders, { vocabulary, settings: undefined, cluster: undefined })
 }
 
 /**

@@ -32,10 +32,13 @@ export function createSettingsVocabulary({
   })
 }
 
-/** Parses texts in steps, but not again those that the last call parsed. A call must follow the end of the last. */
-export type ParseTexts = (texts: Iterable<PolicyText>) => Steps<readonly ParsedPolicies[]>
-
-export function createTextParser(vocabulary: PolicyVocabulary): ParseTexts {
+/**
+ * Returns a function that parses texts in steps, but not again those that its last call parsed. A call must follow the end
+ * of the last.
+ */
+export function createTextParser(
+  vocabulary: PolicyVocabulary,
+): (texts: readonly PolicyText[]) => Steps<readonly ParsedPolicies[]> {
   let last: ReadonlyMap<string, ParsedPolicies> = new Map()
   return function* (texts) {
     const results: [key: string, ParsedPolicies][] = []

@@ -34,7 +34,7 @@ export interface ResourceResult extends Pick<Review, 'reason' | 'message'> {
 }
 
 /** The callbacks must not throw. */
-export interface KubernetesPolicyOptions {
+interface KubernetesPolicyOptions {
   readonly client: KubernetesClient
   readonly namespaces: readonly PolicyNamespace[]
   readonly vocabulary: PolicyVocabulary
