@@ -239,7 +239,10 @@ function* findRuleViolations(
   { effect, subjects, permissions }: PolicyRule,
   { subjects: delegated, permissions: allowed }: DelegationLimits,
 ): Generator<string> {
-  if (effect === 'deny') return yield `effect: ${onlyGrants}`
+  if (effect === 'deny') {
+    yield `effect: ${onlyGrants}`
+    return
+  }
   const isOfIssuer = (name: string): boolean =>
     delegated.issuers.some((issuer) => name.startsWith(`${issuer}:`))
   for (const field of ['users', 'groups', 'keys'] as const)
