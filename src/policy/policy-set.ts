@@ -232,7 +232,8 @@ function findDeepestDeny(nodes: readonly PolicyNode[], evaluation: Evaluation): 
     evaluation.openDeny = undefined
     return (denies && findFirst(denies, evaluation, anyTable)) ?? evaluation.openDeny ?? []
   })
-  const depthOf = ({ document }: CompiledRule): number => document.namespace.length
-  const [deepest] = denies.toSorted((one, other) => depthOf(other) - depthOf(one) || one.order - other.order)
-  return deepest
+  return denies.toSorted(
+    ({ document, order }, other) =>
+      other.document.namespace.length - document.namespace.length || order - other.order,
+  )[0]
 }

@@ -120,10 +120,12 @@ export function matchSubjects(subjects: Subjects, caller: KnownCaller): SubjectM
   return { ...named, any: false, anonymous: false, except }
 }
 
+function ofKind(kind: SubjectKind, names: readonly string[]): readonly Subject[] {
+  return [...new Set(names)].map((name) => ({ kind, name }))
+}
+
 /** Lists the subjects that are named, without their exceptions. */
 export function listSubjects(subjects: NamedSubjects & Partial<Subjects>): readonly Subject[] {
-  const ofKind = (kind: SubjectKind, names: readonly string[]): readonly Subject[] =>
-    [...new Set(names)].map((name) => ({ kind, name }))
   return [
     ...ofKind('user', subjects.users),
     ...ofKind('group', subjects.groups),

@@ -32,7 +32,6 @@ import {
   type TreePosition,
 } from '../engine/policy-tree.ts'
 import type { SubjectNumbers } from '../engine/subject.ts'
-import type { PolicySet } from '../policy-set.ts'
 
 type VisibleKind = 'namespace' | 'table'
 
@@ -220,7 +219,7 @@ export function isListing(permission: Permission): boolean {
  * `byVisibility` is the decision, too.
  */
 export function decideListing(
-  policies: Pick<PolicySet, 'decide' | 'findVisibleBeneath'>,
+  policies: { decide(request: AuthorizationRequest): Decision } & Pick<Visibility, 'findVisibleBeneath'>,
   request: AuthorizationRequest,
 ) {
   const own = policies.decide(request)
@@ -230,7 +229,7 @@ export function decideListing(
 
 /** The decision that allows a listing which no rule allows: something beneath may be visible to the caller. */
 export function findByVisibility(
-  policies: Pick<PolicySet, 'findVisibleBeneath'>,
+  policies: Pick<Visibility, 'findVisibleBeneath'>,
   request: AuthorizationRequest,
   decision: Decision,
 ): Allowed | undefined {
