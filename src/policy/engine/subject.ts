@@ -88,10 +88,9 @@ export class SubjectNumbers {
   find(principal: Principal): ReadonlySet<number> {
     let found = this.#callers.get(principal)
     if (found === undefined) {
-      const own = listOwnSubjects(principal).flatMap(
-        (subject) => this.#numbers.get(subjectKey(subject)) ?? [],
-      )
-      this.#callers.set(principal, (found = new Set(own)))
+      const numbers = listSubjectKeys(principal).map((key) => this.#numbers.get(key))
+      found = new Set(numbers.filter((number) => number !== undefined))
+      this.#callers.set(principal, found)
     }
     return found
   }
@@ -101,10 +100,11 @@ function subjectKey({ kind, name }: Subject): string {
   return `${kind} ${name}`
 }
 
-function listOwnSubjects(principal: Principal): readonly Subject[] {
+function listSubjectKeys(principal: Principal): readonly string[] {
   const { isAnonymous, user = '', key = '', groups } = knownFromPrincipal(principal)
-  if (isAnonymous) return [anonymousSubject]
-  return listSubjects({ users: [user], keys: [key], groups: [...groups], any: true })
+  if (isAnonymous) return [subjectKey(anonymousSubject)]
+  const keys = [anySubject, { kind: 'user', name: user }, { kind: 'key', name: key }] as const
+  return [...keys.map(subjectKey), ...Array.from(groups, (name) => subjectKey({ kind: 'group', name }))]
 }
 
 export function matchSubjects(subjects: Subjects, caller: KnownCaller): SubjectMatch {
