@@ -79,6 +79,8 @@ export interface PolicySet
    * undefined. A denial may name another rule or reason than `decide` will.
    */
   decidePartially(request: AuthorizationRequest): Decision | undefined
+  /** Whether the request is allowed for some values of the pending facts; it is no decision, so shadow policies do not count it. */
+  couldBeAllowed(request: AuthorizationRequest): boolean
   /**
    * Decides whether the principal may use the permission on a namespace and on everything that is or may be created
    * beneath it. It does not know which objects exist: a rule that denies something beneath denies, even if no object
@@ -220,6 +222,7 @@ export function* compileSteps(
     documentsAbove: (namespace: Identifier) => tree.documentsAbove(namespace),
     decide,
     decidePartially,
+    couldBeAllowed: (request: AuthorizationRequest) => decidePartially(request)?.allowed !== false,
     decideBeneath,
     ...createVisibility(tree, subjects),
     findRestriction,

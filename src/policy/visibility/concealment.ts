@@ -30,7 +30,7 @@ const permissionsToListReferences = operationNames.filter((name) => getOperation
 /** Facts of the refused operation do not matter; those of describing the object do. */
 function couldUse(policies: PolicySet, request: AuthorizationRequest, permission: Permission): boolean {
   const operation = describePermissionsByKind.get(request.kind)?.operation ?? noFacts
-  return policies.decidePartially({ ...request, permission, operation })?.allowed !== false
+  return policies.couldBeAllowed({ ...request, permission, operation })
 }
 
 /** Whether the principal may know that the object exists, so that refusals may reveal it. */
